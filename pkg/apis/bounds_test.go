@@ -17,7 +17,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestS2TextThatVSphereOrATerminalWouldChangeIsRefused(t *testing.T) {
+func TestS2Text_RejectsCharactersThatVSphereOrTerminalsChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text        string
 		line, lines bool
@@ -41,49 +41,49 @@ func TestS2TextThatVSphereOrATerminalWouldChangeIsRefused(t *testing.T) {
 		"no UTF-8":             {"a\xffb", false, false},
 	} {
 		if got := bounds.Text(tc.text, false); (got == "") != tc.line {
-			t.Errorf("%s on a line: %q, want allowed %t", name, got, tc.line)
+			t.Errorf("%s in a line: got %q, want allowed = %t", name, got, tc.line)
 		}
 		if got := bounds.Text(tc.text, true); (got == "") != tc.lines {
-			t.Errorf("%s in lines: %q, want allowed %t", name, got, tc.lines)
+			t.Errorf("%s in several lines: got %q, want allowed = %t", name, got, tc.lines)
 		}
 	}
 	if got := bounds.Text("a\xffb", false); !strings.Contains(got, "byte 1") {
-		t.Errorf("got %q, want the place of what is no UTF-8", got)
+		t.Errorf("got %q, want the position of the invalid byte", got)
 	}
 }
 
-func TestS2ValuesOfPropertiesAreQuotedInNoError(t *testing.T) {
+func TestS2Spec_ErrorsDoNotContainPropertyValues(t *testing.T) {
 	spec := &vmv1alpha1.VirtualMachineSpec{Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{
 		Properties: map[string]string{"password": "hunter2\u001b", "key\u001b": "x", "long": strings.Repeat("hunter2", bounds.MaxProperty)},
 	}}}
 	errs := bounds.Spec(spec, field.NewPath("spec"))
 	text := errs.ToAggregate().Error()
 	if strings.Contains(text, "hunter2") || strings.ContainsRune(text, '\u001b') {
-		t.Errorf("errors show a value, or a control character: %q", text)
+		t.Errorf("errors contain a value or a control character: %q", text)
 	}
 	if len(errs) != 3 || !strings.Contains(text, "spec.bootstrap.vAppConfig.properties[password]") {
-		t.Errorf("errors %q, want three, one of them of the key password", text)
+		t.Errorf("got errors %q, want three, one of them for the key password", text)
 	}
 }
 
-func TestS4ErrorsAreCounted(t *testing.T) {
+func TestS4Cut_CountsRemovedErrors(t *testing.T) {
 	var errs field.ErrorList
 	for n := range 1000 {
 		errs = append(errs, field.Required(field.NewPath("spec").Index(n), "must be given"))
 	}
 	got := bounds.Cut(errs)
 	if len(got) != bounds.MaxErrors || got[bounds.MaxErrors-1].Detail != fmt.Sprintf("must be given (and %d more errors)", 1000-bounds.MaxErrors) {
-		t.Errorf("%d errors, the last one %v", len(got), got[len(got)-1])
+		t.Errorf("got %d errors, the last one is %v", len(got), got[len(got)-1])
 	}
 	if errs[bounds.MaxErrors-1].Detail != "must be given" {
-		t.Error("the error of the caller was changed")
+		t.Error("the caller's error was changed")
 	}
 	if diff := cmp.Diff(errs[:3], bounds.Cut(errs[:3])); diff != "" {
 		t.Errorf("few errors (-want +got):\n%s", diff)
 	}
 }
 
-func TestS4WalkStopsAtTheLastErrorThatIsReported(t *testing.T) {
+func TestS4Spec_StopsAtMaxErrors(t *testing.T) {
 	spec := &vmv1alpha1.VirtualMachineSpec{}
 	for range 256 {
 		spec.Volumes = append(spec.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "\x00", Bus: "\x00"})
@@ -93,7 +93,7 @@ func TestS4WalkStopsAtTheLastErrorThatIsReported(t *testing.T) {
 	}
 }
 
-func TestS4MetadataIsBoundedUnlessItWasMoreBefore(t *testing.T) {
+func TestS4Meta_AllowsAsManyEntriesAsBefore(t *testing.T) {
 	many := &metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}
 	for n := range 513 {
 		name := fmt.Sprint(n)
@@ -113,31 +113,31 @@ func TestS4MetadataIsBoundedUnlessItWasMoreBefore(t *testing.T) {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
 	if errs := bounds.Meta(many, many, field.NewPath("metadata")); len(errs) > 0 {
-		t.Errorf("what was so before cannot be deleted: %v", errs)
+		t.Errorf("an object that had as many entries before is rejected: %v", errs)
 	}
 }
 
-func TestS4QuantitiesOfAnySizeAreRefusedAtOnce(t *testing.T) {
+func TestS4Spec_RejectsQuantitiesWithManyDigits(t *testing.T) {
 	for text, refused := range map[string]bool{"1e999999999": true, "-1e999999999": true, strings.Repeat("9", 100_000): true, "1e30": false, "24Ti": false, "0.5": false} {
 		amount := resource.MustParse(text)
 		errs := bounds.Spec(&vmv1alpha1.VirtualMachineMemory{Guest: &amount}, field.NewPath("memory"))
 		if (len(errs) == 1) != refused {
-			t.Errorf("%.20s: errors %v, want refused %t", text, errs, refused)
+			t.Errorf("%.20s: got errors %v, want rejected = %t", text, errs, refused)
 		}
 	}
 }
 
-func TestCleanTextIsKeptAndOtherTextBecomesOne(t *testing.T) {
+func TestClean_ReturnsValidText(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "Photon OS 5 – é": "Photon OS 5 – é", "a\x1b[2Jb\n\u202ec": "a[2Jbc", "a\xffb\ufffd": "ab",
 		strings.Repeat("é", bounds.MaxText): strings.Repeat("é", bounds.MaxText/2), "1" + strings.Repeat("é", bounds.MaxText): "1" + strings.Repeat("é", bounds.MaxText/2-1),
 	} {
 		got := bounds.Clean(text)
 		if got != want {
-			t.Errorf("%.40q is %.40q of %d bytes, want %.40q of %d", text, got, len(got), want, len(want))
+			t.Errorf("Clean(%.40q) = %.40q (%d bytes), want %.40q (%d bytes)", text, got, len(got), want, len(want))
 		}
 		if errs := bounds.Spec(got, field.NewPath("text")); len(errs) > 0 {
-			t.Errorf("%.40q is refused: %v", got, errs)
+			t.Errorf("%.40q is rejected: %v", got, errs)
 		}
 	}
 }

@@ -27,14 +27,14 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// exchange is one request as the server saw it.
+// exchange is a request that the server received.
 type exchange struct {
 	Method, Path, Query, ContentType string
 	Body                             runtime.Object
 }
 
-// startServer answers every request with answer in protobuf and puts what it
-// saw into the returned exchange.
+// startServer starts a server that responds to every request with answer in protobuf and stores the request in the
+// returned exchange.
 func startServer(t *testing.T, answer runtime.Object) (vmclient.VirtualMachineInterface, *exchange) {
 	t.Helper()
 	seen := &exchange{}
@@ -66,7 +66,7 @@ func startServer(t *testing.T, answer runtime.Object) (vmclient.VirtualMachineIn
 	return clients.VmV1alpha1().VirtualMachines("dev"), seen
 }
 
-func TestRefreshPostsOptionsAndReadsTheResult(t *testing.T) {
+func TestClientRefresh_PostsOptionsAndReturnsResult(t *testing.T) {
 	vms, seen := startServer(t, &vmv1alpha1.RefreshResult{NewRevision: "r2", Changed: true})
 	body := &vmv1alpha1.RefreshOptions{DryRun: []string{"All"}}
 	for subresource, call := range map[string]func(context.Context, string, *vmv1alpha1.RefreshOptions, metav1.CreateOptions) (*vmv1alpha1.RefreshResult, error){
@@ -89,7 +89,7 @@ func TestRefreshPostsOptionsAndReadsTheResult(t *testing.T) {
 	}
 }
 
-func TestPowerPostsOptionsAndReadsTheVirtualMachine(t *testing.T) {
+func TestClientPower_PostsOptionsAndReturnsVirtualMachine(t *testing.T) {
 	answer := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	vms, seen := startServer(t, answer)
 	for subresource, call := range map[string]func(context.Context, string, *vmv1alpha1.PowerOptions, metav1.CreateOptions) (*vmv1alpha1.VirtualMachine, error){
@@ -114,7 +114,7 @@ func TestPowerPostsOptionsAndReadsTheVirtualMachine(t *testing.T) {
 	}
 }
 
-func TestExpandAsksForAGeneration(t *testing.T) {
+func TestClientExpandSpec_SendsGeneration(t *testing.T) {
 	vms, seen := startServer(t, &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{CPU: &vmv1alpha1.VirtualMachineCPU{Sockets: 4}}})
 	got, err := vms.ExpandSpec(t.Context(), "web", vmv1alpha1.ExpandOptions{Generation: "latest"})
 	if err != nil {
@@ -129,7 +129,7 @@ func TestExpandAsksForAGeneration(t *testing.T) {
 	}
 }
 
-func TestFakeRecordsSubresourcesAndAnswersFromReactors(t *testing.T) {
+func TestFakeClient_RecordsSubresourcesAndUsesReactors(t *testing.T) {
 	stored := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "dev"}}
 	clients := fake.NewClientset(stored)
 	clients.PrependReactor("create", "virtualmachines/refresh-instancetype", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -156,12 +156,12 @@ func TestFakeRecordsSubresourcesAndAnswersFromReactors(t *testing.T) {
 	}
 }
 
-// withoutKind compares bodies without the kind that decoding may fill in.
+// withoutKind ignores the kind of bodies, which decoding can set.
 var withoutKind = cmp.Options{
 	cmpopts.IgnoreTypes(metav1.TypeMeta{}),
 }
 
-func TestConsolePostsAndReadsTheTicket(t *testing.T) {
+func TestClientConsole_PostsAndReturnsTicket(t *testing.T) {
 	vms, seen := startServer(t, &vmv1alpha1.VirtualMachineConsole{Status: vmv1alpha1.VirtualMachineConsoleStatus{Ticket: "secret"}})
 	got, err := vms.Console(t.Context(), "web", metav1.CreateOptions{DryRun: []string{"All"}})
 	if err != nil || got.Status.Ticket != "secret" {
@@ -172,7 +172,7 @@ func TestConsolePostsAndReadsTheTicket(t *testing.T) {
 	}
 }
 
-func TestAScreenshotIsWhatTheServerSends(t *testing.T) {
+func TestClientScreenshot_ReturnsResponseBody(t *testing.T) {
 	answer, code := "a picture", http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/namespaces/dev/virtualmachines/web/screenshot") {
@@ -193,6 +193,6 @@ func TestAScreenshotIsWhatTheServerSends(t *testing.T) {
 	}
 	answer, code = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"it is off","reason":"Conflict","code":409}`, http.StatusConflict
 	if _, err := vms.Screenshot(t.Context(), "web"); !apierrors.IsConflict(err) || err.Error() != "it is off" {
-		t.Errorf("error %v, want what the server says", err)
+		t.Errorf("error %v, want the error of the server", err)
 	}
 }

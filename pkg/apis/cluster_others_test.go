@@ -16,25 +16,25 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/cluster/validation"
 )
 
-func TestClustersAreJudged(t *testing.T) {
+func TestValidateCluster(t *testing.T) {
 	ref := clusterv1alpha1.ContractVersionedObjectReference{APIGroup: "vm.slipway.dev", Kind: "SlipwayCluster", Name: "shop"}
 	for name, test := range map[string]struct {
 		change func(*clusterv1alpha1.Cluster)
 		want   []string
 	}{
-		"one that is there already": {func(*clusterv1alpha1.Cluster) {}, nil},
+		"existing infrastructure": {func(*clusterv1alpha1.Cluster) {}, nil},
 		"valid": {func(c *clusterv1alpha1.Cluster) {
 			c.Spec = clusterv1alpha1.ClusterSpec{InfrastructureRef: ref, ControlPlaneEndpoint: clusterv1alpha1.APIEndpoint{Host: "fd00::1", Port: 6443}}
 			c.Spec.ClusterNetwork.APIServerPort, c.Spec.ClusterNetwork.ServiceDomain = 6443, "cluster.local"
 			c.Spec.ClusterNetwork.Pods.CIDRBlocks, c.Spec.ClusterNetwork.Services.CIDRBlocks = []string{"10.0.0.0/8", "fd00::/64"}, []string{"172.16.0.0/16"}
 		}, nil},
-		"a name that is no label": {func(c *clusterv1alpha1.Cluster) { c.Name = strings.Repeat("a", 64) }, []string{"Invalid metadata.name"}},
-		"half a reference":        {func(c *clusterv1alpha1.Cluster) { c.Spec.InfrastructureRef.Name = "shop" }, []string{"Required spec.infrastructureRef.kind", "Required spec.infrastructureRef.apiGroup"}},
-		"half a control plane":    {func(c *clusterv1alpha1.Cluster) { c.Spec.ControlPlaneRef.Kind = "A" }, []string{"Required spec.controlPlaneRef.name", "Required spec.controlPlaneRef.apiGroup"}},
-		"an odd endpoint": {func(c *clusterv1alpha1.Cluster) {
+		"a name that is not a label value":      {func(c *clusterv1alpha1.Cluster) { c.Name = strings.Repeat("a", 64) }, []string{"Invalid metadata.name"}},
+		"an incomplete reference":               {func(c *clusterv1alpha1.Cluster) { c.Spec.InfrastructureRef.Name = "shop" }, []string{"Required spec.infrastructureRef.kind", "Required spec.infrastructureRef.apiGroup"}},
+		"an incomplete control plane reference": {func(c *clusterv1alpha1.Cluster) { c.Spec.ControlPlaneRef.Kind = "A" }, []string{"Required spec.controlPlaneRef.name", "Required spec.controlPlaneRef.apiGroup"}},
+		"an invalid endpoint": {func(c *clusterv1alpha1.Cluster) {
 			c.Spec.ControlPlaneEndpoint = clusterv1alpha1.APIEndpoint{Host: "https://a", Port: 65536}
 		}, []string{"Invalid spec.controlPlaneEndpoint.port", "Invalid spec.controlPlaneEndpoint.host"}},
-		"an odd network": {func(c *clusterv1alpha1.Cluster) {
+		"an invalid network": {func(c *clusterv1alpha1.Cluster) {
 			c.Spec.ClusterNetwork.APIServerPort, c.Spec.ClusterNetwork.ServiceDomain = -1, "a b"
 			c.Spec.ClusterNetwork.Pods.CIDRBlocks = []string{"10.0.0.1", strings.Repeat("1", 44)}
 		}, []string{"Invalid spec.clusterNetwork.apiServerPort", "Invalid spec.clusterNetwork.pods.cidrBlocks[0]", "TooLong spec.clusterNetwork.pods.cidrBlocks[1]", "Invalid spec.clusterNetwork.serviceDomain"}},
@@ -52,39 +52,39 @@ func TestClustersAreJudged(t *testing.T) {
 	bare := old.DeepCopy()
 	bare.Spec = clusterv1alpha1.ClusterSpec{}
 	if diff := cmp.Diff([]string{"Forbidden spec.infrastructureRef", "Forbidden spec.controlPlaneRef"}, problems(validation.ValidateClusterUpdate(bare, old))); diff != "" {
-		t.Errorf("references that are removed (-want +got):\n%s", diff)
+		t.Errorf("errors for removed references (-want +got):\n%s", diff)
 	}
-	told := old.DeepCopy()
-	told.Status.Phase, told.Status.FailureDomains = "Failed", []clusterv1alpha1.FailureDomain{{Name: strings.Repeat("a", 257)}}
-	if diff := cmp.Diff([]string{"NotSupported status.phase", "TooLong status.failureDomains[0].name"}, problems(validation.ValidateClusterStatusUpdate(told, old))); diff != "" {
-		t.Errorf("an odd status (-want +got):\n%s", diff)
+	updated := old.DeepCopy()
+	updated.Status.Phase, updated.Status.FailureDomains = "Failed", []clusterv1alpha1.FailureDomain{{Name: strings.Repeat("a", 257)}}
+	if diff := cmp.Diff([]string{"NotSupported status.phase", "TooLong status.failureDomains[0].name"}, problems(validation.ValidateClusterStatusUpdate(updated, old))); diff != "" {
+		t.Errorf("errors of an invalid status (-want +got):\n%s", diff)
 	}
-	told.Status = clusterv1alpha1.ClusterStatus{FailureDomains: make([]clusterv1alpha1.FailureDomain, 101)}
-	if diff := cmp.Diff([]string{"TooMany status.failureDomains"}, problems(validation.ValidateClusterStatusUpdate(told, old))); diff != "" {
-		t.Errorf("a long status (-want +got):\n%s", diff)
+	updated.Status = clusterv1alpha1.ClusterStatus{FailureDomains: make([]clusterv1alpha1.FailureDomain, 101)}
+	if diff := cmp.Diff([]string{"TooMany status.failureDomains"}, problems(validation.ValidateClusterStatusUpdate(updated, old))); diff != "" {
+		t.Errorf("errors of a long status (-want +got):\n%s", diff)
 	}
 }
 
-func TestDrainRulesAreJudged(t *testing.T) {
+func TestValidateMachineDrainRule(t *testing.T) {
 	odd := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}
 	apps := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}
 	for name, test := range map[string]struct {
 		spec clusterv1alpha1.MachineDrainRuleSpec
 		want []string
 	}{
-		"drain, in order":  {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Drain", Order: ptr.To[int32](-5)}}, nil},
-		"skip":             {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Skip"}}, nil},
-		"skip, in order":   {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Skip", Order: ptr.To[int32](0)}}, []string{"Invalid spec.drain.order"}},
-		"wait, in order":   {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "WaitCompleted", Order: ptr.To[int32](1)}}, []string{"Invalid spec.drain.order"}},
-		"no behaviour":     {clusterv1alpha1.MachineDrainRuleSpec{}, []string{"Required spec.drain.behavior"}},
-		"an odd behaviour": {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Kill"}}, []string{"NotSupported spec.drain.behavior"}},
-		"odd selectors": {clusterv1alpha1.MachineDrainRuleSpec{
+		"drain, in order":     {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Drain", Order: ptr.To[int32](-5)}}, nil},
+		"skip":                {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Skip"}}, nil},
+		"skip, in order":      {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Skip", Order: ptr.To[int32](0)}}, []string{"Invalid spec.drain.order"}},
+		"wait, in order":      {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "WaitCompleted", Order: ptr.To[int32](1)}}, []string{"Invalid spec.drain.order"}},
+		"no behavior":         {clusterv1alpha1.MachineDrainRuleSpec{}, []string{"Required spec.drain.behavior"}},
+		"an invalid behavior": {clusterv1alpha1.MachineDrainRuleSpec{Drain: clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Kill"}}, []string{"NotSupported spec.drain.behavior"}},
+		"invalid selectors": {clusterv1alpha1.MachineDrainRuleSpec{
 			Drain:    clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Drain"},
 			Machines: []clusterv1alpha1.MachineDrainRuleMachineSelector{{Selector: odd}, {ClusterSelector: odd}},
 			Pods:     []clusterv1alpha1.MachineDrainRulePodSelector{{Selector: odd}, {NamespaceSelector: odd}},
 		}, []string{"Invalid spec.machines[0].selector.matchExpressions[0].operator", "Invalid spec.machines[1].clusterSelector.matchExpressions[0].operator",
 			"Invalid spec.pods[0].selector.matchExpressions[0].operator", "Invalid spec.pods[1].namespaceSelector.matchExpressions[0].operator"}},
-		"one twice": {clusterv1alpha1.MachineDrainRuleSpec{
+		"duplicate selectors": {clusterv1alpha1.MachineDrainRuleSpec{
 			Drain:    clusterv1alpha1.MachineDrainRuleDrainConfig{Behavior: "Drain"},
 			Machines: []clusterv1alpha1.MachineDrainRuleMachineSelector{{Selector: apps}, {ClusterSelector: apps}, {Selector: apps}},
 			Pods:     []clusterv1alpha1.MachineDrainRulePodSelector{{Selector: apps}, {Selector: apps}},
@@ -98,13 +98,13 @@ func TestDrainRulesAreJudged(t *testing.T) {
 			old := r.DeepCopy()
 			old.ResourceVersion, r.ResourceVersion, r.Spec.Drain.Behavior = "1", "1", "Never"
 			if len(validation.ValidateMachineDrainRuleUpdate(r, old)) == 0 || len(validation.ValidateMachineDrainRuleUpdate(old, old)) > 0 {
-				t.Error("a change is not judged, or what stays is")
+				t.Error("a changed spec is not validated, or an unchanged spec is")
 			}
 		})
 	}
 }
 
-func TestHealthChecksAreJudged(t *testing.T) {
+func TestValidateMachineHealthCheck(t *testing.T) {
 	unhealthy := func(kind string, seconds int32) []clusterv1alpha1.UnhealthyCondition {
 		return []clusterv1alpha1.UnhealthyCondition{{Type: kind, Status: "False", TimeoutSeconds: &seconds}}
 	}
@@ -112,7 +112,7 @@ func TestHealthChecksAreJudged(t *testing.T) {
 		change func(*clusterv1alpha1.MachineHealthCheckSpec)
 		want   []string
 	}{
-		"the least": {func(*clusterv1alpha1.MachineHealthCheckSpec) {}, nil},
+		"minimal": {func(*clusterv1alpha1.MachineHealthCheckSpec) {}, nil},
 		"valid": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
 			s.Selector.MatchLabels["cluster.x-k8s.io/cluster-name"] = "shop"
 			s.Checks = clusterv1alpha1.MachineHealthCheckChecks{NodeStartupTimeoutSeconds: ptr.To[int32](30), UnhealthyNodeConditions: unhealthy("Ready", 300), UnhealthyMachineConditions: unhealthy("NodeReady", 0)}
@@ -124,27 +124,27 @@ func TestHealthChecksAreJudged(t *testing.T) {
 		"another cluster": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
 			s.Selector.MatchLabels["cluster.x-k8s.io/cluster-name"] = "other"
 		}, []string{"Invalid spec.selector.matchLabels[cluster.x-k8s.io/cluster-name]"}},
-		"an odd selector": {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Selector.MatchLabels["a b"] = "" }, []string{"Invalid spec.selector.matchLabels"}},
-		"soon": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
+		"an invalid selector": {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Selector.MatchLabels["a b"] = "" }, []string{"Invalid spec.selector.matchLabels"}},
+		"a short startup timeout": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
 			s.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](29)
 		}, []string{"Invalid spec.checks.nodeStartupTimeoutSeconds"}},
-		"never": {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](0) }, nil},
-		"its own": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
+		"no startup timeout": {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](0) }, nil},
+		"a condition that depends on the health check": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
 			s.Checks.UnhealthyMachineConditions = unhealthy("HealthCheckSucceeded", 1)
 		}, []string{"Invalid spec.checks.unhealthyMachineConditions[0].type"}},
-		"Ready, of a node": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
+		"a negative timeout": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
 			s.Checks.UnhealthyNodeConditions = unhealthy("Ready", -1)
 		}, []string{"Invalid spec.checks.unhealthyNodeConditions[0].timeoutSeconds"}},
 		"no condition": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
 			s.Checks.UnhealthyNodeConditions = make([]clusterv1alpha1.UnhealthyCondition, 1)
 		},
 			[]string{"Required spec.checks.unhealthyNodeConditions[0].type", "Required spec.checks.unhealthyNodeConditions[0].status", "Required spec.checks.unhealthyNodeConditions[0].timeoutSeconds"}},
-		"an odd share": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
+		"an invalid percentage": {func(s *clusterv1alpha1.MachineHealthCheckSpec) {
 			s.Remediation.TriggerIf.UnhealthyLessThanOrEqualTo = ptr.To(intstr.FromString("half"))
 		}, []string{"Invalid spec.remediation.triggerIf.unhealthyLessThanOrEqualTo"}},
-		"an odd range": {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Remediation.TriggerIf.UnhealthyInRange = "3-5" }, []string{"Invalid spec.remediation.triggerIf.unhealthyInRange"}},
-		"no range":     {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Remediation.TriggerIf.UnhealthyInRange = "[5-3]" }, []string{"Invalid spec.remediation.triggerIf.unhealthyInRange"}},
-		"half a request": {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Remediation.TemplateRef.Kind = "Reboot" },
+		"a malformed range": {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Remediation.TriggerIf.UnhealthyInRange = "3-5" }, []string{"Invalid spec.remediation.triggerIf.unhealthyInRange"}},
+		"a reversed range":  {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Remediation.TriggerIf.UnhealthyInRange = "[5-3]" }, []string{"Invalid spec.remediation.triggerIf.unhealthyInRange"}},
+		"an incomplete template reference": {func(s *clusterv1alpha1.MachineHealthCheckSpec) { s.Remediation.TemplateRef.Kind = "Reboot" },
 			[]string{"Invalid spec.remediation.templateRef.kind", "Required spec.remediation.templateRef.name", "Invalid spec.remediation.templateRef.apiVersion"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,16 +161,16 @@ func TestHealthChecksAreJudged(t *testing.T) {
 	moved := old.DeepCopy()
 	moved.Spec.ClusterName = "other"
 	if diff := cmp.Diff([]string{"Invalid spec.clusterName"}, problems(validation.ValidateMachineHealthCheckUpdate(moved, old))); diff != "" {
-		t.Errorf("another cluster (-want +got):\n%s", diff)
+		t.Errorf("errors for another cluster (-want +got):\n%s", diff)
 	}
-	told := old.DeepCopy()
-	told.Status = clusterv1alpha1.MachineHealthCheckStatus{ExpectedMachines: ptr.To[int32](-1), CurrentHealthy: ptr.To[int32](-1), RemediationsAllowed: ptr.To[int32](-1), Targets: []string{"a b"}}
+	updated := old.DeepCopy()
+	updated.Status = clusterv1alpha1.MachineHealthCheckStatus{ExpectedMachines: ptr.To[int32](-1), CurrentHealthy: ptr.To[int32](-1), RemediationsAllowed: ptr.To[int32](-1), Targets: []string{"a b"}}
 	want := []string{"Invalid status.expectedMachines", "Invalid status.currentHealthy", "Invalid status.remediationsAllowed", "Invalid status.targets[0]"}
-	if diff := cmp.Diff(want, problems(validation.ValidateMachineHealthCheckStatusUpdate(told, old))); diff != "" {
-		t.Errorf("an odd status (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, problems(validation.ValidateMachineHealthCheckStatusUpdate(updated, old))); diff != "" {
+		t.Errorf("errors of an invalid status (-want +got):\n%s", diff)
 	}
-	told.Status = clusterv1alpha1.MachineHealthCheckStatus{Targets: make([]string, 10_001)}
-	if diff := cmp.Diff([]string{"TooMany status.targets"}, problems(validation.ValidateMachineHealthCheckStatusUpdate(told, old))); diff != "" {
-		t.Errorf("a long status (-want +got):\n%s", diff)
+	updated.Status = clusterv1alpha1.MachineHealthCheckStatus{Targets: make([]string, 10_001)}
+	if diff := cmp.Diff([]string{"TooMany status.targets"}, problems(validation.ValidateMachineHealthCheckStatusUpdate(updated, old))); diff != "" {
+		t.Errorf("errors of a long status (-want +got):\n%s", diff)
 	}
 }

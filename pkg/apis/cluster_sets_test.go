@@ -33,37 +33,37 @@ func machineDeployment() *clusterv1alpha1.MachineDeployment {
 	return d
 }
 
-func TestSetsSelectWhatTheyMake(t *testing.T) {
+func TestValidateMachineSet(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*clusterv1alpha1.MachineSet)
 		want   []string
 	}{
-		"valid":                {func(*clusterv1alpha1.MachineSet) {}, nil},
-		"none":                 {func(s *clusterv1alpha1.MachineSet) { s.Spec.Replicas = ptr.To[int32](0) }, nil},
-		"the most":             {func(s *clusterv1alpha1.MachineSet) { s.Spec.Replicas = ptr.To[int32](10_000) }, nil},
-		"more":                 {func(s *clusterv1alpha1.MachineSet) { s.Spec.Replicas = ptr.To[int32](10_001) }, []string{"Invalid spec.replicas"}},
-		"less than none":       {func(s *clusterv1alpha1.MachineSet) { s.Spec.Replicas = ptr.To[int32](-1) }, []string{"Invalid spec.replicas"}},
-		"a selector of all":    {func(s *clusterv1alpha1.MachineSet) { s.Spec.Selector = metav1.LabelSelector{} }, []string{"Required spec.selector"}},
-		"a selector of others": {func(s *clusterv1alpha1.MachineSet) { s.Spec.Selector.MatchLabels["pool"] = "other" }, []string{"Invalid spec.template.metadata.labels"}},
+		"valid":                          {func(*clusterv1alpha1.MachineSet) {}, nil},
+		"no replicas":                    {func(s *clusterv1alpha1.MachineSet) { s.Spec.Replicas = ptr.To[int32](0) }, nil},
+		"maximum replicas":               {func(s *clusterv1alpha1.MachineSet) { s.Spec.Replicas = ptr.To[int32](10_000) }, nil},
+		"too many replicas":              {func(s *clusterv1alpha1.MachineSet) { s.Spec.Replicas = ptr.To[int32](10_001) }, []string{"Invalid spec.replicas"}},
+		"negative replicas":              {func(s *clusterv1alpha1.MachineSet) { s.Spec.Replicas = ptr.To[int32](-1) }, []string{"Invalid spec.replicas"}},
+		"an empty selector":              {func(s *clusterv1alpha1.MachineSet) { s.Spec.Selector = metav1.LabelSelector{} }, []string{"Required spec.selector"}},
+		"a selector that does not match": {func(s *clusterv1alpha1.MachineSet) { s.Spec.Selector.MatchLabels["pool"] = "other" }, []string{"Invalid spec.template.metadata.labels"}},
 		"an expression": {func(s *clusterv1alpha1.MachineSet) {
 			s.Spec.Selector = metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "os", Operator: "In", Values: []string{"photon"}}}}
 		}, nil},
-		"an odd expression": {func(s *clusterv1alpha1.MachineSet) {
+		"an invalid expression": {func(s *clusterv1alpha1.MachineSet) {
 			s.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "os", Operator: "Like"}}
 		}, []string{"Invalid spec.selector.matchExpressions[0].operator"}},
-		"odd labels": {func(s *clusterv1alpha1.MachineSet) {
+		"invalid labels": {func(s *clusterv1alpha1.MachineSet) {
 			s.Spec.Template.Metadata.Labels["a b"] = "c"
 			s.Spec.Template.Metadata.Annotations = map[string]string{"a b": "c"}
 		}, []string{"Invalid spec.template.metadata.labels", "Invalid spec.template.metadata.annotations"}},
-		"the provider ID of one": {func(s *clusterv1alpha1.MachineSet) { s.Spec.Template.Spec.ProviderID = "vsphere://1" }, []string{"Forbidden spec.template.spec.providerID"}},
-		"another cluster":        {func(s *clusterv1alpha1.MachineSet) { s.Spec.Template.Spec.ClusterName = "other" }, []string{"Invalid spec.template.spec.clusterName"}},
-		"an odd order":           {func(s *clusterv1alpha1.MachineSet) { s.Spec.Deletion.Order = "Worst" }, []string{"NotSupported spec.deletion.order"}},
+		"a provider ID":    {func(s *clusterv1alpha1.MachineSet) { s.Spec.Template.Spec.ProviderID = "vsphere://1" }, []string{"Forbidden spec.template.spec.providerID"}},
+		"another cluster":  {func(s *clusterv1alpha1.MachineSet) { s.Spec.Template.Spec.ClusterName = "other" }, []string{"Invalid spec.template.spec.clusterName"}},
+		"an invalid order": {func(s *clusterv1alpha1.MachineSet) { s.Spec.Deletion.Order = "Worst" }, []string{"NotSupported spec.deletion.order"}},
 		"names": {func(s *clusterv1alpha1.MachineSet) {
 			s.Spec.MachineNaming.Template = "{{ .cluster.name }}-{{ .random }}"
 		}, nil},
-		"equal names": {func(s *clusterv1alpha1.MachineSet) { s.Spec.MachineNaming.Template = "node" }, []string{"Invalid spec.machineNaming.template"}},
-		"odd names":   {func(s *clusterv1alpha1.MachineSet) { s.Spec.MachineNaming.Template = "Node_{{ .random }}" }, []string{"Invalid spec.machineNaming.template"}},
-		"a program":   {func(s *clusterv1alpha1.MachineSet) { s.Spec.MachineNaming.Template = "{{range .}}{{ .random }}{{end}}" }, []string{"Invalid spec.machineNaming.template"}},
+		"names that are not unique":          {func(s *clusterv1alpha1.MachineSet) { s.Spec.MachineNaming.Template = "node" }, []string{"Invalid spec.machineNaming.template"}},
+		"invalid names":                      {func(s *clusterv1alpha1.MachineSet) { s.Spec.MachineNaming.Template = "Node_{{ .random }}" }, []string{"Invalid spec.machineNaming.template"}},
+		"a template with control structures": {func(s *clusterv1alpha1.MachineSet) { s.Spec.MachineNaming.Template = "{{range .}}{{ .random }}{{end}}" }, []string{"Invalid spec.machineNaming.template"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := machineSet()
@@ -75,7 +75,7 @@ func TestSetsSelectWhatTheyMake(t *testing.T) {
 	}
 }
 
-func TestDeploymentsCanReplaceMachines(t *testing.T) {
+func TestValidateMachineDeployment(t *testing.T) {
 	amounts := func(unavailable, surge string) func(*clusterv1alpha1.MachineDeployment) {
 		return func(d *clusterv1alpha1.MachineDeployment) {
 			u, s := intstr.Parse(unavailable), intstr.Parse(surge)
@@ -86,20 +86,20 @@ func TestDeploymentsCanReplaceMachines(t *testing.T) {
 		change func(*clusterv1alpha1.MachineDeployment)
 		want   []string
 	}{
-		"valid":             {func(*clusterv1alpha1.MachineDeployment) {}, nil},
-		"numbers":           {amounts("0", "1"), nil},
-		"shares":            {amounts("25%", "0%"), nil},
-		"no machine at all": {amounts("0", "0"), []string{"Invalid spec.rollout.strategy.rollingUpdate"}},
-		"no share at all":   {amounts("0%", "0"), []string{"Invalid spec.rollout.strategy.rollingUpdate"}},
-		"odd amounts":       {amounts("-1", "a lot"), []string{"Invalid spec.rollout.strategy.rollingUpdate.maxUnavailable", "Invalid spec.rollout.strategy.rollingUpdate.maxSurge"}},
-		"a number as a text": {func(d *clusterv1alpha1.MachineDeployment) {
+		"valid":            {func(*clusterv1alpha1.MachineDeployment) {}, nil},
+		"numbers":          {amounts("0", "1"), nil},
+		"percentages":      {amounts("25%", "0%"), nil},
+		"zero numbers":     {amounts("0", "0"), []string{"Invalid spec.rollout.strategy.rollingUpdate"}},
+		"zero percentages": {amounts("0%", "0"), []string{"Invalid spec.rollout.strategy.rollingUpdate"}},
+		"invalid amounts":  {amounts("-1", "a lot"), []string{"Invalid spec.rollout.strategy.rollingUpdate.maxUnavailable", "Invalid spec.rollout.strategy.rollingUpdate.maxSurge"}},
+		"a number as a string": {func(d *clusterv1alpha1.MachineDeployment) {
 			d.Spec.Remediation.MaxInFlight = ptr.To(intstr.FromString("5"))
 		}, []string{"Invalid spec.remediation.maxInFlight"}},
-		"an endless share": {amounts("1", strings.Repeat("9", 30)+"%"), []string{"Invalid spec.rollout.strategy.rollingUpdate.maxSurge"}},
-		"an odd strategy":  {func(d *clusterv1alpha1.MachineDeployment) { d.Spec.Rollout.Strategy.Type = "Recreate" }, []string{"NotSupported spec.rollout.strategy.type"}},
-		"a long name":      {func(d *clusterv1alpha1.MachineDeployment) { d.Name = strings.Repeat("a", 64) }, []string{"Invalid metadata.name"}},
-		"many revisions":   {func(d *clusterv1alpha1.MachineDeployment) { d.Spec.RevisionHistoryLimit = ptr.To[int32](101) }, []string{"Invalid spec.revisionHistoryLimit"}},
-		"no old revisions": {func(d *clusterv1alpha1.MachineDeployment) { d.Spec.RevisionHistoryLimit = ptr.To[int32](0) }, nil},
+		"a large percentage":  {amounts("1", strings.Repeat("9", 30)+"%"), []string{"Invalid spec.rollout.strategy.rollingUpdate.maxSurge"}},
+		"an invalid strategy": {func(d *clusterv1alpha1.MachineDeployment) { d.Spec.Rollout.Strategy.Type = "Recreate" }, []string{"NotSupported spec.rollout.strategy.type"}},
+		"a long name":         {func(d *clusterv1alpha1.MachineDeployment) { d.Name = strings.Repeat("a", 64) }, []string{"Invalid metadata.name"}},
+		"many revisions":      {func(d *clusterv1alpha1.MachineDeployment) { d.Spec.RevisionHistoryLimit = ptr.To[int32](101) }, []string{"Invalid spec.revisionHistoryLimit"}},
+		"no old revisions":    {func(d *clusterv1alpha1.MachineDeployment) { d.Spec.RevisionHistoryLimit = ptr.To[int32](0) }, nil},
 		"no machine": {func(d *clusterv1alpha1.MachineDeployment) {
 			d.Spec.Template.Spec.InfrastructureRef = clusterv1alpha1.ContractVersionedObjectReference{}
 		}, []string{"Required spec.template.spec.infrastructureRef"}},
@@ -114,30 +114,30 @@ func TestDeploymentsCanReplaceMachines(t *testing.T) {
 	}
 }
 
-func TestWhatMachinesAreFoundByStays(t *testing.T) {
+func TestValidateMachineDeploymentUpdate_RejectsAnotherSelector(t *testing.T) {
 	old := machineDeployment()
 	old.ResourceVersion = "1"
 	changed := old.DeepCopy()
 	changed.Spec.ClusterName, changed.Spec.Template.Spec.ClusterName = "other", "other"
 	changed.Spec.Selector.MatchLabels = map[string]string{"os": "photon"}
 	if diff := cmp.Diff([]string{"Invalid spec.clusterName", "Invalid spec.selector"}, problems(validation.ValidateMachineDeploymentUpdate(changed, old))); diff != "" {
-		t.Errorf("of a deployment (-want +got):\n%s", diff)
+		t.Errorf("errors of a deployment (-want +got):\n%s", diff)
 	}
 	rolled := old.DeepCopy()
 	rolled.Spec.Template.Spec.Version = "v1.37.0"
 	if errs := validation.ValidateMachineDeploymentUpdate(rolled, old); len(errs) > 0 {
-		t.Errorf("another version: %v", errs)
+		t.Errorf("another version is rejected: %v", errs)
 	}
 	set := machineSet()
 	set.ResourceVersion = "1"
 	moved := set.DeepCopy()
 	moved.Spec.ClusterName, moved.Spec.Template.Spec.ClusterName = "other", "other"
 	if diff := cmp.Diff([]string{"Invalid spec.clusterName"}, problems(validation.ValidateMachineSetUpdate(moved, set))); diff != "" {
-		t.Errorf("of a set (-want +got):\n%s", diff)
+		t.Errorf("errors of a set (-want +got):\n%s", diff)
 	}
 }
 
-func TestStatusOfSetsIsBounded(t *testing.T) {
+func TestValidateMachineSetStatusUpdate(t *testing.T) {
 	old := machineSet()
 	old.ResourceVersion = "1"
 	s := old.DeepCopy()
@@ -145,7 +145,7 @@ func TestStatusOfSetsIsBounded(t *testing.T) {
 		Selector: strings.Repeat("a", 4097), Versions: make([]clusterv1alpha1.StatusVersion, 101)}
 	want := []string{"Invalid status.replicas", "Invalid status.readyReplicas", "Invalid status.availableReplicas", "Invalid status.upToDateReplicas", "TooLong status.selector", "TooMany status.versions"}
 	if diff := cmp.Diff(want, problems(validation.ValidateMachineSetStatusUpdate(s, old))); diff != "" {
-		t.Errorf("of a set (-want +got):\n%s", diff)
+		t.Errorf("errors of a set (-want +got):\n%s", diff)
 	}
 	was := machineDeployment()
 	was.ResourceVersion = "1"
@@ -153,6 +153,6 @@ func TestStatusOfSetsIsBounded(t *testing.T) {
 	d.Status = clusterv1alpha1.MachineDeploymentStatus{Replicas: s.Status.Replicas, Phase: "Broken", Versions: []clusterv1alpha1.StatusVersion{{Version: strings.Repeat("v", 257), Replicas: -1}}}
 	want = []string{"Invalid status.replicas", "TooLong status.versions[0].version", "Invalid status.versions[0].replicas", "NotSupported status.phase"}
 	if diff := cmp.Diff(want, problems(validation.ValidateMachineDeploymentStatusUpdate(d, was))); diff != "" {
-		t.Errorf("of a deployment (-want +got):\n%s", diff)
+		t.Errorf("errors of a deployment (-want +got):\n%s", diff)
 	}
 }

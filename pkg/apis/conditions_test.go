@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-func TestSetConditionSurvivesTheWire(t *testing.T) {
+func TestSet_IsUnchangedAfterSerialization(t *testing.T) {
 	var all []metav1.Condition
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("x", 3600))
 	conditions.Set(&all, now, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded"})
@@ -30,11 +30,11 @@ func TestSetConditionSurvivesTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(all, read); diff != "" {
-		t.Errorf("conditions changed on the wire (-set +read):\n%s", diff)
+		t.Errorf("conditions differ after serialization (-set +read):\n%s", diff)
 	}
 }
 
-func TestTransitionTimeIsOfTheStatus(t *testing.T) {
+func TestSet_ChangesTransitionTimeWithStatusOnly(t *testing.T) {
 	var all []metav1.Condition
 	first, later := time.Unix(1000, 0), time.Unix(2000, 0)
 	for _, step := range []struct {
@@ -50,7 +50,7 @@ func TestTransitionTimeIsOfTheStatus(t *testing.T) {
 		conditions.Set(&all, step.at, metav1.Condition{Type: "Created", Status: step.status, Reason: step.reason})
 		got := conditions.Find(all, "Created")
 		if !got.LastTransitionTime.Time.Equal(step.want) || got.Reason != step.reason {
-			t.Errorf("%s/%s since %v, want since %v", got.Status, got.Reason, got.LastTransitionTime, step.want)
+			t.Errorf("%s/%s has transition time %v, want %v", got.Status, got.Reason, got.LastTransitionTime, step.want)
 		}
 	}
 	if !conditions.IsTrue(all, "Created") || conditions.IsTrue(all, "Ready") || conditions.Find(all, "Ready") != nil {
@@ -58,7 +58,7 @@ func TestTransitionTimeIsOfTheStatus(t *testing.T) {
 	}
 }
 
-func TestMessageIsOneBoundedLine(t *testing.T) {
+func TestMessage_ReturnsOneLineWithinLimit(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"short":             {"no host", "no host"},
 		"joined errors":     {"no host\nno network", "no host; no network"},
@@ -79,8 +79,8 @@ func TestMessageIsOneBoundedLine(t *testing.T) {
 	}
 }
 
-// What is left of a message that has lines may be less than an ellipsis.
-func TestALineKeepsToAnyBound(t *testing.T) {
+// The limit can be smaller than an ellipsis.
+func TestLine_RespectsSmallLimits(t *testing.T) {
 	for bound := range 6 {
 		if got := conditions.Line("éééé", bound); len(got) > bound || !utf8.ValidString(got) {
 			t.Errorf("%q has more than %d bytes", got, bound)
@@ -88,7 +88,7 @@ func TestALineKeepsToAnyBound(t *testing.T) {
 	}
 }
 
-func TestConditionThatWasTakenAwayAndSetAgainKeepsItsTime(t *testing.T) {
+func TestKeepTimes_RestoresTimeOfSameStatus(t *testing.T) {
 	was := []metav1.Condition{{Type: "Paused", Status: metav1.ConditionTrue, LastTransitionTime: metav1.Unix(1000, 0)}}
 	for name, c := range map[string]struct {
 		now  metav1.Condition
@@ -103,13 +103,13 @@ func TestConditionThatWasTakenAwayAndSetAgainKeepsItsTime(t *testing.T) {
 			conditions.Set(&now, time.Unix(2000, 0), c.now)
 			conditions.KeepTimes(was, now)
 			if got := now[0].LastTransitionTime.Unix(); got != c.want {
-				t.Errorf("transition at %d, want %d", got, c.want)
+				t.Errorf("transition time is %d, want %d", got, c.want)
 			}
 		})
 	}
 }
 
-func TestS3ListsNameTheFirstThreeAndCountTheRest(t *testing.T) {
+func TestS3List_ContainsFirstThreeItemsAndCount(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e"}
 	for n, want := range []string{"", "a", "a; b", "a; b; c", "a; b; c; d", "a; b; c and 2 more"} {
 		if got := conditions.List(all[:n], "; "); got != want {
@@ -118,7 +118,7 @@ func TestS3ListsNameTheFirstThreeAndCountTheRest(t *testing.T) {
 	}
 }
 
-func TestS3NoMessageIsTooLongForAStatus(t *testing.T) {
+func TestS3Set_LimitsMessageLength(t *testing.T) {
 	var all []metav1.Condition
 	conditions.Set(&all, time.Unix(1, 0), metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Error", Message: strings.Repeat("é", 100_000)})
 	if errs := validation.ValidateConditions(all, nil); len(errs) > 0 {
@@ -126,7 +126,7 @@ func TestS3NoMessageIsTooLongForAStatus(t *testing.T) {
 	}
 }
 
-func TestAColumnSaysTheFirstThatIsNotWell(t *testing.T) {
+func TestBrief_ReturnsFirstProblem(t *testing.T) {
 	c := func(kind string, status metav1.ConditionStatus) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, Reason: "Why" + kind}
 	}
@@ -137,7 +137,7 @@ func TestAColumnSaysTheFirstThatIsNotWell(t *testing.T) {
 		"WhyDeleting": {c("Ready", metav1.ConditionTrue), c("Deleting", metav1.ConditionTrue)},
 	} {
 		if got := conditions.Brief(all, "Deleting", "Ready"); got != want {
-			t.Errorf("%v is shown as %q, want %q", all, got, want)
+			t.Errorf("Brief(%v) = %q, want %q", all, got, want)
 		}
 	}
 }

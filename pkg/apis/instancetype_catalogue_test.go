@@ -28,19 +28,19 @@ func readDocument(t *testing.T, index int) []byte {
 	return bytes.Split(data, []byte("\n---\n"))[index]
 }
 
-func TestEveryFieldOfAKubeVirtCatalogueIsKept(t *testing.T) {
+func TestKubeVirtCatalog_RoundTripsEveryField(t *testing.T) {
 	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict)
 	for index, got := range []any{&v1alpha1.VirtualMachineClusterInstancetype{}, &v1alpha1.VirtualMachineClusterPreference{}} {
 		document := readDocument(t, index)
 		obj, _, err := strict.UniversalDeserializer().Decode(document, nil, nil)
 		if err != nil {
-			t.Fatalf("document %d has a field that is not known: %v", index, err)
+			t.Fatalf("document %d has an unknown field: %v", index, err)
 		}
 		if reflect.TypeOf(obj) != reflect.TypeOf(got) {
-			t.Fatalf("document %d became a %T", index, obj)
+			t.Fatalf("document %d was decoded as %T", index, obj)
 		}
 
-		// What is written again must hold all that was read.
+		// The encoded object must contain all fields of the document.
 		written, err := json.Marshal(obj)
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestEveryFieldOfAKubeVirtCatalogueIsKept(t *testing.T) {
 	}
 }
 
-func TestTheCatalogueSetsEveryField(t *testing.T) {
+func TestKubeVirtCatalog_SetsEveryField(t *testing.T) {
 	var size v1alpha1.VirtualMachineClusterInstancetype
 	var preference v1alpha1.VirtualMachineClusterPreference
 	for index, obj := range []any{&size, &preference} {

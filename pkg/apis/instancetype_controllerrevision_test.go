@@ -22,16 +22,16 @@ func revision(data string, generation int64) *itv1alpha1.ControllerRevision {
 	}
 }
 
-func TestARevisionHoldsAnObject(t *testing.T) {
+func TestValidateControllerRevision(t *testing.T) {
 	for name, tc := range map[string]struct {
 		obj  *itv1alpha1.ControllerRevision
 		want []string
 	}{
 		"an object":             {revision(`{"kind":"A"}`, 1), nil},
-		"of the first format":   {revision(`{"kind":"A"}`, 0), nil},
+		"generation 0":          {revision(`{"kind":"A"}`, 0), nil},
 		"nothing":               {revision("", 1), []string{"data"}},
 		"a list":                {revision("[]", 1), []string{"data"}},
-		"no JSON":               {revision("{", 1), []string{"data"}},
+		"invalid JSON":          {revision("{", 1), []string{"data"}},
 		"a negative generation": {revision("{}", -1), []string{"revision"}},
 	} {
 		var got []string
@@ -39,12 +39,12 @@ func TestARevisionHoldsAnObject(t *testing.T) {
 			got = append(got, err.Field)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s: refused fields (-want +got):\n%s", name, diff)
+			t.Errorf("%s: rejected fields (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-func TestARevisionCannotBeChanged(t *testing.T) {
+func TestValidateControllerRevisionUpdate_RejectsChanges(t *testing.T) {
 	old := revision(`{"a":1,"b":2}`, 1)
 	marked := revision(`{"b":2, "a":1}`, 1)
 	marked.Annotations = map[string]string{itv1alpha1.AnnotationCollecting: ""}
@@ -52,16 +52,16 @@ func TestARevisionCannotBeChanged(t *testing.T) {
 		obj  *itv1alpha1.ControllerRevision
 		want []string
 	}{
-		"metadata, and the order of the same fields": {marked, nil},
-		"another object":     {revision(`{"a":1,"b":3}`, 1), []string{"data"}},
-		"another generation": {revision(`{"a":1,"b":2}`, 2), []string{"revision"}},
+		"metadata and the order of fields": {marked, nil},
+		"another object":                   {revision(`{"a":1,"b":3}`, 1), []string{"data"}},
+		"another generation":               {revision(`{"a":1,"b":2}`, 2), []string{"revision"}},
 	} {
 		var got []string
 		for _, err := range validation.ValidateControllerRevisionUpdate(tc.obj, old) {
 			got = append(got, err.Field)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s: refused fields (-want +got):\n%s", name, diff)
+			t.Errorf("%s: rejected fields (-want +got):\n%s", name, diff)
 		}
 	}
 }

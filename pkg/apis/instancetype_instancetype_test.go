@@ -25,7 +25,7 @@ func summaries(errs field.ErrorList) []string {
 	return out
 }
 
-// validInstancetype returns a spec that is accepted, after change.
+// validInstancetype returns a valid spec, to which change is applied.
 func validInstancetype(change func(*itv1alpha1.VirtualMachineInstancetypeSpec)) *itv1alpha1.VirtualMachineInstancetypeSpec {
 	spec := &itv1alpha1.VirtualMachineInstancetypeSpec{}
 	spec.CPU.Guest = 2
@@ -34,60 +34,60 @@ func validInstancetype(change func(*itv1alpha1.VirtualMachineInstancetypeSpec)) 
 	return spec
 }
 
-func TestInstancetypeSpec(t *testing.T) {
+func TestValidateInstancetypeSpec(t *testing.T) {
 	type spec = itv1alpha1.VirtualMachineInstancetypeSpec
 	for _, tc := range []struct {
 		name   string
 		change func(*spec)
 		want   []string
 	}{
-		{"F112 the least that is needed is accepted", func(*spec) {}, nil},
-		{"F112 without vCPUs is refused", func(s *spec) { s.CPU.Guest = 0 }, []string{"FieldValueRequired spec.cpu.guest"}},
-		{"negative vCPUs are refused", func(s *spec) { s.CPU.Guest = -1 }, []string{"FieldValueInvalid spec.cpu.guest"}},
-		{"more vCPUs than vSphere has are refused", func(s *spec) { s.CPU.Guest = 769 }, []string{"FieldValueInvalid spec.cpu.guest"}},
-		{"no socket as maximum is refused", func(s *spec) { s.CPU.MaxSockets = ptr.To[int32](0) }, []string{"FieldValueInvalid spec.cpu.maxSockets"}},
+		{"F112 a minimal spec is accepted", func(*spec) {}, nil},
+		{"F112 without vCPUs is rejected", func(s *spec) { s.CPU.Guest = 0 }, []string{"FieldValueRequired spec.cpu.guest"}},
+		{"negative vCPUs are rejected", func(s *spec) { s.CPU.Guest = -1 }, []string{"FieldValueInvalid spec.cpu.guest"}},
+		{"more vCPUs than vSphere supports are rejected", func(s *spec) { s.CPU.Guest = 769 }, []string{"FieldValueInvalid spec.cpu.guest"}},
+		{"a maximum of 0 sockets is rejected", func(s *spec) { s.CPU.MaxSockets = ptr.To[int32](0) }, []string{"FieldValueInvalid spec.cpu.maxSockets"}},
 		{"a realtime mask is accepted", func(s *spec) { s.CPU.Realtime = &itv1alpha1.Realtime{Mask: "0-3,^1"} }, nil},
-		{"a malformed realtime mask is refused", func(s *spec) { s.CPU.Realtime = &itv1alpha1.Realtime{Mask: "all"} }, []string{"FieldValueInvalid spec.cpu.realtime.mask"}},
-		{"F112 without memory is refused", func(s *spec) { s.Memory.Guest = resource.Quantity{} }, []string{"FieldValueRequired spec.memory.guest"}},
-		{"memory off the 4 MiB grid is accepted and rounded up later", func(s *spec) { s.Memory.Guest = resource.MustParse("1001Mi") }, nil},
+		{"a malformed realtime mask is rejected", func(s *spec) { s.CPU.Realtime = &itv1alpha1.Realtime{Mask: "all"} }, []string{"FieldValueInvalid spec.cpu.realtime.mask"}},
+		{"F112 without memory is rejected", func(s *spec) { s.Memory.Guest = resource.Quantity{} }, []string{"FieldValueRequired spec.memory.guest"}},
+		{"memory that is not a multiple of 4 MiB is accepted", func(s *spec) { s.Memory.Guest = resource.MustParse("1001Mi") }, nil},
 		{"memory in decimal units is accepted", func(s *spec) {
 			s.Memory.Guest, s.Memory.MaxGuest = resource.MustParse("2G"), ptr.To(resource.MustParse("3.5G"))
 		}, nil},
 		{"memory with a fraction is accepted", func(s *spec) { s.Memory.Guest = resource.MustParse("1.5Gi") }, nil},
-		{"less memory than vSphere gives is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("3Mi") }, []string{"FieldValueInvalid spec.memory.guest"}},
-		{"more memory than any number has is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("1e30") }, []string{"FieldValueInvalid spec.memory.guest"}},
-		{"negative memory is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("-4Mi") }, []string{"FieldValueInvalid spec.memory.guest"}},
-		{"a fraction of a byte is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("500m") }, []string{"FieldValueInvalid spec.memory.guest"}},
-		{"a ceiling below memory is refused", func(s *spec) { s.Memory.MaxGuest = ptr.To(resource.MustParse("2Gi")) }, []string{"FieldValueInvalid spec.memory.maxGuest"}},
-		{"a ceiling equal to memory is accepted", func(s *spec) { s.Memory.MaxGuest = ptr.To(resource.MustParse("4Gi")) }, nil},
+		{"less memory than vSphere supports is rejected", func(s *spec) { s.Memory.Guest = resource.MustParse("3Mi") }, []string{"FieldValueInvalid spec.memory.guest"}},
+		{"more memory than an int64 can hold is rejected", func(s *spec) { s.Memory.Guest = resource.MustParse("1e30") }, []string{"FieldValueInvalid spec.memory.guest"}},
+		{"negative memory is rejected", func(s *spec) { s.Memory.Guest = resource.MustParse("-4Mi") }, []string{"FieldValueInvalid spec.memory.guest"}},
+		{"a fraction of a byte is rejected", func(s *spec) { s.Memory.Guest = resource.MustParse("500m") }, []string{"FieldValueInvalid spec.memory.guest"}},
+		{"maxGuest below guest is rejected", func(s *spec) { s.Memory.MaxGuest = ptr.To(resource.MustParse("2Gi")) }, []string{"FieldValueInvalid spec.memory.maxGuest"}},
+		{"maxGuest equal to guest is accepted", func(s *spec) { s.Memory.MaxGuest = ptr.To(resource.MustParse("4Gi")) }, nil},
 		{"F113 overcommit of 100 percent is accepted", func(s *spec) { s.Memory.OvercommitPercent = 100 }, nil},
-		{"F113 overcommit above 100 percent is refused", func(s *spec) { s.Memory.OvercommitPercent = 101 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
-		{"F113 overcommit below 0 is refused", func(s *spec) { s.Memory.OvercommitPercent = -1 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
-		{"F114 overcommit together with large pages is refused", func(s *spec) {
+		{"F113 overcommit above 100 percent is rejected", func(s *spec) { s.Memory.OvercommitPercent = 101 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
+		{"F113 overcommit below 0 is rejected", func(s *spec) { s.Memory.OvercommitPercent = -1 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
+		{"F114 overcommit together with large pages is rejected", func(s *spec) {
 			s.Memory.OvercommitPercent, s.Memory.Hugepages = 15, &itv1alpha1.Hugepages{PageSize: "2Mi"}
 		}, []string{"FieldValueForbidden spec.memory.overcommitPercent"}},
-		{"a malformed page size is refused", func(s *spec) { s.Memory.Hugepages = &itv1alpha1.Hugepages{PageSize: "big"} }, []string{"FieldValueInvalid spec.memory.hugepages.pageSize"}},
-		{"two GPUs of one name are refused", func(s *spec) {
+		{"a malformed page size is rejected", func(s *spec) { s.Memory.Hugepages = &itv1alpha1.Hugepages{PageSize: "big"} }, []string{"FieldValueInvalid spec.memory.hugepages.pageSize"}},
+		{"two GPUs with the same name are rejected", func(s *spec) {
 			s.GPUs = []itv1alpha1.GPU{{Name: "a", DeviceName: "x"}, {Name: "a", DeviceName: "y"}}
 		}, []string{"FieldValueDuplicate spec.gpus[1].name"}},
-		{"a GPU and a host device may share a name", func(s *spec) {
+		{"a GPU and a host device with the same name are accepted", func(s *spec) {
 			s.GPUs = []itv1alpha1.GPU{{Name: "a", DeviceName: "x"}}
 			s.HostDevices = []itv1alpha1.HostDevice{{Name: "a", DeviceName: "x"}}
 		}, nil},
-		{"a host device without names is refused", func(s *spec) { s.HostDevices = make([]itv1alpha1.HostDevice, 1) }, []string{
+		{"a host device without names is rejected", func(s *spec) { s.HostDevices = make([]itv1alpha1.HostDevice, 1) }, []string{
 			"FieldValueRequired spec.hostDevices[0].name", "FieldValueRequired spec.hostDevices[0].deviceName",
 		}},
 		{"a GPU by claim is accepted", func(s *spec) { s.GPUs = []itv1alpha1.GPU{{Name: "a", ClaimName: ptr.To("c")}} }, nil},
-		{"an unknown thread policy is refused", func(s *spec) { s.IOThreadsPolicy = ptr.To(itv1alpha1.IOThreadsPolicy("some")) }, []string{"FieldValueNotSupported spec.ioThreadsPolicy"}},
-		{"an empty thread pool is refused", func(s *spec) {
+		{"an unknown thread policy is rejected", func(s *spec) { s.IOThreadsPolicy = ptr.To(itv1alpha1.IOThreadsPolicy("some")) }, []string{"FieldValueNotSupported spec.ioThreadsPolicy"}},
+		{"an empty thread pool is rejected", func(s *spec) {
 			s.IOThreads = &itv1alpha1.DiskIOThreads{SupplementalPoolThreadCount: ptr.To[int32](0)}
 		}, []string{"FieldValueInvalid spec.ioThreads.supplementalPoolThreadCount"}},
-		{"a malformed scheduler name is refused", func(s *spec) { s.SchedulerName = "A B" }, []string{"FieldValueInvalid spec.schedulerName"}},
-		{"two ways of launch security are refused", func(s *spec) {
+		{"a malformed scheduler name is rejected", func(s *spec) { s.SchedulerName = "A B" }, []string{"FieldValueInvalid spec.schedulerName"}},
+		{"two launch security technologies are rejected", func(s *spec) {
 			s.LaunchSecurity = &itv1alpha1.LaunchSecurity{SEV: &itv1alpha1.SEV{}, TDX: &itv1alpha1.TDX{}}
 		}, []string{"FieldValueInvalid spec.launchSecurity"}},
-		{"a malformed node label is refused", func(s *spec) { s.NodeSelector = map[string]string{"a b": "c"} }, []string{"FieldValueInvalid spec.nodeSelector"}},
-		{"a malformed annotation is refused", func(s *spec) { s.Annotations = map[string]string{"a b": "c"} }, []string{"FieldValueInvalid spec.annotations"}},
+		{"a malformed node label is rejected", func(s *spec) { s.NodeSelector = map[string]string{"a b": "c"} }, []string{"FieldValueInvalid spec.nodeSelector"}},
+		{"a malformed annotation is rejected", func(s *spec) { s.Annotations = map[string]string{"a b": "c"} }, []string{"FieldValueInvalid spec.annotations"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			errs := validation.ValidateInstancetypeSpec(validInstancetype(tc.change), field.NewPath("spec"))
@@ -98,7 +98,7 @@ func TestInstancetypeSpec(t *testing.T) {
 	}
 }
 
-func TestObjectsOfEveryScope(t *testing.T) {
+func TestValidateInstancetypeAndPreference_ChecksScope(t *testing.T) {
 	size := *validInstancetype(func(*itv1alpha1.VirtualMachineInstancetypeSpec) {})
 	inNamespace := metav1.ObjectMeta{Name: "small", Namespace: "dev"}
 	inCluster := metav1.ObjectMeta{Name: "small"}
@@ -122,7 +122,7 @@ func TestObjectsOfEveryScope(t *testing.T) {
 	}
 }
 
-func TestSizeMayChangeButNameMayNot(t *testing.T) {
+func TestValidateInstancetypeUpdate_AllowsSpecChanges(t *testing.T) {
 	old := &itv1alpha1.VirtualMachineInstancetype{
 		ObjectMeta: metav1.ObjectMeta{Name: "small", Namespace: "dev", ResourceVersion: "1"},
 		Spec:       *validInstancetype(func(*itv1alpha1.VirtualMachineInstancetypeSpec) {}),
@@ -130,7 +130,7 @@ func TestSizeMayChangeButNameMayNot(t *testing.T) {
 	bigger := old.DeepCopy()
 	bigger.Spec.CPU.Guest = 8
 	if errs := validation.ValidateInstancetypeUpdate(bigger, old); len(errs) != 0 {
-		t.Errorf("a change of size was refused: %v", errs)
+		t.Errorf("a change of the size is rejected: %v", errs)
 	}
 	renamed := old.DeepCopy()
 	renamed.Name = "large"

@@ -28,7 +28,7 @@ func spread(topology itv1alpha1.PreferredCPUTopology, across itv1alpha1.SpreadAc
 	return cpu
 }
 
-func TestPreferenceTopology(t *testing.T) {
+func TestValidatePreferenceSpec_ChecksTopology(t *testing.T) {
 	type spec = itv1alpha1.VirtualMachinePreferenceSpec
 	const across = itv1alpha1.SpreadAcrossCoresThreads
 	for _, tc := range []struct {
@@ -36,21 +36,21 @@ func TestPreferenceTopology(t *testing.T) {
 		spec spec
 		want []string
 	}{
-		{"nothing preferred is accepted", spec{}, nil},
-		{"F116 an unknown topology is refused", spec{CPU: &itv1alpha1.CPUPreferences{PreferredCPUTopology: ptr.To(itv1alpha1.PreferredCPUTopology("grid"))}}, []string{"FieldValueNotSupported spec.cpu.preferredCPUTopology"}},
-		{"F117 spread across something unknown is refused", spec{CPU: spread(itv1alpha1.Spread, "Rooms", 0)}, []string{"FieldValueNotSupported spec.cpu.spreadOptions.across"}},
-		{"F117 older spread across something unknown is refused", spec{CPU: spread(itv1alpha1.DeprecatedPreferSpread, "Rooms", 0)}, []string{"FieldValueNotSupported spec.cpu.spreadOptions.across"}},
-		{"a ratio of 0 is refused", spec{CPU: &itv1alpha1.CPUPreferences{SpreadOptions: &itv1alpha1.SpreadOptions{Ratio: ptr.To[int32](0)}}}, []string{"FieldValueInvalid spec.cpu.spreadOptions.ratio"}},
-		{"a negative older ratio is refused", spec{PreferSpreadSocketToCoreRatio: -2}, []string{"FieldValueInvalid spec.preferSpreadSocketToCoreRatio"}},
+		{"an empty spec is accepted", spec{}, nil},
+		{"F116 an unknown topology is rejected", spec{CPU: &itv1alpha1.CPUPreferences{PreferredCPUTopology: ptr.To(itv1alpha1.PreferredCPUTopology("grid"))}}, []string{"FieldValueNotSupported spec.cpu.preferredCPUTopology"}},
+		{"F117 an unknown spread is rejected", spec{CPU: spread(itv1alpha1.Spread, "Rooms", 0)}, []string{"FieldValueNotSupported spec.cpu.spreadOptions.across"}},
+		{"F117 an unknown spread with the deprecated topology is rejected", spec{CPU: spread(itv1alpha1.DeprecatedPreferSpread, "Rooms", 0)}, []string{"FieldValueNotSupported spec.cpu.spreadOptions.across"}},
+		{"a ratio of 0 is rejected", spec{CPU: &itv1alpha1.CPUPreferences{SpreadOptions: &itv1alpha1.SpreadOptions{Ratio: ptr.To[int32](0)}}}, []string{"FieldValueInvalid spec.cpu.spreadOptions.ratio"}},
+		{"a negative deprecated ratio is rejected", spec{PreferSpreadSocketToCoreRatio: -2}, []string{"FieldValueInvalid spec.preferSpreadSocketToCoreRatio"}},
 		{"CoresThreads with the default ratio is accepted", spec{CPU: spread(itv1alpha1.Spread, across, 0)}, nil},
 		{"F118 CoresThreads with ratio 2 is accepted", spec{CPU: spread(itv1alpha1.Spread, across, 2)}, nil},
-		{"F118 CoresThreads with ratio 4 is refused", spec{CPU: spread(itv1alpha1.Spread, across, 4)}, []string{"FieldValueInvalid spec.cpu.spreadOptions.ratio"}},
-		{"F118 CoresThreads with older ratio 4 is refused", spec{CPU: spread(itv1alpha1.DeprecatedPreferSpread, across, 0), PreferSpreadSocketToCoreRatio: 4}, []string{"FieldValueInvalid spec.preferSpreadSocketToCoreRatio"}},
-		{"ratio 2 wins over older ratio 4", spec{CPU: spread(itv1alpha1.Spread, across, 2), PreferSpreadSocketToCoreRatio: 4}, nil},
-		{"the ratio does not matter without spread", spec{CPU: spread(itv1alpha1.Sockets, across, 4)}, nil},
+		{"F118 CoresThreads with ratio 4 is rejected", spec{CPU: spread(itv1alpha1.Spread, across, 4)}, []string{"FieldValueInvalid spec.cpu.spreadOptions.ratio"}},
+		{"F118 CoresThreads with deprecated ratio 4 is rejected", spec{CPU: spread(itv1alpha1.DeprecatedPreferSpread, across, 0), PreferSpreadSocketToCoreRatio: 4}, []string{"FieldValueInvalid spec.preferSpreadSocketToCoreRatio"}},
+		{"ratio 2 takes precedence over deprecated ratio 4", spec{CPU: spread(itv1alpha1.Spread, across, 2), PreferSpreadSocketToCoreRatio: 4}, nil},
+		{"the ratio is ignored without spread", spec{CPU: spread(itv1alpha1.Sockets, across, 4)}, nil},
 		{"SocketsCores with ratio 4 is accepted", spec{CPU: spread(itv1alpha1.Spread, itv1alpha1.SpreadAcrossSocketsCores, 4)}, nil},
-		{"an unknown feature policy is refused", spec{CPU: &itv1alpha1.CPUPreferences{PreferredCPUFeatures: []itv1alpha1.CPUFeature{{Name: "vmx", Policy: "maybe"}}}}, []string{"FieldValueNotSupported spec.cpu.preferredCPUFeatures[0].policy"}},
-		{"a feature named twice is refused", spec{CPU: &itv1alpha1.CPUPreferences{PreferredCPUFeatures: []itv1alpha1.CPUFeature{{Name: "vmx"}, {Name: "vmx"}}}}, []string{"FieldValueDuplicate spec.cpu.preferredCPUFeatures[1].name"}},
+		{"an unknown feature policy is rejected", spec{CPU: &itv1alpha1.CPUPreferences{PreferredCPUFeatures: []itv1alpha1.CPUFeature{{Name: "vmx", Policy: "maybe"}}}}, []string{"FieldValueNotSupported spec.cpu.preferredCPUFeatures[0].policy"}},
+		{"a feature named twice is rejected", spec{CPU: &itv1alpha1.CPUPreferences{PreferredCPUFeatures: []itv1alpha1.CPUFeature{{Name: "vmx"}, {Name: "vmx"}}}}, []string{"FieldValueDuplicate spec.cpu.preferredCPUFeatures[1].name"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			errs := validation.ValidatePreferenceSpec(&tc.spec, field.NewPath("spec"))
@@ -61,7 +61,7 @@ func TestPreferenceTopology(t *testing.T) {
 	}
 }
 
-func TestPreferenceValues(t *testing.T) {
+func TestValidatePreferenceSpec_ChecksValues(t *testing.T) {
 	type spec = itv1alpha1.VirtualMachinePreferenceSpec
 	type devices = itv1alpha1.DevicePreferences
 	for _, tc := range []struct {
@@ -70,22 +70,22 @@ func TestPreferenceValues(t *testing.T) {
 		want []string
 	}{
 		{"buses of both platforms are accepted", spec{Devices: &devices{PreferredDiskBus: "virtio", PreferredCdromBus: "sata", PreferredLunBus: "pvscsi"}}, nil},
-		{"an unknown bus is refused", spec{Devices: &devices{PreferredDiskBus: "floppy"}}, []string{"FieldValueNotSupported spec.devices.preferredDiskBus"}},
-		{"an unknown adapter is refused", spec{Devices: &devices{PreferredInterfaceModel: "ne1000"}}, []string{"FieldValueNotSupported spec.devices.preferredInterfaceModel"}},
-		{"an unknown cache mode is refused", spec{Devices: &devices{PreferredDiskCache: "some"}}, []string{"FieldValueNotSupported spec.devices.preferredDiskCache"}},
-		{"an unknown crash device is refused", spec{Devices: &devices{PreferredPanicDeviceModel: ptr.To(itv1alpha1.PanicDeviceModel("bell"))}}, []string{"FieldValueNotSupported spec.devices.preferredPanicDeviceModel"}},
-		{"a block of 513 bytes is refused", spec{Devices: &devices{PreferredDiskBlockSize: &itv1alpha1.BlockSize{Custom: &itv1alpha1.CustomBlockSize{Logical: 513, Physical: 4096}}}}, []string{"FieldValueInvalid spec.devices.preferredDiskBlockSize.custom.logical"}},
-		{"a logical block above the physical is refused", spec{Devices: &devices{PreferredDiskBlockSize: &itv1alpha1.BlockSize{Custom: &itv1alpha1.CustomBlockSize{Logical: 4096, Physical: 512}}}}, []string{"FieldValueInvalid spec.devices.preferredDiskBlockSize.custom.logical"}},
-		{"two bases of a clock are refused", spec{Clock: &itv1alpha1.ClockPreferences{PreferredClockOffset: &itv1alpha1.ClockOffset{UTC: &itv1alpha1.ClockOffsetUTC{}, Timezone: ptr.To(itv1alpha1.ClockOffsetTimezone("UTC"))}}}, []string{"FieldValueInvalid spec.clock.preferredClockOffset"}},
-		{"an unknown tick policy is refused", spec{Clock: &itv1alpha1.ClockPreferences{PreferredTimer: &itv1alpha1.Timer{PIT: &itv1alpha1.PITTimer{TickPolicy: "merge"}}}}, []string{"FieldValueNotSupported spec.clock.preferredTimer.pit.tickPolicy"}},
-		{"too few retries are refused", spec{Features: &itv1alpha1.FeaturePreferences{PreferredHyperv: &itv1alpha1.FeatureHyperv{Spinlocks: &itv1alpha1.FeatureSpinlocks{Retries: ptr.To[int64](10)}}}}, []string{"FieldValueInvalid spec.features.preferredHyperv.spinlocks.spinlocks"}},
-		{"too long a vendor is refused", spec{Features: &itv1alpha1.FeaturePreferences{PreferredHyperv: &itv1alpha1.FeatureHyperv{VendorID: &itv1alpha1.FeatureVendorID{VendorID: "thirteenchars"}}}}, []string{"FieldValueTooLong spec.features.preferredHyperv.vendorid.vendorid"}},
-		{"a malformed storage class is refused", spec{Volumes: &itv1alpha1.VolumePreferences{PreferredStorageClassName: "Fast One"}}, []string{"FieldValueInvalid spec.volumes.preferredStorageClassName"}},
-		{"a negative grace period is refused", spec{PreferredTerminationGracePeriodSeconds: ptr.To[int64](-1)}, []string{"FieldValueInvalid spec.preferredTerminationGracePeriodSeconds"}},
-		{"a requirement of no vCPU is refused", spec{Requirements: &itv1alpha1.PreferenceRequirements{CPU: &itv1alpha1.CPUPreferenceRequirement{}}}, []string{"FieldValueRequired spec.requirements.cpu.guest"}},
-		{"a requirement of no memory is refused", spec{Requirements: &itv1alpha1.PreferenceRequirements{Memory: &itv1alpha1.MemoryPreferenceRequirement{}}}, []string{"FieldValueInvalid spec.requirements.memory.guest"}},
+		{"an unknown bus is rejected", spec{Devices: &devices{PreferredDiskBus: "floppy"}}, []string{"FieldValueNotSupported spec.devices.preferredDiskBus"}},
+		{"an unknown adapter is rejected", spec{Devices: &devices{PreferredInterfaceModel: "ne1000"}}, []string{"FieldValueNotSupported spec.devices.preferredInterfaceModel"}},
+		{"an unknown cache mode is rejected", spec{Devices: &devices{PreferredDiskCache: "some"}}, []string{"FieldValueNotSupported spec.devices.preferredDiskCache"}},
+		{"an unknown crash device is rejected", spec{Devices: &devices{PreferredPanicDeviceModel: ptr.To(itv1alpha1.PanicDeviceModel("bell"))}}, []string{"FieldValueNotSupported spec.devices.preferredPanicDeviceModel"}},
+		{"a block of 513 bytes is rejected", spec{Devices: &devices{PreferredDiskBlockSize: &itv1alpha1.BlockSize{Custom: &itv1alpha1.CustomBlockSize{Logical: 513, Physical: 4096}}}}, []string{"FieldValueInvalid spec.devices.preferredDiskBlockSize.custom.logical"}},
+		{"a logical block above the physical is rejected", spec{Devices: &devices{PreferredDiskBlockSize: &itv1alpha1.BlockSize{Custom: &itv1alpha1.CustomBlockSize{Logical: 4096, Physical: 512}}}}, []string{"FieldValueInvalid spec.devices.preferredDiskBlockSize.custom.logical"}},
+		{"two clock offsets are rejected", spec{Clock: &itv1alpha1.ClockPreferences{PreferredClockOffset: &itv1alpha1.ClockOffset{UTC: &itv1alpha1.ClockOffsetUTC{}, Timezone: ptr.To(itv1alpha1.ClockOffsetTimezone("UTC"))}}}, []string{"FieldValueInvalid spec.clock.preferredClockOffset"}},
+		{"an unknown tick policy is rejected", spec{Clock: &itv1alpha1.ClockPreferences{PreferredTimer: &itv1alpha1.Timer{PIT: &itv1alpha1.PITTimer{TickPolicy: "merge"}}}}, []string{"FieldValueNotSupported spec.clock.preferredTimer.pit.tickPolicy"}},
+		{"too few retries are rejected", spec{Features: &itv1alpha1.FeaturePreferences{PreferredHyperv: &itv1alpha1.FeatureHyperv{Spinlocks: &itv1alpha1.FeatureSpinlocks{Retries: ptr.To[int64](10)}}}}, []string{"FieldValueInvalid spec.features.preferredHyperv.spinlocks.spinlocks"}},
+		{"too long a vendor is rejected", spec{Features: &itv1alpha1.FeaturePreferences{PreferredHyperv: &itv1alpha1.FeatureHyperv{VendorID: &itv1alpha1.FeatureVendorID{VendorID: "thirteenchars"}}}}, []string{"FieldValueTooLong spec.features.preferredHyperv.vendorid.vendorid"}},
+		{"a malformed storage class is rejected", spec{Volumes: &itv1alpha1.VolumePreferences{PreferredStorageClassName: "Fast One"}}, []string{"FieldValueInvalid spec.volumes.preferredStorageClassName"}},
+		{"a negative grace period is rejected", spec{PreferredTerminationGracePeriodSeconds: ptr.To[int64](-1)}, []string{"FieldValueInvalid spec.preferredTerminationGracePeriodSeconds"}},
+		{"a requirement of 0 vCPUs is rejected", spec{Requirements: &itv1alpha1.PreferenceRequirements{CPU: &itv1alpha1.CPUPreferenceRequirement{}}}, []string{"FieldValueRequired spec.requirements.cpu.guest"}},
+		{"a requirement of 0 memory is rejected", spec{Requirements: &itv1alpha1.PreferenceRequirements{Memory: &itv1alpha1.MemoryPreferenceRequirement{}}}, []string{"FieldValueInvalid spec.requirements.memory.guest"}},
 		{"a requirement of 1Gi is accepted", spec{Requirements: &itv1alpha1.PreferenceRequirements{Memory: &itv1alpha1.MemoryPreferenceRequirement{Guest: resource.MustParse("1Gi")}}}, nil},
-		{"F109 an empty architecture is refused", spec{Requirements: &itv1alpha1.PreferenceRequirements{Architecture: ptr.To("")}}, []string{"FieldValueRequired spec.requirements.architecture"}},
+		{"F109 an empty architecture is rejected", spec{Requirements: &itv1alpha1.PreferenceRequirements{Architecture: ptr.To("")}}, []string{"FieldValueRequired spec.requirements.architecture"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			errs := validation.ValidatePreferenceSpec(&tc.spec, field.NewPath("spec"))
@@ -96,7 +96,7 @@ func TestPreferenceValues(t *testing.T) {
 	}
 }
 
-func TestErrorsNameFieldValueAndWhatIsAllowed(t *testing.T) {
+func TestErrors_ContainFieldValueAndAllowedValues(t *testing.T) {
 	spec := itv1alpha1.VirtualMachinePreferenceSpec{CPU: spread("grid", "", 0)}
 	const want = `spec.cpu.preferredCPUTopology: Unsupported value: "grid": supported values: "sockets", "cores", "threads", "spread", "any", "preferSockets", "preferCores", "preferThreads", "preferSpread", "preferAny"`
 	if got := validation.ValidatePreferenceSpec(&spec, field.NewPath("spec")).ToAggregate().Error(); got != want {
@@ -104,7 +104,7 @@ func TestErrorsNameFieldValueAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestDeprecatedTopologiesAreAnsweredWithTheirNewNames(t *testing.T) {
+func TestPreferenceWarnings_NameReplacementsOfDeprecatedTopologies(t *testing.T) {
 	for topology, want := range map[itv1alpha1.PreferredCPUTopology]string{
 		itv1alpha1.DeprecatedPreferSockets: "spec.cpu.preferredCPUTopology: preferSockets is deprecated; use sockets",
 		itv1alpha1.DeprecatedPreferCores:   "spec.cpu.preferredCPUTopology: preferCores is deprecated; use cores",
@@ -114,7 +114,7 @@ func TestDeprecatedTopologiesAreAnsweredWithTheirNewNames(t *testing.T) {
 	} {
 		spec := itv1alpha1.VirtualMachinePreferenceSpec{CPU: spread(topology, "", 0)}
 		if errs := validation.ValidatePreferenceSpec(&spec, field.NewPath("spec")); len(errs) != 0 {
-			t.Errorf("F119 %s was refused: %v", topology, errs)
+			t.Errorf("F119 %s is rejected: %v", topology, errs)
 		}
 		if diff := cmp.Diff([]string{want}, validation.PreferenceWarnings(&spec, field.NewPath("spec"))); diff != "" {
 			t.Errorf("F119 warnings of %s differ (-want +got):\n%s", topology, diff)
@@ -131,19 +131,19 @@ func TestWarnings(t *testing.T) {
 		s.GPUs = []itv1alpha1.GPU{{Name: "fits", DeviceName: "grid_a100-10c"}, {Name: "foreign", DeviceName: "nvidia.com/A400"}}
 	})
 	want := []string{
-		"spec.launchSecurity: deprecated; set preferredLaunchSecurity of a preference",
-		"spec.nodeSelector: vSphere chooses the host; it is stored and not applied",
-		"spec.cpu.model: has no meaning on vSphere; it is stored and not applied",
-		"spec.memory.hugepages.pageSize: vSphere has pages of 2Mi and 1Gi; another size is stored and not applied",
-		"spec.gpus[1].deviceName: nvidia.com/A400 is no device of vSphere, and a virtual machine with it is refused; " +
-			"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231",
+		"spec.launchSecurity: deprecated; use preferredLaunchSecurity of a preference",
+		"spec.nodeSelector: vSphere chooses the host; the value is stored but not applied",
+		"spec.cpu.model: has no effect on vSphere; the value is stored but not applied",
+		"spec.memory.hugepages.pageSize: vSphere supports page sizes 2Mi and 1Gi; other sizes are stored but not applied",
+		"spec.gpus[1].deviceName: nvidia.com/A400 is not a vSphere device, and virtual machines with it are rejected; " +
+			"use a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231",
 	}
 	if diff := cmp.Diff(want, validation.InstancetypeWarnings(size, field.NewPath("spec"))); diff != "" {
 		t.Errorf("F115 warnings of an instance type differ (-want +got):\n%s", diff)
 	}
 	plain := validInstancetype(func(*itv1alpha1.VirtualMachineInstancetypeSpec) {})
 	if got := validation.InstancetypeWarnings(plain, field.NewPath("spec")); len(got) != 0 {
-		t.Errorf("a plain instance type was answered with warnings: %q", got)
+		t.Errorf("a minimal instance type has warnings: %q", got)
 	}
 
 	preference := &itv1alpha1.VirtualMachinePreferenceSpec{
@@ -153,8 +153,8 @@ func TestWarnings(t *testing.T) {
 	}
 	want = []string{
 		"spec.firmware.preferredUseEfi: deprecated; use preferredEfi",
-		"spec.machine.preferredMachineType: q35 is no hardware version of vSphere, for example vmx-21; it is stored and not applied",
-		"spec.devices.preferredRng: has no meaning on vSphere; it is stored and not applied",
+		"spec.machine.preferredMachineType: q35 is not a vSphere hardware version such as vmx-21; the value is stored but not applied",
+		"spec.devices.preferredRng: has no effect on vSphere; the value is stored but not applied",
 	}
 	if diff := cmp.Diff(want, validation.PreferenceWarnings(preference, field.NewPath("spec"))); diff != "" {
 		t.Errorf("F115 warnings of a preference differ (-want +got):\n%s", diff)

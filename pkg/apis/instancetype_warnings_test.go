@@ -44,7 +44,7 @@ func parsePreference(t *testing.T, manifest string) *itv1alpha1.VirtualMachinePr
 }
 
 // F79, F80, F81, F83, F115
-func TestEveryFieldOfAnInstancetypeWithoutMeaningIsWarnedOf(t *testing.T) {
+func TestInstancetypeWarnings_CoverEveryFieldWithoutEffect(t *testing.T) {
 	size := parseSize(t, `{schedulerName: s, nodeSelector: {a: b}, ioThreadsPolicy: auto, ioThreads: {supplementalPoolThreadCount: 1}, launchSecurity: {sev: {}},
 	  cpu: {guest: 1, model: m, isolateEmulatorThread: true, realtime: {mask: "0"}, maxSockets: 2, dedicatedCPUPlacement: true},
 	  memory: {guest: 1Gi, maxGuest: 2Gi, hugepages: {pageSize: 16Gi}},
@@ -60,7 +60,7 @@ func TestEveryFieldOfAnInstancetypeWithoutMeaningIsWarnedOf(t *testing.T) {
 }
 
 // F70, F89, F91, F93, F96, F97, F98, F115
-func TestEveryFieldOfAPreferenceWithoutMeaningIsWarnedOf(t *testing.T) {
+func TestPreferenceWarnings_CoverEveryFieldWithoutEffect(t *testing.T) {
 	preference := parsePreference(t, `{clock: {preferredTimer: {}, preferredClockOffset: {utc: {offsetSeconds: 3600}}}, volumes: {preferredStorageClassName: fast},
 	  cpu: {preferredCPUFeatures: [{name: f}]}, preferredArchitecture: s390x, preferredLaunchSecurity: {sev: {}},
 	  machine: {preferredMachineType: vmx-99}, firmware: {preferredUseBiosSerial: true, preferredEfi: {persistent: false}},
@@ -71,7 +71,7 @@ func TestEveryFieldOfAPreferenceWithoutMeaningIsWarnedOf(t *testing.T) {
 	    preferredInterfaceModel: igb, preferredRng: {}, preferredBlockMultiQueue: true, preferredNetworkInterfaceMultiQueue: true,
 	    preferredInterfaceMasquerade: {}, preferredPanicDeviceModel: isa, preferredVideoType: vga, preferredTPM: {}}}`)
 	if errs := validation.ValidatePreferenceSpec(preference, field.NewPath("spec")); len(errs) != 0 {
-		t.Errorf("refused: %v", errs)
+		t.Errorf("preference is rejected: %v", errs)
 	}
 	want := []string{
 		"spec.cpu.preferredCPUFeatures", "spec.clock.preferredTimer", "spec.clock.preferredClockOffset.utc.offsetSeconds",
@@ -86,13 +86,13 @@ func TestEveryFieldOfAPreferenceWithoutMeaningIsWarnedOf(t *testing.T) {
 	} {
 		want = append(want, "spec.devices.preferred"+name)
 	}
-	want = append(want, "spec.volumes.preferredStorageClassName", "spec.preferredArchitecture", "spec.preferredLaunchSecurity")
+	want = append(want, "spec.preferredArchitecture", "spec.preferredLaunchSecurity")
 	if diff := cmp.Diff(want, warned(validation.PreferenceWarnings(preference, field.NewPath("spec")))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestAPreferenceThatVSphereHasIsNotWarnedOf(t *testing.T) {
+func TestPreferenceWarnings_AreEmptyForSupportedFields(t *testing.T) {
 	preference := parsePreference(t, `{cpu: {preferredCPUTopology: cores}, clock: {preferredClockOffset: {timezone: Europe/Berlin}}, machine: {preferredMachineType: VMX-21},
 	  devices: {preferredDiskBus: virtio, preferredInterfaceModel: virtio, preferredVideoType: svga, preferredTPM: {}}, firmware: {preferredEfi: {}}, preferredArchitecture: amd64}`)
 	if got := validation.PreferenceWarnings(preference, field.NewPath("spec")); len(got) != 0 {

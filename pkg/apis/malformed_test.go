@@ -11,13 +11,13 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestS6ValuesThatCannotBeReadAreFound(t *testing.T) {
+func TestS6Find_ReportsInvalidValues(t *testing.T) {
 	for document, want := range map[string]string{
 		`{"spec":{"memory":{"guest":"1 Gi"}}}`:                                          `spec.memory.guest: Invalid value: "1 Gi": quantities must match`,
 		"spec:\n  volumes:\n  - name: a\n  - name: b\n    disk: {size: 10GB}\n":         `spec.volumes[1].disk.size: Invalid value: "10GB": quantities must match`,
 		`{"metadata":{"creationTimestamp":"yesterday"}}`:                                `metadata.creationTimestamp: Invalid value: "yesterday": parsing time`,
 		`{"spec":{"memory":{"guest":"` + strings.Repeat("x", 5000) + `"}}}`:             `(5000 bytes): quantities must match`,
-		`{"metadata":{"creationTimestamp":"` + strings.Repeat("x", 5000) + `"}}`:        `(5000 bytes): is no time`,
+		`{"metadata":{"creationTimestamp":"` + strings.Repeat("x", 5000) + `"}}`:        `(5000 bytes): is not a valid time`,
 		`{"spec":{"memory":{"guest":{"a":1}}}}`:                                         `spec.memory.guest: Invalid value: "{\"a\":1}"`,
 		`{"spec":{"memory":{"guest":1073741824},"cpu":{"sockets":2}},"unknown":"1 Gi"}`: "",
 		`{"spec":{"cpu":{"sockets":"two"}}}`:                                            `spec.cpu.sockets: Invalid value: "two": must be a number`,
@@ -38,7 +38,7 @@ func TestS6ValuesThatCannotBeReadAreFound(t *testing.T) {
 	}
 }
 
-// findAll returns what Find returns, in one text.
+// findAll returns the errors of Find as one string.
 func findAll(document string, into any) string {
 	errs, _ := malformed.Find([]byte(document), into)
 	if len(errs) == 0 {
@@ -47,7 +47,7 @@ func findAll(document string, into any) string {
 	return errs.ToAggregate().Error()
 }
 
-func TestFind_ReturnsEveryWrongValueAndTheRest(t *testing.T) {
+func TestFind_ReturnsEveryInvalidValueAndTheRest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		document string
 		want     []string
@@ -102,7 +102,7 @@ func TestFind_ReturnsEveryWrongValueAndTheRest(t *testing.T) {
 	}
 }
 
-func TestS6ValuesOfAVCenterThatCannotBeReadAreFound(t *testing.T) {
+func TestS6Find_ReportsInvalidValuesOfVCenter(t *testing.T) {
 	for document, want := range map[string]string{
 		`{"spec":{"caBundle":"not base64"}}`:             `spec.caBundle: Invalid value: "not base64": must be base64`,
 		`{"spec":{"caBundle":1}}`:                        `spec.caBundle: Invalid value: "1": must be a string`,
@@ -118,7 +118,7 @@ func TestS6ValuesOfAVCenterThatCannotBeReadAreFound(t *testing.T) {
 	}
 }
 
-func TestS4PatchesThatAreDearToMergeAreFound(t *testing.T) {
+func TestS4Bounded_ReportsExpensivePatches(t *testing.T) {
 	for patch, want := range map[string]string{
 		`{"spec":{"guestID":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`:              "spec.guestID[0][0]",
 		`{"status":{"conditions":[` + strings.Repeat("{},", 1024) + `{}]}}`:                             "status.conditions: Too many: 1025",
@@ -136,7 +136,7 @@ func TestS4PatchesThatAreDearToMergeAreFound(t *testing.T) {
 	}
 }
 
-func TestCounts_NameTheListThatHasTooManyEntries(t *testing.T) {
+func TestCounts_ReportsListWithTooManyEntries(t *testing.T) {
 	many := strings.Repeat("{},", malformed.MaxEntries) + "{}"
 	for name, tc := range map[string]struct{ document, want string }{
 		"few":                       {`{"a":[1,2,{"b":"c"}],"d":"[,{"}`, ""},
@@ -147,7 +147,7 @@ func TestCounts_NameTheListThatHasTooManyEntries(t *testing.T) {
 		"lists in lists":            {`{"spec":{"guestID":` + strings.Repeat("[", malformed.MaxEntries+2) + strings.Repeat("]", malformed.MaxEntries+2) + `}}`, "spec.guestID[0][0]"},
 		"the document itself":       {`[` + many + `]`, "the lists"},
 		"many fields":               {`{"metadata":{"labels":{"a":"b"` + strings.Repeat(`,"a":"b"`, 64<<10) + `}}}`, "metadata.labels: an object must have"},
-		"YAML with too many lines":  {strings.Repeat("a:\n", 32<<10+1), "a document in YAML must have"},
+		"YAML with too many lines":  {strings.Repeat("a:\n", 32<<10+1), "a YAML document must have"},
 		"a key after a closed list": {`{"a":[1],"b":{"c":[` + many + `]}}`, "b.c: the lists"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/cluster/naming"
 )
 
-func TestNamesAreMadeOfATemplate(t *testing.T) {
+func TestMachine_GeneratesNameFromTemplate(t *testing.T) {
 	long := strings.Repeat("a", 70)
 	for template, test := range map[string]struct{ want, refused string }{
 		"":                                          {want: "workers-bcdfg"},
@@ -18,15 +18,15 @@ func TestNamesAreMadeOfATemplate(t *testing.T) {
 		"{{.machineSet.name}}-x-{{  .random  }}":    {want: "workers-x-bcdfg"},
 		long + "-{{ .random }}":                     {want: long[:58] + "bcdfg"},
 		"{{ .random }}-" + long:                     {want: ("bcdfg-" + long)[:58] + "bcdfg"},
-		"node":                                      {refused: "must have {{ .random }}"},
-		"{{ .machine.name }}-{{ .random }}":         {refused: "{{ .machine.name }} is not known"},
-		"{{ .random }}{{range .}}{{end}}":           {refused: "no other {{"},
-		"{{ printf \"%1000000d\" 1 }}{{ .random }}": {refused: "no other {{"},
-		"{{ .random }} }}":                          {refused: "no other {{"},
+		"node":                                      {refused: "must contain {{ .random }}"},
+		"{{ .machine.name }}-{{ .random }}":         {refused: "unknown variable {{ .machine.name }}"},
+		"{{ .random }}{{range .}}{{end}}":           {refused: "must not contain {{ or }}, except"},
+		"{{ printf \"%1000000d\" 1 }}{{ .random }}": {refused: "must not contain {{ or }}, except"},
+		"{{ .random }} }}":                          {refused: "must not contain {{ or }}, except"},
 	} {
 		got, err := naming.Machine(template, "shop", "workers", "bcdfg")
 		if got != test.want || (err == nil) != (test.refused == "") || err != nil && !strings.Contains(err.Error(), test.refused) {
-			t.Errorf("%q makes %q, %v; want %q, %q", template, got, err, test.want, test.refused)
+			t.Errorf("Machine(%q) = %q, %v; want %q, %q", template, got, err, test.want, test.refused)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/openapi"
 )
 
-func TestEveryKindAndFieldIsExplained(t *testing.T) {
+func TestOpenAPI_DescribesEveryKindAndField(t *testing.T) {
 	definitions := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef(name) })
 	explained := 0
 	for name, definition := range definitions {
@@ -34,17 +34,17 @@ func TestEveryKindAndFieldIsExplained(t *testing.T) {
 		}
 	}
 	if explained == 0 {
-		t.Fatal("no definition of ours was found")
+		t.Fatal("no definition of this API was found")
 	}
 }
 
-func TestMarkersDoNotLeakIntoDescriptions(t *testing.T) {
+func TestOpenAPI_DescriptionsContainNoMarkers(t *testing.T) {
 	for name, definition := range openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef(name) }) {
 		if !strings.HasPrefix(name, "dev.slipway.") {
 			continue
 		}
 		if strings.Contains(definition.Schema.Description, "+k8s:") || strings.Contains(definition.Schema.Description, "+genclient") {
-			t.Errorf("description of %s holds a marker: %q", name, definition.Schema.Description)
+			t.Errorf("description of %s contains a marker: %q", name, definition.Schema.Description)
 		}
 	}
 }

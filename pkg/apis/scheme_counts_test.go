@@ -19,10 +19,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// wide is a body with n entries of one list or map.
-type wide func(kind string, n int) string
+// bodyOf returns a body with n entries in one list or map.
+type bodyOf func(kind string, n int) string
 
-func listOf(path, entry string) wide {
+func listOf(path, entry string) bodyOf {
 	return func(kind string, n int) string {
 		text := "[" + strings.TrimSuffix(strings.Repeat(entry+",", n), ",") + "]"
 		names := strings.Split(path, ".")
@@ -41,7 +41,7 @@ func labels(kind string, n int) string {
 	return fmt.Sprintf(`{"apiVersion":"vm.slipway.dev/v1alpha1","kind":%q,"metadata":{"labels":{%s}}}`, kind, strings.Join(entries, ","))
 }
 
-// decode reads text, in JSON, as a request of an encoding.
+// decode decodes text, which is JSON, as a request in the encoding of mediaType.
 func decode(t *testing.T, mediaType, text string, into runtime.Object) error {
 	t.Helper()
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Requests.SupportedMediaTypes(), mediaType)
@@ -62,28 +62,28 @@ func decode(t *testing.T, mediaType, text string, into runtime.Object) error {
 	return err
 }
 
-func TestRequests_AreRefusedForTooManyEntriesBeforeTheyAreDecoded(t *testing.T) {
+func TestRequests_RejectTooManyEntriesBeforeDecoding(t *testing.T) {
 	const most = malformed.MaxEntries
 	encodings := []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf}
 	for name, tc := range map[string]struct {
 		kind      string
-		body      wide
+		body      bodyOf
 		entries   int
 		encodings []string
 		refused   bool
 	}{
-		"as many as are allowed":          {"Zone", listOf("metadata.finalizers", `""`), most, encodings, false},
-		"finalizers":                      {"Zone", listOf("metadata.finalizers", `""`), most + 1, encodings, true},
-		"objects":                         {"Zone", listOf("spec.networks", `{}`), most + 1, encodings, true},
-		"a list below pointers":           {"VirtualMachine", listOf("spec.bootstrap.cloudInit.sshAuthorizedKeys", `""`), most + 1, encodings, true},
-		"lists in a list":                 {"VirtualMachineGroup", listOf("spec.bootOrder", `{"members":[{},{},{}]}`), most / 3, encodings, true},
-		"in the status":                   {"VirtualMachineGroup", listOf("status.members", `{}`), most + 1, encodings, true},
-		"a body of another kind":          {"Zone", listOf("spec.devices", `{}`), most + 1, encodings, true},
-		"a map, in protobuf":              {"Zone", labels, most + 1, []string{runtime.ContentTypeProtobuf}, true},
-		"fewer fields than any object":    {"Zone", labels, most + 1, []string{runtime.ContentTypeJSON}, false},
-		"more fields than any object":     {"Zone", labels, 8 * most, []string{runtime.ContentTypeJSON}, true},
-		"commas in a text":                {"Zone", listOf("spec.networks", `{"network":",,,,[[[[{{{{\",,"}`), most - 1, []string{runtime.ContentTypeJSON}, false},
-		"JSON in what is said to be YAML": {"Zone", listOf("spec.networks", `{}`), most + 1, []string{runtime.ContentTypeYAML}, true},
+		"the maximum":                      {"Zone", listOf("metadata.finalizers", `""`), most, encodings, false},
+		"finalizers":                       {"Zone", listOf("metadata.finalizers", `""`), most + 1, encodings, true},
+		"objects":                          {"Zone", listOf("spec.networks", `{}`), most + 1, encodings, true},
+		"a list below pointers":            {"VirtualMachine", listOf("spec.bootstrap.cloudInit.sshAuthorizedKeys", `""`), most + 1, encodings, true},
+		"lists in a list":                  {"VirtualMachineGroup", listOf("spec.bootOrder", `{"members":[{},{},{}]}`), most / 3, encodings, true},
+		"in the status":                    {"VirtualMachineGroup", listOf("status.members", `{}`), most + 1, encodings, true},
+		"a body of another kind":           {"Zone", listOf("spec.devices", `{}`), most + 1, encodings, true},
+		"a map, in protobuf":               {"Zone", labels, most + 1, []string{runtime.ContentTypeProtobuf}, true},
+		"fewer fields than any object":     {"Zone", labels, most + 1, []string{runtime.ContentTypeJSON}, false},
+		"more fields than any object":      {"Zone", labels, 8 * most, []string{runtime.ContentTypeJSON}, true},
+		"commas in a text":                 {"Zone", listOf("spec.networks", `{"network":",,,,[[[[{{{{\",,"}`), most - 1, []string{runtime.ContentTypeJSON}, false},
+		"JSON with the media type of YAML": {"Zone", listOf("spec.networks", `{}`), most + 1, []string{runtime.ContentTypeYAML}, true},
 		"YAML": {"Zone", func(kind string, n int) string {
 			return "apiVersion: vm.slipway.dev/v1alpha1\nkind: " + kind + "\nmetadata:\n  finalizers:\n" + strings.Repeat("  - a\n", n)
 		}, 4 * most, []string{runtime.ContentTypeYAML}, true},
@@ -93,14 +93,14 @@ func TestRequests_AreRefusedForTooManyEntriesBeforeTheyAreDecoded(t *testing.T) 
 				into := &vmv1alpha1.Zone{}
 				err := decode(t, encoding, tc.body(tc.kind, tc.entries), into)
 				if refused := err != nil && strings.Contains(err.Error(), "must have at most"); refused != tc.refused {
-					t.Errorf("the answer is %v, want a refusal: %t", err, tc.refused)
+					t.Errorf("got error %v, want rejected = %t", err, tc.refused)
 				}
 			})
 		}
 	}
 }
 
-func TestRequests_RefuseRevisionDataThatAreNotJSON(t *testing.T) {
+func TestRequests_RejectRevisionDataThatIsNotJSON(t *testing.T) {
 	for name, raw := range map[string][]byte{"present and empty": {}, "half an object": []byte("{"), "a huge number": []byte("1e400")} {
 		t.Run(name, func(t *testing.T) {
 			revision := &itv1alpha1.ControllerRevision{Data: runtime.RawExtension{Raw: raw}}
@@ -111,7 +111,7 @@ func TestRequests_RefuseRevisionDataThatAreNotJSON(t *testing.T) {
 			}
 			_, _, err = scheme.Requests.DecoderToVersion(info.Serializer, itv1alpha1.SchemeGroupVersion).Decode(data, nil, &itv1alpha1.ControllerRevision{})
 			if wrong := (*field.Error)(nil); !errors.As(err, &wrong) || wrong.Field != "data" {
-				t.Errorf("the answer is %v, want one about data", err)
+				t.Errorf("got error %v, want an error about data", err)
 			}
 		})
 	}

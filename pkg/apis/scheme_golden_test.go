@@ -23,17 +23,16 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 )
 
-// golden writes the objects of this build as those of a version, at its release:
-// go test ./pkg/apis/scheme -golden=v0.2.0.
+// golden writes the objects of this build as golden files of a release: go test ./pkg/apis -golden=v0.2.0.
 var golden = flag.String("golden", "", "version to write the objects of")
 
-// stored is the encoding of objects in etcd.
-func stored(version schema.GroupVersion) runtime.Codec {
+// storageCodec returns the codec for objects in etcd.
+func storageCodec(version schema.GroupVersion) runtime.Codec {
 	s := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 	return scheme.Codecs.CodecForVersions(s, scheme.Codecs.UniversalDeserializer(), version, runtime.InternalGroupVersioner)
 }
 
-// versionOf is the group and version that the name of a golden file begins with.
+// versionOf returns the group and version in the name of a golden file.
 func versionOf(t *testing.T, file string) schema.GroupVersion {
 	t.Helper()
 	group, rest, ok := strings.Cut(filepath.Base(file), "_")
@@ -44,8 +43,8 @@ func versionOf(t *testing.T, file string) schema.GroupVersion {
 	return schema.GroupVersion{Group: group, Version: version}
 }
 
-// readable is an object as people read it.
-func readable(t *testing.T, obj runtime.Object) []byte {
+// marshalIndented encodes an object as indented JSON.
+func marshalIndented(t *testing.T, obj runtime.Object) []byte {
 	t.Helper()
 	text, err := json.MarshalIndent(obj, "", " ")
 	if err != nil {
@@ -54,8 +53,8 @@ func readable(t *testing.T, obj runtime.Object) []byte {
 	return append(text, '\n')
 }
 
-// ordered is JSON with its keys in order: fields may be anywhere in an object.
-func ordered(t *testing.T, text []byte) string {
+// sortKeys sorts the keys of JSON, because the order of fields is not significant.
+func sortKeys(t *testing.T, text []byte) string {
 	t.Helper()
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -68,8 +67,8 @@ func ordered(t *testing.T, text []byte) string {
 	return string(out)
 }
 
-// filled are objects of all kinds that are stored, with a value in every field.
-func filled(t *testing.T) map[schema.GroupVersionKind]runtime.Object {
+// filledObjects returns objects of all stored kinds with a value in every field.
+func filledObjects(t *testing.T) map[schema.GroupVersionKind]runtime.Object {
 	t.Helper()
 	o := roundtrip.NewCompatibilityTestOptions(scheme.Scheme)
 	for gvk, typ := range scheme.Scheme.AllKnownTypes() {
@@ -87,17 +86,17 @@ func writeGolden(t *testing.T, version string) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	for gvk, obj := range filled(t) {
+	for gvk, obj := range filledObjects(t) {
 		name := filepath.Join(dir, strings.Join([]string{gvk.Group, gvk.Version, gvk.Kind}, "_"))
-		data, err := runtime.Encode(stored(gvk.GroupVersion()), obj)
+		data, err := runtime.Encode(storageCodec(gvk.GroupVersion()), obj)
 		if err != nil {
 			t.Fatal(err)
 		}
-		decoded, err := runtime.Decode(stored(gvk.GroupVersion()), data)
+		decoded, err := runtime.Decode(storageCodec(gvk.GroupVersion()), data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for file, content := range map[string][]byte{name + ".pb": data, name + ".json": readable(t, decoded)} {
+		for file, content := range map[string][]byte{name + ".pb": data, name + ".json": marshalIndented(t, decoded)} {
 			if err := os.WriteFile(file, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -105,8 +104,8 @@ func writeGolden(t *testing.T, version string) {
 	}
 }
 
-// During an update both versions write to one store, and an update may be taken back.
-func TestObjectsThatEarlierVersionsHaveStoredAreReadAsTheyWere(t *testing.T) {
+// During an update both versions write to the same store, and an update can be rolled back.
+func TestScheme_ReadsObjectsOfEarlierVersions(t *testing.T) {
 	if *golden != "" {
 		writeGolden(t, *golden)
 	}
@@ -124,30 +123,29 @@ func TestObjectsThatEarlierVersionsHaveStoredAreReadAsTheyWere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			codec := stored(versionOf(t, file))
+			codec := storageCodec(versionOf(t, file))
 			obj, err := runtime.Decode(codec, data)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(ordered(t, want), ordered(t, readable(t, obj))); diff != "" {
-				t.Errorf("what was stored is not what is read (-stored +read):\n%s", diff)
+			if diff := cmp.Diff(sortKeys(t, want), sortKeys(t, marshalIndented(t, obj))); diff != "" {
+				t.Errorf("the decoded object differs (-stored +read):\n%s", diff)
 			}
 			again, err := runtime.Encode(codec, obj)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := adds(message(t, data).Raw, message(t, again).Raw); err != nil {
-				t.Errorf("it is stored otherwise than it was: %v. The version of before reads it: is all there?", err)
+			if err := checkAddedFields(message(t, data).Raw, message(t, again).Raw); err != nil {
+				t.Errorf("the encoding changed: %v. The previous version must still be able to read it", err)
 			}
 		})
 	}
 }
 
-// An older version reads over what it does not know, and what it writes does not have it:
-// docs/operations.md says so.
-func TestFieldOfALaterVersionIsReadOverAndEndsWithTheNextWrite(t *testing.T) {
-	for gvk, obj := range filled(t) {
-		codec := stored(gvk.GroupVersion())
+// An older version ignores unknown fields and drops them when it writes the object. docs/operations.md documents this.
+func TestScheme_DropsFieldsOfLaterVersions(t *testing.T) {
+	for gvk, obj := range filledObjects(t) {
+		codec := storageCodec(gvk.GroupVersion())
 		data, err := runtime.Encode(codec, obj)
 		if err != nil {
 			t.Fatal(err)
@@ -159,12 +157,12 @@ func TestFieldOfALaterVersionIsReadOverAndEndsWithTheNextWrite(t *testing.T) {
 			continue
 		}
 		if again, err := runtime.Encode(codec, decoded); err != nil || !bytes.Equal(again, data) {
-			t.Errorf("%s: it is written with %d bytes, want the %d without the field, %v", gvk.Kind, len(again), len(data), err)
+			t.Errorf("%s: encoded in %d bytes, want %d bytes without the field; error %v", gvk.Kind, len(again), len(data), err)
 		}
 	}
 }
 
-// withField adds a field that no version has to the message of a stored object.
+// withField adds a field with an unknown number to a stored object.
 func withField(t *testing.T, data []byte) []byte {
 	t.Helper()
 	const unknown = 9999

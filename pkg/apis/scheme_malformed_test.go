@@ -13,8 +13,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// A request with fieldValidation=Strict, which is kubectl's default, is decoded by a strict decoder.
-func TestRequests_NameEveryWrongField(t *testing.T) {
+// A request with fieldValidation=Strict, the default of kubectl, is decoded with a strict decoder.
+func TestRequests_ReportEveryInvalidField(t *testing.T) {
 	const kind = `"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachine","metadata":{"name":"a"}`
 	for name, tc := range map[string]struct {
 		document string
@@ -22,7 +22,7 @@ func TestRequests_NameEveryWrongField(t *testing.T) {
 		want     []string
 		lacks    string
 	}{
-		"three mistakes of shape": {
+		"three values of the wrong type": {
 			`{` + kind + `,"spec":{"cpus":2,"memory":"4GB","image":"photon-5"}}`, true,
 			[]string{`spec.memory: Invalid value: "4GB": must be an object with the fields: guest`, `spec.image: Invalid value: "photon-5": must be an object`, `unknown field "spec.cpus", did you mean "spec.cpu"?`}, "",
 		},

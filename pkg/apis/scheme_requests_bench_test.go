@@ -14,11 +14,11 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// longest is the size of the bodies whose refusal is measured, in bytes.
-const longest = 2 << 20
+// bodySize is the size of the request bodies, in bytes.
+const bodySize = 2 << 20
 
-// lists returns the paths, in JSON, of lists in a struct that are in no list or map themselves.
-func lists(typ reflect.Type, path []string, depth int) [][]string {
+// listPaths returns the JSON paths of lists in a struct that are not nested in another list or map.
+func listPaths(typ reflect.Type, path []string, depth int) [][]string {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
@@ -37,33 +37,33 @@ func lists(typ reflect.Type, path []string, depth int) [][]string {
 			if name != "" {
 				next = append(path[:len(path):len(path)], name)
 			}
-			found = append(found, lists(f.Type, next, depth-1)...)
+			found = append(found, listPaths(f.Type, next, depth-1)...)
 		}
 	}
 	return found
 }
 
-// BenchmarkRequests_RefuseLongLists measures the refusal of a body that is filled with the entries of one list.
-func BenchmarkRequests_RefuseLongLists(b *testing.B) {
+// BenchmarkRequests_RejectLongLists measures the rejection of a body that is filled with the entries of one list.
+func BenchmarkRequests_RejectLongLists(b *testing.B) {
 	for kind, typ := range scheme.Scheme.AllKnownTypes() {
 		if kind.Version == runtime.APIVersionInternal || !strings.HasSuffix(kind.Group, ".slipway.dev") || !scheme.Scheme.Recognizes(kind.GroupVersion().WithKind(kind.Kind+"List")) {
 			continue
 		}
-		for _, path := range lists(typ, nil, 4) {
+		for _, path := range listPaths(typ, nil, 4) {
 			list := func(entry string, size int) []byte {
 				text := listOf(strings.Join(path, "."), entry)(kind.Kind, size/(len(entry)+1))
 				return []byte(strings.Replace(text, vmv1alpha1.SchemeGroupVersion.String(), kind.GroupVersion().String(), 1))
 			}
 			entry, read := "{}", scheme.Codecs.UniversalDeserializer()
-			obj, _, err := read.Decode(list(entry, longest/2*3), nil, nil) // 2 bytes each in protobuf
+			obj, _, err := read.Decode(list(entry, bodySize/2*3), nil, nil) // 2 bytes each in protobuf
 			if err != nil {
 				entry = `""`
-				if obj, _, err = read.Decode(list(entry, longest/2*3), nil, nil); err != nil {
+				if obj, _, err = read.Decode(list(entry, bodySize/2*3), nil, nil); err != nil {
 					continue // a list of numbers
 				}
 			}
 			for _, info := range scheme.Requests.SupportedMediaTypes() {
-				text := list(entry, longest)
+				text := list(entry, bodySize)
 				if info.MediaType == runtime.ContentTypeProtobuf {
 					if text, err = runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, kind.GroupVersion()), obj); err != nil {
 						b.Fatal(err)

@@ -12,6 +12,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/vm/fuzzer"
 )
 
-func TestEveryKindComesBackEqualFromEveryEncoding(t *testing.T) {
+func TestScheme_RoundTripsEveryKind(t *testing.T) {
 	roundtrip.RoundTripProtobufTestForAPIGroup(t, scheme.Install, fuzzer.Funcs)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/similar"
 )
 
-func TestName_FindsTheNameThatWasMeant(t *testing.T) {
+func TestName_ReturnsMostSimilarName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		all  []string
 		want string

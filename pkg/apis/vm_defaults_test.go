@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestDefaultsFillWhatIsUnset(t *testing.T) {
+func TestDefaults_SetUnsetFields(t *testing.T) {
 	obj := &v1alpha1.VirtualMachine{Spec: v1alpha1.VirtualMachineSpec{
 		Image: &v1alpha1.VirtualMachineImageRef{Name: "photon"},
 		ReadinessProbe: &v1alpha1.VirtualMachineReadinessProbe{
@@ -40,7 +40,7 @@ func TestDefaultsFillWhatIsUnset(t *testing.T) {
 	}
 }
 
-func TestDefaultsKeepWhatIsSet(t *testing.T) {
+func TestDefaults_DoNotChangeSetFields(t *testing.T) {
 	want := v1alpha1.VirtualMachineSpec{
 		PowerState:       v1alpha1.Suspended,
 		PowerOffMode:     v1alpha1.PowerOpModeHard,
@@ -57,9 +57,9 @@ func TestDefaultsKeepWhatIsSet(t *testing.T) {
 	}
 }
 
-func TestAMemberOfAGroupHasNoDefaultPowerState(t *testing.T) {
+func TestDefaults_DoNotSetPowerStateOfGroupMembers(t *testing.T) {
 	for name, tc := range map[string]struct{ group, set, want v1alpha1.PowerState }{
-		"in no group": {"", "", v1alpha1.PoweredOn}, "in one": {"shop", "", ""}, "in one, with its own": {"shop", v1alpha1.PoweredOff, v1alpha1.PoweredOff},
+		"no group": {"", "", v1alpha1.PoweredOn}, "in a group": {"shop", "", ""}, "in a group, with its own": {"shop", v1alpha1.PoweredOff, v1alpha1.PoweredOff},
 	} {
 		t.Run(name, func(t *testing.T) {
 			obj := &v1alpha1.VirtualMachine{Spec: v1alpha1.VirtualMachineSpec{GroupName: string(tc.group), PowerState: tc.set}}
@@ -71,7 +71,7 @@ func TestAMemberOfAGroupHasNoDefaultPowerState(t *testing.T) {
 	}
 }
 
-func TestDefaultsOfGroups(t *testing.T) {
+func TestDefaults_SetFieldsOfGroups(t *testing.T) {
 	obj := &v1alpha1.VirtualMachineGroup{Spec: v1alpha1.VirtualMachineGroupSpec{BootOrder: []v1alpha1.VirtualMachineGroupStep{{
 		Members: []v1alpha1.VirtualMachineGroupMember{{Name: "db"}, {Kind: v1alpha1.GroupMemberKind, Name: "web"}},
 	}}}}
@@ -92,28 +92,28 @@ func TestDesiredPowerState(t *testing.T) {
 		group                string
 		inherited, has, want v1alpha1.PowerState
 	}{
-		"the default":                     {"", "", "", off, on},
-		"its own":                         {suspended, "shop", on, on, suspended},
-		"that of the group":               {"", "shop", on, off, on},
-		"the group is off":                {"", "shop", off, suspended, off},
-		"nobody asks, and it runs":        {"", "shop", "", on, on},
-		"nobody asks, and it is off":      {"", "shop", "", off, off},
-		"nobody asks, before it is made":  {"", "shop", "", "", off},
-		"suspended with the group":        {"", "shop", suspended, on, suspended},
-		"suspended as the group is":       {"", "shop", suspended, suspended, suspended},
-		"off when the group is suspended": {"", "shop", suspended, off, off},
-		"not made when the group is":      {"", "shop", suspended, "", off},
+		"the default":                             {"", "", "", off, on},
+		"its own":                                 {suspended, "shop", on, on, suspended},
+		"that of the group":                       {"", "shop", on, off, on},
+		"the group is off":                        {"", "shop", off, suspended, off},
+		"not set, running":                        {"", "shop", "", on, on},
+		"not set, powered off":                    {"", "shop", "", off, off},
+		"not set, not created":                    {"", "shop", "", "", off},
+		"suspended with the group":                {"", "shop", suspended, on, suspended},
+		"suspended like the group":                {"", "shop", suspended, suspended, suspended},
+		"off when the group is suspended":         {"", "shop", suspended, off, off},
+		"not created when the group is suspended": {"", "shop", suspended, "", off},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := &v1alpha1.VirtualMachine{Spec: v1alpha1.VirtualMachineSpec{PowerState: tc.own, GroupName: tc.group}, Status: v1alpha1.VirtualMachineStatus{InheritedPowerState: tc.inherited}}
 			if got := vm.DesiredPowerState(tc.has); got != tc.want {
-				t.Errorf("it is %q, want %q", got, tc.want)
+				t.Errorf("DesiredPowerState() = %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestFieldSelectors(t *testing.T) {
+func TestFieldLabels_AreConvertedIfSupported(t *testing.T) {
 	for _, tc := range []struct {
 		kind, label string
 		accepted    bool
@@ -137,16 +137,16 @@ func TestFieldSelectors(t *testing.T) {
 		t.Run(tc.kind+" by "+tc.label, func(t *testing.T) {
 			label, value, err := scheme.Scheme.ConvertFieldLabel(v1alpha1.SchemeGroupVersion.WithKind(tc.kind), tc.label, "x")
 			if (err == nil) != tc.accepted {
-				t.Fatalf("error is %v, accepted should be %t", err, tc.accepted)
+				t.Fatalf("got error %v, want accepted = %t", err, tc.accepted)
 			}
 			if tc.accepted && (label != tc.label || value != "x") {
-				t.Errorf("became %s=%s", label, value)
+				t.Errorf("was converted to %s=%s", label, value)
 			}
 		})
 	}
 }
 
-func TestExpandOptionsAreReadFromTheQuery(t *testing.T) {
+func TestExpandOptions_AreDecodedFromQuery(t *testing.T) {
 	var options v1alpha1.ExpandOptions
 	query := map[string][]string{"generation": {"latest"}}
 	if err := scheme.ParameterCodec.DecodeParameters(query, v1alpha1.SchemeGroupVersion, &options); err != nil {

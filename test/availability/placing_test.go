@@ -161,7 +161,7 @@ func (s *scene) fitsNowhere(client versioned.Interface, zones map[string]string)
 		}
 		c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionPlacementReady)
 		for zone := range zones {
-			if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "zone "+zone+": 1024 GiB of memory are asked for, and its largest host has") {
+			if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "zone "+zone+": 1024 GiB of memory is requested; the largest host has") {
 				return fmt.Errorf("PlacementReady is %+v, and does not say so of zone %s", c, zone)
 			}
 		}

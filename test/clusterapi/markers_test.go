@@ -161,7 +161,7 @@ func servedBySlipway(t *testing.T, when string) {
 		"metadata": map[string]any{"name": "no-size"}, "spec": map[string]any{"image": map[string]any{"name": "photon-5"}},
 	}}
 	_, err = env.objects.Resource(machines).Namespace("default").Create(t.Context(), sizeless, metav1.CreateOptions{})
-	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must give the size") {
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must define the size") {
 		t.Errorf("%s: a virtual machine without a size: %v, want the refusal of slipway-apiserver", when, err)
 	}
 }

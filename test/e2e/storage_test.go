@@ -51,9 +51,9 @@ provisioner: ebs.csi.aws.com
 	u.Wants("vm/database", `.status.volumes[?(@.name=="data")].storageClass`, "silver")
 
 	for patch, want := range map[string]string{
-		`{"spec":{"bootDisk":{"size":"10Gi"}}}`:                      "is less than the 20Gi of the disk",
+		`{"spec":{"bootDisk":{"size":"10Gi"}}}`:                      "must not be less than 20Gi, the size of the disk",
 		`{"spec":{"volumes":[{"name":"data","unitNumber":3}]}}`:      "is immutable once set; must stay 0",
-		`{"spec":{"volumes":[{"name":"media","cdrom":null}]}}`:       "exactly one must be set of persistentVolumeClaim, disk, cdrom",
+		`{"spec":{"volumes":[{"name":"media","cdrom":null}]}}`:       "exactly one of these fields must be set: persistentVolumeClaim, disk, cdrom",
 		`{"spec":{"bootOrder":[{"type":"Disk","name":"nowhere"}]}}`:  "must be the name of a disk of spec.volumes",
 		`{"spec":{"bootDisk":{"size":"20Gi","provisioning":"Fat"}}}`: `supported values: "Thin", "Thick", "ThickEagerZero"`,
 	} {

@@ -78,9 +78,9 @@ func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
 		"what it needs":                               {"appliance", full, "", ""},
 		"a misspelt property":                         {"appliance", vApp("properties: {password: hunter2, hostnam: web}"), properties, "it has hostname, password"},
 		"a property in another case":                  {"appliance", vApp("properties: {password: hunter2, Hostname: web}"), properties, `"Hostname"`},
-		"a property of the image's own":               {"appliance", vApp("properties: {password: hunter2, build: '7'}"), properties, "the image's own"},
-		"a required property that is missing":         {"appliance", vApp("properties: {hostname: web}"), properties + "[password]", "needs it"},
-		"no properties where one is required":         {"appliance", "bootstrap: {}", properties + "[password]", "needs it"},
+		"a property of the image's own":               {"appliance", vApp("properties: {password: hunter2, build: '7'}"), properties, "is not user-configurable"},
+		"a required property that is missing":         {"appliance", vApp("properties: {hostname: web}"), properties + "[password]", "requires this property"},
+		"no properties where one is required":         {"appliance", "bootstrap: {}", properties + "[password]", "requires this property"},
 		"a Secret that may have them":                 {"appliance", vApp("rawProperties: secret"), "", ""},
 		"cloud-init":                                  {"appliance", "bootstrap: {cloudInit: {rawCloudConfig: {name: data}}}", "", ""},
 		"an image whose properties are not all known": {"partly", vApp("properties: {any: x}"), "", ""},
@@ -89,11 +89,11 @@ func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
 		"an image that is not there":                  {"none", vApp("properties: {any: x}"), "", ""},
 		"a boot disk that is too small":               {"appliance", full + ", bootDisk: {size: 10Gi}", "spec.bootDisk.size", "at least 16Gi"},
 		"a boot disk of the same size":                {"appliance", full + ", bootDisk: {size: 16Gi}", "", ""},
-		"an ISO image":                                {"iso", "", "spec.image.name", "put it into a CD-ROM drive"},
+		"an ISO image":                                {"iso", "", "spec.image.name", "use it in a CD-ROM drive"},
 		"secure boot on BIOS":                         {"appliance", full + ", firmware: {secureBoot: true}", "spec.firmware.secureBoot", "has BIOS"},
 		"secure boot on EFI instead":                  {"appliance", full + ", firmware: {secureBoot: true, bootloader: EFI}", "", ""},
 		"secure boot with a preference":               {"appliance", full + ", firmware: {secureBoot: true}, preference: {name: none}", "", ""},
-		"an image of the cluster":                     {"everywhere, kind: ClusterVirtualMachineImage", vApp("properties: {a: b}"), properties, "no such property"},
+		"an image of the cluster":                     {"everywhere, kind: ClusterVirtualMachineImage", vApp("properties: {a: b}"), properties, "does not have this property"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := fmt.Sprintf("{cpu: {sockets: 1}, memory: {guest: 1Gi}, image: {name: %s}, %s}", tc.image, tc.spec)

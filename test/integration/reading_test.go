@@ -170,7 +170,7 @@ func TestOpenAPIExplainsTheFields(t *testing.T) {
 	s := framework.StartStandalone(t)
 	for path, want := range map[string]string{
 		"/openapi/v2": `"/apis/vm.slipway.dev/v1alpha1/namespaces/{namespace}/virtualmachines/{name}/refresh-instancetype"`,
-		"/openapi/v3/apis/vm.slipway.dev/v1alpha1":           "instancetype refers to the instance type that gives the size",
+		"/openapi/v3/apis/vm.slipway.dev/v1alpha1":           "instancetype refers to the instance type that defines the size",
 		"/openapi/v3/apis/instancetype.slipway.dev/v1alpha1": "preferredCPUTopology",
 	} {
 		if body := getBody(t, s.Config(), path, "application/json"); !strings.Contains(string(body), want) {

@@ -68,7 +68,7 @@ func fillAndDelete(t *testing.T, s *framework.Server, makeRoom func()) {
 		_, err = vms.Create(t.Context(), vm, metav1.CreateOptions{})
 	}
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != 507 ||
-		!strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be created: etcd has room for updates and deletions only") {
+		!strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be created: etcd has space only for updates and deletions") {
 		t.Fatalf("the %d. object: error %v, want a status 507 that says why", made, err)
 	}
 	if err := framework.Client(t, s.Config()).Discovery().RESTClient().Get().AbsPath("/readyz/etcd-space").Do(t.Context()).Error(); err == nil {
@@ -85,7 +85,7 @@ func fillAndDelete(t *testing.T, s *framework.Server, makeRoom func()) {
 	}
 
 	// Changes take the rest.
-	for i := 0; err == nil || !strings.Contains(err.Error(), "takes deletions only"); i++ {
+	for i := 0; err == nil || !strings.Contains(err.Error(), "accepts only deletions"); i++ {
 		patch := fmt.Sprintf(`{"metadata":{"labels":{"again":"%d"}}}`, i)
 		if _, err = vms.Patch(t.Context(), "vm-0", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); i > 1000 {
 			t.Fatalf("after %d changes: %v", i, err)

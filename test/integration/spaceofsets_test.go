@@ -109,7 +109,7 @@ func fillBySet(t *testing.T, s *framework.Server) {
 		if c := conditions.Find(set.Status.Conditions, clusterv1alpha1.ScalingUpCondition); c != nil {
 			message = c.Message
 		}
-		return strings.Contains(message, "is blocked because") && strings.Contains(message, "etcd has room for updates and deletions only"), nil
+		return strings.Contains(message, "is blocked because") && strings.Contains(message, "etcd has space only for updates and deletions"), nil
 	})
 	if err != nil {
 		t.Errorf("the set does not report that it has stopped: %v: ScalingUp has the message %q", err, message)

@@ -68,8 +68,8 @@ var refusedVolumes = []storageFault{
 	{name: "two-sources", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) {
 		size := resource.MustParse("1Gi")
 		v.Disk = &vmv1alpha1.DiskVolumeSource{Capacity: &size}
-	}), reason: refusedRequest, says: []string{"spec.volumes[0]", "exactly one must be set of persistentVolumeClaim, disk, cdrom"}},
-	{name: "no-source", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.PersistentVolumeClaim = nil }), reason: refusedRequest, says: []string{"spec.volumes[0]: Required", "exactly one must be set"}},
+	}), reason: refusedRequest, says: []string{"spec.volumes[0]", "exactly one of these fields must be set: persistentVolumeClaim, disk, cdrom"}},
+	{name: "no-source", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.PersistentVolumeClaim = nil }), reason: refusedRequest, says: []string{"spec.volumes[0]: Required", "exactly one of these fields must be set"}},
 	{name: "one-claim-twice", vm: func(vm *vmv1alpha1.VirtualMachine) {
 		again := vm.Spec.Volumes[0]
 		again.Name = "again"
@@ -80,12 +80,12 @@ var refusedVolumes = []storageFault{
 		again.PersistentVolumeClaim.ClaimName = "other"
 		vm.Spec.Volumes = append(vm.Spec.Volumes, again)
 	}, reason: refusedRequest, says: []string{"spec.volumes[1].name: Duplicate"}},
-	{name: "unit-7", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "pvscsi", new(int32(7)) }), reason: refusedRequest, says: []string{"spec.volumes[0].unitNumber", "not 7, which is the controller's own"}},
+	{name: "unit-7", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "pvscsi", new(int32(7)) }), reason: refusedRequest, says: []string{"spec.volumes[0].unitNumber", "except 7, which is reserved for the controller"}},
 	{name: "unit-65", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "pvscsi", new(int32(65)) }), reason: refusedRequest, says: []string{"spec.volumes[0].unitNumber", "must be from 0 to 64 on pvscsi"}},
 	{name: "unit-16", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "lsilogic", new(int32(16)) }), reason: refusedRequest, says: []string{"spec.volumes[0].unitNumber", "must be from 0 to 15 on lsilogic"}},
 	{name: "controller-4", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.ControllerBusNumber = "sata", new(int32(4)) }), reason: refusedRequest, says: []string{"spec.volumes[0].controllerBusNumber", "must be from 0 to 3 on sata"}},
 	{name: "unknown-bus", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "usb" }), reason: refusedRequest, says: []string{"spec.volumes[0].bus: Unsupported value", `"usb"`, `"pvscsi"`}},
-	{name: "reclaimed-claim", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete }), reason: refusedRequest, says: []string{"spec.volumes[0].reclaimPolicy: Forbidden", "the disk of a claim is detached and never deleted"}},
+	{name: "reclaimed-claim", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete }), reason: refusedRequest, says: []string{"spec.volumes[0].reclaimPolicy: Forbidden", "the disk of a PersistentVolumeClaim is always detached"}},
 	{name: "bad-class", vm: ofStorageClass("Fast Disks"), reason: refusedRequest, says: []string{"spec.storageClass", `"Fast Disks"`}},
 	{name: "too-large", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) {
 		size := resource.MustParse("63Ti")
@@ -126,7 +126,7 @@ var serviceFaults = []storageFault{
 		c.pv.Spec.CSI.VolumeHandle = c.id
 	}, condition: synced, reason: "Error", says: []string{"attaching first class disk {id}", "CnsNotRegisteredFault"}},
 	{name: "unregistered", claim: asMade, order: "POST /volumes/unregister?id={id}", condition: synced, reason: "Error", says: []string{"attaching first class disk {id}", "CnsNotRegisteredFault"}},
-	{name: "elsewhere", claim: func(c *faultyClaim) { c.elsewhere = true }, condition: synced, reason: "Error", says: []string{"disk {id} is attached to a vSphere VM", "that no claim names"}},
+	{name: "elsewhere", claim: func(c *faultyClaim) { c.elsewhere = true }, condition: synced, reason: "Error", says: []string{"disk {id} is attached to a vSphere VM", "without a claim"}},
 	{name: "disk-gone", claim: asMade, order: cnsFault("CnsAttachVolume", "NotFound"), condition: synced, reason: "Error", says: []string{"first class disk {id}", "NotFound"}},
 	{name: "not-permitted", claim: asMade, order: cnsFault("CnsAttachVolume", "NoPermission"), condition: synced, reason: "Error", says: []string{"first class disk {id}", "NoPermission", "missing privilege Cns.Searchable"}},
 	{name: "in-use", claim: asMade, order: cnsFault("CnsAttachVolume", "ResourceInUse"), condition: synced, reason: "Error", says: []string{"disk {id} is attached to a vSphere VM"}},

@@ -65,7 +65,7 @@ func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) 
 
 	i.does(append([]string{"check"}, i.vcenter...), "ok       Kubernetes v1.", "ok       the aggregation layer is on\n", "ok       Slipway is not installed yet\n",
 		"ok       you have the rights that the installation takes\n", "datastore /DC0/datastore/LocalDS_0: ok\n", "folder /DC0/vm/slipway: ok\n",
-		"datastores that the account sees: ", "  LocalDS_0: ", ", can be used\n", "content libraries that the account sees: ", "  slipway: ")
+		"datastores visible to the account: ", "  LocalDS_0: ", ", usable\n", "content libraries visible to the account: ", "  slipway: ")
 	i.does(install, "namespace/slipway-system created\n", "statefulset/slipway-apiserver created\n", "waiting for the API: ",
 		"the API is available: v1alpha1.vm.slipway.dev, ", "vcenter/default created\n", "vcenter/default ready\n")
 	i.does([]string{"check"}, "ok       APIService v1alpha1.vm.slipway.dev is available\n", "ok       1 of 1 replicas of the server are ready\n", "ok       all vcenters are ready: 1\n")

@@ -283,7 +283,7 @@ func (s *zonesScene) full() {
 		return fmt.Errorf("%s are free", z.Status.Free.Storage)
 	})
 	s.create("no-space", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "second" })
-	s.refused("no-space", "zone second: 1024 MiB are needed for its swap file, and 1 MiB are free on one datastore")
+	s.refused("no-space", "zone second: the swap file needs 1024 MiB on one datastore; at most 1 MiB are free")
 }
 
 // missing gives two zones a network that only one of them has.
@@ -314,7 +314,7 @@ func (s *zonesScene) removal(in []string) {
 			return nil, err
 		}
 		return v.Status.Conditions, nil
-	}, vmv1alpha1.ConditionDeleting, "True InUse it goes when these are gone: zone third")
+	}, vmv1alpha1.ConditionDeleting, "True InUse waiting for the deletion of zone third")
 	s.must(s.api.Zones().Delete(s.Context(), "third", metav1.DeleteOptions{}))
 	s.condition("zone third", s.zone("third"), vmv1alpha1.ConditionDeleting, "True InUse 4 virtual machines are in it")
 	s.create("too-late", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "third" })

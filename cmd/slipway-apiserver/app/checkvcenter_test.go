@@ -89,8 +89,8 @@ func TestCheckOfVCenterLooksForWhatZonesName(t *testing.T) {
 	}
 	wants(out, "zone zone-a: folder /DC0/vm/slipway: ok", "zone zone-a: resource pool Resources: ok", "zone zone-a: datastore LocalDS_1: ok",
 		"zone zone-a: network DC0_DVPG0: ok", "zone zone-b: datastore DC0_C1_DS: ok",
-		"cluster DC0_C1: DRS is not enabled: Slipway names a connected host for each VM that it creates from a content library or by fast deploy; "+
-			"not available there: placement by DRS rating, balancing of hosts, affinity rules, resource pools other than that of the cluster")
+		"cluster DC0_C1: DRS is not enabled: Slipway selects a connected host for each VM that it creates from a content library or by fast deploy; "+
+			"not available: placement by DRS rating, load balancing, affinity rules, resource pools other than the cluster's")
 	if strings.Contains(out, "cluster DC0_C0") {
 		t.Errorf("the report names a cluster with DRS:\n%s", out)
 	}

@@ -84,11 +84,11 @@ spec:
   nodeSelector:
     gpu: "yes"
 `
-	wantErr := `VirtualMachineClusterInstancetype/cx1.large: spec.cpu.isolateEmulatorThread: has no meaning on vSphere; it is stored and not applied
+	wantErr := `VirtualMachineClusterInstancetype/cx1.large: spec.cpu.isolateEmulatorThread: has no effect on vSphere; the value is stored but not applied
 VirtualMachinePreference/fedora: dropped: unknown field "spec.madeUp"
 ConfigMap/other: skipped, apiVersion "v1" is not of group instancetype.kubevirt.io
-VirtualMachineClusterInstancetype/gn1: spec.nodeSelector: vSphere chooses the host; it is stored and not applied
-VirtualMachineClusterInstancetype/gn1: spec.gpus[0].deviceName: nvidia.com/A400 is no device of vSphere, and a virtual machine with it is refused; name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231
+VirtualMachineClusterInstancetype/gn1: spec.nodeSelector: vSphere chooses the host; the value is stored but not applied
+VirtualMachineClusterInstancetype/gn1: spec.gpus[0].deviceName: nvidia.com/A400 is not a vSphere device, and virtual machines with it are rejected; use a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231
 `
 	if diff := cmp.Diff([]any{0, wantOut, wantErr}, []any{code, out, errOut}); diff != "" {
 		t.Error(diff)
@@ -117,7 +117,7 @@ spec: {cpu: {guest: 2}, memory: {guest: 2G}}
 	}
 	for _, want := range []string{
 		`VirtualMachineClusterPreference/bad: left out, the server would refuse it: spec.devices.preferredInterfaceModel: Unsupported value: "token-ring"`,
-		"VirtualMachineClusterPreference/igb: spec.devices.preferredInterfaceModel: has no meaning on vSphere",
+		"VirtualMachineClusterPreference/igb: spec.devices.preferredInterfaceModel: has no effect on vSphere",
 		"VirtualMachineClusterInstancetype/private: converted",
 		"1 of 3 objects were left out",
 	} {

@@ -182,8 +182,8 @@ func TestDeployment_OptionsReportInvalidValuesWithFlagAndAllowedValues(t *testin
 		`--server-arg "--data-dir=/x": the installation sets --data-d`: {ServerArgs: []string{"--data-dir=/x"}},
 		`use --etcd-servers of virtctl install`:                        {ServerArgs: []string{"--etcd-servers=x"}},
 		`--vcenter-url "http://vc/sdk": must have the form https://`:   vcenter(func(v *deployment.VCenter) { v.URL = "http://vc/sdk" }),
-		`--vcenter-url: must not hold credentials`:                     vcenter(func(v *deployment.VCenter) { v.URL = "https://u:p@vc/sdk" }),
-		`--vcenter-ca-file: must hold certificates in PEM`:             vcenter(func(v *deployment.VCenter) { v.CA = []byte("x") }),
+		`--vcenter-url: must not contain credentials`:                  vcenter(func(v *deployment.VCenter) { v.URL = "https://u:p@vc/sdk" }),
+		`--vcenter-ca-file: must contain only certificates`:            vcenter(func(v *deployment.VCenter) { v.CA = []byte("x") }),
 		`--vcenter-thumbprint "zz": `:                                  vcenter(func(v *deployment.VCenter) { v.Thumbprint = "zz" }),
 		`use --vcenter-username and --vcenter-password-file`:           vcenter(func(v *deployment.VCenter) { v.Password = "" }),
 	} {

@@ -19,8 +19,6 @@ type Module struct {
 	Dir string
 	// Flags of go build besides those that make the result reproducible.
 	Flags []string
-	// Cache of go build; empty means the user's.
-	Cache string
 	// Log gets what go build says.
 	Log io.Writer
 }
@@ -49,9 +47,6 @@ func (m Module) command(ctx context.Context, p Platform, args ...string) *exec.C
 	cmd.Dir = m.Dir
 	cmd.Env = append(os.Environ(), pinned...)
 	cmd.Env = append(cmd.Env, "GOOS="+p.OS, "GOARCH="+p.Arch)
-	if m.Cache != "" {
-		cmd.Env = append(cmd.Env, "GOCACHE="+m.Cache)
-	}
 	return cmd
 }
 

@@ -35,11 +35,11 @@ var (
 )
 
 // contentsOf builds the tree of testdata, or a copy of it.
-func contentsOf(t *testing.T, dir, cache, version string, platforms ...build.Platform) Contents {
+func contentsOf(t *testing.T, dir, version string, platforms ...build.Platform) Contents {
 	t.Helper()
 	c := Contents{Name: "slipway-apiserver", Version: version, Revision: "0123456789abcdef", Made: made,
 		Files: []archive.File{{Name: "licenses/slipway/LICENSE", Mode: 0o444, Data: []byte("Apache")}}}
-	m := build.Module{Dir: dir, Flags: []string{"-ldflags=-s -w -X main.version=" + version}, Cache: cache, Log: os.Stderr}
+	m := build.Module{Dir: dir, Flags: []string{"-ldflags=-s -w -X main.version=" + version}, Log: os.Stderr}
 	for _, p := range platforms {
 		path, err := m.Program(t.Context(), p, c.Name, t.TempDir())
 		if err != nil {
@@ -61,7 +61,7 @@ func contentsOf(t *testing.T, dir, cache, version string, platforms ...build.Pla
 // pushed is an image in a registry on loopback.
 func pushed(t *testing.T) (remote.Descriptor, name.Repository, Contents) {
 	t.Helper()
-	c := contentsOf(t, "../testdata/tree", "", version, platforms...)
+	c := contentsOf(t, "../testdata/tree", version, platforms...)
 	image, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -179,8 +179,8 @@ func TestTheRegistryNamesTheBillOfMaterialsOfEachPlatform(t *testing.T) {
 	}
 }
 
-// The second tree is elsewhere, in a path with a space, written at another time, and
-// compiled with a cache in which nothing is.
+// The second tree is elsewhere, in a path with a space, and written at another time. make
+// image-twice compiles it with an empty build cache too, which costs a minute of a core.
 func TestTheSameSourcesGiveTheSameDigestWhereverAndWheneverTheyAreBuilt(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "with a space")
 	if err := os.CopyFS(elsewhere, os.DirFS("../testdata/tree")); err != nil {
@@ -190,9 +190,9 @@ func TestTheSameSourcesGiveTheSameDigestWhereverAndWheneverTheyAreBuilt(t *testi
 	t.Setenv("CGO_ENABLED", "1")
 	digests := map[string]string{}
 	for name, c := range map[string]Contents{
-		"here":            contentsOf(t, "../testdata/tree", "", version, platforms[0]),
-		"elsewhere":       contentsOf(t, elsewhere, t.TempDir(), version, platforms[0]),
-		"another version": contentsOf(t, elsewhere, "", "v1.2.4", platforms[0]),
+		"here":            contentsOf(t, "../testdata/tree", version, platforms[0]),
+		"elsewhere":       contentsOf(t, elsewhere, version, platforms[0]),
+		"another version": contentsOf(t, elsewhere, "v1.2.4", platforms[0]),
 	} {
 		image, err := New(c)
 		if err != nil {

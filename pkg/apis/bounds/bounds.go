@@ -13,34 +13,34 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Spec returns what is too long, too many or no text in spec, which is a type of the API
-// or a pointer to one, found at path. It returns at most MaxErrors errors.
+// Spec returns errors for values in spec that are too long, have too many items or contain invalid characters. spec is
+// an API type or a pointer to one, and path is its location. At most MaxErrors errors are returned.
 func Spec(spec any, path *field.Path) field.ErrorList {
 	w := walker{}
 	w.value(reflect.ValueOf(spec), bound{}, path)
 	return w.errs
 }
 
-// Quantities returns which amounts anywhere in obj, which is an object of the API or a
-// pointer to one, have too many digits to be compared with others: all that there is to
-// say of an object before it is compared.
+// Quantities returns errors for quantities in obj that have too many digits. obj is an API object or a pointer to one.
+// It must be called before quantities are compared, because a comparison takes time in proportion to the number of
+// digits.
 func Quantities(obj any) field.ErrorList {
 	w := walker{quantities: true}
 	w.value(reflect.ValueOf(obj), bound{}, nil)
 	return w.errs
 }
 
-// Meta returns what is too many in the metadata of an object, found at path, that is
-// not in before, which may be nil.
+// Meta returns errors for metadata fields of obj that have too many entries. More entries are allowed if before, which
+// can be nil, has as many.
 func Meta(obj, before metav1.Object, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	count := func(name string, of func(metav1.Object) int) {
-		most := maxLabels
+		limit := maxLabels
 		if before != nil {
-			most = max(most, of(before))
+			limit = max(limit, of(before))
 		}
-		if n := of(obj); n > most {
-			errs = append(errs, field.TooMany(path.Child(name), n, most))
+		if n := of(obj); n > limit {
+			errs = append(errs, field.TooMany(path.Child(name), n, limit))
 		}
 	}
 	count("labels", func(o metav1.Object) int { return len(o.GetLabels()) })
@@ -50,7 +50,7 @@ func Meta(obj, before metav1.Object, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// Cut returns at most MaxErrors of errs. The last one says how many more there are.
+// Cut returns at most MaxErrors of errs. The last error contains the number of errors that were removed.
 func Cut(errs field.ErrorList) field.ErrorList {
 	if len(errs) <= MaxErrors {
 		return errs
@@ -60,7 +60,7 @@ func Cut(errs field.ErrorList) field.ErrorList {
 	return append(errs[:MaxErrors-1:MaxErrors-1], &last)
 }
 
-// walker collects errors, or those of quantities alone.
+// walker collects errors. If quantities is true, it checks only quantities.
 type walker struct {
 	errs       field.ErrorList
 	quantities bool
@@ -68,7 +68,7 @@ type walker struct {
 
 func (w *walker) add(err *field.Error) { w.errs = append(w.errs, err) }
 
-// value walks v, whose bound is that of the field that holds it.
+// value checks v. b is the bound of the field that contains it.
 func (w *walker) value(v reflect.Value, b bound, path *field.Path) {
 	if len(w.errs) >= MaxErrors {
 		return
@@ -81,7 +81,7 @@ func (w *walker) value(v reflect.Value, b bound, path *field.Path) {
 	case reflect.Struct:
 		if q, ok := v.Interface().(resource.Quantity); ok {
 			w.quantity(q, path)
-		} else if !leaf(v.Type()) {
+		} else if !isLeaf(v.Type()) {
 			w.fields(v, path)
 		}
 	case reflect.String:
@@ -93,19 +93,19 @@ func (w *walker) value(v reflect.Value, b bound, path *field.Path) {
 		w.list(v, b, path)
 	case reflect.Map:
 		if w.quantities {
-			return // maps are of strings
+			return // all maps are maps of strings
 		}
 		w.entries(v, b, path)
-	default: // numbers and truth values have ranges, which validation knows
+	default: // validation checks the ranges of numbers
 	}
 }
 
-// leaf is true for structs that are one value in JSON.
-func leaf(t reflect.Type) bool {
+// isLeaf reports whether t is a struct that is a single value in JSON.
+func isLeaf(t reflect.Type) bool {
 	return t == reflect.TypeFor[resource.Quantity]() || t == reflect.TypeFor[metav1.Time]()
 }
 
-// fields walks the fields of a struct.
+// fields checks the fields of a struct.
 func (w *walker) fields(v reflect.Value, path *field.Path) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -121,16 +121,16 @@ func (w *walker) fields(v reflect.Value, path *field.Path) {
 	}
 }
 
-// list walks a list that is not too long. Bytes are data, of which the size counts.
+// list checks a list and, if it is not too long, its items. A byte slice has a limit on its size.
 func (w *walker) list(v reflect.Value, b bound, path *field.Path) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
-		if most := orElse(b.text, MaxObject); v.Len() > most && !w.quantities {
-			w.add(field.TooLong(path, nil, most))
+		if limit := valueOr(b.text, MaxObject); v.Len() > limit && !w.quantities {
+			w.add(field.TooLong(path, nil, limit))
 		}
 		return
 	}
-	if most := orElse(b.items, MaxItems); v.Len() > most && !w.quantities {
-		w.add(field.TooMany(path, v.Len(), most))
+	if limit := valueOr(b.items, MaxItems); v.Len() > limit && !w.quantities {
+		w.add(field.TooMany(path, v.Len(), limit))
 		return
 	}
 	for i := range v.Len() {
@@ -138,10 +138,10 @@ func (w *walker) list(v reflect.Value, b bound, path *field.Path) {
 	}
 }
 
-// entries walks a map of strings that is not too long.
+// entries checks a map of strings and, if it is not too large, its entries.
 func (w *walker) entries(v reflect.Value, b bound, path *field.Path) {
-	if most := orElse(b.items, MaxItems); v.Len() > most {
-		w.add(field.TooMany(path, v.Len(), most))
+	if limit := valueOr(b.items, MaxItems); v.Len() > limit {
+		w.add(field.TooMany(path, v.Len(), limit))
 		return
 	}
 	for each := v.MapRange(); each.Next(); {
@@ -154,21 +154,21 @@ func (w *walker) entries(v reflect.Value, b bound, path *field.Path) {
 	}
 }
 
-// quantity checks an amount, a copy: to compare 1e999999999 with another number takes
-// as many digits. None of ours has more than 40.
+// quantity checks that a quantity has at most 40 digits. Comparing 1e999999999 with another number would require as
+// many digits.
 func (w *walker) quantity(q resource.Quantity, path *field.Path) {
 	if number := q.AsDec(); number.Scale() < -40 || number.Scale() > 40 || number.UnscaledBig().BitLen() > 128 {
 		w.add(field.Invalid(path, field.OmitValueType{}, "must have at most 40 digits"))
 	}
 }
 
-// text checks a string, which errors show as shown.
+// text checks a string. shown is the value in errors.
 func (w *walker) text(text string, shown any, b bound, path *field.Path) {
 	if len(w.errs) >= MaxErrors {
 		return
 	}
-	if most := orElse(b.text, MaxText); len(text) > most {
-		w.add(field.TooLong(path, nil, most))
+	if limit := valueOr(b.text, MaxText); len(text) > limit {
+		w.add(field.TooLong(path, nil, limit))
 		return
 	}
 	if wrong := Text(text, b.lines); wrong != "" {
@@ -176,7 +176,7 @@ func (w *walker) text(text string, shown any, b bound, path *field.Path) {
 	}
 }
 
-func orElse(n, otherwise int) int {
+func valueOr(n, otherwise int) int {
 	if n > 0 {
 		return n
 	}

@@ -1,17 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bounds keeps every list, map and string that a user writes within sizes and
-// an alphabet, for all kinds alike.
+// Package bounds limits the sizes and the characters of all lists, maps and strings that users write, for all kinds.
 //
-// What it guarantees:
+// Guarantees:
 //
-//  1. Nothing that a type holds is without a bound: what the tables do not name has
-//     that of MaxItems and MaxText.
-//  2. A size is looked at before what it is the size of: no item of a list that is too
-//     long, and no character of a text that is too long, is read. With at most
-//     MaxErrors errors, refusing an object costs the same whatever is in it.
-//  3. What passes is text that XML can carry and a terminal shows as it is: a value that
-//     vSphere was given is not read back as another one because of its characters.
-//  4. The values of maps are quoted in no error: they may be passwords.
+//  1. All fields have a limit. Fields that are not in the table have the limits MaxItems and MaxText.
+//  2. A size is checked before the content. Items of a list that is too long and characters of a text
+//     that is too long are not read. Because at most MaxErrors errors are reported, the cost of a rejection
+//     does not depend on the content.
+//  3. Accepted text can be represented in XML and is displayed unchanged in a terminal. vSphere therefore
+//     returns the same value that it was given.
+//  4. Errors do not contain the values of maps, because they can be passwords.
 package bounds

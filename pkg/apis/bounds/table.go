@@ -6,63 +6,62 @@ package bounds
 import "github.com/slipway-dev/slipway/pkg/apis/limits"
 
 const (
-	// MaxItems is the most entries of a list or a map that the table does not name.
+	// MaxItems is the maximum number of entries of a list or map that is not in the table.
 	MaxItems = 64
-	// MaxText is the longest text that the table does not name, in bytes.
+	// MaxText is the maximum length of a string that is not in the table, in bytes.
 	MaxText = 1024
-	// MaxErrors is the most errors that are reported of one object: putting them
-	// together costs the square of their number (field.ErrorList.ToAggregate).
+	// MaxErrors is the maximum number of errors that are reported for an object. The cost of combining errors grows with
+	// the square of their number (field.ErrorList.ToAggregate).
 	MaxErrors = 32
-	// MaxObject is the largest object that is stored, in bytes of its encoding: etcd's
-	// own limit of a request is 1.5 MiB, and a client of the apiserver sends 2 MiB.
+	// MaxObject is the maximum size of a stored object, in bytes of its encoding. For comparison, etcd limits a request
+	// to 1.5 MiB, and an API server client sends at most 2 MiB.
 	MaxObject = 1 << 20
 
-	// maxName is the longest name of an entity of vSphere's inventory or of a content
-	// library, in bytes: 80 characters of at most 3 bytes, each of which vSphere may
-	// escape (ManagedEntity.name).
+	// maxName is the maximum length of the name of an inventory object or content library in vSphere, in bytes: 80
+	// characters of at most 3 bytes, each of which vSphere can escape (ManagedEntity.name).
 	maxName = 255
-	// maxHostName is the longest name in DNS, in bytes.
+	// maxHostName is the maximum length of a DNS name, in bytes.
 	maxHostName = 253
-	// maxAnnotations is what annotations may have together in Kubernetes, in bytes
-	// (TotalAnnotationSizeLimitB); validation adds them up.
+	// maxAnnotations is the maximum total size of annotations in Kubernetes, in bytes (TotalAnnotationSizeLimitB).
+	// Validation checks the total size.
 	maxAnnotations = 256 << 10
-	// maxClusterName is the longest name of a Cluster, in bytes: it is the value of a label.
+	// maxClusterName is the maximum length of the name of a Cluster, in bytes, because it is used as a label value.
 	maxClusterName = 63
-	// maxLabels is the most labels, finalizers or owners of an object: many more than
-	// anybody needs. Kubernetes sets no limit.
+	// maxLabels is the maximum number of labels, finalizers or owners of an object. Kubernetes has no limit. The value
+	// is far higher than objects need.
 	maxLabels = 512
 )
 
-// bound is what a field may hold.
+// bound is the limit of a field.
 type bound struct {
-	// items of a list or a map; 0 is MaxItems.
+	// items is the maximum number of items of a list or map. 0 means MaxItems.
 	items int
-	// text is the length of a string, or of each of the field's items, in bytes; 0 is
-	// MaxText, and MaxObject for data.
+	// text is the maximum length of a string, or of each item of the field, in bytes. 0 means MaxText, or MaxObject for
+	// byte slices.
 	text int
-	// lines lets text have tabulators and line feeds.
+	// lines allows tabs and line feeds.
 	lines bool
 }
 
-// table names the fields whose bounds are not the usual ones, by the name of the Go type
-// that holds them and their name in JSON.
+// table contains the limits of fields that differ from the defaults. A key is the name of the Go struct and the JSON
+// name of the field.
 var table = map[string]bound{
 	// 4 controllers of 64 disks (vSphere 8 configuration maximums).
 	"VirtualMachineSpec.volumes": {items: 256},
-	// The adapters, vGPUs and DirectPath devices of a VM (the same).
+	// The maximum numbers of adapters, vGPUs and DirectPath devices of a VM (vSphere 8 configuration maximums).
 	"VirtualMachineNetworkSpec.interfaces":       {items: limits.MaxInterfaces},
 	"VirtualMachineDevices.gpus":                 {items: 16},
 	"VirtualMachineDevices.hostDevices":          {items: 32},
 	"VirtualMachineInstancetypeSpec.gpus":        {items: 16},
 	"VirtualMachineInstancetypeSpec.hostDevices": {items: 32},
-	// A resolver asks 3 servers (resolv.conf(5)); 16 is room for other guests.
+	// A resolver uses 3 servers (resolv.conf(5)). Other guests can use more.
 	"VirtualMachineNetworkSpec.nameservers":             {items: 16},
 	"VirtualMachineNetworkSpec.searchDomains":           {items: 32},
 	"VirtualMachineNetworkInterface.network":            {text: maxName},
 	"VirtualMachineNetworkInterface.addressesFromPools": {items: 8},
-	// There are as many kinds of devices to boot from, and hardly more of one.
+	// A VM has only a few devices to boot from.
 	"VirtualMachineSpec.bootOrder": {items: 16},
-	// The status tells of every member of a group; validation counts those of all steps.
+	// The status lists every member of a group. Validation limits the total number of members of all steps.
 	"VirtualMachineGroupStep.members": {items: 256},
 	"ZoneSpec.resourcePools":          {items: 32, text: maxName},
 	"ZoneSpec.networks":               {items: 256},
@@ -76,17 +75,17 @@ var table = map[string]bound{
 	"ZoneStorage.classes":             {items: 64},
 	"ZoneStorageClass.policy":         {text: maxName},
 	"ZoneStorageClass.datastores":     {items: 64, text: maxName},
-	// The guest reports these.
+	// The guest reports these values.
 	"VirtualMachineNetworkStatus.hostName": {text: maxHostName},
 	"VirtualMachineGuestStatus.hostName":   {text: maxHostName},
-	// A probe evaluates each expression again and again.
+	// A probe evaluates each expression repeatedly.
 	"VirtualMachineReadinessProbe.guestInfo": {items: 16},
 	"GuestInfoAction.key":                    {text: maxName},
 	"GuestInfoAction.value":                  {text: maxName},
-	// tz names have at most three parts of 14 characters.
+	// Names in the tz database have at most three parts of 14 characters.
 	"LinuxPrepBootstrap.timeZone":   {text: 64},
 	"CloudInitBootstrap.instanceID": {text: maxName},
-	// The packed metadata, in which the keys are, has to fit into one variable of guestinfo.
+	// The compressed metadata, which contains the keys, must fit into one guestinfo variable.
 	"CloudInitBootstrap.sshAuthorizedKeys": {items: 16, text: 2048},
 	"CloudInitBootstrap.cloudConfig":       {text: 32 << 10, lines: true},
 	"ContentLibraryImageSource.library":    {text: maxName},
@@ -109,9 +108,9 @@ var table = map[string]bound{
 	"GPU.deviceName":                                 {text: maxName},
 	"HostDevice.deviceName":                          {text: maxName},
 	"VirtualMachineClassSpec.description":            {text: 4096, lines: true},
-	// A hundred and more certificates.
+	// Space for more than a hundred certificates.
 	"VCenterSpec.caBundle": {text: 256 << 10},
-	// What Cluster API's v1beta2 lets these have, so that manifests move over.
+	// The limits of Cluster API's v1beta2, so that its manifests are accepted.
 	"MachineSpec.clusterName":                             {text: maxClusterName},
 	"MachineSetSpec.clusterName":                          {text: maxClusterName},
 	"MachineDeploymentSpec.clusterName":                   {text: maxClusterName},
@@ -133,14 +132,14 @@ var table = map[string]bound{
 	"ObjectMeta.labels":                                   {items: maxLabels},
 	"TemplateMetadata.annotations":                        {items: maxLabels, text: maxAnnotations, lines: true},
 	"TemplateMetadata.labels":                             {items: maxLabels},
-	// Features of a CPU are in the hundreds.
+	// A CPU has hundreds of features.
 	"CPUPreferences.preferredCPUFeatures":        {items: 512},
 	"VirtualMachineInstancetypeSpec.annotations": {items: maxLabels, text: maxAnnotations, lines: true},
 	"VirtualMachinePreferenceSpec.annotations":   {items: maxLabels, text: maxAnnotations, lines: true},
-	// What a guest owner gives SEV is in base64: certificates of a few kilobytes.
+	// Base64-encoded certificates of a few kilobytes.
 	"SEV.session": {text: 16 << 10},
 	"SEV.dhCert":  {text: 16 << 10},
 }
 
-// MaxProperty is the longest value of an OVF property, in bytes.
+// MaxProperty is the maximum length of the value of an OVF property, in bytes.
 const MaxProperty = 16 << 10

@@ -10,45 +10,43 @@ import (
 	"unicode/utf8"
 )
 
-// Text says what is wrong with the characters of text, or nothing. lines lets it have
-// tabulators and line feeds; no text has carriage returns, which XML turns into line
-// feeds.
+// Text returns a description of the first invalid character in text, or "" if there is none. lines allows tabs and line
+// feeds. Carriage returns are invalid because XML converts them to line feeds.
 func Text(text string, lines bool) string {
 	for at, r := range text {
-		if lines && (r == '\t' || r == '\n') || printable(r) {
+		if lines && (r == '\t' || r == '\n') || isPrintable(r) {
 			continue
 		}
 		if r == utf8.RuneError && text[at] != "\ufffd"[0] {
-			return fmt.Sprintf("must be UTF-8, which byte %d is not", at)
+			return fmt.Sprintf("must be valid UTF-8, but byte %d is not", at)
 		}
-		return fmt.Sprintf("must not have control characters or characters that change the direction of text: there is %U at byte %d", r, at)
+		return fmt.Sprintf("must not contain control characters or characters that change the text direction: found %U at byte %d", r, at)
 	}
 	return ""
 }
 
-// Clean returns text without the characters that no text may have, cut to MaxText bytes.
-func Clean(text string) string { return clean(text, MaxText) }
+// Clean removes invalid characters from text and truncates it to MaxText bytes.
+func Clean(text string) string { return removeInvalid(text, MaxText) }
 
-// CleanHostName is Clean for a host name.
-func CleanHostName(text string) string { return clean(text, maxHostName) }
+// CleanHostName removes invalid characters from a host name and truncates it to the maximum length of a DNS name.
+func CleanHostName(text string) string { return removeInvalid(text, maxHostName) }
 
-func clean(text string, most int) string {
+func removeInvalid(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
-		if printable(r) {
+		if isPrintable(r) {
 			return r
 		}
 		return -1
 	}, text)
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "")
 	}
 	return text
 }
 
-// printable is false for what XML 1.0 cannot carry (its production Char), for what
-// stands for a character that could not be read, and for what a terminal or a browser
-// acts on instead of showing it.
-func printable(r rune) bool {
+// isPrintable reports whether r is valid in text. Invalid are characters that XML 1.0 cannot represent (production Char),
+// the replacement character, and characters that change how a terminal or browser displays text.
+func isPrintable(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == utf8.RuneError, r == '\ufffe', r == '\uffff':
 		return false

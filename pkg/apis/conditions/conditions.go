@@ -13,27 +13,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxMessage is the longest message that is kept, in bytes. metav1.Condition allows
-// 32,768; this is what a person reads, and leaves room for all conditions of an object.
+// MaxMessage is the maximum length of a message, in bytes. metav1.Condition allows 32,768. The lower limit keeps
+// messages readable and leaves space for all conditions of an object.
 const MaxMessage = 4096
 
 const (
-	// WritesWithinLimit is False while a controller writes an object less often than it would, because
-	// it was written many times in quick succession for a minute. Objects do not have it otherwise.
+	// WritesWithinLimit is False while a controller delays the writes of an object because it wrote the object many
+	// times within a minute. It is absent otherwise.
 	WritesWithinLimit = "WritesWithinLimit"
 	// ReasonTooManyWrites is the reason of WritesWithinLimit.
 	ReasonTooManyWrites = "TooManyWrites"
 )
 
-// Set sets a condition, found by its type, as seen at now.
+// Set sets a condition, which is identified by its type, with now as its transition time.
 func Set(all *[]metav1.Condition, now time.Time, c metav1.Condition) {
 	c.LastTransitionTime = metav1.NewTime(now.UTC().Truncate(time.Second))
 	c.Message = Message(c.Message)
 	meta.SetStatusCondition(all, c)
 }
 
-// SetBecause sets a condition of conditionType to True with the reason and message of because, and removes it if because
-// is nil.
+// SetBecause sets a condition to True with the reason and message of because, or removes the condition if because is
+// nil.
 func SetBecause(all *[]metav1.Condition, now time.Time, conditionType string, generation int64, because *metav1.Condition) {
 	if because == nil {
 		meta.RemoveStatusCondition(all, conditionType)
@@ -44,29 +44,28 @@ func SetBecause(all *[]metav1.Condition, now time.Time, conditionType string, ge
 	})
 }
 
-// KeepTimes gives the conditions of now whose status is as in was the transition time
-// that they had there.
-func KeepTimes(was, now []metav1.Condition) {
-	for i := range now {
-		if before := Find(was, now[i].Type); before != nil && before.Status == now[i].Status {
-			now[i].LastTransitionTime = before.LastTransitionTime
+// KeepTimes restores the transition times of previous in the conditions of current whose status is the same in both.
+func KeepTimes(previous, current []metav1.Condition) {
+	for i := range current {
+		if before := Find(previous, current[i].Type); before != nil && before.Status == current[i].Status {
+			current[i].LastTransitionTime = before.LastTransitionTime
 		}
 	}
 }
 
-// Find returns the condition of a type, nil when there is none.
+// Find returns the condition of a type, or nil if there is none.
 func Find(all []metav1.Condition, conditionType string) *metav1.Condition {
 	return meta.FindStatusCondition(all, conditionType)
 }
 
-// IsTrue is true for a condition that is there and True.
+// IsTrue reports whether the condition exists and is True.
 func IsTrue(all []metav1.Condition, conditionType string) bool {
 	return meta.IsStatusConditionTrue(all, conditionType)
 }
 
-// Brief is what a column says: the reason of the first condition of types that is there
-// and is not as all is well, else True for the last one. All but the last of types are
-// good when they are not there. It is empty where nothing is known.
+// Brief returns the value of a table column: the reason of the first condition of types that reports a problem, or
+// "True" if there is none and the last condition is True. All types except the last are problems if they are present.
+// It returns "" if none is present.
 func Brief(all []metav1.Condition, types ...string) string {
 	for i, conditionType := range types {
 		c := Find(all, conditionType)
@@ -81,18 +80,18 @@ func Brief(all []metav1.Condition, types ...string) string {
 	return ""
 }
 
-// Message makes of text what a condition may say: its lines joined by "; ", and cut with
-// an ellipsis when it is too long.
+// Message converts text to a condition message: it joins the lines with "; " and truncates the text to MaxMessage bytes
+// with an ellipsis.
 func Message(text string) string { return Line(text, MaxMessage) }
 
-// MaxNote is the longest note of a Kubernetes Event, in bytes (events.k8s.io/v1, Event.note).
+// MaxNote is the maximum length of the note of a Kubernetes Event, in bytes (events.k8s.io/v1, Event.note).
 const MaxNote = 1024
 
-// Note makes a note of an Event, as fmt.Sprintf would, and bounds it: one that is too long is
-// refused.
+// Note formats a note of an Event like fmt.Sprintf and truncates it to MaxNote bytes, because the API server rejects
+// longer notes.
 func Note(format string, args ...any) string { return Line(fmt.Sprintf(format, args...), MaxNote) }
 
-// Line is Message with another bound, in bytes.
+// Line converts text like Message, with a limit of bound bytes.
 func Line(text string, bound int) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\n", "; "), "�")
 	if len(text) <= bound {
@@ -101,7 +100,7 @@ func Line(text string, bound int) string {
 	const ellipsis = "…"
 	end := bound - len(ellipsis)
 	if end < 0 {
-		return "" // There is no room for it.
+		return "" // There is no space for the ellipsis.
 	}
 	for !utf8.RuneStart(text[end]) {
 		end--
@@ -109,14 +108,13 @@ func Line(text string, bound int) string {
 	return text[:end] + ellipsis
 }
 
-// listed is how many items of a list a message names.
-const listed = 3
+// maxListedItems is the number of items of a list that a message contains.
+const maxListedItems = 3
 
-// List joins items by separator as a message does: it names the first three and counts
-// the rest.
+// List joins items with separator for a message. It includes the first three items and the number of the others.
 func List(items []string, separator string) string {
-	if len(items) <= listed+1 { // One more is as short as its count.
+	if len(items) <= maxListedItems+1 { // One more item is as short as its count.
 		return strings.Join(items, separator)
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(items[:listed], separator), len(items)-listed)
+	return fmt.Sprintf("%s and %d more", strings.Join(items[:maxListedItems], separator), len(items)-maxListedItems)
 }

@@ -3,29 +3,27 @@
 
 package limits
 
-// SCSIControllerUnit is the unit of a SCSI bus that its controller has itself.
+// SCSIControllerUnit is the unit number on a SCSI bus that the controller itself uses.
 const SCSIControllerUnit = 7
 
-// Slots are the places of a virtual machine for disks on one class of controllers, from
-// VMware's configuration maximums.
+// Slots describes the disk slots of a virtual machine on one class of controllers, from VMware's configuration
+// maximums.
 type Slots struct {
-	// Class is scsi, sata, nvme or ide. The kinds of SCSI controllers share the numbers
-	// of their buses.
+	// Class is scsi, sata, nvme or ide. All types of SCSI controllers share the bus numbers.
 	Class string
-	// Controllers of the class that a virtual machine can have.
+	// Controllers is the maximum number of controllers of the class.
 	Controllers int32
-	// Units of one controller, also that of the controller itself.
+	// Units is the number of units of a controller, including the unit of the controller itself.
 	Units int32
 }
 
-// PVSCSIVersion is the virtual hardware version from which a paravirtual SCSI controller has
-// 64 disks (VMware's configuration maximums from vSphere 6.7 on), at the units 0 to 64 without 7.
-// VM Operator counts units in the same way (SCSIControllerSpec.MaxSlots).
+// PVSCSIVersion is the virtual hardware version from which a paravirtual SCSI controller supports 64 disks (VMware's
+// configuration maximums since vSphere 6.7). Its units are 0 to 64 without 7. VM Operator counts units in the same way
+// (SCSIControllerSpec.MaxSlots).
 const PVSCSIVersion = 14
 
-// SlotsOf returns the places on a bus, which is what a volume names, of a virtual machine with
-// that virtual hardware version: of SCSI for what is none of the other classes. Without a bus, it
-// is a paravirtual SCSI controller, as with virtio and scsi.
+// SlotsOf returns the slots on a bus for a virtual machine with the hardware version. Buses other than sata, nvme and
+// ide are SCSI. An empty bus, virtio and scsi mean a paravirtual SCSI controller.
 func SlotsOf(bus string, hardwareVersion int32) Slots {
 	switch bus {
 	case "sata":
@@ -42,7 +40,7 @@ func SlotsOf(bus string, hardwareVersion int32) Slots {
 	return Slots{Class: "scsi", Controllers: 4, Units: 16}
 }
 
-// Usable reports whether a disk can be at a unit.
+// Usable reports whether a disk can use the unit.
 func (s Slots) Usable(unit int32) bool {
 	return unit >= 0 && unit < s.Units && (s.Class != "scsi" || unit != SCSIControllerUnit)
 }

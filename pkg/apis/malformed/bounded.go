@@ -13,32 +13,32 @@ import (
 )
 
 const (
-	// maxNesting is how many lists and objects may be within each other. Ours have about
-	// 15, those of managed fields included. A merge patch is encoded anew for each of them.
+	// maxNesting is the maximum nesting depth of lists and objects. API objects have about 15 levels, including managed
+	// fields. Applying a merge patch encodes the content once for each level.
 	maxNesting = 32
-	// maxListed is how many items a list may have; none of ours may have more than 512.
-	// Merging two lists by a key of their items takes the square of it.
+	// maxListed is the maximum number of items of a list. Lists of API objects have at most 512. The cost of merging two
+	// lists by key grows with the square of their length.
 	maxListed = 1024
 )
 
-// Bounded returns the first place of a patch, in JSON, at which merging it would cost more
-// than reading it does, or nil. What is no JSON is not its business.
+// Bounded returns an error for the first part of a JSON patch that would be too expensive to merge, or nil. It ignores
+// a patch that is not valid JSON.
 func Bounded(patch []byte) *field.Error {
 	var content any
 	if json.Unmarshal(patch, &content) != nil {
 		return nil
 	}
-	return bounded(content, nil, 0)
+	return findExpensive(content, nil, 0)
 }
 
-func bounded(content any, path *field.Path, depth int) *field.Error {
+func findExpensive(content any, path *field.Path, depth int) *field.Error {
 	if depth > maxNesting {
-		return field.Invalid(path, field.OmitValueType{}, fmt.Sprintf("may have at most %d lists and objects within each other", maxNesting))
+		return field.Invalid(path, field.OmitValueType{}, fmt.Sprintf("must not have more than %d levels of nested lists and objects", maxNesting))
 	}
 	switch content := content.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(content)) {
-			if err := bounded(content[name], path.Child(name), depth+1); err != nil {
+			if err := findExpensive(content[name], path.Child(name), depth+1); err != nil {
 				return err
 			}
 		}
@@ -47,7 +47,7 @@ func bounded(content any, path *field.Path, depth int) *field.Error {
 			return field.TooMany(path, len(content), maxListed)
 		}
 		for i, item := range content {
-			if err := bounded(item, path.Index(i), depth+1); err != nil {
+			if err := findExpensive(item, path.Index(i), depth+1); err != nil {
 				return err
 			}
 		}

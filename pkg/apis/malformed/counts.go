@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	// MaxEntries is how many entries all lists of an object may have together. The largest object has about
-	// 3,000: a group with 512 members and their conditions.
+	// MaxEntries is the maximum number of entries of all lists of an object. The largest object has about 3,000: a group
+	// with 512 members and their conditions.
 	MaxEntries = 8192
-	// maxFields is how many fields an object may have in JSON, those in managedFields included. An object of
-	// the largest size has fewer.
+	// maxFields is the maximum number of fields of an object in JSON, including those in managedFields. An object of the
+	// maximum size has fewer.
 	maxFields = 64 << 10
-	// maxLines is how many lines and commas a document in YAML may have, which is what separates its entries.
+	// maxLines is the maximum number of line feeds and commas, which separate entries, in a YAML document.
 	maxLines = 32 << 10
 )
 
 // ErrEntries is returned for an object whose lists have more than MaxEntries entries.
-var ErrEntries = fmt.Errorf("the lists of an object must have at most %d entries together", MaxEntries)
+var ErrEntries = fmt.Errorf("the lists of an object must have at most %d entries in total", MaxEntries)
 
 var errFields = fmt.Errorf("an object must have at most %d fields", maxFields)
 
-// maxPath is how many lists and objects the path in an error of Counts has.
+// maxPath is the maximum number of elements of the path in an error of Counts.
 const maxPath = 16
 
-// Counts returns an error if a document, in JSON or YAML, has more entries than an object may have. That of JSON
-// names the list that exceeds it. Counts must be called before the document is decoded: an entry of 2 bytes takes
-// a hundred bytes of memory then, and microseconds in each later step. Counts reads each byte once and builds
-// nothing.
+// Counts returns an error if a JSON or YAML document has more entries than an object can have. For JSON, the error
+// contains the path of the list that exceeds the limit. Counts must be called before the document is decoded: decoding
+// an entry of 2 bytes takes a hundred bytes of memory, and each later step takes microseconds. Counts reads each byte
+// once and does not allocate objects.
 func Counts(document []byte) error {
 	if !json.Valid(document) {
 		if n := bytes.Count(document, []byte("\n")) + bytes.Count(document, []byte(",")); n > maxLines {
-			return fmt.Errorf("a document in YAML must have at most %d lines and commas", maxLines)
+			return fmt.Errorf("a YAML document must have at most %d lines and commas", maxLines)
 		}
 		return nil
 	}
@@ -74,24 +74,24 @@ func Counts(document []byte) error {
 			fields++
 		}
 		if entries > MaxEntries {
-			return at(open, ErrEntries)
+			return withPath(open, ErrEntries)
 		}
 		if fields > maxFields {
-			return at(open, errFields)
+			return withPath(open, errFields)
 		}
 	}
 	return nil
 }
 
-// container is a list or an object that is open, with the place in it that was reached.
+// container is an open list or object and the current position in it.
 type container struct {
 	list  bool
 	index int
-	key   []byte // as it is in the document
+	key   []byte // in its JSON encoding
 }
 
-// at returns err with the place of the innermost list or object, without what is too deep.
-func at(open []container, err error) error {
+// withPath returns err with the path of the innermost list or object, truncated to maxPath elements.
+func withPath(open []container, err error) error {
 	var path *field.Path
 	for _, in := range open[:min(len(open)-1, maxPath)] {
 		if in.list {

@@ -1,10 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package malformed tells where in a document a value stands that its type cannot be
-// made of. Decoders do not say so of types that read themselves, such as amounts and
-// times, and patches not at all.
+// Package malformed locates values in a document that cannot be decoded into their type. Decoders do not report the
+// location for types with their own unmarshaling, such as quantities and times, or for patches.
 //
-// Guarantees: Find is asked after a document was refused, and returns nil where it finds
-// nothing to add. Bounded takes time in proportion to the length of a patch.
+// Guarantees: Find is called after a document was rejected, and returns nil if it has nothing to add. The time that
+// Bounded takes is proportional to the length of the patch.
 package malformed

@@ -18,15 +18,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxShown is how much of a value is shown, in bytes.
+// maxShown is the maximum length of a value in an error, in bytes.
 const maxShown = 64
 
-// maxFound is how many errors Find returns.
+// maxFound is the maximum number of errors that Find returns.
 const maxFound = 16
 
-// Find returns what an object of the type of into cannot take of document, in JSON or YAML: the first errors,
-// in the order of the fields of the type. rest is the document in JSON without the values that are wrong, for a
-// decoder that ends at the first of them. Find returns nothing if document cannot be read at all.
+// Find returns the first errors of decoding document, in JSON or YAML, into the type of into, in the order of the
+// fields of the type. rest is the document in JSON without the invalid values, for a decoder that stops at the first
+// invalid value. Find returns nil if document is not valid JSON or YAML.
 func Find(document []byte, into any) (errs field.ErrorList, rest []byte) {
 	var content any
 	if into == nil || json.Unmarshal(document, &content) != nil && yaml.Unmarshal(document, &content) != nil {
@@ -34,10 +34,10 @@ func Find(document []byte, into any) (errs field.ErrorList, rest []byte) {
 	}
 	f := finder{}
 	if f.find(reflect.TypeOf(into), content, nil) {
-		return f.errs, nil // nothing is left of the document
+		return f.errs, nil // the whole document is invalid
 	}
 	if len(f.errs) > 0 {
-		rest, _ = json.Marshal(content) // which came of a decoder
+		rest, _ = json.Marshal(content) // content was decoded, so it can be encoded
 	}
 	return f.errs, rest
 }
@@ -52,14 +52,15 @@ func (f *finder) add(err *field.Error) (wrong bool) {
 	return true
 }
 
-// find looks for errors in content and removes the values that are wrong from it, unless that is content itself.
+// find collects the errors in content and removes invalid values from it. It returns true if content itself is invalid;
+// the caller removes it.
 func (f *finder) find(t reflect.Type, content any, path *field.Path) (wrong bool) {
 	optional := t.Kind() == reflect.Pointer
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if reader, ok := reflect.New(t).Interface().(json.Unmarshaler); ok && !(optional && content == nil) {
-		if err := read(reader, content, path); err != nil {
+		if err := decodeWithUnmarshaler(reader, content, path); err != nil {
 			return f.add(err)
 		}
 		return false
@@ -67,13 +68,13 @@ func (f *finder) find(t reflect.Type, content any, path *field.Path) (wrong bool
 	if content == nil {
 		return false
 	}
-	if want := form(t); want != "" && want != form(reflect.TypeOf(content)) {
-		return f.add(invalid(path, content, "must be "+want+fieldsOf(t)))
+	if want := jsonForm(t); want != "" && want != jsonForm(reflect.TypeOf(content)) {
+		return f.add(invalidValue(path, content, "must be "+want+fieldsOf(t)))
 	}
 	switch t.Kind() {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		if n := content.(float64); n != math.Trunc(n) || math.Abs(n) >= math.Pow(2, float64(t.Bits()-1)) {
-			return f.add(invalid(path, content, fmt.Sprintf("must be a whole number of %d bits", t.Bits())))
+			return f.add(invalidValue(path, content, fmt.Sprintf("must be a whole number of %d bits", t.Bits())))
 		}
 	case reflect.Struct:
 		f.findInStruct(t, content.(map[string]any), path)
@@ -87,30 +88,30 @@ func (f *finder) find(t reflect.Type, content any, path *field.Path) (wrong bool
 	case reflect.Slice:
 		if text, ok := content.(string); ok {
 			if _, err := base64.StdEncoding.DecodeString(text); err != nil {
-				return f.add(invalid(path, content, "must be base64"))
+				return f.add(invalidValue(path, content, "must be base64"))
 			}
 		}
 		items, _ := content.([]any)
 		for i, item := range items {
-			if want := form(t.Elem()); item == nil && want != "" {
-				wrong = f.add(invalid(path.Index(i), nil, "must be "+want+fieldsOf(t.Elem())))
+			if want := jsonForm(t.Elem()); item == nil && want != "" {
+				wrong = f.add(invalidValue(path.Index(i), nil, "must be "+want+fieldsOf(t.Elem())))
 			} else if f.find(t.Elem(), item, path.Index(i)) {
-				wrong = true // and the whole list is removed: others keep their index
+				wrong = true // remove the whole list, so that indexes in errors are correct
 			}
 		}
-	default: // the form is all that there is to it
+	default: // only the form can be wrong
 	}
 	return wrong
 }
 
-// form is what a type is in JSON, in words; empty if it may be more than one.
-func form(t reflect.Type) string {
+// jsonForm returns a description of the JSON form of t, or "" if several forms are possible.
+func jsonForm(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
 		return "an object"
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return "a string" // of base64
+			return "a string" // base64-encoded
 		}
 		return "a list"
 	case reflect.String:
@@ -132,7 +133,7 @@ func (f *finder) findInStruct(t reflect.Type, content map[string]any, path *fiel
 		case !at.IsExported() || name == "-":
 		case name == "" && at.Anonymous:
 			f.find(at.Type, content, path)
-		case has(content, name):
+		case hasKey(content, name):
 			if f.find(at.Type, content[name], path.Child(name)) {
 				delete(content, name)
 			}
@@ -140,10 +141,11 @@ func (f *finder) findInStruct(t reflect.Type, content map[string]any, path *fiel
 	}
 }
 
-// maxNamed is how many fields of an object an error names.
+// maxNamed is the maximum number of fields in an error.
 const maxNamed = 12
 
-// fieldsOf names the fields of an object, for a user who has given another value; empty for other types.
+// fieldsOf returns a description of the fields of a struct type, or "" for other types. It helps a user who specified
+// another value.
 func fieldsOf(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -158,7 +160,7 @@ func fieldsOf(t reflect.Type) string {
 	return " with the fields: " + strings.Join(names, ", ")
 }
 
-// fieldNames are those that a struct has in JSON, in their order.
+// fieldNames returns the JSON names of a struct's fields in their order.
 func fieldNames(t reflect.Type) (names []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -174,30 +176,30 @@ func fieldNames(t reflect.Type) (names []string) {
 	return names
 }
 
-func has(content map[string]any, name string) bool {
+func hasKey(content map[string]any, name string) bool {
 	_, ok := content[name]
 	return ok
 }
 
-// read lets a type read content.
-func read(reader json.Unmarshaler, content any, path *field.Path) *field.Error {
+// decodeWithUnmarshaler decodes content with the type's own unmarshaling.
+func decodeWithUnmarshaler(reader json.Unmarshaler, content any, path *field.Path) *field.Error {
 	text, err := json.Marshal(content)
 	if err != nil {
-		return nil // content came of a decoder
+		return nil // cannot happen: content was decoded
 	}
 	if err = reader.UnmarshalJSON(text); err == nil {
 		return nil
 	}
 	why := err.Error()
 	if len(why) > 4*maxShown {
-		why = "is no " + strings.ToLower(reflect.TypeOf(reader).Elem().Name())
+		why = "is not a valid " + strings.ToLower(reflect.TypeOf(reader).Elem().Name())
 	}
-	return invalid(path, content, why)
+	return invalidValue(path, content, why)
 }
 
-// invalid is the error about content, of which it shows the beginning.
-func invalid(path *field.Path, content any, why string) *field.Error {
-	text, _ := json.Marshal(content) // which came of a decoder
+// invalidValue returns an error for content. The error contains the beginning of the value.
+func invalidValue(path *field.Path, content any, why string) *field.Error {
+	text, _ := json.Marshal(content) // content was decoded, so it can be encoded
 	shown := string(text)
 	if value, ok := content.(string); ok {
 		shown = value

@@ -12,23 +12,23 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/similar"
 )
 
-// unknownField begins the error of a strict decoder about a field that the type does not have.
+// unknownField is the prefix of a strict decoder's error about an unknown field.
 const unknownField = "unknown field "
 
-// Hinted returns an error of a strict decoder about one field, for an object of the type of into, with the field
-// that was probably meant.
+// Hinted returns the text of a strict decoder's error. For an unknown field, it adds the name of the most similar field
+// of the type of into.
 func Hinted(err error, into any) string {
 	text := err.Error()
-	quoted, is := strings.CutPrefix(text, unknownField)
+	quoted, isUnknownField := strings.CutPrefix(text, unknownField)
 	path, unquoteErr := strconv.Unquote(quoted)
-	if !is || unquoteErr != nil || into == nil {
+	if !isUnknownField || unquoteErr != nil || into == nil {
 		return text
 	}
 	t := reflect.TypeOf(into)
 	names := strings.Split(path, ".")
 	for _, name := range names[:len(names)-1] {
 		if t = typeOf(t, name); t == nil {
-			return text // a key with a dot, or a type that reads itself
+			return text // a key with a dot, or a type with its own unmarshaling
 		}
 	}
 	if t = structOf(t); t == nil {
@@ -43,7 +43,8 @@ func Hinted(err error, into any) string {
 	return fmt.Sprintf("%s, did you mean %q?", text, strings.Join(names, "."))
 }
 
-// typeOf returns the type of a field, or of an entry of a field if name ends with an index; nil if there is none.
+// typeOf returns the type of a field, or of an entry of the field if name ends with an index. It returns nil if t has
+// no such field.
 func typeOf(t reflect.Type, name string) reflect.Type {
 	name, _, _ = strings.Cut(name, "[")
 	if t = structOf(t); t == nil {
@@ -51,19 +52,19 @@ func typeOf(t reflect.Type, name string) reflect.Type {
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		is, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if is == "" && f.Anonymous {
+		jsonName, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if jsonName == "" && f.Anonymous {
 			if found := typeOf(f.Type, name); found != nil {
 				return found
 			}
-		} else if is == name {
+		} else if jsonName == name {
 			return f.Type
 		}
 	}
 	return nil
 }
 
-// structOf returns the struct that a type, its pointers, or its entries are; nil if they are none.
+// structOf returns the struct that t, its element or the element of its pointer is, or nil if it is not a struct.
 func structOf(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		t = t.Elem()

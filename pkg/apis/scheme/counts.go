@@ -17,12 +17,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/malformed"
 )
 
-// protobufPrefix begins an object in protobuf.
+// protobufPrefix is the prefix of an object in protobuf encoding.
 var protobufPrefix = []byte{'k', '8', 's', 0}
 
-// counts returns an error if the lists and maps in data, in any encoding, have more entries than those of an
-// object may have. An object in protobuf that names no kind is read into into.
-func counts(data []byte, into runtime.Object) error {
+// checkCounts returns an error if the lists and maps in data have more entries than an object can have. data can have any
+// encoding. into is the type of a protobuf object that does not specify its kind.
+func checkCounts(data []byte, into runtime.Object) error {
 	message, isProtobuf := bytes.CutPrefix(data, protobufPrefix)
 	if !isProtobuf {
 		return malformed.Counts(data)
@@ -41,15 +41,15 @@ func counts(data []byte, into runtime.Object) error {
 	return malformed.ErrEntries
 }
 
-// Wire types of protobuf: how the length of a value is found.
+// Wire types of protobuf, which determine the length of a value.
 const (
 	wireVarint, wire64, wireBytes, wire32 = 0, 1, 2, 5
 )
 
-// countMessage adds the entries of lists and maps in a message of a type to entries, until they are too many. It
-// returns false then. What it cannot read the decoder cannot read either, and reports it.
+// countMessage adds the number of list and map entries in a message to entries. It returns false as soon as there are
+// too many. It ignores malformed messages because the decoder reports them.
 func countMessage(of reflect.Type, message []byte, entries *int) bool {
-	fields := fieldsByNumber(of)
+	fields := fieldTypesByNumber(of)
 	for len(message) > 0 {
 		tag, n := binary.Uvarint(message)
 		if n <= 0 {
@@ -79,7 +79,7 @@ func countMessage(of reflect.Type, message []byte, entries *int) bool {
 			continue
 		}
 		if k := typ.Kind(); k == reflect.Map || k == reflect.Slice && typ.Elem().Kind() != reflect.Uint8 {
-			typ, repeated = indirect(typ.Elem()), true
+			typ, repeated = pointerElem(typ.Elem()), true
 		}
 		switch {
 		case repeated && tag&7 == wireBytes && typ.Kind() >= reflect.Bool && typ.Kind() <= reflect.Float64:
@@ -94,10 +94,10 @@ func countMessage(of reflect.Type, message []byte, entries *int) bool {
 	return true
 }
 
-// fieldTypes are the types of the fields of each type that was read, by their numbers in protobuf.
+// fieldTypes caches, for each type, the types of its fields by protobuf field number.
 var fieldTypes sync.Map
 
-func fieldsByNumber(of reflect.Type) map[uint64]reflect.Type {
+func fieldTypesByNumber(of reflect.Type) map[uint64]reflect.Type {
 	if known, ok := fieldTypes.Load(of); ok {
 		return known.(map[uint64]reflect.Type)
 	}
@@ -106,7 +106,7 @@ func fieldsByNumber(of reflect.Type) map[uint64]reflect.Type {
 		f := of.Field(i)
 		if parts := strings.Split(f.Tag.Get("protobuf"), ","); len(parts) > 1 {
 			if n, err := strconv.ParseUint(parts[1], 10, 32); err == nil {
-				fields[n] = indirect(f.Type)
+				fields[n] = pointerElem(f.Type)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func fieldsByNumber(of reflect.Type) map[uint64]reflect.Type {
 	return fields
 }
 
-func indirect(t reflect.Type) reflect.Type {
+func pointerElem(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
 	}

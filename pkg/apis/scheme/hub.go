@@ -13,24 +13,23 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// metav1Types is the package of what every version has.
+// metav1Types is the package path of the types that every version has.
 var metav1Types = reflect.TypeFor[metav1.ListOptions]().PkgPath()
 
-// addHub makes the types of version the form that the server works with, too. The
-// machinery of the API server goes from every version to every other by way of one
-// that it calls internal; as long as a group has one version, that is the same Go
-// types, and going there costs nothing. A second version converts from and to the hub.
+// addHub registers the types of version also as the internal version, which the API server machinery uses to convert
+// between versions. As long as a group has one version, both are the same Go types, and the conversion is free. A
+// second version must convert from and to the internal version.
 func addHub(s *runtime.Scheme, version schema.GroupVersion) {
 	hub := schema.GroupVersion{Group: version.Group, Version: runtime.APIVersionInternal}
 	for kind, t := range s.KnownTypes(version) {
 		gvk := hub.WithKind(kind)
 		if t.PkgPath() == metav1Types {
-			continue // options and watch events, which every version has
+			continue // options and watch events
 		}
 		obj := reflect.New(t).Interface().(runtime.Object)
 		s.AddKnownTypeWithName(gvk, obj)
-		// Who converts into an object of his own, as admission does, asks for this even
-		// between equal types. Like every conversion the result shares memory.
+		// Admission converts into an existing object and requires a conversion function even between equal types. The
+		// result shares memory with the source, as with every conversion.
 		utilruntime.Must(s.AddConversionFunc(obj, obj, func(from, to any, _ conversion.Scope) error {
 			reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem())
 			return nil

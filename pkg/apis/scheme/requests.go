@@ -16,30 +16,30 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/malformed"
 )
 
-// naming gives decoders that name the field of a value that they cannot read.
-type naming struct{ runtime.NegotiatedSerializer }
+// fieldErrorSerializer is a serializer whose decoders report the field of a value that cannot be decoded.
+type fieldErrorSerializer struct{ runtime.NegotiatedSerializer }
 
-// DecoderToVersion returns a decoder of requests.
-func (n naming) DecoderToVersion(decoder runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
-	return namingDecoder{n.NegotiatedSerializer.DecoderToVersion(decoder, version)}
+// DecoderToVersion returns a decoder for requests.
+func (n fieldErrorSerializer) DecoderToVersion(decoder runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
+	return fieldErrorDecoder{n.NegotiatedSerializer.DecoderToVersion(decoder, version)}
 }
 
-type namingDecoder struct{ runtime.Decoder }
+type fieldErrorDecoder struct{ runtime.Decoder }
 
-// Decode reads data, unless its lists have too many entries. Types that read themselves, such as
-// amounts, return errors that do not name the field.
-func (d namingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	if err := counts(data, into); err != nil {
+// Decode decodes data. It rejects data whose lists have too many entries. If decoding fails, the error contains the
+// paths of invalid fields.
+func (d fieldErrorDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	if err := checkCounts(data, into); err != nil {
 		return nil, defaults, err
 	}
 	obj, kind, err := d.Decoder.Decode(data, defaults, into)
 	if revision, ok := obj.(*itv1alpha1.ControllerRevision); ok && err == nil {
-		err = readable(revision)
+		err = validateRevisionData(revision)
 	}
 	switch {
 	case err == nil || runtime.IsNotRegisteredError(err):
 	case runtime.IsStrictDecodingError(err):
-		err = runtime.NewStrictDecodingError(unknown(err, into))
+		err = runtime.NewStrictDecodingError(unknownFieldErrors(err, into))
 	default:
 		if found := malformedBy(d.Decoder, data, defaults, into); found != nil {
 			err = found
@@ -48,8 +48,8 @@ func (d namingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	return obj, kind, err
 }
 
-// strict decodes JSON and YAML and reports unknown fields.
-var strict = func() runtime.Decoder {
+// strictDecoder is a decoder for JSON and YAML that reports unknown fields.
+var strictDecoder = func() runtime.Decoder {
 	info, ok := runtime.SerializerInfoForMediaType(Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	if !ok {
 		panic("the scheme has no serializer for " + runtime.ContentTypeJSON) // a programming error
@@ -57,13 +57,13 @@ var strict = func() runtime.Decoder {
 	return info.StrictSerializer
 }()
 
-// Malformed returns an error that names everything in document, in JSON or YAML, that an object of the type of
-// into cannot take, with fields that the type does not have. It returns nil if it finds no wrong value.
+// Malformed returns an error that lists all values and unknown fields in document, in JSON or YAML, that cannot be
+// decoded into the type of into. It returns nil if no value is invalid.
 func Malformed(document []byte, into runtime.Object) error {
-	return malformedBy(strict, document, nil, into)
+	return malformedBy(strictDecoder, document, nil, into)
 }
 
-// malformedBy is Malformed with the decoder that decides whether unknown fields are reported.
+// malformedBy is like Malformed. decoder determines whether unknown fields are reported.
 func malformedBy(decoder runtime.Decoder, document []byte, defaults *schema.GroupVersionKind, into runtime.Object) error {
 	found, rest := malformed.Find(document, into)
 	if len(found) == 0 {
@@ -74,16 +74,16 @@ func malformedBy(decoder runtime.Decoder, document []byte, defaults *schema.Grou
 		errs = append(errs, err)
 	}
 	if rest != nil {
-		// A decoder ends at the first value that it cannot read. Without these values it reads to the end.
+		// A decoder stops at the first invalid value. Without these values it processes the whole document.
 		if _, _, err := decoder.Decode(rest, defaults, into.DeepCopyObject()); err != nil {
-			errs = append(errs, unknown(err, into)...)
+			errs = append(errs, unknownFieldErrors(err, into)...)
 		}
 	}
 	return utilerrors.NewAggregate(errs)
 }
 
-// unknown returns what a strict decoder has found, with suggestions; nothing if err is another error.
-func unknown(err error, into runtime.Object) (errs []error) {
+// unknownFieldErrors returns the errors of a strict decoder with suggestions, or nil if err is another error.
+func unknownFieldErrors(err error, into runtime.Object) (errs []error) {
 	found, ok := runtime.AsStrictDecodingError(err)
 	if !ok {
 		return nil
@@ -94,9 +94,9 @@ func unknown(err error, into runtime.Object) (errs []error) {
 	return errs
 }
 
-// readable refuses data that are stored as they were written and are not JSON, for example
-// data that are present and empty: the library that computes field ownership panics over them.
-func readable(revision *itv1alpha1.ControllerRevision) error {
+// validateRevisionData returns an error for data that are not valid JSON, for example empty data. Such data would be stored
+// unchanged, and the library that computes field ownership would panic.
+func validateRevisionData(revision *itv1alpha1.ControllerRevision) error {
 	var content any
 	if revision.Data.Raw == nil {
 		return nil

@@ -1,13 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scheme holds the scheme of the API server.
+// Package scheme contains the scheme of the API server.
 //
 // Guarantees:
-//   - Scheme knows every kind of every group that the server serves and the options of
-//     metav1. It encodes, decodes and defaults them.
-//   - The newest version of a group is also its internal form: there are no types
-//     beside those that clients see.
+//   - Scheme contains all kinds of all groups that the server serves and the options of metav1. It can
+//     encode, decode and default them.
+//   - The newest version of a group is also its internal version. There are no separate internal types.
 package scheme
 
 import (
@@ -24,21 +23,21 @@ import (
 )
 
 var (
-	// Scheme converts, defaults and names the objects of all groups.
+	// Scheme contains the types, conversions and defaults of all groups.
 	Scheme = runtime.NewScheme()
-	// Codecs encode and decode the objects of Scheme.
+	// Codecs encodes and decodes the objects of Scheme.
 	Codecs = serializer.NewCodecFactory(Scheme)
-	// Requests are Codecs that say of a request which value they cannot read.
-	Requests runtime.NegotiatedSerializer = naming{Codecs}
-	// ParameterCodec reads query parameters into options, also into those of our
-	// own subresources, which metav1.ParameterCodec does not know.
+	// Requests is like Codecs, but its decoding errors identify the invalid field.
+	Requests runtime.NegotiatedSerializer = fieldErrorSerializer{Codecs}
+	// ParameterCodec decodes query parameters into options. Unlike metav1.ParameterCodec, it supports the options of
+	// this API's subresources.
 	ParameterCodec = runtime.NewParameterCodec(Scheme)
 )
 
 func init() { Install(Scheme) }
 
-// Install adds all groups to s, with the internal form that a server needs. It panics
-// if two types collide, which only a programming error can cause.
+// Install adds all groups to s, including the internal versions that a server needs. It panics if two types conflict,
+// which is a programming error.
 func Install(s *runtime.Scheme) {
 	AddVersions(s)
 	addHub(s, itv1alpha1.SchemeGroupVersion)
@@ -47,15 +46,14 @@ func Install(s *runtime.Scheme) {
 	addHub(s, autoscalingv1.SchemeGroupVersion)
 }
 
-// AddVersions adds what clients see to s: all groups, and what the server answers with
-// beside them.
+// AddVersions adds the types that clients use to s: all groups, and other types that the server returns.
 func AddVersions(s *runtime.Scheme) {
 	utilruntime.Must(itv1alpha1.AddToScheme(s))
 	utilruntime.Must(vmv1alpha1.AddToScheme(s))
 	utilruntime.Must(clusterv1alpha1.AddToScheme(s))
 
-	// Options such as ListOptions are looked up in the core group's v1, and
-	// answers such as Status are written in it.
+	// Options such as ListOptions are registered in v1 of the core group, and responses such as Status are encoded in
+	// it.
 	v1 := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(s, v1)
 	s.AddUnversionedTypes(v1,

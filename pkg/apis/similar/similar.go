@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package similar finds the name that a user has probably meant by a name that does not exist.
+// Package similar finds the existing name that is most similar to a name that does not exist.
 package similar
 
 import (
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// maxName is the length of the longest name of an object. Longer names have no similar ones.
+// maxName is the maximum length of an object name. Longer names are not compared.
 const maxName = 253
 
-// Name returns the name in all that is most similar to name, the first of several. It returns "" if none is
-// similar: at most one character in three may be missing, added, replaced or swapped with the next.
+// Name returns the name in all that is most similar to name, or the first of several. It returns "" if none is similar.
+// At most one third of the characters may be missing, added, replaced or swapped with the next.
 func Name(name string, all []string) string {
 	best, nearest := "", len(name)/3+1
 	for _, other := range all {
@@ -27,8 +27,7 @@ func Name(name string, all []string) string {
 	return best
 }
 
-// Hint returns the end of a message about a name that does not exist: ", did you mean "x"?", or "" without a
-// similar name.
+// Hint returns a suggestion for the end of an error message: ", did you mean "x"?", or "" if no name is similar.
 func Hint(name string, all []string) string {
 	if other := Name(name, all); other != "" {
 		return fmt.Sprintf(", did you mean %q?", other)
@@ -36,8 +35,8 @@ func Hint(name string, all []string) string {
 	return ""
 }
 
-// distance returns the number of edits that make b of a (the restricted distance of Damerau and Levenshtein), or
-// limit if there are as many or more.
+// distance returns the number of edits that transform a into b (restricted Damerau-Levenshtein distance), or limit if
+// it is at least limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

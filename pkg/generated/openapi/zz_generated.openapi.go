@@ -366,19 +366,19 @@ func schema_pkg_apis_cluster_v1alpha1_APIEndpoint(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "APIEndpoint is where an API is.",
+				Description: "APIEndpoint is the endpoint of an API server.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"host": {
 						SchemaProps: spec.SchemaProps{
-							Description: "host is a name or an address.",
+							Description: "host is a host name or an IP address.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"port": {
 						SchemaProps: spec.SchemaProps{
-							Description: "port is 1 to 65535.",
+							Description: "port of the API server. Allowed: 1 to 65535.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -393,19 +393,19 @@ func schema_pkg_apis_cluster_v1alpha1_Bootstrap(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bootstrap is where the data come from that make a node of a machine: an object whose controller makes a Secret of them, or a Secret.",
+				Description: "Bootstrap refers to the source of the bootstrap data: an object whose controller creates a Secret with the data, or a Secret.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"configRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "configRef names the object whose controller makes the Secret.",
+							Description: "configRef refers to the object whose controller creates the Secret.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()),
 						},
 					},
 					"dataSecretName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dataSecretName names the Secret, whose key value has the data. With configRef the controller fills it.",
+							Description: "dataSecretName is the name of the Secret. Its key value contains the data. If configRef is set, the controller sets this field.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -422,7 +422,7 @@ func schema_pkg_apis_cluster_v1alpha1_Cluster(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Cluster is a Kubernetes cluster that machines are nodes of.",
+				Description: "Cluster is a Kubernetes cluster whose nodes are Machines.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -472,19 +472,19 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterInitializationStatus(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterInitializationStatus tells what a cluster has reached for the first time.",
+				Description: "ClusterInitializationStatus records one-time milestones of a cluster.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"infrastructureProvisioned": {
 						SchemaProps: spec.SchemaProps{
-							Description: "infrastructureProvisioned is true once the infrastructure was there.",
+							Description: "infrastructureProvisioned is true after the infrastructure was provisioned.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"controlPlaneInitialized": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controlPlaneInitialized is true once the API of the cluster answered.",
+							Description: "controlPlaneInitialized is true after the API server of the cluster responded for the first time.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -525,7 +525,7 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterList(ref common.ReferenceCallback) 
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the objects.",
+							Description: "items are the clusters.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -549,7 +549,7 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterNetwork(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterNetwork says what the networks of a cluster are.",
+				Description: "ClusterNetwork describes the networks of a cluster.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"apiServerPort": {
@@ -561,21 +561,21 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterNetwork(ref common.ReferenceCallbac
 					},
 					"services": {
 						SchemaProps: spec.SchemaProps{
-							Description: "services are the ranges of the addresses of services.",
+							Description: "services are the IP address ranges of services.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.NetworkRanges{}.OpenAPIModelName()),
 						},
 					},
 					"pods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pods are the ranges of the addresses of pods.",
+							Description: "pods are the IP address ranges of pods.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.NetworkRanges{}.OpenAPIModelName()),
 						},
 					},
 					"serviceDomain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serviceDomain is the domain of the names of services.",
+							Description: "serviceDomain is the DNS domain of services.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -597,35 +597,35 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterSpec(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused keeps the controllers from the cluster and everything of it.",
+							Description: "paused pauses the reconciling of the cluster and of all objects that belong to it. Defaults, when used, to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"clusterNetwork": {
 						SchemaProps: spec.SchemaProps{
-							Description: "clusterNetwork says what the networks of the cluster are. Nothing here depends on it.",
+							Description: "clusterNetwork describes the networks of the cluster. The server does not use it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ClusterNetwork{}.OpenAPIModelName()),
 						},
 					},
 					"controlPlaneEndpoint": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controlPlaneEndpoint is where the API of the cluster is. It is taken from the infrastructure when it is unset.",
+							Description: "controlPlaneEndpoint is the endpoint of the cluster's API server. If unset, the controller copies it from the infrastructure object.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.APIEndpoint{}.OpenAPIModelName()),
 						},
 					},
 					"controlPlaneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controlPlaneRef names the object that makes the control plane.",
+							Description: "controlPlaneRef refers to the object that manages the control plane.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()),
 						},
 					},
 					"infrastructureRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "infrastructureRef names the object that makes what the cluster needs besides machines, for example a SlipwayCluster.",
+							Description: "infrastructureRef refers to the object that manages the cluster's infrastructure other than machines, for example a SlipwayCluster.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()),
 						},
@@ -657,7 +657,7 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterStatus(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions tell what is observed.",
+							Description: "conditions are the conditions of the cluster.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -670,7 +670,7 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterStatus(ref common.ReferenceCallback
 					},
 					"initialization": {
 						SchemaProps: spec.SchemaProps{
-							Description: "initialization tells what was reached for the first time; it is never taken back.",
+							Description: "initialization records one-time milestones of the cluster. They are never reset.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ClusterInitializationStatus{}.OpenAPIModelName()),
 						},
@@ -685,7 +685,7 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterStatus(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "failureDomains that machines can be in, at most 100.",
+							Description: "failureDomains are the failure domains for machines, at most 100.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -698,7 +698,7 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterStatus(ref common.ReferenceCallback
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase sums up, for people.\n\nPossible enum values:\n - `\"Deleting\"` is being deleted.\n - `\"Pending\"` has yet to be looked at.\n - `\"Provisioned\"` has its infrastructure.\n - `\"Provisioning\"` waits for the infrastructure.",
+							Description: "phase is a summary of the state for display.\n\nPossible enum values:\n - `\"Deleting\"` means that the cluster is being deleted.\n - `\"Pending\"` means that the cluster has not been reconciled yet.\n - `\"Provisioned\"` means that the infrastructure is provisioned.\n - `\"Provisioning\"` means that the infrastructure is not provisioned yet.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Deleting", "Pending", "Provisioned", "Provisioning"},
@@ -706,7 +706,7 @@ func schema_pkg_apis_cluster_v1alpha1_ClusterStatus(ref common.ReferenceCallback
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -723,7 +723,7 @@ func schema_pkg_apis_cluster_v1alpha1_ContractVersionedObjectReference(ref commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContractVersionedObjectReference refers to an object of the same namespace whose kind follows a contract of Cluster API. The version to use is found by the contract.",
+				Description: "ContractVersionedObjectReference refers to an object in the same namespace whose kind implements a Cluster API contract. The contract determines the API version.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -758,12 +758,12 @@ func schema_pkg_apis_cluster_v1alpha1_FailureDomain(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FailureDomain is a place that can fail as a whole.",
+				Description: "FailureDomain is a part of the infrastructure that can fail independently.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of the place; of VirtualMachines, that of a Zone.",
+							Description: "name of the failure domain. For VirtualMachines, it is the name of a Zone.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -771,14 +771,14 @@ func schema_pkg_apis_cluster_v1alpha1_FailureDomain(ref common.ReferenceCallback
 					},
 					"controlPlane": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controlPlane is true for a place where control plane machines may be.",
+							Description: "controlPlane is true if control plane machines can be in this failure domain.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"attributes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "attributes are what the infrastructure tells of it.",
+							Description: "attributes are additional properties from the infrastructure object.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -802,7 +802,7 @@ func schema_pkg_apis_cluster_v1alpha1_Machine(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Machine is a machine that is, or becomes, a node of a Kubernetes cluster.",
+				Description: "Machine is a machine that is or will become a node of a Kubernetes cluster.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -858,7 +858,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineAddress(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type says what the address is.\n\nPossible enum values:\n - `\"ExternalDNS\"` is a name that is known elsewhere.\n - `\"ExternalIP\"` is an address that can be reached from elsewhere.\n - `\"Hostname\"` is a name that the machine has itself.\n - `\"InternalDNS\"` is a name in the network of the machine.\n - `\"InternalIP\"` is an address in the network of the machine.",
+							Description: "type is Hostname, ExternalIP, InternalIP, ExternalDNS or InternalDNS.\n\nPossible enum values:\n - `\"ExternalDNS\"` is a DNS name that resolves in other networks.\n - `\"ExternalIP\"` is an IP address that is reachable from other networks.\n - `\"Hostname\"` is the host name of the machine.\n - `\"InternalDNS\"` is a DNS name that resolves in the machine's network.\n - `\"InternalIP\"` is an IP address in the machine's network.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -867,7 +867,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineAddress(ref common.ReferenceCallbac
 					},
 					"address": {
 						SchemaProps: spec.SchemaProps{
-							Description: "address is the address, or the name.",
+							Description: "address is the IP address or the name.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -884,26 +884,26 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeletionSpec(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDeletionSpec says how long the stages of a deletion may take. Unset and 0 are for ever, but for the Node, whose default is 10 seconds.",
+				Description: "MachineDeletionSpec defines timeouts for the stages of a deletion. Unset or 0 means no timeout, except for the unset nodeDeletionTimeoutSeconds.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"nodeDrainTimeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeDrainTimeoutSeconds is how long pods may take to leave, in seconds.",
+							Description: "nodeDrainTimeoutSeconds is the timeout for draining the Node, in seconds. Unset or 0 means no timeout.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"nodeVolumeDetachTimeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeVolumeDetachTimeoutSeconds is how long volumes may take to be detached, in seconds.",
+							Description: "nodeVolumeDetachTimeoutSeconds is the timeout for detaching volumes, in seconds. Unset or 0 means no timeout.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"nodeDeletionTimeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeDeletionTimeoutSeconds is how long deleting the Node is tried, in seconds since it was tried first. Defaults to 10.",
+							Description: "nodeDeletionTimeoutSeconds is the timeout for deleting the Node, in seconds after the first attempt. 0 means no timeout. Defaults to 10.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -918,42 +918,42 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeletionStatus(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDeletionStatus tells how far a deletion is.",
+				Description: "MachineDeletionStatus is the progress of a deletion.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"nodeDrainStartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeDrainStartTime is when the drain began.",
+							Description: "nodeDrainStartTime is the time when the drain started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"waitForNodeVolumeDetachStartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waitForNodeVolumeDetachStartTime is when the wait for volumes began.",
+							Description: "waitForNodeVolumeDetachStartTime is the time when the wait for the detachment of volumes started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"waitForPreDrainHookStartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waitForPreDrainHookStartTime is when the wait for pre-drain hooks began.",
+							Description: "waitForPreDrainHookStartTime is the time when the wait for pre-drain hooks started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"waitForPreTerminateHookStartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waitForPreTerminateHookStartTime is when the wait for pre-terminate hooks began.",
+							Description: "waitForPreTerminateHookStartTime is the time when the wait for pre-terminate hooks started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"nodeDeletionStartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeDeletionStartTime is when deleting the Node was tried first.",
+							Description: "nodeDeletionStartTime is the time of the first attempt to delete the Node.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"stage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "stage that the deletion is at.\n\nPossible enum values:\n - `\"Bootstrap\"` deletes the bootstrap object, and waits.\n - `\"Completed\"` removes the finalizer.\n - `\"Drain\"` drains the Node.\n - `\"Infrastructure\"` deletes the infrastructure, and waits.\n - `\"Node\"` deletes the Node.\n - `\"PreDrainHook\"` waits until no pre-drain hook is left.\n - `\"PreTerminateHook\"` waits until no pre-terminate hook is left.\n - `\"VolumeDetach\"` waits until no volume is attached.",
+							Description: "stage is the current stage of the deletion.\n\nPossible enum values:\n - `\"Bootstrap\"` deletes the bootstrap object and waits for the deletion.\n - `\"Completed\"` removes the finalizer.\n - `\"Drain\"` drains the Node.\n - `\"Infrastructure\"` deletes the infrastructure and waits for the deletion.\n - `\"Node\"` deletes the Node.\n - `\"PreDrainHook\"` waits until all pre-drain hooks are removed.\n - `\"PreTerminateHook\"` waits until all pre-terminate hooks are removed.\n - `\"VolumeDetach\"` waits until all volumes are detached.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Bootstrap", "Completed", "Drain", "Infrastructure", "Node", "PreDrainHook", "PreTerminateHook", "VolumeDetach"},
@@ -961,7 +961,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeletionStatus(ref common.Reference
 					},
 					"stageStartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "stageStartTime is when the stage began.",
+							Description: "stageStartTime is the time when the current stage started.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -977,7 +977,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeployment(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDeployment rolls Machines from one template to the next.",
+				Description: "MachineDeployment manages Machines and replaces them when the template changes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1054,7 +1054,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentList(ref common.Reference
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the objects.",
+							Description: "items are the machine deployments.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1078,12 +1078,12 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRemediationSpec(ref commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDeploymentRemediationSpec bounds the replacement of machines that are not well.",
+				Description: "MachineDeploymentRemediationSpec limits the replacement of unhealthy machines.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"maxInFlight": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxInFlight is how many are replaced at once, a number or a share of replicas in percent, rounded up. Unset, all are.",
+							Description: "maxInFlight is the maximum number of machines that are replaced at the same time. It is a number or a percentage of replicas, rounded up. If unset, there is no limit.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -1099,12 +1099,12 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutSpec(ref common.Re
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDeploymentRolloutSpec says how machines are replaced.",
+				Description: "MachineDeploymentRolloutSpec defines how machines are replaced.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"after": {
 						SchemaProps: spec.SchemaProps{
-							Description: "after is a time after which machines are replaced that were made before it, although the template is the same.",
+							Description: "after is a time. Once it has passed, machines that were created before it are replaced even if the template did not change.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -1127,12 +1127,12 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutStrategy(ref commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDeploymentRolloutStrategy is how machines are replaced.",
+				Description: "MachineDeploymentRolloutStrategy defines how machines are replaced.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type of the strategy. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` replaces those that somebody deletes.\n - `\"RollingUpdate\"` replaces a few at a time.",
+							Description: "type of the strategy. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` replaces machines only after they are deleted by a user.\n - `\"RollingUpdate\"` replaces a limited number of machines at a time.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"OnDelete", "RollingUpdate"},
@@ -1140,7 +1140,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutStrategy(ref commo
 					},
 					"rollingUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rollingUpdate says how many at a time.",
+							Description: "rollingUpdate defines how many machines are replaced at a time.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineDeploymentRolloutStrategyRollingUpdate{}.OpenAPIModelName()),
 						},
@@ -1157,18 +1157,18 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutStrategyRollingUpd
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDeploymentRolloutStrategyRollingUpdate says how many machines are replaced at a time.",
+				Description: "MachineDeploymentRolloutStrategyRollingUpdate defines how many machines are replaced at a time.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"maxUnavailable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxUnavailable is how many machines may be unavailable, a number or a share of replicas in percent, rounded down. Defaults to 0.",
+							Description: "maxUnavailable is the maximum number of unavailable machines. It is a number or a percentage of replicas, rounded down. Defaults to 0.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxSurge": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxSurge is how many machines there may be beyond replicas, a number or a share of them in percent, rounded up. Defaults to 1.",
+							Description: "maxSurge is the maximum number of machines above replicas. It is a number or a percentage of replicas, rounded up. Defaults to 1.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -1189,70 +1189,70 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentSpec(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"clusterName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "clusterName names the Cluster that the machines belong to. Immutable.",
+							Description: "clusterName is the name of the Cluster that the machines belong to. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is how many machines are wanted. Defaults to 1, or to the minimum for the autoscaler.",
+							Description: "replicas is the desired number of machines. Defaults to the minimum size for the autoscaler or else to 1.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"rollout": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rollout says how machines are replaced.",
+							Description: "rollout defines how machines are replaced.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineDeploymentRolloutSpec{}.OpenAPIModelName()),
 						},
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector says which machines count. It must match the labels of the template. Unset, the server fills it, and gives the template its labels. Immutable.",
+							Description: "selector selects the machines that belong to the deployment. It must match the labels of the template. If unset, the server sets it and adds its labels to the template. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "template is what machines are made from.",
+							Description: "template describes the machines.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineTemplateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"machineNaming": {
 						SchemaProps: spec.SchemaProps{
-							Description: "machineNaming says how machines are named.",
+							Description: "machineNaming defines the names of machines.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineNamingSpec{}.OpenAPIModelName()),
 						},
 					},
 					"remediation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "remediation says how many machines are replaced at once because they are not well.",
+							Description: "remediation limits how many unhealthy machines are replaced at the same time.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineDeploymentRemediationSpec{}.OpenAPIModelName()),
 						},
 					},
 					"deletion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletion says which machines go first.",
+							Description: "deletion defines which machines are deleted first.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineSetDeletionSpec{}.OpenAPIModelName()),
 						},
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused keeps the controller from rolling to a new template.",
+							Description: "paused pauses the rollout of a new template.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"revisionHistoryLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionHistoryLimit is how many MachineSets of older templates are kept, to go back to them. Defaults to 1.",
+							Description: "revisionHistoryLimit is the number of MachineSets of older templates that are kept for rollback. Defaults to 1.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -1285,7 +1285,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions tell what is observed.",
+							Description: "conditions are the conditions of the machine deployment.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1298,35 +1298,35 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentStatus(ref common.Referen
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector is the selector of the machines as a text, for autoscalers.",
+							Description: "selector is the selector in text form, for autoscalers.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas are the machines that there are.",
+							Description: "replicas is the number of machines.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas are those that are Ready.",
+							Description: "readyReplicas is the number of Ready machines.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"availableReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "availableReplicas are those that are Available.",
+							Description: "availableReplicas is the number of Available machines.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"upToDateReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "upToDateReplicas are those that are as the template says.",
+							Description: "upToDateReplicas is the number of machines that match the template.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -1341,7 +1341,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "versions counts the machines by their version, at most 100.",
+							Description: "versions is the number of machines by version, at most 100 versions.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1354,14 +1354,14 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentStatus(ref common.Referen
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase sums up, for people.\n\nPossible enum values:\n - `\"Running\"` has what is wanted.\n - `\"ScalingDown\"` deletes machines.\n - `\"ScalingUp\"` makes machines.",
+							Description: "phase is a summary of the state for display.\n\nPossible enum values:\n - `\"Running\"` means that the desired number of machines exists.\n - `\"ScalingDown\"` means that machines are being deleted.\n - `\"ScalingUp\"` means that machines are being created.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Running", "ScalingDown", "ScalingUp"},
@@ -1379,7 +1379,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDrainRule(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDrainRule says what the drain of a Node does with some pods.",
+				Description: "MachineDrainRule defines how the drain of a Node handles the pods that it selects.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1423,12 +1423,12 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleDrainConfig(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDrainRuleDrainConfig says what is done with pods.",
+				Description: "MachineDrainRuleDrainConfig defines how a drain handles pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"behavior": {
 						SchemaProps: spec.SchemaProps{
-							Description: "behavior is what is done.\n\nPossible enum values:\n - `\"Drain\"` evicts them.\n - `\"Skip\"` leaves them.\n - `\"WaitCompleted\"` waits until they have ended.",
+							Description: "behavior is Drain, Skip or WaitCompleted.\n\nPossible enum values:\n - `\"Drain\"` evicts the pods.\n - `\"Skip\"` ignores the pods.\n - `\"WaitCompleted\"` waits until the pods have completed.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1437,7 +1437,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleDrainConfig(ref common.Ref
 					},
 					"order": {
 						SchemaProps: spec.SchemaProps{
-							Description: "order of the pods that are drained, lowest first. Defaults to 0; only with Drain.",
+							Description: "order in which pods are drained, lowest first. Allowed only with the behavior Drain. Defaults, when used, to 0.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -1479,7 +1479,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleList(ref common.ReferenceC
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the objects.",
+							Description: "items are the drain rules.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1503,18 +1503,18 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleMachineSelector(ref common
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDrainRuleMachineSelector selects machines that both of its selectors match.",
+				Description: "MachineDrainRuleMachineSelector selects the machines that match both selectors.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector of labels of Machines. Unset and empty match all.",
+							Description: "selector selects machines by label. If unset or empty, all machines match.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"clusterSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "clusterSelector of labels of their Clusters. Unset and empty match all.",
+							Description: "clusterSelector selects machines by the labels of their Clusters. If unset or empty, all machines match.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -1530,18 +1530,18 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDrainRulePodSelector(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDrainRulePodSelector selects pods that both of its selectors match.",
+				Description: "MachineDrainRulePodSelector selects the pods that match both selectors.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector of labels of pods. Unset and empty match all.",
+							Description: "selector selects pods by label. If unset or empty, all pods match.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaceSelector of labels of their namespaces. Unset and empty match all.",
+							Description: "namespaceSelector selects pods by the labels of their namespaces. If unset or empty, all pods match.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -1557,12 +1557,12 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleSpec(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineDrainRuleSpec says what a drain does, of which machines, with which pods.",
+				Description: "MachineDrainRuleSpec defines how a drain handles pods, and selects the machines and pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"drain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "drain says what is done with the pods.",
+							Description: "drain defines how the pods are handled.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineDrainRuleDrainConfig{}.OpenAPIModelName()),
 						},
@@ -1574,7 +1574,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleSpec(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "machines that the rule is for: those that any entry selects, all if there is none. At most 32.",
+							Description: "machines select the machines to which the rule applies. A machine must match at least one entry. If empty, the rule applies to all machines. At most 32.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1592,7 +1592,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleSpec(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pods that the rule is for: those that any entry selects, all if there is none. At most 32.",
+							Description: "pods select the pods to which the rule applies. A pod must match at least one entry. If empty, the rule applies to all pods. At most 32.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1616,7 +1616,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheck(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineHealthCheck finds Machines that are not well, and lets them be replaced.",
+				Description: "MachineHealthCheck finds unhealthy Machines and triggers their replacement.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1667,12 +1667,12 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckChecks(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineHealthCheckChecks say when a machine is not well.",
+				Description: "MachineHealthCheckChecks defines when a machine is unhealthy.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"nodeStartupTimeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeStartupTimeoutSeconds is how long a machine may take to have a Node, in seconds; 0 is for ever. Defaults to 600; at least 30.",
+							Description: "nodeStartupTimeoutSeconds is the time in which a machine must get a Node, in seconds. 0 means no timeout. Other values must be at least 30. Defaults to 600.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -1684,7 +1684,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckChecks(ref common.Refere
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "unhealthyNodeConditions are conditions of the Node, at most 100.",
+							Description: "unhealthyNodeConditions are the Node conditions that make a machine unhealthy, at most 100.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1702,7 +1702,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckChecks(ref common.Refere
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "unhealthyMachineConditions are conditions of the Machine, at most 100.",
+							Description: "unhealthyMachineConditions are the Machine conditions that make a machine unhealthy, at most 100.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1751,7 +1751,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckList(ref common.Referenc
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the objects.",
+							Description: "items are the health checks.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1775,19 +1775,19 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediation(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineHealthCheckRemediation says when and how machines that are not well are replaced.",
+				Description: "MachineHealthCheckRemediation defines when and how unhealthy machines are replaced.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"triggerIf": {
 						SchemaProps: spec.SchemaProps{
-							Description: "triggerIf bounds the number of machines that are not well: with more, something else is wrong, and none is replaced.",
+							Description: "triggerIf limits the number of unhealthy machines. If the number is outside the limit, no machine is replaced.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineHealthCheckRemediationTriggerIf{}.OpenAPIModelName()),
 						},
 					},
 					"templateRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "templateRef names a template of requests that somebody else acts on. Unset, the owner of the machine replaces it.",
+							Description: "templateRef refers to a template of remediation requests for an external controller. If unset, the owner of a machine replaces it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineHealthCheckRemediationTemplateReference{}.OpenAPIModelName()),
 						},
@@ -1804,7 +1804,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediationTemplateRefer
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineHealthCheckRemediationTemplateReference names a template of the same namespace.",
+				Description: "MachineHealthCheckRemediationTemplateReference refers to a template in the same namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1823,7 +1823,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediationTemplateRefer
 					},
 					"apiVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apiVersion is the group and the version of the template.",
+							Description: "apiVersion is the API group and version of the template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1839,18 +1839,18 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediationTriggerIf(ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineHealthCheckRemediationTriggerIf bounds the number of machines that are not well.",
+				Description: "MachineHealthCheckRemediationTriggerIf limits the number of unhealthy machines.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"unhealthyLessThanOrEqualTo": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unhealthyLessThanOrEqualTo is the most of them, a number or a share in percent, rounded down. Defaults to 100%.",
+							Description: "unhealthyLessThanOrEqualTo is the maximum number of unhealthy machines. It is a number or a percentage, rounded down. Defaults to 100%.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"unhealthyInRange": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unhealthyInRange is their range, for example [3-5]. It takes precedence.",
+							Description: "unhealthyInRange is the allowed range of the number of unhealthy machines, for example [3-5]. It takes precedence over unhealthyLessThanOrEqualTo.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1872,28 +1872,28 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckSpec(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"clusterName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "clusterName names the Cluster that the machines belong to. Immutable.",
+							Description: "clusterName is the name of the Cluster that the machines belong to. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector says which machines are looked after.",
+							Description: "selector selects the machines that are checked.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"checks": {
 						SchemaProps: spec.SchemaProps{
-							Description: "checks say when a machine is not well.",
+							Description: "checks define when a machine is unhealthy.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineHealthCheckChecks{}.OpenAPIModelName()),
 						},
 					},
 					"remediation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "remediation says when and how machines that are not well are replaced.",
+							Description: "remediation defines when and how unhealthy machines are replaced.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineHealthCheckRemediation{}.OpenAPIModelName()),
 						},
@@ -1926,7 +1926,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckStatus(ref common.Refere
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions tell what is observed.",
+							Description: "conditions are the conditions of the health check.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1939,28 +1939,28 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckStatus(ref common.Refere
 					},
 					"expectedMachines": {
 						SchemaProps: spec.SchemaProps{
-							Description: "expectedMachines is how many machines are looked after.",
+							Description: "expectedMachines is the number of selected machines.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"currentHealthy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentHealthy is how many of them are well.",
+							Description: "currentHealthy is the number of healthy machines.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"remediationsAllowed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "remediationsAllowed is how many more may cease to be well before none is replaced.",
+							Description: "remediationsAllowed is the number of additional machines that can become unhealthy before remediation stops.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1972,7 +1972,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckStatus(ref common.Refere
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "targets are the names of the machines, at most 10000.",
+							Description: "targets are the names of the selected machines, at most 10000.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1996,19 +1996,19 @@ func schema_pkg_apis_cluster_v1alpha1_MachineInitializationStatus(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineInitializationStatus tells what a machine has reached for the first time.",
+				Description: "MachineInitializationStatus records one-time milestones of a machine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"infrastructureProvisioned": {
 						SchemaProps: spec.SchemaProps{
-							Description: "infrastructureProvisioned is true once the infrastructure was there.",
+							Description: "infrastructureProvisioned is true after the infrastructure was provisioned.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"bootstrapDataSecretCreated": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootstrapDataSecretCreated is true once the Secret of configRef was there.",
+							Description: "bootstrapDataSecretCreated is true after the Secret of configRef was created.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -2049,7 +2049,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineList(ref common.ReferenceCallback) 
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the objects.",
+							Description: "items are the machines.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2073,12 +2073,12 @@ func schema_pkg_apis_cluster_v1alpha1_MachineNamingSpec(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineNamingSpec says how machines are named.",
+				Description: "MachineNamingSpec defines the names of machines.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "template of names: {{ .cluster.name }}, {{ .machineSet.name }} and {{ .random }}, which must be in it. Defaults to \"{{ .machineSet.name }}-{{ .random }}\".",
+							Description: "template for names. It can contain {{ .cluster.name }} and {{ .machineSet.name }} and must contain {{ .random }}. Defaults to \"{{ .machineSet.name }}-{{ .random }}\".",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2093,7 +2093,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineNodeReference(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineNodeReference names a Node of the cluster.",
+				Description: "MachineNodeReference refers to a Node of the cluster.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -2114,12 +2114,12 @@ func schema_pkg_apis_cluster_v1alpha1_MachineReadinessGate(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineReadinessGate is a condition that Ready takes into account.",
+				Description: "MachineReadinessGate is an additional condition that must be good for a machine to be Ready.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"conditionType": {
 						SchemaProps: spec.SchemaProps{
-							Description: "conditionType of the condition. One that is not there is unknown.",
+							Description: "conditionType of the condition. If the machine does not have the condition, its status is unknown.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -2127,7 +2127,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineReadinessGate(ref common.ReferenceC
 					},
 					"polarity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "polarity of the condition. Defaults to Positive.\n\nPossible enum values:\n - `\"Negative\"` is normally False.\n - `\"Positive\"` is normally True.",
+							Description: "polarity of the condition. Defaults to Positive.\n\nPossible enum values:\n - `\"Negative\"` means that the normal status is False.\n - `\"Positive\"` means that the normal status is True.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Negative", "Positive"},
@@ -2144,7 +2144,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSet(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineSet keeps a number of equal Machines.",
+				Description: "MachineSet maintains a number of identical Machines.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -2195,12 +2195,12 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetDeletionSpec(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineSetDeletionSpec says which machines go first.",
+				Description: "MachineSetDeletionSpec defines which machines are deleted first.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"order": {
 						SchemaProps: spec.SchemaProps{
-							Description: "order of deletion. Defaults to Random. Machines with the annotation cluster.x-k8s.io/delete-machine go before all others.\n\nPossible enum values:\n - `\"Newest\"` takes those that are not well first, then the youngest.\n - `\"Oldest\"` takes those that are not well first, then the oldest.\n - `\"Random\"` takes those that are not well first, then any.",
+							Description: "order of deletion. Defaults to Random. Machines with the annotation cluster.x-k8s.io/delete-machine are deleted before all others.\n\nPossible enum values:\n - `\"Newest\"` deletes unhealthy machines first, then the newest.\n - `\"Oldest\"` deletes unhealthy machines first, then the oldest.\n - `\"Random\"` deletes unhealthy machines first, then machines in any order.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Newest", "Oldest", "Random"},
@@ -2242,7 +2242,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetList(ref common.ReferenceCallbac
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the objects.",
+							Description: "items are the machine sets.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2271,42 +2271,42 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetSpec(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"clusterName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "clusterName names the Cluster that the machines belong to. Immutable.",
+							Description: "clusterName is the name of the Cluster that the machines belong to. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is how many machines are wanted. Defaults to 1, or to the minimum for the autoscaler.",
+							Description: "replicas is the desired number of machines. Defaults to the minimum size for the autoscaler or else to 1.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector says which machines count. It must match the labels of the template. Unset, the server fills it, and gives the template its labels.",
+							Description: "selector selects the machines that belong to the set. It must match the labels of the template. If unset, the server sets it and adds its labels to the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "template is what machines are made from.",
+							Description: "template describes the machines.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineTemplateSpec{}.OpenAPIModelName()),
 						},
 					},
 					"machineNaming": {
 						SchemaProps: spec.SchemaProps{
-							Description: "machineNaming says how machines are named.",
+							Description: "machineNaming defines the names of machines.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineNamingSpec{}.OpenAPIModelName()),
 						},
 					},
 					"deletion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletion says which machines go first.",
+							Description: "deletion defines which machines are deleted first.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineSetDeletionSpec{}.OpenAPIModelName()),
 						},
@@ -2339,7 +2339,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetStatus(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions tell what is observed.",
+							Description: "conditions are the conditions of the machine set.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2352,35 +2352,35 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetStatus(ref common.ReferenceCallb
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector is the selector of the machines as a text, for autoscalers.",
+							Description: "selector is the selector in text form, for autoscalers.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas are the machines that there are.",
+							Description: "replicas is the number of machines.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"readyReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readyReplicas are those that are Ready.",
+							Description: "readyReplicas is the number of Ready machines.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"availableReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "availableReplicas are those that are Available.",
+							Description: "availableReplicas is the number of Available machines.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"upToDateReplicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "upToDateReplicas are those that are as the template says.",
+							Description: "upToDateReplicas is the number of machines that match the template.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -2395,7 +2395,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetStatus(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "versions counts the machines by their version, at most 100.",
+							Description: "versions is the number of machines by version, at most 100 versions.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2408,7 +2408,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetStatus(ref common.ReferenceCallb
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -2430,49 +2430,49 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSpec(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"clusterName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "clusterName names the Cluster that the machine belongs to. Immutable.",
+							Description: "clusterName is the name of the Cluster that the machine belongs to. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"bootstrap": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootstrap is where the data come from that make a node of the machine.",
+							Description: "bootstrap refers to the source of the bootstrap data, with which the machine becomes a node.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.Bootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"infrastructureRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "infrastructureRef names the object that is the machine, for example a VirtualMachine.",
+							Description: "infrastructureRef refers to the infrastructure object of the machine, for example a VirtualMachine.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()),
 						},
 					},
 					"version": {
 						SchemaProps: spec.SchemaProps{
-							Description: "version of Kubernetes, for example v1.36.3; v is put before it where it is missing.",
+							Description: "version of Kubernetes, for example v1.36.3. The prefix v is added if it is missing.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"providerID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "providerID is what spec.providerID of the Node is. The controller takes it from the infrastructure.",
+							Description: "providerID is the value of spec.providerID of the Node. The controller copies it from the infrastructure object.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"failureDomain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failureDomain that the machine shall be in; of a VirtualMachine, the name of a Zone.",
+							Description: "failureDomain is the desired failure domain of the machine. For a VirtualMachine, it is the name of a Zone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"minReadySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minReadySeconds is how long the machine must be Ready before it is Available, in seconds. Defaults to 0.",
+							Description: "minReadySeconds is the time for which the machine must be Ready before it is Available, in seconds. Defaults to 0.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -2487,7 +2487,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSpec(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "readinessGates are conditions that others write and that Ready takes into account, at most 32.",
+							Description: "readinessGates are additional conditions that must be good for the machine to be Ready. Other controllers set them. At most 32.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2500,7 +2500,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSpec(ref common.ReferenceCallback) 
 					},
 					"deletion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletion says how long the stages of a deletion may take.",
+							Description: "deletion defines timeouts for the stages of a deletion.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineDeletionSpec{}.OpenAPIModelName()),
 						},
@@ -2516,7 +2516,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSpec(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "taints that the Node gets, at most 64.",
+							Description: "taints of the Node, at most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2555,7 +2555,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineStatus(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions tell what is observed.",
+							Description: "conditions are the conditions of the machine.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2568,27 +2568,27 @@ func schema_pkg_apis_cluster_v1alpha1_MachineStatus(ref common.ReferenceCallback
 					},
 					"initialization": {
 						SchemaProps: spec.SchemaProps{
-							Description: "initialization tells what was reached for the first time; it is never taken back.",
+							Description: "initialization records one-time milestones of the machine. They are never reset.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineInitializationStatus{}.OpenAPIModelName()),
 						},
 					},
 					"nodeRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeRef names the Node.",
+							Description: "nodeRef refers to the Node.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.MachineNodeReference{}.OpenAPIModelName()),
 						},
 					},
 					"nodeInfo": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeInfo is what the Node tells of its system.",
+							Description: "nodeInfo is the system information that the Node reports.",
 							Ref:         ref(v1alpha1.NodeSystemInfo{}.OpenAPIModelName()),
 						},
 					},
 					"lastUpdated": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastUpdated is when the phase changed.",
+							Description: "lastUpdated is the time when the phase last changed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -2599,7 +2599,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineStatus(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "addresses are those that the infrastructure tells, at most 256.",
+							Description: "addresses are the addresses that the infrastructure object reports, at most 256.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2612,14 +2612,14 @@ func schema_pkg_apis_cluster_v1alpha1_MachineStatus(ref common.ReferenceCallback
 					},
 					"failureDomain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failureDomain that the machine is in.",
+							Description: "failureDomain is the failure domain that the machine is in.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase sums up, for people.\n\nPossible enum values:\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on: its provider reports a final failure, or its infrastructure was deleted.\n - `\"Pending\"` waits for the bootstrap data.\n - `\"Provisioned\"` is there and no Node yet.\n - `\"Provisioning\"` waits for the infrastructure.\n - `\"Running\"` has a Node.\n - `\"Updating\"` is updated in place.",
+							Description: "phase is a summary of the state for display.\n\nPossible enum values:\n - `\"Deleting\"` means that the machine is being deleted.\n - `\"Failed\"` means that the infrastructure reports a terminal failure or was deleted.\n - `\"Pending\"` means that the bootstrap data does not exist yet.\n - `\"Provisioned\"` means that the infrastructure is provisioned but the Node does not exist yet.\n - `\"Provisioning\"` means that the infrastructure is not provisioned yet.\n - `\"Running\"` means that the machine has a Node.\n - `\"Updating\"` means that the machine is being updated in place.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Deleting", "Failed", "Pending", "Provisioned", "Provisioning", "Running", "Updating"},
@@ -2627,20 +2627,20 @@ func schema_pkg_apis_cluster_v1alpha1_MachineStatus(ref common.ReferenceCallback
 					},
 					"certificatesExpiryDate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "certificatesExpiryDate is when the certificates of a control plane machine expire.",
+							Description: "certificatesExpiryDate is the time when the certificates of a control plane machine expire.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"deletion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletion tells how far a deletion is.",
+							Description: "deletion is the progress of the deletion.",
 							Ref:         ref(v1alpha1.MachineDeletionStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -2676,7 +2676,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineTaint(ref common.ReferenceCallback)
 					},
 					"effect": {
 						SchemaProps: spec.SchemaProps{
-							Description: "effect of the taint.\n\nPossible enum values:\n - `\"NoExecute\"` lets pods that run leave, too.\n - `\"NoSchedule\"` keeps new pods away.\n - `\"PreferNoSchedule\"` keeps new pods away where there is another place.",
+							Description: "effect of the taint.\n\nPossible enum values:\n - `\"NoExecute\"` also evicts running pods.\n - `\"NoSchedule\"` prevents the scheduling of new pods.\n - `\"PreferNoSchedule\"` avoids the scheduling of new pods if another Node is available.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -2685,7 +2685,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineTaint(ref common.ReferenceCallback)
 					},
 					"propagation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "propagation says when it is put on the Node.\n\nPossible enum values:\n - `\"Always\"` keeps the taint on the Node.\n - `\"OnInitialization\"` puts it on a new Node once.",
+							Description: "propagation defines when the taint is added to the Node.\n\nPossible enum values:\n - `\"Always\"` adds the taint again whenever it is removed.\n - `\"OnInitialization\"` adds the taint to a new Node once.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Always", "OnInitialization"},
@@ -2702,7 +2702,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineTemplateSpec(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MachineTemplateSpec is what machines are made from. The references of its spec name templates, of which an object is made for each machine.",
+				Description: "MachineTemplateSpec describes machines. The references in its spec refer to templates. One object is created from each template for each machine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"metadata": {
@@ -2732,7 +2732,7 @@ func schema_pkg_apis_cluster_v1alpha1_NetworkRanges(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NetworkRanges are ranges of addresses.",
+				Description: "NetworkRanges are IP address ranges.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"cidrBlocks": {
@@ -2742,7 +2742,7 @@ func schema_pkg_apis_cluster_v1alpha1_NetworkRanges(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "cidrBlocks are the ranges, at most 100.",
+							Description: "cidrBlocks are the ranges in CIDR notation, at most 100.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2764,26 +2764,26 @@ func schema_pkg_apis_cluster_v1alpha1_NodeSystemInfo(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NodeSystemInfo is what a Node tells of its system, as in its own status.",
+				Description: "NodeSystemInfo is the system information of a Node, copied from its status.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"machineID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "machineID is the machine ID that the operating system has.",
+							Description: "machineID is the machine ID of the operating system.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"systemUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "systemUUID is the UUID that the firmware has.",
+							Description: "systemUUID is the UUID in the firmware.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"bootID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootID is the ID of this boot.",
+							Description: "bootID is the ID of the current boot.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2804,21 +2804,21 @@ func schema_pkg_apis_cluster_v1alpha1_NodeSystemInfo(ref common.ReferenceCallbac
 					},
 					"containerRuntimeVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "containerRuntimeVersion is the runtime of containers and its version.",
+							Description: "containerRuntimeVersion is the name and version of the container runtime.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"kubeletVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kubeletVersion is the version of Kubernetes that the Node has.",
+							Description: "kubeletVersion is the version of the kubelet.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"operatingSystem": {
 						SchemaProps: spec.SchemaProps{
-							Description: "operatingSystem is its family, for example linux.",
+							Description: "operatingSystem is the operating system family, for example linux.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2840,12 +2840,12 @@ func schema_pkg_apis_cluster_v1alpha1_ObjectMeta(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ObjectMeta is the metadata of what is made from a template.",
+				Description: "ObjectMeta is the metadata of objects that are created from a template.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"labels": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labels of what is made.",
+							Description: "labels of the created objects.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -2860,7 +2860,7 @@ func schema_pkg_apis_cluster_v1alpha1_ObjectMeta(ref common.ReferenceCallback) c
 					},
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations of what is made.",
+							Description: "annotations of the created objects.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -2883,7 +2883,7 @@ func schema_pkg_apis_cluster_v1alpha1_StatusVersion(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "StatusVersion counts the machines of a version.",
+				Description: "StatusVersion is the number of machines with a Kubernetes version.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"version": {
@@ -2896,7 +2896,7 @@ func schema_pkg_apis_cluster_v1alpha1_StatusVersion(ref common.ReferenceCallback
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas of that version.",
+							Description: "replicas is the number of machines with this version.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -2912,7 +2912,7 @@ func schema_pkg_apis_cluster_v1alpha1_UnhealthyCondition(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnhealthyCondition is a condition that is not well when it lasts.",
+				Description: "UnhealthyCondition makes a machine unhealthy if it persists for longer than its timeout.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -2933,7 +2933,7 @@ func schema_pkg_apis_cluster_v1alpha1_UnhealthyCondition(ref common.ReferenceCal
 					},
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds is how long it may last, in seconds.",
+							Description: "timeoutSeconds is the time after which the condition makes a machine unhealthy, in seconds.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -2949,18 +2949,18 @@ func schema_pkg_apis_instancetype_v1alpha1_BlockSize(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "BlockSize is the block size of a disk. At most one of its fields may be set.",
+				Description: "BlockSize is the block size of a disk. At most one field can be set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"custom": {
 						SchemaProps: spec.SchemaProps{
-							Description: "custom gives the sizes.",
+							Description: "custom defines the sizes.",
 							Ref:         ref(instancetypev1alpha1.CustomBlockSize{}.OpenAPIModelName()),
 						},
 					},
 					"matchVolume": {
 						SchemaProps: spec.SchemaProps{
-							Description: "matchVolume takes the sizes from the volume.",
+							Description: "matchVolume uses the block sizes of the volume.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
@@ -2976,7 +2976,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUFeature(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CPUFeature is one CPU feature and whether the guest is to have it.",
+				Description: "CPUFeature is a CPU feature and its policy.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -2989,7 +2989,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUFeature(ref common.ReferenceCallba
 					},
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy is one of force, require, optional, disable, forbid. Empty stands for require.",
+							Description: "policy is force, require, optional, disable or forbid. Defaults, when used, to require.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3005,12 +3005,12 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CPUInstancetype is the CPU part of an instance type.",
+				Description: "CPUInstancetype defines the vCPUs of an instance type.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guest is the number of vCPUs that the guest sees, at least 1. How they are arranged in sockets and cores is for the preference to say.",
+							Description: "guest is the number of vCPUs that the guest sees. Minimum 1. The preference defines their topology.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -3018,27 +3018,27 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref common.ReferenceC
 					},
 					"model": {
 						SchemaProps: spec.SchemaProps{
-							Description: "model is the CPU model to present to the guest. It is stored for compatibility: vSphere takes the model from the host or from EVC.",
+							Description: "model is the CPU model. It is stored for compatibility and has no effect on vSphere, where the host or EVC determines the model.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"dedicatedCPUPlacement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dedicatedCPUPlacement asks for physical CPUs of its own: high latency sensitivity with the whole CPU reserved.",
+							Description: "dedicatedCPUPlacement requests dedicated physical CPUs: high latency sensitivity and a full CPU reservation.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"numa": {
 						SchemaProps: spec.SchemaProps{
-							Description: "numa says how NUMA is presented to the guest.",
+							Description: "numa defines the NUMA topology that the guest sees.",
 							Ref:         ref(instancetypev1alpha1.NUMA{}.OpenAPIModelName()),
 						},
 					},
 					"isolateEmulatorThread": {
 						SchemaProps: spec.SchemaProps{
-							Description: "isolateEmulatorThread asks for one more dedicated CPU for the emulator. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "isolateEmulatorThread requests an additional dedicated CPU for the emulator. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -3051,7 +3051,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref common.ReferenceC
 					},
 					"maxSockets": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxSockets is the number of sockets up to which vCPUs can be added while the virtual machine runs, at least 1.",
+							Description: "maxSockets is the maximum number of sockets that hot-add can reach. Minimum 1.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -3069,12 +3069,12 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUPreferenceRequirement(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CPUPreferenceRequirement is the number of vCPUs that is needed.",
+				Description: "CPUPreferenceRequirement is the required number of vCPUs.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guest is the least number of vCPUs, at least 1.",
+							Description: "guest is the minimum number of vCPUs. It must be at least 1.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -3091,12 +3091,12 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CPUPreferences is the preferred arrangement of vCPUs.",
+				Description: "CPUPreferences is the preferred vCPU topology.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"preferredCPUTopology": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredCPUTopology says how the vCPUs of an instance type are arranged: sockets, cores, threads, spread or any. Unset stands for sockets. The older names preferSockets, preferCores, preferThreads, preferSpread and preferAny are deprecated and mean the same.\n\nPossible enum values:\n - `\"any\"` states that the guest works with every arrangement.\n - `\"cores\"` puts all vCPUs as cores in one socket.\n - `\"preferAny\"` is the older name of Any.\n - `\"preferCores\"` is the older name of Cores.\n - `\"preferSockets\"` is the older name of Sockets.\n - `\"preferSpread\"` is the older name of Spread.\n - `\"preferThreads\"` is the older name of Threads.\n - `\"sockets\"` gives each vCPU a socket of its own.\n - `\"spread\"` divides the vCPUs over sockets, cores and threads.\n - `\"threads\"` puts all vCPUs as threads in one core.",
+							Description: "preferredCPUTopology defines the topology of an instance type's vCPUs: sockets, cores, threads, spread or any. Defaults, when used, to sockets. The deprecated names preferSockets, preferCores, preferThreads, preferSpread and preferAny have the same meaning.\n\nPossible enum values:\n - `\"any\"` means that the guest supports every topology.\n - `\"cores\"` assigns all vCPUs to cores of one socket.\n - `\"preferAny\"` is the deprecated name of Any.\n - `\"preferCores\"` is the deprecated name of Cores.\n - `\"preferSockets\"` is the deprecated name of Sockets.\n - `\"preferSpread\"` is the deprecated name of Spread.\n - `\"preferThreads\"` is the deprecated name of Threads.\n - `\"sockets\"` assigns each vCPU to its own socket.\n - `\"spread\"` distributes the vCPUs over sockets, cores and threads.\n - `\"threads\"` assigns all vCPUs to threads of one core.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"any", "cores", "preferAny", "preferCores", "preferSockets", "preferSpread", "preferThreads", "sockets", "spread", "threads"},
@@ -3104,7 +3104,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref common.ReferenceCa
 					},
 					"spreadOptions": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spreadOptions are the settings of the spread topology.",
+							Description: "spreadOptions configures the spread topology.",
 							Ref:         ref(instancetypev1alpha1.SpreadOptions{}.OpenAPIModelName()),
 						},
 					},
@@ -3115,7 +3115,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredCPUFeatures are CPU features to add where the virtual machine does not name them. They are stored for compatibility: vSphere masks features by EVC.",
+							Description: "preferredCPUFeatures are the CPU features that are added if the virtual machine does not specify them. They are stored for compatibility and have no effect on vSphere, where EVC masks features.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -3138,18 +3138,18 @@ func schema_pkg_apis_instancetype_v1alpha1_ClockOffset(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClockOffset is the base of a clock. At most one of its fields may be set.",
+				Description: "ClockOffset is the offset of a clock. At most one field can be set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"utc": {
 						SchemaProps: spec.SchemaProps{
-							Description: "utc bases the clock on UTC.",
+							Description: "utc sets the clock to UTC.",
 							Ref:         ref(instancetypev1alpha1.ClockOffsetUTC{}.OpenAPIModelName()),
 						},
 					},
 					"timezone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timezone bases the clock on a time zone, for example Europe/Berlin.",
+							Description: "timezone sets the clock to a time zone, for example Europe/Berlin.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3166,12 +3166,12 @@ func schema_pkg_apis_instancetype_v1alpha1_ClockOffsetUTC(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClockOffsetUTC bases a clock on UTC.",
+				Description: "ClockOffsetUTC sets a clock to UTC.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"offsetSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "offsetSeconds is the distance from UTC in seconds.",
+							Description: "offsetSeconds is the offset from UTC, in seconds. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -3191,13 +3191,13 @@ func schema_pkg_apis_instancetype_v1alpha1_ClockPreferences(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"preferredClockOffset": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredClockOffset is the preferred base of the clock. It fills a clock that has no offset at all.",
+							Description: "preferredClockOffset is the preferred clock offset. It is used only if the clock has no offset.",
 							Ref:         ref(instancetypev1alpha1.ClockOffset{}.OpenAPIModelName()),
 						},
 					},
 					"preferredTimer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredTimer are the preferred timers. They are stored for compatibility and have no meaning on vSphere.",
+							Description: "preferredTimer are the preferred timers. They are stored for compatibility and have no effect on vSphere.",
 							Ref:         ref(instancetypev1alpha1.Timer{}.OpenAPIModelName()),
 						},
 					},
@@ -3213,7 +3213,7 @@ func schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ControllerRevision is an instance type or a preference as it was when virtual machines of the namespace captured it: what they keep until they are refreshed, whatever becomes of the original. It is shared by all that captured the same generation. The server writes it and removes it when no virtual machine names it; it cannot be changed.",
+				Description: "ControllerRevision is a copy of an instance type or preference that virtual machines of the namespace have pinned. They use it until they are refreshed, even if the original object is changed or deleted. All virtual machines that pin the same generation share it. The server creates it and deletes it when no virtual machine uses it. It is immutable.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -3232,20 +3232,20 @@ func schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref common.Referen
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata is the standard object metadata. Labels name what was captured.",
+							Description: "metadata is the standard object metadata. Its labels identify the original object.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"data": {
 						SchemaProps: spec.SchemaProps{
-							Description: "data is the captured object, with its apiVersion, kind and spec, and of its metadata what identifies it. It cannot be changed.",
+							Description: "data is the pinned object, with its apiVersion, kind and spec and its identifying metadata. Immutable.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
 					"revision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revision is the generation of the captured object. It cannot be changed.",
+							Description: "revision is the generation of the pinned object. Immutable.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -3319,7 +3319,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CustomBlockSize(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"logical": {
 						SchemaProps: spec.SchemaProps{
-							Description: "logical is the smallest unit of access in bytes, from 512 to 2 MiB.",
+							Description: "logical is the smallest unit of access in bytes. Allowed: 512 to 2097152 (2 MiB).",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -3327,7 +3327,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CustomBlockSize(ref common.ReferenceC
 					},
 					"physical": {
 						SchemaProps: spec.SchemaProps{
-							Description: "physical is the unit of the storage in bytes, at least logical.",
+							Description: "physical is the block size of the storage in bytes. It must not be less than logical.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -3335,7 +3335,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CustomBlockSize(ref common.ReferenceC
 					},
 					"discardGranularity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "discardGranularity is the unit of discarding in bytes, a multiple of logical.",
+							Description: "discardGranularity is the unit of discard operations in bytes. It must be a multiple of logical.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -3356,177 +3356,177 @@ func schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"preferredAutoattachGraphicsDevice": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredAutoattachGraphicsDevice is whether a graphics device is added.",
+							Description: "preferredAutoattachGraphicsDevice defines whether a graphics device is added.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredAutoattachMemBalloon": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredAutoattachMemBalloon is whether memory can be reclaimed by a balloon driver.",
+							Description: "preferredAutoattachMemBalloon defines whether a memory balloon driver can reclaim memory. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredAutoattachPodInterface": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredAutoattachPodInterface is whether a network interface is added when the virtual machine names none.",
+							Description: "preferredAutoattachPodInterface defines whether a network interface is added if the virtual machine does not specify one.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredAutoattachSerialConsole": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredAutoattachSerialConsole is whether a serial console is added.",
+							Description: "preferredAutoattachSerialConsole defines whether a serial console is added.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredAutoattachInputDevice": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredAutoattachInputDevice is whether an input device is added.",
+							Description: "preferredAutoattachInputDevice defines whether an input device is added. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredDisableHotplug": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredDisableHotplug is whether adding devices at run time is off.",
+							Description: "preferredDisableHotplug disables hot-add of devices.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredVirtualGPUOptions": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredVirtualGPUOptions are settings of shared GPUs.",
+							Description: "preferredVirtualGPUOptions are the settings of shared GPUs. They are stored for compatibility and have no effect on vSphere.",
 							Ref:         ref(instancetypev1alpha1.VGPUOptions{}.OpenAPIModelName()),
 						},
 					},
 					"preferredSoundModel": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredSoundModel is the model of a sound device, for example ich9.",
+							Description: "preferredSoundModel is the model of a sound device, for example ich9. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredUseVirtioTransitional": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredUseVirtioTransitional asks for virtio devices of the older kind. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "preferredUseVirtioTransitional requests transitional virtio devices. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredInputBus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredInputBus is the bus of input devices: virtio or usb.",
+							Description: "preferredInputBus is the bus of input devices: virtio or usb. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredInputType": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredInputType is the type of input devices: tablet or keyboard.",
+							Description: "preferredInputType is the type of input devices: tablet or keyboard. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredDiskBus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredDiskBus is the bus of disks that name none: scsi, sata, virtio, usb, and here also nvme. virtio stands for the paravirtual SCSI adapter.",
+							Description: "preferredDiskBus is the bus of disks that do not specify one: scsi, sata, virtio, usb, nvme, pvscsi, lsilogic, lsilogicsas or ide. virtio means the paravirtual SCSI adapter. usb is stored and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredLunBus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredLunBus is the bus of raw devices that name none.",
+							Description: "preferredLunBus is the bus of raw devices that do not specify one. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredCdromBus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredCdromBus is the bus of CD-ROM drives that name none.",
+							Description: "preferredCdromBus is the bus of CD-ROM drives that do not specify one: sata or ide. Other values are stored and have no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredDiskDedicatedIoThread": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredDiskDedicatedIoThread gives each virtio disk an I/O thread. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "preferredDiskDedicatedIoThread gives each virtio disk an I/O thread. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredDiskCache": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredDiskCache is the cache mode of disks: none, writethrough or writeback. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "preferredDiskCache is the cache mode of disks: none, writethrough or writeback. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredDiskIO": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredDiskIO is the I/O mode of disks: default, native or threads. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "preferredDiskIO is the I/O mode of disks: default, native or threads. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredDiskBlockSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredDiskBlockSize is the block size of disks. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "preferredDiskBlockSize is the block size of disks. It is stored for compatibility and has no effect on vSphere.",
 							Ref:         ref(instancetypev1alpha1.BlockSize{}.OpenAPIModelName()),
 						},
 					},
 					"preferredInterfaceModel": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredInterfaceModel is the model of network interfaces that name none: vmxnet3, e1000e or e1000. virtio stands for vmxnet3.",
+							Description: "preferredInterfaceModel is the model of network interfaces that do not specify one: vmxnet3, e1000e, e1000, sriov, or virtio, which means vmxnet3. Other models of KubeVirt are stored and have no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredRng": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredRng adds a source of random numbers.",
+							Description: "preferredRng adds a source of random numbers. It is stored for compatibility and has no effect on vSphere.",
 							Ref:         ref(instancetypev1alpha1.Rng{}.OpenAPIModelName()),
 						},
 					},
 					"preferredBlockMultiQueue": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredBlockMultiQueue gives disks a queue per vCPU.",
+							Description: "preferredBlockMultiQueue gives disks one queue per vCPU. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredNetworkInterfaceMultiQueue": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredNetworkInterfaceMultiQueue gives network interfaces a queue per vCPU.",
+							Description: "preferredNetworkInterfaceMultiQueue gives network interfaces one queue per vCPU. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredTPM": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredTPM adds a TPM where the virtual machine says nothing about it.",
+							Description: "preferredTPM configures the TPM if the virtual machine does not.",
 							Ref:         ref(instancetypev1alpha1.TPMDevice{}.OpenAPIModelName()),
 						},
 					},
 					"preferredInterfaceMasquerade": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredInterfaceMasquerade hides the guest behind the address of the pod. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "preferredInterfaceMasquerade hides the guest behind the address of the pod. It is stored for compatibility and has no effect on vSphere.",
 							Ref:         ref(instancetypev1alpha1.InterfaceMasquerade{}.OpenAPIModelName()),
 						},
 					},
 					"preferredPanicDeviceModel": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredPanicDeviceModel adds a device by which the guest reports a crash: hyperv, isa or pvpanic. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "preferredPanicDeviceModel adds a device with which the guest reports a crash: hyperv, isa or pvpanic. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredVideoType": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredVideoType is the type of the graphics device, for example vga.",
+							Description: "preferredVideoType is the type of the video card. vSphere supports only svga. Other values are stored and cause a warning.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3548,7 +3548,7 @@ func schema_pkg_apis_instancetype_v1alpha1_DiskIOThreads(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"supplementalPoolThreadCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "supplementalPoolThreadCount is the number of threads in the pool that ioThreadsPolicy supplementalPool uses.",
+							Description: "supplementalPoolThreadCount is the number of threads in the pool if ioThreadsPolicy is supplementalPool.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -3568,14 +3568,14 @@ func schema_pkg_apis_instancetype_v1alpha1_EFI(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"secureBoot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secureBoot turns secure boot on. Unset stands for true.",
+							Description: "secureBoot enables secure boot. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"persistent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "persistent keeps the EFI variables when the virtual machine is powered off, as vSphere always does.",
+							Description: "persistent preserves the EFI variables across power cycles. vSphere always does this.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -3595,14 +3595,14 @@ func schema_pkg_apis_instancetype_v1alpha1_FeatureAPIC(ref common.ReferenceCallb
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled is whether the feature is on. Unset stands for true.",
+							Description: "enabled defines whether the feature is enabled. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"endOfInterrupt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endOfInterrupt turns the paravirtual end-of-interrupt on.",
+							Description: "endOfInterrupt enables the paravirtual end-of-interrupt.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -3617,12 +3617,12 @@ func schema_pkg_apis_instancetype_v1alpha1_FeatureHyperv(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FeatureHyperv are the Hyper-V enlightenments, each merged on its own. vSphere knows them only together, as virtualization-based security.",
+				Description: "FeatureHyperv configures the Hyper-V enlightenments, each of which is merged separately. They are stored for compatibility and have no effect on vSphere.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"relaxed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "relaxed tells the guest not to trust watchdogs.",
+							Description: "relaxed informs the guest that watchdog timers are not reliable.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
@@ -3634,19 +3634,19 @@ func schema_pkg_apis_instancetype_v1alpha1_FeatureHyperv(ref common.ReferenceCal
 					},
 					"spinlocks": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spinlocks tells the guest how often to retry a spinlock.",
+							Description: "spinlocks sets the number of spinlock retries of the guest.",
 							Ref:         ref(instancetypev1alpha1.FeatureSpinlocks{}.OpenAPIModelName()),
 						},
 					},
 					"vpindex": {
 						SchemaProps: spec.SchemaProps{
-							Description: "vpindex is the index of the virtual processor.",
+							Description: "vpindex provides the index of the virtual processor.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"runtime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "runtime is the run time of the virtual processor.",
+							Description: "runtime provides the run time of the virtual processor.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
@@ -3670,7 +3670,7 @@ func schema_pkg_apis_instancetype_v1alpha1_FeatureHyperv(ref common.ReferenceCal
 					},
 					"vendorid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "vendorid is the vendor string shown to the guest.",
+							Description: "vendorid is the vendor string that the guest sees.",
 							Ref:         ref(instancetypev1alpha1.FeatureVendorID{}.OpenAPIModelName()),
 						},
 					},
@@ -3682,7 +3682,7 @@ func schema_pkg_apis_instancetype_v1alpha1_FeatureHyperv(ref common.ReferenceCal
 					},
 					"reenlightenment": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reenlightenment tells the guest when its clock frequency changed.",
+							Description: "reenlightenment notifies the guest of changes of its clock frequency.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
@@ -3736,42 +3736,42 @@ func schema_pkg_apis_instancetype_v1alpha1_FeaturePreferences(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FeaturePreferences are the preferred hypervisor features.",
+				Description: "FeaturePreferences are the preferred hypervisor features. They are stored for compatibility and have no effect on vSphere.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"preferredAcpi": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredAcpi is ACPI.",
+							Description: "preferredAcpi enables or disables ACPI.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"preferredApic": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredApic is the interrupt controller.",
+							Description: "preferredApic configures the interrupt controller (APIC).",
 							Ref:         ref(instancetypev1alpha1.FeatureAPIC{}.OpenAPIModelName()),
 						},
 					},
 					"preferredHyperv": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredHyperv are the Hyper-V enlightenments.",
+							Description: "preferredHyperv configures the Hyper-V enlightenments.",
 							Ref:         ref(instancetypev1alpha1.FeatureHyperv{}.OpenAPIModelName()),
 						},
 					},
 					"preferredKvm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredKvm are the features of KVM.",
+							Description: "preferredKvm configures KVM features.",
 							Ref:         ref(instancetypev1alpha1.FeatureKVM{}.OpenAPIModelName()),
 						},
 					},
 					"preferredPvspinlock": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredPvspinlock are paravirtual spinlocks.",
+							Description: "preferredPvspinlock enables or disables paravirtual spinlocks.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"preferredSmm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredSmm is the System Management Mode.",
+							Description: "preferredSmm enables or disables System Management Mode.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
@@ -3787,19 +3787,19 @@ func schema_pkg_apis_instancetype_v1alpha1_FeatureSpinlocks(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FeatureSpinlocks tells the guest how often to retry a spinlock.",
+				Description: "FeatureSpinlocks sets the number of spinlock retries of a guest.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled is whether the feature is on. Unset stands for true.",
+							Description: "enabled defines whether the feature is enabled. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"spinlocks": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spinlocks is the number of retries, at least 4096.",
+							Description: "spinlocks is the number of retries. Minimum 4096.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -3814,12 +3814,12 @@ func schema_pkg_apis_instancetype_v1alpha1_FeatureState(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FeatureState turns one feature on or off.",
+				Description: "FeatureState enables or disables a feature.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled is whether the feature is on. Unset stands for true.",
+							Description: "enabled defines whether the feature is enabled. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -3834,12 +3834,12 @@ func schema_pkg_apis_instancetype_v1alpha1_FeatureVendorID(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FeatureVendorID is the vendor string shown to a guest.",
+				Description: "FeatureVendorID is the vendor string that the guest sees.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled is whether the feature is on. Unset stands for true.",
+							Description: "enabled defines whether the feature is enabled. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -3861,40 +3861,40 @@ func schema_pkg_apis_instancetype_v1alpha1_FirmwarePreferences(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FirmwarePreferences is the preferred firmware. A virtual machine that chose BIOS or EFI itself keeps its choice.",
+				Description: "FirmwarePreferences is the preferred firmware. It has no effect on a virtual machine that specifies BIOS or EFI itself.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"preferredUseBios": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredUseBios asks for BIOS.",
+							Description: "preferredUseBios selects BIOS.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredUseBiosSerial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredUseBiosSerial asks for BIOS output on the serial console. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "preferredUseBiosSerial enables BIOS output on the serial console. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredUseEfi": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredUseEfi asks for EFI. Deprecated: set preferredEfi.",
+							Description: "preferredUseEfi selects EFI. Deprecated: use preferredEfi.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredUseSecureBoot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredUseSecureBoot asks for secure boot. Deprecated: set preferredEfi.secureBoot.",
+							Description: "preferredUseSecureBoot enables secure boot. Deprecated: use preferredEfi.secureBoot.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preferredEfi": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredEfi asks for EFI with these settings. It wins over the deprecated fields.",
+							Description: "preferredEfi selects EFI with these settings. It takes precedence over the deprecated fields.",
 							Ref:         ref(instancetypev1alpha1.EFI{}.OpenAPIModelName()),
 						},
 					},
@@ -3910,12 +3910,12 @@ func schema_pkg_apis_instancetype_v1alpha1_GPU(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "GPU is one GPU of a virtual machine.",
+				Description: "GPU is a GPU of a virtual machine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name tells the GPUs of one virtual machine apart.",
+							Description: "name identifies the GPU among the GPUs of the virtual machine.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3923,34 +3923,34 @@ func schema_pkg_apis_instancetype_v1alpha1_GPU(ref common.ReferenceCallback) com
 					},
 					"deviceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deviceName is the vGPU profile or the name of the passed through device.",
+							Description: "deviceName is the vGPU profile or the name of the pass-through device.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"virtualGPUOptions": {
 						SchemaProps: spec.SchemaProps{
-							Description: "virtualGPUOptions are settings of a shared GPU.",
+							Description: "virtualGPUOptions are settings of a shared GPU. They are stored for compatibility and have no effect on vSphere.",
 							Ref:         ref(instancetypev1alpha1.VGPUOptions{}.OpenAPIModelName()),
 						},
 					},
 					"tag": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tag is handed to the guest to recognise the device by.",
+							Description: "tag identifies the device in the guest. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"claimName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "claimName names the resource claim that provides the device. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "claimName is the name of the resource claim that provides the device. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"requestName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requestName names the request within the claim. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "requestName is the name of the request in the claim. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3973,14 +3973,14 @@ func schema_pkg_apis_instancetype_v1alpha1_HPETTimer(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"tickPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tickPolicy is what happens to missed ticks: delay, catchup, merge or discard.",
+							Description: "tickPolicy defines how missed ticks are handled: delay, catchup, merge or discard.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"present": {
 						SchemaProps: spec.SchemaProps{
-							Description: "present is whether the guest has the timer. Unset stands for true.",
+							Description: "present defines whether the guest has the timer. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -3995,12 +3995,12 @@ func schema_pkg_apis_instancetype_v1alpha1_HostDevice(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "HostDevice is one device of the host passed through to a virtual machine.",
+				Description: "HostDevice is a host device that is passed through to a virtual machine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name tells the host devices of one virtual machine apart.",
+							Description: "name identifies the device among the host devices of the virtual machine.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4008,28 +4008,28 @@ func schema_pkg_apis_instancetype_v1alpha1_HostDevice(ref common.ReferenceCallba
 					},
 					"deviceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deviceName is the name under which the host offers the device.",
+							Description: "deviceName is the name of the device on the host.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"tag": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tag is handed to the guest to recognise the device by.",
+							Description: "tag identifies the device in the guest. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"claimName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "claimName names the resource claim that provides the device. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "claimName is the name of the resource claim that provides the device. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"requestName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requestName names the request within the claim. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "requestName is the name of the request in the claim. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4065,12 +4065,12 @@ func schema_pkg_apis_instancetype_v1alpha1_HypervTimer(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "HypervTimer is the reference time of Hyper-V.",
+				Description: "HypervTimer is the Hyper-V reference time.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"present": {
 						SchemaProps: spec.SchemaProps{
-							Description: "present is whether the guest has the timer. Unset stands for true.",
+							Description: "present defines whether the guest has the timer. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -4096,12 +4096,12 @@ func schema_pkg_apis_instancetype_v1alpha1_KVMTimer(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "KVMTimer is the clock of KVM.",
+				Description: "KVMTimer is the KVM clock.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"present": {
 						SchemaProps: spec.SchemaProps{
-							Description: "present is whether the guest has the timer. Unset stands for true.",
+							Description: "present defines whether the guest has the timer. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -4116,24 +4116,24 @@ func schema_pkg_apis_instancetype_v1alpha1_LaunchSecurity(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "LaunchSecurity asks for memory encryption and attestation at launch. At most one of its fields may be set.",
+				Description: "LaunchSecurity requests memory encryption and attestation at launch. At most one field can be set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"sev": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sev asks for AMD Secure Encrypted Virtualization.",
+							Description: "sev requests AMD Secure Encrypted Virtualization.",
 							Ref:         ref(instancetypev1alpha1.SEV{}.OpenAPIModelName()),
 						},
 					},
 					"snp": {
 						SchemaProps: spec.SchemaProps{
-							Description: "snp asks for AMD SEV with Secure Nested Paging.",
+							Description: "snp requests AMD SEV with Secure Nested Paging.",
 							Ref:         ref(instancetypev1alpha1.SEVSNP{}.OpenAPIModelName()),
 						},
 					},
 					"tdx": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tdx asks for Intel Trust Domain Extensions.",
+							Description: "tdx requests Intel Trust Domain Extensions.",
 							Ref:         ref(instancetypev1alpha1.TDX{}.OpenAPIModelName()),
 						},
 					},
@@ -4154,7 +4154,7 @@ func schema_pkg_apis_instancetype_v1alpha1_MachinePreferences(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"preferredMachineType": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredMachineType is the virtual hardware version, for example vmx-21. Machine types of other hypervisors are stored and ignored.",
+							Description: "preferredMachineType is the virtual hardware version, for example vmx-21. Machine types of other hypervisors are stored and have no effect.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4169,31 +4169,31 @@ func schema_pkg_apis_instancetype_v1alpha1_MemoryInstancetype(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MemoryInstancetype is the memory part of an instance type.",
+				Description: "MemoryInstancetype defines the memory of an instance type.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guest is the amount of memory that the guest sees. vSphere gives memory in multiples of 4 MiB.",
+							Description: "guest is the amount of memory that the guest sees. On vSphere, it must be a multiple of 4 MiB.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"hugepages": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hugepages backs the memory with large pages. It excludes overcommitPercent.",
+							Description: "hugepages backs the memory with large pages. Mutually exclusive with overcommitPercent.",
 							Ref:         ref(instancetypev1alpha1.Hugepages{}.OpenAPIModelName()),
 						},
 					},
 					"overcommitPercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "overcommitPercent is the share of guest that is not reserved on the host, from 0 to 100. It excludes hugepages.",
+							Description: "overcommitPercent is the percentage of guest that is not reserved on the host. Allowed: 0 to 100. Mutually exclusive with hugepages.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"maxGuest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxGuest is the amount up to which memory can be added while the virtual machine runs, at least guest.",
+							Description: "maxGuest is the maximum memory that hot-add can reach. It must not be less than guest.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -4210,12 +4210,12 @@ func schema_pkg_apis_instancetype_v1alpha1_MemoryPreferenceRequirement(ref commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MemoryPreferenceRequirement is the amount of memory that is needed.",
+				Description: "MemoryPreferenceRequirement is the required amount of memory.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guest is the least amount of memory, more than 0.",
+							Description: "guest is the minimum amount of memory. It must be greater than 0.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -4232,12 +4232,12 @@ func schema_pkg_apis_instancetype_v1alpha1_NUMA(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NUMA says how NUMA is presented to the guest.",
+				Description: "NUMA defines the NUMA topology that the guest sees.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"guestMappingPassthrough": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guestMappingPassthrough presents the layout of the host to the guest.",
+							Description: "guestMappingPassthrough exposes the host's NUMA topology to the guest.",
 							Ref:         ref(instancetypev1alpha1.NUMAGuestMappingPassthrough{}.OpenAPIModelName()),
 						},
 					},
@@ -4253,7 +4253,7 @@ func schema_pkg_apis_instancetype_v1alpha1_NUMAGuestMappingPassthrough(ref commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NUMAGuestMappingPassthrough asks for the NUMA layout of the host. It has no settings.",
+				Description: "NUMAGuestMappingPassthrough exposes the host's NUMA topology to the guest. It has no settings.",
 				Type:        []string{"object"},
 			},
 		},
@@ -4269,14 +4269,14 @@ func schema_pkg_apis_instancetype_v1alpha1_PITTimer(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"tickPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tickPolicy is what happens to missed ticks: delay, catchup or discard.",
+							Description: "tickPolicy defines how missed ticks are handled: delay, catchup or discard.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"present": {
 						SchemaProps: spec.SchemaProps{
-							Description: "present is whether the guest has the timer. Unset stands for true.",
+							Description: "present defines whether the guest has the timer. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -4291,24 +4291,24 @@ func schema_pkg_apis_instancetype_v1alpha1_PreferenceRequirements(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PreferenceRequirements are what a guest needs at least.",
+				Description: "PreferenceRequirements are the minimum resources of a guest.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpu is the number of vCPUs that is needed.",
+							Description: "cpu is the required number of vCPUs.",
 							Ref:         ref(instancetypev1alpha1.CPUPreferenceRequirement{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memory is the amount of memory that is needed.",
+							Description: "memory is the required amount of memory.",
 							Ref:         ref(instancetypev1alpha1.MemoryPreferenceRequirement{}.OpenAPIModelName()),
 						},
 					},
 					"architecture": {
 						SchemaProps: spec.SchemaProps{
-							Description: "architecture is the CPU architecture that is needed.",
+							Description: "architecture is the required CPU architecture.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4330,21 +4330,21 @@ func schema_pkg_apis_instancetype_v1alpha1_RTCTimer(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"tickPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tickPolicy is what happens to missed ticks: delay or catchup.",
+							Description: "tickPolicy defines how missed ticks are handled: delay or catchup.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"present": {
 						SchemaProps: spec.SchemaProps{
-							Description: "present is whether the guest has the timer. Unset stands for true.",
+							Description: "present defines whether the guest has the timer. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"track": {
 						SchemaProps: spec.SchemaProps{
-							Description: "track is what the timer follows: guest or wall.",
+							Description: "track is the time that the timer follows: guest or wall.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4364,7 +4364,7 @@ func schema_pkg_apis_instancetype_v1alpha1_Realtime(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"mask": {
 						SchemaProps: spec.SchemaProps{
-							Description: "mask selects the vCPUs by range and exclusion, for example \"0-3,^1\". Empty selects all of them.",
+							Description: "mask selects vCPUs by range and exclusion, for example \"0-3,^1\". It is stored for compatibility and has no effect because vSphere applies latency sensitivity to all vCPUs.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4390,31 +4390,31 @@ func schema_pkg_apis_instancetype_v1alpha1_SEV(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SEV are the settings of AMD Secure Encrypted Virtualization.",
+				Description: "SEV configures AMD Secure Encrypted Virtualization.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy says what is encrypted beside memory.",
+							Description: "policy defines what is encrypted in addition to memory.",
 							Ref:         ref(instancetypev1alpha1.SEVPolicy{}.OpenAPIModelName()),
 						},
 					},
 					"attestation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "attestation makes the virtual machine wait for attestation before it runs.",
+							Description: "attestation delays the start of the virtual machine until attestation is complete.",
 							Ref:         ref(instancetypev1alpha1.SEVAttestation{}.OpenAPIModelName()),
 						},
 					},
 					"session": {
 						SchemaProps: spec.SchemaProps{
-							Description: "session is the session blob of the guest owner, base64.",
+							Description: "session is the session blob of the guest owner, base64-encoded.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"dhCert": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dhCert is the Diffie-Hellman certificate of the guest owner, base64.",
+							Description: "dhCert is the Diffie-Hellman certificate of the guest owner, base64-encoded.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4431,7 +4431,7 @@ func schema_pkg_apis_instancetype_v1alpha1_SEVAttestation(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SEVAttestation asks for attestation. It has no settings.",
+				Description: "SEVAttestation requests attestation. It has no settings.",
 				Type:        []string{"object"},
 			},
 		},
@@ -4442,12 +4442,12 @@ func schema_pkg_apis_instancetype_v1alpha1_SEVPolicy(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SEVPolicy says what is encrypted beside memory.",
+				Description: "SEVPolicy defines what is encrypted in addition to memory.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"encryptedState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "encryptedState encrypts the registers too (SEV-ES).",
+							Description: "encryptedState also encrypts the CPU registers (SEV-ES).",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -4462,7 +4462,7 @@ func schema_pkg_apis_instancetype_v1alpha1_SEVSNP(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SEVSNP asks for SEV with Secure Nested Paging. It has no settings.",
+				Description: "SEVSNP requests SEV with Secure Nested Paging. It has no settings.",
 				Type:        []string{"object"},
 			},
 		},
@@ -4473,12 +4473,12 @@ func schema_pkg_apis_instancetype_v1alpha1_SpreadOptions(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SpreadOptions are the settings of the spread topology.",
+				Description: "SpreadOptions configures the spread topology.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"across": {
 						SchemaProps: spec.SchemaProps{
-							Description: "across names what the vCPUs are divided over: SocketsCores, SocketsCoresThreads or CoresThreads. Unset stands for SocketsCores.\n\nPossible enum values:\n - `\"CoresThreads\"` divides over cores of two threads in one socket.\n - `\"SocketsCores\"` divides over sockets and cores.\n - `\"SocketsCoresThreads\"` divides over sockets and cores of two threads.",
+							Description: "across defines the levels over which the vCPUs are distributed: SocketsCores, SocketsCoresThreads or CoresThreads. Defaults, when used, to SocketsCores.\n\nPossible enum values:\n - `\"CoresThreads\"` distributes vCPUs over cores with two threads each, in one socket.\n - `\"SocketsCores\"` distributes vCPUs over sockets and cores.\n - `\"SocketsCoresThreads\"` distributes vCPUs over sockets and cores with two threads each.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"CoresThreads", "SocketsCores", "SocketsCoresThreads"},
@@ -4486,7 +4486,7 @@ func schema_pkg_apis_instancetype_v1alpha1_SpreadOptions(ref common.ReferenceCal
 					},
 					"ratio": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ratio is the number of cores per socket, or of threads per core across CoresThreads, where only 2 is allowed. At least 1. Unset stands for preferSpreadSocketToCoreRatio, and without that for 2.",
+							Description: "ratio is the number of cores per socket or, with CoresThreads, of threads per core, which must be 2. Minimum 1. Defaults, when used, to preferSpreadSocketToCoreRatio or else to 2.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -4506,14 +4506,14 @@ func schema_pkg_apis_instancetype_v1alpha1_SyNICTimer(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled is whether the feature is on. Unset stands for true.",
+							Description: "enabled defines whether the feature is enabled. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"direct": {
 						SchemaProps: spec.SchemaProps{
-							Description: "direct turns the direct mode on.",
+							Description: "direct enables direct mode.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
@@ -4529,7 +4529,7 @@ func schema_pkg_apis_instancetype_v1alpha1_TDX(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TDX asks for Intel Trust Domain Extensions. It has no settings.",
+				Description: "TDX requests Intel Trust Domain Extensions. It has no settings.",
 				Type:        []string{"object"},
 			},
 		},
@@ -4545,7 +4545,7 @@ func schema_pkg_apis_instancetype_v1alpha1_TLBFlush(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled is whether the feature is on. Unset stands for true.",
+							Description: "enabled defines whether the feature is enabled. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -4558,7 +4558,7 @@ func schema_pkg_apis_instancetype_v1alpha1_TLBFlush(ref common.ReferenceCallback
 					},
 					"extended": {
 						SchemaProps: spec.SchemaProps{
-							Description: "extended allows flushing parts only.",
+							Description: "extended allows partial flushes.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
@@ -4579,14 +4579,14 @@ func schema_pkg_apis_instancetype_v1alpha1_TPMDevice(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled is whether the virtual machine has a TPM. Unset stands for true.",
+							Description: "enabled defines whether the virtual machine has a TPM. Defaults, when used, to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"persistent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "persistent keeps the state when the virtual machine is powered off, as vSphere always does.",
+							Description: "persistent preserves the TPM state across power cycles. vSphere always does this.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -4601,7 +4601,7 @@ func schema_pkg_apis_instancetype_v1alpha1_Timer(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Timer are the timers that a guest is given.",
+				Description: "Timer are the timers of a guest.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"hpet": {
@@ -4612,7 +4612,7 @@ func schema_pkg_apis_instancetype_v1alpha1_Timer(ref common.ReferenceCallback) c
 					},
 					"kvm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kvm is the clock of KVM.",
+							Description: "kvm is the KVM clock.",
 							Ref:         ref(instancetypev1alpha1.KVMTimer{}.OpenAPIModelName()),
 						},
 					},
@@ -4630,7 +4630,7 @@ func schema_pkg_apis_instancetype_v1alpha1_Timer(ref common.ReferenceCallback) c
 					},
 					"hyperv": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hyperv is the reference time of Hyper-V.",
+							Description: "hyperv is the Hyper-V reference time.",
 							Ref:         ref(instancetypev1alpha1.HypervTimer{}.OpenAPIModelName()),
 						},
 					},
@@ -4646,19 +4646,19 @@ func schema_pkg_apis_instancetype_v1alpha1_VGPUDisplayOptions(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VGPUDisplayOptions says whether and how a shared GPU drives a display.",
+				Description: "VGPUDisplayOptions configures the display of a shared GPU.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled turns the display on. Unset leaves it to the platform.",
+							Description: "enabled enables the display. If unset, the platform decides.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"ramFB": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ramFB gives the guest a frame buffer until its driver is loaded.",
+							Description: "ramFB provides a frame buffer until the guest's driver is loaded.",
 							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
@@ -4679,7 +4679,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VGPUOptions(ref common.ReferenceCallb
 				Properties: map[string]spec.Schema{
 					"display": {
 						SchemaProps: spec.SchemaProps{
-							Description: "display says whether and how the GPU drives a display.",
+							Description: "display configures the display of the GPU.",
 							Ref:         ref(instancetypev1alpha1.VGPUDisplayOptions{}.OpenAPIModelName()),
 						},
 					},
@@ -4695,7 +4695,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetype(ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineClusterInstancetype is a size for virtual machines of every namespace.",
+				Description: "VirtualMachineClusterInstancetype defines vCPUs, memory and related settings for virtual machines of all namespaces.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -4721,7 +4721,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetype(ref
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the size. It may be changed at any time: virtual machines keep the revision they captured until they are refreshed.",
+							Description: "spec defines the size. After a change, virtual machines keep using their pinned revision until they are refreshed.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(instancetypev1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName()),
 						},
@@ -4789,7 +4789,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreference(ref c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineClusterPreference holds preferred hardware for virtual machines of every namespace.",
+				Description: "VirtualMachineClusterPreference defines the preferred virtual hardware for virtual machines of all namespaces.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -4815,7 +4815,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreference(ref c
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what is preferred. It may be changed at any time: virtual machines keep the revision they captured until they are refreshed.",
+							Description: "spec defines the preferred values. After a change, virtual machines keep using their pinned revision until they are refreshed.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(instancetypev1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName()),
 						},
@@ -4882,7 +4882,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetype(ref common
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineInstancetype is a size for virtual machines of its own namespace: vCPUs, memory and what goes with them. A virtual machine that names it takes these values and must not set them itself.",
+				Description: "VirtualMachineInstancetype defines vCPUs, memory and related settings for virtual machines of the same namespace. A virtual machine that refers to it uses these values and must not set them itself.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -4908,7 +4908,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetype(ref common
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the size. It may be changed at any time: virtual machines keep the revision they captured until they are refreshed.",
+							Description: "spec defines the size. After a change, virtual machines keep using their pinned revision until they are refreshed.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(instancetypev1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName()),
 						},
@@ -4976,12 +4976,12 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineInstancetypeSpec is what an instance type prescribes. A virtual machine that sets one of these values too is in conflict with it.",
+				Description: "VirtualMachineInstancetypeSpec contains the values that an instance type sets. A virtual machine that also sets one of them conflicts with the instance type.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"nodeSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeSelector restricts the hosts on which the virtual machine may run to those that carry all these labels.",
+							Description: "nodeSelector selects hosts by label. It is stored for compatibility and has no effect because vSphere chooses the host.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -4996,21 +4996,21 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 					},
 					"schedulerName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "schedulerName names the scheduler that places the virtual machine. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "schedulerName is the name of the scheduler. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpu is the number of vCPUs and how they are provided.",
+							Description: "cpu defines the vCPUs.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(instancetypev1alpha1.CPUInstancetype{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memory is the amount of memory and how it is provided.",
+							Description: "memory defines the memory.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(instancetypev1alpha1.MemoryInstancetype{}.OpenAPIModelName()),
 						},
@@ -5022,7 +5022,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "gpus are the GPUs given to the virtual machine, by profile or device name.",
+							Description: "gpus are the GPUs of the virtual machine, by profile or device name.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5040,7 +5040,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "hostDevices are devices of the host passed through to the virtual machine.",
+							Description: "hostDevices are the host devices that are passed through to the virtual machine.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5053,13 +5053,13 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 					},
 					"ioThreads": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ioThreads sets the number of I/O threads. It is stored for compatibility and has no meaning on vSphere.",
+							Description: "ioThreads sets the number of I/O threads. It is stored for compatibility and has no effect on vSphere.",
 							Ref:         ref(instancetypev1alpha1.DiskIOThreads{}.OpenAPIModelName()),
 						},
 					},
 					"ioThreadsPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ioThreadsPolicy says how disks share I/O threads: shared, auto or supplementalPool. It is stored for compatibility and has no meaning on vSphere.\n\nPossible enum values:\n - `\"auto\"` gives threads to disks in turn.\n - `\"shared\"` lets all disks share one thread.\n - `\"supplementalPool\"` takes threads from a pool of fixed size.",
+							Description: "ioThreadsPolicy defines how disks share I/O threads: shared, auto or supplementalPool. It is stored for compatibility and has no effect on vSphere.\n\nPossible enum values:\n - `\"auto\"` distributes disks over threads in round-robin order.\n - `\"shared\"` uses one thread for all disks.\n - `\"supplementalPool\"` uses threads from a pool of fixed size.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"auto", "shared", "supplementalPool"},
@@ -5067,13 +5067,13 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 					},
 					"launchSecurity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "launchSecurity asks for memory encryption and attestation at launch. Deprecated: set preferredLaunchSecurity of a preference.",
+							Description: "launchSecurity requests memory encryption and attestation at launch. It is stored for compatibility and has no effect on vSphere. Deprecated: use preferredLaunchSecurity of a preference.",
 							Ref:         ref(instancetypev1alpha1.LaunchSecurity{}.OpenAPIModelName()),
 						},
 					},
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations are added to the running instance. A virtual machine that sets the same key to another value is in conflict with the instance type.",
+							Description: "annotations are added to the VirtualMachineInstance. A virtual machine that sets the same key to another value conflicts with the instance type.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -5099,7 +5099,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreference(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachinePreference holds the hardware that a guest operating system likes best, for virtual machines of its own namespace. It fills what a virtual machine leaves unset and never overrules it.",
+				Description: "VirtualMachinePreference defines the preferred virtual hardware of a guest operating system, for virtual machines of the same namespace. It provides values that a virtual machine does not set and never overrides values that it sets.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5125,7 +5125,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreference(ref common.R
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what is preferred. It may be changed at any time: virtual machines keep the revision they captured until they are refreshed.",
+							Description: "spec defines the preferred values. After a change, virtual machines keep using their pinned revision until they are refreshed.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(instancetypev1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName()),
 						},
@@ -5192,7 +5192,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachinePreferenceSpec is what a preference suggests and what it requires.",
+				Description: "VirtualMachinePreferenceSpec contains the preferred values and the requirements of a preference.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"clock": {
@@ -5203,7 +5203,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref comm
 					},
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpu is the preferred arrangement of vCPUs.",
+							Description: "cpu is the preferred vCPU topology.",
 							Ref:         ref(instancetypev1alpha1.CPUPreferences{}.OpenAPIModelName()),
 						},
 					},
@@ -5215,7 +5215,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref comm
 					},
 					"features": {
 						SchemaProps: spec.SchemaProps{
-							Description: "features are the preferred hypervisor features.",
+							Description: "features are the preferred hypervisor features. They are stored for compatibility and have no effect on vSphere.",
 							Ref:         ref(instancetypev1alpha1.FeaturePreferences{}.OpenAPIModelName()),
 						},
 					},
@@ -5233,7 +5233,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref comm
 					},
 					"volumes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "volumes are the preferences for volumes that are created.",
+							Description: "volumes are the preferences for new volumes.",
 							Ref:         ref(instancetypev1alpha1.VolumePreferences{}.OpenAPIModelName()),
 						},
 					},
@@ -5246,20 +5246,20 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref comm
 					},
 					"preferredTerminationGracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredTerminationGracePeriodSeconds is the time in seconds that the guest is given to shut down, at least 0.",
+							Description: "preferredTerminationGracePeriodSeconds is the time that the guest has to shut down, in seconds. Minimum 0.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"requirements": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requirements are what the guest needs at least. A virtual machine that gives less is refused.",
+							Description: "requirements are the minimum resources of the guest. A virtual machine with fewer resources is not created.",
 							Ref:         ref(instancetypev1alpha1.PreferenceRequirements{}.OpenAPIModelName()),
 						},
 					},
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations are added to the running instance where it does not have the key yet.",
+							Description: "annotations are added to the VirtualMachineInstance if it does not have the key yet.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -5274,21 +5274,21 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref comm
 					},
 					"preferSpreadSocketToCoreRatio": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferSpreadSocketToCoreRatio is the number of cores per socket with the spread topology. spec.cpu.spreadOptions.ratio wins over it; 0 stands for 2.",
+							Description: "preferSpreadSocketToCoreRatio is the number of cores per socket with the spread topology. spec.cpu.spreadOptions.ratio takes precedence. 0 means 2.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"preferredArchitecture": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredArchitecture is the CPU architecture of the guest, for example amd64.",
+							Description: "preferredArchitecture is the CPU architecture of the guest, for example amd64. It is stored for compatibility and has no effect on vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferredLaunchSecurity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredLaunchSecurity asks for memory encryption and attestation at launch.",
+							Description: "preferredLaunchSecurity requests memory encryption and attestation at launch. It is stored for compatibility and has no effect on vSphere.",
 							Ref:         ref(instancetypev1alpha1.LaunchSecurity{}.OpenAPIModelName()),
 						},
 					},
@@ -5304,12 +5304,12 @@ func schema_pkg_apis_instancetype_v1alpha1_VolumePreferences(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VolumePreferences are the preferences for volumes that are created.",
+				Description: "VolumePreferences are the preferences for new volumes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"preferredStorageClassName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferredStorageClassName is the storage class of volumes that name none.",
+							Description: "preferredStorageClassName is the storage class of volumes that do not specify one.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5324,19 +5324,19 @@ func schema_pkg_apis_vm_v1alpha1_APIEndpoint(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "APIEndpoint is where an API is.",
+				Description: "APIEndpoint is the endpoint of an API server.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"host": {
 						SchemaProps: spec.SchemaProps{
-							Description: "host is a name or an address.",
+							Description: "host is a host name or an IP address.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"port": {
 						SchemaProps: spec.SchemaProps{
-							Description: "port is 1 to 65535.",
+							Description: "port of the API server. Allowed: 1 to 65535.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -5351,7 +5351,7 @@ func schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AppliedRevision is an instance type or preference in the revision that was applied.",
+				Description: "AppliedRevision is an applied revision of an instance type or preference.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -5372,7 +5372,7 @@ func schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref common.ReferenceCallback) c
 					},
 					"revisionName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "revisionName is the ControllerRevision.",
+							Description: "revisionName is the name of the ControllerRevision.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5393,13 +5393,13 @@ func schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is the ISO image. The drive is empty when unset.",
+							Description: "image is the ISO image. If unset, the drive is empty.",
 							Ref:         ref(vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName()),
 						},
 					},
 					"connected": {
 						SchemaProps: spec.SchemaProps{
-							Description: "connected says whether the medium is in the drive. Defaults to true.",
+							Description: "connected defines whether the medium is connected. Defaults to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -5416,7 +5416,7 @@ func schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClaimedAddress is an address that is claimed from a pool.",
+				Description: "ClaimedAddress is an address that was claimed from a pool.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"claimName": {
@@ -5437,21 +5437,21 @@ func schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref common.ReferenceCallback) co
 					},
 					"pool": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pool that the address is from.",
+							Description: "pool that the address is claimed from.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.IPPoolReference{}.OpenAPIModelName()),
 						},
 					},
 					"address": {
 						SchemaProps: spec.SchemaProps{
-							Description: "address with prefix length, for example 192.0.2.5/24; empty as long as none was given.",
+							Description: "address with prefix length, for example 192.0.2.5/24. Empty until the pool assigns one.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"gateway": {
 						SchemaProps: spec.SchemaProps{
-							Description: "gateway of the network that the address is from.",
+							Description: "gateway of the address's network.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5474,20 +5474,20 @@ func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"instanceID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instanceID is the cloud-init instance ID; the UID of the object when unset. Another one makes cloud-init run at the next boot as at the first one, with the data that the Secrets have then.",
+							Description: "instanceID is the cloud-init instance ID. Defaults to the UID of the object. If it changes, cloud-init runs at the next boot as it does at the first boot, with the current data of the Secrets.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"rawCloudConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rawCloudConfig selects the user data; key user-data when not named.",
+							Description: "rawCloudConfig selects the user data. The key defaults to user-data.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"cloudConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most 32 KiB. Who may read the object reads it, so that passwords and private keys in it are refused.",
+							Description: "cloudConfig is inline user data in place of rawCloudConfig: a cloud-config in YAML of at most 32 KiB. Passwords and private keys are rejected because every user who can read the object can read this field.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5499,7 +5499,7 @@ func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "sshAuthorizedKeys are public keys that may log in as the default user of the image, as in a file authorized_keys; at most 16.",
+							Description: "sshAuthorizedKeys are the public keys for the default user of the image, in the format of an authorized_keys file. At most 16.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5513,13 +5513,13 @@ func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback
 					},
 					"rawNetworkConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in place of that which is made of spec.network; key network-config when not named.",
+							Description: "rawNetworkConfig selects a cloud-init network configuration, version 1 or 2. It replaces the configuration that is generated from spec.network. The key defaults to network-config.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"rawVendorData": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rawVendorData selects the vendor data; key vendor-data when not named.",
+							Description: "rawVendorData selects the vendor data. The key defaults to vendor-data.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
@@ -5535,7 +5535,7 @@ func schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterVirtualMachineImage is a VirtualMachineImage for virtual machines of every namespace, which name it with its kind.",
+				Description: "ClusterVirtualMachineImage is an image for virtual machines of all namespaces. A reference to it must specify the kind.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5561,7 +5561,7 @@ func schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref common.Reference
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says where the image is. Immutable.",
+							Description: "spec is the location of the image. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName()),
 						},
@@ -5635,7 +5635,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrary(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContentLibrary publishes the items of a content library of vSphere: each has an image object as long as it is there.",
+				Description: "ContentLibrary publishes the items of a vSphere content library. The controller creates an image object for each item. It deletes the image when the item is deleted and no virtual machine refers to the image.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5661,7 +5661,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrary(ref common.ReferenceCallback) co
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what is published, and for whom.",
+							Description: "spec defines which items are published, and in which namespaces.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName()),
 						},
@@ -5686,12 +5686,12 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContentLibraryDefault says what is inferred from images of a guest operating system, by the labels that they get.",
+				Description: "ContentLibraryDefault defines the instance type and preference for images of a guest operating system. The controller sets them as labels of the images.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"guestID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guestID is a pattern of vSphere's identifier of the guest operating system, for example ubuntu*. * stands for any characters, and ? for one.",
+							Description: "guestID is a pattern for the vSphere identifier of the guest operating system, for example ubuntu*. * matches any number of characters, ? matches one.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5706,7 +5706,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref common.ReferenceCallb
 					},
 					"instancetypeKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instancetypeKind is its kind. VirtualMachineClusterInstancetype when unset.",
+							Description: "instancetypeKind is the kind of the instance type. Defaults, when used, to VirtualMachineClusterInstancetype.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5720,7 +5720,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref common.ReferenceCallb
 					},
 					"preferenceKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferenceKind is its kind. VirtualMachineClusterPreference when unset.",
+							Description: "preferenceKind is the kind of the preference. Defaults, when used, to VirtualMachineClusterPreference.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5816,7 +5816,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContentLibraryRenamed is an item whose image could not have the name that the template says.",
+				Description: "ContentLibraryRenamed is an item whose image has another name than the template defines.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"item": {
@@ -5829,7 +5829,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref common.ReferenceCallb
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is the name that the image got.",
+							Description: "image is the name of the image.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5837,7 +5837,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref common.ReferenceCallb
 					},
 					"wanted": {
 						SchemaProps: spec.SchemaProps{
-							Description: "wanted is the name that was taken.",
+							Description: "wanted is the name that the template defines and that is in use.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5854,7 +5854,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContentLibrarySpec says what of a content library is published, and for whom.",
+				Description: "ContentLibrarySpec defines which items of a content library are published, and in which namespaces.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"library": {
@@ -5867,7 +5867,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 					},
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespace in which VirtualMachineImages are made. Unset, ClusterVirtualMachineImages are made. Immutable.",
+							Description: "namespace in which VirtualMachineImages are created. If unset, ClusterVirtualMachineImages are created. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5879,7 +5879,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "include are patterns of the names of the items that are published, at most 64. In them * stands for any characters, and ? for one. All when unset.",
+							Description: "include are patterns for the names of the items that are published, at most 64. * matches any number of characters, ? matches one. If unset, all items are published.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5898,7 +5898,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "exclude are patterns of those that are not, whatever include says; at most 64.",
+							Description: "exclude are patterns for the names of the items that are not published, at most 64. They take precedence over include.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5912,7 +5912,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 					},
 					"nameTemplate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nameTemplate is the name of the images, in which {item} and {library} stand for the names in vSphere, in lower case and with a hyphen for what a name cannot have. Defaults to {item}. Immutable.",
+							Description: "nameTemplate is the name of the images. {item} and {library} are replaced with the vSphere names, in lower case and with hyphens in place of characters that are not allowed. Defaults to {item}. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5924,7 +5924,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "defaults say which instance type and preference are inferred from an image, by its guest operating system; at most 64. The first that fits counts.",
+							Description: "defaults define the instance type and preference that are inferred from an image, by guest operating system. The first entry that matches is used. At most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5937,14 +5937,14 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 					},
 					"vCenter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "vCenter is the name of the VCenter in whose library of the name virtual machines are published. Images are made of the items of every vCenter that has one. Defaults to default. Immutable.",
+							Description: "vCenter is the name of the VCenter whose library of this name receives published virtual machines. Images are created for the items of all vCenters that have the library. Defaults to default. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"publishFrom": {
 						SchemaProps: spec.SchemaProps{
-							Description: "publishFrom selects the namespaces, by their labels, whose virtual machines may be published in the library. None when unset; an empty selector selects all.",
+							Description: "publishFrom selects, by label, the namespaces whose virtual machines can be published in the library. If unset, no namespace is selected. An empty selector selects all namespaces.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -5976,7 +5976,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail: Ready and Deleting.",
+							Description: "conditions are the conditions of the content library: Ready and Deleting.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5989,21 +5989,21 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallba
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "items is the number of items that vSphere has in it.",
+							Description: "items is the number of items in the library.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"images": {
 						SchemaProps: spec.SchemaProps{
-							Description: "images is the number of images that there are for it.",
+							Description: "images is the number of image objects of the library.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6015,7 +6015,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "kept names images whose items are gone and which virtual machines refer to, at most 64, in the order of the alphabet.",
+							Description: "kept are the names of images whose items were deleted but which virtual machines still use, in alphabetical order. At most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6037,7 +6037,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "renamed are items whose image has another name than the template says, because that name was taken; at most 64.",
+							Description: "renamed are the items whose images have another name than the template defines, because that name is in use. At most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6087,20 +6087,20 @@ func schema_pkg_apis_vm_v1alpha1_DiskVolumeSource(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"size": {
 						SchemaProps: spec.SchemaProps{
-							Description: "size of the disk; whole mebibytes.",
+							Description: "size of the disk, in whole mebibytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"storageClass": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storageClass of this disk; spec.storageClass when unset.",
+							Description: "storageClass of this disk. Defaults to spec.storageClass.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"provisioning": {
 						SchemaProps: spec.SchemaProps{
-							Description: "provisioning of the disk. The datastore decides when unset. Immutable.\n\nPossible enum values:\n - `\"Thick\"` takes all space at once and zeroes it as it is written to.\n - `\"ThickEagerZero\"` takes all space at once and zeroes it.\n - `\"Thin\"` takes space as it is written to.",
+							Description: "provisioning of the disk. If unset, the datastore decides. Immutable.\n\nPossible enum values:\n - `\"Thick\"` allocates all space at creation and zeroes it on first write.\n - `\"ThickEagerZero\"` allocates and zeroes all space at creation.\n - `\"Thin\"` allocates space when the guest writes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Thick", "ThickEagerZero", "Thin"},
@@ -6138,7 +6138,7 @@ func schema_pkg_apis_vm_v1alpha1_ExpandOptions(ref common.ReferenceCallback) com
 					},
 					"generation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "generation is stored, for the revisions in status, or latest, for the live instance type and preference. Stored when empty.",
+							Description: "generation is stored or latest. stored uses the revisions in status; latest uses the current instance type and preference. Defaults, when used, to stored.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6153,7 +6153,7 @@ func schema_pkg_apis_vm_v1alpha1_FailureDomain(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FailureDomain is a place that can fail as a whole.",
+				Description: "FailureDomain is a zone that can fail independently of others.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -6166,14 +6166,14 @@ func schema_pkg_apis_vm_v1alpha1_FailureDomain(ref common.ReferenceCallback) com
 					},
 					"controlPlane": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controlPlane is true for a place where control plane machines may be.",
+							Description: "controlPlane is true if control plane machines can be in this failure domain.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"attributes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "attributes are what is told of it besides, for example its vCenter.",
+							Description: "attributes are additional properties, for example the vCenter.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -6197,12 +6197,12 @@ func schema_pkg_apis_vm_v1alpha1_GuestHeartbeatAction(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "GuestHeartbeatAction compares the heartbeat.",
+				Description: "GuestHeartbeatAction checks the heartbeat of VMware Tools.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"thresholdStatus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "thresholdStatus is the lowest status that counts as ready, Yellow or Green. Defaults to Green.\n\nPossible enum values:\n - `\"Gray\"` is no heartbeat: VMware Tools not installed or not running.\n - `\"Green\"` is a regular heartbeat.\n - `\"Red\"` is no heartbeat for some time.\n - `\"Yellow\"` is an intermittent heartbeat.",
+							Description: "thresholdStatus is the lowest status that counts as ready. Allowed: Yellow, Green. Defaults to Green.\n\nPossible enum values:\n - `\"Gray\"` means that there is no heartbeat because VMware Tools is not installed or not running.\n - `\"Green\"` means that the heartbeat is regular.\n - `\"Red\"` means that there was no heartbeat for some time.\n - `\"Yellow\"` means that the heartbeat is intermittent.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Gray", "Green", "Red", "Yellow"},
@@ -6218,12 +6218,12 @@ func schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "GuestInfoAction compares one guestinfo variable.",
+				Description: "GuestInfoAction checks a guestinfo variable.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "key without the prefix guestinfo.",
+							Description: "key of the variable without the prefix guestinfo.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6231,7 +6231,7 @@ func schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref common.ReferenceCallback) c
 					},
 					"value": {
 						SchemaProps: spec.SchemaProps{
-							Description: "value is a regular expression (RE2) that the whole value must match; an existing key suffices when empty. A value of more than 4096 bytes matches none.",
+							Description: "value is a regular expression (RE2 syntax) that must match the entire value. If empty, the key only has to exist. A value longer than 4096 bytes does not match.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6247,7 +6247,7 @@ func schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "IPPoolReference refers to a pool of addresses, of the kinds that a provider of ipam.cluster.x-k8s.io has. A namespaced one is in the namespace of the virtual machine.",
+				Description: "IPPoolReference refers to an address pool of a provider of ipam.cluster.x-k8s.io. A namespaced pool must be in the namespace of the virtual machine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"apiGroup": {
@@ -6285,12 +6285,12 @@ func schema_pkg_apis_vm_v1alpha1_IgnitionBootstrap(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "IgnitionBootstrap configures Ignition, which runs at the first boot only.",
+				Description: "IgnitionBootstrap configures Ignition. Ignition runs only at the first boot.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"rawConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rawConfig selects the configuration in JSON, as Butane makes it; key ignition when not named.",
+							Description: "rawConfig selects the configuration in JSON, for example the output of Butane. The key defaults to ignition.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
@@ -6319,7 +6319,7 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeMatcher(ref common.ReferenceCallbac
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind of the instance type, in any letter case, singular or plural: VirtualMachineInstancetype or VirtualMachineClusterInstancetype. Omitted, it means VirtualMachineClusterInstancetype.",
+							Description: "kind of the instance type: VirtualMachineInstancetype or VirtualMachineClusterInstancetype, in any letter case, singular or plural. Defaults, when used, to VirtualMachineClusterInstancetype.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6339,14 +6339,14 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeMatcher(ref common.ReferenceCallbac
 					},
 					"inferFromVolume": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inferFromVolume names a volume, or \"image\" for the boot image, whose labels name the instance type. The result goes to status only.",
+							Description: "inferFromVolume is the name of a volume, or \"image\" for the boot image, whose labels specify the instance type. The result is written only to status.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"inferFromVolumeFailurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
+							Description: "inferFromVolumeFailurePolicy is Reject or Ignore. Defaults, when used, to Reject.\n\nPossible enum values:\n - `\"Ignore\"` proceeds as if the matcher were not set.\n - `\"Reject\"` reports an error.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ignore", "Reject"},
@@ -6364,12 +6364,12 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "InstancetypeRef records which instance type a virtual machine uses, and in which revision.",
+				Description: "InstancetypeRef identifies the instance type that a virtual machine uses, and its revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of the instance type. Empty when nothing could be inferred under the policy Ignore, which stays so until a refresh.",
+							Description: "name of the instance type. Empty if nothing could be inferred and the failure policy is Ignore. It then stays empty until a refresh.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6385,34 +6385,34 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 					},
 					"controllerRevisionRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controllerRevisionRef refers to the captured copy. Absent between a refresh and the next capture.",
+							Description: "controllerRevisionRef refers to the pinned revision. Unset between a refresh and the next reconcile, which pins a revision.",
 							Ref:         ref(vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName()),
 						},
 					},
 					"sourceUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sourceUID is the UID of the captured object.",
+							Description: "sourceUID is the UID of the object that the pinned revision is a copy of.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sourceGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sourceGeneration is the generation of the captured object.",
+							Description: "sourceGeneration is the generation of the object that the pinned revision is a copy of.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"latestGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "latestGeneration is the generation that the live object has now; 0 when the live object is gone.",
+							Description: "latestGeneration is the current generation of the object. 0 if the object was deleted.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"outdated": {
 						SchemaProps: spec.SchemaProps{
-							Description: "outdated is true when the live object differs in UID or generation from the captured one.",
+							Description: "outdated is true if the UID or generation of the current object differs from the pinned revision.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -6426,7 +6426,7 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 					},
 					"inferFromVolumeFailurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inferFromVolumeFailurePolicy mirrors the spec.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
+							Description: "inferFromVolumeFailurePolicy mirrors the spec.\n\nPossible enum values:\n - `\"Ignore\"` proceeds as if the matcher were not set.\n - `\"Reject\"` reports an error.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ignore", "Reject"},
@@ -6434,7 +6434,7 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resources is the size that the captured copy resolves to.",
+							Description: "resources is the size that the pinned revision defines.",
 							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
 						},
 					},
@@ -6456,7 +6456,7 @@ func schema_pkg_apis_vm_v1alpha1_LinuxPrepBootstrap(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"hardwareClockIsUTC": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hardwareClockIsUTC says that the hardware clock holds UTC.",
+							Description: "hardwareClockIsUTC is true if the hardware clock is in UTC.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -6537,7 +6537,7 @@ func schema_pkg_apis_vm_v1alpha1_PowerOptions(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PowerOptions is the body of start, stop, restart and suspend. The answer is the virtual machine.",
+				Description: "PowerOptions is the request body of start, stop, restart and suspend. The response is the virtual machine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -6556,7 +6556,7 @@ func schema_pkg_apis_vm_v1alpha1_PowerOptions(ref common.ReferenceCallback) comm
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata is the standard object metadata; only the name, which must be empty or that of the virtual machine, is looked at.",
+							Description: "metadata is the standard object metadata. Only the name is used; it must be empty or the name of the virtual machine.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
@@ -6568,7 +6568,7 @@ func schema_pkg_apis_vm_v1alpha1_PowerOptions(ref common.ReferenceCallback) comm
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "dryRun with the value All checks without changing anything.",
+							Description: "dryRun with the value All validates the request without persisting changes.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6582,7 +6582,7 @@ func schema_pkg_apis_vm_v1alpha1_PowerOptions(ref common.ReferenceCallback) comm
 					},
 					"mode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "mode sets powerOffMode, suspendMode or restartMode with the operation; unchanged when unset. Not allowed for start.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "mode also sets powerOffMode, suspendMode or restartMode in the spec. If unset, the spec's mode does not change. Not allowed for start.\n\nPossible enum values:\n - `\"Hard\"` performs the operation without involving the guest.\n - `\"Soft\"` requests the operation from the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` requests the operation from the guest and falls back to Hard if the guest does not respond within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -6612,7 +6612,7 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceMatcher(ref common.ReferenceCallback)
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind of the preference, in any letter case, singular or plural: VirtualMachinePreference or VirtualMachineClusterPreference. Omitted, it means VirtualMachineClusterPreference.",
+							Description: "kind of the preference: VirtualMachinePreference or VirtualMachineClusterPreference, in any letter case, singular or plural. Defaults, when used, to VirtualMachineClusterPreference.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6626,20 +6626,20 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceMatcher(ref common.ReferenceCallback)
 					},
 					"controllerRevisionRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controllerRevisionRef pins the ControllerRevision that holds the preference. The controller never sets it.",
+							Description: "controllerRevisionRef pins the ControllerRevision that contains the preference. The controller never sets it.",
 							Ref:         ref(vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName()),
 						},
 					},
 					"inferFromVolume": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inferFromVolume names a volume, or \"image\" for the boot image, whose labels name the preference. The result goes to status only.",
+							Description: "inferFromVolume is the name of a volume, or \"image\" for the boot image, whose labels specify the preference. The result is written only to status.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"inferFromVolumeFailurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
+							Description: "inferFromVolumeFailurePolicy is Reject or Ignore. Defaults, when used, to Reject.\n\nPossible enum values:\n - `\"Ignore\"` proceeds as if the matcher were not set.\n - `\"Reject\"` reports an error.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ignore", "Reject"},
@@ -6657,12 +6657,12 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PreferenceRef records which preference a virtual machine uses, and in which revision.",
+				Description: "PreferenceRef identifies the preference that a virtual machine uses, and its revision.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of the preference. Empty when nothing could be inferred under the policy Ignore, which stays so until a refresh.",
+							Description: "name of the preference. Empty if nothing could be inferred and the failure policy is Ignore. It then stays empty until a refresh.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6678,34 +6678,34 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 					},
 					"controllerRevisionRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controllerRevisionRef refers to the captured copy. Absent between a refresh and the next capture.",
+							Description: "controllerRevisionRef refers to the pinned revision. Unset between a refresh and the next reconcile, which pins a revision.",
 							Ref:         ref(vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName()),
 						},
 					},
 					"sourceUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sourceUID is the UID of the captured object.",
+							Description: "sourceUID is the UID of the object that the pinned revision is a copy of.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sourceGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sourceGeneration is the generation of the captured object.",
+							Description: "sourceGeneration is the generation of the object that the pinned revision is a copy of.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"latestGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "latestGeneration is the generation that the live object has now; 0 when the live object is gone.",
+							Description: "latestGeneration is the current generation of the object. 0 if the object was deleted.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"outdated": {
 						SchemaProps: spec.SchemaProps{
-							Description: "outdated is true when the live object differs in UID or generation from the captured one.",
+							Description: "outdated is true if the UID or generation of the current object differs from the pinned revision.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -6719,7 +6719,7 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 					},
 					"inferFromVolumeFailurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inferFromVolumeFailurePolicy mirrors the spec.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
+							Description: "inferFromVolumeFailurePolicy mirrors the spec.\n\nPossible enum values:\n - `\"Ignore\"` proceeds as if the matcher were not set.\n - `\"Reject\"` reports an error.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ignore", "Reject"},
@@ -6727,7 +6727,7 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resources is the size that the captured copy was applied to.",
+							Description: "resources is the size that the pinned revision was applied to.",
 							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
 						},
 					},
@@ -6744,7 +6744,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshField(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RefreshField is one difference that a refresh brings.",
+				Description: "RefreshField is a field that a refresh changes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"path": {
@@ -6757,21 +6757,21 @@ func schema_pkg_apis_vm_v1alpha1_RefreshField(ref common.ReferenceCallback) comm
 					},
 					"old": {
 						SchemaProps: spec.SchemaProps{
-							Description: "old is the value before.",
+							Description: "old is the previous value.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"new": {
 						SchemaProps: spec.SchemaProps{
-							Description: "new is the value after.",
+							Description: "new is the new value.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"effect": {
 						SchemaProps: spec.SchemaProps{
-							Description: "effect is Live when the change reaches the VM at once, Restart when it waits for a power cycle, None when it does not reach a VM that exists.\n\nPossible enum values:\n - `\"Live\"` takes effect at once.\n - `\"None\"` takes no effect on a virtual machine that exists.\n - `\"Restart\"` takes effect with the next power cycle.",
+							Description: "effect defines when the change takes effect: Live means immediately, Restart at the next power cycle, and None never for an existing VM.\n\nPossible enum values:\n - `\"Live\"` takes effect immediately.\n - `\"None\"` has no effect on an existing virtual machine.\n - `\"Restart\"` takes effect at the next power cycle.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Live", "None", "Restart"},
@@ -6788,7 +6788,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RefreshOptions is the body of refresh-instancetype and refresh-preference.",
+				Description: "RefreshOptions is the request body of refresh-instancetype and refresh-preference.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -6807,7 +6807,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref common.ReferenceCallback) co
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata is the standard object metadata; only the name, which must be empty or that of the virtual machine, is looked at.",
+							Description: "metadata is the standard object metadata. Only the name is used; it must be empty or the name of the virtual machine.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
@@ -6819,7 +6819,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "dryRun with the value All checks and answers without changing anything.",
+							Description: "dryRun with the value All returns the result without persisting changes.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6843,7 +6843,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RefreshResult is the answer of refresh-instancetype and refresh-preference.",
+				Description: "RefreshResult is the response of refresh-instancetype and refresh-preference.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -6862,7 +6862,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata is the standard object metadata: name and namespace of the virtual machine.",
+							Description: "metadata is the standard object metadata. It contains the name and namespace of the virtual machine.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
@@ -6876,7 +6876,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 					},
 					"sourceKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sourceKind in canonical form.",
+							Description: "sourceKind is the kind of the instance type or preference, in canonical form.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6897,28 +6897,28 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 					},
 					"newRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "newRevision is the ControllerRevision that will be captured.",
+							Description: "newRevision is the ControllerRevision that will be pinned.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"newGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "newGeneration is the generation that will be captured.",
+							Description: "newGeneration is the generation that will be pinned.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"changed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "changed is false when the virtual machine already uses the newest revision; nothing was written then, except that a pin in spec was removed.",
+							Description: "changed is false if the virtual machine already uses the newest revision. In that case, the refresh changes nothing except that it removes a pin in spec.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"specPinCleared": {
 						SchemaProps: spec.SchemaProps{
-							Description: "specPinCleared is true when the matcher in spec pinned a revision, which the refresh removed. A GitOps source that still holds the pin brings it back.",
+							Description: "specPinCleared is true if the refresh removed a pinned revision from the matcher in spec. A GitOps tool restores the pin if its source still contains it.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -6930,7 +6930,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "fields are the differences of the effective spec.",
+							Description: "fields are the differences in the effective spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6943,7 +6943,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 					},
 					"dryRun": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dryRun is true when nothing was written because of the options.",
+							Description: "dryRun is true if nothing was written because the request was a dry run.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -6957,7 +6957,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 					},
 					"oldSourceKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "oldSourceKind is its kind in canonical form.",
+							Description: "oldSourceKind is the kind of oldSourceName, in canonical form.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6974,7 +6974,7 @@ func schema_pkg_apis_vm_v1alpha1_RestartRequirement(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RestartRequirement is one difference that needs a power cycle.",
+				Description: "RestartRequirement is a difference that only a power cycle can apply.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"path": {
@@ -6987,14 +6987,14 @@ func schema_pkg_apis_vm_v1alpha1_RestartRequirement(ref common.ReferenceCallback
 					},
 					"running": {
 						SchemaProps: spec.SchemaProps{
-							Description: "running is the value that the running VM has.",
+							Description: "running is the value in the running VM.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"desired": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desired is the value that the effective spec has.",
+							Description: "desired is the value in the effective spec.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7010,7 +7010,7 @@ func schema_pkg_apis_vm_v1alpha1_SecretKeySelector(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SecretKeySelector selects a key of a Secret of the same namespace.",
+				Description: "SecretKeySelector selects a key of a Secret in the same namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -7023,7 +7023,7 @@ func schema_pkg_apis_vm_v1alpha1_SecretKeySelector(ref common.ReferenceCallback)
 					},
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "key within the Secret. Defaults, when read, to the key that the bootstrap provider names in its documentation.",
+							Description: "key in the Secret. If unset, the default of the bootstrap provider applies, which the referring field describes.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7044,7 +7044,7 @@ func schema_pkg_apis_vm_v1alpha1_Shares(ref common.ReferenceCallback) common.Ope
 				Properties: map[string]spec.Schema{
 					"level": {
 						SchemaProps: spec.SchemaProps{
-							Description: "level is Low, Normal, High or Custom.\n\nPossible enum values:\n - `\"Custom\"` uses the number given.\n - `\"High\"` is twice normal.\n - `\"Low\"` is half of normal.\n - `\"Normal\"` is the default.",
+							Description: "level is Low, Normal, High or Custom.\n\nPossible enum values:\n - `\"Custom\"` uses the given number of shares.\n - `\"High\"` is twice the number of shares of Normal.\n - `\"Low\"` is half the number of shares of Normal.\n - `\"Normal\"` is the default.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7053,7 +7053,7 @@ func schema_pkg_apis_vm_v1alpha1_Shares(ref common.ReferenceCallback) common.Ope
 					},
 					"shares": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shares is the number of shares; required when level is Custom, otherwise not allowed. Range 1 to 1000000.",
+							Description: "shares is the number of shares. Allowed: 1 to 1000000. Required if level is Custom, otherwise not allowed.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -7069,7 +7069,7 @@ func schema_pkg_apis_vm_v1alpha1_SlipwayCluster(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlipwayCluster is what a Kubernetes cluster of Cluster API needs of vSphere besides machines: the endpoint of its API, and the zones that machines can be in.",
+				Description: "SlipwayCluster is the infrastructure of a Cluster API cluster: the endpoint of its API server and the zones of its machines.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7145,7 +7145,7 @@ func schema_pkg_apis_vm_v1alpha1_SlipwayClusterList(ref common.ReferenceCallback
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the objects.",
+							Description: "items are the SlipwayClusters.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7174,7 +7174,7 @@ func schema_pkg_apis_vm_v1alpha1_SlipwayClusterSpec(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"controlPlaneEndpoint": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controlPlaneEndpoint is where the API of the cluster is: an address or a name that the user provides, for example of a load balancer. The cluster is provisioned when it is set.",
+							Description: "controlPlaneEndpoint is the endpoint of the cluster's API server, for example the address of a load balancer. The user must provide it. The cluster is provisioned when it is set.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.APIEndpoint{}.OpenAPIModelName()),
 						},
@@ -7186,7 +7186,7 @@ func schema_pkg_apis_vm_v1alpha1_SlipwayClusterSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "zones are the names of the Zones that machines can be in, at most 100. Unset, all are.",
+							Description: "zones are the names of the Zones that machines can use, at most 100. If unset, machines can use all zones.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7225,7 +7225,7 @@ func schema_pkg_apis_vm_v1alpha1_SlipwayClusterStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions tell what is observed.",
+							Description: "conditions are the conditions of the cluster: Ready and Paused.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7238,7 +7238,7 @@ func schema_pkg_apis_vm_v1alpha1_SlipwayClusterStatus(ref common.ReferenceCallba
 					},
 					"initialization": {
 						SchemaProps: spec.SchemaProps{
-							Description: "initialization is the state of the first provisioning, as the Cluster API infrastructure contract wants it.",
+							Description: "initialization is the state of the first provisioning, in the format of the Cluster API infrastructure contract.",
 							Ref:         ref(vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName()),
 						},
 					},
@@ -7252,7 +7252,7 @@ func schema_pkg_apis_vm_v1alpha1_SlipwayClusterStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "failureDomains are the zones, as that contract wants them.",
+							Description: "failureDomains are the zones, in the format of the Cluster API infrastructure contract.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7265,7 +7265,7 @@ func schema_pkg_apis_vm_v1alpha1_SlipwayClusterStatus(ref common.ReferenceCallba
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -7282,12 +7282,12 @@ func schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SysprepAnswers are the answers to what the setup of Windows asks.",
+				Description: "SysprepAnswers are the answers for Windows Setup.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"fullName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fullName of the user that Windows is registered for.",
+							Description: "fullName of the registered user.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7295,7 +7295,7 @@ func schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref common.ReferenceCallback) co
 					},
 					"organization": {
 						SchemaProps: spec.SchemaProps{
-							Description: "organization that Windows is registered for.",
+							Description: "organization of the registered user.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7303,40 +7303,40 @@ func schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref common.ReferenceCallback) co
 					},
 					"productKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "productKey selects the product key; key product-key when not named. Windows that was installed with a volume licence needs none.",
+							Description: "productKey selects the product key. The key defaults to product-key. Not needed for Windows with a volume license.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"administratorPassword": {
 						SchemaProps: spec.SchemaProps{
-							Description: "administratorPassword selects the password of the account Administrator; key password when not named. The account keeps what the image has when unset.",
+							Description: "administratorPassword selects the password of the Administrator account. The key defaults to password. If unset, the password of the image is not changed.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"autoLogonCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "autoLogonCount is how often Administrator logs on by itself, 0 to 100. It needs administratorPassword.",
+							Description: "autoLogonCount is the number of automatic logons of Administrator. Allowed: 0 to 100. Requires administratorPassword.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"timeZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeZone is Microsoft's index of a time zone, 0 to 999. Defaults, when used, to 85, GMT Standard Time.",
+							Description: "timeZone is the Microsoft time zone index. Allowed: 0 to 999. Defaults, when used, to 85 (GMT Standard Time).",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"workgroup": {
 						SchemaProps: spec.SchemaProps{
-							Description: "workgroup that the computer joins. Defaults, when used, to WORKGROUP if there is no domain.",
+							Description: "workgroup that the computer joins. Mutually exclusive with domain. Defaults, when used, to WORKGROUP if domain is not set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"domain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "domain that the computer joins. Excludes workgroup.",
+							Description: "domain that the computer joins. Mutually exclusive with workgroup.",
 							Ref:         ref(vmv1alpha1.SysprepDomain{}.OpenAPIModelName()),
 						},
 					},
@@ -7347,7 +7347,7 @@ func schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "runOnce are commands that run when a user logs on for the first time, at most 64.",
+							Description: "runOnce are the commands that run at the first logon of a user. At most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7372,18 +7372,18 @@ func schema_pkg_apis_vm_v1alpha1_SysprepBootstrap(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep and answers is set.",
+				Description: "SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep and answers must be set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"rawSysprep": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rawSysprep selects the answer file; key unattend when not named.",
+							Description: "rawSysprep selects the answer file. The key defaults to unattend.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"answers": {
 						SchemaProps: spec.SchemaProps{
-							Description: "answers are what vSphere makes the answer file of. The computer gets the name spec.network.hostName, or that of the object.",
+							Description: "answers are the settings from which vSphere generates the answer file. The computer name is spec.network.hostName or, if unset, the name of the object.",
 							Ref:         ref(vmv1alpha1.SysprepAnswers{}.OpenAPIModelName()),
 						},
 					},
@@ -7412,7 +7412,7 @@ func schema_pkg_apis_vm_v1alpha1_SysprepDomain(ref common.ReferenceCallback) com
 					},
 					"user": {
 						SchemaProps: spec.SchemaProps{
-							Description: "user that may add computers to the domain.",
+							Description: "user with permission to add computers to the domain.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7420,13 +7420,13 @@ func schema_pkg_apis_vm_v1alpha1_SysprepDomain(ref common.ReferenceCallback) com
 					},
 					"password": {
 						SchemaProps: spec.SchemaProps{
-							Description: "password selects the password of the user; key domain-password when not named.",
+							Description: "password selects the password of the user. The key defaults to domain-password.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"organizationalUnit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "organizationalUnit is where the computer goes, for example OU=Servers,DC=example,DC=org. It needs vSphere 8.0 Update 2.",
+							Description: "organizationalUnit of the computer account, for example OU=Servers,DC=example,DC=org. Requires vSphere 8.0 Update 2.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7449,7 +7449,7 @@ func schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"port": {
 						SchemaProps: spec.SchemaProps{
-							Description: "port of the guest, 1 to 65535.",
+							Description: "port of the guest. Allowed: 1 to 65535.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -7457,7 +7457,7 @@ func schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref common.ReferenceCallback) c
 					},
 					"host": {
 						SchemaProps: spec.SchemaProps{
-							Description: "host to connect to, one of the IP addresses that the guest reports; its primary one when unset.",
+							Description: "host to connect to. Must be one of the IP addresses that the guest reports. Defaults to the primary address.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7473,12 +7473,12 @@ func schema_pkg_apis_vm_v1alpha1_TemplateImageSource(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TemplateImageSource is a template of the inventory.",
+				Description: "TemplateImageSource is a virtual machine template in the inventory.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"inventoryPath": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inventoryPath of the template, absolute or relative to the datacenter's VM folder, for example templates/ubuntu-24.04.",
+							Description: "inventoryPath of the template, absolute or relative to the VM folder of the datacenter, for example templates/ubuntu-24.04.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7495,12 +7495,12 @@ func schema_pkg_apis_vm_v1alpha1_TemplateMetadata(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TemplateMetadata is the metadata of what is made from a template.",
+				Description: "TemplateMetadata is the metadata of objects that are created from a template.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"labels": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labels of what is made.",
+							Description: "labels of the created objects.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -7515,7 +7515,7 @@ func schema_pkg_apis_vm_v1alpha1_TemplateMetadata(ref common.ReferenceCallback) 
 					},
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations of what is made.",
+							Description: "annotations of the created objects.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -7558,7 +7558,7 @@ func schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref common.ReferenceCallbac
 					},
 					"rawProperties": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rawProperties names a Secret whose keys and values are properties.",
+							Description: "rawProperties is the name of a Secret whose keys and values are OVF properties.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7573,7 +7573,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenter(ref common.ReferenceCallback) common.Op
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VCenter is a vCenter Server that virtual machines are in. It is connected to, connected to anew and left as the object says, while the server runs. Zones say where in it virtual machines go.",
+				Description: "VCenter is a vCenter Server that runs virtual machines. The server connects, reconnects and disconnects when the object changes; no restart is needed. Zones define where virtual machines are placed in it.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7599,7 +7599,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenter(ref common.ReferenceCallback) common.Op
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says how to reach it.",
+							Description: "spec describes how to connect to the vCenter.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VCenterSpec{}.OpenAPIModelName()),
 						},
@@ -7624,12 +7624,12 @@ func schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VCenterInventory is what the server keeps in mind of a vCenter.",
+				Description: "VCenterInventory holds statistics of the server's inventory cache of a vCenter.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"virtualMachines": {
 						SchemaProps: spec.SchemaProps{
-							Description: "virtualMachines is the number of VMs that belong to objects.",
+							Description: "virtualMachines is the number of vSphere VMs that belong to VirtualMachine objects.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -7637,7 +7637,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref common.ReferenceCallback) 
 					},
 					"readDuration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readDuration is how long it took to read everything, the last time that was needed.",
+							Description: "readDuration is the duration of the last full read of the inventory.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -7704,7 +7704,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSecretReference(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VCenterSecretReference names a Secret of the namespace that the server has for them.",
+				Description: "VCenterSecretReference refers to a Secret in the namespace that the server uses for credentials.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -7731,7 +7731,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSession(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"userName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "userName is who logged in.",
+							Description: "userName is the user that logged in.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7739,7 +7739,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSession(ref common.ReferenceCallback) co
 					},
 					"loginTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "loginTime is when.",
+							Description: "loginTime is the time of the login.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -7756,12 +7756,12 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VCenterSpec says how to reach a vCenter. At most one of caBundle and thumbprint is set; without either the certificate authorities of the server's system are trusted.",
+				Description: "VCenterSpec describes how to connect to a vCenter. At most one of caBundle and thumbprint can be set. If neither is set, the certificate authorities of the server's operating system are trusted.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"url": {
 						SchemaProps: spec.SchemaProps{
-							Description: "url of the SDK, https://host[:port]/sdk.",
+							Description: "url is the URL of the vCenter SDK endpoint, in the form https://host[:port]/sdk.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7769,21 +7769,21 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref common.ReferenceCallback) commo
 					},
 					"caBundle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "caBundle holds the certificate authorities to trust, in PEM.",
+							Description: "caBundle holds the trusted certificate authorities, in PEM format.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
 					},
 					"thumbprint": {
 						SchemaProps: spec.SchemaProps{
-							Description: "thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with or without colons.",
+							Description: "thumbprint is the SHA-256 or SHA-1 thumbprint of the trusted certificate, in hexadecimal, with or without colons.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"credentialsSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "credentialsSecretRef names a Secret with the keys username and password. It is read at every login, from the one namespace that --vcenter-secrets-namespace names: who may write a VCenter reaches no other Secret by it.",
+							Description: "credentialsSecretRef refers to a Secret with the keys username and password. The Secret must be in the namespace that the server flag --vcenter-secrets-namespace sets. The server reads it at every login.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VCenterSecretReference{}.OpenAPIModelName()),
 						},
@@ -7801,7 +7801,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VCenterStatus is what is seen of a vCenter.",
+				Description: "VCenterStatus is the observed state of a vCenter.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"conditions": {
@@ -7816,7 +7816,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail: Ready, Connected and Deleting.",
+							Description: "conditions are the conditions of the vCenter: Ready, Connected and Deleting.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7829,41 +7829,41 @@ func schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref common.ReferenceCallback) com
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"version": {
 						SchemaProps: spec.SchemaProps{
-							Description: "version of the product, for example 8.0.3.",
+							Description: "version is the product version, for example 8.0.3.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"apiVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apiVersion is that of its API, for example 8.0.3.0.",
+							Description: "apiVersion is the version of the vSphere API, for example 8.0.3.0.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"instanceUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instanceUUID identifies the installation. Another one that answers at the URL is not logged in to: the virtual machines are not in it.",
+							Description: "instanceUUID is the instance UUID of the vCenter. The server does not log in to a vCenter with another instance UUID that answers at the same URL.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"session": {
 						SchemaProps: spec.SchemaProps{
-							Description: "session is the present one.",
+							Description: "session is the current session.",
 							Ref:         ref(vmv1alpha1.VCenterSession{}.OpenAPIModelName()),
 						},
 					},
 					"inventory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inventory is what the server keeps in mind of it, once it was read.",
+							Description: "inventory holds statistics of the inventory cache. It is set after the first full read.",
 							Ref:         ref(vmv1alpha1.VCenterInventory{}.OpenAPIModelName()),
 						},
 					},
@@ -7934,7 +7934,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type of the device.\n\nPossible enum values:\n - `\"CDROM\"` is the first CD-ROM drive that has a medium to boot from.\n - `\"Disk\"` is a disk.\n - `\"Network\"` is a network interface.",
+							Description: "type of the device.\n\nPossible enum values:\n - `\"CDROM\"` is the first CD-ROM drive with a bootable medium.\n - `\"Disk\"` is a disk.\n - `\"Network\"` is a network interface.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7943,7 +7943,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref common.ReferenceCa
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of the volume or interface. A disk without is the boot disk of the image; a CD-ROM drive has none, as vSphere does not tell them apart here.",
+							Description: "name of the volume or interface. A disk without a name is the boot disk of the image. Not allowed for a CD-ROM drive, because vSphere cannot distinguish between drives here.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7959,25 +7959,25 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineBootDisk changes the first disk of the image.",
+				Description: "VirtualMachineBootDisk configures the first disk of the image.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"size": {
 						SchemaProps: spec.SchemaProps{
-							Description: "size of the disk; whole mebibytes, and no less than it has. It can grow at any time, and never shrinks.",
+							Description: "size of the disk, in whole mebibytes. It must not be smaller than the current size. It can be increased at any time.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"storageClass": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storageClass of this disk; spec.storageClass when unset.",
+							Description: "storageClass of this disk. Defaults to spec.storageClass.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"provisioning": {
 						SchemaProps: spec.SchemaProps{
-							Description: "provisioning of the disk. The image and the datastore decide when unset. Immutable.\n\nPossible enum values:\n - `\"Thick\"` takes all space at once and zeroes it as it is written to.\n - `\"ThickEagerZero\"` takes all space at once and zeroes it.\n - `\"Thin\"` takes space as it is written to.",
+							Description: "provisioning of the disk. If unset, the image and the datastore decide. Immutable.\n\nPossible enum values:\n - `\"Thick\"` allocates all space at creation and zeroes it on first write.\n - `\"ThickEagerZero\"` allocates and zeroes all space at creation.\n - `\"Thin\"` allocates space when the guest writes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Thick", "ThickEagerZero", "Thin"},
@@ -8013,7 +8013,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDiskStatus(ref common.Referen
 					},
 					"compliance": {
 						SchemaProps: spec.SchemaProps{
-							Description: "compliance of the disk with its storage policy, as vSphere found it last: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
+							Description: "compliance of the disk with its storage policy, from the last check by vSphere: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8037,12 +8037,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineBootstrap configures the guest at its first start. At most one provider is set.",
+				Description: "VirtualMachineBootstrap configures the guest at its first boot. At most one provider can be set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"cloudInit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cloudInit hands user data to cloud-init through guestinfo.",
+							Description: "cloudInit passes user data to cloud-init through guestinfo.",
 							Ref:         ref(vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName()),
 						},
 					},
@@ -8066,20 +8066,20 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref common.ReferenceCal
 					},
 					"waitForTools": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waitForTools makes readiness wait for VMware Tools after power on.",
+							Description: "waitForTools keeps the virtual machine from becoming ready until VMware Tools runs.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"ignition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ignition hands a configuration to Ignition through guestinfo.",
+							Description: "ignition passes a configuration to Ignition through guestinfo.",
 							Ref:         ref(vmv1alpha1.IgnitionBootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"removeAfterFirstBoot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "removeAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the guest has it, for cloudInit and ignition; what identifies the guest stays. The condition BootstrapDataRemoved tells of it.",
+							Description: "removeAfterFirstBoot removes the data that was read from Secrets from the vSphere VM after the guest has read it. The instance data that identifies the guest remains. Supported for cloudInit and ignition. The condition BootstrapDataRemoved reports the result.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8096,12 +8096,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrapStatus(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineBootstrapStatus is what the guest was told.",
+				Description: "VirtualMachineBootstrapStatus is the observed state of the bootstrap data.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"instanceID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instanceID is the cloud-init instance ID in the vSphere VM, if it is not the UID of the object.",
+							Description: "instanceID is the cloud-init instance ID in the vSphere VM. It is set only if it differs from the UID of the object.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8116,7 +8116,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineCPU describes the virtual CPUs. The number of vCPUs is sockets × cores × threads, each taken as 1 when unset.",
+				Description: "VirtualMachineCPU describes the virtual CPUs. The number of vCPUs is sockets × cores × threads. Each counts as 1 if unset.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"sockets": {
@@ -8142,21 +8142,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref common.ReferenceCallback)
 					},
 					"maxSockets": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxSockets is the ceiling to which sockets can be added to a running VM.",
+							Description: "maxSockets is the maximum number of sockets that hot-add can reach on a running VM.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"hotAddEnabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hotAddEnabled lets vCPUs be added to a running VM. It is set while the VM is powered off. Defaults, in the effective spec, to true when maxSockets exceeds sockets.",
+							Description: "hotAddEnabled allows adding vCPUs to a running VM. A change takes effect while the VM is powered off. Defaults, in the effective spec, to true if maxSockets is greater than sockets.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"model": {
 						SchemaProps: spec.SchemaProps{
-							Description: "model asks for a CPU model. It has no meaning on vSphere, where EVC decides, and is kept with a warning.",
+							Description: "model requests a CPU model. vSphere ignores it, because EVC determines the CPU model. The value is stored and causes a warning.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8170,7 +8170,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref common.ReferenceCallback)
 					},
 					"latencySensitivity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "latencySensitivity is Normal or High.\n\nPossible enum values:\n - `\"High\"` gives each vCPU exclusive access to a core; it needs full CPU and memory reservations.\n - `\"Normal\"` is vSphere's default scheduling.",
+							Description: "latencySensitivity is Normal or High.\n\nPossible enum values:\n - `\"High\"` gives each vCPU exclusive access to a physical core. It requires full CPU and memory reservations.\n - `\"Normal\"` is vSphere's default scheduling.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"High", "Normal"},
@@ -8178,26 +8178,26 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref common.ReferenceCallback)
 					},
 					"exposeVNUMA": {
 						SchemaProps: spec.SchemaProps{
-							Description: "exposeVNUMA keeps the vNUMA topology visible to the guest.",
+							Description: "exposeVNUMA makes the vNUMA topology visible to the guest.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"reservation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz; whole megahertz.",
+							Description: "reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz. Must be whole megahertz.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limit is the most CPU in hertz; whole megahertz.",
+							Description: "limit is the maximum CPU in hertz. Must be whole megahertz.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"shares": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shares is the weight under contention.",
+							Description: "shares is the relative weight under contention.",
 							Ref:         ref(vmv1alpha1.Shares{}.OpenAPIModelName()),
 						},
 					},
@@ -8213,7 +8213,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineClass is a size that virtual machines of its namespace refer to by name. Changes reach a VM with its next reconcile: there are no revisions.",
+				Description: "VirtualMachineClass defines a size for virtual machines of the same namespace. It has no revisions: a change applies to a VM at its next reconcile.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8239,7 +8239,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref common.ReferenceCallbac
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the size.",
+							Description: "spec defines the size.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName()),
 						},
@@ -8311,14 +8311,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClassSpec(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpu of the virtual machines; sockets, cores or threads are required.",
+							Description: "cpu of the virtual machines. At least one of sockets, cores and threads is required.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memory of the virtual machines; guest is required.",
+							Description: "memory of the virtual machines. The field guest is required.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName()),
 						},
@@ -8331,14 +8331,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClassSpec(ref common.ReferenceCal
 					},
 					"minHardwareVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minHardwareVersion is the lowest virtual hardware version.",
+							Description: "minHardwareVersion is the minimum virtual hardware version.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "description for people.",
+							Description: "description is a human-readable description.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8384,7 +8384,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsole(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineConsole is the body and the answer of console. Of the body nothing but the name is looked at.",
+				Description: "VirtualMachineConsole is the request body and the response of console. Only the name in the request body is used.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8403,14 +8403,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsole(ref common.ReferenceCallb
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata is the standard object metadata: name and namespace of the virtual machine.",
+							Description: "metadata is the standard object metadata. It contains the name and namespace of the virtual machine.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status says how to connect. It is empty in the answer to a dry run.",
+							Description: "status contains the connection data. It is empty in the response to a dry run.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineConsoleStatus{}.OpenAPIModelName()),
 						},
@@ -8427,19 +8427,19 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsoleStatus(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineConsoleStatus says how to connect to the console of a virtual machine: to its ESXi host, over a WebSocket, once. Who has the ticket has the console.",
+				Description: "VirtualMachineConsoleStatus contains the data for one WebSocket connection to the console on the ESXi host. Anyone who has the ticket can use the console.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"url": {
 						SchemaProps: spec.SchemaProps{
-							Description: "url of the WebSocket (WebMKS), ticket included. Its protocol is RFB with extensions of VMware.",
+							Description: "url of the WebSocket (WebMKS), including the ticket. The protocol is RFB with VMware extensions.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"host": {
 						SchemaProps: spec.SchemaProps{
-							Description: "host is the ESXi host, as vCenter names it.",
+							Description: "host is the name of the ESXi host in vCenter.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8453,34 +8453,34 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsoleStatus(ref common.Referenc
 					},
 					"ticket": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ticket to connect with, good for one connection.",
+							Description: "ticket for one connection.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sslThumbprint": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sslThumbprint is the SHA-1 thumbprint of the certificate of the host. Empty if the host tells none.",
+							Description: "sslThumbprint is the SHA-1 thumbprint of the host certificate. Empty if the host does not report it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sslThumbprintSHA256": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sslThumbprintSHA256 is the SHA-256 thumbprint of the same. Empty before vSphere 7.0.3.",
+							Description: "sslThumbprintSHA256 is the SHA-256 thumbprint of the host certificate. Empty before vSphere 7.0.3.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"expirationTimestamp": {
 						SchemaProps: spec.SchemaProps{
-							Description: "expirationTimestamp is when the ticket ends at the latest if nobody connects: 30 minutes after it was given, as VMware says of such tickets. vCenter itself does not tell.",
+							Description: "expirationTimestamp is the time after which an unused ticket is invalid: 30 minutes after it was issued, according to VMware's documentation. vCenter does not report the time.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"remoteConsoleURL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "remoteConsoleURL opens VMware Remote Console, for who has an account of vCenter and logs in with that. The ticket is no part of it.",
+							Description: "remoteConsoleURL opens VMware Remote Console. The user must log in with a vCenter account. It does not contain the ticket.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8497,12 +8497,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineDeletion says how a virtual machine that is deleted is powered off.",
+				Description: "VirtualMachineDeletion defines how a virtual machine is powered off when it is deleted.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"powerOffMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a guest that does not answer keeps nobody from deleting its VM.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "powerOffMode defines how the virtual machine is powered off. Soft has the same effect as TrySoft. Defaults to spec.powerOffMode.\n\nPossible enum values:\n - `\"Hard\"` performs the operation without involving the guest.\n - `\"Soft\"` requests the operation from the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` requests the operation from the guest and falls back to Hard if the guest does not respond within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -8510,7 +8510,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref common.ReferenceCall
 					},
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds is how long the guest is waited for before it is powered off hard, in seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.",
+							Description: "timeoutSeconds is the time to wait for the guest before a hard power off, in seconds. Allowed: 1 to 86400. Defaults to terminationGracePeriodSeconds.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -8525,7 +8525,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineDevice is a device of the host given to the virtual machine.",
+				Description: "VirtualMachineDevice is a host device that is assigned to the virtual machine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -8538,7 +8538,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref common.ReferenceCallba
 					},
 					"deviceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deviceName is the vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal.",
+							Description: "deviceName is the vGPU profile, for example grid_a100-10c, or the PCI vendor and device ID as vendor:device in hexadecimal.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8555,7 +8555,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineDevices lists devices besides disks and network interfaces.",
+				Description: "VirtualMachineDevices lists the devices other than disks and network interfaces.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"gpus": {
@@ -8565,7 +8565,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "gpus are the vGPU profiles or pass-through GPUs.",
+							Description: "gpus are the vGPU profiles and pass-through GPUs.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8596,7 +8596,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref common.ReferenceCallb
 					},
 					"tpm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tpm is the virtual trusted platform module; needs EFI.",
+							Description: "tpm is the virtual trusted platform module. Requires EFI.",
 							Ref:         ref(vmv1alpha1.VirtualMachineTPM{}.OpenAPIModelName()),
 						},
 					},
@@ -8608,14 +8608,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref common.ReferenceCallb
 					},
 					"disableHotplug": {
 						SchemaProps: spec.SchemaProps{
-							Description: "disableHotplug turns hot-add of devices off.",
+							Description: "disableHotplug disables hot-add of devices.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"autoattachGraphicsDevice": {
 						SchemaProps: spec.SchemaProps{
-							Description: "autoattachGraphicsDevice adds the video card. Unset, it is added.",
+							Description: "autoattachGraphicsDevice adds a video card. Defaults to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8644,7 +8644,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"bootloader": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootloader is BIOS or EFI. The image decides when unset.\n\nPossible enum values:\n - `\"BIOS\"` is legacy BIOS.\n - `\"EFI\"` is UEFI.",
+							Description: "bootloader is BIOS or EFI. If unset, the image decides.\n\nPossible enum values:\n - `\"BIOS\"` is legacy BIOS.\n - `\"EFI\"` is UEFI.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"BIOS", "EFI"},
@@ -8652,14 +8652,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref common.ReferenceCall
 					},
 					"secureBoot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secureBoot turns UEFI secure boot on; needs EFI.",
+							Description: "secureBoot enables UEFI secure boot. Requires EFI.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"uuid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uuid is the BIOS UUID. The server fills it at creation. Immutable once set.",
+							Description: "uuid is the BIOS UUID. The server sets it at creation if unset. Immutable once set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8674,7 +8674,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroup(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineGroup powers virtual machines on in an order, and off in the reverse one.",
+				Description: "VirtualMachineGroup powers on virtual machines in a defined order and powers them off in the reverse order.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8774,7 +8774,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMember(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineGroupMember is a virtual machine or another group of the namespace.",
+				Description: "VirtualMachineGroupMember refers to a virtual machine or a group in the same namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8803,7 +8803,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineGroupMemberStatus is a member as it is, and what the group asks of it.",
+				Description: "VirtualMachineGroupMemberStatus is the observed and the desired state of a member.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"conditions": {
@@ -8847,14 +8847,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 					},
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uid of the member, empty while there is none of the name.",
+							Description: "uid of the member. Empty if the member does not exist.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerState of the member now.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the observed power state of the member.\n\nPossible enum values:\n - `\"PoweredOff\"` means that the virtual machine does not run.\n - `\"PoweredOn\"` means that the virtual machine runs.\n - `\"Suspended\"` means that the memory of the virtual machine was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -8862,7 +8862,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 					},
 					"desiredPowerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desiredPowerState is the one that the group asks of the member now: it becomes that of the group when the step of the member begins. A member that sets its own goes by that.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "desiredPowerState is the power state that the group requests from the member. It becomes the power state of the group when the member's step begins. It does not apply to a member that sets its own power state.\n\nPossible enum values:\n - `\"PoweredOff\"` means that the virtual machine does not run.\n - `\"PoweredOn\"` means that the virtual machine runs.\n - `\"Suspended\"` means that the memory of the virtual machine was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -8870,7 +8870,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 					},
 					"desiredSince": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desiredSince is since when it does.",
+							Description: "desiredSince is the time when desiredPowerState last changed.",
 							Ref:         ref(metav1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -8887,12 +8887,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineGroupPlacement says where members go in relation to each other.",
+				Description: "VirtualMachineGroupPlacement defines where the members of a group are placed relative to each other.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy is Together or Apart. A member stays where it is when others come.\n\nPossible enum values:\n - `\"Apart\"` puts a member where the fewest of the others are, of all places that can hold it.\n - `\"Together\"` puts members where the others are.",
+							Description: "policy is Together or Apart. Existing members are not moved when members are added.\n\nPossible enum values:\n - `\"Apart\"` places a member in the topology domain that has the fewest other members, among those with enough capacity.\n - `\"Together\"` places members in the same topology domain.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8901,7 +8901,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref common.Referen
 					},
 					"topology": {
 						SchemaProps: spec.SchemaProps{
-							Description: "topology is Zone.\n\nPossible enum values:\n - `\"Zone\"` is a Zone.",
+							Description: "topology is the type of topology domain. Allowed: Zone.\n\nPossible enum values:\n - `\"Zone\"` is a Zone.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8919,12 +8919,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineGroupSpec says who is in a group, and how it is powered.",
+				Description: "VirtualMachineGroupSpec defines the members of a group and its power state.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"groupName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "groupName names the VirtualMachineGroup of the namespace that this one is a member of.",
+							Description: "groupName is the name of the VirtualMachineGroup in the same namespace that this group is a member of.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8936,7 +8936,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "bootOrder are the steps in which the group is powered on; it is powered off and suspended in the reverse order. At most 64, with at most 512 members in all. A member is linked when it names the group in its own spec.groupName.",
+							Description: "bootOrder are the steps in which the group is powered on. It is powered off and suspended in the reverse order. At most 64 steps with at most 512 members in total. A member is linked if its spec.groupName is the name of the group.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8949,7 +8949,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerState is the desired power state of all members that leave theirs unset. When it is unset, the group inherits that of the group that it is in; without one, such members stay as they are.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the desired power state of all members that do not set their own. If unset, the group inherits the power state of its parent group. Without a parent, the power state of such members does not change.\n\nPossible enum values:\n - `\"PoweredOff\"` means that the virtual machine does not run.\n - `\"PoweredOn\"` means that the virtual machine runs.\n - `\"Suspended\"` means that the memory of the virtual machine was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -8957,7 +8957,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "placement says where the virtual machines of the group go in relation to each other. It counts when one is created that does not ask for a zone itself.",
+							Description: "placement defines where the virtual machines of the group are placed relative to each other. It applies when a virtual machine is created that does not request a zone.",
 							Ref:         ref(vmv1alpha1.VirtualMachineGroupPlacement{}.OpenAPIModelName()),
 						},
 					},
@@ -8988,7 +8988,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are GroupLinked, if it is in another group, PowerStateSynced and Ready.",
+							Description: "conditions are the conditions of the group: PowerStateSynced, Ready and, if the group is in another group, GroupLinked.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9001,14 +9001,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation that the status tells of.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerState is the one that the members are brought to now; empty if none is wanted.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the desired power state of the group. Empty if neither the group nor a parent group sets one.\n\nPossible enum values:\n - `\"PoweredOff\"` means that the virtual machine does not run.\n - `\"PoweredOn\"` means that the virtual machine runs.\n - `\"Suspended\"` means that the memory of the virtual machine was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -9016,7 +9016,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 					},
 					"powerStateTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerStateTime is since when.",
+							Description: "powerStateTime is the time when the desired power state last changed.",
 							Ref:         ref(metav1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -9031,7 +9031,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "members are those that spec names, as they are.",
+							Description: "members is the observed state of the members in the spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9054,7 +9054,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineGroupStep are members that are powered at the same time.",
+				Description: "VirtualMachineGroupStep is a set of members that are powered on or off at the same time.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"members": {
@@ -9077,21 +9077,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref common.ReferenceCal
 					},
 					"powerOnDelaySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerOnDelaySeconds is how long after the step before, or after the group was told, the members are powered on, in seconds, 0 to 86400.",
+							Description: "powerOnDelaySeconds is the delay before the members are powered on, in seconds. It starts after the previous step, or for the first step when the group's power state changes. Allowed: 0 to 86400.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"powerOffDelaySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerOffDelaySeconds is how long after the next step, or after the group was told, the members are powered off or suspended, in seconds, 0 to 86400.",
+							Description: "powerOffDelaySeconds is the delay before the members are powered off or suspended, in seconds. It starts after the next step, or for the last step when the group's power state changes. Allowed: 0 to 86400.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"waitFor": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waitFor says what is waited for between this step and the next one, after which the delay counts. Defaults to Nothing.\n\nPossible enum values:\n - `\"Nothing\"` waits for nothing but the delay.\n - `\"Ready\"` powers the next step on when every member of this one is Ready, and powers this one off or suspends it when no member of the next one runs any more.",
+							Description: "waitFor defines the state that the group waits for between this step and the next one, before the delay starts. Defaults to Nothing.\n\nPossible enum values:\n - `\"Nothing\"` waits only for the delay.\n - `\"Ready\"` powers the next step on when all members of this step are Ready. It powers off or suspends this step when no member of the next step runs.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Nothing", "Ready"},
@@ -9099,7 +9099,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref common.ReferenceCal
 					},
 					"waitTimeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waitTimeoutSeconds is how long that is waited for at most, in seconds, 1 to 86400. It is waited for ever when unset.",
+							Description: "waitTimeoutSeconds is the maximum time to wait for that state, in seconds. Allowed: 1 to 86400. If unset, the wait has no limit.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -9117,7 +9117,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineGuestStatus is what VMware Tools reports of the guest.",
+				Description: "VirtualMachineGuestStatus is the state of the guest that VMware Tools reports.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"guestID": {
@@ -9157,7 +9157,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref common.ReferenceC
 					},
 					"heartbeat": {
 						SchemaProps: spec.SchemaProps{
-							Description: "heartbeat is the heartbeat colour.\n\nPossible enum values:\n - `\"Gray\"` is no heartbeat: VMware Tools not installed or not running.\n - `\"Green\"` is a regular heartbeat.\n - `\"Red\"` is no heartbeat for some time.\n - `\"Yellow\"` is an intermittent heartbeat.",
+							Description: "heartbeat is the heartbeat color.\n\nPossible enum values:\n - `\"Gray\"` means that there is no heartbeat because VMware Tools is not installed or not running.\n - `\"Green\"` means that the heartbeat is regular.\n - `\"Red\"` means that there was no heartbeat for some time.\n - `\"Yellow\"` means that the heartbeat is intermittent.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Gray", "Green", "Red", "Yellow"},
@@ -9165,7 +9165,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref common.ReferenceC
 					},
 					"bootTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootTime is when the virtual machine was last powered on.",
+							Description: "bootTime is the time when the virtual machine was last powered on.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -9181,7 +9181,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImage names something in vSphere that virtual machines are created from. Its labels may name a default instance type and preference.",
+				Description: "VirtualMachineImage represents an image in vSphere from which virtual machines are created. Its labels can specify a default instance type and preference.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -9207,7 +9207,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref common.ReferenceCallbac
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says where the image is. Immutable.",
+							Description: "spec is the location of the image. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName()),
 						},
@@ -9231,7 +9231,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCache(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImageCache keeps copies of the files of one image on datastores, so that virtual machines are made there in seconds. One is made when a virtual machine of a fast deploy mode needs it; who writes one by hand has the copies before.",
+				Description: "VirtualMachineImageCache keeps copies of an image's files on datastores, so that virtual machines can be created from them in seconds. The server creates one when a virtual machine with a fast deploy mode needs it. A user can create one to copy the files in advance.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -9257,7 +9257,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCache(ref common.ReferenceCa
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says of what copies are kept, and where.",
+							Description: "spec defines which image is copied, and to which datastores.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineImageCacheSpec{}.OpenAPIModelName()),
 						},
@@ -9282,12 +9282,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImageCacheFile is a copy of a file of an image.",
+				Description: "VirtualMachineImageCacheFile is a copy of an image file.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"id": {
 						SchemaProps: spec.SchemaProps{
-							Description: "id of the file in the image, as its descriptor names it.",
+							Description: "id of the file in the OVF descriptor of the image.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9303,7 +9303,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref common.Referen
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Disk or Other.\n\nPossible enum values:\n - `\"Disk\"` is a virtual disk.\n - `\"Other\"` is any other file, for example the one of the firmware's variables.",
+							Description: "type is Disk or Other.\n\nPossible enum values:\n - `\"Disk\"` is a virtual disk.\n - `\"Other\"` is any other file, for example an NVRAM file.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9312,7 +9312,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref common.Referen
 					},
 					"contentSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentSize of the copy on the datastore, in bytes.",
+							Description: "contentSize is the space that the copy uses on the datastore, in bytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -9379,7 +9379,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocation(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImageCacheLocation is where copies are kept.",
+				Description: "VirtualMachineImageCacheLocation is a datastore that holds copies.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"vCenter": {
@@ -9391,7 +9391,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocation(ref common.Ref
 					},
 					"datastore": {
 						SchemaProps: spec.SchemaProps{
-							Description: "datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or its name where only one has it.",
+							Description: "datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or its name if the name is unique.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9399,7 +9399,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocation(ref common.Ref
 					},
 					"storagePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storagePolicy is the name or the ID of the storage policy that the copies have. None when unset.",
+							Description: "storagePolicy is the name or ID of the storage policy of the copies. If unset, the copies have no storage policy.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9415,7 +9415,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImageCacheLocationStatus is what is known of one place.",
+				Description: "VirtualMachineImageCacheLocationStatus is the observed state of a location.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"conditions": {
@@ -9430,7 +9430,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail: Ready.",
+							Description: "conditions are the conditions of the location: Ready.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9451,7 +9451,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 					},
 					"datastore": {
 						SchemaProps: spec.SchemaProps{
-							Description: "datastore as the spec writes it.",
+							Description: "datastore is the value in the spec.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9459,35 +9459,35 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 					},
 					"storagePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storagePolicy as the spec writes it.",
+							Description: "storagePolicy is the value in the spec.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"datastoreID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "datastoreID is vSphere's managed object ID of the datastore; empty until it is found.",
+							Description: "datastoreID is the managed object ID of the datastore. Empty until the datastore is found.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"profileID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "profileID is vSphere's ID of the storage policy; empty without one, or until it is found.",
+							Description: "profileID is the vSphere ID of the storage policy. Empty if there is no policy or it is not found yet.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"itemID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "itemID is vSphere's ID of the library item that the copies are of.",
+							Description: "itemID is the vSphere ID of the library item.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentVersion is the version of the item that the copies are of.",
+							Description: "contentVersion is the version of the library item that was copied.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9519,20 +9519,20 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 					},
 					"contentSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentSize is what the copies take on the datastore, in bytes.",
+							Description: "contentSize is the space that the copies use on the datastore, in bytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"progress": {
 						SchemaProps: spec.SchemaProps{
-							Description: "progress of the copies, in percent; 100 when all are there.",
+							Description: "progress of the copy operations, in percent. 100 if all copies exist.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"lastUsed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastUsed is when a virtual machine was last made of the copies, to the minute.",
+							Description: "lastUsed is the time when a virtual machine was last created from the copies, with a precision of one minute.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -9549,12 +9549,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheSpec(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImageCacheSpec says of what copies are kept, and where.",
+				Description: "VirtualMachineImageCacheSpec defines which image is copied, and to which datastores.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"contentLibrary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentLibrary is the OVF item of a content library whose files are kept, of the vCenter of each location. Immutable.",
+							Description: "contentLibrary is the OVF item whose files are copied from the content library in the vCenter of each location. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName()),
 						},
@@ -9566,7 +9566,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheSpec(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "locations are where copies are kept, at most 64. One that is taken away gives its copies up when no disk and no copy needs them any more.",
+							Description: "locations are the datastores that hold copies, at most 64. The copies of a removed location are deleted when no disk or copy operation uses them.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9590,7 +9590,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref common.Refer
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImageCacheStatus is the observed state of a cache.",
+				Description: "VirtualMachineImageCacheStatus is the observed state of an image cache.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"conditions": {
@@ -9605,7 +9605,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref common.Refer
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail: Ready, and before it ProviderReady, OVFReady and FilesReady.",
+							Description: "conditions are the conditions of the cache: Ready, ProviderReady, OVFReady and FilesReady.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9618,7 +9618,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref common.Refer
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -9630,7 +9630,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref common.Refer
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "locations are what is known of each place that has copies, or is to have them.",
+							Description: "locations is the observed state of the locations in the spec and of removed locations that still have copies.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9658,14 +9658,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageDisk(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name that the image has for it, for example Hard disk 1.",
+							Description: "name of the disk in the image, for example Hard disk 1.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"capacity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "capacity of the disk as the guest sees it, in bytes; absent where the image leaves it to the deployment.",
+							Description: "capacity of the disk that the guest sees, in bytes. Unset if it is chosen at deployment.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -9736,7 +9736,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "key with class and instance, as spec.bootstrap.vAppConfig names it.",
+							Description: "key, including class and instance, as used in spec.bootstrap.vAppConfig.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9744,42 +9744,42 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref common.Referenc
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type of the value as vSphere writes it, for example string(1..), boolean or ip.",
+							Description: "type of the value in vSphere syntax, for example string(1..), boolean or ip.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"label": {
 						SchemaProps: spec.SchemaProps{
-							Description: "label for people.",
+							Description: "label is a human-readable name.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "description for people, cut to 256 bytes.",
+							Description: "description is a human-readable text, truncated to 256 bytes.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"default": {
 						SchemaProps: spec.SchemaProps{
-							Description: "default is the value that the property has when none is given, cut to 256 bytes; that of a password is not shown.",
+							Description: "default is the default value, truncated to 256 bytes. It is not shown for a password.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"required": {
 						SchemaProps: spec.SchemaProps{
-							Description: "required is true when a value has to be given: users may set it, it must not be empty, and it has no default.",
+							Description: "required is true if a value must be set: the property is user-configurable, has no default and must not be empty.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"userConfigurable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "userConfigurable is false for a property whose value is the image's own.",
+							Description: "userConfigurable is true if a virtual machine can set the value.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -9807,7 +9807,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref common.ReferenceCall
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace of the virtual machine.",
+							Description: "name of the image. A VirtualMachineImage or VirtualMachine must be in the same namespace.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9815,7 +9815,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref common.ReferenceCall
 					},
 					"snapshot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned. Unset, its present state is cloned, and it must be powered off.",
+							Description: "snapshot is the name of the vSphere snapshot of the VirtualMachine that is cloned. If unset, the current state is cloned, and the source must be powered off.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9831,7 +9831,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageSpec(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImageSpec says where the image is. Exactly one source is set.",
+				Description: "VirtualMachineImageSpec is the location of an image. Exactly one source must be set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"contentLibrary": {
@@ -9842,7 +9842,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageSpec(ref common.ReferenceCal
 					},
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "template is a virtual machine template of the inventory.",
+							Description: "template is a virtual machine template in the inventory.",
 							Ref:         ref(vmv1alpha1.TemplateImageSource{}.OpenAPIModelName()),
 						},
 					},
@@ -9858,7 +9858,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImageStatus is the observed state of an image. Everything but the conditions describes the content of contentVersion, and stays while vSphere cannot be read or does not show the image any more: the conditions tell whether it still holds.",
+				Description: "VirtualMachineImageStatus is the observed state of an image. All fields except conditions describe the content of contentVersion. They keep their values if vSphere cannot be read or no longer reports the image. The conditions show whether they are current.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"conditions": {
@@ -9873,7 +9873,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail: Ready, OVFReady and SettingsApplied.",
+							Description: "conditions are the conditions of the image: Ready, OVFReady and SettingsApplied.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9886,14 +9886,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is OVF, VMTX, ISO or Template.\n\nPossible enum values:\n - `\"ISO\"` is an ISO item of a content library, for CD-ROM drives.\n - `\"OVF\"` is an OVF item of a content library.\n - `\"Template\"` is a virtual machine template of the inventory.\n - `\"VMTX\"` is an item of a content library that is a virtual machine template.",
+							Description: "type is OVF, VMTX, ISO or Template.\n\nPossible enum values:\n - `\"ISO\"` is an ISO item of a content library, for CD-ROM drives.\n - `\"OVF\"` is an OVF item of a content library.\n - `\"Template\"` is a virtual machine template in the inventory.\n - `\"VMTX\"` is a virtual machine template in a content library.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"ISO", "OVF", "Template", "VMTX"},
@@ -9901,27 +9901,27 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"contentVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentVersion is the version of what status describes, as vSphere counts it: the content version of a library item, the change version of a template.",
+							Description: "contentVersion is the vSphere version of the content that this status describes: the content version of a library item or the change version of a template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentSize is what the image takes on its datastore, in bytes. An item of a subscribed library that was not fetched yet takes none.",
+							Description: "contentSize is the space that the image uses on its datastore, in bytes. It is 0 for an item of a subscribed library that is not downloaded yet.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"guestID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guestID is vSphere's identifier of the guest operating system, for example ubuntu64Guest.",
+							Description: "guestID is the vSphere identifier of the guest operating system, for example ubuntu64Guest.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"firmware": {
 						SchemaProps: spec.SchemaProps{
-							Description: "firmware is BIOS or EFI, empty where the image does not say.\n\nPossible enum values:\n - `\"BIOS\"` is legacy BIOS.\n - `\"EFI\"` is UEFI.",
+							Description: "firmware is BIOS or EFI. Empty if the image does not specify it.\n\nPossible enum values:\n - `\"BIOS\"` is legacy BIOS.\n - `\"EFI\"` is UEFI.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"BIOS", "EFI"},
@@ -9929,14 +9929,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"secureBoot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secureBoot is true for an image that wants UEFI secure boot, and absent where it does not say.",
+							Description: "secureBoot is true if the image requires UEFI secure boot. Unset if the image does not specify it.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"hardwareVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hardwareVersion is the virtual hardware version, for example 19; absent where the image names none of vSphere's.",
+							Description: "hardwareVersion is the virtual hardware version, for example 19 for vmx-19. Unset if the image does not specify a vSphere version.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -9948,7 +9948,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "disks are the disks, in the order of the image: it boots from the first.",
+							Description: "disks are the disks, in the order of the image. The first is the boot disk.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9966,7 +9966,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "networks are the networks that the image was made with, by their names there.",
+							Description: "networks are the names of the networks in the image.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9988,7 +9988,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.",
+							Description: "properties are the OVF properties that can be set in spec.bootstrap.vAppConfig of a virtual machine.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10001,7 +10001,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"providerItemID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "providerItemID is vSphere's own ID of what status describes: of a library item, or of a template. It changes when somebody makes another one of the same name.",
+							Description: "providerItemID is the vSphere ID of the library item or template. It changes if the item is replaced by another one with the same name.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10013,7 +10013,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "vCenters are the names of the VCenters that have the image: virtual machines can be made of it in their zones.",
+							Description: "vCenters are the names of the VCenters that contain the image. Virtual machines can be created from it in the zones of these VCenters.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10027,7 +10027,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"eula": {
 						SchemaProps: spec.SchemaProps{
-							Description: "eula is true for an image with license agreements, which spec.acceptEULA of a virtual machine must accept.",
+							Description: "eula is true if the image has license agreements, which spec.acceptEULA of a virtual machine must accept.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -10049,7 +10049,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInitialization(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"provisioned": {
 						SchemaProps: spec.SchemaProps{
-							Description: "provisioned is true once the VM was created, powered on and has an address, and never becomes false again.",
+							Description: "provisioned is true after the VM was created, was powered on and got an address. It never becomes false again.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -10064,7 +10064,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstance(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineInstance is a running virtual machine. The controller makes it when the VM is powered on and removes it when the VM is powered off; users only read it.",
+				Description: "VirtualMachineInstance represents a running virtual machine. The controller creates it when the VM is powered on and deletes it when the VM is powered off. It is read-only for users.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -10164,24 +10164,24 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineInstanceSpec is the effective spec of a virtual machine: class or instance type, preference and defaults resolved. The provider applies it.",
+				Description: "VirtualMachineInstanceSpec is the effective spec of a virtual machine, with class or instance type, preference and defaults resolved.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"instancetype": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instancetype names the instance type revision that was applied.",
+							Description: "instancetype is the instance type revision that was applied.",
 							Ref:         ref(vmv1alpha1.AppliedRevision{}.OpenAPIModelName()),
 						},
 					},
 					"preference": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preference names the preference revision that was applied.",
+							Description: "preference is the preference revision that was applied.",
 							Ref:         ref(vmv1alpha1.AppliedRevision{}.OpenAPIModelName()),
 						},
 					},
 					"className": {
 						SchemaProps: spec.SchemaProps{
-							Description: "className names the class that was applied.",
+							Description: "className is the name of the class that was applied.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10200,7 +10200,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is the image.",
+							Description: "image is the image that the virtual machine was created from.",
 							Ref:         ref(vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName()),
 						},
 					},
@@ -10258,7 +10258,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 					},
 					"minHardwareVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minHardwareVersion is the effective lowest hardware version.",
+							Description: "minHardwareVersion is the effective minimum hardware version.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -10272,7 +10272,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 					},
 					"nodeSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeSelector restricts the hosts, from the instance type.",
+							Description: "nodeSelector is copied from the instance type. It has no effect because vSphere chooses the host.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -10287,7 +10287,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 					},
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "annotations come from the instance type and the preference.",
+							Description: "annotations are the annotations of the instance type and the preference.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -10302,7 +10302,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 					},
 					"terminationGracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "terminationGracePeriodSeconds bounds a soft power off, in seconds.",
+							Description: "terminationGracePeriodSeconds is the time that a soft power off waits for the guest, in seconds.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -10320,7 +10320,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "bootOrder is what the firmware tries to boot from.",
+							Description: "bootOrder lists the devices that the firmware tries to boot from, in order.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10358,7 +10358,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail.",
+							Description: "conditions are the conditions of the virtual machine.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10371,7 +10371,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref common.Referen
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is a summary for people: Starting, Running, Suspended, Stopping.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.\n - `\"Unknown\"` is not shown by vSphere any more, or not known to be there.",
+							Description: "phase is a summary of the state for display: Starting, Running, Suspended or Stopping.\n\nPossible enum values:\n - `\"Creating\"` means that the VM is being created in vSphere.\n - `\"Deleting\"` means that the VM is being deleted.\n - `\"Failed\"` means that the VM needs a change by a user.\n - `\"Pending\"` means that the VM waits for a prerequisite.\n - `\"Running\"` means that the VM is powered on.\n - `\"Starting\"` means that the VM is being powered on.\n - `\"Stopped\"` means that the VM is powered off.\n - `\"Stopping\"` means that the VM is being powered off or suspended.\n - `\"Suspended\"` means that the VM is suspended.\n - `\"Unknown\"` means that vSphere no longer reports the VM or that its state could not be read.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Creating", "Deleting", "Failed", "Pending", "Running", "Starting", "Stopped", "Stopping", "Suspended", "Unknown"},
@@ -10392,7 +10392,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref common.Referen
 					},
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guest is what VMware Tools reports.",
+							Description: "guest is the state of the guest that VMware Tools reports.",
 							Ref:         ref(vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -10463,45 +10463,45 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineMemory(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guest is the memory that the guest sees; a multiple of 4Mi.",
+							Description: "guest is the amount of memory that the guest sees. Must be a multiple of 4Mi.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"maxGuest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxGuest is the ceiling to which memory can be added to a running VM.",
+							Description: "maxGuest is the maximum memory that hot-add can reach on a running VM.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"hotAddEnabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hotAddEnabled lets memory be added to a running VM. It is set while the VM is powered off. Defaults, in the effective spec, to true when maxGuest exceeds guest.",
+							Description: "hotAddEnabled allows adding memory to a running VM. A change takes effect while the VM is powered off. Defaults, in the effective spec, to true if maxGuest is greater than guest.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"hugePageSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hugePageSize backs the guest with large pages: 2Mi or 1Gi. 1Gi needs a full memory reservation.",
+							Description: "hugePageSize backs the guest memory with large pages. Allowed: 2Mi, 1Gi. 1Gi requires a full memory reservation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"reservation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reservation is the guaranteed memory; whole mebibytes.",
+							Description: "reservation is the guaranteed memory. Must be whole mebibytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limit is the most memory; whole mebibytes.",
+							Description: "limit is the maximum host memory. Must be whole mebibytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"shares": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shares is the weight under contention.",
+							Description: "shares is the relative weight under contention.",
 							Ref:         ref(vmv1alpha1.Shares{}.OpenAPIModelName()),
 						},
 					},
@@ -10530,21 +10530,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 					},
 					"network": {
 						SchemaProps: spec.SchemaProps{
-							Description: "network is the vSphere network (standard or distributed port group) by name or inventory path. The server's default network when unset.",
+							Description: "network is the name of a network of the zone. If no Zone object exists, it is the name or inventory path of a vSphere network (standard or distributed port group). Defaults to the default network of the zone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"model": {
 						SchemaProps: spec.SchemaProps{
-							Description: "model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which means vmxnet3. A preference or vmxnet3 when unset.",
+							Description: "model of the adapter. Allowed: vmxnet3, e1000e, e1000, sriov, and virtio, which means vmxnet3. Defaults to the value of the preference or else to vmxnet3.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"macAddress": {
 						SchemaProps: spec.SchemaProps{
-							Description: "macAddress is the hardware address. vSphere chooses one when unset.",
+							Description: "macAddress is the hardware address. If unset, vSphere chooses one.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10556,7 +10556,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "addresses are static IP addresses with prefix length, for example 192.0.2.5/24.",
+							Description: "addresses are the static IP addresses with prefix length, for example 192.0.2.5/24.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10584,21 +10584,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 					},
 					"dhcp4": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dhcp4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.",
+							Description: "dhcp4 requests an IPv4 address by DHCP. Mutually exclusive with static IPv4 addresses.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"dhcp6": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dhcp6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.",
+							Description: "dhcp6 requests an IPv6 address by DHCP. Mutually exclusive with static IPv6 addresses.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"mtu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "mtu in bytes, 576 to 9000.",
+							Description: "mtu in bytes. Allowed: 576 to 9000.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -10610,7 +10610,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "addressesFromPools are pools of addresses, at most 8. One address is claimed from each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual machine, and is given to the guest like those of addresses.",
+							Description: "addressesFromPools are the pools to claim addresses from, at most 8. One address is claimed from each pool with an IPAddressClaim of ipam.cluster.x-k8s.io in the same namespace. It is configured in the guest like a static address.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10639,7 +10639,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterfaceStatus(ref common
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of the interface in the spec; empty for interfaces that the guest made itself.",
+							Description: "name of the interface in the spec. Empty for interfaces that the guest created.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10660,7 +10660,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterfaceStatus(ref common
 					},
 					"connected": {
 						SchemaProps: spec.SchemaProps{
-							Description: "connected is true when the guest reports a link.",
+							Description: "connected is true if the guest reports a link.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -10694,12 +10694,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineNetworkSpec configures interfaces and the guest's network.",
+				Description: "VirtualMachineNetworkSpec configures the network interfaces and the guest's network.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"disabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "disabled gives the virtual machine no network interface.",
+							Description: "disabled creates the virtual machine without network interfaces.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -10768,7 +10768,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "interfaces are the network interfaces. The server adds one named eth0 when the network is not disabled and none is given at creation.",
+							Description: "interfaces are the network interfaces. If the network is not disabled and none is specified at creation, the server adds one named eth0.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10796,14 +10796,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkStatus(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"primaryIP4": {
 						SchemaProps: spec.SchemaProps{
-							Description: "primaryIP4 is the IPv4 address to reach the guest by.",
+							Description: "primaryIP4 is the primary IPv4 address of the guest.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"primaryIP6": {
 						SchemaProps: spec.SchemaProps{
-							Description: "primaryIP6 is the IPv6 address to reach the guest by.",
+							Description: "primaryIP6 is the primary IPv6 address of the guest.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10845,12 +10845,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineOwner(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineOwner is the Machine whose infrastructure a virtual machine is.",
+				Description: "VirtualMachineOwner is the Machine that uses a virtual machine as its infrastructure.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"apiGroup": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apiGroup of the Machine: cluster.slipway.dev, or cluster.x-k8s.io of Cluster API in the host cluster.",
+							Description: "apiGroup of the Machine: cluster.slipway.dev, or cluster.x-k8s.io for a Cluster API Machine in the management cluster.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -10866,14 +10866,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineOwner(ref common.ReferenceCallbac
 					},
 					"dataSecretName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dataSecretName is the Secret with the bootstrap data that the virtual machine was made with.",
+							Description: "dataSecretName is the name of the Secret with the bootstrap data that the virtual machine was created with.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"dataFormat": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dataFormat is that of the data: cloud-config or ignition.",
+							Description: "dataFormat is the format of the bootstrap data: cloud-config or ignition.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10889,7 +10889,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequest(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachinePublishRequest makes an item of a content library from a virtual machine, once.",
+				Description: "VirtualMachinePublishRequest publishes a virtual machine as an item of a content library, once.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -10915,7 +10915,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequest(ref common.Referen
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what is published as what. Immutable but for how long the request stays.",
+							Description: "spec defines the source and the target. Immutable except for ttlSecondsAfterFinished.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachinePublishRequestSpec{}.OpenAPIModelName()),
 						},
@@ -10990,26 +10990,26 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestSpec(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachinePublishRequestSpec says what is published as what.",
+				Description: "VirtualMachinePublishRequestSpec defines the source and the target of a request.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"source": {
 						SchemaProps: spec.SchemaProps{
-							Description: "source is the virtual machine.",
+							Description: "source is the virtual machine that is published.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachinePublishSource{}.OpenAPIModelName()),
 						},
 					},
 					"target": {
 						SchemaProps: spec.SchemaProps{
-							Description: "target is the item.",
+							Description: "target is the library item that is created.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachinePublishTarget{}.OpenAPIModelName()),
 						},
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttlSecondsAfterFinished is how long the request stays when it is complete, in seconds. It stays until somebody deletes it when unset.",
+							Description: "ttlSecondsAfterFinished is the time after which a complete request is deleted, in seconds. If unset, the request is not deleted automatically.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -11042,7 +11042,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref common.R
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail: Complete, and before it SourceValid, TargetValid, Uploaded and ImageAvailable.",
+							Description: "conditions are the conditions of the request: Complete, SourceValid, TargetValid, Uploaded and ImageAvailable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11055,54 +11055,54 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref common.R
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"attempts": {
 						SchemaProps: spec.SchemaProps{
-							Description: "attempts is how often it was begun.",
+							Description: "attempts is the number of attempts that were started.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the first was begun.",
+							Description: "startTime is the start time of the first attempt.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when all was done.",
+							Description: "completionTime is the time when the request completed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"itemID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "itemID is vSphere's ID of the item.",
+							Description: "itemID is the vSphere ID of the item.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentVersion is the version of the item that was made.",
+							Description: "contentVersion is the version of the item that the request created.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"imageName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imageName is the name of the image that stands for the item.",
+							Description: "imageName is the name of the image object of the item.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"imageKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imageKind is its kind.",
+							Description: "imageKind is the kind of the image object.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11124,7 +11124,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishSource(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of a VirtualMachine of the namespace. Defaults to the name of the request.",
+							Description: "name of a VirtualMachine in the same namespace. Defaults to the name of the request.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11139,12 +11139,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishTarget(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachinePublishTarget is the item that is made.",
+				Description: "VirtualMachinePublishTarget is the library item that is created.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"contentLibrary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentLibrary is the name of a ContentLibrary that lets the namespace publish.",
+							Description: "contentLibrary is the name of a ContentLibrary that allows the namespace to publish.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -11152,14 +11152,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishTarget(ref common.Referenc
 					},
 					"item": {
 						SchemaProps: spec.SchemaProps{
-							Description: "item is the name of the item. An item of the name that was published from the namespace gets a new version, another is left alone. Defaults to the name of the virtual machine.",
+							Description: "item is the name of the item. If an item of this name was published from the same namespace, it gets a new version. Other items of this name are not changed. Defaults to the name of the virtual machine.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "description of the item for people.",
+							Description: "description is a human-readable description of the item.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11175,7 +11175,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineReadinessProbe decides whether the guest is ready. Exactly one action is set.",
+				Description: "VirtualMachineReadinessProbe determines whether the guest is ready. Exactly one action must be set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"tcpSocket": {
@@ -11186,7 +11186,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref common.Referen
 					},
 					"guestHeartbeat": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guestHeartbeat looks at the heartbeat of VMware Tools.",
+							Description: "guestHeartbeat checks the heartbeat of VMware Tools.",
 							Ref:         ref(vmv1alpha1.GuestHeartbeatAction{}.OpenAPIModelName()),
 						},
 					},
@@ -11197,7 +11197,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "guestInfo compares guestinfo variables.",
+							Description: "guestInfo checks guestinfo variables.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11210,14 +11210,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref common.Referen
 					},
 					"periodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "periodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The others are decided whenever vSphere reports a change.",
+							Description: "periodSeconds is the time between two tcpSocket probes, in seconds. Allowed: 1 to 3600. Defaults to 10. Other probes are evaluated when vSphere reports a change.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.",
+							Description: "timeoutSeconds is the timeout of a tcpSocket probe, in seconds. Allowed: 1 to 60. Defaults to 10.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -11234,7 +11234,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineResources(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineResources is a size.",
+				Description: "VirtualMachineResources is the size of a virtual machine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"vcpus": {
@@ -11262,7 +11262,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshot(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineSnapshot is a snapshot of a virtual machine: its disks, its configuration and, if asked for, its memory, with the object as it was.",
+				Description: "VirtualMachineSnapshot is a snapshot of a virtual machine. It contains the disks, the configuration, the VirtualMachine object and, on request, the memory.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -11288,7 +11288,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshot(ref common.ReferenceCall
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what is kept. Immutable.",
+							Description: "spec is the desired state. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName()),
 						},
@@ -11363,7 +11363,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineSnapshotNode is a snapshot of a virtual machine in vSphere.",
+				Description: "VirtualMachineSnapshotNode is a vSphere snapshot of a virtual machine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"uniqueID": {
@@ -11376,34 +11376,34 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref common.Reference
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name in vSphere.",
+							Description: "name of the snapshot in vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"snapshotName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "snapshotName is the name of the VirtualMachineSnapshot that it is of; empty for one that somebody else made.",
+							Description: "snapshotName is the name of the VirtualMachineSnapshot. Empty if the snapshot was created outside Slipway.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"parent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parent is the uniqueID of the snapshot that it follows; empty for a root.",
+							Description: "parent is the uniqueID of the parent snapshot. Empty for a root.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"creationTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "creationTime is when vSphere made it.",
+							Description: "creationTime is the time when vSphere created the snapshot.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerState is that which it keeps.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the power state of the virtual machine in the snapshot.\n\nPossible enum values:\n - `\"PoweredOff\"` means that the virtual machine does not run.\n - `\"PoweredOn\"` means that the virtual machine runs.\n - `\"Suspended\"` means that the memory of the virtual machine was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -11411,7 +11411,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref common.Reference
 					},
 					"occupied": {
 						SchemaProps: spec.SchemaProps{
-							Description: "occupied is what only this snapshot occupies on datastores.",
+							Description: "occupied is the datastore space that only this snapshot uses.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -11428,12 +11428,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotQuiesce(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineSnapshotQuiesce says how a guest is brought to rest.",
+				Description: "VirtualMachineSnapshotQuiesce defines how a guest is quiesced.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds for the guest, in seconds, 300 to 14400, rounded up to minutes, which vSphere counts in. vSphere's default when unset.",
+							Description: "timeoutSeconds is the time that the guest has to quiesce, in seconds. Allowed: 300 to 14400. It is rounded up to whole minutes. If unset, the default of vSphere applies.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -11448,12 +11448,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotSpec(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineSnapshotSpec says of what a snapshot is made, and how.",
+				Description: "VirtualMachineSnapshotSpec defines the virtual machine and the content of a snapshot.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"vmName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "vmName is the name of the VirtualMachine of the namespace.",
+							Description: "vmName is the name of a VirtualMachine in the same namespace.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -11461,20 +11461,20 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotSpec(ref common.Reference
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memory keeps the memory of a running virtual machine too, which runs on from there when it is reverted. Excludes quiesce.",
+							Description: "memory includes the memory of a running virtual machine. After a revert, the virtual machine continues to run from this state. Mutually exclusive with quiesce.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"quiesce": {
 						SchemaProps: spec.SchemaProps{
-							Description: "quiesce lets VMware Tools bring the file systems of a running guest to rest before.",
+							Description: "quiesce lets VMware Tools quiesce the file systems of a running guest before the snapshot is taken. Mutually exclusive with memory.",
 							Ref:         ref(vmv1alpha1.VirtualMachineSnapshotQuiesce{}.OpenAPIModelName()),
 						},
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "description for people.",
+							Description: "description is a human-readable description.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11507,7 +11507,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are Created and Ready.",
+							Description: "conditions are the conditions of the snapshot: Created and Ready.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11520,7 +11520,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -11534,13 +11534,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 					},
 					"creationTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "creationTime is when vSphere made it.",
+							Description: "creationTime is the time when vSphere created the snapshot.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerState is that of the virtual machine then, and after a revert: PoweredOff without memory.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the power state of the virtual machine after a revert. It is PoweredOff if the snapshot does not include memory.\n\nPossible enum values:\n - `\"PoweredOff\"` means that the virtual machine does not run.\n - `\"PoweredOn\"` means that the virtual machine runs.\n - `\"Suspended\"` means that the memory of the virtual machine was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -11548,34 +11548,34 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 					},
 					"quiesced": {
 						SchemaProps: spec.SchemaProps{
-							Description: "quiesced is true when the guest was brought to rest.",
+							Description: "quiesced is true if the guest was quiesced.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"parent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parent is the managed object ID of the snapshot that it follows.",
+							Description: "parent is the managed object ID of the parent snapshot.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"occupied": {
 						SchemaProps: spec.SchemaProps{
-							Description: "occupied is what only this snapshot occupies on datastores.",
+							Description: "occupied is the datastore space that only this snapshot uses.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"instancetypeRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instancetypeRevision names the ControllerRevision that the virtual machine had its size from, which is kept as long as the snapshot.",
+							Description: "instancetypeRevision is the name of the ControllerRevision of the virtual machine's instance type. It is kept as long as the snapshot exists.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferenceRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preferenceRevision names that of its preference.",
+							Description: "preferenceRevision is the name of the ControllerRevision of the virtual machine's preference. It is kept as long as the snapshot exists.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11587,7 +11587,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "children are the managed object IDs of the snapshots that follow it.",
+							Description: "children are the managed object IDs of the child snapshots.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11611,37 +11611,37 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineSpec is the desired state of a VirtualMachine. Exactly one of className, instancetype, or inline cpu and memory gives its size.",
+				Description: "VirtualMachineSpec is the desired state of a VirtualMachine. Exactly one of className, instancetype, and inline cpu and memory must define the size.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"className": {
 						SchemaProps: spec.SchemaProps{
-							Description: "className names a VirtualMachineClass of the same namespace that gives the size. Mutually exclusive with instancetype and with inline cpu and memory.",
+							Description: "className is the name of a VirtualMachineClass in the same namespace that defines the size. Mutually exclusive with instancetype and with inline cpu and memory.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"instancetype": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instancetype refers to the instance type that gives the size. Mutually exclusive with className and with inline cpu and memory.",
+							Description: "instancetype refers to the instance type that defines the size. Mutually exclusive with className and with inline cpu and memory.",
 							Ref:         ref(vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName()),
 						},
 					},
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpu gives the virtual CPUs inline.",
+							Description: "cpu defines the virtual CPUs inline.",
 							Ref:         ref(vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memory gives the memory inline.",
+							Description: "memory defines the memory inline.",
 							Ref:         ref(vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName()),
 						},
 					},
 					"preference": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preference refers to a preference that fills what this spec and the instance type leave unset.",
+							Description: "preference refers to a preference, which provides values that are set neither in this spec nor in the instance type.",
 							Ref:         ref(vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName()),
 						},
 					},
@@ -11653,14 +11653,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"storageClass": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storageClass names the StorageClass of the disks that are made for the virtual machine.",
+							Description: "storageClass is the name of the StorageClass for the disks that are created for the virtual machine.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerState is the desired power state. Defaults to PoweredOn, unless groupName is set: then one that is unset is that of the group.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the desired power state. Defaults to PoweredOn if groupName is not set. If groupName is set and powerState is not, the group's power state applies.\n\nPossible enum values:\n - `\"PoweredOff\"` means that the virtual machine does not run.\n - `\"PoweredOn\"` means that the virtual machine runs.\n - `\"Suspended\"` means that the memory of the virtual machine was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -11668,7 +11668,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"powerOffMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerOffMode says how to power off. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "powerOffMode defines how the virtual machine is powered off. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` performs the operation without involving the guest.\n - `\"Soft\"` requests the operation from the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` requests the operation from the guest and falls back to Hard if the guest does not respond within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -11676,7 +11676,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"suspendMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "suspendMode says how to suspend. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "suspendMode defines how the virtual machine is suspended. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` performs the operation without involving the guest.\n - `\"Soft\"` requests the operation from the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` requests the operation from the guest and falls back to Hard if the guest does not respond within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -11684,7 +11684,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"restartMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "restartMode says how to restart. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "restartMode defines how the virtual machine is restarted. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` performs the operation without involving the guest.\n - `\"Soft\"` requests the operation from the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` requests the operation from the guest and falls back to Hard if the guest does not respond within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -11692,7 +11692,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"nextRestartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nextRestartTime asks for one restart: \"now\", which the server replaces with the current time, or an RFC 3339 time. A time that is not later than status.lastRestartTime asks for nothing.",
+							Description: "nextRestartTime requests one restart. The value is \"now\", which the server replaces with the current time, or a time in RFC 3339 format. A time that is not later than status.lastRestartTime has no effect.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11715,7 +11715,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "volumes are the disks beyond those of the image.",
+							Description: "volumes are the disks and CD-ROM drives in addition to the disks of the image.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11728,31 +11728,31 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"bootstrap": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootstrap configures the guest at its first start.",
+							Description: "bootstrap configures the guest at its first boot.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"firmware": {
 						SchemaProps: spec.SchemaProps{
-							Description: "firmware configures BIOS or EFI.",
+							Description: "firmware configures the BIOS or EFI firmware.",
 							Ref:         ref(vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName()),
 						},
 					},
 					"devices": {
 						SchemaProps: spec.SchemaProps{
-							Description: "devices are the devices besides disks and network interfaces.",
+							Description: "devices are the devices other than disks and network interfaces.",
 							Ref:         ref(vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName()),
 						},
 					},
 					"readinessProbe": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readinessProbe decides the Ready condition beyond the power state.",
+							Description: "readinessProbe is a check that must succeed, in addition to the power state, before the Ready condition is True.",
 							Ref:         ref(vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName()),
 						},
 					},
 					"promoteDisksMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "promoteDisksMode says when linked-clone disks are made independent. Defaults to Online.\n\nPossible enum values:\n - `\"Disabled\"` never promotes.\n - `\"Offline\"` promotes while the VM is powered off.\n - `\"Online\"` promotes while the VM runs.",
+							Description: "promoteDisksMode defines when the disks of a linked clone are promoted to independent disks. Defaults to Online.\n\nPossible enum values:\n - `\"Disabled\"` does not promote disks.\n - `\"Offline\"` promotes disks while the VM is powered off.\n - `\"Online\"` promotes disks while the VM runs.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Disabled", "Offline", "Online"},
@@ -11760,35 +11760,35 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"minHardwareVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minHardwareVersion is the lowest virtual hardware version, for example 19 for vmx-19. Allowed: 13 to 22.",
+							Description: "minHardwareVersion is the minimum virtual hardware version, for example 19 for vmx-19. Allowed: 13 to 22.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"guestID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guestID is the vSphere guest operating system identifier, for example ubuntu64Guest.",
+							Description: "guestID is the vSphere identifier of the guest operating system, for example ubuntu64Guest.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"groupName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "groupName names the VirtualMachineGroup of the namespace that this virtual machine is a member of. It is when the group names it too.",
+							Description: "groupName is the name of a VirtualMachineGroup in the same namespace. The virtual machine is a member if the group also lists it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"currentSnapshotName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the virtual machine becomes what it was then, and so do labels, annotations and spec of the object, with which this field is empty again. What happened since is lost.",
+							Description: "currentSnapshotName requests a revert to the VirtualMachineSnapshot of this name. The revert restores the virtual machine and the labels, annotations and spec of the object, which clears this field. Later changes are lost.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "updateStrategy says what happens to a running VM when its effective spec changes. Defaults to LiveUpdate.\n\nPossible enum values:\n - `\"LiveUpdate\"` applies at once what vSphere can change on a running VM and lists the rest in status.restartRequired.\n - `\"Stage\"` defers every change to the next power cycle.",
+							Description: "updateStrategy defines how changes of the effective spec are applied to a running VM. Defaults to LiveUpdate.\n\nPossible enum values:\n - `\"LiveUpdate\"` immediately applies the changes that vSphere supports on a running VM and lists the others in status.restartRequired.\n - `\"Stage\"` defers every change to the next power cycle.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"LiveUpdate", "Stage"},
@@ -11796,21 +11796,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"instanceUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instanceUUID adopts the vSphere VM with this instance UUID instead of creating one. Defaults to the UID of the object, without being written here. Immutable.",
+							Description: "instanceUUID adopts the vSphere VM with this instance UUID instead of creating one. If unset, the object's UID is used; it is not written to this field. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"providerID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "providerID is the node provider ID of the virtual machine, as Cluster API uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which VM this is and takes none over, as instanceUUID does. The server fills it as soon as the BIOS UUID is known, mostly at creation. Immutable once set.",
+							Description: "providerID is the node provider ID in the format of Cluster API: vsphere:// followed by the BIOS UUID. It identifies the VM but, unlike instanceUUID, does not adopt one. The server sets it when the BIOS UUID is known, usually at creation. Immutable once set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"whenMissing": {
 						SchemaProps: spec.SchemaProps{
-							Description: "whenMissing says what happens when vSphere had the VM and does not show it any more: after it was unregistered or deleted by hand, while its host is removed, or while a permission is missing. Defaults to Wait; Recreate makes a new VM from the image, whose disks have nothing of the old one.\n\nPossible enum values:\n - `\"Recreate\"` makes a new VM from the image, after a minute. What the old one had on its disks is not in it.\n - `\"Wait\"` waits until it is shown again, or until somebody decides.",
+							Description: "whenMissing defines what happens when vSphere no longer reports the VM, for example because it was unregistered or deleted, its host was removed, or a permission is missing. Wait waits. Recreate creates a new VM from the image; data on the previous disks is lost. Defaults to Wait.\n\nPossible enum values:\n - `\"Recreate\"` creates a new VM from the image after one minute. Data on the disks of the previous VM is lost.\n - `\"Wait\"` waits until vSphere reports the VM again or a user intervenes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Recreate", "Wait"},
@@ -11818,21 +11818,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"terminationGracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "terminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the guest before it becomes a hard one, in seconds, from 0. Defaults to what the preference prefers.",
+							Description: "terminationGracePeriodSeconds is the time that a power off with mode TrySoft waits for the guest before it falls back to Hard, in seconds. Minimum 0. Defaults to the value of the preference.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zone names the Zone that the virtual machine goes to. The label topology.kubernetes.io/zone says the same; without either the server chooses, and status.zone says what. Immutable once the virtual machine is in a zone.",
+							Description: "zone is the name of the Zone in which the virtual machine is placed. The label topology.kubernetes.io/zone has the same effect. If neither is set, the server chooses a zone and reports it in status.zone. Immutable once the virtual machine has a zone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"bootDisk": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootDisk changes the first disk of the image.",
+							Description: "bootDisk configures the first disk of the image.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName()),
 						},
 					},
@@ -11843,7 +11843,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "bootOrder lists what the firmware tries to boot from, first to last, at most 16. The firmware decides when unset.",
+							Description: "bootOrder lists the devices that the firmware tries to boot from, in order. At most 16 entries. If unset, the firmware decides.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11856,13 +11856,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"deletion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletion says how the VM is powered off when it is deleted.",
+							Description: "deletion defines how the VM is powered off when the object is deleted.",
 							Ref:         ref(vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName()),
 						},
 					},
 					"powerPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerPolicy says when a VM that should be powered on, and went off by itself, is powered on again. Always powers it on again, after pauses from 10 seconds to 5 minutes if that repeats. OnFailure does so unless it was shut down in an orderly way, by its guest or in vSphere. Manual powers it on only when powerState changes to PoweredOn or a start is requested. Unset means Always.\n\nPossible enum values:\n - `\"Always\"` powers it on again, with growing pauses.\n - `\"Manual\"` powers it on only when that is requested.\n - `\"OnFailure\"` powers it on again after a failure, and not after an orderly shutdown.",
+							Description: "powerPolicy defines when a VM that powered off unexpectedly is powered on again. Always powers it on, with delays from 10 seconds to 5 minutes if this repeats. OnFailure does so unless the guest or vSphere shut it down in an orderly way. Manual powers it on only when powerState changes to PoweredOn or a start is requested. Defaults to Always.\n\nPossible enum values:\n - `\"Always\"` powers the virtual machine on again, with increasing delays.\n - `\"Manual\"` powers the virtual machine on only on request.\n - `\"OnFailure\"` powers the virtual machine on again after a failure, but not after an orderly shutdown.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Always", "Manual", "OnFailure"},
@@ -11870,7 +11870,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"acceptEULA": {
 						SchemaProps: spec.SchemaProps{
-							Description: "acceptEULA accepts the license agreements of the image. A virtual machine is not created from an image with an agreement while it is false. It has no effect afterwards. Defaults to false.",
+							Description: "acceptEULA accepts the license agreements of the image. A virtual machine is not created from an image that has license agreements while this field is false. It has no effect after creation. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -11902,7 +11902,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail.",
+							Description: "conditions are the conditions of the virtual machine.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11922,7 +11922,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is a summary for people.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.\n - `\"Unknown\"` is not shown by vSphere any more, or not known to be there.",
+							Description: "phase is a summary of the state for display.\n\nPossible enum values:\n - `\"Creating\"` means that the VM is being created in vSphere.\n - `\"Deleting\"` means that the VM is being deleted.\n - `\"Failed\"` means that the VM needs a change by a user.\n - `\"Pending\"` means that the VM waits for a prerequisite.\n - `\"Running\"` means that the VM is powered on.\n - `\"Starting\"` means that the VM is being powered on.\n - `\"Stopped\"` means that the VM is powered off.\n - `\"Stopping\"` means that the VM is being powered off or suspended.\n - `\"Suspended\"` means that the VM is suspended.\n - `\"Unknown\"` means that vSphere no longer reports the VM or that its state could not be read.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Creating", "Deleting", "Failed", "Pending", "Running", "Starting", "Stopped", "Stopping", "Suspended", "Unknown"},
@@ -11930,14 +11930,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"printableStatus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "printableStatus is a word or two that say what the VM does or lacks.",
+							Description: "printableStatus is a short summary of the state or of the current problem, for display.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "powerState is the power state that vSphere reports; empty before creation.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the power state that vSphere reports. Empty before the VM is created.\n\nPossible enum values:\n - `\"PoweredOff\"` means that the virtual machine does not run.\n - `\"PoweredOn\"` means that the virtual machine runs.\n - `\"Suspended\"` means that the memory of the virtual machine was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -11945,7 +11945,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"class": {
 						SchemaProps: spec.SchemaProps{
-							Description: "class is the class that the VM has its size from. While what a newer generation of it changes waits for a restart, this is the generation before.",
+							Description: "class is the class that defines the current size. While changes of a newer class generation wait for a restart, this is the previous generation.",
 							Ref:         ref(vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -11963,13 +11963,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resources is the size that the VM has, whatever it comes from; before it is created, the size that it will have.",
+							Description: "resources is the current size of the VM, from any source. Before the VM is created, it is the size that it will have.",
 							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
 						},
 					},
 					"desiredResources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desiredResources is the size that the VM shall have, while that is another than the one that it has.",
+							Description: "desiredResources is the desired size of the VM. It is set only while it differs from the current size.",
 							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
 						},
 					},
@@ -11982,21 +11982,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"biosUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "biosUUID is the BIOS UUID.",
+							Description: "biosUUID is the BIOS UUID of the VM.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"instanceUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instanceUUID is the instance UUID.",
+							Description: "instanceUUID is the instance UUID of the VM.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"vCenterInstanceUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "vCenterInstanceUUID is the instance UUID of the vCenter that has the VM: that of status.instanceUUID of its VCenter. It changes when the VM is found in another vCenter.",
+							Description: "vCenterInstanceUUID is the instance UUID of the vCenter that contains the VM. It equals status.instanceUUID of the VCenter object and changes when the VM is found in another vCenter.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12010,13 +12010,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"creationTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "creationTime is when the VM was created in vSphere, by the clock of its vCenter. It is not set if vCenter does not report it.",
+							Description: "creationTime is the time when the VM was created in vSphere, by the clock of its vCenter. Unset if the vCenter does not report it.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "guest is what VMware Tools reports.",
+							Description: "guest is the state of the guest that VMware Tools reports.",
 							Ref:         ref(vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -12055,7 +12055,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zone names the Zone that was chosen for the VM. It is chosen once.",
+							Description: "zone is the name of the Zone that was chosen for the VM. It does not change.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12069,13 +12069,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"lastRestartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastRestartTime is when the controller last restarted the VM on request.",
+							Description: "lastRestartTime is the time when the controller last restarted the VM on request.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"currentSnapshot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currentSnapshot names the snapshot that the VM runs on.",
+							Description: "currentSnapshot is the name of the snapshot that the VM runs on.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12087,7 +12087,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "rootSnapshots names the snapshots without parent.",
+							Description: "rootSnapshots are the names of the snapshots without a parent.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12109,7 +12109,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its children.",
+							Description: "snapshots is the tree of vSphere snapshots. A parent is listed before its children. At most 64 snapshots are listed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12122,7 +12122,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"bootstrap": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootstrap is what the guest was told.",
+							Description: "bootstrap is the bootstrap data that the guest received.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootstrapStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -12136,7 +12136,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "restartRequired lists what differs between the running VM and the effective spec and can only change with a power cycle.",
+							Description: "restartRequired lists the differences between the running VM and the effective spec that only a power cycle can apply.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12154,7 +12154,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "addresses are the addresses, as the Cluster API infrastructure contract wants them.",
+							Description: "addresses are the addresses of the VM, in the format of the Cluster API infrastructure contract.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12167,13 +12167,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"initialization": {
 						SchemaProps: spec.SchemaProps{
-							Description: "initialization is the state of the first provisioning, as the Cluster API infrastructure contract wants it.",
+							Description: "initialization is the state of the first provisioning, in the format of the Cluster API infrastructure contract.",
 							Ref:         ref(vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName()),
 						},
 					},
 					"failureDomain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failureDomain is the zone, as the Cluster API infrastructure contract wants it.",
+							Description: "failureDomain is the name of the zone, as the Cluster API infrastructure contract requires.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12188,7 +12188,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "claimedAddresses are the addresses that are claimed from pools, each for an interface that names the pool. One that was given stays as long as the VM is in vSphere, whatever the spec names.",
+							Description: "claimedAddresses are the addresses that were claimed from pools for the interfaces that refer to a pool. An assigned address stays assigned while the VM exists in vSphere, even if the spec changes.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12201,7 +12201,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"inheritedPowerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inheritedPowerState is the power state that the VM has to have by its group. It is empty when the spec sets one, and while no group asks for any: then the VM stays as it is.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "inheritedPowerState is the desired power state that the VM inherits from its group. It is empty if the spec sets powerState or no group sets one. If no group sets one, the power state does not change.\n\nPossible enum values:\n - `\"PoweredOff\"` means that the virtual machine does not run.\n - `\"PoweredOn\"` means that the virtual machine runs.\n - `\"Suspended\"` means that the memory of the virtual machine was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -12209,13 +12209,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"firstStartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "firstStartTime is when the VM was first seen to be powered on. A VM that has run is powered on also while a part of its configuration is refused.",
+							Description: "firstStartTime is the time when the VM was first observed as powered on. After the first start, the VM is powered on even if vSphere rejects part of its configuration.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"machine": {
 						SchemaProps: spec.SchemaProps{
-							Description: "machine is the Machine of a Kubernetes cluster whose infrastructure the VM is.",
+							Description: "machine is the cluster Machine that uses this VM as its infrastructure.",
 							Ref:         ref(vmv1alpha1.VirtualMachineOwner{}.OpenAPIModelName()),
 						},
 					},
@@ -12242,20 +12242,20 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStorageStatus(ref common.Referenc
 					},
 					"provisioned": {
 						SchemaProps: spec.SchemaProps{
-							Description: "provisioned is the space that may come into use, the committed included.",
+							Description: "provisioned is the maximum space that the VM can use, including the committed space.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"compliance": {
 						SchemaProps: spec.SchemaProps{
-							Description: "compliance of the home of the VM with its storage policy, as vSphere found it last.",
+							Description: "compliance of the VM's home directory with its storage policy, from the last check by vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"bootDisk": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootDisk is the first disk of the image.",
+							Description: "bootDisk is the state of the first disk of the image.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -12276,14 +12276,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineTPM(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled adds the device. Unset, it is added.",
+							Description: "enabled adds the TPM. Defaults to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"persistent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "persistent keeps its state over power cycles; on vSphere it always does.",
+							Description: "persistent preserves the TPM state across power cycles. vSphere always does this.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -12298,7 +12298,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplate(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineTemplate is what virtual machines are made from that are nodes of Kubernetes clusters. Nothing runs of it itself. Its spec is immutable: other machines need another one.",
+				Description: "VirtualMachineTemplate is a template for virtual machines that are nodes of Kubernetes clusters. The spec is immutable. To change machines, create a new template.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -12324,7 +12324,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplate(ref common.ReferenceCall
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what is made.",
+							Description: "spec contains the template.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineTemplateSpec{}.OpenAPIModelName()),
 						},
@@ -12367,7 +12367,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplateList(ref common.Reference
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the objects.",
+							Description: "items are the templates.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12391,7 +12391,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplateResource(ref common.Refer
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineTemplateResource is what a virtual machine is made from.",
+				Description: "VirtualMachineTemplateResource describes the virtual machines that are created from a template.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"metadata": {
@@ -12420,7 +12420,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplateSpec(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineTemplateSpec says what is made.",
+				Description: "VirtualMachineTemplateSpec contains the template.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"template": {
@@ -12447,7 +12447,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVideo(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type of the video card; vSphere has one (svga), other values are kept with a warning.",
+							Description: "type of the video card. vSphere supports only svga. Other values are stored and cause a warning.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12462,7 +12462,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineVolume is a disk. Exactly one source is set.",
+				Description: "VirtualMachineVolume is a disk or a CD-ROM drive. Exactly one source must be set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -12475,19 +12475,19 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref common.ReferenceCallba
 					},
 					"persistentVolumeClaim": {
 						SchemaProps: spec.SchemaProps{
-							Description: "persistentVolumeClaim attaches the disk of a claim of the same namespace.",
+							Description: "persistentVolumeClaim attaches the disk of a PersistentVolumeClaim in the same namespace.",
 							Ref:         ref(vmv1alpha1.PersistentVolumeClaimVolumeSource{}.OpenAPIModelName()),
 						},
 					},
 					"disk": {
 						SchemaProps: spec.SchemaProps{
-							Description: "disk makes an empty disk that lives and dies with the virtual machine.",
+							Description: "disk creates an empty disk that is deleted with the virtual machine.",
 							Ref:         ref(vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName()),
 						},
 					},
 					"bus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bus is the controller: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide, scsi or virtio (both mean pvscsi). A preference or pvscsi when unset.",
+							Description: "bus is the type of the disk controller. Allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide, and scsi or virtio, which both mean pvscsi. Defaults to the value of the preference or else to pvscsi.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12500,7 +12500,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref common.ReferenceCallba
 					},
 					"reclaimPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reclaimPolicy says what becomes of a disk that is removed from this list. Unset, it is detached and its file is kept.\n\nPossible enum values:\n - `\"Delete\"` deletes the disk.\n - `\"Detach\"` detaches the disk and leaves its file.",
+							Description: "reclaimPolicy defines what happens to a disk that is removed from this list. If unset, the disk is detached and its file is kept.\n\nPossible enum values:\n - `\"Delete\"` deletes the disk.\n - `\"Detach\"` detaches the disk and keeps its file.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Delete", "Detach"},
@@ -12508,14 +12508,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref common.ReferenceCallba
 					},
 					"controllerBusNumber": {
 						SchemaProps: spec.SchemaProps{
-							Description: "controllerBusNumber is the number of the controller of the bus, from 0: up to 3 for pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset. Immutable.",
+							Description: "controllerBusNumber is the number of the controller on the bus. Allowed: 0 to 3 for pvscsi, lsilogic, lsilogicsas, sata and nvme; 0 to 1 for ide. Chosen by the server if unset. Immutable.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"unitNumber": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unitNumber is the place at the controller, from 0; a SCSI controller is its own unit 7. Chosen when unset. Immutable.",
+							Description: "unitNumber is the unit number on the controller, starting at 0. Unit 7 of a SCSI controller is reserved for the controller. Chosen by the server if unset. Immutable.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -12546,7 +12546,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref common.Reference
 					},
 					"attached": {
 						SchemaProps: spec.SchemaProps{
-							Description: "attached is true when the disk is attached.",
+							Description: "attached is true if the disk is attached.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -12566,35 +12566,35 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref common.Reference
 					},
 					"error": {
 						SchemaProps: spec.SchemaProps{
-							Description: "error says why the volume is not attached.",
+							Description: "error is the reason why the volume is not attached.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"storageClass": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storageClass that the disk was made with.",
+							Description: "storageClass that the disk was created with.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"compliance": {
 						SchemaProps: spec.SchemaProps{
-							Description: "compliance of the disk with its storage policy, as vSphere found it last: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
+							Description: "compliance of the disk with its storage policy, from the last check by vSphere: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"claimName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "claimName is the PersistentVolumeClaim that the disk belongs to.",
+							Description: "claimName is the name of the PersistentVolumeClaim that the disk belongs to.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"volumeID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "volumeID is the identifier of the claim's disk in vSphere.",
+							Description: "volumeID is the vSphere identifier of the claim's disk.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12619,7 +12619,7 @@ func schema_pkg_apis_vm_v1alpha1_Zone(ref common.ReferenceCallback) common.OpenA
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Zone is a place in a vCenter that virtual machines go to: a failure domain.",
+				Description: "Zone is a failure domain: a part of a vCenter in which virtual machines are placed.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -12645,7 +12645,7 @@ func schema_pkg_apis_vm_v1alpha1_Zone(ref common.ReferenceCallback) common.OpenA
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says what the zone is made of.",
+							Description: "spec describes the vSphere resources of the zone.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ZoneSpec{}.OpenAPIModelName()),
 						},
@@ -12670,12 +12670,12 @@ func schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref common.ReferenceCallback) common
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneDevice is a device that virtual machines of a zone may have.",
+				Description: "ZoneDevice is a device that virtual machines of a zone can use.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"deviceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deviceName is the vGPU profile, or vendor:device in hexadecimal.",
+							Description: "deviceName is the vGPU profile, or the PCI vendor and device ID as vendor:device in hexadecimal.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -12683,7 +12683,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref common.ReferenceCallback) common
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaceSelector selects the namespaces that may use it. All when unset.",
+							Description: "namespaceSelector selects the namespaces that can use the device. If unset, all namespaces are selected.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -12750,12 +12750,12 @@ func schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneNetwork is a network of a zone under the name that virtual machines know it by in every zone.",
+				Description: "ZoneNetwork is a network of a zone. Virtual machines can refer to it by the same name in every zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name that interfaces give.",
+							Description: "name that interfaces use to refer to the network.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -12763,7 +12763,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref common.ReferenceCallback) commo
 					},
 					"network": {
 						SchemaProps: spec.SchemaProps{
-							Description: "network is the standard or distributed port group or opaque network.",
+							Description: "network is the vSphere network: a standard port group, a distributed port group or an opaque network.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -12771,7 +12771,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref common.ReferenceCallback) commo
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaceSelector selects the namespaces that may use it. All when unset.",
+							Description: "namespaceSelector selects the namespaces that can use the network. If unset, all namespaces are selected.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -12788,7 +12788,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneResources(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneResources are amounts of what a zone has.",
+				Description: "ZoneResources are amounts of a zone's resources.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"cpu": {
@@ -12821,26 +12821,26 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneSpec says what a zone is made of. Objects of vSphere are given by name, if only one of the datacenter has it, or by inventory path.",
+				Description: "ZoneSpec describes the vSphere resources of a zone. A vSphere object is specified by inventory path, or by name if the name is unique in the datacenter.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"vCenter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "vCenter names the VCenter. Defaults to default. Immutable.",
+							Description: "vCenter is the name of the VCenter. Defaults to default. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"datacenter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "datacenter of all that the zone names. The only one of the vCenter when unset. Immutable once set.",
+							Description: "datacenter that contains all objects of the zone. Defaults to the only datacenter of the vCenter. Immutable once set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"cluster": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cluster is the cluster, or the host without one, whose root resource pool virtual machines go to. Exactly one of cluster and resourcePools is set.",
+							Description: "cluster is the cluster or standalone host whose root resource pool is used for virtual machines. Exactly one of cluster and resourcePools must be set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12852,7 +12852,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "resourcePools are the resource pools that virtual machines go to, at most 32.",
+							Description: "resourcePools are the resource pools for virtual machines, at most 32.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12866,7 +12866,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 					},
 					"folder": {
 						SchemaProps: spec.SchemaProps{
-							Description: "folder that virtual machines are made in; a folder of each namespace is made below it. Immutable.",
+							Description: "folder in which virtual machines are created, in one subfolder for each namespace. Immutable.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -12884,7 +12884,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "networks are the networks that interfaces can name, at most 256.",
+							Description: "networks are the networks that interfaces can use, at most 256.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12897,14 +12897,14 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 					},
 					"defaultNetwork": {
 						SchemaProps: spec.SchemaProps{
-							Description: "defaultNetwork names the one of networks that an interface is in which names none.",
+							Description: "defaultNetwork is the network used by interfaces that do not specify one. It must be listed in networks.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storage says on which datastores virtual machines are.",
+							Description: "storage defines the datastores for virtual machines.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ZoneStorage{}.OpenAPIModelName()),
 						},
@@ -12919,7 +12919,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "devices are the vGPU profiles and pass-through devices that virtual machines may have, at most 256. None when unset.",
+							Description: "devices are the vGPU profiles and pass-through devices that virtual machines can use, at most 256. If unset, none is allowed.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12932,7 +12932,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaceSelector selects the namespaces whose virtual machines can be in the zone, by their labels; kubernetes.io/metadata.name is their name. All when unset.",
+							Description: "namespaceSelector selects, by label, the namespaces whose virtual machines can use the zone. The label kubernetes.io/metadata.name is the name of a namespace. If unset, all namespaces are selected.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -12964,7 +12964,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref common.ReferenceCallback) common
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the observations in detail: Ready and Deleting.",
+							Description: "conditions are the conditions of the zone: Ready and Deleting.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12977,33 +12977,33 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref common.ReferenceCallback) common
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation of spec that this is about.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"capacity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "capacity is what the hosts and datastores of the zone have.",
+							Description: "capacity is the total capacity of the zone's hosts and datastores.",
 							Ref:         ref(vmv1alpha1.ZoneResources{}.OpenAPIModelName()),
 						},
 					},
 					"free": {
 						SchemaProps: spec.SchemaProps{
-							Description: "free is what is not in use of it.",
+							Description: "free is the unused part of the capacity.",
 							Ref:         ref(vmv1alpha1.ZoneResources{}.OpenAPIModelName()),
 						},
 					},
 					"hosts": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hosts is the number of hosts that virtual machines can run on now.",
+							Description: "hosts is the number of hosts on which virtual machines can run now.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"virtualMachines": {
 						SchemaProps: spec.SchemaProps{
-							Description: "virtualMachines is the number of objects whose virtual machines are in the zone.",
+							Description: "virtualMachines is the number of VirtualMachine objects in the zone.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -13020,12 +13020,12 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneStorage says on which datastores virtual machines of a zone are: those that are compatible with a storage policy, those that are named, or those of both.",
+				Description: "ZoneStorage defines the datastores for the virtual machines of a zone. If both policy and datastores are set, a datastore must match both.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy is the storage policy, by name, of what has no storage class.",
+							Description: "policy is the name of the storage policy for disks without a storage class.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -13037,7 +13037,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref common.ReferenceCallback) commo
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "datastores are the datastores and datastore clusters, at most 64. Without a policy the one with the most free space is taken.",
+							Description: "datastores are the datastores and datastore clusters that can be used, at most 64. If no policy is set, the one with the most free space is used.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -13059,7 +13059,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref common.ReferenceCallback) commo
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "classes say what a StorageClass of the cluster is in this zone, if it is another thing than its parameters say; at most 64.",
+							Description: "classes override the parameters of StorageClasses in this zone. At most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -13082,7 +13082,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneStorageClass is what a StorageClass is in a zone.",
+				Description: "ZoneStorageClass overrides the parameters of a StorageClass in a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -13095,7 +13095,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref common.ReferenceCallback) 
 					},
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy is the storage policy, by name. That of the class's parameters when unset.",
+							Description: "policy is the name of the storage policy. Defaults to the policy in the parameters of the StorageClass.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -13107,7 +13107,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "datastores that may be used, of those that the policy leaves. Those of the zone when unset.",
+							Description: "datastores that can be used, if they are compatible with the policy. Defaults to the datastores of the zone.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

@@ -12,18 +12,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// CheckAccess connects as c says and reports what vCenter lacks: of the places that c names,
-// or if there are zones of theirs. It changes nothing. An error means that vCenter could not
-// be asked.
+// CheckAccess connects to the vCenter of c and checks its privileges and objects. With zones it
+// checks the objects of the zones, otherwise those that c specifies. It changes nothing. It returns
+// an error if vCenter could not be queried.
 func CheckAccess(ctx context.Context, c Config, zones []vmv1alpha1.Zone) (*access.Report, error) {
 	s, err := session.New(c.session())
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	var places []*placement.Resolver
+	var resolvers []*placement.Resolver
 	for i := range zones {
-		places = append(places, placement.New(placement.Options{Session: s, Name: zones[i].Name, Zone: &zones[i].Spec}))
+		resolvers = append(resolvers, placement.New(placement.Options{Session: s, Name: zones[i].Name, Zone: &zones[i].Spec}))
 	}
-	return access.Check(ctx, s, placement.New(c.placement(s)), places...)
+	return access.Check(ctx, s, placement.New(c.placement(s)), resolvers...)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// interfaces are the names and MAC addresses of the interfaces, as reported.
+// interfaces returns the MAC addresses that the status reports, by interface name.
 func interfaces(req *provider.Request) map[string]string {
 	out := map[string]string{}
 	if n := req.VM.Status.Network; n != nil {
@@ -32,8 +32,8 @@ func interfaces(req *provider.Request) map[string]string {
 	return out
 }
 
-// wired are the adapters that vCenter has, by MAC address, with model and network.
-func wired(t *testing.T, ready vcenter.Ready, req *provider.Request) map[string]string {
+// adaptersByMAC returns the model and the network of each adapter in vCenter, by MAC address.
+func adaptersByMAC(t *testing.T, ready vcenter.Ready, req *provider.Request) map[string]string {
 	t.Helper()
 	vm := inVCenter(t, ready)[req.VM.Namespace+"/"+req.VM.Name]
 	out := map[string]string{}
@@ -53,7 +53,7 @@ func wired(t *testing.T, ready vcenter.Ready, req *provider.Request) map[string]
 	return out
 }
 
-// nameOf is the name of the port group with a key.
+// nameOf returns the name of the port group with a key.
 func nameOf(t *testing.T, ready vcenter.Ready, key string) string {
 	t.Helper()
 	var group mo.DistributedVirtualPortgroup
@@ -64,17 +64,17 @@ func nameOf(t *testing.T, ready vcenter.Ready, key string) string {
 	return group.Name
 }
 
-// settled is true when nothing is left to do, and nothing waits for a restart.
-func settled(req *provider.Request) func() bool {
+// isSettled reports whether the VM runs, is synchronized and needs no restart.
+func isSettled(req *provider.Request) func() bool {
 	return func() bool {
 		st := &req.VM.Status
-		return running(req)() && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" &&
+		return isRunning(req)() && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" &&
 			st.Network != nil && len(st.Network.Interfaces) == len(req.Effective.Network.Interfaces)
 	}
 }
 
-// Each step is a patch of the spec of a VM that runs, and stays so.
-func TestInterfacesOfARunningVMComeGoAndMoveByTheirNames(t *testing.T) {
+// Each step changes the spec of a running VM.
+func TestInterfaces_ChangeByNameWhileTheVMRuns(t *testing.T) {
 	t.Parallel()
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	ready := startVCenter(t)
@@ -89,79 +89,79 @@ func TestInterfacesOfARunningVMComeGoAndMoveByTheirNames(t *testing.T) {
 	}
 	eth0, front := nic{Name: "eth0"}, nic{Name: "front", Network: "blue"}
 	change(eth0)
-	l.until("the VM runs", settled(req), req)
+	l.until("the VM runs", isSettled(req), req)
 	own := interfaces(req)["eth0"]
 
 	reconfigures := calls.snapshot()["ReconfigVM_Task"]
 	change(front, eth0)
-	l.until("the new interface is plugged", settled(req), req)
+	l.until("the new interface is plugged", isSettled(req), req)
 	got := interfaces(req)
 	if got["eth0"] != own || got["front"] == "" {
-		t.Fatalf("addresses %v, want eth0 to keep %s and front to have one", got, own)
+		t.Fatalf("addresses %v, want eth0 to keep %s and front to have an address", got, own)
 	}
-	if diff := cmp.Diff(map[string]string{own: "*types.VirtualVmxnet3 on VM Network", got["front"]: "*types.VirtualVmxnet3 on blue"}, wired(t, ready, req)); diff != "" {
+	if diff := cmp.Diff(map[string]string{own: "*types.VirtualVmxnet3 on VM Network", got["front"]: "*types.VirtualVmxnet3 on blue"}, adaptersByMAC(t, ready, req)); diff != "" {
 		t.Fatalf("adapters (-want +got):\n%s", diff)
 	}
 	if n := calls.snapshot()["ReconfigVM_Task"] - reconfigures; n != 1 {
 		t.Errorf("%d reconfigurations, want 1", n)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 
 	front.Network = "red"
 	change(eth0, front)
 	l.until("the interface has moved", func() bool {
-		return settled(req)() && wired(t, ready, req)[got["front"]] == "*types.VirtualVmxnet3 on red"
+		return isSettled(req)() && adaptersByMAC(t, ready, req)[got["front"]] == "*types.VirtualVmxnet3 on red"
 	}, req)
 	if diff := cmp.Diff(got, interfaces(req)); diff != "" {
-		t.Errorf("addresses after another network (-want +got):\n%s", diff)
+		t.Errorf("addresses after a change of the network (-want +got):\n%s", diff)
 	}
 
 	change(front)
-	l.until("eth0 is gone", settled(req), req)
+	l.until("eth0 is removed", isSettled(req), req)
 	if diff := cmp.Diff(map[string]string{"front": got["front"]}, interfaces(req)); diff != "" {
 		t.Errorf("addresses after a removal (-want +got):\n%s", diff)
 	}
-	// The adapter that comes has the key of the one that has gone.
+	// The new adapter gets the device key of the removed one.
 	change(nic{Name: "other", Network: "blue"}, front)
-	l.until("another is plugged", settled(req), req)
-	if now := interfaces(req); now["front"] != got["front"] || wired(t, ready, req)[now["other"]] != "*types.VirtualVmxnet3 on blue" {
-		t.Errorf("addresses %v, adapters %v; want front as it was and other on blue", now, wired(t, ready, req))
+	l.until("another interface is plugged", isSettled(req), req)
+	if now := interfaces(req); now["front"] != got["front"] || adaptersByMAC(t, ready, req)[now["other"]] != "*types.VirtualVmxnet3 on blue" {
+		t.Errorf("addresses %v, adapters %v; want front unchanged and other on blue", now, adaptersByMAC(t, ready, req))
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if got := served(t, ready, "PowerOnVM_Task"); got != 1 {
 		t.Errorf("powered on %d times, want once", got)
 	}
 }
 
-// A VM of before there were records, whose status alone says which adapter is whose.
-func TestAVMWithoutARecordKeepsItsAdapters(t *testing.T) {
+// Without an object record, only the status assigns the adapters to interfaces.
+func TestInterfaces_KeepAdaptersWithoutARecord(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	addNetwork(t, ready, "blue")
 	p, calls := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", settled(req), req)
+	l.until("the VM runs", isSettled(req), req)
 	own := interfaces(req)["eth0"]
 	vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 	reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.AdaptersKey, Value: ""}}})
 	before := calls.snapshot()["ReconfigVM_Task"]
-	eventually(t, "the provider has seen it", func() bool {
+	eventually(t, "the inventory has the change", func() bool {
 		return observe.ExtraConfig(recordOf(t, p, req), observe.AdaptersKey) == ""
 	})
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if n := calls.snapshot()["ReconfigVM_Task"]; n != before {
-		t.Errorf("%d reconfigurations for a record alone, want none", n-before)
+		t.Errorf("%d reconfigurations only for a record, want none", n-before)
 	}
 	req.Effective = req.Effective.DeepCopy()
 	req.Effective.Network.Interfaces = slices.Insert(req.Effective.Network.Interfaces, 0, vmv1alpha1.VirtualMachineNetworkInterface{Name: "front", Network: "blue"})
-	l.until("the new interface is plugged", settled(req), req)
-	if got := interfaces(req); got["eth0"] != own || wired(t, ready, req)[got["front"]] != "*types.VirtualVmxnet3 on blue" {
-		t.Errorf("addresses %v, adapters %v; want eth0 to keep %s", got, wired(t, ready, req), own)
+	l.until("the new interface is plugged", isSettled(req), req)
+	if got := interfaces(req); got["eth0"] != own || adaptersByMAC(t, ready, req)[got["front"]] != "*types.VirtualVmxnet3 on blue" {
+		t.Errorf("addresses %v, adapters %v; want eth0 to keep %s", got, adaptersByMAC(t, ready, req), own)
 	}
 }
 
-func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
+func TestInterfaces_RequireARestartForChangesThatAreNotLive(t *testing.T) {
 	t.Parallel()
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	ready := startVCenter(t)
@@ -184,12 +184,12 @@ func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
 			if !tc.hotplug {
 				req.Effective.Devices = &vmv1alpha1.VirtualMachineDevices{DisableHotplug: ptr(true)}
 			}
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			req.Effective = req.Effective.DeepCopy()
 			req.Effective.Network.Interfaces = []nic{tc.after}
 			st := &req.VM.Status
-			l.until("it waits for a restart", func() bool { return len(st.RestartRequired) > 0 }, req)
+			l.until("a restart is required", func() bool { return len(st.RestartRequired) > 0 }, req)
 			var got []string
 			for _, r := range st.RestartRequired {
 				got = append(got, r.Path)
@@ -199,13 +199,13 @@ func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
 				t.Errorf("restartRequired (-want +got):\n%s", diff)
 			}
 			askForRestart(req, vmv1alpha1.PowerOpModeHard)
-			l.until("it is restarted", func() bool { return len(st.RestartRequired) == 0 && settled(req)() }, req)
-			nothingToDo(t, p, req)
+			l.until("the VM is restarted", func() bool { return len(st.RestartRequired) == 0 && isSettled(req)() }, req)
+			checkNoOperation(t, p, req)
 		})
 	}
 }
 
-func TestAnAdapterIsBackedByTheKindOfItsNetwork(t *testing.T) {
+func TestAdapter_HasTheBackingOfItsNetworkType(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -222,29 +222,29 @@ func TestAnAdapterIsBackedByTheKindOfItsNetwork(t *testing.T) {
 			req := newRequest(strings.ToLower(strings.NewReplacer("/", "", " ", "-", "_", "-").Replace("on-"+network)), templateImage())
 			req.Effective = req.Effective.DeepCopy()
 			req.Effective.Network.Interfaces[0].Network = network
-			l.until("the VM runs", settled(req), req)
-			for mac, got := range wired(t, ready, req) {
+			l.until("the VM runs", isSettled(req), req)
+			for mac, got := range adaptersByMAC(t, ready, req) {
 				if got != "*types.VirtualVmxnet3 on "+want {
-					t.Errorf("%s is a %s, want it on %s", mac, got, want)
+					t.Errorf("adapter %s: %s, want network %s", mac, got, want)
 				}
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 		})
 	}
 	t.Run("live", func(t *testing.T) {
 		req := newRequest("moves", templateImage())
-		l.until("the VM runs", settled(req), req)
+		l.until("the VM runs", isSettled(req), req)
 		for _, network := range []string{"opaque-0", "segment-0", "DC0_DVPG0", "VM Network"} {
-			before := wired(t, ready, req)
+			before := adaptersByMAC(t, ready, req)
 			req.Effective = req.Effective.DeepCopy()
 			req.Effective.Network.Interfaces[0].Network = network
-			l.until("it is on "+network, func() bool { return settled(req)() && !cmp.Equal(before, wired(t, ready, req)) }, req)
-			nothingToDo(t, p, req)
+			l.until("the VM is on "+network, func() bool { return isSettled(req)() && !cmp.Equal(before, adaptersByMAC(t, ready, req)) }, req)
+			checkNoOperation(t, p, req)
 		}
 	})
 }
 
-func TestWhatIsNoNetworkForAVMIsSaid(t *testing.T) {
+func TestNetwork_ReportsWhyItCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)

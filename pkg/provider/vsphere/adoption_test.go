@@ -20,8 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// makeVM makes a VM as an administrator does, below folder, and returns it with
-// its instance UUID.
+// makeVM creates a VM like an administrator in folder. It returns the VM and its instance UUID.
 func makeVM(t *testing.T, ready vcenter.Ready, folder, name string, extra ...types.BaseOptionValue) (*object.VirtualMachine, string) {
 	t.Helper()
 	c := admin(t, ready)
@@ -64,29 +63,29 @@ func exists(t *testing.T, ready vcenter.Ready, id string) bool {
 	return ref != nil
 }
 
-func TestAVMThatIsNamedIsTakenOverAndThenOurs(t *testing.T) {
+func TestAdoption_MakesTheObjectTheOwner(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	_, id := makeVM(t, ready, "/DC0/vm/slipway", "by-hand")
+	_, id := makeVM(t, ready, "/DC0/vm/slipway", "manual")
 	req := newRequest("adopted", libraryImage())
 	req.VM.Spec.InstanceUUID = id
-	l.until("the VM is taken over and runs", running(req), req)
+	l.until("the VM is adopted and runs", isRunning(req), req)
 	vm := p.record(req.VM.Status.UniqueID, id)
 	if o, ok := observe.OwnerOf(vm); !ok || o.UID != string(req.VM.UID) || o.Key != keyOf(req) {
-		t.Errorf("owner = %+v, want the object that named the VM", o)
+		t.Errorf("owner = %+v, want the adopting object", o)
 	}
 	if n := counted.snapshot()["CloneVM_Task"] + counted.snapshot()["rest.DeployLibraryItem"]; n != 0 {
-		t.Errorf("%d VMs were made instead", n)
+		t.Errorf("%d VMs were created instead", n)
 	}
 	l.remove(req)
 	if exists(t, ready, id) {
-		t.Error("the VM was not deleted with the object that has taken it over")
+		t.Error("the adopted VM was not deleted with its object")
 	}
 }
 
-func TestAVMWithoutOurKeyIsNotDeleted(t *testing.T) {
+func TestDeletion_KeepsAVMWithoutTheOwnerKey(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -98,9 +97,9 @@ func TestAVMWithoutOurKeyIsNotDeleted(t *testing.T) {
 	for _, id := range []string{inside, outside, others} {
 		req := newRequest("never-made", libraryImage())
 		req.VM.Spec.InstanceUUID = id
-		l.remove(req) // It never took the VM over.
+		l.remove(req) // It has never adopted the VM.
 		if !exists(t, ready, id) {
-			t.Error("a VM that is not ours was destroyed")
+			t.Error("a VM without the object's owner key was destroyed")
 		}
 	}
 	if n := counted.snapshot()["Destroy_Task"] + counted.snapshot()["PowerOffVM_Task"]; n != 0 {
@@ -108,7 +107,7 @@ func TestAVMWithoutOurKeyIsNotDeleted(t *testing.T) {
 	}
 }
 
-func TestAVMOutsideOfTheManagedFolderIsNotTakenOver(t *testing.T) {
+func TestAdoption_RefusesAVMOutsideOfTheManagedFolder(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -121,14 +120,14 @@ func TestAVMOutsideOfTheManagedFolderIsNotTakenOver(t *testing.T) {
 	}, req)
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if !strings.Contains(c.Message, "/DC0/vm/slipway") || req.VM.Status.UniqueID != "" {
-		t.Errorf("Created = %q, uniqueID %q; want the folder to move it to, and nothing of the VM", c.Message, req.VM.Status.UniqueID)
+		t.Errorf("Created = %q, uniqueID %q; want the managed folder in the message, and no uniqueID", c.Message, req.VM.Status.UniqueID)
 	}
-	moveIn(t, vm)
-	l.until("the VM that was moved runs", running(req), req)
+	moveToManagedFolder(t, vm)
+	l.until("the moved VM runs", isRunning(req), req)
 }
 
-// moveIn moves the VM below the managed folder.
-func moveIn(t *testing.T, vm *object.VirtualMachine) {
+// moveToManagedFolder moves the VM to the managed folder.
+func moveToManagedFolder(t *testing.T, vm *object.VirtualMachine) {
 	t.Helper()
 	folder, err := find.NewFinder(vm.Client()).Folder(t.Context(), "/DC0/vm/slipway")
 	if err != nil {
@@ -143,8 +142,8 @@ func moveIn(t *testing.T, vm *object.VirtualMachine) {
 	}
 }
 
-// Who takes a VM over needs no image.
-func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
+// Adoption does not require an image.
+func TestAdoption_WaitsForTheVMWithoutAnImage(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -153,27 +152,27 @@ func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
 	req := newRequest("adopted", nil)
 	req.VM.Spec.InstanceUUID, req.PrerequisitesReady = id, false
 	eventually(t, "the inventory is read", p.inventory.Synced)
-	if after := look(t, p, req, time.Now()); after <= 0 || after > time.Minute {
-		t.Errorf("looked for the VM again after %s, want at most a minute", after)
+	if after := reconcileAt(t, p, req, time.Now()); after <= 0 || after > time.Minute {
+		t.Errorf("requeued after %s, want at most a minute", after)
 	}
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if c == nil || !strings.Contains(c.Message, "or for a vSphere VM with instance UUID "+id) {
-		t.Errorf("Created = %+v, want it to say that the VM is waited for", c)
+		t.Errorf("Created = %+v, want a message that it waits for the VM", c)
 	}
-	moveIn(t, vm)
+	moveToManagedFolder(t, vm)
 	eventually(t, "the inventory has the VM", func() bool { found := p.record("", id); return found != nil })
-	l.until("the VM that was moved runs", running(req), req)
+	l.until("the moved VM runs", isRunning(req), req)
 }
 
-// vCenter may carry out part of a create: the VM has our UUID and no key.
-func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
+// vCenter may carry out a part of a create: the VM then has the object's UUID but no owner key.
+func TestCreate_CompletesAVMWithoutTheOwnerKey(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	half := func(name string) *provider.Request {
 		req := newRequest(name, libraryImage())
-		l.until(name+" runs", running(req), req)
+		l.until(name+" runs", isRunning(req), req)
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		l.until(name+" is off", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) }, req)
 		ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
@@ -187,7 +186,7 @@ func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
 	}
 	again, gone := half("again"), half("gone")
 	again.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-	l.until("the repeated create has finished the VM", running(again), again)
+	l.until("the repeated create has completed the VM", isRunning(again), again)
 	vm := p.record("", string(again.VM.UID))
 	if o, ok := observe.OwnerOf(vm); !ok || o.UID != string(again.VM.UID) {
 		t.Errorf("owner = %+v, want the object", o)
@@ -195,6 +194,6 @@ func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
 	gone.Now = time.Now()
 	l.remove(gone)
 	if exists(t, ready, string(gone.VM.UID)) {
-		t.Error("the delete left the VM behind")
+		t.Error("the VM was not deleted")
 	}
 }

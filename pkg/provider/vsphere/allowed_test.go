@@ -12,9 +12,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// says is true for a condition that is False for the reason and whose message has all
-// the words.
-func says(st *vmv1alpha1.VirtualMachineStatus, kind, reason string, words ...string) bool {
+// isFalseWith reports whether a condition is False with the reason and has all words in its message.
+func isFalseWith(st *vmv1alpha1.VirtualMachineStatus, kind, reason string, words ...string) bool {
 	c := meta.FindStatusCondition(st.Conditions, kind)
 	if c == nil || c.Status != "False" || c.Reason != reason {
 		return false
@@ -27,7 +26,7 @@ func says(st *vmv1alpha1.VirtualMachineStatus, kind, reason string, words ...str
 	return true
 }
 
-func TestS10AVMReachesNoNetworkThatIsNotAllowed(t *testing.T) {
+func TestS10Network_MustBeAllowed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(s *settings) { s.Networks = []string{"/DC0/network/tenants"} })
@@ -35,37 +34,37 @@ func TestS10AVMReachesNoNetworkThatIsNotAllowed(t *testing.T) {
 	addNetwork(t, ready, "tenants")
 	for name, network := range map[string]string{
 		"management": "DC0_DVPG0", "by-path": "/DC0/network/DC0_DVPG0", "missing": "no-such-network",
-		"everything": "*", "pattern": "tenant?", "way-round": "/DC0/network/../network/tenants",
+		"everything": "*", "pattern": "tenant?", "dot-dot": "/DC0/network/../network/tenants",
 	} {
 		req := newRequest(name, libraryImage())
 		req.Effective.Network.Interfaces[0].Network = network
 		st := &req.VM.Status
 		l.until(name+" is refused", func() bool {
-			return says(st, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, network, "--vcenter-networks", "tenants", "VM Network")
+			return isFalseWith(st, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, network, "--vcenter-networks", "tenants", "VM Network")
 		}, req)
 		if st.UniqueID != "" {
-			t.Errorf("%s: a VM was made", name)
+			t.Errorf("%s: a VM was created", name)
 		}
 	}
 	for name, network := range map[string]string{"default": "", "default-by-name": "VM Network", "by-path": "/DC0/network/VM Network", "listed": "tenants"} {
 		req := newRequest("allowed-"+name, libraryImage())
 		req.Effective.Network.Interfaces[0].Network = network
-		l.until(name+" runs", running(req), req)
+		l.until(name+" runs", isRunning(req), req)
 	}
 
-	// What runs keeps its network and gets no other.
+	// A running VM keeps its network when a change is refused.
 	req := newRequest("changed", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.Effective.Network.Interfaces[0].Network = "DC0_DVPG0"
 	l.until("the change is refused", func() bool {
-		return says(&req.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, "DC0_DVPG0")
+		return isFalseWith(&req.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, "DC0_DVPG0")
 	}, req)
 	if st := req.VM.Status; st.PowerState != vmv1alpha1.PoweredOn || !isTrue(&st, vmv1alpha1.ConditionCreated) {
-		t.Errorf("the VM is %s, want it to run on", st.PowerState)
+		t.Errorf("the VM is %s, want it to keep running", st.PowerState)
 	}
 }
 
-func TestS10NoDeviceOfAHostIsAllowedByDefault(t *testing.T) {
+func TestS10HostDevice_MustBeAllowed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	with := func(name string, gpu, host string) *vmv1alpha1.VirtualMachineDevices {
@@ -96,22 +95,22 @@ func TestS10NoDeviceOfAHostIsAllowedByDefault(t *testing.T) {
 			req := newRequest(name, libraryImage())
 			req.Effective.Devices = with(name, tc.gpu, tc.host)
 			if tc.refused == "" {
-				l.until("the VM runs", running(req), req)
+				l.until("the VM runs", isRunning(req), req)
 				return
 			}
 			l.until("the VM is refused", func() bool {
-				return says(&req.VM.Status, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonNotAllowed, tc.refused, "--vcenter-host-devices")
+				return isFalseWith(&req.VM.Status, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonNotAllowed, tc.refused, "--vcenter-host-devices")
 			}, req)
 		})
 	}
-	t.Run("a device that a VM gets later", func(t *testing.T) {
+	t.Run("a device added to an existing VM", func(t *testing.T) {
 		p, _ := startProvider(t, ready, func(s *settings) { s.HostDevices = nil })
 		l := newLoop(t, p)
 		req := newRequest("later", libraryImage())
-		l.until("the VM runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		req.Effective.Devices = with("nic", "", "8086:1572")
 		l.until("the change is refused", func() bool {
-			return says(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonNotAllowed, "devices.hostDevices[nic]")
+			return isFalseWith(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonNotAllowed, "devices.hostDevices[nic]")
 		}, req)
 	})
 }

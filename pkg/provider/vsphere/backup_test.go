@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// recorded is the record that vCenter has of req's VM.
-func recorded(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmrecord.Record {
+// storedRecord returns the record that is stored in req's VM.
+func storedRecord(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmrecord.Record {
 	t.Helper()
 	vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
 	r, err := vmrecord.Decode(observe.ExtraConfig(&vm, observe.RecordKey))
@@ -30,17 +30,16 @@ func recorded(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmrecor
 		t.Fatalf("the record of %s: %v", req.VM.Name, err)
 	}
 	if head := observe.Recorded(&vm); head != vmrecord.HeadOf(req.VM) {
-		t.Errorf("the record of %s is said to be %q, want %q", req.VM.Name, head, vmrecord.HeadOf(req.VM))
+		t.Errorf("the head of the record of %s is %q, want %q", req.VM.Name, head, vmrecord.HeadOf(req.VM))
 	}
 	return r
 }
 
-// backedUp waits until the record is that of the object, and returns the reconfigurations
-// that this took.
-func backedUp(l *loop, counted *calls, req *provider.Request) int {
+// awaitBackup waits until the stored record is up to date. It returns the number of reconfigurations.
+func awaitBackup(l *loop, counted *calls, req *provider.Request) int {
 	l.t.Helper()
 	before := counted.snapshot()["ReconfigVM_Task"]
-	l.until("the record is that of the object", func() bool {
+	l.until("the record is up to date", func() bool {
 		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 		return observe.Recorded(l.p.inventory.Get(ref)) == vmrecord.HeadOf(req.VM) && isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate)
 	}, req)
@@ -51,12 +50,12 @@ func backedUp(l *loop, counted *calls, req *provider.Request) int {
 			return counted.snapshot()["ReconfigVM_Task"] - before
 		}
 		if !l.wait(l.t.Context(), time.Second) {
-			l.t.Fatalf("the VM does not come to rest: %v", err)
+			l.t.Fatalf("the VM is not synchronized: %v", err)
 		}
 	}
 }
 
-func TestANewVMKeepsItsRecordWithoutAnotherReconfiguration(t *testing.T) {
+func TestBackup_OfANewVMNeedsNoFurtherReconfiguration(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -66,76 +65,76 @@ func TestANewVMKeepsItsRecordWithoutAnotherReconfiguration(t *testing.T) {
 			req := newRequest("kept-"+name, image)
 			req.VM.Labels = map[string]string{"app": "web"}
 			before := counted.snapshot()["ReconfigVM_Task"]
-			l.until("the VM runs with an address", running(req), req)
+			l.until("the VM runs with an address", isRunning(req), req)
 			if n := counted.snapshot()["ReconfigVM_Task"] - before; n > 1 {
-				t.Errorf("%d reconfigurations of a new VM, want at most the one that completes it", n)
+				t.Errorf("%d reconfigurations of a new VM, want at most one, which completes it", n)
 			}
-			if got := recorded(t, ready, req); got.Labels["app"] != "web" || !isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) {
+			if got := storedRecord(t, ready, req); got.Labels["app"] != "web" || !isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) {
 				t.Errorf("record %+v, condition %s", got, reason(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate))
 			}
-			steady(t, p, l, counted, req)
+			checkSteady(t, p, l, counted, req)
 		})
 	}
 }
 
-func TestARecordFollowsGenerationLabelsAndAnnotationsAndNoStatus(t *testing.T) {
+func TestBackup_FollowsGenerationLabelsAndAnnotations(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("followed", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	for name, tc := range map[string]struct {
 		change func(*vmv1alpha1.VirtualMachine)
 		want   int
 	}{
 		"a label":       {func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"app": "db"} }, 1},
 		"an annotation": {func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations = map[string]string{"note": "x"} }, 1},
-		"the manifest that kubectl keeps": {func(vm *vmv1alpha1.VirtualMachine) {
+		"the last-applied annotation of kubectl": {func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"}
 		}, 0},
 		"status": {func(vm *vmv1alpha1.VirtualMachine) { vm.Status.NodeName = "another" }, 0},
-		"a spec that asks nothing of vSphere": {func(vm *vmv1alpha1.VirtualMachine) {
+		"a field without effect on vSphere": {func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Generation, vm.Spec.RestartMode = vm.Generation+1, vmv1alpha1.PowerOpModeSoft
 		}, 1},
 	} {
 		before := req.VM.DeepCopy()
 		tc.change(req.VM)
-		if n := backedUp(l, counted, req); n != tc.want {
+		if n := awaitBackup(l, counted, req); n != tc.want {
 			t.Errorf("%s: %d reconfigurations, want %d", name, n, tc.want)
 		}
-		recorded(t, ready, req)
+		storedRecord(t, ready, req)
 		req.VM.Labels, req.VM.Annotations = before.Labels, before.Annotations
-		backedUp(l, counted, req)
+		awaitBackup(l, counted, req)
 	}
-	steady(t, p, l, counted, req)
+	checkSteady(t, p, l, counted, req)
 }
 
-func TestARecordIsWrittenWithOtherChanges(t *testing.T) {
+func TestBackup_IsWrittenTogetherWithOtherChanges(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("merged", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	req.VM.Generation++
 	req.VM.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Shares: &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}}
 	req.Effective.CPU.Shares = req.VM.Spec.CPU.Shares
-	if n := backedUp(l, counted, req); n != 1 {
-		t.Errorf("%d reconfigurations for shares and the record of them, want one", n)
+	if n := awaitBackup(l, counted, req); n != 1 {
+		t.Errorf("%d reconfigurations for shares and their record, want one", n)
 	}
-	if got := recorded(t, ready, req); got.Generation != req.VM.Generation || got.Spec.CPU == nil {
-		t.Errorf("record %+v, want the shares in it", got)
+	if got := storedRecord(t, ready, req); got.Generation != req.VM.Generation || got.Spec.CPU == nil {
+		t.Errorf("record %+v, want the shares", got)
 	}
 }
 
-func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
+func TestBackup_KeepsThePreviousRecordOfATooLargeObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("large", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	req.VM.Annotations = map[string]string{}
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 200 {
@@ -145,32 +144,32 @@ func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
 		}
 		req.VM.Annotations[fmt.Sprintf("n/%d", i)] = string(noise)
 	}
-	l.until("the condition says so", func() bool {
+	l.until("the condition is TooLarge", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) == "False TooLarge"
 	}, req)
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
 	if !strings.Contains(c.Message, "allowed are 65536; the record is that of generation 1") {
 		t.Errorf("message %q", c.Message)
 	}
-	steady(t, p, l, counted, req)
+	checkSteady(t, p, l, counted, req)
 	req.VM.Annotations = nil
-	if n := backedUp(l, counted, req); n != 0 {
-		t.Errorf("%d reconfigurations when the object is as its record again, want none", n)
+	if n := awaitBackup(l, counted, req); n != 0 {
+		t.Errorf("%d reconfigurations when the object equals its record again, want none", n)
 	}
 }
 
-// A store that was put back to a time before the last changes.
-func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
+// The store was restored from a backup that is older than the last changes.
+func TestBackup_PreventsChangesByAnOlderObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("restored", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	old, oldEffective := req.VM.DeepCopy(), req.Effective.DeepCopy()
 	shares := &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	req.VM.Generation, req.VM.Spec.CPU, req.Effective.CPU.Shares = 7, &vmv1alpha1.VirtualMachineCPU{Shares: shares}, shares
-	backedUp(l, counted, req)
+	awaitBackup(l, counted, req)
 	newest, newestEffective := req.VM.DeepCopy(), req.Effective.DeepCopy()
 
 	req.VM, req.Effective = old, oldEffective
@@ -181,7 +180,7 @@ func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 		req.Now = time.Now()
 		ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		if ch != nil || !provider.IsNoRequeue(err) {
-			t.Fatalf("%s: started %t, error %v; want nothing to be done", when, ch != nil, err)
+			t.Fatalf("%s: started %t, error %v; want no operation", when, ch != nil, err)
 		}
 		if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
 			t.Errorf("%s: vCenter was called (-before +after):\n%s", when, diff)
@@ -193,36 +192,36 @@ func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 		}
 	}
 	held("older")
-	req.VM.Generation = 8 // Somebody has gone on with the object of before.
+	req.VM.Generation = 8 // A user has changed the restored object.
 	held("older, and changed since")
 
-	// What virtctl recover does.
+	// virtctl recover does the same.
 	req.VM.Spec, req.Effective = newest.Spec, newestEffective
-	backedUp(l, counted, req)
-	if got := recorded(t, ready, req); got.Generation != 8 {
-		t.Errorf("record of generation %d after the object was made what it said, want 8", got.Generation)
+	awaitBackup(l, counted, req)
+	if got := storedRecord(t, ready, req); got.Generation != 8 {
+		t.Errorf("the record has generation %d after the object was recovered from it, want 8", got.Generation)
 	}
 
-	// What an administrator says who means the object.
+	// With this annotation an administrator confirms the object.
 	req.VM.Generation, req.VM.Spec.CPU, req.Effective.CPU.Shares = 3, nil, nil
 	before = counted.snapshot()
 	held("older again")
 	req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "8"}
-	backedUp(l, counted, req)
-	if got := recorded(t, ready, req); got.Generation != 3 || len(got.Annotations) != 0 {
-		t.Errorf("record %+v, want that of generation 3 without the annotation", got)
+	awaitBackup(l, counted, req)
+	if got := storedRecord(t, ready, req); got.Generation != 3 || len(got.Annotations) != 0 {
+		t.Errorf("record %+v, want generation 3 without the annotation", got)
 	}
-	steady(t, p, l, counted, req)
+	checkSteady(t, p, l, counted, req)
 }
 
-// VMs of versions that kept no records.
-func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
+// VMs of versions that stored no records are completed once.
+func TestBackup_CompletesAVMOfAnOlderVersionOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("before", libraryImage())
-	l.until("the VM runs with an address", running(req), req)
+	l.until("the VM runs with an address", isRunning(req), req)
 	empty := func(keys ...string) {
 		t.Helper()
 		ref, spec := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}, vimtypes.VirtualMachineConfigSpec{}
@@ -234,21 +233,21 @@ func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
 		}
 	}
 	empty(observe.RecordKey, observe.RecordHeadKey, observe.AdaptersKey)
-	if n := backedUp(l, counted, req); n != 1 {
-		t.Errorf("%d reconfigurations of a VM of before, want one", n)
+	if n := awaitBackup(l, counted, req); n != 1 {
+		t.Errorf("%d reconfigurations of a VM of an older version, want one", n)
 	}
-	recorded(t, ready, req)
+	storedRecord(t, ready, req)
 	adapters := func() string {
 		vm := inVCenter(t, ready)["team-a/before"]
 		return observe.ExtraConfig(&vm, observe.AdaptersKey)
 	}
 	if adapters() == "" {
-		t.Error("the adapters of a VM of before are not recorded")
+		t.Error("the adapters of a VM of an older version are not recorded")
 	}
-	steady(t, p, l, counted, req)
+	checkSteady(t, p, l, counted, req)
 
 	empty(observe.AdaptersKey)
-	if n := backedUp(l, counted, req); n != 0 || adapters() != "" {
-		t.Errorf("%d reconfigurations to fill in again what somebody removed since, adapters %q; want none", n, adapters())
+	if n := awaitBackup(l, counted, req); n != 0 || adapters() != "" {
+		t.Errorf("%d reconfigurations after another client removed a setting, adapters %q; want none", n, adapters())
 	}
 }

@@ -10,8 +10,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// A backup is one reconfiguration: of before, and of after with its answer lost.
-func TestABackupOfAKilledProcessIsMadeByTheNextOneIfItWasNot(t *testing.T) {
+// A backup is one reconfiguration. The process stops before the request, or before it receives the response.
+func TestBackup_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, step := range map[string]string{"not-asked": "ReconfigVM_Task", "not-answered": "answer.ReconfigVM_Task"} {
@@ -19,20 +19,20 @@ func TestABackupOfAKilledProcessIsMadeByTheNextOneIfItWasNot(t *testing.T) {
 			req := newRequest(name, templateImage())
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
-			l.until("the VM runs", running(req), req)
-			l.quiet(req)
-			recorded(t, ready, req)
+			l.until("the VM runs", isRunning(req), req)
+			l.untilIdle(req)
+			storedRecord(t, ready, req)
 			req.VM.Generation, req.VM.Spec.PowerOffMode = req.VM.Generation+1, vmv1alpha1.PowerOpModeHard
-			l = killed(t, ready, req, step, func(p *Provider) {
+			l = killAtStep(t, ready, req, step, func(p *Provider) {
 				req.Now = time.Now()
-				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It waits at the step.
+				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It blocks at the step.
 			})
-			l.until("the record is that of the object", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) }, req)
-			l.quiet(req)
-			if got := recorded(t, ready, req); got.Generation != req.VM.Generation {
-				t.Errorf("the record is that of generation %d, want %d", got.Generation, req.VM.Generation)
+			l.until("the record is up to date", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) }, req)
+			l.untilIdle(req)
+			if got := storedRecord(t, ready, req); got.Generation != req.VM.Generation {
+				t.Errorf("the record has generation %d, want %d", got.Generation, req.VM.Generation)
 			}
-			nothingToDo(t, l.p, req)
+			checkNoOperation(t, l.p, req)
 			l.remove(req)
 		})
 	}

@@ -17,8 +17,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// A question blocks the power-on that it comes with, for as long as nobody answers it.
-func TestAQuestionOfVSphereIsShownUntilItIsAnswered(t *testing.T) {
+// A question blocks the power-on until it is answered.
+func TestQuestion_IsReportedUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -31,7 +31,7 @@ func TestAQuestionOfVSphereIsShownUntilItIsAnswered(t *testing.T) {
 	control(t, ready, http.MethodPost, "/vm/ask?"+ask.Encode())
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 	var c *metav1.Condition
-	l.until("the question is shown", func() bool {
+	l.until("the question is reported", func() bool {
 		c = meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionQuestionsAnswered)
 		return c != nil
 	}, req)
@@ -46,12 +46,12 @@ func TestAQuestionOfVSphereIsShownUntilItIsAnswered(t *testing.T) {
 	if err := vm.Answer(t.Context(), question.Id, "0"); err != nil {
 		t.Fatal(err)
 	}
-	l.until("the VM runs, and the question is gone", func() bool {
-		return running(req)() && meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionQuestionsAnswered) == nil
+	l.until("the VM runs without a pending question", func() bool {
+		return isRunning(req)() && meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionQuestionsAnswered) == nil
 	}, req)
 }
 
-func TestAFailedGuestCustomizationIsShown(t *testing.T) {
+func TestGuestCustomization_ReportsAFailure(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -62,7 +62,7 @@ func TestAFailedGuestCustomizationIsShown(t *testing.T) {
 		var c *metav1.Condition
 		l.until(name+" has booted", func() bool {
 			c = meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionGuestCustomized)
-			return running(req)() && c != nil && c.Reason != vmv1alpha1.ReasonInProgress
+			return isRunning(req)() && c != nil && c.Reason != vmv1alpha1.ReasonInProgress
 		}, req)
 		return c
 	}
@@ -71,6 +71,6 @@ func TestAFailedGuestCustomizationIsShown(t *testing.T) {
 	}
 	control(t, ready, http.MethodPut, "/customizations?fail="+url.QueryEscape("perl is missing"))
 	if c := prep("bad"); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "perl is missing") {
-		t.Errorf("condition %+v, want False with what the guest says", c)
+		t.Errorf("condition %+v, want False with the error of the guest", c)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-func TestLinuxPrepCustomizesTheFirstStart(t *testing.T) {
+func TestLinuxPrep_CustomizesTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -30,8 +30,8 @@ func TestLinuxPrepCustomizesTheFirstStart(t *testing.T) {
 			req.Effective.Network.HostName = "host-" + name
 			req.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.77/24"}
 			req.Effective.Network.Interfaces[0].Gateway4 = "192.0.2.1"
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			var got *vimtypes.GuestInfo
 			eventually(t, "the guest has booted", func() bool {
 				got = guestOf(t, ready, req)
@@ -41,7 +41,7 @@ func TestLinuxPrepCustomizesTheFirstStart(t *testing.T) {
 				t.Errorf("host name = %q, address = %q; want those of the customization", got.HostName, got.IpAddress)
 			}
 			if vm := p.record(req.VM.Status.UniqueID, req.VM.Status.InstanceUUID); observe.Pending(vm) {
-				t.Error("the VM is still marked as not finished")
+				t.Error("the VM is still marked as incomplete")
 			}
 		})
 	}
@@ -57,7 +57,7 @@ func guestOf(t *testing.T, ready vcenter.Ready, req *provider.Request) *vimtypes
 	return vm.Guest
 }
 
-func TestVAppPropertiesAreSetBeforePowerOn(t *testing.T) {
+func TestVAppProperties_AreSetBeforePowerOn(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -65,9 +65,9 @@ func TestVAppPropertiesAreSetBeforePowerOn(t *testing.T) {
 	req := newRequest("vapp", templateImage())
 	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
 	req.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"user": "admin", "hostname": "web"}}
-	l.until("the VM runs", running(req), req)
-	req.Bootstrap = nil // Later passes read no Secret.
-	nothingToDo(t, p, req)
+	l.until("the VM runs", isRunning(req), req)
+	req.Bootstrap = nil // Later reconciles do not read the Secret.
+	checkNoOperation(t, p, req)
 	config := inVCenter(t, ready)["team-a/vapp"].Config
 	if config.VAppConfig == nil {
 		t.Fatal("the VM has no vApp configuration")
@@ -81,7 +81,7 @@ func TestVAppPropertiesAreSetBeforePowerOn(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedCreateIsFinishedAndNotMadeAnew(t *testing.T) {
+func TestCreate_CompletesAnInterruptedCreate(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -89,10 +89,10 @@ func TestAnInterruptedCreateIsFinishedAndNotMadeAnew(t *testing.T) {
 	req := newRequest("anew", templateImage())
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	st := &req.VM.Status
-	l.until("the VM is there", func() bool { return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" }, req)
+	l.until("the VM is configured", func() bool { return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" }, req)
 	first := st.UniqueID
 
-	// As a process leaves it that dies between deployment and bootstrap.
+	// This is the state after a process stops between deployment and bootstrap.
 	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: first}
 	task, err := object.NewVirtualMachine(admin(t, ready).Client, ref).Reconfigure(t.Context(), vimtypes.VirtualMachineConfigSpec{
 		ExtraConfig: []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: observe.PendingKey, Value: "attempt"}},
@@ -103,16 +103,16 @@ func TestAnInterruptedCreateIsFinishedAndNotMadeAnew(t *testing.T) {
 	if err := task.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the provider sees the mark", func() bool { return observe.Pending(p.inventory.Get(ref)) })
-	l.until("the create is finished", func() bool {
+	eventually(t, "the inventory has the mark", func() bool { return observe.Pending(p.inventory.Get(ref)) })
+	l.until("the create is completed", func() bool {
 		return !observe.Pending(p.inventory.Get(ref)) && isTrue(st, vmv1alpha1.ConditionCreated) && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
 	if st.UniqueID != first {
-		t.Errorf("the VM is %s, want %s, the one that the interrupted create has made", st.UniqueID, first)
+		t.Errorf("the VM is %s, want %s, which the interrupted create has created", st.UniqueID, first)
 	}
 }
 
-func TestSysprepCustomizesTheFirstStart(t *testing.T) {
+func TestSysprep_CustomizesTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -125,9 +125,9 @@ func TestSysprepCustomizesTheFirstStart(t *testing.T) {
 		req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: sysprep}
 		req.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.77/24"}
 		req.Bootstrap = &provider.BootstrapData{Sysprep: provider.SysprepData{Unattend: "<unattend/>"}}
-		l.until("the VM runs", running(req), req)
-		req.Bootstrap = nil // Later passes read no Secret.
-		nothingToDo(t, p, req)
+		l.until("the VM runs", isRunning(req), req)
+		req.Bootstrap = nil // Later reconciles do not read the Secret.
+		checkNoOperation(t, p, req)
 		eventually(t, "the guest is customized", func() bool {
 			got := guestOf(t, ready, req)
 			return got.ToolsRunningStatus == string(vimtypes.VirtualMachineToolsRunningStatusGuestToolsRunning) && got.IpAddress == "192.0.2.77"
@@ -138,7 +138,7 @@ func TestSysprepCustomizesTheFirstStart(t *testing.T) {
 	}
 }
 
-// extraOf are the settings that vCenter has.
+// extraOf returns the VM's extra configuration in vCenter.
 func extraOf(t *testing.T, ready vcenter.Ready, vm string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -150,7 +150,7 @@ func extraOf(t *testing.T, ready vcenter.Ready, vm string) map[string]string {
 	return out
 }
 
-func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T) {
+func TestFirstBootData_IsRemovedAndSetAgainForANewInstance(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -161,42 +161,42 @@ func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T)
 	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n"), VendorData: []byte("v")}
 	st := &req.VM.Status
 	removed := func() bool { return reason(st, vmv1alpha1.ConditionBootstrapDataRemoved) == "True Succeeded" }
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	first := extraOf(t, ready, "team-a/once")["guestinfo.metadata"]
 	req.Bootstrap = nil
 	l.until("the data is removed", removed, req)
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	extra := extraOf(t, ready, "team-a/once")
 	if extra["guestinfo.userdata"]+extra["guestinfo.vendordata"] != "" || extra["guestinfo.metadata"] != first {
-		t.Errorf("vCenter has user data %q, vendor data %q, metadata %q; want only the metadata, as it was", extra["guestinfo.userdata"], extra["guestinfo.vendordata"], extra["guestinfo.metadata"])
+		t.Errorf("vCenter has user data %q, vendor data %q, metadata %q; want only the metadata, unchanged", extra["guestinfo.userdata"], extra["guestinfo.vendordata"], extra["guestinfo.metadata"])
 	}
 	before := counted.snapshot()
 
 	ci.InstanceID = "second"
 	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n# again\n")}
-	l.until("the new instance is told", func() bool { return st.Bootstrap != nil && st.Bootstrap.InstanceID == "second" }, req)
+	l.until("the new instance ID is set", func() bool { return st.Bootstrap != nil && st.Bootstrap.InstanceID == "second" }, req)
 	req.Bootstrap = nil
-	l.until("the guest that runs is waited for", func() bool { return reason(st, vmv1alpha1.ConditionBootstrapDataRemoved) == "False InProgress" }, req)
-	nothingToDo(t, p, req)
+	l.until("the bootstrap waits for the running guest", func() bool { return reason(st, vmv1alpha1.ConditionBootstrapDataRemoved) == "False InProgress" }, req)
+	checkNoOperation(t, p, req)
 	if extra := extraOf(t, ready, "team-a/once"); extra["guestinfo.userdata"] == "" || extra["guestinfo.metadata"] == first || extra["guestinfo.vendordata"] != "" {
 		t.Errorf("vCenter has %q", extra)
 	}
 	after := counted.snapshot()
 	for _, call := range []string{"PowerOffVM_Task", "ShutdownGuest", "ResetVM_Task", "RebootGuest", "PowerOnVM_Task"} {
 		if after[call] != before[call] {
-			t.Errorf("%s was called for what the guest reads when it boots", call)
+			t.Errorf("%s was called for data that the guest reads at its next boot", call)
 		}
 	}
 	if _, err := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: st.UniqueID}).Reset(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.until("the data is removed once more", removed, req)
+	l.until("the data is removed again", removed, req)
 	if extra := extraOf(t, ready, "team-a/once"); extra["guestinfo.userdata"] != "" || extra["guestinfo.metadata"] == "" {
 		t.Errorf("vCenter has %q", extra)
 	}
 }
 
-func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testing.T) {
+func TestGuestNetworkSynced_ReportsAChangedAddressUntilCloudInitRunsAgain(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -211,9 +211,9 @@ func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testi
 	synced := func() string {
 		return reason(st, vmv1alpha1.ConditionGuestNetworkSynced) + " " + message(st, vmv1alpha1.ConditionGuestNetworkSynced)
 	}
-	l.until("the guest has its address", func() bool { return running(req)() && st.Network.PrimaryIP4 == "10.0.0.50" }, req)
+	l.until("the guest has its address", func() bool { return isRunning(req)() && st.Network.PrimaryIP4 == "10.0.0.50" }, req)
 	req.Bootstrap = nil
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if got := synced(); got != "True Succeeded " {
 		t.Errorf("GuestNetworkSynced = %s, want True", got)
 	}
@@ -221,15 +221,15 @@ func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testi
 	eth0.Addresses = []string{"10.0.0.51/24"}
 	const pending = "False NotApplied network.interfaces[eth0].addresses: the guest was given 10.0.0.50/24 at its first boot, and the spec has 10.0.0.51/24; " +
 		"to apply it, set another bootstrap.cloudInit.instanceID and restart the virtual machine"
-	l.until("the change is named", func() bool { return synced() == pending }, req)
-	nothingToDo(t, p, req)
+	l.until("the change is reported", func() bool { return synced() == pending }, req)
+	checkNoOperation(t, p, req)
 	restart := func(done func() bool) {
 		t.Helper()
 		for _, state := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {
 			req.VM.Spec.PowerState = state
 			l.until("the VM is "+string(state), func() bool { return st.PowerState == state }, req)
 		}
-		l.until("the guest is back", func() bool { return running(req)() && done() }, req)
+		l.until("the guest runs again", func() bool { return isRunning(req)() && done() }, req)
 	}
 	restart(func() bool { return st.Network.PrimaryIP4 == "10.0.0.50" })
 	if got := synced(); got != pending {
@@ -238,15 +238,15 @@ func TestGuestNetworkSynced_NamesAChangedAddressUntilCloudInitRunsAgain(t *testi
 
 	ci.InstanceID = "two"
 	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
-	l.until("the restart is named", func() bool {
+	l.until("the required restart is reported", func() bool {
 		return synced() == "False RestartRequired bootstrap.cloudInit.instanceID: cloud-init runs with the instance ID two at the next boot: restart the virtual machine"
 	}, req)
 	req.Bootstrap = nil
 	restart(func() bool { return st.Network.PrimaryIP4 == "10.0.0.51" && synced() == "True Succeeded " })
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 }
 
-func TestIgnitionIsToldAndItsDataRemoved(t *testing.T) {
+func TestIgnition_IsSetAndRemoved(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -255,14 +255,14 @@ func TestIgnitionIsToldAndItsDataRemoved(t *testing.T) {
 	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Ignition: &vmv1alpha1.IgnitionBootstrap{}}
 	req.Bootstrap = &provider.BootstrapData{Ignition: []byte(`{"ignition":{"version":"3.4.0"}}`)}
 	st := &req.VM.Status
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.Bootstrap = nil
 	l.until("Tools run", func() bool { return isTrue(st, vmv1alpha1.ConditionGuestToolsReady) }, req)
 	if extra := extraOf(t, ready, "team-a/coreos"); extra["guestinfo.ignition.config.data"] != "eyJpZ25pdGlvbiI6eyJ2ZXJzaW9uIjoiMy40LjAifX0=" || extra["guestinfo.ignition.config.data.encoding"] != "base64" {
 		t.Errorf("vCenter has %q", extra)
 	}
 	if got := reason(st, vmv1alpha1.ConditionBootstrapDataRemoved); got != "" {
-		t.Errorf("BootstrapDataRemoved = %q, and nobody has asked for it", got)
+		t.Errorf("BootstrapDataRemoved = %q although removal is not requested", got)
 	}
 	req.Effective.Bootstrap.RemoveAfterFirstBoot = true
 	l.until("the data is removed", func() bool { return reason(st, vmv1alpha1.ConditionBootstrapDataRemoved) == "True Succeeded" }, req)

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestTheCatalogueListsALibraryOnce(t *testing.T) {
+func TestCatalogue_ListsALibraryOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -42,11 +42,11 @@ func TestTheCatalogueListsALibraryOnce(t *testing.T) {
 		t.Errorf("items (-want +got):\n%s", diff)
 	}
 	if n := counted.snapshot(); n["rest.FindLibraryItems"] != 1 || n["rest.GetLibraryItem"] != 3 {
-		t.Errorf("calls %v, want one list and one for each of 3 items", n)
+		t.Errorf("calls %v, want one list, and one read for each of 3 items", n)
 	}
 }
 
-func TestTheCatalogueDescribesItemsAndTemplates(t *testing.T) {
+func TestCatalogue_DescribesItemsAndTemplates(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -79,7 +79,7 @@ func TestTheCatalogueDescribesItemsAndTemplates(t *testing.T) {
 		}
 	}
 	if n := counted.snapshot()["rest.DownloadLibraryItem"]; n != len(items) {
-		t.Errorf("%d descriptors were downloaded, want each of %d once", n, len(items))
+		t.Errorf("%d descriptors were downloaded, want %d, each once", n, len(items))
 	}
 
 	d, err := p.driver.Images().DescribeTemplate(t.Context(), "templates/ubuntu-24.04")
@@ -98,7 +98,7 @@ func TestTheCatalogueDescribesItemsAndTemplates(t *testing.T) {
 	}
 }
 
-func TestTheCatalogueTellsWhatIsNotThereFromWhatItCannotRead(t *testing.T) {
+func TestCatalogue_DistinguishesMissingFromUnreadable(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -135,19 +135,19 @@ func TestTheCatalogueTellsWhatIsNotThereFromWhatItCannotRead(t *testing.T) {
 	}
 
 	if err := describe("installer"); err != nil {
-		t.Errorf("an ISO image: error %v, want it described, for drives", err)
+		t.Errorf("an ISO image: error %v, want a description", err)
 	}
 
 	control(t, ready, http.MethodPost, "/outage?seconds=600")
 	for what, err := range map[string]error{"a library": listed("slipway"), "an item": describe("photon-5"), "a template": template("templates/ubuntu-24.04")} {
 		var unusable *provider.NotUsableError
 		if err == nil || errors.As(err, &unusable) {
-			t.Errorf("%s of a vCenter that does not answer: error %v, want one that says nothing about it", what, err)
+			t.Errorf("%s of a vCenter that does not answer: error %v, want an error that is not a NotUsableError", what, err)
 		}
 	}
 }
 
-func TestAnItemThatGoesWhileItsLibraryIsListedIsLeftOut(t *testing.T) {
+func TestCatalogue_OmitsAnItemThatIsDeletedDuringAList(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	addItem(t, ready, "installer", library.ItemTypeISO)
@@ -170,6 +170,6 @@ func TestAnItemThatGoesWhileItsLibraryIsListedIsLeftOut(t *testing.T) {
 	})
 	items, err := p.driver.Images().Items(t.Context(), "slipway")
 	if err != nil || len(items) != 2 {
-		t.Errorf("items %+v, %v; want the two that are left", items, err)
+		t.Errorf("items %+v, %v; want the two remaining ones", items, err)
 	}
 }

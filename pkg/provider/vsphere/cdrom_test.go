@@ -29,7 +29,8 @@ func addISO(t *testing.T, ready vcenter.Ready, name string) *vmv1alpha1.VirtualM
 	return image
 }
 
-// driveOf is the file in the CD-ROM drive of a VM, and whether it is connected at a start.
+// driveOf returns the file in the VM's CD-ROM drive, and whether the drive is connected at power
+// on.
 func driveOf(t *testing.T, ready vcenter.Ready, name string) (iso string, connected bool) {
 	t.Helper()
 	for _, d := range inVCenter(t, ready)["team-a/"+name].Config.Hardware.Device {
@@ -43,7 +44,7 @@ func driveOf(t *testing.T, ready vcenter.Ready, name string) (iso string, connec
 	return "none", false
 }
 
-func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
+func TestCDROM_IsInsertedAndEjectedLive(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -54,37 +55,37 @@ func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{drive, disk("data", "1Gi", "")}
 	req.Effective.BootOrder = []vmv1alpha1.VirtualMachineBootDevice{{Type: vmv1alpha1.BootDeviceDisk, Name: "data"}, {Type: vmv1alpha1.BootDeviceCDROM}, {Type: vmv1alpha1.BootDeviceNetwork, Name: "eth0"}}
 	req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": one}
-	l.until("the VM runs", synced(req), req)
+	l.until("the VM runs", isSynced(req), req)
 	iso, connected := driveOf(t, ready, "discs")
 	if !connected || !strings.HasPrefix(iso, "[LocalDS_0] contentlib-") || !strings.HasSuffix(iso, ".iso") || !fileExists(t, ready, iso) {
-		t.Errorf("the drive has %q, connected %t; want the file of the item", iso, connected)
+		t.Errorf("the drive has %q, connected %t; want the item's file, connected", iso, connected)
 	}
 	if order := inVCenter(t, ready)["team-a/discs"].Config.BootOptions.BootOrder; len(order) != 3 {
 		t.Errorf("boot order %v, want three devices", order)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 
 	req.Effective.Volumes[0].CDROM.Image.Name, req.Discs["iso"] = "two", two
 	other := ""
-	l.until("the other disc is in", func() bool { other, _ = driveOf(t, ready, "discs"); return other != iso && synced(req)() }, req)
+	l.until("the other image is inserted", func() bool { other, _ = driveOf(t, ready, "discs"); return other != iso && isSynced(req)() }, req)
 	req.Effective.Volumes[0].CDROM.Connected = ptr(false)
-	l.until("it is ejected", func() bool { _, connected := driveOf(t, ready, "discs"); return !connected && synced(req)() }, req)
+	l.until("the image is ejected", func() bool { _, connected := driveOf(t, ready, "discs"); return !connected && isSynced(req)() }, req)
 	req.Effective.Volumes[0].CDROM.Image = nil
 	req.Discs = nil
-	l.until("the drive is empty", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "" && synced(req)() }, req)
+	l.until("the drive is empty", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "" && isSynced(req)() }, req)
 	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn || !req.VM.Status.Volumes[0].Attached {
-		t.Errorf("the VM is %s with volume %+v, want it running all the time with its drive", req.VM.Status.PowerState, req.VM.Status.Volumes[0])
+		t.Errorf("the VM is %s with volume %+v, want the VM running with its drive", req.VM.Status.PowerState, req.VM.Status.Volumes[0])
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	req.Effective.Volumes, req.Effective.BootOrder = req.Effective.Volumes[1:], nil
-	l.until("the removal waits for a restart", func() bool {
+	l.until("the removal requires a restart", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False RestartRequired"
 	}, req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-	l.until("the drive is gone", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "none" }, req)
+	l.until("the drive is removed", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "none" }, req)
 }
 
-func TestAnISOItemWithoutFileIsNamed(t *testing.T) {
+func TestCDROM_ReportsAnItemWithoutAFile(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -95,9 +96,9 @@ func TestAnISOItemWithoutFileIsNamed(t *testing.T) {
 	image.Spec.ContentLibrary = &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "hollow"}
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Name: "hollow"}}}}
 	req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": image}
-	l.until("it is said", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
+	l.until("the condition is reported", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
 	const want = `volumes[iso].cdrom.image: item "hollow" of content library "slipway" has 0 ISO files on a datastore, and must have one`
 	if got := message(&req.VM.Status, vmv1alpha1.ConditionStorageReady); !strings.HasPrefix(got, want) {
-		t.Errorf("message %q, want it to begin with %q", got, want)
+		t.Errorf("message %q, want the prefix %q", got, want)
 	}
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// claimedDisk makes a first class disk of 10 MiB, of which vSphere says that it goes with
-// the VM that it is attached to, and returns its ID.
+// claimedDisk creates a first class disk of 10 MiB and returns its ID. vSphere would delete the
+// disk together with the VM that it is attached to.
 func claimedDisk(t *testing.T, ready vcenter.Ready) string {
 	t.Helper()
 	c := admin(t, ready)
@@ -54,8 +54,9 @@ func claimDatastore(t *testing.T, c *govmomi.Client) *object.Datastore {
 	return ds
 }
 
-// diskLives fails the test unless the disk is there, and says which VMs have it.
-func diskLives(t *testing.T, ready vcenter.Ready, id string) (at []string) {
+// diskUsers fails the test if the disk does not exist. It returns the names of the VMs that have
+// attached it.
+func diskUsers(t *testing.T, ready vcenter.Ready, id string) (at []string) {
 	t.Helper()
 	c := admin(t, ready)
 	ds := claimDatastore(t, c)
@@ -84,8 +85,8 @@ func claimDevice(devices []types.BaseVirtualDevice, id string) *types.VirtualDis
 	return nil
 }
 
-// wantClaim adds a volume with a claim to a request.
-func wantClaim(req *provider.Request, volume string, claim provider.Claim) {
+// addClaim adds a volume with a claim to a request.
+func addClaim(req *provider.Request, volume string, claim provider.Claim) {
 	req.Effective.Volumes = append(req.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{
 		Name: volume, PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: volume}})
 	if req.Claims == nil {
@@ -96,7 +97,7 @@ func wantClaim(req *provider.Request, volume string, claim provider.Claim) {
 
 func dropClaims(req *provider.Request) { req.Effective.Volumes, req.Claims = nil, nil }
 
-func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
+func TestClaim_KeepsItsDiskAfterTheDeletionOfTheVM(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"8.0.3.0", "9.1.0.0"} {
 		t.Run(version, func(t *testing.T) {
@@ -107,18 +108,18 @@ func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
 			id := claimedDisk(t, ready)
 			claim := provider.Claim{VolumeID: id, Size: 10 << 20}
 			req, next := newRequest("web", templateImage()), newRequest("db", templateImage())
-			wantClaim(req, "data", claim)
+			addClaim(req, "data", claim)
 			control(t, ready, http.MethodPut, "/hold?method=CnsAttachVolume")
-			l.until("the VM is changed", func() bool {
+			l.until("the VM is synchronized", func() bool {
 				return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False InProgress"
 			}, req)
 			eventually(t, "the disk is being attached", func() bool { return counted.snapshot()["CnsAttachVolume"] > 0 })
 			if n := counted.snapshot()["PowerOnVM_Task"]; n != 0 {
-				t.Errorf("%d calls of PowerOnVM_Task before the disk is attached", n)
+				t.Errorf("PowerOnVM_Task was called %d times before the disk was attached", n)
 			}
 			control(t, ready, http.MethodDelete, "/hold?method=CnsAttachVolume")
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			want := vmv1alpha1.VirtualMachineVolumeStatus{Name: "data", Attached: true, ClaimName: "data", VolumeID: id}
 			got := req.VM.Status.Volumes[0]
 			if got.DiskUUID == "" || got.DeviceKey == 0 || got.Capacity == nil || got.Capacity.Value() != 10<<20 {
@@ -128,32 +129,32 @@ func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("status.volumes[0] (-want +got):\n%s", diff)
 			}
-			if got := diskLives(t, ready, id); !slices.Equal(got, []string{"web"}) {
-				t.Errorf("the disk is at %q", got)
+			if got := diskUsers(t, ready, id); !slices.Equal(got, []string{"web"}) {
+				t.Errorf("the disk is attached to %q", got)
 			}
 
-			// Larger, and then removed, while the VM runs.
+			// The volume is extended and then removed while the VM runs.
 			req.Claims["data"] = provider.Claim{VolumeID: id, Size: 20 << 20}
 			l.until("the disk has grown", func() bool { return req.VM.Status.Volumes[0].Capacity.Value() == 20<<20 }, req)
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 			dropClaims(req)
-			l.until("the disk is detached", func() bool { return len(req.VM.Status.Volumes) == 0 && running(req)() }, req)
-			nothingToDo(t, p, req)
-			if got := diskLives(t, ready, id); len(got) != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-				t.Errorf("the disk is at %q, and the VM %s", got, req.VM.Status.PowerState)
+			l.until("the disk is detached", func() bool { return len(req.VM.Status.Volumes) == 0 && isRunning(req)() }, req)
+			checkNoOperation(t, p, req)
+			if got := diskUsers(t, ready, id); len(got) != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+				t.Errorf("the disk is attached to %q, the VM is %s", got, req.VM.Status.PowerState)
 			}
 
-			// The next one has it, and is deleted.
-			wantClaim(next, "data", claim)
-			l.until("the other VM runs", running(next), next)
-			if got := diskLives(t, ready, id); !slices.Equal(got, []string{"db"}) {
-				t.Errorf("the disk is at %q", got)
+			// Another VM attaches the disk and is deleted.
+			addClaim(next, "data", claim)
+			l.until("the other VM runs", isRunning(next), next)
+			if got := diskUsers(t, ready, id); !slices.Equal(got, []string{"db"}) {
+				t.Errorf("the disk is attached to %q", got)
 			}
 			l.remove(next)
-			if got := diskLives(t, ready, id); len(got) != 0 || exists(t, ready, string(next.VM.UID)) {
-				t.Errorf("the disk is at %q", got)
+			if got := diskUsers(t, ready, id); len(got) != 0 || exists(t, ready, string(next.VM.UID)) {
+				t.Errorf("the disk is attached to %q", got)
 			}
-			wantClaim(req, "again", claim)
+			addClaim(req, "again", claim)
 			l.until("the disk can be attached again", func() bool {
 				return len(req.VM.Status.Volumes) == 1 && req.VM.Status.Volumes[0].Attached
 			}, req)
@@ -161,9 +162,9 @@ func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
 	}
 }
 
-// A vCenter that takes places attaches disks where they belong, lets several VMs have one
-// if they share it, and would let them if they do not.
-func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
+// Versions of vCenter that accept a disk slot attach disks in their slots. They would also attach a
+// disk to several VMs that do not share it.
+func TestClaim_IsAttachedInItsSlotByNewVersions(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, withVersion("9.1.0.0"))
 	p, _ := startProvider(t, ready, nil)
@@ -171,11 +172,11 @@ func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
 	shared, own := claimedDisk(t, ready), claimedDisk(t, ready)
 	one, two := newRequest("one", templateImage()), newRequest("two", templateImage())
 	for _, req := range []*provider.Request{one, two} {
-		wantClaim(req, "shared", provider.Claim{VolumeID: shared, Shared: true})
+		addClaim(req, "shared", provider.Claim{VolumeID: shared, Shared: true})
 		req.Effective.Volumes[0].Bus = "nvme"
 	}
-	wantClaim(one, "own", provider.Claim{VolumeID: own})
-	l.until("both run", running(one, two), one, two)
+	addClaim(one, "own", provider.Claim{VolumeID: own})
+	l.until("both VMs run", isRunning(one, two), one, two)
 	for _, req := range []*provider.Request{one, two} {
 		vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
 		disk := claimDevice(vm.Config.Hardware.Device, shared)
@@ -188,41 +189,41 @@ func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
 			t.Errorf("%s has the disk at unit %d of a %T", req.VM.Name, *disk.UnitNumber, controller)
 		}
 	}
-	wantClaim(two, "stolen", provider.Claim{VolumeID: own})
-	l.until("it is refused", func() bool {
+	addClaim(two, "stolen", provider.Claim{VolumeID: own})
+	l.until("the attachment is refused", func() bool {
 		return strings.Contains(message(&two.VM.Status, vmv1alpha1.ConditionConfigurationSynced), "disk "+own+" is attached to a vSphere VM")
 	}, two)
-	if got := diskLives(t, ready, own); !slices.Equal(got, []string{"one"}) {
-		t.Errorf("the disk is at %q", got)
+	if got := diskUsers(t, ready, own); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("the disk is attached to %q", got)
 	}
 }
 
-func TestReadOnlyClaimsAreAttachedSoThatNothingIsWritten(t *testing.T) {
+func TestClaim_ReadOnlyIsAttachedNonpersistent(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	id := claimedDisk(t, ready)
 	req := newRequest("web", templateImage())
-	wantClaim(req, "data", provider.Claim{VolumeID: id, ReadOnly: true})
-	l.until("the VM runs", running(req), req)
+	addClaim(req, "data", provider.Claim{VolumeID: id, ReadOnly: true})
+	l.until("the VM runs", isRunning(req), req)
 	disk := claimDevice(inVCenter(t, ready)["team-a/web"].Config.Hardware.Device, id)
 	if mode := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo).DiskMode; mode != string(types.VirtualDiskModeIndependent_nonpersistent) {
 		t.Errorf("the VM runs with the disk in mode %q", mode)
 	}
 	req.Claims["data"] = provider.Claim{VolumeID: id}
-	l.until("it is said that the mode waits", func() bool { return len(req.VM.Status.RestartRequired) == 1 }, req)
+	l.until("the mode is reported as pending", func() bool { return len(req.VM.Status.RestartRequired) == 1 }, req)
 	if got := req.VM.Status.RestartRequired[0].Path; got != "volumes[data].persistentVolumeClaim.readOnly" {
 		t.Errorf("a restart is required for %s", got)
 	}
 }
 
-// What vSphere says about a disk is in the condition, nothing is powered on without the
-// disk, and all goes on by itself when the reason has gone.
-func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
+// A condition reports the fault of a disk, and the VM is not powered on without the disk. The
+// operation is retried until it succeeds.
+func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ call, fault, says string }{
-		{"CnsAttachVolume", "ResourceInUse", "is attached to a vSphere VM that no claim names: detach it there"},
+		{"CnsAttachVolume", "ResourceInUse", "is attached to a vSphere VM without a claim: detach it there"},
 		{"CnsAttachVolume", "NotFound", "NotFound"},
 		{"CnsAttachVolume", "NoPermission", "NoPermission"},
 		{"CnsAttachVolume", "InvalidState", "InvalidState"},
@@ -246,46 +247,45 @@ func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
 			req := newRequest("web", templateImage())
 			order := "/volumes/fault?method=" + tc.call
 			fail := func() { control(t, ready, http.MethodPut, order+"&fault="+tc.fault) }
-			told := func() bool {
+			reported := func() bool {
 				st := &req.VM.Status
 				return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Error" && strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), tc.says) &&
 					strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), id)
 			}
-			wantClaim(req, "data", provider.Claim{VolumeID: id})
+			addClaim(req, "data", provider.Claim{VolumeID: id})
 			if tc.call == "CnsAttachVolume" {
 				fail()
-				l.until("it is told", told, req)
+				l.until("the fault is reported", reported, req)
 				if req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
 					t.Errorf("the VM is %s without its disk", req.VM.Status.PowerState)
 				}
 				control(t, ready, http.MethodDelete, order)
-				l.until("it runs", running(req), req)
+				l.until("the VM runs", isRunning(req), req)
 				return
 			}
-			l.until("it runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			fail()
 			if tc.call == "CnsExtendVolume" {
 				req.Claims["data"] = provider.Claim{VolumeID: id, Size: 30 << 20}
 			} else {
 				dropClaims(req)
 			}
-			l.until("it is told", told, req)
+			l.until("the fault is reported", reported, req)
 			control(t, ready, http.MethodDelete, order)
-			l.until("it is as wanted", running(req), req)
-			if got := diskLives(t, ready, id); (len(got) == 1) != (tc.call == "CnsExtendVolume") {
-				t.Errorf("the disk is at %q", got)
+			l.until("the VM is synchronized", isRunning(req), req)
+			if got := diskUsers(t, ready, id); (len(got) == 1) != (tc.call == "CnsExtendVolume") {
+				t.Errorf("the disk is attached to %q", got)
 			}
 		})
 	}
 }
 
-// While nobody can tell which disks a VM has, or one of a claim cannot be detached, it is
-// not destroyed.
-func TestAVMIsNotDestroyedWithTheDiskOfAClaim(t *testing.T) {
+// A VM is not destroyed if its disks are unknown, or if the disk of a claim cannot be detached.
+func TestClaim_PreventsTheDestructionOfTheVMWithItsDisk(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		disturb, undo func(t *testing.T, ready vcenter.Ready, vm string)
-		// refused is true when the VM stays until it is undone.
+		// refused is true if the VM is not destroyed before the change is undone.
 		refused, unreadable bool
 	}{
 		"the service refuses, and a reconfiguration detaches": {
@@ -293,7 +293,7 @@ func TestAVMIsNotDestroyedWithTheDiskOfAClaim(t *testing.T) {
 				control(t, ready, http.MethodPut, "/volumes/fault?method=CnsDetachVolume&fault=CnsNotRegisteredFault")
 			},
 		},
-		"neither detaches": {refused: true,
+		"both refuse": {refused: true,
 			disturb: func(t *testing.T, ready vcenter.Ready, vm string) {
 				control(t, ready, http.MethodPut, "/volumes/fault?method=CnsDetachVolume&fault=CnsFault")
 				control(t, ready, http.MethodPut, "/vm/disabled?vm="+vm+"&methods=ReconfigVM_Task")
@@ -318,31 +318,31 @@ func TestAVMIsNotDestroyedWithTheDiskOfAClaim(t *testing.T) {
 			id := claimedDisk(t, ready)
 			req := newRequest("web", templateImage())
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-			wantClaim(req, "data", provider.Claim{VolumeID: id})
+			addClaim(req, "data", provider.Claim{VolumeID: id})
 			l.until("the disk is attached", func() bool { return len(req.VM.Status.Volumes) == 1 && req.VM.Status.Volumes[0].Attached }, req)
 			vm := req.VM.Status.UniqueID
 			tc.disturb(t, ready, vm)
 			ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: vm}
 			if tc.unreadable {
-				eventually(t, "it is not read", func() bool { return observe.Trouble(p.inventory.Get(ref)) != "" })
+				eventually(t, "the VM is unreadable", func() bool { return observe.Trouble(p.inventory.Get(ref)) != "" })
 			}
 			if tc.refused {
 				deleteUntilRefused(t, l, req)
 				if n := counted.snapshot()["Destroy_Task"]; n != 0 {
-					t.Errorf("%d calls of Destroy_Task", n)
+					t.Errorf("Destroy_Task was called %d times", n)
 				}
 				tc.undo(t, ready, vm)
 				eventually(t, "the VM can be read", func() bool { return observe.Trouble(p.inventory.Get(ref)) == "" })
 			}
 			l.remove(req)
-			if got := diskLives(t, ready, id); len(got) != 0 || exists(t, ready, string(req.VM.UID)) {
-				t.Errorf("the disk is at %q", got)
+			if got := diskUsers(t, ready, id); len(got) != 0 || exists(t, ready, string(req.VM.UID)) {
+				t.Errorf("the disk is attached to %q", got)
 			}
 		})
 	}
 }
 
-// deleteUntilRefused deletes until the deletion says what has to change, or waits.
+// deleteUntilRefused deletes until the deletion reports a reason or waits.
 func deleteUntilRefused(t *testing.T, l *loop, req *provider.Request) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
@@ -357,12 +357,12 @@ func deleteUntilRefused(t *testing.T, l *loop, req *provider.Request) {
 			t.Fatalf("the deletion ended with %v", err)
 		}
 		if !l.wait(ctx, time.Second) {
-			t.Fatal("timed out: the deletion is refused")
+			t.Fatal("timed out waiting for the refusal of the deletion")
 		}
 	}
 }
 
-func TestAVMIsNotPoweredOnBeforeItMayHaveItsClaims(t *testing.T) {
+func TestClaim_PreventsPowerOnUntilItIsAttached(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -370,20 +370,20 @@ func TestAVMIsNotPoweredOnBeforeItMayHaveItsClaims(t *testing.T) {
 	id := claimedDisk(t, ready)
 	req := newRequest("web", templateImage())
 	const why = `PersistentVolumeClaim "data" is held by VirtualMachine "db"`
-	wantClaim(req, "data", provider.Claim{VolumeID: id, Waiting: why})
-	l.until("it waits", func() bool {
+	addClaim(req, "data", provider.Claim{VolumeID: id, Waiting: why})
+	l.until("the power-on waits", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) == "False WaitingForPrerequisites"
 	}, req)
 	if got := message(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced); got != "waiting for the claims of volumes[data] to be attached" {
-		t.Errorf("condition PowerStateSynced says %q", got)
+		t.Errorf("the message of PowerStateSynced is %q", got)
 	}
 	if got := req.VM.Status.Volumes[0]; got.Attached || got.Error != why {
 		t.Errorf("status.volumes[0] is %+v", got)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if n := counted.snapshot()["PowerOnVM_Task"] + counted.snapshot()["CnsAttachVolume"]; n != 0 {
-		t.Errorf("%d calls of PowerOnVM_Task and CnsAttachVolume", n)
+		t.Errorf("PowerOnVM_Task and CnsAttachVolume were called %d times", n)
 	}
 	req.Claims["data"] = provider.Claim{VolumeID: id}
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 }

@@ -22,15 +22,15 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// cloneRequest asks for a clone of the virtual machine of another request.
+// cloneRequest returns a request for a clone of another request's virtual machine.
 func cloneRequest(name string, of *provider.Request, snapshot string) *provider.Request {
 	req := newRequest(name, of.VM.AsImage())
 	req.CloneOf = &provider.CloneSource{NamespacedName: keyOf(of), UID: of.VM.UID, InstanceUUID: of.VM.Status.InstanceUUID, Snapshot: snapshot}
 	return req
 }
 
-// off brings a virtual machine to be and to be powered off.
-func off(l *loop, req *provider.Request) {
+// createPoweredOff creates a virtual machine and waits until it is powered off.
+func createPoweredOff(l *loop, req *provider.Request) {
 	l.t.Helper()
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the VM is off", func() bool {
@@ -44,8 +44,8 @@ func objectOf(t *testing.T, ready vcenter.Ready, req *provider.Request) *object.
 	return object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 }
 
-// personal is what a VM has that a copy must not have.
-func personal(vm mo.VirtualMachine) map[string]string {
+// ownSettings returns the settings and devices of a VM that a clone must not have.
+func ownSettings(vm mo.VirtualMachine) map[string]string {
 	out := map[string]string{"instance": vm.Config.InstanceUuid, "bios": vm.Config.Uuid}
 	for _, d := range vm.Config.Hardware.Device {
 		switch d := d.(type) {
@@ -88,8 +88,8 @@ func disksOf(vm mo.VirtualMachine) int {
 	return n
 }
 
-// everythingOfItsOwn is a VM that has all that a copy must not have.
-func everythingOfItsOwn(t *testing.T, ready vcenter.Ready, l *loop) *provider.Request {
+// newFullSource creates a VM with all settings and devices that a clone must not have.
+func newFullSource(t *testing.T, ready vcenter.Ready, l *loop) *provider.Request {
 	t.Helper()
 	req := newRequest("source", libraryImage())
 	req.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
@@ -100,57 +100,57 @@ func everythingOfItsOwn(t *testing.T, ready vcenter.Ready, l *loop) *provider.Re
 		{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: ptr(resource.MustParse("1Gi"))}},
 		{Name: "drive", CDROM: &vmv1alpha1.CDROMVolumeSource{}},
 	}
-	wantClaim(req, "claimed", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
-	off(l, req)
+	addClaim(req, "claimed", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+	createPoweredOff(l, req)
 	reconfigure(t, objectOf(t, ready, req), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: "guestinfo.userdata", Value: "another secret"}, &types.OptionValue{Key: "svga.vramSize", Value: "8388608"},
 	}})
 	return req
 }
 
-func TestACloneHasTheDisksOfItsSourceAndNothingThatIsTheSourcesOwn(t *testing.T) {
+func TestClone_HasTheDisksOfItsSourceButNotItsOwnSettings(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
-	source := everythingOfItsOwn(t, ready, l)
+	source := newFullSource(t, ready, l)
 	before := inVCenter(t, ready)["team-a/source"]
-	own := personal(before)
+	own := ownSettings(before)
 	for _, key := range []string{"claim", "drive", "serial port", "mac", "property user-data", "guestinfo.userdata", observe.OwnerKey, observe.VolumeKey("data"), observe.ClaimKey("claimed")} {
 		if own[key] == "" {
-			t.Fatalf("the source has no %s, which the clone is not to have: %v", key, own)
+			t.Fatalf("the source has no %s: %v", key, own)
 		}
 	}
 	clone := cloneRequest("clone", source, "")
-	l.until("the clone runs", running(clone), clone)
-	nothingToDo(t, p, clone)
+	l.until("the clone runs", isRunning(clone), clone)
+	checkNoOperation(t, p, clone)
 
 	vms := inVCenter(t, ready)
 	vm := vms["team-a/clone"]
-	for key, value := range personal(vm) {
-		if own[key] == value && key != observe.BootDiskKey && key != observe.AdaptersKey { // slots and numbers are alike
-			t.Errorf("the clone has the %s of its source", key)
+	for key, value := range ownSettings(vm) {
+		if own[key] == value && key != observe.BootDiskKey && key != observe.AdaptersKey { // the clone uses the same slots and numbers
+			t.Errorf("the clone has its source's %s", key)
 		}
 		if _, said := own[key]; said && (strings.HasPrefix(key, "property ") || strings.HasPrefix(key, "guestinfo.") || key == "claim" || key == "drive" || key == "serial port") {
 			t.Errorf("the clone has the %s %q", key, value)
 		}
 	}
 	if owner, _ := observe.OwnerOf(&vm); owner.UID != string(clone.VM.UID) || vm.Config.InstanceUuid != string(clone.VM.UID) {
-		t.Errorf("the clone belongs to %+v", owner)
+		t.Errorf("the clone is owned by %+v", owner)
 	}
 	if got := disksOf(vm); got != 2 {
-		t.Errorf("the clone has %d disks, want that of the image and the data disk", got)
+		t.Errorf("the clone has %d disks, want 2: boot disk and data disk", got)
 	}
 	if got := observe.ExtraConfig(&vm, "svga.vramSize"); got != "8388608" {
-		t.Errorf("what is nobody's own was not cloned: %q", got)
+		t.Errorf("a general setting was not cloned: %q", got)
 	}
-	if diff := cmp.Diff(own, personal(vms["team-a/source"])); diff != "" || vms["team-a/source"].Config.ChangeVersion != before.Config.ChangeVersion {
+	if diff := cmp.Diff(own, ownSettings(vms["team-a/source"])); diff != "" || vms["team-a/source"].Config.ChangeVersion != before.Config.ChangeVersion {
 		t.Errorf("the source was changed (-before +after):\n%s", diff)
 	}
-	if at := diskLives(t, ready, own["claim"]); len(at) != 1 || at[0] != "source" {
-		t.Errorf("the disk of the claim is at %v, want at the source alone", at)
+	if at := diskUsers(t, ready, own["claim"]); len(at) != 1 || at[0] != "source" {
+		t.Errorf("the disk of the claim is attached to %v, want the source only", at)
 	}
-	nothingToDo(t, p, source)
+	checkNoOperation(t, p, source)
 }
 
 func snapshot(t *testing.T, vm *object.VirtualMachine, name string) {
@@ -164,13 +164,13 @@ func snapshot(t *testing.T, vm *object.VirtualMachine, name string) {
 	}
 }
 
-func TestACloneOfASnapshotIsWhatItsSourceWasThen(t *testing.T) {
+func TestClone_OfASnapshotHasTheStateOfTheSnapshot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	vm := objectOf(t, ready, source)
 	mark := func(value string) {
 		reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "release", Value: value}}})
@@ -179,25 +179,25 @@ func TestACloneOfASnapshotIsWhatItsSourceWasThen(t *testing.T) {
 	snapshot(t, vm, "before the update")
 	mark("new")
 	source.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-	l.until("the source runs", running(source), source)
+	l.until("the source runs", isRunning(source), source)
 
 	clone := cloneRequest("clone", source, "before the update")
-	l.until("the clone runs", running(clone), clone)
+	l.until("the clone runs", isRunning(clone), clone)
 	got := inVCenter(t, ready)["team-a/clone"]
 	if release := observe.ExtraConfig(&got, "release"); release != "old" {
 		t.Errorf("the clone is of the %q release, want old", release)
 	}
-	nothingToDo(t, p, clone)
+	checkNoOperation(t, p, clone)
 }
 
-func TestWhatCannotBeClonedIsSaid(t *testing.T) {
+func TestClone_ReportsAnInvalidSource(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source, runs := newRequest("source", templateImage()), newRequest("runs", templateImage())
-	off(l, source)
-	l.until("one runs", running(runs), runs)
+	createPoweredOff(l, source)
+	l.until("the VM \"runs\" runs", isRunning(runs), runs)
 	vm := objectOf(t, ready, source)
 	for _, name := range []string{"once", "twice", "twice"} {
 		snapshot(t, vm, name)
@@ -207,53 +207,53 @@ func TestWhatCannotBeClonedIsSaid(t *testing.T) {
 		status string
 		says   string
 	}{
-		"one-that-runs":                     {cloneRequest("x", runs, "").CloneOf, "False Invalid", "only one that is powered off"},
-		"a-snapshot-of-one-without":         {cloneRequest("x", runs, "once").CloneOf, "False NotFound", "has none"},
-		"a-snapshot-that-is-not-there":      {cloneRequest("x", source, "never").CloneOf, "False NotFound", `it has "once", "twice", "twice"`},
-		"a-snapshot-by-another-case":        {cloneRequest("x", source, "Once").CloneOf, "False NotFound", `no snapshot "Once"`},
-		"a-name-of-two-snapshots":           {cloneRequest("x", source, "twice").CloneOf, "False Invalid", "rename all but one"},
-		"one-of-another-object-of-its-name": {&provider.CloneSource{NamespacedName: keyOf(source), UID: "another", InstanceUUID: source.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
-		"one-of-another-namespace":          {&provider.CloneSource{NamespacedName: keyOf(newRequest("other", nil)), UID: source.VM.UID, InstanceUUID: runs.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
-		"one-of-another-vcenter":            {&provider.CloneSource{NamespacedName: keyOf(source), UID: source.VM.UID, InstanceUUID: "4c4c4544-0000-0000-0000-000000000000"}, "False NotFound", "not in this vCenter"},
+		"a-running-vm":               {cloneRequest("x", runs, "").CloneOf, "False Invalid", "only one that is powered off"},
+		"a-vm-without-snapshots":     {cloneRequest("x", runs, "once").CloneOf, "False NotFound", "has none"},
+		"a-missing-snapshot":         {cloneRequest("x", source, "never").CloneOf, "False NotFound", `it has "once", "twice", "twice"`},
+		"a-snapshot-in-another-case": {cloneRequest("x", source, "Once").CloneOf, "False NotFound", `no snapshot "Once"`},
+		"an-ambiguous-snapshot":      {cloneRequest("x", source, "twice").CloneOf, "False Invalid", "rename all but one"},
+		"a-recreated-object":         {&provider.CloneSource{NamespacedName: keyOf(source), UID: "another", InstanceUUID: source.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
+		"another-namespace":          {&provider.CloneSource{NamespacedName: keyOf(newRequest("other", nil)), UID: source.VM.UID, InstanceUUID: runs.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
+		"another-vcenter":            {&provider.CloneSource{NamespacedName: keyOf(source), UID: source.VM.UID, InstanceUUID: "4c4c4544-0000-0000-0000-000000000000"}, "False NotFound", "not in this vCenter"},
 	} {
 		req := newRequest(name, source.VM.AsImage())
 		req.CloneOf = tc.from
 		st := &req.VM.Status
 		l.until(name+" is refused", func() bool { return reason(st, vmv1alpha1.ConditionImageReady) == tc.status }, req)
 		if c := meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, tc.says) {
-			t.Errorf("%s: ImageReady: %q, want that %q", name, c.Message, tc.says)
+			t.Errorf("%s: ImageReady: %q, want %q", name, c.Message, tc.says)
 		}
 	}
 	if n := served(t, ready, "CloneVM_Task"); n != 2 {
-		t.Errorf("%d clones were made, want the two of the template", n)
+		t.Errorf("%d clones were created, want the two of the template", n)
 	}
-	// A zone of another vCenter is none for it.
+	// A zone of another vCenter cannot be used.
 	elsewhere := cloneRequest("elsewhere", source, "")
 	elsewhere.CloneOf.InstanceUUID = "4c4c4544-0000-0000-0000-000000000000"
 	if o := p.Offer(t.Context(), elsewhere, vmv1alpha1.DefaultZone); o.Lacks == nil || o.Unknown != nil || !strings.Contains(o.Lacks.Error(), "from which alone it can be cloned") {
-		t.Errorf("the offer of another vCenter lacks %v, and %v is unknown; want that the source is not there", o.Lacks, o.Unknown)
+		t.Errorf("the offer of another vCenter: Lacks %v, Unknown %v; want Lacks without the source", o.Lacks, o.Unknown)
 	}
 	if o := p.Offer(t.Context(), cloneRequest("here", source, ""), vmv1alpha1.DefaultZone); o.Lacks != nil || o.Unknown != nil {
-		t.Errorf("the offer of its own lacks %v, %v", o.Lacks, o.Unknown)
+		t.Errorf("the offer of the source's vCenter: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
 	}
 }
 
-// A process that is killed sends nothing more after a call; what it has asked for goes on.
-func TestACloneIsMadeOnceWhereverItsProcessDies(t *testing.T) {
+// A killed process sends no further calls. The operations that it has started continue.
+func TestClone_IsCreatedOnceWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"FindAllByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"} {
 		t.Run(method, func(t *testing.T) {
 			ready := startVCenter(t)
 			maker, _ := startProvider(t, ready, nil)
 			source := newRequest("source", templateImage())
-			off(newLoop(t, maker), source)
+			createPoweredOff(newLoop(t, maker), source)
 
-			death := &dying{method: method, frozen: make(chan struct{})}
+			death := &killAfterCall{method: method, frozen: make(chan struct{})}
 			first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = death.call })
 			t.Cleanup(func() { close(death.frozen) })
 			clone := cloneRequest("clone", source, "")
 			before := served(t, ready, method)
-			eventually(t, "the process dies in the middle", func() bool {
+			eventually(t, "the process is stopped at the call", func() bool {
 				clone.Now = time.Now()
 				_, _ = first.CreateOrUpdateVirtualMachineAsync(t.Context(), clone)
 				death.mu.Lock()
@@ -261,22 +261,22 @@ func TestACloneIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 				return death.dead && served(t, ready, method) > before
 			})
 
-			// The source is used again: what was cloned already is finished without it.
+			// The source is powered on. A VM that is already cloned is completed without it.
 			second, _ := startProvider(t, ready, nil)
 			l := newLoop(t, second)
 			if method != "FindAllByUuid" {
-				eventually(t, "vSphere has ended what it was asked for", func() bool { return inVCenter(t, ready)["team-a/clone"].Config != nil })
+				eventually(t, "vSphere has completed the clone", func() bool { return inVCenter(t, ready)["team-a/clone"].Config != nil })
 				control(t, ready, http.MethodGet, "/vms")
 				source.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-				l.until("the source runs", running(source), source)
+				l.until("the source runs", isRunning(source), source)
 				clone.PrerequisitesReady, clone.CompletionReady, clone.CloneOf = false, true, nil
 			}
-			l.until("the clone runs", running(clone), clone)
+			l.until("the clone runs", isRunning(clone), clone)
 			if n := served(t, ready, "CloneVM_Task"); n != 2 {
-				t.Errorf("vCenter has cloned %d times, want once the template and once the source", n)
+				t.Errorf("vCenter has cloned %d times, want 2: the template and the source, once each", n)
 			}
 			if vms := vmsOf(t, ready); len(vms) != 2 {
-				t.Errorf("vCenter has %d VMs, want source and clone: %+v", len(vms), vms)
+				t.Errorf("vCenter has %d VMs, want 2: source and clone: %+v", len(vms), vms)
 			}
 		})
 	}

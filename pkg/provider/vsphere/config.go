@@ -14,77 +14,79 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// Any in a list of what is allowed stands for everything.
+// Any allows everything in a list of allowed values.
 const Any = driver.Any
 
 // Config configures a Driver.
 type Config struct {
-	// Name of the VCenter; empty stands for vmv1alpha1.DefaultVCenter.
+	// Name is the name of the VCenter. It defaults to vmv1alpha1.DefaultVCenter.
 	Name string
-	// URL of vCenter's SDK endpoint.
+	// URL is the URL of vCenter's SDK endpoint.
 	URL string
-	// CAFile is a PEM file with the authorities to trust.
+	// CAFile is a PEM file with the certificate authorities to trust.
 	CAFile string
-	// CAPEM holds the authorities to trust.
+	// CAPEM holds PEM-encoded certificate authorities to trust, in addition to CAFile.
 	CAPEM []byte
-	// Thumbprint pins the server's certificate: SHA-256 or SHA-1 in hexadecimal.
+	// Thumbprint is the pinned SHA-256 or SHA-1 thumbprint of the server's certificate, in
+	// hexadecimal.
 	Thumbprint string
-	// Installation, if set, is the instance UUID of the vCenter that is meant; empty stands
-	// for that of the first login. Another one is not logged in to.
+	// Installation, if set, is the required instance UUID of the vCenter. An empty value requires
+	// that of the first login. The driver does not log in to any other vCenter.
 	Installation *string
-	// Credentials are asked for at every login.
+	// Credentials provides the credentials for each login.
 	Credentials session.Credentials
 
-	// Datacenter, ResourcePool, Folder, Datastore and Network name where virtual
-	// machines go, by inventory path or name. Empty means the only one, and of
-	// the folder, one named slipway that is made if missing.
+	// Datacenter, ResourcePool, Folder, Datastore and Network specify where virtual machines are
+	// created, by inventory path or name. An empty value means the only such object. An empty
+	// Folder means the folder named slipway, which is created if it does not exist.
 	Datacenter, ResourcePool, Folder, Datastore, Network string
 
-	// Networks are those that interfaces may name besides Network, by inventory path or
-	// name; Any stands for all.
+	// Networks are the networks that interfaces may specify in addition to Network, by inventory
+	// path or name. Any allows all networks.
 	Networks []string
-	// HostDevices are the vGPU profiles and the vendor:device pairs of PCI devices that
-	// virtual machines may have; Any stands for all.
+	// HostDevices are the vGPU profiles and the vendor:device IDs of PCI devices that virtual
+	// machines may use. Any allows all devices.
 	HostDevices []string
 
-	// Permit, if set, is asked before every call that changes something, of which an
-	// operation may make several. Calls that only read are made without it.
+	// Permit, if set, is checked before every call that changes vSphere. An operation may make
+	// several such calls. Calls that only read do not need it.
 	Permit session.Permit
 
-	// Owner tells the copies of images that this server keeps, and the items that it has
-	// published, from those of others. Without one there are none.
+	// Owner identifies the image copies and the published items of this server. If it is empty, the
+	// server has none.
 	Owner string
 
-	// Happened, if set, is called with what vCenter says that happened to a virtual machine of
-	// an object, the last ten minutes before the begin included. It must not block.
+	// Happened, if set, is called for vCenter events of virtual machines that belong to an object.
+	// Events of the last ten minutes before the start are included. It must not block.
 	Happened func(provider.Happening)
 
 	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.
 	MaxCalls int
-	// GracePeriod bounds the wait for a guest that was asked to shut down or to
-	// stand by. Defaults to five minutes.
+	// GracePeriod is how long an operation waits for a guest to shut down or stand by. Defaults to
+	// five minutes.
 	GracePeriod time.Duration
-	// MaxWait bounds one wait for changes, in seconds. Defaults to 30.
+	// MaxWait is the maximum duration of one wait for changes, in seconds. Defaults to 30.
 	MaxWait int32
 	// OnCall, if set, is called with the name of every call before it is sent.
 	OnCall func(method string)
-	// Called, if set, is told of every call over SOAP how it ended, as CallSucceeded, CallFailed
-	// or CallUnanswered, and how long it took. It must not block.
+	// Called, if set, is called after every SOAP call with its outcome (CallSucceeded, CallFailed
+	// or CallUnanswered) and its duration. It must not block.
 	Called func(method, outcome string, took time.Duration)
 }
 
-// Outcomes of calls.
+// Outcomes of SOAP calls.
 const (
-	// CallSucceeded is that of a call that vCenter answered as asked.
+	// CallSucceeded means that vCenter returned a result.
 	CallSucceeded = "ok"
-	// CallFailed is that of a call that vCenter answered with a fault.
+	// CallFailed means that vCenter returned a fault.
 	CallFailed = "fault"
-	// CallUnanswered is that of a call without an answer: no connection, or no patience.
+	// CallUnanswered means that there was no response: no connection, or a timeout.
 	CallUnanswered = "unanswered"
 )
 
-// called sorts the errors of calls for Called.
-func (c *Config) called() func(string, error, time.Duration) {
+// callHandler returns a function that determines the outcome of a call and passes it to Called. It
+// returns nil if Called is nil.
+func (c *Config) callHandler() func(string, error, time.Duration) {
 	if c.Called == nil {
 		return nil
 	}
@@ -101,15 +103,15 @@ func (c *Config) called() func(string, error, time.Duration) {
 	}
 }
 
-// session are the options of the session.
+// session returns the options of the session.
 func (c *Config) session() session.Options {
 	return session.Options{
 		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint, Installation: c.Installation,
-		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, Called: c.called(), Permit: c.Permit,
+		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, Called: c.callHandler(), Permit: c.Permit,
 	}
 }
 
-// placement are the options of the resolver of places.
+// placement returns the options of the resolver for the objects that c specifies.
 func (c *Config) placement(s *session.Session) placement.Options {
 	return placement.Options{
 		Session: s, Datacenter: c.Datacenter, ResourcePool: c.ResourcePool,

@@ -14,15 +14,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 )
 
-// gate holds calls back.
+// gate blocks calls.
 type gate struct {
 	calls
 	mu   sync.Mutex
 	held chan struct{}
 }
 
-// pass counts a call and, for the first call of a create, waits while held.
-func (g *gate) pass(method string) {
+// await counts a call. It blocks the first call of a create while the gate is closed.
+func (g *gate) await(method string) {
 	g.count(method)
 	if method != "FindAllByUuid" {
 		return
@@ -55,7 +55,7 @@ func TestConformance(t *testing.T) {
 		g := &gate{}
 		p := newProvider(t, settings{Options: engine.Options{Limits: engine.Limits{Creates: createSlots}}, Config: Config{
 			URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
-			Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5, OnCall: g.pass,
+			Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5, OnCall: g.await,
 		}})
 		return &conformance.Target{
 			Provider: p.Engine,

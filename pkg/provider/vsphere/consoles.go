@@ -11,29 +11,30 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/console"
 )
 
-// Console gives a ticket for the console of a virtual machine, which has to run. Like
-// Picture it takes no memory of what vCenter has, so that who only asks can do it too.
+// Console requests a ticket for the console of a virtual machine, which must be powered on. It does
+// not use the inventory, so that replicas that do not read the inventory can call it too.
 func (d *Driver) Console(ctx context.Context, id driver.Identity) (*provider.Console, error) {
-	m, err := d.shown(ctx, id)
+	m, err := d.consoleMachine(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return m.Ticket(ctx)
 }
 
-// Picture gives a PNG of the console of a virtual machine, which has to run.
+// Picture returns a screenshot of the console of a virtual machine, which must be powered on. It is
+// a PNG.
 func (d *Driver) Picture(ctx context.Context, id driver.Identity) ([]byte, error) {
-	m, err := d.shown(ctx, id)
+	m, err := d.consoleMachine(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return m.Picture(ctx)
 }
 
-func (d *Driver) shown(ctx context.Context, id driver.Identity) (*console.Machine, error) {
-	seen, err := d.creator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
+func (d *Driver) consoleMachine(ctx context.Context, id driver.Identity) (*console.Machine, error) {
+	found, err := d.newCreator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
 	if err != nil {
 		return nil, err
 	}
-	return &console.Machine{Session: d.session, Ref: seen.VM, Owner: ownerOf(id)}, nil
+	return &console.Machine{Session: d.session, Ref: found.VM, Owner: ownerOf(id)}, nil
 }

@@ -26,14 +26,14 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// machineOf is the VM of an object as an administrator sees it.
+// machineOf returns the VM of an object in an administrator's session.
 func machineOf(t *testing.T, ready vcenter.Ready, req *provider.Request) *object.VirtualMachine {
 	t.Helper()
 	return object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 }
 
-// restoreCopy makes a VM in a folder that has the settings of the object's, as a backup product, a
-// replication or an administrator does.
+// restoreCopy creates a VM in a folder with the settings of the object's VM, like a backup product,
+// a replication or an administrator.
 func restoreCopy(t *testing.T, ready vcenter.Ready, req *provider.Request, folder, name string, owned bool) *object.VirtualMachine {
 	t.Helper()
 	var extra []types.BaseOptionValue
@@ -44,8 +44,8 @@ func restoreCopy(t *testing.T, ready vcenter.Ready, req *provider.Request, folde
 	return vm
 }
 
-// shownOf is what a copy must keep.
-func shownOf(t *testing.T, vm *object.VirtualMachine) map[string]string {
+// copyProperties returns the properties of a copy that must not change.
+func copyProperties(t *testing.T, vm *object.VirtualMachine) map[string]string {
 	t.Helper()
 	var now mo.VirtualMachine
 	err := vm.Properties(t.Context(), vm.Reference(), []string{"name", "config.instanceUuid", "config.uuid", "config.changeVersion", "runtime.powerState"}, &now)
@@ -56,8 +56,8 @@ func shownOf(t *testing.T, vm *object.VirtualMachine) map[string]string {
 		"version": now.Config.ChangeVersion, "power": string(now.Runtime.PowerState)}
 }
 
-// createdOf is the condition in short, and its message.
-func createdOf(req *provider.Request) (condition, message string) {
+// createdCondition returns the status and the reason of the condition Created, and its message.
+func createdCondition(req *provider.Request) (condition, message string) {
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if c == nil {
 		return "", ""
@@ -65,9 +65,9 @@ func createdOf(req *provider.Request) (condition, message string) {
 	return string(c.Status) + " " + c.Reason, c.Message
 }
 
-// Backup products keep the BIOS UUID of a VM that is restored under another name, and a replica
-// may keep the instance UUID (the settings are in the .vmx file that is copied).
-func TestCopyOfAVM_IsReportedAndLeftAlone(t *testing.T) {
+// A backup product keeps the BIOS UUID of a VM that it restores under another name. A replica may keep the
+// instance UUID, because its settings are in the copied .vmx file.
+func TestCopyOfAVM_IsReportedAndNotChanged(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		folder         string
@@ -75,7 +75,7 @@ func TestCopyOfAVM_IsReportedAndLeftAlone(t *testing.T) {
 		bios, instance bool
 	}{
 		"restored into another folder":        {folder: "/DC0/vm/lab", owned: true, bios: true},
-		"restored beside the VM":              {folder: "/DC0/vm/slipway", owned: true, bios: true},
+		"restored next to the VM":             {folder: "/DC0/vm/slipway", owned: true, bios: true},
 		"cloned with its settings":            {folder: "/DC0/vm/slipway", owned: true},
 		"a replica with the instance UUID":    {folder: "/DC0/vm/slipway", instance: true},
 		"a replica with its settings as well": {folder: "/DC0/vm/slipway", owned: true, bios: true, instance: true},
@@ -92,7 +92,7 @@ func TestCopyOfAVM_IsReportedAndLeftAlone(t *testing.T) {
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("web", templateImage())
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			first := req.VM.Status.UniqueID
 			restored := restoreCopy(t, ready, req, tc.folder, "web-restored", tc.owned)
 			if tc.bios {
@@ -102,63 +102,63 @@ func TestCopyOfAVM_IsReportedAndLeftAlone(t *testing.T) {
 			if tc.instance {
 				reconfigure(t, restored, types.VirtualMachineConfigSpec{InstanceUuid: string(req.VM.UID)})
 			}
-			before, calls := shownOf(t, restored), counted.snapshot()
-			l.until("the copy is reported", func() bool { c, _ := createdOf(req); return c == "Unknown CopyFound" }, req)
-			if _, message := createdOf(req); !strings.Contains(message, restored.Reference().Value) || req.VM.Status.UniqueID != first {
-				t.Errorf("message %q, uniqueID %s; want it to name %s, and %s kept", message, req.VM.Status.UniqueID, restored.Reference().Value, first)
+			before, calls := copyProperties(t, restored), counted.snapshot()
+			l.until("the copy is reported", func() bool { c, _ := createdCondition(req); return c == "Unknown CopyFound" }, req)
+			if _, message := createdCondition(req); !strings.Contains(message, restored.Reference().Value) || req.VM.Status.UniqueID != first {
+				t.Errorf("message %q, uniqueID %s; want the copy %s in the message, and uniqueID %s", message, req.VM.Status.UniqueID, restored.Reference().Value, first)
 			}
 			if owned := p.driver.Owned(); tc.owned && (len(owned) != 1 || owned[0].UniqueID != restored.Reference().Value) {
-				t.Errorf("VMs with an owner: %+v, want the copy, from which the report of orphans is made", owned)
+				t.Errorf("VMs with an owner: %+v, want the copy, so that it is reported as an orphan", owned)
 			}
-			if !tc.instance { // else vCenter gives the VM another instance UUID
+			if !tc.instance { // otherwise vCenter changes the VM's instance UUID
 				control(t, ready, http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(path))
-				l.until("the VM is back", func() bool { c, _ := createdOf(req); return c == "True Succeeded" && running(req)() }, req)
+				l.until("the VM is found again", func() bool { c, _ := createdCondition(req); return c == "True Succeeded" && isRunning(req)() }, req)
 				if id := req.VM.Status.UniqueID; id == first || id == restored.Reference().Value {
-					t.Errorf("the VM is %s; want the one that was registered again, neither %s nor the copy", id, first)
+					t.Errorf("the VM is %s; want the VM that was registered again, not %s and not the copy", id, first)
 				}
 				l.remove(req)
 			}
-			if diff := cmp.Diff(before, shownOf(t, restored)); diff != "" {
+			if diff := cmp.Diff(before, copyProperties(t, restored)); diff != "" {
 				t.Errorf("the copy was changed (-before +after):\n%s", diff)
 			}
 			if n := counted.snapshot()["CloneVM_Task"] - calls["CloneVM_Task"]; n != 0 {
-				t.Errorf("%d VMs were made", n)
+				t.Errorf("%d VMs were created", n)
 			}
 		})
 	}
 }
 
-// The VM runs on while its host is out of the inventory.
-func TestCopyOfAVM_IsLeftAloneWhileTheHostOfTheVMIsRemoved(t *testing.T) {
+// The VM keeps running while its host is not in the inventory.
+func TestCopyOfAVM_IsNotChangedWhileTheHostOfTheVMIsRemoved(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	first := req.VM.Status.UniqueID
 	v := &victim{t: t, vm: machineOf(t, ready, req)}
 	restored := restoreCopy(t, ready, req, "/DC0/vm/slipway", "web-restored", true)
 	reconfigure(t, restored, types.VirtualMachineConfigSpec{Uuid: req.VM.Status.BiosUUID})
 	host := v.host()
-	v.apart(restored, host)
-	before := shownOf(t, restored)
+	v.moveToOtherHost(restored, host)
+	before := copyProperties(t, restored)
 	control(t, ready, http.MethodPost, "/host/remove?host="+host.Name())
-	l.until("the copy is reported", func() bool { c, _ := createdOf(req); return c == "Unknown CopyFound" }, req)
+	l.until("the copy is reported", func() bool { c, _ := createdCondition(req); return c == "Unknown CopyFound" }, req)
 	control(t, ready, http.MethodPost, "/host/add?ids=same&host="+host.Name())
-	l.until("the VM is back", func() bool { c, _ := createdOf(req); return c == "True Succeeded" && running(req)() }, req)
-	if diff := cmp.Diff(before, shownOf(t, restored)); diff != "" || req.VM.Status.UniqueID != first {
+	l.until("the VM is found again", func() bool { c, _ := createdCondition(req); return c == "True Succeeded" && isRunning(req)() }, req)
+	if diff := cmp.Diff(before, copyProperties(t, restored)); diff != "" || req.VM.Status.UniqueID != first {
 		t.Errorf("the VM is %s, want %s; the copy (-before +after):\n%s", req.VM.Status.UniqueID, first, diff)
 	}
 }
 
-// A removed host, an unregistered VM or one that moved to another vCenter runs on.
+// A VM keeps running if its host is removed, if it is unregistered, or if it moves to another vCenter.
 func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		event     func(*victim)
 		elsewhere bool
-		// want is the condition, and made how many VMs are made before a confirmation.
+		// want is the condition. made is the number of VMs that are created before a confirmation.
 		want string
 		made int
 	}{
@@ -168,7 +168,7 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 				v.t.Fatal(err)
 			}
 			for _, template := range templates {
-				v.apart(template, v.host())
+				v.moveToOtherHost(template, v.host())
 			}
 			v.event(http.MethodPost, "/host/remove?host="+v.host().Name())
 		}},
@@ -191,34 +191,35 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 			})
 			l := newLoop(t, p)
 			req := newRequest("web", templateImage())
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			first := req.VM.Status.UniqueID
 			v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: machineOf(t, ready, req)}
 			before := counted.snapshot()["CloneVM_Task"]
 			tc.event(v)
 			p.driver.inventory.Rebuild()
 			req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
-			// While it is off, the plan may begin to power it on before its end is seen.
-			l.until("the end is reported", func() bool {
-				c, message := createdOf(req)
-				return c == tc.want && (tc.made == 0 && !strings.Contains(message, "after it was missed") || running(req)() && req.VM.Status.UniqueID != first)
+			// While the VM is off, the plan may start to power it on before its deletion is observed.
+			l.until("the deletion is reported", func() bool {
+				c, message := createdCondition(req)
+				return c == tc.want && (tc.made == 0 && !strings.Contains(message, "after it was missed") || isRunning(req)() && req.VM.Status.UniqueID != first)
 			}, req)
 			if n := counted.snapshot()["CloneVM_Task"] - before; n != tc.made {
-				t.Errorf("%d VMs were made, want %d", n, tc.made)
+				t.Errorf("%d VMs were created, want %d", n, tc.made)
 			}
 			if tc.want != "Unknown Missing" {
 				return
 			}
 			req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: first}
-			l.until("it is recreated as confirmed", func() bool { return running(req)() && req.VM.Status.UniqueID != first }, req)
+			l.until("the VM is recreated after the confirmation", func() bool { return isRunning(req)() && req.VM.Status.UniqueID != first }, req)
 			if n := counted.snapshot()["CloneVM_Task"] - before; n != 1 {
-				t.Errorf("%d VMs were made after the confirmation, want 1", n)
+				t.Errorf("%d VMs were created after the confirmation, want 1", n)
 			}
 		})
 	}
 }
 
-// anotherVCenter searches a vCenter to which a VM with any owner was moved: each object finds its own.
+// anotherVCenter returns the search of a vCenter to which any VM that is searched for has been
+// moved.
 func anotherVCenter(t *testing.T) func(context.Context, driver.Identity) (string, error) {
 	t.Helper()
 	ready := startVCenter(t)
@@ -234,8 +235,8 @@ func anotherVCenter(t *testing.T) func(context.Context, driver.Identity) (string
 	}
 }
 
-// The directory of a VM whose .vmx file lies elsewhere looks like that of an attempt that failed.
-func TestDisksOfAVMThatIsNotShown_AreNoLeftovers(t *testing.T) {
+// The directory of a VM whose .vmx file is in another directory looks like that of a failed attempt.
+func TestLeftovers_DoNotIncludeTheDisksOfAMissingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -243,7 +244,7 @@ func TestDisksOfAVMThatIsNotShown_AreNoLeftovers(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployDirect, cacheOf(f))
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	control(t, ready, http.MethodPost, "/vm/unregister?vm="+req.VM.Status.UniqueID)
 	dir := string(req.VM.UID)
 	task, err := object.NewFileManager(f.ds.Client()).DeleteDatastoreFile(t.Context(), "[LocalDS_0] "+dir+"/web.vmx", f.dc)
@@ -257,13 +258,13 @@ func TestDisksOfAVMThatIsNotShown_AreNoLeftovers(t *testing.T) {
 	}
 }
 
-// The times of tasks mean nothing while the clocks are further apart than what is allowed for.
+// The times of tasks cannot be used if the clock difference exceeds the tolerance.
 func TestDeletion_WaitsWhileTheClocksAreTooFarApart(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	eventually(t, "the inventory is read", p.inventory.Synced)
-	for ahead, wait := range map[string]string{"6m": "6m0s ahead of that of the server", "-6m": "6m0s behind that of the server", "4m": "", "-4m": ""} {
+	for ahead, wait := range map[string]string{"6m": "6m0s ahead of the server's clock", "-6m": "6m0s behind the server's clock", "4m": "", "-4m": ""} {
 		control(t, ready, http.MethodPut, "/clock?ahead="+ahead)
 		req := newRequest("web", templateImage())
 		req.VM.DeletionTimestamp = new(metav1.Now())
@@ -272,13 +273,13 @@ func TestDeletion_WaitsWhileTheClocksAreTooFarApart(t *testing.T) {
 			l.remove(req)
 			continue
 		}
-		eventually(t, "the deletion says what it waits for", func() bool {
+		eventually(t, "the deletion reports the reason for the wait", func() bool {
 			_ = p.DeleteVirtualMachine(t.Context(), req)
-			_, message := createdOf(req)
+			_, message := createdCondition(req)
 			return strings.Contains(message, wait)
 		})
 		if warning := p.driver.SkewWarning(t.Context()); !strings.Contains(warning, wait) {
-			t.Errorf("warning %q, want it to say %q", warning, wait)
+			t.Errorf("warning %q, want %q", warning, wait)
 		}
 		control(t, ready, http.MethodPut, "/clock?ahead=0s")
 		l.remove(req)

@@ -18,9 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// A backup proxy has the disks of other VMs attached, and so may any VM that an
-// administrator has helped himself with.
-func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
+// A backup proxy has disks of other VMs attached. An administrator may also have attached such a disk.
+func TestDestroy_KeepsDisksOfOtherVMs(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -28,8 +27,8 @@ func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
 	proxy, other := newRequest("proxy", templateImage()), newRequest("db", templateImage())
 	proxy.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
 	other.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-	l.until("both are there", func() bool {
-		return running(proxy)() && isTrue(&other.VM.Status, vmv1alpha1.ConditionPowerStateSynced)
+	l.until("both VMs exist", func() bool {
+		return isRunning(proxy)() && isTrue(&other.VM.Status, vmv1alpha1.ConditionPowerStateSynced)
 	}, proxy, other)
 	c := admin(t, ready)
 	ds, err := find.NewFinder(c.Client).Datastore(t.Context(), "/DC0/datastore/LocalDS_0")
@@ -69,7 +68,7 @@ func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !there(theirs) || len(own) != 2 || !there(own[0]) || !there(own[1]) {
-		t.Fatalf("the disks %s and %v are not where the test expects them", theirs, own)
+		t.Fatalf("the disks %s and %v are not in the expected directories", theirs, own)
 	}
 	l.remove(proxy)
 	if !there(theirs) {
@@ -77,14 +76,14 @@ func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
 	}
 	for _, file := range own {
 		if there(file) {
-			t.Errorf("the disk %s of the deleted VM was left behind", file)
+			t.Errorf("the disk %s of the deleted VM still exists", file)
 		}
 	}
 }
 
-// Tasks do not survive a restart of vCenter, and one that is gone may have been carried
-// out or not: the VM itself says whether it was destroyed.
-func TestADestroyWhoseTaskIsLostIsDoneWhenTheVMIsGone(t *testing.T) {
+// A restart of vCenter discards its tasks, and a lost task may have been carried out. Only the VM shows
+// whether it was destroyed.
+func TestDestroy_IsCompleteWhenTheVMDoesNotExist(t *testing.T) {
 	for name, tasks := range map[string]string{"not carried out": "end", "carried out": "continue"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +103,7 @@ func TestADestroyWhoseTaskIsLostIsDoneWhenTheVMIsGone(t *testing.T) {
 			control(t, ready, http.MethodPost, "/restart?tasks="+tasks)
 			l.remove(req)
 			if exists(t, ready, string(req.VM.UID)) {
-				t.Error("the object is gone, and its VM is still there")
+				t.Error("the object was deleted, but its VM still exists")
 			}
 		})
 	}

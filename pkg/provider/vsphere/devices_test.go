@@ -23,7 +23,7 @@ func disk(name, size, bus string) vmv1alpha1.VirtualMachineVolume {
 		Disk: &vmv1alpha1.DiskVolumeSource{Capacity: ptr(resource.MustParse(size))}}
 }
 
-// devicesOf counts the devices of a VM by their type, disks with their size.
+// devicesOf counts the devices of a VM by type. Disks are counted by size.
 func devicesOf(t *testing.T, ready vcenter.Ready, name string) map[string]int {
 	t.Helper()
 	vm, ok := inVCenter(t, ready)["team-a/"+name]
@@ -61,18 +61,18 @@ func message(st *vmv1alpha1.VirtualMachineStatus, kind string) string {
 	return ""
 }
 
-// nothingToDo checks that a further pass changes nothing in vCenter.
-func nothingToDo(t *testing.T, p *Provider, req *provider.Request) {
+// checkNoOperation checks that a further reconcile changes nothing in vCenter.
+func checkNoOperation(t *testing.T, p *Provider, req *provider.Request) {
 	t.Helper()
 	for range 5 {
 		req.Now = time.Now()
 		if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || err != nil {
-			t.Fatalf("a pass over a stable VM started something or failed: %v", err)
+			t.Fatalf("the reconcile of a synchronized VM started an operation or failed: %v", err)
 		}
 	}
 }
 
-func TestEmptyDisksAreMadeGrownAndNeverShrunk(t *testing.T) {
+func TestEmptyDisks_AreCreatedExtendedAndNeverShrunk(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -84,8 +84,8 @@ func TestEmptyDisksAreMadeGrownAndNeverShrunk(t *testing.T) {
 				disk("data", "2Gi", ""), disk("more", "3Gi", "virtio"), disk("cold", "4Gi", "sata"),
 				disk("fast", "5Gi", "nvme"), disk("old", "6Gi", "lsilogicsas"),
 			}
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			before := devicesOf(t, ready, "disks-"+name)
 			for _, d := range []string{"disk 2Gi", "disk 3Gi", "disk 4Gi", "disk 5Gi", "disk 6Gi", "sata", "nvme", "lsilogicsas"} {
 				if before[d] != 1 {
@@ -114,14 +114,14 @@ func changeDisks(t *testing.T, l *loop, ready vcenter.Ready, req *provider.Reque
 	uuid := st.Volumes[0].DiskUUID
 	req.Effective.Volumes[0].Disk.Capacity = ptr(resource.MustParse("7Gi"))
 	req.Effective.Volumes = append(req.Effective.Volumes, disk("later", "1Gi", ""))
-	l.until("the disk has grown and another is there", func() bool {
+	l.until("one disk has grown and another was added", func() bool {
 		return len(st.Volumes) == 6 && st.Volumes[5].Attached && st.Volumes[0].Capacity.String() == "7Gi" &&
 			reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
 	if st.PowerState != vmv1alpha1.PoweredOn || st.Volumes[0].DiskUUID != uuid || uuid == "" {
 		t.Errorf("after growing the VM is %s with disk %q, want it running with the same disk %q", st.PowerState, st.Volumes[0].DiskUUID, uuid)
 	}
-	nothingToDo(t, l.p, req)
+	checkNoOperation(t, l.p, req)
 	if got := devicesOf(t, ready, req.VM.Name); got["disk 7Gi"] != 1 || got["disk 2Gi"] != 0 || got["disk 1Gi"] != 1 {
 		t.Errorf("devices = %v, want one disk of 7Gi, one of 1Gi and none of 2Gi", got)
 	}
@@ -139,10 +139,10 @@ func changeDisks(t *testing.T, l *loop, ready vcenter.Ready, req *provider.Reque
 	if got := devicesOf(t, ready, req.VM.Name); got["disk 7Gi"] != 0 || !fileExists(t, ready, file) {
 		t.Errorf("devices = %v, its file %s exists: %t; want the disk detached and its file kept", got, file, fileExists(t, ready, file))
 	}
-	nothingToDo(t, l.p, req)
+	checkNoOperation(t, l.p, req)
 }
 
-func TestDevicesOfTheSpecAreAdded(t *testing.T) {
+func TestDevices_OfTheSpecAreAdded(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -158,8 +158,8 @@ func TestDevicesOfTheSpecAreAdded(t *testing.T) {
 		DisableHotplug:          ptr(true),
 		AutoattachSerialConsole: ptr(true),
 	}
-	l.until("the VM runs", running(req), req)
-	nothingToDo(t, p, req)
+	l.until("the VM runs", isRunning(req), req)
+	checkNoOperation(t, p, req)
 	vm := inVCenter(t, ready)["team-a/devices"]
 	want := map[string]int{"tpm": 1, "passthrough": 2, "serial": 1, "e1000e": 1, "disk 16Gi": 1}
 	if diff := cmp.Diff(want, devicesOf(t, ready, "devices")); diff != "" {
@@ -170,12 +170,12 @@ func TestDevicesOfTheSpecAreAdded(t *testing.T) {
 	}
 	speed := p.inventory.HostMHz(vmHost(p, req))
 	if r := *vm.Config.CpuAllocation.Reservation; speed == 0 || r != 2*speed {
-		t.Errorf("reserved %d MHz on a host of %d MHz; want that of two cores", r, speed)
+		t.Errorf("reserved %d MHz on a host of %d MHz; want the speed of two cores", r, speed)
 	}
 
 	req.Effective.Devices.GPUs = nil
 	st := &req.VM.Status
-	l.until("the GPU waits for a restart", func() bool { return len(st.RestartRequired) > 0 }, req)
+	l.until("the GPU requires a restart", func() bool { return len(st.RestartRequired) > 0 }, req)
 	if diff := cmp.Diff([]vmv1alpha1.RestartRequirement{{Path: "devices.gpus", Running: "grid_a100-10c"}}, st.RestartRequired); diff != "" {
 		t.Errorf("restartRequired (-want +got):\n%s", diff)
 	}
@@ -186,21 +186,21 @@ func vmHost(p *Provider, req *provider.Request) *vimtypes.ManagedObjectReference
 	return vm.Runtime.Host
 }
 
-func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
+func TestSize_GrowsLiveWithHotAdd(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("hot", libraryImage())
 	req.Effective.CPU.HotAddEnabled, req.Effective.Memory.HotAddEnabled = ptr(true), ptr(true)
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	boot := req.VM.Status.Guest.BootTime
 
 	req.Effective.CPU.Sockets = 4
 	req.Effective.Memory.Guest = ptr(resource.MustParse("2Gi"))
 	req.Effective.Memory.Reservation = ptr(resource.MustParse("2Gi"))
 	st := &req.VM.Status
-	l.until("the size is there", func() bool {
+	l.until("the size is applied", func() bool {
 		vm := p.record(st.UniqueID, st.InstanceUUID)
 		return vm.Config.Hardware.NumCPU == 4 && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
@@ -210,41 +210,41 @@ func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
 			vm.Config.Hardware.NumCPU, vm.Config.Hardware.MemoryMB, *vm.Config.MemoryAllocation.Reservation)
 	}
 	if len(st.RestartRequired) != 0 || !st.Guest.BootTime.Equal(boot) {
-		t.Errorf("restartRequired = %v, booted at %v; want nothing and no restart since %v", st.RestartRequired, st.Guest.BootTime, boot)
+		t.Errorf("restartRequired = %v, booted at %v; want no requirement and no restart since %v", st.RestartRequired, st.Guest.BootTime, boot)
 	}
 
 	req.Effective.CPU.Sockets = 2
 	req.Effective.Memory.Guest = ptr(resource.MustParse("4Gi"))
 	req.Effective.Memory.Reservation = ptr(resource.MustParse("4Gi"))
 	req.VM.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
-	l.until("everything waits", func() bool { return len(st.RestartRequired) == 3 }, req)
-	nothingToDo(t, p, req)
+	l.until("all changes require a restart", func() bool { return len(st.RestartRequired) == 3 }, req)
+	checkNoOperation(t, p, req)
 	if got := inVCenter(t, ready)["team-a/hot"].Config; *got.MemoryAllocation.Reservation != 2048 || got.Hardware.MemoryMB != 2048 {
 		t.Errorf("Stage changed the running VM: %d MB, %d MB reserved", got.Hardware.MemoryMB, *got.MemoryAllocation.Reservation)
 	}
 }
 
-func TestTheHardwareVersionIsRaisedBeforePowerOn(t *testing.T) {
+func TestHardwareVersion_IsUpgradedBeforePowerOn(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("upgrade", libraryImage())
 	req.Effective.MinHardwareVersion = 21
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	if st := req.VM.Status; st.HardwareVersion != 21 || len(st.RestartRequired) != 0 {
 		t.Errorf("hardware version %d, restartRequired %v; want 21 and none", st.HardwareVersion, st.RestartRequired)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 }
 
-func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
+func TestNetwork_CanBeCorrectedAfterAnInvalidChange(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("network", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st := &req.VM.Status
 	req.Effective.Network = req.Effective.Network.DeepCopy()
 	req.Effective.Network.Interfaces[0].Network = "nope"
@@ -253,12 +253,12 @@ func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
 			reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False WaitingForPrerequisites"
 	}, req)
 	req.Effective.Network.Interfaces[0].Network = ""
-	l.until("all is well again", func() bool {
+	l.until("the VM is synchronized again", func() bool {
 		return isTrue(st, vmv1alpha1.ConditionNetworkReady) && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
 }
 
-func TestAPreferredTPMIsAddedWhereTheFirmwareAllowsIt(t *testing.T) {
+func TestTPM_PreferredIsAddedIfTheFirmwareSupportsIt(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -273,17 +273,17 @@ func TestAPreferredTPMIsAddedWhereTheFirmwareAllowsIt(t *testing.T) {
 	bios.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderBIOS}
 	own.Effective.Firmware = bios.Effective.Firmware
 	own.VM.Spec.Devices = asked
-	l.until("both run", running(bios, efi), bios, efi)
+	l.until("both VMs run", isRunning(bios, efi), bios, efi)
 	if got := message(&bios.VM.Status, vmv1alpha1.ConditionConfigurationSynced); got != "not applied: devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)" {
-		t.Errorf("message = %q, want it to say why there is no TPM", got)
+		t.Errorf("message = %q, want the reason why no TPM was added", got)
 	}
 	if got := devicesOf(t, ready, "bios")["tpm"] + 10*devicesOf(t, ready, "efi")["tpm"]; got != 10 {
 		t.Errorf("TPMs = %d, want one with EFI and none with BIOS", got)
 	}
-	l.until("the one that asks itself is refused", func() bool {
+	l.until("the VM with an explicit TPM is refused", func() bool {
 		return reason(&own.VM.Status, vmv1alpha1.ConditionCreated) == "False Invalid"
 	}, own)
 	if got := message(&own.VM.Status, vmv1alpha1.ConditionCreated); got != "devices.tpm: needs EFI, and firmware.bootloader is BIOS" {
-		t.Errorf("message = %q, want it to name the field", got)
+		t.Errorf("message = %q, want the field", got)
 	}
 }

@@ -1,21 +1,23 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vsphere is the provider for VMware vSphere. It and the packages below
-// it are the only ones of the product that talk to vCenter.
+// Package vsphere is the provider for VMware vSphere. Only this package and its subpackages
+// communicate with vCenter.
 //
-// A pass looks at the inventory, plans by pure functions, and starts at most
-// one operation, which runs away from the caller; the end of the operation and
-// what changes in vSphere come back as hints. A pass over a virtual machine
-// that is as desired asks vSphere nothing.
+// A reconcile reads the inventory, plans with pure functions, and starts at most one operation. The
+// operation runs asynchronously. The end of an operation and changes in vSphere cause events. A
+// reconcile of a virtual machine in the desired state sends no request to vSphere.
 //
-// A record may be older than what vSphere has: the stream lags, and while it is
-// lost the last record stands. What is planned by it does no harm. A power
-// operation on a VM that is in the state already is a success; a value is set to
-// what is wanted; devices change only if vSphere still has the configuration that
-// the change was computed from; and what is destroyed is read again first. That a
-// VM is absent is never concluded from a record.
+// The inventory may be outdated: the stream of changes lags, and while it is interrupted the last
+// known state remains. Operations that are planned from an outdated state are safe:
 //
-// An operation that fails is not repeated before a pause that grows with the
-// number of failures, unless what is asked for has changed in the meantime.
+//   - A power operation on a VM that already has the power state succeeds.
+//   - Setting a value is idempotent.
+//   - A device change is refused unless the VM still has the configuration from which the
+//     change was computed.
+//   - A VM is read again before it is destroyed.
+//   - The inventory is never sufficient to conclude that a VM does not exist.
+//
+// A failed operation is retried after a delay that grows with the number of failures, or
+// immediately if the desired state has changed in the meantime.
 package vsphere

@@ -34,16 +34,16 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Driver speaks to one vCenter.
+// Driver manages the virtual machines of one vCenter.
 type Driver struct {
-	name      string
-	session   *session.Session
-	inventory *inventory.Inventory
-	actor     *action.Actor
-	images    *catalogue.Catalogue
-	files     *imagefiles.Files
-	// flags are the zone that the Config describes.
-	flags       placement.Options
+	name       string
+	session    *session.Session
+	inventory  *inventory.Inventory
+	actor      *action.Actor
+	images     *catalogue.Catalogue
+	imageFiles *imagefiles.Files
+	// defaultZone are the options of the zone that the Config specifies.
+	defaultZone placement.Options
 	zones       zones
 	descriptors *descriptor.Reader
 	compliance  compliance.Checker
@@ -53,16 +53,16 @@ type Driver struct {
 
 var _ driver.Driver = (*Driver)(nil)
 
-// New returns a Driver that does nothing before Run.
+// New returns a Driver. It does not connect before its first call or Run.
 func New(c Config) (*Driver, error) {
 	s, err := session.New(c.session())
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, flags: c.placement(s), descriptors: &descriptor.Reader{}}
+	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, defaultZone: c.placement(s), descriptors: &descriptor.Reader{}}
 	d.inventory = inventory.New(inventory.Options{
-		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
-		Folders: d.folders, EventKinds: eventKinds, Happened: d.happened(c.Happened),
+		Session: s, MaxWait: c.MaxWait, Changed: d.handleChange, Synced: func() { d.sink.Read() },
+		Folders: d.folders, EventKinds: eventKinds, Happened: d.eventHandler(c.Happened),
 	})
 	d.compliance.Policies, d.compliance.Machines = s.Policies, d.inventory.All
 	d.compliance.Changed = func(vm *mo.VirtualMachine) {
@@ -70,23 +70,23 @@ func New(c Config) (*Driver, error) {
 			d.sink.Changed(owner.Key)
 		}
 	}
-	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod, Detached: d.detached(c.Happened)}
-	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
+	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod, Detached: d.detachHandler(c.Happened)}
+	d.images = &catalogue.Catalogue{Session: s, Places: d.anyResolver, Descriptors: d.descriptors}
 	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Owner: c.Owner}
 	began := time.Now()
-	d.files = imagefiles.New(imagefiles.Options{
+	d.imageFiles = imagefiles.New(imagefiles.Options{
 		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.Owner,
-		Making: func(ctx context.Context) (string, error) { return d.creator("").Making(ctx, began) },
+		Making: func(ctx context.Context) (string, error) { return d.newCreator("").Making(ctx, began) },
 	})
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
 	return d, nil
 }
 
-// Images tells what this vCenter has to make virtual machines from.
+// Images returns the images of this vCenter.
 func (d *Driver) Images() provider.Images { return d.images }
 
-// ImageFiles keeps copies of images in this vCenter.
-func (d *Driver) ImageFiles() provider.ImageFiles { return d.files }
+// ImageFiles manages copies of image files in this vCenter.
+func (d *Driver) ImageFiles() provider.ImageFiles { return d.imageFiles }
 
 // Run implements driver.Driver.
 func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
@@ -94,15 +94,15 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	var wg sync.WaitGroup
 	wg.Go(func() { d.session.Run(ctx) })
 	wg.Go(func() { d.inventory.Run(ctx) })
-	wg.Go(func() { d.warm(ctx) })
+	wg.Go(func() { d.warmResolvers(ctx) })
 	wg.Go(func() { d.compliance.Run(ctx) })
 	wg.Wait()
 	d.session.Close()
 }
 
-// changed is called for every change of the inventory. One that changes neither the configuration
-// nor the observed state is ignored.
-func (d *Driver) changed(old, now *mo.VirtualMachine) {
+// handleChange handles a change of the inventory. It ignores a change that affects neither the
+// configuration nor the observed state.
+func (d *Driver) handleChange(old, now *mo.VirtualMachine) {
 	owner, ok := observe.OwnerOf(now)
 	if !ok {
 		owner, ok = observe.OwnerOf(old)
@@ -117,15 +117,16 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
 		return
 	}
-	if question(old) != question(now) {
+	if questionID(old) != questionID(now) {
 		d.sink.Blocked(owner.Key)
 		return
 	}
 	d.sink.Changed(owner.Key)
 }
 
-// question identifies what vSphere asks and blocks the VM for.
-func question(vm *mo.VirtualMachine) string {
+// questionID returns the ID of the question that blocks the VM until it is answered. It is empty if
+// there is none.
+func questionID(vm *mo.VirtualMachine) string {
 	if vm == nil || vm.Runtime.Question == nil {
 		return ""
 	}
@@ -140,18 +141,18 @@ func (d *Driver) Healthy(ctx context.Context) error {
 	return d.inventory.Unsynced()
 }
 
-// Info tells of the present login; it is zero before the first.
+// Info describes the current login. It is zero before the first login.
 func (d *Driver) Info() session.Info { return d.session.Info() }
 
-// Connected returns nil while vCenter answers, read or not.
+// Connected returns nil if vCenter answers, whether or not the inventory has been read.
 func (d *Driver) Connected(ctx context.Context) error { return d.session.Healthy(ctx) }
 
-// Skew is how far the clock of vCenter is ahead of that of the server, as it was measured last;
-// known is false before that.
+// Skew returns how far vCenter's clock was ahead of the server's clock at the last measurement.
+// known is false before the first measurement.
 func (d *Driver) Skew() (skew time.Duration, known bool) { return d.session.Skew() }
 
-// SkewWarning measures the skew if it never was, and describes one that operators should know of;
-// else it is empty.
+// SkewWarning returns a warning for operators about the clock difference, or an empty string. It
+// measures the difference if that has not been done yet.
 func (d *Driver) SkewWarning(ctx context.Context) string {
 	skew, known := d.session.Skew()
 	if !known {
@@ -160,10 +161,12 @@ func (d *Driver) SkewWarning(ctx context.Context) string {
 	return session.SkewWarning(skew)
 }
 
-// ReadDuration is how long it took to read the inventory the last time; 0 before its end.
+// ReadDuration returns how long the last full read of the inventory took. It is 0 before the first
+// one ends.
 func (d *Driver) ReadDuration() time.Duration { return d.inventory.ReadDuration() }
 
-// Heard is when the stream of changes answered last; zero before the first time.
+// Heard returns the time of the last response of the stream of changes. It is zero before the first
+// response.
 func (d *Driver) Heard() time.Time { return d.inventory.Heard() }
 
 // Starting implements driver.Driver.
@@ -187,26 +190,26 @@ func (d *Driver) Record(uniqueID string) string {
 // Look implements driver.Driver.
 func (d *Driver) Look(id driver.Identity) driver.Sighting {
 	names := namesOf(id)
-	if folder, ok := d.places(id.Zone).KnownNamespaceFolder(id.Key.Namespace); ok {
+	if folder, ok := d.resolver(id.Zone).KnownNamespaceFolder(id.Key.Namespace); ok {
 		names.Folder = folder
 	}
 	f := d.inventory.Find(names)
 	switch f.State {
 	case inventory.Absent:
-		if err := d.unread(id.Zone); err != nil {
+		if err := d.zoneReadError(id.Zone); err != nil {
 			return driver.Sighting{State: driver.Unknown, Why: "zone " + id.Zone + " could not be read: " + err.Error()}
 		}
-		return driver.Sighting{State: driver.Absent, Copies: described(f.Copies)}
+		return driver.Sighting{State: driver.Absent, Copies: describeVMs(f.Copies)}
 	case inventory.Exists:
-		return driver.Sighting{State: driver.Exists, Machine: d.machine(f.VM), Ownership: ownership(f.VM, ownerOf(id))}
+		return driver.Sighting{State: driver.Exists, Machine: d.machine(f.VM), Ownership: ownershipOf(f.VM, ownerOf(id))}
 	case inventory.Unknown:
 	}
 	return driver.Sighting{State: driver.Unknown, Why: f.Why}
 }
 
-// ownership says whose vm is. One that cannot be read was found because it was the
-// object's when it could.
-func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
+// ownershipOf returns the ownership of vm. An unreadable VM is owned by the object, because it is in
+// the inventory only if the object owned it when it could be read.
+func ownershipOf(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 	if !observe.Readable(vm) {
 		return driver.Own
 	}
@@ -215,33 +218,34 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 
 // Refused implements driver.Driver.
 func (d *Driver) Refused(w *driver.Want) driver.Refusals {
-	refused := configspec.Refused(d.wanted(w), &mo.VirtualMachine{})
-	refused.NotAllowed, _ = d.notAllowed(w)
+	refused := configspec.Refused(d.desiredSpec(w), &mo.VirtualMachine{})
+	refused.NotAllowed, _ = d.disallowedDevices(w)
 	return refused
 }
 
-// notAllowed returns a message for each device that the zone does not let the namespace have, and the paths of their lists.
-func (d *Driver) notAllowed(w *driver.Want) (messages, paths []string) {
-	allowed, by := d.places(w.Identity.Zone).Devices(w.NamespaceLabels)
+// disallowedDevices returns a message for each device that the zone does not allow for the namespace, and
+// the field paths of the lists of these devices.
+func (d *Driver) disallowedDevices(w *driver.Want) (messages, paths []string) {
+	allowed, by := d.resolver(w.Identity.Zone).Devices(w.NamespaceLabels)
 	return configspec.NotAllowed(configspec.Want{Want: *w}, allowed, by)
 }
 
 // Check implements driver.Driver.
 func (d *Driver) Check(ctx context.Context, w *driver.Want, kinds ...string) driver.Report {
-	return d.places(w.Identity.Zone).Check(ctx, w, kinds...).Failures
+	return d.resolver(w.Identity.Zone).Check(ctx, w, kinds...).Failures
 }
 
 // Create implements driver.Driver.
 func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Operation {
-	want := d.wanted(w)
+	want := d.desiredSpec(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
-		rep := d.places(w.Identity.Zone).Check(ctx, w)
+		rep := d.resolver(w.Identity.Zone).Check(ctx, w)
 		if err := rep.Err(); err != nil {
 			checked(rep.Failures)
 			return err
 		}
-		creator := d.creator(w.Identity.Zone)
-		fast, note, done, err := d.fast(ctx, w, want, rep)
+		creator := d.newCreator(w.Identity.Zone)
+		fast, note, done, err := d.fastDeploy(ctx, w, want, rep)
 		defer done()
 		if fast != nil || note != nil {
 			rep.Failures[vmv1alpha1.ConditionImageCacheReady] = note
@@ -252,8 +256,8 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 		}
 		if fast != nil && err == nil {
 			fast.HadVM = w.Identity.UniqueID != ""
-			// Nobody removes the copies meanwhile.
-			done, uerr := d.files.Use(fast.Directory)
+			// This prevents the removal of the copies during the creation.
+			done, uerr := d.imageFiles.Use(fast.Directory)
 			if uerr != nil {
 				return errors.Join(fast.Lacks(fast.Directory), uerr)
 			}
@@ -292,20 +296,21 @@ func (d *Driver) Classify(err error) driver.Failure {
 	return driver.Refused
 }
 
-// wanted translates what is asked for.
-func (d *Driver) wanted(w *driver.Want) configspec.Want {
-	out := configspec.Want{Want: *w, PlacesClaims: d.placesClaims()}
-	out.Storage, out.ISOs = d.places(w.Identity.Zone).KnownStorage(w), d.places(w.Identity.Zone).KnownISOs(w)
-	out.Backings, _ = d.places(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
+// desiredSpec returns the desired state with the storage, ISO images and networks that are already
+// resolved.
+func (d *Driver) desiredSpec(w *driver.Want) configspec.Want {
+	out := configspec.Want{Want: *w, PlacesClaims: d.acceptsDiskSlot()}
+	out.Storage, out.ISOs = d.resolver(w.Identity.Zone).KnownStorage(w), d.resolver(w.Identity.Zone).KnownISOs(w)
+	out.Backings, _ = d.resolver(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out
 }
 
-// placesClaims is true of a vCenter whose volume service takes places.
-func (d *Driver) placesClaims() bool {
+// acceptsDiskSlot reports whether vCenter's volume service accepts a disk slot.
+func (d *Driver) acceptsDiskSlot() bool {
 	return !session.Older(d.session.Info().APIVersion, configspec.PlacesClaimsSince)
 }
 
-// ownerOf is the owner that the vSphere VM of an object has.
+// ownerOf returns the expected owner of the object's vSphere VM.
 func ownerOf(id driver.Identity) observe.Owner { return observe.Owner{Key: id.Key, UID: id.UID} }
 
 func namesOf(id driver.Identity) inventory.Names {

@@ -38,7 +38,7 @@ func templateImage() *vmv1alpha1.VirtualMachineImage {
 	}
 }
 
-// newRequest is a request for a VM of 2 CPUs and 1Gi that shall run.
+// newRequest returns a request for a powered-on VM with 2 CPUs and 1Gi of memory.
 func newRequest(name string, image *vmv1alpha1.VirtualMachineImage) *provider.Request {
 	network := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}}
 	return &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
@@ -51,7 +51,7 @@ func newRequest(name string, image *vmv1alpha1.VirtualMachineImage) *provider.Re
 	}, PrerequisitesReady: true, Priority: 100}
 }
 
-// loop is the smallest controller: it passes over its requests when hints come.
+// loop is a minimal controller. It reconciles its requests when events arrive.
 type loop struct {
 	t *testing.T
 	p *Provider
@@ -66,13 +66,13 @@ func newLoop(t *testing.T, p *Provider) *loop {
 	l := &loop{t: t, p: p, wake: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	watching := make(chan struct{})
-	go func() { close(watching); p.Watch(ctx, l.hint) }()
+	go func() { close(watching); p.Watch(ctx, l.enqueue) }()
 	<-watching
 	t.Cleanup(cancel)
 	return l
 }
 
-func (l *loop) hint(h provider.Hint) {
+func (l *loop) enqueue(h provider.Hint) {
 	l.mu.Lock()
 	l.hints = append(l.hints, h)
 	l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *loop) hint(h provider.Hint) {
 	}
 }
 
-// until passes over the requests, again whenever a hint comes, until done.
+// until reconciles the requests, and again after each event, until done returns true.
 func (l *loop) until(what string, done func() bool, reqs ...*provider.Request) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
@@ -104,12 +104,12 @@ func (l *loop) until(what string, done func() bool, reqs ...*provider.Request) {
 			return
 		}
 		if !l.wait(ctx, soonest) {
-			l.t.Fatalf("timed out: %s; last error: %v; status: %+v", what, last, reqs[0].VM.Status)
+			l.t.Fatalf("timed out waiting until %s; last error: %v; status: %+v", what, last, reqs[0].VM.Status)
 		}
 	}
 }
 
-// wait waits for a hint, or as long as a pass asked for.
+// wait waits for an event, but not longer than the reconcile requested.
 func (l *loop) wait(ctx context.Context, after time.Duration) bool {
 	var due <-chan time.Time
 	if after >= 0 {
@@ -127,8 +127,8 @@ func (l *loop) wait(ctx context.Context, after time.Duration) bool {
 	}
 }
 
-// running is true for a VM that runs with an address and as configured.
-func running(reqs ...*provider.Request) func() bool {
+// isRunning reports whether the VMs run, have an address and are synchronized.
+func isRunning(reqs ...*provider.Request) func() bool {
 	return func() bool {
 		for _, r := range reqs {
 			st := &r.VM.Status
@@ -145,7 +145,7 @@ func isTrue(st *vmv1alpha1.VirtualMachineStatus, kind string) bool {
 	return meta.IsStatusConditionTrue(st.Conditions, kind)
 }
 
-// remove deletes the VM and waits until it is gone.
+// remove deletes the VM and waits until it no longer exists.
 func (l *loop) remove(req *provider.Request) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
@@ -164,7 +164,7 @@ func (l *loop) remove(req *provider.Request) {
 			}
 		}
 		if !l.wait(ctx, after) {
-			l.t.Fatalf("timed out: deleting %s: %v", req.VM.Name, err)
+			l.t.Fatalf("timed out deleting %s: %v", req.VM.Name, err)
 		}
 	}
 }

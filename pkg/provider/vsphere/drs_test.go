@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-func TestHost_IsNamedInAClusterWithoutDRS(t *testing.T) {
+func TestHost_IsSelectedInAClusterWithoutDRS(t *testing.T) {
 	t.Parallel()
 	_, l, ready, _ := startZones(t)
 	hosts, err := find.NewFinder(simulated.Operator(t, ready).Client).HostSystemList(t.Context(), "/DC0/host/DC0_C1/*")
@@ -34,9 +34,9 @@ func TestHost_IsNamedInAClusterWithoutDRS(t *testing.T) {
 	finish(hosts[0].EnterMaintenanceMode(t.Context(), 0, false, nil))
 	finish(hosts[1].Disconnect(t.Context()))
 
-	deployed, cloned := in("b", "deployed"), in("b", "cloned")
+	deployed, cloned := zoneRequest("b", "deployed"), zoneRequest("b", "cloned")
 	cloned.Image = templateImage()
-	l.until("both run", running(deployed, cloned), deployed, cloned)
+	l.until("both VMs run", isRunning(deployed, cloned), deployed, cloned)
 	for _, req := range []*provider.Request{deployed, cloned} {
 		if got := req.VM.Status.NodeName; got != hosts[2].Name() {
 			t.Errorf("%s is on host %q, want %q: the others are in maintenance mode or disconnected", req.VM.Name, got, hosts[2].Name())
@@ -44,16 +44,16 @@ func TestHost_IsNamedInAClusterWithoutDRS(t *testing.T) {
 	}
 
 	finish(hosts[2].EnterMaintenanceMode(t.Context(), 0, false, nil))
-	late := in("b", "late")
-	l.until("no host is left", func() bool {
+	late := zoneRequest("b", "late")
+	l.until("no host is available", func() bool {
 		return strings.HasPrefix(message(&late.VM.Status, vmv1alpha1.ConditionPlacementReady), `cluster "DC0_C1" has no DRS, and none of its hosts can have the virtual machine: `)
 	}, late)
 	got := message(&late.VM.Status, vmv1alpha1.ConditionPlacementReady)
 	for _, want := range []string{hosts[0].Name() + " is in maintenance mode", hosts[1].Name() + " is disconnected", hosts[2].Name() + " is in maintenance mode"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("message %q, want that %s", got, want)
+			t.Errorf("message %q, want %q", got, want)
 		}
 	}
 	finish(hosts[2].ExitMaintenanceMode(t.Context(), 0))
-	l.until("it runs", running(late), late)
+	l.until("the VM runs", isRunning(late), late)
 }

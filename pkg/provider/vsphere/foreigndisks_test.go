@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// diskScene is a VM with the volume data, and what an administrator does to its disks.
+// diskScene is a VM with the volume data, and changes of its disks by an administrator.
 type diskScene struct {
 	t     *testing.T
 	ready vcenter.Ready
@@ -29,7 +29,7 @@ type diskScene struct {
 	l     *loop
 	req   *provider.Request
 	vm    *object.VirtualMachine
-	// payroll is a VM that Slipway does not manage, theirs the file of its disk.
+	// payroll is a VM that Slipway does not manage. theirs is the file of its disk.
 	payroll *object.VirtualMachine
 	theirs  string
 }
@@ -51,7 +51,7 @@ func (s *diskScene) disks(vm *object.VirtualMachine) (files []string) {
 	return files
 }
 
-// replace removes the disk of the volume, and attaches that of payroll in its slot.
+// replace removes the disk of the volume and attaches payroll's disk in its slot.
 func (s *diskScene) replace() {
 	s.t.Helper()
 	devices := s.devices(s.vm)
@@ -67,13 +67,13 @@ func (s *diskScene) replace() {
 	}
 }
 
-// records returns the slots whose disks are recorded, as the inventory has them.
+// records returns the slots with recorded disks, from the inventory.
 func (s *diskScene) records() []string {
 	return slices.Sorted(maps.Keys(observe.DiskRecords(s.p.inventory.Get(s.vm.Reference()))))
 }
 
-// forget removes the records of disks, as a VM of an older version has none.
-func (s *diskScene) forget() {
+// removeRecords removes the records of disks. A VM of an older version has none.
+func (s *diskScene) removeRecords() {
 	var spec types.VirtualMachineConfigSpec
 	for _, slot := range s.records() {
 		spec.ExtraConfig = append(spec.ExtraConfig, &types.OptionValue{Key: observe.DiskKey(slot), Value: ""})
@@ -81,7 +81,8 @@ func (s *diskScene) forget() {
 	reconfigure(s.t, s.vm, spec)
 }
 
-// relocate moves files to another datastore: those of the VM, or of the disk with the number.
+// relocate moves the VM, or the disk with the given number, to another datastore. A negative number
+// means the VM.
 func (s *diskScene) relocate(disk int) {
 	s.t.Helper()
 	ds, err := find.NewFinder(s.vm.Client()).Datastore(s.t.Context(), "/DC0/datastore/LocalDS_1")
@@ -102,24 +103,24 @@ func (s *diskScene) relocate(disk int) {
 	}
 }
 
-func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
+func TestDestroy_DeletesOnlyTheRecordedDisks(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	var events happenings
-	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = events.take })
+	var events eventLog
+	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = events.add })
 	for name, tc := range map[string]struct {
 		event func(*diskScene)
-		// recorded are the slots that are recorded afterwards.
+		// storedRecord are the slots with recorded disks after the change.
 		recorded []string
-		// kept are the attached disks that outlive the VM: ours is the volume's first disk.
+		// kept are the attached disks that must be kept. "ours" is the volume's first disk.
 		kept []string
-		// detached are the disks that events name.
+		// detachHandler are the disks that events report.
 		detached []string
 	}{
-		"undisturbed":                    {func(*diskScene) {}, []string{"scsi0:0", "scsi0:1"}, nil, nil},
-		"the records are added again":    {(*diskScene).forget, []string{"scsi0:0", "scsi0:1"}, nil, nil},
+		"unchanged":                      {func(*diskScene) {}, []string{"scsi0:0", "scsi0:1"}, nil, nil},
+		"the records are added again":    {(*diskScene).removeRecords, []string{"scsi0:0", "scsi0:1"}, nil, nil},
 		"a foreign disk in the slot":     {(*diskScene).replace, []string{"scsi0:0", "scsi0:1"}, []string{"theirs"}, []string{"theirs"}},
-		"one that was there before":      {func(s *diskScene) { s.replace(); s.forget() }, []string{"scsi0:0"}, []string{"theirs"}, []string{"theirs"}},
+		"a foreign, unrecorded disk":     {func(s *diskScene) { s.replace(); s.removeRecords() }, []string{"scsi0:0"}, []string{"theirs"}, []string{"theirs"}},
 		"Storage vMotion of the VM":      {func(s *diskScene) { s.relocate(-1) }, []string{"scsi0:0", "scsi0:1"}, nil, nil},
 		"Storage vMotion of a boot disk": {func(s *diskScene) { s.relocate(0) }, []string{"scsi0:0", "scsi0:1"}, nil, nil},
 		"Storage vMotion of a volume":    {func(s *diskScene) { s.relocate(1) }, []string{"scsi0:0", "scsi0:1"}, nil, nil},
@@ -132,7 +133,7 @@ func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
 			s.req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
 			s.l.until("the VM runs and its disks are recorded", func() bool {
 				s.vm = objectOf(t, ready, s.req)
-				return synced(s.req)() && len(s.records()) == 2
+				return isSynced(s.req)() && len(s.records()) == 2
 			}, s.req)
 			ours := s.disks(s.vm)[1]
 
@@ -148,16 +149,16 @@ func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
 				if fileExists(t, ready, file) && (file != s.theirs || slices.Contains(files, file)) {
 					kept = append(kept, called)
 				}
-				if events.has("DiskDetached", file) > 0 {
+				if events.count("DiskDetached", file) > 0 {
 					detached = append(detached, called)
 				}
 			}
 			slices.Sort(kept)
 			if diff := cmp.Diff(tc.kept, kept); diff != "" {
-				t.Errorf("files that are left (-want +got):\n%s%v", diff, files)
+				t.Errorf("remaining files (-want +got):\n%s%v", diff, files)
 			}
 			if diff := cmp.Diff(tc.detached, detached); diff != "" {
-				t.Errorf("disks that events name (-want +got):\n%s", diff)
+				t.Errorf("disks in events (-want +got):\n%s", diff)
 			}
 			if !fileExists(t, ready, s.theirs) {
 				t.Errorf("%s of another VM was deleted", s.theirs)
@@ -166,8 +167,8 @@ func TestDestroy_DeletesTheRecordedDisksAndNoOther(t *testing.T) {
 	}
 }
 
-// A disk that took the slot of a volume's disk is not resized as if it were the volume's.
-func TestVolume_IsNotTheDiskThatTookItsSlot(t *testing.T) {
+// A foreign disk in the slot of a volume must not be resized.
+func TestVolume_RefusesAForeignDiskInItsSlot(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -177,12 +178,12 @@ func TestVolume_IsNotTheDiskThatTookItsSlot(t *testing.T) {
 	s.req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
 	s.l.until("the VM runs and its disks are recorded", func() bool {
 		s.vm = objectOf(t, ready, s.req)
-		return synced(s.req)() && len(s.records()) == 2
+		return isSynced(s.req)() && len(s.records()) == 2
 	}, s.req)
 	s.replace()
 	s.req.Effective.Volumes[0].Disk.Capacity = ptr(resource.MustParse("100Gi"))
 	want := "volumes[data]: its disk was removed in vSphere and replaced by " + s.theirs + ": attach it again at scsi0:1, or rename the volume for an empty one"
-	s.l.until("it is refused", func() bool { return message(&s.req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == want }, s.req)
+	s.l.until("the change is refused", func() bool { return message(&s.req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == want }, s.req)
 	for _, d := range s.devices(s.vm).SelectByType((*types.VirtualDisk)(nil)) {
 		if size := d.(*types.VirtualDisk).CapacityInBytes; size >= 100<<30 {
 			t.Errorf("a disk has %d bytes", size)

@@ -18,29 +18,29 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// A backup takes a snapshot and removes it again, which does not change config.changeVersion.
-func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
+// A backup takes and removes a snapshot. That does not change config.changeVersion.
+func TestSnapshotBackup_AllowsChangesAfterwards(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st, vm := &req.VM.Status, objectOf(t, ready, req)
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
 	grows := func(size string) { req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", size, "")} }
 	grown := func(size string) {
 		t.Helper()
-		l.until("it runs with "+size, func() bool {
-			return running(req)() && len(st.Volumes) == 1 && st.Volumes[0].Capacity.String() == size && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+		l.until("the VM runs with "+size, func() bool {
+			return isRunning(req)() && len(st.Volumes) == 1 && st.Volumes[0].Capacity.String() == size && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 		}, req)
 	}
 
 	snapshot(t, vm, "backup")
 	const note = "all of it is read while there is a snapshot"
 	v.reconfigure(types.VirtualMachineConfigSpec{Annotation: note})
-	l.until("the change is seen", func() bool {
+	l.until("the change is observed", func() bool {
 		return p.inventory.Get(vm.Reference()).Config.Annotation == note && len(st.Snapshots) == 1
 	}, req)
 	v.await(vm.RemoveAllSnapshot(t.Context(), nil))
@@ -48,22 +48,22 @@ func TestBackup_LeavesAVMThatCanBeGrownAndStarted(t *testing.T) {
 	grown("2Gi")
 
 	snapshot(t, vm, "backup")
-	l.until("the snapshot is seen", func() bool { return len(st.Snapshots) == 1 }, req)
+	l.until("the snapshot is observed", func() bool { return len(st.Snapshots) == 1 }, req)
 	grows("3Gi")
 	l.until("growing is refused", func() bool { return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid" }, req)
 	v.powerOff()
-	l.until("it runs again with the disk that it has", func() bool {
+	l.until("the VM runs again with its unchanged disk", func() bool {
 		return st.PowerState == vmv1alpha1.PoweredOn && reason(st, vmv1alpha1.ConditionPowerStateSynced) == "True Succeeded" &&
 			reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid"
 	}, req)
 	v.await(vm.RemoveAllSnapshot(t.Context(), nil))
 	grown("3Gi")
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	l.remove(req)
 }
 
-// A revert to an older snapshot restores data that was removed from the VM since.
-func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
+// A revert restores data that was removed from the VM after the snapshot.
+func TestFirstBootData_IsRemovedAgainAfterAManualRevert(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -71,18 +71,18 @@ func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
 	req := newRequest("once", templateImage())
 	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s"}}}
 	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.Bootstrap = nil
 	vm := objectOf(t, ready, req)
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
 	snapshot(t, vm, "before")
 	req.Effective.Bootstrap.RemoveAfterFirstBoot = true
 	removed := func() bool {
-		return reason(&req.VM.Status, vmv1alpha1.ConditionBootstrapDataRemoved) == "True Succeeded" && running(req)()
+		return reason(&req.VM.Status, vmv1alpha1.ConditionBootstrapDataRemoved) == "True Succeeded" && isRunning(req)()
 	}
 	l.until("the data is removed", removed, req)
 	v.await(vm.RevertToSnapshot(t.Context(), "before", true))
-	eventually(t, "the data is seen to be back", func() bool {
+	eventually(t, "the inventory has the restored data", func() bool {
 		return observe.ExtraConfig(p.inventory.Get(vm.Reference()), "guestinfo.userdata") != ""
 	})
 	l.until("the data is removed again", removed, req)
@@ -91,8 +91,8 @@ func TestFirstBootData_IsRemovedAgainAfterARevertByHand(t *testing.T) {
 	}
 }
 
-// vCenter may answer without single properties, each with its fault.
-func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
+// A response of vCenter may lack single properties, each with a fault.
+func TestPartialResponse_MakesAVMUnreadable(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -104,44 +104,44 @@ func TestPartialAnswer_MakesAVMUnreadable(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			req := newRequest("web-"+strings.ToLower(strings.ReplaceAll(path, ".", "-")), templateImage())
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			vm := objectOf(t, ready, req)
 			v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
 			if path == "snapshot" {
-				snapshot(t, vm, "backup") // else there is nothing to leave out
+				snapshot(t, vm, "backup") // otherwise the property is empty
 			}
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE")
-			v.seen(observe.Paused)
+			v.awaitInventory(observe.Paused)
 			omit(req, path)
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			unread := func() bool {
 				return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "Unknown UnknownState" &&
 					strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced), path+": A general system error occurred")
 			}
-			l.until("the stream leaves it out, and status has the fault", unread, req)
+			l.until("the stream omits the property and the status has the fault", unread, req)
 
-			again, counted := startProvider(t, ready, nil) // reads all of it for the first time
-			eventually(t, "it has read everything", again.driver.Synced)
+			again, counted := startProvider(t, ready, nil) // reads the whole inventory
+			eventually(t, "the inventory is read", again.driver.Synced)
 			after := newLoop(t, again)
 			req.VM.Status.Conditions = nil
-			after.until("the first reading leaves it out, and status has the fault", unread, req)
+			after.until("the first read omits the property and the status has the fault", unread, req)
 			calls := counted.snapshot()
 			changes := map[string]int{"ReconfigVM_Task": calls["ReconfigVM_Task"], "PowerOffVM_Task": calls["PowerOffVM_Task"]}
 			if diff := cmp.Diff(map[string]int{"ReconfigVM_Task": 0, "PowerOffVM_Task": 0}, changes); diff != "" {
-				t.Errorf("changes of a VM that is paused (-want +got):\n%s", diff)
+				t.Errorf("changes of a paused VM (-want +got):\n%s", diff)
 			}
 			omit(req)
-			v.seen(observe.Paused)
+			v.awaitInventory(observe.Paused)
 			if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || !errors.Is(err, provider.ErrPaused) {
-				t.Errorf("pass = %v, want ErrPaused once it can be read", err)
+				t.Errorf("reconcile = %v, want ErrPaused when the VM can be read", err)
 			}
 		})
 	}
 	t.Run("guest.net", func(t *testing.T) {
 		req := newRequest("talks-not", templateImage())
-		l.until("the VM runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		omit(req, "guest.net", "summary.storage")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		l.until("it is managed", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+		l.until("the VM is managed", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	})
 }

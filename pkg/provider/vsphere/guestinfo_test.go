@@ -14,15 +14,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// What a guest sets comes with the stream, and wakes the object; a probe asks nobody.
-func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
+// The stream delivers variables of the guest and causes a reconcile. A probe sends no call.
+func TestGuestInfo_IsObservedWithoutCalls(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("talks", templateImage())
 	req.VM.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{GuestInfo: []vmv1alpha1.GuestInfoAction{{Key: "state"}, {Key: "role"}}}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	sees := func() map[string]string {
 		r, err := p.Engine.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		if err != nil || r.Observation == nil {
@@ -31,7 +31,7 @@ func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
 		return r.Observation.GuestInfo
 	}
 	if got := sees(); got != nil {
-		t.Errorf("variables %v of a guest that has set none", got)
+		t.Errorf("variables %v, but the guest has set none", got)
 	}
 	woken := make(chan struct{}, 100)
 	go p.Watch(t.Context(), func(h provider.Hint) {
@@ -44,30 +44,30 @@ func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
 		control(t, ready, http.MethodPut, "/vm/guest?"+q.Encode())
 		<-woken
 	}
-	sets("other", "nobody asks for it")
+	sets("other", "not requested")
 	sets("state", "up")
-	eventually(t, "the variable is seen", func() bool { return cmp.Equal(sees(), map[string]string{"state": "up"}) })
+	eventually(t, "the variable is observed", func() bool { return cmp.Equal(sees(), map[string]string{"state": "up"}) })
 	before := counted.snapshot()
 	for range 10 {
 		sees()
 	}
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
-		t.Errorf("looking at variables asked vCenter (-before +after):\n%s", diff)
+		t.Errorf("reading variables called vCenter (-before +after):\n%s", diff)
 	}
 }
 
-// An address that a guest claims comes the same way, and so does its heartbeat.
-func TestWhatTheGuestReportsIsItsOwnersToChoose(t *testing.T) {
+// The stream also delivers the address and the heartbeat that the guest reports.
+func TestGuestReports_AreObserved(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("claims", templateImage())
 	l.until("the VM has an address", func() bool {
-		return running(req)() && req.VM.Status.Network != nil && req.VM.Status.Network.PrimaryIP4 != ""
+		return isRunning(req)() && req.VM.Status.Network != nil && req.VM.Status.Network.PrimaryIP4 != ""
 	}, req)
 	control(t, ready, http.MethodPut, "/vm/guest?"+url.Values{"vm": {req.VM.Status.UniqueID}, "address": {"10.96.0.1"}}.Encode())
-	l.until("the address is another", func() bool { return req.VM.Status.Network.PrimaryIP4 == "10.96.0.1" }, req)
+	l.until("the new address is reported", func() bool { return req.VM.Status.Network.PrimaryIP4 == "10.96.0.1" }, req)
 	control(t, ready, http.MethodPut, "/vm/guest?"+url.Values{"vm": {req.VM.Status.UniqueID}, "heartbeat": {"yellow"}}.Encode())
 	l.until("the heartbeat is Yellow", func() bool { return req.VM.Status.Guest.Heartbeat == vmv1alpha1.GuestHeartbeatYellow }, req)
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-func TestHealthNamesThePlaceThatIsWrong(t *testing.T) {
+func TestHealthy_NamesTheInvalidObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(c *settings) { c.Datacenter = "nowhere" })
-	eventually(t, "the datacenter is named", func() bool {
+	eventually(t, "the error names the datacenter", func() bool {
 		err := p.Healthy(t.Context())
 		return err != nil && strings.Contains(err.Error(), `no datacenter "nowhere"`)
 	})

@@ -19,20 +19,20 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// A create whose object has lost its status begins while the VM is out of sight, and
-// fails when it is back: vSphere has the VM with our identity then, and its data.
-func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
+// The object has lost its status, and a create starts while the VM is unregistered. The create fails after the
+// VM is registered again with the same identity. The VM must not be deleted.
+func TestCreate_KeepsAForeignVMWhenItFails(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("db", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-	l.until("it is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	id := req.VM.Status.UniqueID
 	path := strings.Trim(ask(t, ready, http.MethodPost, "/vm/unregister?vm="+id), "\"\n")
-	l.until("it is missing", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionCreated) == "Unknown Missing" }, req)
+	l.until("the VM is missing", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionCreated) == "Unknown Missing" }, req)
 
 	req.VM.Status = vmv1alpha1.VirtualMachineStatus{}
 	control(t, ready, http.MethodPut, "/hold?method=CloneVM_Task")
@@ -40,9 +40,9 @@ func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
 	req.Now = time.Now()
 	ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if ch == nil {
-		t.Fatalf("no create was started: %v", err)
+		t.Fatalf("no create operation was started: %v", err)
 	}
-	eventually(t, "a clone is asked for", func() bool { return counted.snapshot()["CloneVM_Task"] > before["CloneVM_Task"] })
+	eventually(t, "a clone is requested", func() bool { return counted.snapshot()["CloneVM_Task"] > before["CloneVM_Task"] })
 	control(t, ready, http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(path))
 	control(t, ready, http.MethodPut, "/permissions?entity=/DC0/vm/templates&without=VirtualMachine.Provisioning.DeployTemplate")
 	control(t, ready, http.MethodDelete, "/hold?method=CloneVM_Task")
@@ -50,23 +50,23 @@ func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
 		t.Fatal("the clone succeeded")
 	}
 	if n := counted.snapshot()["Destroy_Task"] - before["Destroy_Task"]; n != 0 {
-		t.Errorf("Destroy_Task was called %d times: the VM with the data is no leftover", n)
+		t.Errorf("Destroy_Task was called %d times, but the VM with the data must be kept", n)
 	}
 	control(t, ready, http.MethodDelete, "/permissions?entity=/DC0/vm/templates")
-	l.until("the VM is taken up again", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionCreated) }, req)
+	l.until("the VM is managed again", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionCreated) }, req)
 	if vms := vmsOf(t, ready); len(vms) != 1 {
-		t.Errorf("vCenter has %d VMs, want the one: %+v", len(vms), vms)
+		t.Errorf("vCenter has %d VMs, want 1: %+v", len(vms), vms)
 	}
 }
 
-func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
+func TestRecreate_RequiresTheObjectsPolicy(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	waits, again := newRequest("waits", templateImage()), newRequest("again", templateImage())
 	again.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
-	l.until("both run", running(waits, again), waits, again)
+	l.until("both VMs run", isRunning(waits, again), waits, again)
 	for _, req := range []*provider.Request{waits, again} {
 		vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 		task, err := vm.PowerOff(t.Context())
@@ -84,18 +84,17 @@ func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
 		}
 	}
 	first := again.VM.Status.UniqueID
-	l.until("one waits and one is made again", func() bool {
+	l.until("one VM waits and the other is recreated", func() bool {
 		return reason(&waits.VM.Status, vmv1alpha1.ConditionCreated) == "Unknown Missing" &&
-			again.VM.Status.UniqueID != first && running(again)()
+			again.VM.Status.UniqueID != first && isRunning(again)()
 	}, waits, again)
 	if vms := vmsOf(t, ready); len(vms) != 1 {
-		t.Errorf("vCenter has %d VMs, want the one that was made again", len(vms))
+		t.Errorf("vCenter has %d VMs, want only the recreated one", len(vms))
 	}
 }
 
-// The task of a clone does not survive a restart of vCenter, and one that is gone may
-// have been carried out or not.
-func TestACloneWhoseTaskIsLostIsMadeOnce(t *testing.T) {
+// A restart of vCenter discards the clone task, which may have been carried out.
+func TestClone_IsCreatedOnceWhenItsTaskIsLost(t *testing.T) {
 	for name, tasks := range map[string]string{"not carried out": "end", "carried out": "continue"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -107,21 +106,21 @@ func TestACloneWhoseTaskIsLostIsMadeOnce(t *testing.T) {
 			req := newRequest("web", templateImage())
 			req.Now = time.Now()
 			if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
-				t.Fatalf("no create was started: %v", err)
+				t.Fatalf("no create operation was started: %v", err)
 			}
-			eventually(t, "a clone is asked for", func() bool { return counted.snapshot()["CloneVM_Task"] == 1 })
+			eventually(t, "a clone is requested", func() bool { return counted.snapshot()["CloneVM_Task"] == 1 })
 			control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=0")
 			control(t, ready, http.MethodPost, "/restart?tasks="+tasks)
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			if vms := vmsOf(t, ready); len(vms) != 1 || vms[0].InstanceUUID != string(req.VM.UID) {
-				t.Errorf("vCenter has %+v, want the one VM of the object", vms)
+				t.Errorf("vCenter has %+v, want one VM of the object", vms)
 			}
 		})
 	}
 }
 
-// vCenter goes on with what it was asked for, and the next process finds it.
-func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
+// vCenter completes the requested clones, and the next process finds them.
+func TestShutdown_DoesNotCancelClones(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	counted := &calls{}
@@ -141,7 +140,7 @@ func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all clones are asked for", func() bool { return counted.snapshot()["CloneVM_Task"] == 4 })
+	eventually(t, "all clones are requested", func() bool { return counted.snapshot()["CloneVM_Task"] == 4 })
 	stop()
 	if n := counted.snapshot()["CancelTask"]; n != 0 {
 		t.Errorf("CancelTask was called %d times", n)
@@ -151,14 +150,14 @@ func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
 		req.VM.Status = vmv1alpha1.VirtualMachineStatus{}
 	}
 	next, _ := startProvider(t, ready, nil)
-	newLoop(t, next).until("all run", running(reqs...), reqs...)
+	newLoop(t, next).until("all VMs run", isRunning(reqs...), reqs...)
 	if vms := vmsOf(t, ready); len(vms) != 4 {
 		t.Errorf("vCenter has %d VMs, want 4", len(vms))
 	}
 }
 
-// What vSphere has made is there, although nobody was told so before the process ended.
-func TestTheEndOfAProcessLeavesWhatWasMadeAndNotAnswered(t *testing.T) {
+// vSphere has created the VMs, but the process ended before it received the responses.
+func TestShutdown_KeepsCreatedVMsWithoutAResponse(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := newProvider(t, settings{Config: Config{
@@ -173,16 +172,16 @@ func TestTheEndOfAProcessLeavesWhatWasMadeAndNotAnswered(t *testing.T) {
 		control(t, ready, http.MethodPut, holds[i])
 		req.Now = time.Now()
 		if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
-			t.Fatalf("no create was started: %v", err)
+			t.Fatalf("no create operation was started: %v", err)
 		}
 	}
-	eventually(t, "both are made", func() bool { return len(vmsOf(t, ready)) == 2 })
+	eventually(t, "both VMs are created", func() bool { return len(vmsOf(t, ready)) == 2 })
 	made := vmsOf(t, ready)
 	stop()
 	for _, hold := range holds {
 		control(t, ready, http.MethodDelete, hold)
 	}
 	if diff := cmp.Diff(made, vmsOf(t, ready)); diff != "" {
-		t.Errorf("the end of the process changed what was made (-made +left):\n%s", diff)
+		t.Errorf("the end of the process changed the VMs (-before +after):\n%s", diff)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/policies"
 )
 
-// copiesAt has the files of an item copied to a place, and returns the cache that has them.
+// copiesAt copies the files of an item to a location and returns an image cache with the copies.
 func copiesAt(t *testing.T, p *Provider, item vmv1alpha1.ContentLibraryImageSource, at vmv1alpha1.VirtualMachineImageCacheLocation) *vmv1alpha1.VirtualMachineImageCache {
 	t.Helper()
 	place, err := p.driver.ImageFiles().Locate(t.Context(), item, at, provider.CachePlace{})
@@ -43,8 +43,8 @@ func copiesAt(t *testing.T, p *Provider, item vmv1alpha1.ContentLibraryImageSour
 	return c
 }
 
-// do waits for a task of an administrator.
-func do(t *testing.T, task *object.Task, err error) {
+// awaitTask waits for a task of an administrator.
+func awaitTask(t *testing.T, task *object.Task, err error) {
 	t.Helper()
 	if err == nil {
 		err = task.Wait(t.Context())
@@ -54,7 +54,7 @@ func do(t *testing.T, task *object.Task, err error) {
 	}
 }
 
-// usedBy says who uses the copies of a cache; empty for nobody.
+// usedBy returns the user of the copies of a cache. It is empty if they are not used.
 func usedBy(t *testing.T, p *Provider, at provider.ImagePlace, directory string) string {
 	t.Helper()
 	used, err := p.driver.ImageFiles().InUse(t.Context(), at.DatastoreID, []string{directory})
@@ -64,8 +64,8 @@ func usedBy(t *testing.T, p *Provider, at provider.ImagePlace, directory string)
 	return used[directory]
 }
 
-// An administrator may take a disk from a virtual machine and leave it to its snapshot.
-func TestCopiesStayOnWhichOnlyASnapshotDepends(t *testing.T) {
+// An administrator may detach a disk that a snapshot of the virtual machine still uses.
+func TestImageCopies_AreKeptForSnapshots(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
@@ -73,10 +73,10 @@ func TestCopiesStayOnWhichOnlyASnapshotDepends(t *testing.T) {
 	at := &cache.Status.Locations[0]
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
-	off(l, req)
+	createPoweredOff(l, req)
 	vm := objectOf(t, ready, req)
 	task, err := vm.CreateSnapshot(t.Context(), "before", "", false, false)
-	do(t, task, err)
+	awaitTask(t, task, err)
 	devices, err := vm.Device(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -85,30 +85,30 @@ func TestCopiesStayOnWhichOnlyASnapshotDepends(t *testing.T) {
 		t.Fatal(err)
 	}
 	if disks, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks)+len(parents) != 0 {
-		t.Fatalf("the VM still has the disks %q on %q", disks, parents)
+		t.Fatalf("the VM still has the disks %q with parents %q", disks, parents)
 	}
 	place := provider.ImagePlace{DatastoreID: at.DatastoreID}
 	if got := usedBy(t, p, place, at.Directory); !strings.Contains(got, "web") {
-		t.Errorf("the copies are used by %q, want the VM that has a snapshot on them", got)
+		t.Errorf("the copies are used by %q, want the VM whose snapshot uses them", got)
 	}
 	var inUse *provider.ImageInUseError
 	if err := p.driver.ImageFiles().Remove(t.Context(), at.DatastoreID, at.Directory); !errors.As(err, &inUse) {
-		t.Errorf("removing them: %v, want that they are in use", err)
+		t.Errorf("removing the copies: %v, want an in-use error", err)
 	}
-	// What a snapshot has written down need not be rewritten when the datastore is renamed.
+	// The paths in a snapshot may keep the previous name of a renamed datastore.
 	control(t, ready, http.MethodPost, "/datastore/rename?from=LocalDS_0&to=ssd")
 	renamed := strings.Replace(at.Directory, "[LocalDS_0]", "[ssd]", 1)
 	if got := usedBy(t, p, place, renamed); !strings.Contains(got, "web") {
-		t.Errorf("after their datastore was renamed the copies are used by %q, want the VM that has a snapshot on them", got)
+		t.Errorf("after a rename of the datastore the copies are used by %q, want the VM whose snapshot uses them", got)
 	}
 	task, err = vm.RemoveAllSnapshot(t.Context(), nil)
-	do(t, task, err)
+	awaitTask(t, task, err)
 	if err := p.driver.ImageFiles().Remove(t.Context(), at.DatastoreID, renamed); err != nil {
-		t.Errorf("removing them without the snapshot: %v", err)
+		t.Errorf("removing the copies without the snapshot: %v", err)
 	}
 }
 
-func TestCopiesAreFoundWhenTheirDatastoreOrPolicyIsRenamed(t *testing.T) {
+func TestImageCopies_AreFoundAfterARename(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
@@ -116,7 +116,7 @@ func TestCopiesAreFoundWhenTheirDatastoreOrPolicyIsRenamed(t *testing.T) {
 	at := &cache.Status.Locations[0]
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	control(t, ready, http.MethodPost, "/datastore/rename?from=LocalDS_0&to=renamed")
 	files := p.driver.ImageFiles()
 	for _, location := range []vmv1alpha1.VirtualMachineImageCacheLocation{ssd, {Datastore: "/DC0/datastore/LocalDS_0"}, {Datastore: "LocalDS_0", StoragePolicy: "Bronze"}} {
@@ -129,16 +129,16 @@ func TestCopiesAreFoundWhenTheirDatastoreOrPolicyIsRenamed(t *testing.T) {
 			t.Fatalf("%+v: %v", location, err)
 		}
 		if place.DatastoreID != at.DatastoreID || place.ProfileID != before.ProfileID || !strings.HasPrefix(place.Directory, "[renamed] ") {
-			t.Errorf("%+v is at %+v, want the place of before with the name that it has now", location, place)
+			t.Errorf("%+v is at %+v, want the same place with the new name", location, place)
 		}
 		if location.StoragePolicy != "" {
-			continue // of which there are no copies
+			continue // it has no copies
 		}
 		for i := range at.Files {
 			at.Files[i].Path = place.Present(at.Files[i].Path)
 		}
 		if missing, err := files.Missing(t.Context(), place, place.Present(at.Directory), at.Files); err != nil || len(missing) > 0 {
-			t.Errorf("%+v: of the copies %q are missing, %v", location, missing, err)
+			t.Errorf("%+v: the copies %q are missing, error %v", location, missing, err)
 		}
 		if got := usedBy(t, p, place, place.Present(at.Directory)); !strings.Contains(got, "web") {
 			t.Errorf("%+v: the copies are used by %q, want the VM that depends on them", location, got)
@@ -147,12 +147,12 @@ func TestCopiesAreFoundWhenTheirDatastoreOrPolicyIsRenamed(t *testing.T) {
 	for _, before := range []provider.CachePlace{{}, {DatastoreID: "datastore-none"}} {
 		var unusable *provider.NotUsableError
 		if _, err := files.Locate(t.Context(), copied, ssd, before); !errors.As(err, &unusable) || !unusable.Missing || !strings.Contains(err.Error(), `no datastore "LocalDS_0"`) {
-			t.Errorf("after %+v: %v, want that there is no such datastore", before, err)
+			t.Errorf("after %+v: %v, want an error: no such datastore", before, err)
 		}
 	}
 }
 
-// policyID is the ID of a storage policy.
+// policyID returns the ID of a storage policy.
 func policyID(t *testing.T, p *Provider, name string) string {
 	t.Helper()
 	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1", StoragePolicy: name}, provider.CachePlace{})
@@ -162,17 +162,17 @@ func policyID(t *testing.T, p *Provider, name string) string {
 	return place.ProfileID
 }
 
-// Each policy has copies of its own, but for one that encrypts: nobody could read them.
-func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
+// Each policy has its own copies. A policy that encrypts has none, because its copies could not be read.
+func TestFastDeploy_AppliesStoragePolicies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	registerKeyProvider(t, ready)
 	p := startFiles(t, ready)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
 	for name, tc := range map[string]struct {
 		class, image string
-		// of is the policy that the copies are asked for.
+		// of is the policy of the requested copies.
 		of     string
 		linked bool
 	}{
@@ -181,23 +181,23 @@ func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &loop{t: t, p: l.p, wake: l.wake}
-			req := ofClass("web-"+name, libraryImage(), tc.class)
+			req := classRequest("web-"+name, libraryImage(), tc.class)
 			req.FastDeploy = vmv1alpha1.FastDeployLinked
 			req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
 			var lacks *provider.ImageCacheNotReadyError
-			eventually(t, "it says what it lacks", func() bool {
+			eventually(t, "the missing copies are reported", func() bool {
 				_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 				return errors.As(err, &lacks)
 			})
 			if lacks.Location.StoragePolicy != tc.of || (lacks.ProfileID != "") != (tc.of != "") {
-				t.Errorf("copies are asked for at %+v with profile %q, want policy %q", lacks.Location, lacks.ProfileID, tc.of)
+				t.Errorf("copies are requested at %+v with profile %q, want policy %q", lacks.Location, lacks.ProfileID, tc.of)
 			}
 			req.ImageCache = copiesAt(t, p, lacks.Source, lacks.Location)
 			if got := req.ImageCache.Status.Locations[0].ProfileID; got != lacks.ProfileID {
-				t.Errorf("the copies have profile %q, and the VM wants %q", got, lacks.ProfileID)
+				t.Errorf("the copies have profile %q, want the VM's profile %q", got, lacks.ProfileID)
 			}
-			l.until("the VM runs, and complies", func() bool {
-				return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
+			l.until("the VM runs and is compliant", func() bool {
+				return isSynced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
 			}, req)
 			vm := inVCenter(t, ready)["team-a/web-"+name]
 			if encrypted := vm.Config.KeyId != nil; encrypted != (tc.class == "encrypted") {
@@ -210,19 +210,19 @@ func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
 			}
 			if got := reason(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady); got != want || (len(parents) > 0) != tc.linked ||
 				!strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady), why) {
-				t.Errorf("ImageCacheReady is %q, and the disks depend on %q; want %q", got, parents, want)
+				t.Errorf("ImageCacheReady is %q and the disks depend on %q; want %q", got, parents, want)
 			}
 			if observe.Linked(&vm) != tc.linked {
-				t.Errorf("the VM says of itself that it is linked: %t", observe.Linked(&vm))
+				t.Errorf("the VM is marked as linked: %t", observe.Linked(&vm))
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 			l.remove(req)
 		})
 	}
 }
 
-// subscribe makes a library of the vCenter that has fetched nothing but the descriptors of
-// the one of the tests.
+// subscribe creates a library that is subscribed to the library of the tests and has only its
+// descriptors.
 func subscribe(t *testing.T, ready vcenter.Ready, name string) {
 	t.Helper()
 	m := libraries(t, ready)
@@ -241,7 +241,7 @@ func subscribe(t *testing.T, ready vcenter.Ready, name string) {
 	}
 }
 
-func TestWhatASubscribedLibraryHasNotFetchedIsFetchedBeforeItIsCopied(t *testing.T) {
+func TestImageCopies_SynchronizeASubscribedItemFirst(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	subscribe(t, ready, "mirror")
@@ -254,24 +254,24 @@ func TestWhatASubscribedLibraryHasNotFetchedIsFetchedBeforeItIsCopied(t *testing
 		t.Fatal(err)
 	}
 	if _, err := p.driver.ImageFiles().Copy(t.Context(), place, place.Directory+"-bbbbbbbb", func(int32) {}); err == nil || !strings.Contains(err.Error(), "403") {
-		t.Errorf("without the privilege: %v, want that it is forbidden", err)
+		t.Errorf("without the privilege: %v, want a forbidden error", err)
 	}
 	control(t, ready, http.MethodDelete, "/permissions?entity=%2F")
 	cache := copiesAt(t, p, item, ssd)
 	if n := counted.snapshot()["rest.SyncLibraryItem"]; n != 2 {
-		t.Errorf("the item was fetched %d times, want once without the privilege and once with it", n)
+		t.Errorf("the item was synchronized %d times, want once without the privilege and once with it", n)
 	}
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
 	req.Image.Spec.ContentLibrary = item.DeepCopy()
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	copiesAt(t, p, item, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1"})
 	if n := counted.snapshot()["rest.SyncLibraryItem"]; n != 2 {
-		t.Errorf("the item was fetched %d times, though it had been before", n)
+		t.Errorf("the item was synchronized %d times although it was complete", n)
 	}
 }
 
-// grantRoot leaves the account all privileges on the root but one.
+// grantRoot grants the account all privileges on the root folder except one.
 func grantRoot(t *testing.T, ready vcenter.Ready, without string) {
 	t.Helper()
 	control(t, ready, http.MethodPut, "/permissions?"+url.Values{"entity": {"/"}, "without": {without}}.Encode())

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// copied is the item that is copied in tests, ssd the place.
+// copied is the item that the tests copy, ssd the location of the copies.
 var (
 	copied = vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"}
 	ssd    = vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_0"}
@@ -32,7 +32,7 @@ func startFiles(t *testing.T, ready vcenter.Ready) *Provider {
 	return p
 }
 
-// filesBelow are the files and directories of LocalDS_0 in the directory of all copies.
+// filesBelow returns the files and directories of LocalDS_0 in the directory of all copies.
 func filesBelow(t *testing.T, ready vcenter.Ready) []string {
 	t.Helper()
 	var all []string
@@ -42,7 +42,7 @@ func filesBelow(t *testing.T, ready vcenter.Ready) []string {
 	return slices.DeleteFunc(all, func(p string) bool { return !strings.HasPrefix(p, "slipway-images/") || p == "slipway-images/" })
 }
 
-// locate finds the place of copies.
+// locate returns the place of copies.
 func locate(t *testing.T, p *Provider, at vmv1alpha1.VirtualMachineImageCacheLocation) provider.ImagePlace {
 	t.Helper()
 	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, at, provider.CachePlace{})
@@ -52,7 +52,7 @@ func locate(t *testing.T, p *Provider, at vmv1alpha1.VirtualMachineImageCacheLoc
 	return place
 }
 
-func TestAnImageIsCopiedToItsOwnDirectory(t *testing.T) {
+func TestImageCopies_HaveTheirOwnDirectory(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
@@ -66,10 +66,10 @@ func TestAnImageIsCopiedToItsOwnDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(told) == 0 || !slices.IsSorted(told) {
-		t.Errorf("progress %v, want a growing one", told)
+		t.Errorf("progress %v, want increasing values", told)
 	}
 	if len(files) != 1 || files[0].ID != "file1" || files[0].Type != vmv1alpha1.CachedFileDisk || files[0].ContentSize == nil || files[0].ContentSize.Value() < 1<<20 {
-		t.Errorf("files %+v, want a disk of 1 MiB of the descriptor's file", files)
+		t.Errorf("files %+v, want a disk of 1 MiB with the ID of the descriptor's file", files)
 	}
 	below := strings.TrimPrefix(dir, "[LocalDS_0] ")
 	name := strings.TrimSuffix(strings.TrimPrefix(files[0].Path, dir+"/"), ".vmdk")
@@ -78,19 +78,19 @@ func TestAnImageIsCopiedToItsOwnDirectory(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if _, err := p.driver.ImageFiles().Copy(t.Context(), place, dir, func(int32) {}); err == nil {
-		t.Error("a second copy goes to the same directory")
+		t.Error("a second copy uses the same directory")
 	}
 	if missing, err := p.driver.ImageFiles().Missing(t.Context(), place, dir, files); err != nil || len(missing) != 0 {
 		t.Errorf("missing %q, %v", missing, err)
 	}
 	simulated.Control(t, ready, http.MethodPost, "/datastores/delete?path="+strings.ReplaceAll(strings.ReplaceAll(files[0].Path, "[", "%5B"), "] ", "%5D+"))
 	if missing, err := p.driver.ImageFiles().Missing(t.Context(), place, dir, files); err != nil || len(missing) != 1 {
-		t.Errorf("missing %q, %v, want the file that was deleted", missing, err)
+		t.Errorf("missing %q, %v, want the deleted file", missing, err)
 	}
 	if err := p.driver.ImageFiles().Remove(t.Context(), place.DatastoreID, dir); err != nil {
 		t.Fatal(err)
 	}
 	if left := filesBelow(t, ready); len(left) != 0 {
-		t.Errorf("left: %q", left)
+		t.Errorf("remaining files: %q", left)
 	}
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// plainDescriptor is an OVF of one disk; sections go into its virtual system.
+// plainDescriptor returns an OVF descriptor with one disk. sections are added to its virtual
+// system.
 func plainDescriptor(version, sections string) string {
 	return `<?xml version="1.0"?>
 <Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1" xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1"
@@ -35,7 +36,7 @@ func plainDescriptor(version, sections string) string {
 </VirtualHardwareSection></VirtualSystem></Envelope>`
 }
 
-// uploadItem adds an OVF item with these files, as name=content.
+// uploadItem adds an OVF item with the files, each in the form name=content.
 func uploadItem(t *testing.T, ready vcenter.Ready, name string, files ...string) {
 	t.Helper()
 	addItem(t, ready, name, library.ItemTypeOVF)
@@ -69,7 +70,7 @@ func uploadItem(t *testing.T, ready vcenter.Ready, name string, files ...string)
 	}
 }
 
-func TestImages_ThatNoVirtualMachineCanBeCreatedFromAreNotUsable(t *testing.T) {
+func TestImages_AreNotUsableIfNoVMCanBeCreated(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -94,7 +95,7 @@ func TestImages_ThatNoVirtualMachineCanBeCreatedFromAreNotUsable(t *testing.T) {
 	}
 }
 
-func TestImages_WithALicenseAgreementNeedItsAcceptance(t *testing.T) {
+func TestImages_RequireAcceptanceOfALicenseAgreement(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -108,19 +109,19 @@ func TestImages_WithALicenseAgreementNeedItsAcceptance(t *testing.T) {
 	}
 	l.until("the create is refused", refused, req)
 	if n := counted.snapshot()["rest.DeployLibraryItem"]; n != 0 {
-		t.Errorf("%d deployments were tried without an acceptance", n)
+		t.Errorf("%d deployments were attempted without an acceptance", n)
 	}
 	req.AcceptEULA = true
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 }
 
-func TestStatus_NamesTheVCenterOfTheVM(t *testing.T) {
+func TestStatus_HasTheVCenterOfTheVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	if got, want := req.VM.Status.VCenterInstanceUUID, admin(t, ready).ServiceContent.About.InstanceUuid; got == nil || *got != want {
 		t.Errorf("status.vCenterInstanceUUID is %v, want %q", got, want)
 	}

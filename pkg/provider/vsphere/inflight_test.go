@@ -21,9 +21,9 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// vCenter goes on with what a process has asked for that was killed: a VM that appears
-// after its object has gone belongs to nobody.
-func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
+// vCenter continues the operations of a killed process. A VM that is created after the deletion of its object
+// would have no owner.
+func TestDeletion_WaitsForTasksOfAnEarlierProcess(t *testing.T) {
 	t.Parallel()
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"deployment": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
@@ -41,27 +41,27 @@ func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
 			if ch, err := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
 				t.Fatalf("no create was started: %v", err)
 			}
-			// A request that has no task yet ends with its connection.
-			eventually(t, "vCenter works on it", func() bool { return strings.Contains(ask(t, ready, http.MethodGet, "/tasks"), `"running"`) })
+			// A request without a task ends with its connection.
+			eventually(t, "vCenter runs the task", func() bool { return strings.Contains(ask(t, ready, http.MethodGet, "/tasks"), `"running"`) })
 			go stop()
-			control(t, ready, http.MethodPost, "/outage?seconds=1") // A process that is killed loses its connections.
+			control(t, ready, http.MethodPost, "/outage?seconds=1") // A killed process loses its connections.
 
 			second, _ := startProvider(t, ready, nil)
 			eventually(t, "the inventory is read", second.inventory.Synced)
 			req.VM.DeletionTimestamp = new(metav1.Now())
 			newLoop(t, second).remove(req)
 			later := newRequest("later", image)
-			newLoop(t, second).until("another runs", running(later), later)
+			newLoop(t, second).until("another VM runs", isRunning(later), later)
 			if vms := vmsOf(t, ready); len(vms) != 1 {
-				t.Errorf("vCenter has %d VMs, want the later one only: %+v", len(vms), vms)
+				t.Errorf("vCenter has %d VMs, want only the later one: %+v", len(vms), vms)
 			}
 		})
 	}
 }
 
-// A process that is killed between the end of a VM and that of its object leaves the
-// object behind, and a crowd of them must not look like an outage.
-func TestADeletionEndsAtOnceWhenVCenterKnowsOfTheEndOfTheVM(t *testing.T) {
+// A process that is killed after it has destroyed a VM does not delete the object. Many such objects must not
+// be taken for an outage.
+func TestDeletion_EndsImmediatelyIfVCenterReportsTheDestruction(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	long := func(s *settings) { s.MissingGrace = 24 * time.Hour }
@@ -72,7 +72,7 @@ func TestADeletionEndsAtOnceWhenVCenterKnowsOfTheEndOfTheVM(t *testing.T) {
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		reqs = append(reqs, req)
 	}
-	newLoop(t, first).until("all are there", func() bool {
+	newLoop(t, first).until("all VMs exist", func() bool {
 		return !slices.ContainsFunc(reqs, func(r *provider.Request) bool { return !isTrue(&r.VM.Status, vmv1alpha1.ConditionCreated) })
 	}, reqs...)
 	for _, req := range reqs {
@@ -85,9 +85,9 @@ func TestADeletionEndsAtOnceWhenVCenterKnowsOfTheEndOfTheVM(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The list of recent tasks forgets them soon.
+	// The list of recent tasks is short.
 	other := newRequest("other", templateImage())
-	newLoop(t, first).until("another VM is there", running(other), other)
+	newLoop(t, first).until("another VM exists", isRunning(other), other)
 	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: other.VM.Status.UniqueID}
 	for i := range 210 {
 		task, err := object.NewVirtualMachine(admin(t, ready).Client, ref).Reconfigure(t.Context(), vimtypes.VirtualMachineConfigSpec{Annotation: strconv.Itoa(i)})

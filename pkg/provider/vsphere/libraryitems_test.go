@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// addTemplateItem makes an item of the content library that is a template, of vm.
+// addTemplateItem adds a template item, created from vm, to the content library.
 func addTemplateItem(t *testing.T, ready vcenter.Ready, vm *object.VirtualMachine, name string) (item string, image *vmv1alpha1.VirtualMachineImage) {
 	t.Helper()
 	m := libraries(t, ready)
@@ -51,7 +51,7 @@ func addTemplateItem(t *testing.T, ready vcenter.Ready, vm *object.VirtualMachin
 	return item, image
 }
 
-func TestATemplateOfALibraryIsDescribedAndCloned(t *testing.T) {
+func TestLibraryTemplate_IsDescribedAndCloned(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -70,28 +70,28 @@ func TestATemplateOfALibraryIsDescribedAndCloned(t *testing.T) {
 		t.Fatalf("%+v is an image: %v, %v", items[i], items[i].IsImage(), err)
 	}
 	if s := d.Status; s.Type != vmv1alpha1.ImageTypeVMTX || s.ProviderItemID != item || s.ContentVersion != items[i].ContentVersion || s.ContentVersion == "" || s.GuestID == "" {
-		t.Errorf("described as %+v, want a VMTX item with its guest", s)
+		t.Errorf("status %+v, want a VMTX item with its guest ID", s)
 	}
 
 	before := newRequest("before", image)
-	l.until("a VM of the first version runs", running(before), before)
+	l.until("a VM of the first version runs", isRunning(before), before)
 	second, _ := makeVM(t, ready, "/DC0/vm/templates", "second", &types.OptionValue{Key: "release", Value: "second"})
 	makeTemplate(t, second, "second", types.VirtualMachineConfigSpec{})
 	control(t, ready, http.MethodPost, "/library/checkin?item="+item+"&vm="+second.Reference().Value)
 	after := newRequest("after", image)
-	l.until("a VM of the second version runs", running(after), after)
+	l.until("a VM of the second version runs", isRunning(after), after)
 	for req, want := range map[*provider.Request]string{before: "first", after: "second"} {
 		vm := p.inventory.Get(types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 		if got := observe.ExtraConfig(vm, "release"); got != want {
-			t.Errorf("%s was made from the %s version, want the %s one", req.VM.Name, got, want)
+			t.Errorf("%s was created from version %s, want %s", req.VM.Name, got, want)
 		}
 	}
 	if n := counted.snapshot(); n["CloneVM_Task"] != 2 || n["rest.DeployLibraryItem"] != 0 {
-		t.Errorf("calls %v, want two clones, which have their identity from the start", n)
+		t.Errorf("calls %v, want two clones and no deployments", n)
 	}
 }
 
-func TestATemplateOfALibraryNeedsNoNewVCenterAndGoesWithItsItem(t *testing.T) {
+func TestLibraryTemplate_WorksWithOldVersionsUntilItsItemIsDeleted(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -107,15 +107,15 @@ func TestATemplateOfALibraryNeedsNoNewVCenterAndGoesWithItsItem(t *testing.T) {
 	for range 2 {
 		_, err := p.places.Source(t.Context(), image)
 		if err == nil {
-			t.Fatal("the item that has gone has a template")
+			t.Fatal("the deleted item still has a template")
 		}
 		if c := provider.Unusable(err); c.Reason != vmv1alpha1.ReasonNotFound {
-			t.Errorf("without the item: %v, want that it is not found", err)
+			t.Errorf("without the item: %v, want a not-found error", err)
 		}
 	}
 }
 
-func TestAListReadsWhatIsNewAndWhatIsBeingUploaded(t *testing.T) {
+func TestCatalogue_ReadsNewAndIncompleteItems(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -150,12 +150,12 @@ func TestAListReadsWhatIsNewAndWhatIsBeingUploaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, m, found[0])
-	check("when it has arrived", 1, "new@2", "photon-5@2", "ubuntu-24.04-appliance@2")
-	check("from then on", 0, "new@2", "photon-5@2", "ubuntu-24.04-appliance@2")
+	check("when it is complete", 1, "new@2", "photon-5@2", "ubuntu-24.04-appliance@2")
+	check("after that", 0, "new@2", "photon-5@2", "ubuntu-24.04-appliance@2")
 	fill(t, m, found[0])
-	check("with new content that nobody has told of", 0, "new@2", "photon-5@2", "ubuntu-24.04-appliance@2")
+	check("with new content, without a notification", 0, "new@2", "photon-5@2", "ubuntu-24.04-appliance@2")
 	p.driver.images.Changed(found[0])
-	check("with new content that was told of", 1, "new@3", "photon-5@2", "ubuntu-24.04-appliance@2")
+	check("with new content, after a notification", 1, "new@3", "photon-5@2", "ubuntu-24.04-appliance@2")
 	if err := m.DeleteLibraryItem(t.Context(), &library.Item{ID: found[0]}); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// inVCenter lists the VMs with their paths' last two elements.
+// inVCenter returns the VMs of vCenter. The key is the last two elements of the VM's path.
 func inVCenter(t *testing.T, ready vcenter.Ready) map[string]mo.VirtualMachine {
 	t.Helper()
 	c := admin(t, ready)
@@ -49,7 +49,7 @@ func inVCenter(t *testing.T, ready vcenter.Ready) map[string]mo.VirtualMachine {
 	return out
 }
 
-func TestVirtualMachineLifecycle(t *testing.T) {
+func TestVirtualMachine_Lifecycle(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -57,7 +57,7 @@ func TestVirtualMachineLifecycle(t *testing.T) {
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("web-"+name, image)
-			l.until("the VM runs with an address", running(req), req)
+			l.until("the VM runs with an address", isRunning(req), req)
 
 			st := &req.VM.Status
 			if st.InstanceUUID != string(req.VM.UID) || st.UniqueID == "" || st.BiosUUID == "" || st.NodeName == "" {
@@ -74,7 +74,7 @@ func TestVirtualMachineLifecycle(t *testing.T) {
 				t.Errorf("size = %d CPUs, %d MB; want 2, 1024", vm.Config.Hardware.NumCPU, vm.Config.Hardware.MemoryMB)
 			}
 
-			steady(t, p, l, counted, req)
+			checkSteady(t, p, l, counted, req)
 			resize(t, l, req)
 			restart(t, l, req)
 
@@ -94,13 +94,13 @@ func TestVirtualMachineLifecycle(t *testing.T) {
 			if _, ok := inVCenter(t, ready)["team-a/web-"+name]; ok {
 				t.Error("the deleted VM is still in vCenter")
 			}
-			l.remove(req) // What is not there is deleted.
+			l.remove(req) // Deleting a missing VM succeeds.
 		})
 	}
 }
 
-// steady checks that a pass over a stable VM asks vCenter nothing.
-func steady(t *testing.T, p *Provider, l *loop, counted *calls, req *provider.Request) {
+// checkSteady checks that a reconcile of a synchronized VM does not call vCenter.
+func checkSteady(t *testing.T, p *Provider, l *loop, counted *calls, req *provider.Request) {
 	t.Helper()
 	before := counted.snapshot()
 	statusBefore := req.VM.Status.DeepCopy()
@@ -108,37 +108,37 @@ func steady(t *testing.T, p *Provider, l *loop, counted *calls, req *provider.Re
 		req.Now = time.Now()
 		ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		if ch != nil || err != nil {
-			t.Fatalf("steady pass started something or failed: %v", err)
+			t.Fatalf("the reconcile started an operation or failed: %v", err)
 		}
 	}
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
-		t.Errorf("100 steady passes called vCenter (-before +after):\n%s", diff)
+		t.Errorf("100 reconciles called vCenter (-before +after):\n%s", diff)
 	}
 	if diff := cmp.Diff(statusBefore, &req.VM.Status); diff != "" {
-		t.Errorf("a steady pass changed status (-before +after):\n%s", diff)
+		t.Errorf("a reconcile changed the status (-before +after):\n%s", diff)
 	}
 
-	// A restart reads everything: the stream must not have missed any of it.
+	// A full read must not find changes that the stream has missed.
 	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 	if vm, err := p.inventory.Refresh(t.Context(), ref); vm == nil || err != nil {
-		t.Fatalf("reading the VM anew: %v, %v", vm, err)
+		t.Fatalf("reading the VM again: %v, %v", vm, err)
 	}
 	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || err != nil {
-		t.Fatalf("the pass after reading anew started something or failed: %v", err)
+		t.Fatalf("the reconcile after the read started an operation or failed: %v", err)
 	}
 	if diff := cmp.Diff(statusBefore, &req.VM.Status); diff != "" {
-		t.Errorf("reading the VM anew changed status (-before +after):\n%s", diff)
+		t.Errorf("reading the VM again changed the status (-before +after):\n%s", diff)
 	}
 }
 
-// resize checks that a size beyond the running VM waits for a power cycle.
+// resize checks that a size above the limits of hot add requires a power cycle.
 func resize(t *testing.T, l *loop, req *provider.Request) {
 	t.Helper()
 	req.Effective.CPU.Sockets = 4
 	req.Effective.Memory.Guest = ptr(resource.MustParse("2Gi"))
 	req.Effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	st := &req.VM.Status
-	l.until("the shares are live and the size waits", func() bool {
+	l.until("the shares are applied and the size requires a restart", func() bool {
 		return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False RestartRequired"
 	}, req)
 	want := []vmv1alpha1.RestartRequirement{
@@ -150,18 +150,18 @@ func resize(t *testing.T, l *loop, req *provider.Request) {
 	}
 }
 
-// restart checks that a restart on request happens once and applies what waits.
+// restart checks that a requested restart happens once and applies pending changes.
 func restart(t *testing.T, l *loop, req *provider.Request) {
 	t.Helper()
 	req.VM.Spec.RestartMode = vmv1alpha1.PowerOpModeHard
 	req.VM.Spec.NextRestartTime = time.Now().UTC().Format(time.RFC3339Nano)
 	st := &req.VM.Status
 	l.until("the VM was restarted", func() bool {
-		return st.LastRestartTime != nil && len(st.RestartRequired) == 0 && running(req)()
+		return st.LastRestartTime != nil && len(st.RestartRequired) == 0 && isRunning(req)()
 	}, req)
 	ch, err := l.p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if ch != nil || err != nil {
-		t.Errorf("a pass after the restart started something or failed: %v", err)
+		t.Errorf("a reconcile after the restart started an operation or failed: %v", err)
 	}
 	vm := l.p.record(st.UniqueID, st.InstanceUUID)
 	if vm.Config.Hardware.NumCPU != 4 || vm.Config.Hardware.MemoryMB != 2048 {

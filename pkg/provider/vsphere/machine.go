@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/report"
 )
 
-// machine is a record of the inventory, which never changes.
+// machine is an immutable state of a VM in the inventory.
 type machine struct {
 	driver *Driver
 	vm     *mo.VirtualMachine
@@ -44,22 +44,22 @@ func (m machine) Observe(w *driver.Want) provider.Observation {
 
 // Compare implements driver.Machine.
 func (m machine) Compare(w *driver.Want) driver.Comparison {
-	want := m.driver.wanted(w)
+	want := m.driver.desiredSpec(w)
 	want.HostMHz = m.driver.inventory.HostMHz(m.vm.Runtime.Host)
 	var notAllowed []string
-	notAllowed, want.Barred = m.driver.notAllowed(w)
+	notAllowed, want.Barred = m.driver.disallowedDevices(w)
 	c := driver.Comparison{
 		Refused:    configspec.Refused(want, m.vm),
 		NotApplied: configspec.NotApplied(want, m.vm), Deviating: configspec.Deviating(want, m.vm),
 	}
 	c.Refused.NotAllowed = notAllowed
 	for _, d := range configspec.Differences(want, m.vm) {
-		c.Differences = append(c.Differences, difference(d))
+		c.Differences = append(c.Differences, convertDifference(d))
 	}
 	if len(want.Backings) < len(placement.NetworkNames(w.Effective)) {
 		c.Unresolved = append(c.Unresolved, vmv1alpha1.ConditionNetworkReady)
 	}
-	if !m.driver.places(w.Identity.Zone).StorageKnown(w) {
+	if !m.driver.resolver(w.Identity.Zone).StorageKnown(w) {
 		c.Unresolved = append(c.Unresolved, vmv1alpha1.ConditionStorageReady)
 	}
 	return c
@@ -70,33 +70,33 @@ func (m machine) Record() string { return observe.ExtraConfig(m.vm, observe.Reco
 
 // Keep implements driver.Machine.
 func (m machine) Keep(r driver.Record) driver.Difference {
-	return difference(configspec.Keep(m.vm, r))
+	return convertDifference(configspec.Keep(m.vm, r))
 }
 
 // Lacking implements driver.Machine.
 func (m machine) Lacking(w *driver.Want, since int) []driver.Difference {
 	var out []driver.Difference
-	for _, d := range configspec.Lacking(m.driver.wanted(w), m.vm, since) {
-		out = append(out, difference(d))
+	for _, d := range configspec.Lacking(m.driver.desiredSpec(w), m.vm, since) {
+		out = append(out, convertDifference(d))
 	}
 	return out
 }
 
-// difference tells one of our own.
-func difference(d configspec.Difference) driver.Difference {
+// convertDifference converts a difference to the engine's type.
+func convertDifference(d configspec.Difference) driver.Difference {
 	return driver.Difference{
 		Path: d.Path, Running: d.Running, Desired: d.Desired, Live: d.Live, FirstBoot: d.FirstBoot,
 		Names: d.Names(), Change: d,
 	}
 }
 
-// changes are the driver's own of differences that Compare named.
-func changes(diffs []driver.Difference) []configspec.Difference {
+// ownChanges returns this driver's part of differences that Compare has returned.
+func ownChanges(diffs []driver.Difference) []configspec.Difference {
 	out := make([]configspec.Difference, 0, len(diffs))
 	for _, d := range diffs {
 		change, ok := d.Change.(configspec.Difference)
 		if !ok {
-			panic(fmt.Sprintf("the difference of %s is not of this driver", d.Path))
+			panic(fmt.Sprintf("the difference of %s has a change of type %T", d.Path, d.Change))
 		}
 		out = append(out, change)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// addNetwork makes a distributed port group.
+// addNetwork creates a distributed port group.
 func addNetwork(t *testing.T, ready vcenter.Ready, name string) {
 	t.Helper()
 	c := admin(t, ready)
@@ -38,9 +38,8 @@ func addNetwork(t *testing.T, ready vcenter.Ready, name string) {
 	}
 }
 
-// look passes over req at a time, again after each operation, and returns after
-// how long the provider wants to be called again.
-func look(t *testing.T, p *Provider, req *provider.Request, now time.Time) time.Duration {
+// reconcileAt reconciles req at the time now, and again after each operation. It returns the requeue delay.
+func reconcileAt(t *testing.T, p *Provider, req *provider.Request, now time.Time) time.Duration {
 	t.Helper()
 	for {
 		req.Now = now
@@ -58,39 +57,39 @@ func look(t *testing.T, p *Provider, req *provider.Request, now time.Time) time.
 	}
 }
 
-func TestAMissingNetworkOfAVMThatExistsIsLookedForAgain(t *testing.T) {
+func TestNetwork_MissingIsCheckedAgainForAnExistingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st := &req.VM.Status
 	req.Effective.Network = req.Effective.Network.DeepCopy()
 	req.Effective.Network.Interfaces[0].Network = "late"
 	now := time.Now()
 	var waits []time.Duration
 	for range 7 {
-		after := look(t, p, req, now)
+		after := reconcileAt(t, p, req, now)
 		if reason(st, vmv1alpha1.ConditionNetworkReady) != "False NotFound" || after <= 0 {
-			t.Fatalf("NetworkReady = %s, called again after %s", reason(st, vmv1alpha1.ConditionNetworkReady), after)
+			t.Fatalf("NetworkReady = %s, requeued after %s", reason(st, vmv1alpha1.ConditionNetworkReady), after)
 		}
 		waits = append(waits, after)
 		now = now.Add(after)
 	}
 	for i, w := range waits {
 		if i > 0 && w < waits[i-1] || w > time.Minute {
-			t.Errorf("looked again after %v, want growing pauses of at most a minute", waits)
+			t.Errorf("requeued after %v, want increasing delays of at most a minute", waits)
 			break
 		}
 	}
 	addNetwork(t, ready, "late")
-	if after := look(t, p, req, now); after >= 0 || reason(st, vmv1alpha1.ConditionNetworkReady) != "True Succeeded" {
-		t.Errorf("with the network NetworkReady = %s, called again after %s; want no more looking", reason(st, vmv1alpha1.ConditionNetworkReady), after)
+	if after := reconcileAt(t, p, req, now); after >= 0 || reason(st, vmv1alpha1.ConditionNetworkReady) != "True Succeeded" {
+		t.Errorf("with the network NetworkReady = %s, requeued after %s; want no requeue", reason(st, vmv1alpha1.ConditionNetworkReady), after)
 	}
 }
 
-func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
+func TestNetwork_MissingIsCheckedAgainForAWaitingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -100,22 +99,22 @@ func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
 	req.Effective.Network = req.Effective.Network.DeepCopy()
 	req.Effective.Network.Interfaces[0].Network = "late"
 	now := time.Now()
-	after := look(t, p, req, now)
+	after := reconcileAt(t, p, req, now)
 	if after <= 0 || after > time.Minute {
-		t.Fatalf("called again after %s, want at most a minute", after)
+		t.Fatalf("requeued after %s, want at most a minute", after)
 	}
 	addNetwork(t, ready, "late")
-	look(t, p, req, now.Add(after))
+	reconcileAt(t, p, req, now.Add(after))
 	if got := reason(&req.VM.Status, vmv1alpha1.ConditionNetworkReady); got != "True Succeeded" {
-		t.Errorf("NetworkReady = %s, want it to be found", got)
+		t.Errorf("NetworkReady = %s, want True Succeeded", got)
 	}
 	if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); errors.Is(err, provider.ErrUnknownState) {
-		t.Error("the inventory was lost")
+		t.Error("the inventory is no longer synchronized")
 	}
 }
 
-// A distributed port group that was made again has the same name and another key.
-func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
+// A recreated distributed port group has the same name and another key.
+func TestNetwork_RecreatedIsUsedWithItsNewKey(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	addNetwork(t, ready, "late")
@@ -128,7 +127,7 @@ func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 		return req
 	}
 	first, other := on("first", "late"), on("other", "")
-	l.until("both run", running(first, other), first, other)
+	l.until("both VMs run", isRunning(first, other), first, other)
 	l.remove(first)
 	f := find.NewFinder(admin(t, ready).Client)
 	old, err := f.Network(t.Context(), "/DC0/network/late")
@@ -145,9 +144,9 @@ func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 	addNetwork(t, ready, "late")
 	made, err := f.Network(t.Context(), "/DC0/network/late")
 	if err != nil || made.Reference() == old.Reference() {
-		t.Fatalf("the network that was made again is %v, error %v", made, err)
+		t.Fatalf("the recreated network is %v, error %v", made, err)
 	}
-	// Of a VM that is off an adapter changes at once.
+	// An adapter of a powered-off VM is changed immediately.
 	other.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the VM is off", func() bool { return other.VM.Status.PowerState == vmv1alpha1.PoweredOff }, other)
 	other.Effective = on("other", "late").Effective
@@ -166,7 +165,7 @@ func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 	}, other)
 }
 
-func TestS7NetworksAreFoundByTheirNameAndNotByAPattern(t *testing.T) {
+func TestS7Networks_AreFoundByNameAndNotByPattern(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for _, name := range []string{"prod[10]", "prod1", "pro?1", `a*`, "abc"} {

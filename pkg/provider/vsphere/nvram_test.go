@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-// size is that of a file in a directory, in bytes; -1 for one that is not there.
+// size returns the size of a file in bytes, or -1 if the file does not exist.
 func (f files) size(dir, name string) int64 {
 	f.t.Helper()
 	b, err := f.ds.Browser(f.t.Context())
@@ -41,8 +41,8 @@ func (f files) size(dir, name string) int64 {
 	return -1
 }
 
-// A guest that was installed for EFI may boot only by what its installer has written there.
-func TestAVMOfCopiesHasTheVariablesOfTheFirmwareOfItsImage(t *testing.T) {
+// A guest that was installed for EFI may need the boot entries that its installer has written to the NVRAM.
+func TestFastDeploy_CopiesTheNVRAMOfTheImage(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	client := rest.NewClient(simulated.Operator(t, ready).Client)
@@ -62,21 +62,21 @@ func TestAVMOfCopiesHasTheVariablesOfTheFirmwareOfItsImage(t *testing.T) {
 			name := "web-" + string(mode)
 			req := fastRequest(name, mode, cache)
 			req.Image.Spec.ContentLibrary.Item = "efi"
-			l.until("it runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			named := ""
 			vm := inVCenter(t, ready)["team-a/"+name]
 			if named = observe.ExtraConfig(&vm, "nvram"); strings.HasPrefix(named, "ovf:") {
-				t.Errorf("the VM is told of %q, which is a path in the descriptor", named)
+				t.Errorf("the VM has NVRAM file %q, which is a path in the descriptor", named)
 			}
 			if mode == vmv1alpha1.FastDeployOff {
-				return // vSphere takes the file from the item.
+				return // vSphere copies the file from the item.
 			}
 			if got := f.size(string(req.VM.UID), name+".nvram"); got != int64(len(contentlibrary.NVRAM)) || named != name+".nvram" {
-				t.Errorf("the file of the VM has %d bytes, and its name is told as %q; want %d, and %s.nvram", got, named, len(contentlibrary.NVRAM), name)
+				t.Errorf("the file has %d bytes and the VM's nvram setting is %q; want %d bytes and %s.nvram", got, named, len(contentlibrary.NVRAM), name)
 			}
 			l.remove(req)
 			if left := f.list(string(req.VM.UID)); left != nil {
-				t.Errorf("left in the directory of the VM: %q", left)
+				t.Errorf("the directory of the VM still contains %q", left)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// conditionsOf are "type=status reason" of what vm shows.
+// conditionsOf returns the conditions of vm as "type=status reason".
 func conditionsOf(vm *mo.VirtualMachine) (set, withdrawn []string, messages string) {
 	o := observe.Of(vm, nil)
 	for _, c := range o.Conditions {
@@ -28,7 +28,7 @@ func conditionsOf(vm *mo.VirtualMachine) (set, withdrawn []string, messages stri
 	return set, o.Withdrawn, messages
 }
 
-func TestWhatBlocksAVMIsACondition(t *testing.T) {
+func TestConditions_ReportWhatBlocksAVM(t *testing.T) {
 	customization := func(status, text string) func(*mo.VirtualMachine) {
 		return func(vm *mo.VirtualMachine) {
 			vm.Guest = &types.GuestInfo{CustomizationInfo: &types.GuestInfoCustomizationInfo{CustomizationStatus: status, ErrorMsg: text}}
@@ -48,10 +48,10 @@ func TestWhatBlocksAVMIsACondition(t *testing.T) {
 			[]string{"DisksConsolidated=False ConsolidationNeeded"}, "consolidate them"},
 		{"no consolidation", func(vm *mo.VirtualMachine) { vm.Runtime.ConsolidationNeeded = false }, nil, ""},
 		{"no customization", customization("TOOLSDEPLOYPKG_IDLE", ""), nil, ""},
-		{"a customization to come", customization("TOOLSDEPLOYPKG_PENDING", ""), []string{"GuestCustomized=False InProgress"}, "the next start"},
-		{"a customization that runs", customization("TOOLSDEPLOYPKG_RUNNING", ""), []string{"GuestCustomized=False InProgress"}, ""},
-		{"a customization that is done", customization("TOOLSDEPLOYPKG_SUCCEEDED", ""), []string{"GuestCustomized=True Succeeded"}, ""},
-		{"a customization that failed", customization("TOOLSDEPLOYPKG_FAILED", "no perl"), []string{"GuestCustomized=False Error"}, "failed: no perl"},
+		{"a pending customization", customization("TOOLSDEPLOYPKG_PENDING", ""), []string{"GuestCustomized=False InProgress"}, "the next start"},
+		{"a running customization", customization("TOOLSDEPLOYPKG_RUNNING", ""), []string{"GuestCustomized=False InProgress"}, ""},
+		{"a successful customization", customization("TOOLSDEPLOYPKG_SUCCEEDED", ""), []string{"GuestCustomized=True Succeeded"}, ""},
+		{"a failed customization", customization("TOOLSDEPLOYPKG_FAILED", "no perl"), []string{"GuestCustomized=False Error"}, "failed: no perl"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			vm := sample()
@@ -61,7 +61,7 @@ func TestWhatBlocksAVMIsACondition(t *testing.T) {
 				t.Errorf("conditions (-want +got):\n%s", diff)
 			}
 			if !strings.Contains(message, tc.message) || len(set)+len(withdrawn) != 3 {
-				t.Errorf("message %q, withdrawn %v; want %q, and each type in one of the two", message, withdrawn, tc.message)
+				t.Errorf("message %q, withdrawn %v; want %q, and each condition type either set or withdrawn", message, withdrawn, tc.message)
 			}
 		})
 	}

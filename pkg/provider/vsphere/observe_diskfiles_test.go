@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestDiskFilesAreThoseOfTheDiskAndOfAllThatItIsMadeFrom(t *testing.T) {
+func TestDiskFiles_IncludeTheParents(t *testing.T) {
 	file := func(name string) types.VirtualDeviceFileBackingInfo {
 		return types.VirtualDeviceFileBackingInfo{FileName: name}
 	}

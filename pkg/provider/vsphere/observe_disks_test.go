@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestVolumesAreFoundByTheirSlots(t *testing.T) {
+func TestVolumes_AreFoundByTheirSlots(t *testing.T) {
 	nvme := &types.VirtualNVMEController{}
 	nvme.Key, nvme.BusNumber = 31000, 1
 	scsi := &types.VirtualLsiLogicSASController{}

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// On a node of Kubernetes every pod is an interface: none of them is a change of the VM.
-func TestInterfacesThatTheGuestMakesAreNobodysBusiness(t *testing.T) {
+// On a Kubernetes node every pod has an interface. Such interfaces must not change the VM's status.
+func TestGuestInterfaces_WithoutAdapterAreIgnored(t *testing.T) {
 	vm := sample()
 	before := observe.Of(vm, nil)
 	for n := range 100 {
@@ -21,11 +21,11 @@ func TestInterfacesThatTheGuestMakesAreNobodysBusiness(t *testing.T) {
 	}
 	vm.Guest.IpAddress = "10.244.0.7"
 	if got := observe.Of(vm, nil); fmt.Sprint(got.Network) != fmt.Sprint(before.Network) {
-		t.Errorf("network = %v, want %v, as before the pods", got.Network, before.Network)
+		t.Errorf("network = %v, want %v, unchanged by the pods", got.Network, before.Network)
 	}
 }
 
-func TestTheGuestChoosesAmongTheAddressesOfItsAdapters(t *testing.T) {
+func TestPrimaryAddress_IsChosenByTheGuestAmongItsAdapters(t *testing.T) {
 	for address, want := range map[string]string{"192.0.2.9": "192.0.2.9", "172.17.0.1": "192.0.2.8", "": "192.0.2.8"} {
 		vm := sample()
 		vm.Guest.IpAddress = address
@@ -36,11 +36,11 @@ func TestTheGuestChoosesAmongTheAddressesOfItsAdapters(t *testing.T) {
 	vm := sample()
 	vm.Guest.Net, vm.Guest.IpAddress = nil, "192.0.2.77"
 	if got := observe.Of(vm, nil).Network.PrimaryIP4; got != "192.0.2.77" {
-		t.Errorf("without addresses of adapters: primary address %q, want the guest's 192.0.2.77", got)
+		t.Errorf("without adapter addresses: primary address %q, want guest.ipAddress 192.0.2.77", got)
 	}
 }
 
-func TestAddressesOfAnAdapterAreBounded(t *testing.T) {
+func TestAdapterAddresses_AreLimited(t *testing.T) {
 	vm := sample()
 	for n := range 300 {
 		vm.Guest.Net[1].IpAddress = append(vm.Guest.Net[1].IpAddress, fmt.Sprintf("192.0.2.%d", n%250))

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// sample is a running VM with two adapters.
+// sample returns a running VM with two adapters.
 func sample() *mo.VirtualMachine {
 	vm := &mo.VirtualMachine{}
 	vm.Self = types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-42"}
@@ -93,7 +93,7 @@ func TestObservation_ReportsARunningVM(t *testing.T) {
 	}
 }
 
-func TestObservation_HasNoCreationTimeThatVCenterDoesNotReport(t *testing.T) {
+func TestObservation_OmitsAnUnknownCreationTime(t *testing.T) {
 	for name, reported := range map[string]*time.Time{"none": nil, "1970-01-01": new(time.Unix(0, 0))} {
 		vm := sample()
 		vm.Config.CreateDate = reported
@@ -103,7 +103,7 @@ func TestObservation_HasNoCreationTimeThatVCenterDoesNotReport(t *testing.T) {
 	}
 }
 
-// A guest reports what its owner wants: escape sequences, characters that reverse text, and any length.
+// A guest can report any text: escape sequences, bidirectional control characters, and any length.
 func TestObservation_LimitsAndCleansTextOfTheGuest(t *testing.T) {
 	vm := sample()
 	odd := "a\x1b[31m\u202eb\r\n" + strings.Repeat("é", 40000)
@@ -118,7 +118,7 @@ func TestObservation_LimitsAndCleansTextOfTheGuest(t *testing.T) {
 	}
 }
 
-func TestAPoweredOffVMReportsNoGuestAndNoAddresses(t *testing.T) {
+func TestObservation_OfAPoweredOffVMHasNoGuest(t *testing.T) {
 	vm := sample()
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
 	got := observe.Of(vm, nil)
@@ -133,16 +133,16 @@ func TestAPoweredOffVMReportsNoGuestAndNoAddresses(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableVMIsNotReadable(t *testing.T) {
+func TestObservation_OfADisconnectedVMIsNotReadable(t *testing.T) {
 	vm := &mo.VirtualMachine{}
 	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateInaccessible
 	got := observe.Of(vm, nil)
 	if got.Readable || !strings.Contains(got.Trouble, "not connected") || got.PowerState != "" {
-		t.Errorf("got %+v, want unreadable, unconnected, without power state", got)
+		t.Errorf("got %+v, want unreadable, not connected, without power state", got)
 	}
 }
 
-func TestOwnerOfRefusesForeignValues(t *testing.T) {
+func TestOwnerOf_RejectsInvalidValues(t *testing.T) {
 	for _, v := range []string{"", "x", "a/b", "/b/c", "a/b/c/d"} {
 		vm := &mo.VirtualMachine{Config: nil}
 		vm.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: v}}}

@@ -14,20 +14,20 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestOwnershipIsThatOfTheUID(t *testing.T) {
+func TestOwnership_IsDeterminedByTheUID(t *testing.T) {
 	me := observe.Owner{Key: k8stypes.NamespacedName{Namespace: "team-a", Name: "web"}, UID: "6b1f"}
 	for _, tc := range []struct {
 		name, instanceUUID, key string
 		want                    driver.Ownership
 	}{
-		{"made by us", "6b1f", "team-a/web/6b1f", driver.Own},
-		{"taken over by us", "77aa", "team-a/web/6b1f", driver.Own},
-		{"made by us, without the key", "6B1F", "", driver.Own},
-		{"made by hand", "77aa", "", driver.Unowned},
+		{"created by the object", "6b1f", "team-a/web/6b1f", driver.Own},
+		{"adopted", "77aa", "team-a/web/6b1f", driver.Own},
+		{"created by the object, without the owner key", "6B1F", "", driver.Own},
+		{"created manually", "77aa", "", driver.Unowned},
 		{"another object's", "77aa", "team-b/db/99cc", driver.Foreign},
-		{"another object's with our name", "77aa", "team-a/web/99cc", driver.Foreign},
-		{"another object's with our UUID", "6b1f", "team-b/db/99cc", driver.Foreign},
-		{"a key that is none", "6b1f", "6b1f", driver.Foreign},
+		{"another object's with the same name", "77aa", "team-a/web/99cc", driver.Foreign},
+		{"another object's with the same UUID", "6b1f", "team-b/db/99cc", driver.Foreign},
+		{"an invalid owner key", "6b1f", "6b1f", driver.Foreign},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{InstanceUuid: tc.instanceUUID}}

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// People type keys by hand, and vSphere itself writes some in two spellings.
-func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
+// Users type keys manually, and vSphere itself writes some keys in two spellings.
+func TestExtraConfig_IgnoresLetterCase(t *testing.T) {
 	vm := sample()
 	vm.Config.ExtraConfig = []types.BaseOptionValue{
 		&types.OptionValue{Key: strings.ToUpper(vmv1alpha1.ExtraConfigPausedKey), Value: "true"},
@@ -45,8 +45,8 @@ func TestExtraConfig_IsReadInAnyLetterCase(t *testing.T) {
 	}
 }
 
-// A recorded answer of vCenter has the text None before VMware Tools have said a name.
-func TestHostName_NoneIsNotReported(t *testing.T) {
+// vCenter reports the text None before VMware Tools have reported a host name.
+func TestHostName_IgnoresTheTextNone(t *testing.T) {
 	vm := sample()
 	vm.Guest.HostName = "None"
 	if f := observe.Of(vm, nil); f.Guest.HostName != "" || f.Network.HostName != "" {
@@ -54,15 +54,15 @@ func TestHostName_NoneIsNotReported(t *testing.T) {
 	}
 }
 
-func TestFirstBootData_ThatIsBackIsNotRemoved(t *testing.T) {
+func TestFirstBootData_IsNotReportedAsRemovedIfItIsSetAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		extra          map[string]string
 		marked, wanted bool
 	}{
 		"never removed":       {map[string]string{observe.UserDataKey: "x"}, false, false},
 		"removed":             {map[string]string{observe.BootstrapRemovedKey: "uid-1", "guestinfo.metadata": "m"}, true, true},
-		"user data is back":   {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.UserDataKey: "x"}, true, false},
-		"Ignition is back":    {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.IgnitionKey: "x"}, true, false},
+		"user data again":     {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.UserDataKey: "x"}, true, false},
+		"Ignition again":      {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.IgnitionKey: "x"}, true, false},
 		"of another instance": {map[string]string{observe.BootstrapRemovedKey: "uid-1", observe.InstanceIDKey: "second"}, false, false},
 	} {
 		vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{}}

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-func TestWhatVSphereTakesNoSnapshotOfIsNamed(t *testing.T) {
+func TestUnsnapshotable_ReportsTheReason(t *testing.T) {
 	disk := func(b types.BaseVirtualDeviceBackingInfo) *types.VirtualDisk {
 		return &types.VirtualDisk{VirtualDevice: types.VirtualDevice{Key: 2000, Backing: b, DeviceInfo: &types.Description{Label: "Hard disk 1"}}}
 	}
@@ -37,7 +37,7 @@ func TestWhatVSphereTakesNoSnapshotOfIsNamed(t *testing.T) {
 		tree            *types.VirtualMachineSnapshotInfo
 		says            string
 	}{
-		"a usual disk":             {disk(&types.VirtualDiskFlatVer2BackingInfo{DiskMode: "persistent"}), on, true, false, false, nil, ""},
+		"a regular disk":           {disk(&types.VirtualDiskFlatVer2BackingInfo{DiskMode: "persistent"}), on, true, false, false, nil, ""},
 		"the disk of a claim":      {claim, off, false, false, false, nil, "Hard disk 1 is the disk of a claim"},
 		"a shared disk":            {disk(&types.VirtualDiskFlatVer2BackingInfo{Sharing: string(types.VirtualDiskSharingSharingMultiWriter)}), off, false, false, false, nil, "is shared"},
 		"a raw device, physical":   {disk(&types.VirtualDiskRawDiskMappingVer1BackingInfo{CompatibilityMode: "physicalMode"}), off, false, false, false, nil, "physical"},
@@ -45,15 +45,15 @@ func TestWhatVSphereTakesNoSnapshotOfIsNamed(t *testing.T) {
 		"an independent disk, on":  {independent, on, false, false, false, nil, "independent"},
 		"an independent disk, off": {independent, off, false, false, false, nil, ""},
 		"a shared bus":             {&types.ParaVirtualSCSIController{VirtualSCSIController: types.VirtualSCSIController{SharedBus: types.VirtualSCSISharingPhysicalSharing}}, off, false, false, false, nil, "shares its bus"},
-		"a bus of its own":         {&types.ParaVirtualSCSIController{VirtualSCSIController: types.VirtualSCSIController{SharedBus: types.VirtualSCSISharingNoSharing}}, off, false, false, false, nil, ""},
+		"an unshared bus":          {&types.ParaVirtualSCSIController{VirtualSCSIController: types.VirtualSCSIController{SharedBus: types.VirtualSCSISharingNoSharing}}, off, false, false, false, nil, ""},
 		"a shared NVMe bus":        {&types.VirtualNVMEController{SharedBus: string(types.VirtualNVMEControllerSharingPhysicalSharing)}, off, false, false, false, nil, "shares its bus"},
 		"DirectPath":               {&types.VirtualPCIPassthrough{VirtualDevice: types.VirtualDevice{Key: 13000, Backing: &types.VirtualPCIPassthroughDynamicBackingInfo{}}}, off, false, false, false, nil, "device 13000 is a DirectPath"},
 		"a vGPU with memory":       {vgpu, on, true, false, false, nil, "vGPU"},
-		"a vGPU without":           {vgpu, on, false, false, false, nil, ""},
-		"a vGPU of what is off":    {vgpu, off, true, false, false, nil, ""},
-		"at rest without Tools":    {vgpu, on, false, true, false, nil, "VMware Tools"},
-		"at rest with Tools":       {vgpu, on, false, true, true, nil, ""},
-		"at rest, but off":         {vgpu, off, false, true, false, nil, ""},
+		"a vGPU without memory":    {vgpu, on, false, false, false, nil, ""},
+		"a vGPU, powered off":      {vgpu, off, true, false, false, nil, ""},
+		"quiesced without Tools":   {vgpu, on, false, true, false, nil, "VMware Tools"},
+		"quiesced with Tools":      {vgpu, on, false, true, true, nil, ""},
+		"quiesced, powered off":    {vgpu, off, false, true, false, nil, ""},
 		"the 32nd in a chain":      {vgpu, off, false, false, false, chain(31), ""},
 		"the 33rd in a chain":      {vgpu, off, false, false, false, chain(32), "32 snapshots"},
 	} {
@@ -66,7 +66,7 @@ func TestWhatVSphereTakesNoSnapshotOfIsNamed(t *testing.T) {
 			}
 			got := observe.Unsnapshotable(vm, tc.memory, tc.quiesce)
 			if (got == "") != (tc.says == "") || !strings.Contains(got, tc.says) {
-				t.Errorf("%q, want what says %q", got, tc.says)
+				t.Errorf("%q, want a reason with %q", got, tc.says)
 			}
 		})
 	}

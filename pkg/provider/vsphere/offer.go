@@ -23,37 +23,37 @@ import (
 // Offer implements driver.Driver.
 func (d *Driver) Offer(ctx context.Context, w *driver.Want, zone string) provider.Offer {
 	o := provider.Offer{Zone: zone}
-	there := *w
-	there.Identity.Zone = zone
+	desired := *w
+	desired.Identity.Zone = zone
 	if w.Adopted {
-		if o.Has, o.Unknown = d.has(ctx, &there); o.Has || o.Unknown != nil {
+		if o.Has, o.Unknown = d.hasVM(ctx, &desired); o.Has || o.Unknown != nil {
 			return o
 		}
 	}
-	places := d.places(zone)
-	report := places.Check(ctx, &there).Failures
+	resolver := d.resolver(zone)
+	report := resolver.Check(ctx, &desired).Failures
 	if w.Image == nil {
-		delete(report, vmv1alpha1.ConditionImageReady) // Whether it exists is for others to say.
+		delete(report, vmv1alpha1.ConditionImageReady) // The caller reports a missing image.
 	}
-	if sortOffer(&o, errors.Join(report.Err(), places.Claims(ctx, &there))); o.Lacks != nil || o.Unknown != nil {
+	if setOfferError(&o, errors.Join(report.Err(), resolver.Claims(ctx, &desired))); o.Lacks != nil || o.Unknown != nil {
 		return o
 	}
-	has, err := places.Amounts(ctx)
+	amounts, err := resolver.Amounts(ctx)
 	if err != nil {
 		o.Unknown = err
 		return o
 	}
-	o.Capacity, o.Free, o.At = has.Capacity, has.Free, has.At
-	notAllowed, _ := d.notAllowed(&there)
-	o.Lacks = errors.Join(driver.Refusals{NotAllowed: notAllowed}.Err(), fits(&there, &has))
-	if o.Lacks == nil && len(has.Clusters) > 0 {
-		o.Rating, o.Lacks = places.Recommend(ctx, has.Clusters, d.sketch(&there))
+	o.Capacity, o.Free, o.At = amounts.Capacity, amounts.Free, amounts.At
+	notAllowed, _ := d.disallowedDevices(&desired)
+	o.Lacks = errors.Join(driver.Refusals{NotAllowed: notAllowed}.Err(), checkFits(&desired, &amounts))
+	if o.Lacks == nil && len(amounts.Clusters) > 0 {
+		o.Rating, o.Lacks = resolver.Recommend(ctx, amounts.Clusters, d.placementSpec(&desired))
 	}
 	return o
 }
 
-// sortOffer says what an error of a check means for an offer.
-func sortOffer(o *provider.Offer, err error) {
+// setOfferError sets the field of an offer that an error of a check belongs to.
+func setOfferError(o *provider.Offer, err error) {
 	var unusable *placement.NotUsableError
 	switch {
 	case err == nil:
@@ -64,59 +64,60 @@ func sortOffer(o *provider.Offer, err error) {
 	}
 }
 
-// has is true if the VM that the object names is in the zone.
-func (d *Driver) has(ctx context.Context, w *driver.Want) (bool, error) {
-	c := d.creator(w.Identity.Zone)
-	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: w.Identity.InstanceUUID}, ownerOf(w.Identity))
-	if err != nil || seen.VM == nil {
+// hasVM reports whether the VM with the object's instance UUID is in the zone.
+func (d *Driver) hasVM(ctx context.Context, w *driver.Want) (bool, error) {
+	c := d.newCreator(w.Identity.Zone)
+	found, err := c.LookUp(ctx, inventory.Names{InstanceUUID: w.Identity.InstanceUUID}, ownerOf(w.Identity))
+	if err != nil || found.VM == nil {
 		return false, err
 	}
-	inside, _, err := c.Inside(ctx, *seen.VM)
+	inside, _, err := c.Inside(ctx, *found.VM)
 	return inside, err
 }
 
-// fits is why a zone is too small for what is asked for: what vSphere would refuse.
-func fits(w *driver.Want, has *placement.Amounts) error {
+// checkFits returns an error if the zone is too small for the virtual machine, so that vSphere would
+// refuse it.
+func checkFits(w *driver.Want, amounts *placement.Amounts) error {
 	var errs []error
-	lacks := func(format string, args ...any) {
+	addProblem := func(format string, args ...any) {
 		errs = append(errs, &placement.NotUsableError{Message: fmt.Sprintf(format, args...)})
 	}
-	if has.Hosts == 0 {
-		lacks("no host can run virtual machines now")
+	if amounts.Hosts == 0 {
+		addProblem("no host can currently run virtual machines")
 		return errors.Join(errs...)
 	}
 	e := w.Effective
 	if e == nil {
 		return nil
 	}
-	if n := vcpus(e); has.CPUs > 0 && n > int32(has.CPUs) {
-		lacks("%d vCPUs are asked for, and its largest host has %d logical processors", n, has.CPUs)
+	if n := cpuCount(e); amounts.CPUs > 0 && n > int32(amounts.CPUs) {
+		addProblem("%d vCPUs are requested; the largest host has %d logical processors", n, amounts.CPUs)
 	}
 	if e.Memory != nil && e.Memory.Guest != nil {
 		memory, reserved := e.Memory.Guest.Value(), int64(0)
 		if e.Memory.Reservation != nil {
 			reserved = e.Memory.Reservation.Value()
 		}
-		if has.Memory > 0 && memory > has.Memory {
-			lacks("%s of memory are asked for, and its largest host has %s", bytes(memory, has.Memory)...)
+		if amounts.Memory > 0 && memory > amounts.Memory {
+			addProblem("%s of memory is requested; the largest host has %s", formatSizes(memory, amounts.Memory)...)
 		}
-		if reserved > has.Reservable {
-			lacks("%s of memory are to be reserved, and %s can be", bytes(reserved, has.Reservable)...)
+		if reserved > amounts.Reservable {
+			addProblem("a reservation of %s of memory is requested; %s can be reserved", formatSizes(reserved, amounts.Reservable)...)
 		}
-		// The swap file is made at power on, beside the boot disk.
+		// The swap file is created at power on, on the datastore of the boot disk.
 		switch swap, disk := memory-reserved, bootDisk(w); {
-		case swap+disk <= has.Space:
+		case swap+disk <= amounts.Space:
 		case disk > 0:
-			lacks("%s are needed for its swap file and its boot disk, and %s are free on one datastore", bytes(swap+disk, has.Space)...)
+			addProblem("the swap file and the boot disk need %s on one datastore; at most %s are free", formatSizes(swap+disk, amounts.Space)...)
 		default:
-			lacks("%s are needed for its swap file, and %s are free on one datastore", bytes(swap, has.Space)...)
+			addProblem("the swap file needs %s on one datastore; at most %s are free", formatSizes(swap, amounts.Space)...)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// bootDisk is the space that it takes at once. That of other disks is counted where their
-// datastores are chosen.
+// bootDisk returns the space in bytes that the boot disk allocates immediately. The space for other
+// disks is checked when their datastores are chosen.
 func bootDisk(w *driver.Want) (n int64) {
 	for _, need := range placement.NeedsOf(w) {
 		if need.Home {
@@ -126,7 +127,7 @@ func bootDisk(w *driver.Want) (n int64) {
 	return n
 }
 
-func vcpus(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {
+func cpuCount(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {
 	if e.CPU == nil {
 		return 1
 	}
@@ -134,24 +135,25 @@ func vcpus(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {
 	return n
 }
 
-// bytes are what is needed and what there is, for people: both in GiB if one is large and they
-// differ there, else both in MiB.
-func bytes(needed, has int64) []any {
+// formatSizes formats a needed and an available size. Both are in GiB if one of them is at least 10 GiB
+// and the results differ, else both are in MiB.
+func formatSizes(needed, available int64) []any {
 	gibi := func(n int64) string {
 		return strconv.FormatFloat(math.Round(float64(n)/(1<<30)*10)/10, 'f', -1, 64) + " GiB"
 	}
-	if max(needed, has) >= 10<<30 && gibi(needed) != gibi(has) {
-		return []any{gibi(needed), gibi(has)}
+	if max(needed, available) >= 10<<30 && gibi(needed) != gibi(available) {
+		return []any{gibi(needed), gibi(available)}
 	}
-	return []any{fmt.Sprintf("%d MiB", needed>>20), fmt.Sprintf("%d MiB", has>>20)}
+	return []any{fmt.Sprintf("%d MiB", needed>>20), fmt.Sprintf("%d MiB", available>>20)}
 }
 
-// sketch is what DRS is told of a new virtual machine: what the documentation of
-// PlacementSpec.configSpec expects, but for the disks, whose datastore is chosen by the zone.
-func (d *Driver) sketch(w *driver.Want) *vimtypes.VirtualMachineConfigSpec {
+// placementSpec returns the configuration of a new virtual machine for a DRS recommendation. It contains
+// what the documentation of PlacementSpec.configSpec requires, except disks: the zone chooses their
+// datastore.
+func (d *Driver) placementSpec(w *driver.Want) *vimtypes.VirtualMachineConfigSpec {
 	spec := &vimtypes.VirtualMachineConfigSpec{Name: w.Name, Files: &vimtypes.VirtualMachineFileInfo{}}
 	if e := w.Effective; e != nil {
-		spec.NumCPUs = vcpus(e)
+		spec.NumCPUs = cpuCount(e)
 		if e.Memory != nil && e.Memory.Guest != nil {
 			spec.MemoryMB = e.Memory.Guest.Value() >> 20
 			if r := e.Memory.Reservation; r != nil {

@@ -5,7 +5,7 @@ package vsphere
 
 import "testing"
 
-func TestWhatIsNeededAndWhatThereIsHaveOneUnit(t *testing.T) {
+func TestFormatSizes_UsesOneUnit(t *testing.T) {
 	for _, tc := range []struct {
 		needed, has int64 // MiB
 		want        [2]string
@@ -15,8 +15,8 @@ func TestWhatIsNeededAndWhatThereIsHaveOneUnit(t *testing.T) {
 		{16 << 10, 16<<10 - 1, [2]string{"16384 MiB", "16383 MiB"}},
 		{8824, 8192, [2]string{"8824 MiB", "8192 MiB"}},
 	} {
-		if got := bytes(tc.needed<<20, tc.has<<20); got[0] != tc.want[0] || got[1] != tc.want[1] {
-			t.Errorf("%d and %d MiB are %v, want %q", tc.needed, tc.has, got, tc.want)
+		if got := formatSizes(tc.needed<<20, tc.has<<20); got[0] != tc.want[0] || got[1] != tc.want[1] {
+			t.Errorf("%d MiB and %d MiB are formatted as %v, want %q", tc.needed, tc.has, got, tc.want)
 		}
 	}
 }

@@ -29,14 +29,14 @@ import (
 
 // Complete implements driver.Machine.
 func (m machine) Complete(w *driver.Want) driver.Operation {
-	want := m.driver.wanted(w)
+	want := m.driver.desiredSpec(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
-		rep := m.driver.places(w.Identity.Zone).Check(ctx, w, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
+		rep := m.driver.resolver(w.Identity.Zone).Check(ctx, w, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
 		if err := rep.Err(); err != nil {
 			return err
 		}
 		want.Backings, want.Storage, want.ISOs = rep.Backings, rep.Storage, rep.ISOs
-		err := m.driver.creator(w.Identity.Zone).Complete(ctx, want, m.ref())
+		err := m.driver.newCreator(w.Identity.Zone).Complete(ctx, want, m.ref())
 		if create.Gone(err) {
 			m.driver.invalidate()
 		}
@@ -44,11 +44,11 @@ func (m machine) Complete(w *driver.Want) driver.Operation {
 	}}
 }
 
-// Configure implements driver.Machine. Values can be set twice, but a device that is
-// added twice is there twice: vSphere shall refuse that when the configuration has
-// changed since it was read.
+// Configure implements driver.Machine. Setting a value twice is harmless, but adding a device twice
+// adds two devices. vSphere must therefore refuse device changes if the configuration has changed
+// since it was read.
 func (m machine) Configure(diffs []driver.Difference) driver.Operation {
-	own := changes(diffs)
+	own := ownChanges(diffs)
 	version := ""
 	if configspec.Upgrade(own) == "" && len(configspec.Spec(own).DeviceChange) > 0 {
 		version = m.vm.Config.ChangeVersion
@@ -68,13 +68,13 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 		spec := configspec.Spec(diffs)
 		spec.ChangeVersion = version
 		if len(spec.DeviceChange) > 0 {
-			if err := m.sameDevices(ctx); err != nil {
+			if err := m.checkDevicesUnchanged(ctx); err != nil {
 				return err
 			}
 		}
 		err := m.driver.actor.Reconfigure(ctx, m.ref(), spec)
 		if vimfault.InvalidBacking(err) {
-			m.driver.invalidate() // A network was made again: it has another key.
+			m.driver.invalidate() // A network was recreated and has another key.
 		}
 		if err != nil {
 			return configspec.Blame(err, spec, diffs)
@@ -88,37 +88,37 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 	return nil
 }
 
-// sameDevices reads the VM again and fails if it has other devices, or disks with other files,
-// than the record that the changes come from. A snapshot gives disks other files and does not
-// change config.changeVersion, so vSphere would accept a change that names the previous files.
-func (m machine) sameDevices(ctx context.Context) error {
+// checkDevicesUnchanged reads the VM again. It returns an error if the devices, or the files of the disks,
+// differ from those that the changes were computed from. A snapshot changes the files of the disks
+// and not config.changeVersion, so vSphere would accept a change that specifies the previous files.
+func (m machine) checkDevicesUnchanged(ctx context.Context) error {
 	now, err := m.driver.inventory.Refresh(ctx, m.ref())
 	if err != nil {
 		return err
 	}
 	if !maps.Equal(observe.Devices(now), observe.Devices(m.vm)) {
-		return &vimfault.ChangedError{Message: fmt.Sprintf("the devices of the VM %s, or files of its disks, have changed since they were read", m.ref().Value)}
+		return &vimfault.ChangedError{Message: fmt.Sprintf("the devices of VM %s, or the files of its disks, have changed since they were read", m.ref().Value)}
 	}
 	return nil
 }
 
-// changeClaim asks the volume service for a change of one disk.
+// changeClaim changes one disk by the volume service.
 func (m machine) changeClaim(ctx context.Context, c configspec.ClaimChange) error {
 	switch {
 	case c.Detach:
 		return m.driver.actor.DetachVolume(ctx, m.ref(), c.ID)
 	case c.Attach == nil:
 		return m.driver.actor.ExtendVolume(ctx, m.ref(), c.ID, c.Extend)
-	case !m.driver.placesClaims():
+	case !m.driver.acceptsDiskSlot():
 		return m.driver.actor.AttachVolume(ctx, m.ref(), c.ID, nil)
 	}
-	// The reconfiguration before may have made the controller.
+	// The preceding reconfiguration may have added the controller.
 	for _, controller := range observe.Controllers(m.driver.inventory.Get(m.ref())) {
 		if controller.Kind == c.Attach.Kind && controller.Bus == c.Attach.Bus {
 			return m.driver.actor.AttachVolume(ctx, m.ref(), c.ID, &action.Place{ControllerKey: controller.Key, Unit: c.Attach.Unit, Shared: c.Attach.Shared})
 		}
 	}
-	return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s has no %s controller %d any more", m.ref().Value, c.Attach.Kind, c.Attach.Bus)}
+	return &vimfault.ChangedError{Message: fmt.Sprintf("VM %s no longer has %s controller %d", m.ref().Value, c.Attach.Kind, c.Attach.Bus)}
 }
 
 // PowerOn implements driver.Machine.
@@ -130,28 +130,28 @@ func (m machine) PowerOn() driver.Operation {
 
 // PowerOff implements driver.Machine.
 func (m machine) PowerOff(mode vmv1alpha1.PowerOpMode, grace time.Duration) driver.Operation {
-	return m.power(driver.KindPowerOff, mode, func(ctx context.Context) error {
+	return m.powerOperation(driver.KindPowerOff, mode, func(ctx context.Context) error {
 		return m.driver.actor.PowerOff(ctx, m.ref(), mode, grace)
 	})
 }
 
 // Suspend implements driver.Machine.
 func (m machine) Suspend(mode vmv1alpha1.PowerOpMode, grace time.Duration) driver.Operation {
-	return m.power(driver.KindSuspend, mode, func(ctx context.Context) error {
+	return m.powerOperation(driver.KindSuspend, mode, func(ctx context.Context) error {
 		return m.driver.actor.Suspend(ctx, m.ref(), mode, grace)
 	})
 }
 
-func (m machine) power(kind driver.Kind, mode vmv1alpha1.PowerOpMode, run func(context.Context) error) driver.Operation {
+func (m machine) powerOperation(kind driver.Kind, mode vmv1alpha1.PowerOpMode, run func(context.Context) error) driver.Operation {
 	return driver.Operation{Kind: kind, Detail: string(mode), Asks: mode != vmv1alpha1.PowerOpModeHard, Run: run}
 }
 
 // Restart implements driver.Machine.
 func (m machine) Restart(r driver.Restart) driver.Operation {
-	own := changes(r.Changes)
-	op := m.power(driver.KindRestart, r.Mode, func(ctx context.Context) error {
+	own := ownChanges(r.Changes)
+	op := m.powerOperation(driver.KindRestart, r.Mode, func(ctx context.Context) error {
 		if len(own) > 0 {
-			return m.cycle(ctx, r, own)
+			return m.powerCycle(ctx, r, own)
 		}
 		return m.reboot(ctx, r)
 	})
@@ -160,34 +160,34 @@ func (m machine) Restart(r driver.Restart) driver.Operation {
 	return op
 }
 
-// cycle restarts by a power cycle, with changes in between. Each step leaves a VM from
-// which the plan goes on: one that is off and shall run is powered on, and that counts
-// as the restart. A VM whose changes vSphere refuses restarts with what it has.
-func (m machine) cycle(ctx context.Context, r driver.Restart, diffs []configspec.Difference) error {
+// powerCycle restarts the VM by a power cycle and changes its configuration in between. After each step
+// the next reconcile can continue: a VM that is off and must run is powered on, which completes the
+// restart. If vSphere refuses the changes, the VM restarts with its present configuration.
+func (m machine) powerCycle(ctx context.Context, r driver.Restart, diffs []configspec.Difference) error {
 	if err := m.driver.actor.PowerOff(ctx, m.ref(), r.Mode, r.GracePeriod); err != nil {
 		return err
 	}
-	refused := m.configure(ctx, diffs, "")
-	if refused != nil && (!vimfault.Refused(refused) || m.driver.Classify(refused) != driver.Refused) {
-		return refused // It passes, or nobody knows what was changed.
+	configErr := m.configure(ctx, diffs, "")
+	if configErr != nil && (!vimfault.Refused(configErr) || m.driver.Classify(configErr) != driver.Refused) {
+		return configErr // The failure is temporary, or the changes may have been applied.
 	}
 	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
-		return errors.Join(refused, err)
+		return errors.Join(configErr, err)
 	}
-	return errors.Join(refused, m.driver.actor.PowerOn(ctx, m.ref()))
+	return errors.Join(configErr, m.driver.actor.PowerOn(ctx, m.ref()))
 }
 
-// takeBackTimeout bounds the removal of the record of a restart that was refused.
-const takeBackTimeout = 30 * time.Second
+// removeRecordTimeout bounds the removal of the record of a restart that vSphere refused.
+const removeRecordTimeout = 30 * time.Second
 
-// reboot restarts the guest at most once for each request. vSphere cannot be asked
-// afterwards whether it did: runtime.bootTime is that of the last power on, which
-// neither a reset nor a reboot of the guest changes, and neither changes anything
-// else that lasts. So the restart is recorded in the VM first. Who dies in between
-// leaves a restart that was not done, which its user can ask for again; recorded
-// afterwards, a guest in use would be restarted twice. Only when vSphere has
-// answered that it did not restart is the record taken back, and then the restart
-// is tried again.
+// reboot restarts the guest at most once per request.
+//
+// vSphere does not report whether a guest was restarted: runtime.bootTime is the time of the last
+// power on, and neither a reset nor a reboot changes any persistent property. The restart is
+// therefore recorded in the VM before it is requested. If the process stops in between, the guest
+// is not restarted and the user can request it again. If the restart were recorded afterwards, a
+// guest in use could be restarted twice. The record is removed, and the restart retried, only if
+// vSphere has answered that it did not restart the guest.
 func (m machine) reboot(ctx context.Context, r driver.Restart) error {
 	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
 		return err
@@ -197,14 +197,14 @@ func (m machine) reboot(ctx context.Context, r driver.Restart) error {
 	case err == nil || ctx.Err() != nil:
 		return err
 	case !vimfault.Refused(err):
-		klog.FromContext(ctx).Error(err, "It is not known whether the guest was restarted; it is not tried again", "vm", m.ref().Value)
+		klog.FromContext(ctx).Error(err, "Cannot determine whether the guest was restarted; the restart is not retried", "vm", m.ref().Value)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeRecordTimeout)
 	defer cancel()
 	before := configspec.RecordRestartAs(observe.ExtraConfig(m.vm, observe.LastRestartKey))
 	if undo := m.driver.actor.Reconfigure(ctx, m.ref(), before); undo != nil {
-		return fmt.Errorf("%w; it is not tried again, for the record of it could not be removed: %w", err, undo)
+		return fmt.Errorf("%w; the restart is not retried, because its record could not be removed: %w", err, undo)
 	}
 	return err
 }
@@ -224,20 +224,20 @@ func (m machine) StopPromotion(ctx context.Context, err error) error {
 // Destroy implements driver.Machine.
 func (m machine) Destroy(id driver.Identity) driver.Operation {
 	return driver.Operation{Kind: driver.KindDelete, Run: func(ctx context.Context) error {
-		vm, err := m.still(ctx, id)
+		vm, err := m.refreshOwned(ctx, id)
 		if err != nil || vm == nil {
 			return err
 		}
 		if vm.Runtime.PowerState == vimtypes.VirtualMachinePowerStatePoweredOn {
-			return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s was powered on meanwhile", m.ref().Value)}
+			return &vimfault.ChangedError{Message: fmt.Sprintf("VM %s was powered on before its deletion", m.ref().Value)}
 		}
 		if err := m.driver.actor.Destroy(ctx, vm.Self); err != nil || !observe.Linked(vm) {
 			return err
 		}
-		// Its disks were detached, so that what they depend on stays.
+		// Destroy has detached the disks to keep the image copies that they depend on.
 		var home object.DatastorePath
 		home.FromString(vm.Config.Files.VmPathName)
-		return m.driver.creator(id.Zone).RemoveLeftovers(ctx, id.UID, home.Datastore)
+		return m.driver.newCreator(id.Zone).RemoveLeftovers(ctx, id.UID, home.Datastore)
 	}}
 }
 
@@ -248,7 +248,7 @@ func (m machine) Publish(id driver.Identity, pub provider.Publication, made func
 	}
 	return driver.Operation{Kind: driver.KindPublish, Run: func(ctx context.Context) error {
 		done, err := m.driver.publisher.Publish(ctx, &pub, m.ref(), func(ctx context.Context) error {
-			vm, err := m.still(ctx, id)
+			vm, err := m.refreshOwned(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -269,16 +269,16 @@ func (m machine) Unregister(driver.Identity) driver.Operation {
 	}}
 }
 
-// still reads the VM again before it is destroyed: the record may be of before an
-// outage, or of before somebody else took the VM over or paused it. It is nil when the
-// VM is gone.
-func (m machine) still(ctx context.Context, id driver.Identity) (*mo.VirtualMachine, error) {
+// refreshOwned reads the VM again, because the inventory may be older than an outage, or another client
+// may have adopted or paused the VM. It returns an error unless the object still owns the VM and
+// the VM is not paused.
+func (m machine) refreshOwned(ctx context.Context, id driver.Identity) (*mo.VirtualMachine, error) {
 	vm, err := m.driver.inventory.Refresh(ctx, m.ref())
 	switch {
 	case err != nil:
 		return nil, err
 	case vm == nil:
-		return nil, &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s is not shown any more", m.ref().Value)}
+		return nil, &vimfault.ChangedError{Message: fmt.Sprintf("vSphere no longer shows VM %s", m.ref().Value)}
 	case !observe.Readable(vm):
 		return nil, errors.New(observe.Trouble(vm))
 	case observe.OwnershipOf(vm, ownerOf(id)) != driver.Own:

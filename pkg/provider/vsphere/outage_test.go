@@ -18,19 +18,19 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/events"
 )
 
-// control orders the simulated vCenter to misbehave.
+// control sends a control request to the simulated vCenter.
 func control(t *testing.T, ready vcenter.Ready, method, path string) {
 	t.Helper()
 	simulated.Control(t, ready, method, path)
 }
 
-// ask is control with the answer.
+// ask sends a control request and returns the response.
 func ask(t *testing.T, ready vcenter.Ready, method, path string) string {
 	t.Helper()
 	return string(simulated.Control(t, ready, method, path))
 }
 
-// vmsOf lists the VMs of vCenter, whatever clients see, but no templates.
+// vmsOf lists the VMs in vCenter without templates, whether or not clients can see them.
 func vmsOf(t *testing.T, ready vcenter.Ready) []events.VM {
 	t.Helper()
 	var all []events.VM
@@ -40,34 +40,34 @@ func vmsOf(t *testing.T, ready vcenter.Ready) []events.VM {
 	return slices.DeleteFunc(all, func(vm events.VM) bool { return vm.Template })
 }
 
-func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {
+func TestOutage_IsReportedAsUnknownAndThenRecovered(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	first := newRequest("first", libraryImage())
-	l.until("the first VM runs", running(first), first)
+	l.until("the first VM runs", isRunning(first), first)
 	reqs := []*provider.Request{first}
 	for i := range 10 {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%d", i), templateImage()))
 	}
 	control(t, ready, http.MethodPost, "/outage?seconds=1")
-	eventually(t, "the loss of the stream is noticed", func() bool { return !p.inventory.Synced() })
+	eventually(t, "the loss of the stream is detected", func() bool { return !p.inventory.Synced() })
 	if err := p.Healthy(t.Context()); err == nil {
 		t.Error("Healthy = nil during the outage")
 	}
 	unknown := newRequest("unknown", libraryImage())
 	unknown.Now = time.Now()
 	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), unknown); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
-		t.Errorf("pass over a VM that vCenter may have = %v, want ErrUnknownState", err)
+		t.Errorf("reconcile during the outage = %v, want ErrUnknownState", err)
 	}
-	l.until("all VMs run", running(reqs...), reqs...)
+	l.until("all VMs run", isRunning(reqs...), reqs...)
 	if got := len(inVCenter(t, ready)); got != len(reqs) {
 		t.Errorf("vCenter has %d VMs, want %d", got, len(reqs))
 	}
 }
 
-func TestAStreamThatAnOutageEndsLeavesNothingAtVCenter(t *testing.T) {
+func TestStream_LeavesNoObjectsInVCenterAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -78,34 +78,34 @@ func TestAStreamThatAnOutageEndsLeavesNothingAtVCenter(t *testing.T) {
 		}
 		return len(all)
 	}
-	eventually(t, "a stream is there", p.inventory.Synced)
+	eventually(t, "the stream is connected", p.inventory.Synced)
 	before := opened()
 	for range 2 {
 		control(t, ready, http.MethodPost, "/outage?seconds=60")
-		eventually(t, "the loss of the stream is noticed", func() bool { return !p.inventory.Synced() })
+		eventually(t, "the loss of the stream is detected", func() bool { return !p.inventory.Synced() })
 		control(t, ready, http.MethodPost, "/outage?seconds=0")
-		eventually(t, "a stream is there again", p.inventory.Synced)
+		eventually(t, "the stream is connected again", p.inventory.Synced)
 	}
-	eventually(t, "what the lost streams had open is closed", func() bool { return opened() == before })
+	eventually(t, "the objects of the lost streams are destroyed", func() bool { return opened() == before })
 }
 
-func TestADeleteDuringALongCreateLeavesNothing(t *testing.T) {
+func TestDeletion_DuringALongCreateLeavesNoVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	warm := newRequest("warm", templateImage())
-	l.until("the first VM runs", running(warm), warm)
+	l.until("the first VM runs", isRunning(warm), warm)
 	control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=700")
 	req := newRequest("web", templateImage())
 	req.Now = time.Now()
 	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
-		t.Fatalf("no create was started: %v", err)
+		t.Fatalf("no create operation was started: %v", err)
 	}
 	eventually(t, "the clone is running", func() bool { return counted.snapshot()["CloneVM_Task"] == 2 })
 	l.remove(req)
 	control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=0")
 	if vms := inVCenter(t, ready); len(vms) != 1 {
-		t.Errorf("vCenter has %d VMs, want the first one only", len(vms))
+		t.Errorf("vCenter has %d VMs, want only the first one", len(vms))
 	}
 }

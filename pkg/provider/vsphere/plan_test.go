@@ -28,7 +28,7 @@ import (
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// scene is a VM with 2 CPUs and 1Gi that is on, as wanted.
+// scene is a powered-on, synchronized VM with 2 CPUs and 1Gi of memory.
 type scene struct {
 	vm        *vmv1alpha1.VirtualMachine
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
@@ -63,22 +63,22 @@ func (s *scene) power(state types.VirtualMachinePowerState) { s.observed.Runtime
 
 func (s *scene) input() plan.Input {
 	d := &Driver{session: &session.Session{}, inventory: inventory.New(inventory.Options{})}
-	w := want(s.vm, s.effective)
+	w := desiredState(s.vm, s.effective)
 	m := d.machine(s.observed)
 	return plan.Input{VM: s.vm, Want: w, Machine: m, Observation: m.Observe(w), Now: now}
 }
 
-// want is what vm asks for.
-func want(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInstanceSpec) *driver.Want {
+// desiredState returns the desired state of vm.
+func desiredState(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInstanceSpec) *driver.Want {
 	return &driver.Want{Desired: provider.Desired{Effective: effective}, Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}, UID: string(vm.UID), InstanceUUID: string(vm.UID)}, Name: vm.Name}
 }
 
 const poweredOff = types.VirtualMachinePowerStatePoweredOff
 
-// later is an hour from now.
+// later is one hour after now.
 var later = now.Add(time.Hour).Format(time.RFC3339)
 
-// planned is what a plan shall be.
+// planned is the expected result of a plan.
 type planned struct {
 	kind    driver.Kind
 	mode    vmv1alpha1.PowerOpMode
@@ -89,58 +89,58 @@ type planned struct {
 	restart []string
 }
 
-// plans are the cases of TestPlan.
+// plans are the cases of TestPlan_DecidesFromInventory.
 var plans = []struct {
 	name  string
 	setup func(*scene)
 	want  planned
 }{
 	{"as desired", func(*scene) {}, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"delay that is no time", func(s *scene) {
+	{"delay with an invalid time", func(s *scene) {
 		s.power(poweredOff)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: "soon"}
 	}, planned{synced: "False Invalid", config: "True Succeeded", fails: true}},
-	{"power chart: in a group, power on, not delayed", func(s *scene) { s.power(poweredOff); s.member(vmv1alpha1.PoweredOn) },
+	{"power chart: in a group, power on, not delayed", func(s *scene) { s.power(poweredOff); s.joinGroup(vmv1alpha1.PoweredOn) },
 		planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
 	{"power chart: in a group, power on, delayed", func(s *scene) {
 		s.power(poweredOff)
-		s.member(vmv1alpha1.PoweredOn)
+		s.joinGroup(vmv1alpha1.PoweredOn)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
 	}, planned{synced: "False Delayed", config: "True Succeeded", requeue: time.Hour}},
 	{"power chart: in a group, power on, its time has arrived", func(s *scene) {
 		s.power(poweredOff)
-		s.member(vmv1alpha1.PoweredOn)
+		s.joinGroup(vmv1alpha1.PoweredOn)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: now.Format(time.RFC3339)}
 	}, planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
 	{"power chart: in a group, not power on", func(s *scene) {
-		s.member(vmv1alpha1.PoweredOff)
+		s.joinGroup(vmv1alpha1.PoweredOff)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
-	{"a group that asks for nothing, and it runs", func(s *scene) { s.member("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"a group that asks for nothing, and it is off", func(s *scene) { s.power(poweredOff); s.member("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"a group that is suspended, and it is off", func(s *scene) { s.power(poweredOff); s.member(vmv1alpha1.Suspended) },
+	{"a group without a power state, powered on", func(s *scene) { s.joinGroup("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"a group without a power state, powered off", func(s *scene) { s.power(poweredOff); s.joinGroup("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"a suspended group, powered off", func(s *scene) { s.power(poweredOff); s.joinGroup(vmv1alpha1.Suspended) },
 		planned{synced: "True Succeeded", config: "True Succeeded"}},
-	{"a group that is suspended, and it runs", func(s *scene) { s.member(vmv1alpha1.Suspended) },
+	{"a suspended group, powered on", func(s *scene) { s.joinGroup(vmv1alpha1.Suspended) },
 		planned{kind: driver.KindSuspend, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Suspending", config: "True Succeeded"}},
-	{"configuration comes before power on", func(s *scene) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
+	{"configuration precedes power on", func(s *scene) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
 		planned{kind: driver.KindReconfigure, synced: "False PoweringOn", config: "False InProgress"}},
 	{"a running VM keeps its size", func(s *scene) { s.effective.CPU.Sockets = 4 },
 		planned{synced: "True Succeeded", config: "False RestartRequired", restart: []string{"cpu.sockets"}}},
-	{"shares are live", func(s *scene) { s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh} },
+	{"shares are applied live", func(s *scene) { s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh} },
 		planned{kind: driver.KindReconfigure, synced: "True Succeeded", config: "False InProgress"}},
-	{"Stage defers what is live", func(s *scene) {
+	{"Stage defers live changes", func(s *scene) {
 		s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 		s.vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
 	}, planned{synced: "True Succeeded", config: "False RestartRequired", restart: []string{"cpu.shares"}}},
-	{"hot add is live", func(s *scene) {
+	{"hot add is applied live", func(s *scene) {
 		s.observed.Config.CpuHotAddEnabled = ptr(true)
 		s.effective.CPU.Sockets, s.effective.CPU.HotAddEnabled = 4, ptr(true)
 	}, planned{kind: driver.KindReconfigure, synced: "True Succeeded", config: "False InProgress"}},
-	{"what is not supported forbids power on", func(s *scene) {
+	{"an unsupported setting prevents power on", func(s *scene) {
 		s.power(poweredOff)
 		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 	}, planned{synced: "False WaitingForPrerequisites", config: "False Invalid", fails: true}},
-	{"what is not supported does not forbid power off", func(s *scene) {
+	{"an unsupported setting does not prevent power off", func(s *scene) {
 		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true, restart: []string{"cpu.hotAddEnabled"}}},
@@ -152,29 +152,29 @@ var plans = []struct {
 		s.power(poweredOff)
 		s.observed.ResourcePool = nil
 	}, planned{synced: "Unknown UnknownState", config: "Unknown UnknownState", fails: true}},
-	{"restart that was done", func(s *scene) {
+	{"a completed restart", func(s *scene) {
 		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
 		s.observed.Config.ExtraConfig = append(s.observed.Config.ExtraConfig, &types.OptionValue{Key: observe.LastRestartKey, Value: now.Format(time.RFC3339Nano)})
 	}, planned{synced: "True Succeeded", config: "True Succeeded"}},
 	{"power on counts as the restart", func(s *scene) { s.power(poweredOff); s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
 		planned{kind: driver.KindReconfigure, synced: "False PoweringOn", config: "False InProgress"}},
-	{"a snapshot to revert to that is not there yet", func(s *scene) { s.vm.Spec.CurrentSnapshotName = "snap" },
+	{"a revert to a missing snapshot", func(s *scene) { s.vm.Spec.CurrentSnapshotName = "snap" },
 		planned{synced: "True Succeeded", config: "True Succeeded"}},
 }
 
-// member makes the VM one of a group that asks it for a power state.
-func (s *scene) member(state vmv1alpha1.PowerState) {
+// joinGroup makes the VM a member of a group that requests a power state.
+func (s *scene) joinGroup(state vmv1alpha1.PowerState) {
 	s.vm.Spec.GroupName, s.vm.Spec.PowerState, s.vm.Status.InheritedPowerState = "shop", "", state
 }
 
-func TestPlansOfRecords(t *testing.T) {
+func TestPlan_DecidesFromInventory(t *testing.T) {
 	for _, tc := range plans {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newScene()
 			tc.setup(s)
 			before := s.vm.DeepCopy()
 			next, err := plan.Make(s.input())
-			st, op := applied(next.Result, s.vm), next.Operation
+			st, op := applyResult(next.Result, s.vm), next.Operation
 			if diff := cmp.Diff(before, s.vm); diff != "" {
 				t.Errorf("Plan changed its input (-before +after):\n%s", diff)
 			}
@@ -203,7 +203,7 @@ func condition(st vmv1alpha1.VirtualMachineStatus, kind string) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-func TestARestartAppliesWhatWaitsForAPowerCycle(t *testing.T) {
+func TestRestart_AppliesPendingChanges(t *testing.T) {
 	s := newScene()
 	s.effective.CPU.Sockets = 4
 	s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
@@ -211,36 +211,35 @@ func TestARestartAppliesWhatWaitsForAPowerCycle(t *testing.T) {
 	if err != nil || next.Operation == nil {
 		t.Fatalf("plan = %+v, %v; want a restart", next, err)
 	}
-	if spec := configspec.Spec(changes(next.Operation.Changes)); spec.NumCPUs != 4 {
+	if spec := configspec.Spec(ownChanges(next.Operation.Changes)); spec.NumCPUs != 4 {
 		t.Errorf("the restart sets %d CPUs, want 4", spec.NumCPUs)
 	}
 	record := configspec.RecordRestart(now).ExtraConfig[0].GetOptionValue()
 	if record.Key != observe.LastRestartKey || record.Value != now.Format(time.RFC3339Nano) {
-		t.Errorf("record = %v, want the time of the request", record)
+		t.Errorf("recorded restart = %v, want the time of the request", record)
 	}
 }
 
-// applied is the status of vm with a result in it.
-func applied(r provider.Result, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineStatus {
+// applyResult returns the status of vm after a result is applied.
+func applyResult(r provider.Result, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineStatus {
 	st := *vm.Status.DeepCopy()
 	r.Apply(&st, vm.Generation, now)
 	return st
 }
 
-// F143: what waits for a restart is computed from a comparison, never from one that
-// could not be made.
-func TestWhatNeedsARestartStaysWhileTheSpecIsUnknown(t *testing.T) {
+// F143: restartRequired is computed only from a successful comparison.
+func TestRestartRequired_IsKeptWhileTheSpecIsUnresolved(t *testing.T) {
 	s := newScene()
 	s.effective.CPU.Cores = 2
 	next, err := plan.Make(s.input())
-	st := applied(next.Result, s.vm)
+	st := applyResult(next.Result, s.vm)
 	if err != nil || len(st.RestartRequired) == 0 {
-		t.Fatalf("restartRequired %v, error %v; want the cores", st.RestartRequired, err)
+		t.Fatalf("restartRequired %v, error %v; want cpu.cores", st.RestartRequired, err)
 	}
 	s.vm.Status = st
 	s.effective = nil
 	next, err = plan.Make(s.input())
-	unknown := applied(next.Result, s.vm)
+	unknown := applyResult(next.Result, s.vm)
 	if err != nil || next.Operation != nil {
 		t.Errorf("operation %+v, error %v; want none", next.Operation, err)
 	}
@@ -248,6 +247,6 @@ func TestWhatNeedsARestartStaysWhileTheSpecIsUnknown(t *testing.T) {
 		t.Errorf("restartRequired (-before +after):\n%s", diff)
 	}
 	if got := condition(unknown, vmv1alpha1.ConditionConfigurationSynced); got != "False WaitingForPrerequisites" {
-		t.Errorf("condition %s, want one that says that the spec cannot be resolved", got)
+		t.Errorf("condition %s, want False WaitingForPrerequisites", got)
 	}
 }

@@ -21,16 +21,16 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/policies"
 )
 
-// anywhere lets virtual machines be on all datastores that the cluster sees.
-func anywhere(p *Provider, storage vmv1alpha1.ZoneStorage) {
+// allowAllDatastores allows virtual machines on all datastores of the cluster.
+func allowAllDatastores(p *Provider, storage vmv1alpha1.ZoneStorage) {
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: {
 		Cluster: "DC0_C0", Folder: "slipway", DefaultNetwork: "prod",
 		Networks: []vmv1alpha1.ZoneNetwork{{Name: "prod", Network: "VM Network"}}, Storage: storage,
 	}})
 }
 
-// ofClass is a request whose classes name these policies.
-func ofClass(name string, image *vmv1alpha1.VirtualMachineImage, class string) *provider.Request {
+// classRequest returns a request with a storage class. The classes use these policies.
+func classRequest(name string, image *vmv1alpha1.VirtualMachineImage, class string) *provider.Request {
 	req := newRequest(name, image)
 	req.Effective.StorageClass = class
 	req.StorageClasses = map[string]provider.StorageClass{
@@ -42,15 +42,15 @@ func ofClass(name string, image *vmv1alpha1.VirtualMachineImage, class string) *
 	return req
 }
 
-// datastoreIn is the name of the datastore of a path.
+// datastoreIn returns the name of the datastore in a path.
 func datastoreIn(file string) string {
 	var p object.DatastorePath
 	p.FromString(file)
 	return p.Datastore
 }
 
-// placed says where the home and the disks of a VM are, these by their size.
-func placed(t *testing.T, ready vcenter.Ready, name string) map[string]string {
+// datastoresOf returns the datastores of a VM's home and disks. The key of a disk is its size.
+func datastoresOf(t *testing.T, ready vcenter.Ready, name string) map[string]string {
 	t.Helper()
 	out := map[string]string{"home": datastoreIn(inVCenter(t, ready)["team-a/"+name].Config.Files.VmPathName)}
 	for size, file := range filesOf(t, ready, name) {
@@ -59,61 +59,61 @@ func placed(t *testing.T, ready vcenter.Ready, name string) map[string]string {
 	return out
 }
 
-func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
+func TestStoragePolicy_SelectsTheDatastore(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
-			req := ofClass("gold-"+name, image, "gold")
+			req := classRequest("gold-"+name, image, "gold")
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
-			l.until("the VM runs", synced(req), req)
+			l.until("the VM runs", isSynced(req), req)
 			want := map[string]string{"home": "LocalDS_1", "16Gi": "LocalDS_1", "2Gi": "LocalDS_1"}
-			if diff := cmp.Diff(want, placed(t, ready, "gold-"+name)); diff != "" {
+			if diff := cmp.Diff(want, datastoresOf(t, ready, "gold-"+name)); diff != "" {
 				t.Errorf("datastores (-want +got):\n%s", diff)
 			}
 			if got := reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady); got != "True Succeeded" {
-				t.Errorf("StorageReady = %s, want it", got)
+				t.Errorf("StorageReady = %s, want True Succeeded", got)
 			}
 			if got := req.VM.Status.Volumes[0].StorageClass; got != "gold" {
 				t.Errorf("the class of the volume is %q, want gold", got)
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 		})
 	}
-	t.Run("a disk that cannot be beside its VM", func(t *testing.T) {
+	t.Run("a disk on another datastore than its VM", func(t *testing.T) {
 		control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_0&tags=silver")
 		control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=gold")
 		p.driver.invalidate()
-		req := ofClass("apart", libraryImage(), "silver")
+		req := classRequest("apart", libraryImage(), "silver")
 		v := disk("fast", "3Gi", "")
 		v.Disk.StorageClass = "gold"
 		req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{v}
-		l.until("the VM runs", synced(req), req)
+		l.until("the VM runs", isSynced(req), req)
 		want := map[string]string{"home": "LocalDS_0", "16Gi": "LocalDS_0", "3Gi": "LocalDS_1"}
-		if diff := cmp.Diff(want, placed(t, ready, "apart")); diff != "" {
+		if diff := cmp.Diff(want, datastoresOf(t, ready, "apart")); diff != "" {
 			t.Errorf("datastores (-want +got):\n%s", diff)
 		}
-		nothingToDo(t, p, req)
+		checkNoOperation(t, p, req)
 	})
 }
 
-func TestAPolicyIsGivenToWhatExists(t *testing.T) {
+func TestStoragePolicy_IsAppliedToAnExistingVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Datastores: []string{"LocalDS_0", "LocalDS_1"}})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Datastores: []string{"LocalDS_0", "LocalDS_1"}})
 	l := newLoop(t, p)
-	req := ofClass("later", libraryImage(), "")
+	req := classRequest("later", libraryImage(), "")
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
-	l.until("the VM runs", synced(req), req)
+	l.until("the VM runs", isSynced(req), req)
 	if n := counted.snapshot()["PbmQueryProfile"]; n != 0 {
 		t.Errorf("policies were listed %d times for a VM without one", n)
 	}
 	req.Effective.StorageClass = "silver"
-	l.until("it has the policy", func() bool { return synced(req)() && req.VM.Status.Volumes[0].StorageClass == "silver" }, req)
+	l.until("the VM has the policy", func() bool { return isSynced(req)() && req.VM.Status.Volumes[0].StorageClass == "silver" }, req)
 	vm := inVCenter(t, ready)["team-a/later"]
 	for _, key := range []string{observe.HomePolicyKey, observe.BootDiskPolicyKey, observe.PolicyKey("data")} {
 		if observe.ExtraConfig(&vm, key) == "" {
@@ -121,24 +121,24 @@ func TestAPolicyIsGivenToWhatExists(t *testing.T) {
 		}
 	}
 	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-		t.Errorf("the VM is %s, want it running all the time", req.VM.Status.PowerState)
+		t.Errorf("the VM is %s, want it running throughout", req.VM.Status.PowerState)
 	}
-	l.until("it complies", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded" }, req)
+	l.until("the VM is compliant", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded" }, req)
 	before := counted.snapshot()
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
-		t.Errorf("passes over a stable VM asked vSphere (-before +after):\n%s", diff)
+		t.Errorf("reconciles of a synchronized VM called vSphere (-before +after):\n%s", diff)
 	}
 }
 
-// refusedStorage is what cannot be had, and how the condition begins that says so.
+// refusedStorage are invalid requests, each with the prefix of the expected condition.
 var refusedStorage = map[string]struct {
 	change func(*provider.Request)
 	want   string
 }{
 	"a class that does not exist":                   {func(r *provider.Request) { r.Effective.StorageClass = "absent" }, `False NotFound: StorageClass "absent" does not exist`},
 	"a class of another provisioner":                {func(r *provider.Request) { r.Effective.StorageClass = "other" }, `False Invalid: StorageClass "other" has provisioner "ebs"`},
-	"a class that nobody has read":                  {func(r *provider.Request) { r.Effective.StorageClass = "unread" }, `False Error: StorageClass "unread": it was not read`},
+	"a class that was not read":                     {func(r *provider.Request) { r.Effective.StorageClass = "unread" }, `False Error: StorageClass "unread": it was not read`},
 	"a policy that vCenter does not have":           {func(r *provider.Request) { r.Effective.StorageClass = "unknown" }, `False NotFound: StorageClass "unknown" names storage policy "Platinum", which vCenter does not have; it has "Gold", `},
 	"a policy that no datastore is compatible with": {func(r *provider.Request) { r.Effective.StorageClass = "nowhere" }, `False Invalid: storageClass "nowhere": no datastore can be used by storage policy "Nowhere": LocalDS_0: not compatible: Datastore does not satisfy required tag(s).; LocalDS_1: not compatible`},
 	"a policy that encrypts without key provider":   {func(r *provider.Request) { r.Effective.StorageClass = "encrypted" }, `False NotFound: storage policy "VM Encryption Policy" encrypts, and vCenter has no default key provider`},
@@ -150,7 +150,7 @@ var refusedStorage = map[string]struct {
 		v.Disk.StorageClass = "absent"
 		r.Effective.Volumes = append(r.Effective.Volumes, v)
 	}, `False NotFound: StorageClass "absent" does not exist`},
-	"a class that the zone puts on no datastore": {func(r *provider.Request) {
+	"a class without a datastore in the zone": {func(r *provider.Request) {
 		r.Effective.StorageClass = "elsewhere"
 		r.StorageClasses["elsewhere"] = provider.StorageClass{Policy: policies.Gold}
 	}, `False Invalid: storageClass "elsewhere": no datastore can be used by storage policy "Gold": LocalDS_0: `},
@@ -158,15 +158,15 @@ var refusedStorage = map[string]struct {
 		r.Effective.StorageClass = "wrong"
 		r.StorageClasses["wrong"] = provider.StorageClass{}
 	}, `False NotFound: StorageClass "wrong" names storage policy "Bronze", which vCenter does not have`},
-	"a datastore URL that leads nowhere": {func(r *provider.Request) {
+	"the URL of an unknown datastore": {func(r *provider.Request) {
 		r.Effective.StorageClass = "url"
 		r.StorageClasses["url"] = provider.StorageClass{DatastoreURL: "ds:///vmfs/volumes/x/"}
 	}, `False Invalid: storageClass "url": no datastore can be used: LocalDS_0: not one of those that may be used`},
-	"two classes, both of which are wrong": {func(r *provider.Request) {
+	"two invalid classes": {func(r *provider.Request) {
 		r.Effective.StorageClass = "absent"
 		r.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{StorageClass: "other"}
 	}, `False NotFound: StorageClass "absent" does not exist; StorageClass "other" has provisioner`},
-	"more than is free at once": {func(r *provider.Request) {
+	"more than the free space": {func(r *provider.Request) {
 		v := disk("big", "61Ti", "")
 		v.Disk.Provisioning = vmv1alpha1.DiskProvisioningThick
 		r.Effective.Volumes = append(r.Effective.Volumes, v)
@@ -188,77 +188,77 @@ var refusedStorage = map[string]struct {
 	}, `False Invalid: volumes[iso].cdrom.image: VirtualMachineImage "ubuntu" is no item of a content library, which an ISO image is`},
 }
 
-func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
+func TestStorageClass_ReportsWhyItCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver, Classes: []vmv1alpha1.ZoneStorageClass{
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver, Classes: []vmv1alpha1.ZoneStorageClass{
 		{Name: "overridden", Policy: policies.Gold}, {Name: "elsewhere", Datastores: []string{"DS_X"}}, {Name: "wrong", Policy: "Bronze"},
 	}})
 	l := newLoop(t, p)
 	for name, tc := range refusedStorage {
 		t.Run(name, func(t *testing.T) {
-			req := ofClass("refused-"+strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), libraryImage(), "")
+			req := classRequest("refused-"+strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), libraryImage(), "")
 			tc.change(req)
-			l.until("it is said", func() bool {
+			l.until("the condition is reported", func() bool {
 				return strings.HasPrefix(reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady), "False")
 			}, req)
 			got := reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) + ": " + message(&req.VM.Status, vmv1alpha1.ConditionStorageReady)
 			if !strings.HasPrefix(got, tc.want) {
-				t.Errorf("StorageReady is\n%s\nwant it to begin with\n%s", got, tc.want)
+				t.Errorf("StorageReady is\n%s\nwant the prefix\n%s", got, tc.want)
 			}
 			if req.VM.Status.UniqueID != "" {
-				t.Error("a VM was made all the same")
+				t.Error("a VM was created")
 			}
 		})
 	}
-	t.Run("a zone says what a class of another provisioner is", func(t *testing.T) {
-		req := ofClass("overridden", libraryImage(), "overridden")
+	t.Run("a zone overrides a class of another provisioner", func(t *testing.T) {
+		req := classRequest("overridden", libraryImage(), "overridden")
 		req.StorageClasses["overridden"] = req.StorageClasses["other"]
-		l.until("the VM runs", synced(req), req)
-		if got := placed(t, ready, "overridden")["home"]; got != "LocalDS_1" {
+		l.until("the VM runs", isSynced(req), req)
+		if got := datastoresOf(t, ready, "overridden")["home"]; got != "LocalDS_1" {
 			t.Errorf("the VM is on %s, want it on LocalDS_1", got)
 		}
 	})
 	if vms := inVCenter(t, ready); len(vms) != 1 {
-		t.Errorf("vCenter has %d VMs, want the one that was not refused", len(vms))
+		t.Errorf("vCenter has %d VMs, want only the one that was not refused", len(vms))
 	}
 }
 
-func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
+func TestStorageClass_InvalidKeepsTheVMRunning(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
-	req := ofClass("lasting", libraryImage(), "silver")
-	l.until("the VM runs", synced(req), req)
+	req := classRequest("lasting", libraryImage(), "silver")
+	l.until("the VM runs", isSynced(req), req)
 	v := disk("more", "1Gi", "")
 	v.Disk.StorageClass = "absent"
 	req.Effective.Volumes = append(req.Effective.Volumes, v)
-	l.until("it is said", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
+	l.until("the condition is reported", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
 	if st := &req.VM.Status; st.PowerState != vmv1alpha1.PoweredOn || reason(st, vmv1alpha1.ConditionConfigurationSynced) != "False WaitingForPrerequisites" {
-		t.Errorf("the VM is %s with ConfigurationSynced %s, want it running, and that its configuration waits", st.PowerState, reason(st, vmv1alpha1.ConditionConfigurationSynced))
+		t.Errorf("the VM is %s with ConfigurationSynced %s, want it running, with a waiting configuration", st.PowerState, reason(st, vmv1alpha1.ConditionConfigurationSynced))
 	}
 	req.StorageClasses["absent"] = provider.StorageClass{Policy: policies.Silver}
-	l.until("the class that was made is taken", func() bool {
-		return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "True Succeeded" && req.VM.Status.Volumes[0].Attached
+	l.until("the new class is used", func() bool {
+		return isSynced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "True Succeeded" && req.VM.Status.Volumes[0].Attached
 	}, req)
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 }
 
-func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
+func TestStoragePolicy_EncryptsVMs(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	registerKeyProvider(t, ready)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
-			req := ofClass("secret-"+name, image, "encrypted")
+			req := classRequest("secret-"+name, image, "encrypted")
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
-			l.until("the VM runs", synced(req), req)
+			l.until("the VM runs", isSynced(req), req)
 			vm := inVCenter(t, ready)["team-a/secret-"+name]
 			if vm.Config.KeyId == nil || vm.Config.KeyId.ProviderId == nil || vm.Config.KeyId.ProviderId.Id != "provider-1" {
 				t.Errorf("the VM has key %+v, want one of provider-1", vm.Config.KeyId)
@@ -268,91 +268,91 @@ func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
 					t.Errorf("disk %d is not encrypted", disk.Key)
 				}
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 		})
 	}
-	t.Run("a VM that runs is encrypted with a restart", func(t *testing.T) {
-		req := ofClass("later", libraryImage(), "")
-		l.until("the VM runs", synced(req), req)
+	t.Run("a running VM is encrypted at a restart", func(t *testing.T) {
+		req := classRequest("later", libraryImage(), "")
+		l.until("the VM runs", isSynced(req), req)
 		req.Effective.StorageClass = "encrypted"
-		l.until("it waits for a restart", func() bool {
+		l.until("a restart is required", func() bool {
 			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False RestartRequired"
 		}, req)
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		l.until("it is encrypted", func() bool {
+		l.until("the VM is encrypted", func() bool {
 			vm := inVCenter(t, ready)["team-a/later"]
 			return vm.Config != nil && vm.Config.KeyId != nil && reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 		}, req)
 	})
 }
 
-func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
+func TestCompliance_IsReported(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
-	plain, req := ofClass("plain", libraryImage(), ""), ofClass("complies", libraryImage(), "gold")
+	plain, req := classRequest("plain", libraryImage(), ""), classRequest("complies", libraryImage(), "gold")
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
 	compliant := func(of *provider.Request, want string) func() bool {
 		return func() bool {
-			return reason(&of.VM.Status, vmv1alpha1.ConditionStorageCompliant) == want && synced(of)()
+			return reason(&of.VM.Status, vmv1alpha1.ConditionStorageCompliant) == want && isSynced(of)()
 		}
 	}
-	l.until("all of it complies", func() bool { return compliant(req, "True Succeeded")() && compliant(plain, "True Succeeded")() }, req, plain)
+	l.until("both VMs are compliant", func() bool { return compliant(req, "True Succeeded")() && compliant(plain, "True Succeeded")() }, req, plain)
 	st := &req.VM.Status
 	if st.Storage.Compliance != "compliant" || st.Storage.BootDisk.Compliance != "compliant" || st.Volumes[0].Compliance != "compliant" {
-		t.Errorf("compliance %q, boot disk %q, volume %q; want all of it compliant", st.Storage.Compliance, st.Storage.BootDisk.Compliance, st.Volumes[0].Compliance)
+		t.Errorf("compliance %q, boot disk %q, volume %q; want all compliant", st.Storage.Compliance, st.Storage.BootDisk.Compliance, st.Volumes[0].Compliance)
 	}
 	before := counted.snapshot()
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
-		t.Errorf("passes over a stable VM asked vSphere (-before +after):\n%s", diff)
+		t.Errorf("reconciles of a synchronized VM called vSphere (-before +after):\n%s", diff)
 	}
 	control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=silver")
 	if err := p.driver.compliance.Ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.until("it does not comply any more", compliant(req, "False NonCompliant"), req)
+	l.until("the VM is no longer compliant", compliant(req, "False NonCompliant"), req)
 	const want = "by its storage policy the virtual machine itself is nonCompliant, bootDisk is nonCompliant, volumes[data] is nonCompliant"
 	if got := message(st, vmv1alpha1.ConditionStorageCompliant); got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
 	if got := counted.snapshot()["PbmFetchComplianceResult"] - before["PbmFetchComplianceResult"]; got != 1 {
-		t.Errorf("vSphere was asked %d times about all that has a policy, want once", got)
+		t.Errorf("compliance was queried %d times for all objects with a policy, want once", got)
 	}
 }
 
-// What lacked at first is looked for again, and found.
-func TestADatastoreThatBecomesCompatibleIsTaken(t *testing.T) {
+// A missing datastore is checked again until it is available.
+func TestStoragePolicy_UsesADatastoreThatBecomesCompatible(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
-	req := ofClass("late", libraryImage(), "nowhere")
+	req := classRequest("late", libraryImage(), "nowhere")
 	l.until("no datastore can be used", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False Invalid" }, req)
 	control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=silver,nowhere")
-	l.until("the VM runs", synced(req), req)
-	if got := placed(t, ready, "late")["home"]; got != "LocalDS_1" {
+	l.until("the VM runs", isSynced(req), req)
+	if got := datastoresOf(t, ready, "late")["home"]; got != "LocalDS_1" {
 		t.Errorf("the VM is on %s, want it on LocalDS_1", got)
 	}
 }
 
-// A key provider too.
-func TestAKeyProviderThatIsConfiguredLaterIsTaken(t *testing.T) {
+// A missing key provider is checked again until it is available.
+func TestStoragePolicy_UsesAKeyProviderThatIsConfiguredLater(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
-	req := ofClass("secret", libraryImage(), "encrypted")
-	l.until("the key provider lacks", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
+	req := classRequest("secret", libraryImage(), "encrypted")
+	l.until("the key provider is missing", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
 	registerKeyProvider(t, ready)
-	l.until("the VM runs", synced(req), req)
+	l.until("the VM runs", isSynced(req), req)
 }
 
-// registerKeyProvider makes a default key provider.
+// registerKeyProvider registers a default key provider.
 func registerKeyProvider(t *testing.T, ready vcenter.Ready) {
 	t.Helper()
 	keys := crypto.NewManagerKmip(simulated.Operator(t, ready).Client)

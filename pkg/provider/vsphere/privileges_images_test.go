@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// imagesWorld is a vCenter whose account has the documented privileges and no others.
+// imagesWorld starts a vCenter whose account has exactly the documented privileges.
 func imagesWorld(t *testing.T, topLevel bool) (vcenter.Ready, *Provider, *loop) {
 	t.Helper()
 	ready := startVCenter(t)
@@ -30,24 +30,24 @@ func imagesWorld(t *testing.T, topLevel bool) (vcenter.Ready, *Provider, *loop) 
 	return ready, p, newLoop(t, p)
 }
 
-func TestTheDocumentedPrivilegesOfImagesAreEnough(t *testing.T) {
+func TestPrivileges_OfImagesAreSufficient(t *testing.T) {
 	t.Parallel()
-	for name, topLevel := range map[string]bool{"a datastore": true, "one without directories at its top": false} {
+	for name, topLevel := range map[string]bool{"a datastore": true, "a datastore without top-level directories": false} {
 		t.Run(name, func(t *testing.T) {
 			_, p, l := imagesWorld(t, topLevel)
 			cache := copiesAt(t, p, copied, ssd)
 			for _, mode := range []vmv1alpha1.FastDeployMode{vmv1alpha1.FastDeployDirect, vmv1alpha1.FastDeployLinked} {
 				req := fastRequest("web-"+string(mode), mode, cache)
 				req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
-				l.until("it runs on disks of its own", func() bool { return running(req)() && promotion(req) == "True Succeeded" }, req)
-				off(l, req)
+				l.until("the VM runs on promoted disks", func() bool { return isRunning(req)() && promotion(req) == "True Succeeded" }, req)
+				createPoweredOff(l, req)
 				for range 2 { // a new item, and a new version
 					if _, err := l.publish(publication(req, "golden")); err != nil {
 						t.Fatal(err)
 					}
 				}
 				clone := cloneRequest("clone-"+string(mode), req, "")
-				l.until("the clone runs", running(clone), clone)
+				l.until("the clone runs", isRunning(clone), clone)
 				l.remove(clone)
 				l.remove(req)
 			}
@@ -63,9 +63,8 @@ func TestTheDocumentedPrivilegesOfImagesAreEnough(t *testing.T) {
 	}
 }
 
-// Each privilege that is taken away is named where it is missed; of what vCenter's REST API
-// refuses only that it is forbidden.
-func TestAMissingPrivilegeOfImagesIsNamed(t *testing.T) {
+// A condition or error names each revoked privilege. Errors of vCenter's REST API contain only status 403.
+func TestPrivileges_OfImagesAreReportedIfMissing(t *testing.T) {
 	t.Parallel()
 	const root, folder, store, forbidden = "/", "/DC0/vm/slipway", "/DC0/datastore/LocalDS_0", "403"
 	copying := func(t *testing.T, p *Provider, _ *loop, _ *provider.Request) string {
@@ -74,14 +73,14 @@ func TestAMissingPrivilegeOfImagesIsNamed(t *testing.T) {
 			_, err = p.driver.ImageFiles().Copy(t.Context(), place, place.Directory+"-bbbbbbbb", func(int32) {})
 		}
 		if err == nil {
-			return "" // it was allowed
+			return "" // the operation was allowed
 		}
 		return err.Error()
 	}
 	publishing := func(item string) func(*testing.T, *Provider, *loop, *provider.Request) string {
 		return func(t *testing.T, p *Provider, _ *loop, source *provider.Request) (said string) {
 			pub := publication(source, item)
-			eventually(t, "it is said what is missing", func() bool {
+			eventually(t, "the missing privilege is reported", func() bool {
 				pub.Now = time.Now()
 				_, err := p.Publish(t.Context(), pub)
 				if err != nil {
@@ -125,19 +124,19 @@ func TestAMissingPrivilegeOfImagesIsNamed(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			ready, p, l := imagesWorld(t, true)
 			source := fastRequest("source", vmv1alpha1.FastDeployDirect, copiesAt(t, p, copied, ssd))
-			off(l, source)
+			createPoweredOff(l, source)
 			if _, err := l.publish(publication(source, "golden")); err != nil {
 				t.Fatal(err)
 			}
 			if tc.namespaced {
 				control(t, ready, http.MethodPut, "/datastores/toplevel?datastore=LocalDS_0&allowed=false")
-				p = startFiles(t, ready) // which knows no directory yet
+				p = startFiles(t, ready) // it has not resolved a directory yet
 			}
 			grant(t, ready, tc.path, slices.DeleteFunc(slices.Clone(roles()[tc.path]), func(id string) bool { return id == tc.id }))
 			p.driver.invalidate()
 			want := cmp.Or(tc.says, tc.id)
 			if got := tc.do(t, p, l, source); !strings.Contains(got, want) {
-				t.Errorf("said: %q, want %q", got, want)
+				t.Errorf("message %q, want %q", got, want)
 			}
 		})
 	}

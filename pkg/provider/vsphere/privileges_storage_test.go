@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/policies"
 )
 
-// roles are the documented privileges by the path of the object that they are given on.
+// roles returns the documented privileges by the path of the object on which they are granted.
 func roles() map[string][]string {
 	all := maps.Clone(access.Required)
 	for _, f := range access.Features {
@@ -37,21 +37,21 @@ func roles() map[string][]string {
 		"/DC0/vm/slipway":            all[placement.WhatFolder],
 		"/DC0/vm/templates":          {"System.Read", "VirtualMachine.Provisioning.DeployTemplate", "VirtualMachine.Provisioning.Clone"},
 		"/DC0/host/DC0_C0/Resources": all[placement.WhatPool],
-		"/DC0/datastore/LocalDS_0":   append(slices.Clone(all[placement.WhatDatastore]), "Datastore.Browse"), // It has the library.
+		"/DC0/datastore/LocalDS_0":   append(slices.Clone(all[placement.WhatDatastore]), "Datastore.Browse"), // It contains the library.
 		"/DC0/datastore/LocalDS_1":   all[placement.WhatDatastore],
 		"/DC0/network/VM Network":    all[placement.WhatNetwork],
 	}
 }
 
-// grant leaves the account these privileges on an object.
+// grant grants the account exactly these privileges on an object.
 func grant(t *testing.T, ready vcenter.Ready, path string, ids []string) {
 	t.Helper()
 	q := url.Values{"entity": {path}, "only": {"System.Anonymous,System.View," + strings.Join(ids, ",")}}
 	simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
 }
 
-// storageWorld is a vCenter with a key provider, whose account has the documented
-// privileges and no others, and an image of a disc.
+// storageWorld starts a vCenter with a key provider and an ISO image. The account has exactly the
+// documented privileges.
 func storageWorld(t *testing.T) (vcenter.Ready, *Provider, *loop, *vmv1alpha1.VirtualMachineImage) {
 	t.Helper()
 	ready := startVCenter(t)
@@ -61,7 +61,7 @@ func storageWorld(t *testing.T) (vcenter.Ready, *Provider, *loop, *vmv1alpha1.Vi
 		grant(t, ready, path, ids)
 	}
 	p, _ := startProvider(t, ready, nil)
-	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	allowAllDatastores(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	return ready, p, newLoop(t, p), disc
 }
 
@@ -73,46 +73,46 @@ func isoVolume(name, image string) vmv1alpha1.VirtualMachineVolume {
 	return v
 }
 
-func TestTheDocumentedPrivilegesOfStorageAreEnough(t *testing.T) {
+func TestPrivileges_OfStorageAreSufficient(t *testing.T) {
 	t.Parallel()
 	ready, p, l, disc := storageWorld(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
-			req := ofClass("kept-"+name, image, "encrypted")
+			req := classRequest("kept-"+name, image, "encrypted")
 			id := claimedDisk(t, ready)
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", ""), isoVolume("media", "installer")}
 			req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
-			wantClaim(req, "pvc", provider.Claim{VolumeID: id, Size: 10 << 20})
-			l.until("the VM runs, and complies", func() bool {
-				return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
+			addClaim(req, "pvc", provider.Claim{VolumeID: id, Size: 10 << 20})
+			l.until("the VM runs and is compliant", func() bool {
+				return isSynced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
 			}, req)
 			req.Claims["pvc"] = provider.Claim{VolumeID: id, Size: 20 << 20}
 			req.Effective.Volumes[1], req.Discs = isoVolume("media", ""), nil
-			l.until("the disk has grown, and the medium is ejected", func() bool {
-				return synced(req)() && volumeOf(req, "pvc").Capacity.Value() == 20<<20
+			l.until("the disk has grown and the medium is ejected", func() bool {
+				return isSynced(req)() && volumeOf(req, "pvc").Capacity.Value() == 20<<20
 			}, req)
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 			l.remove(req)
-			if got := diskLives(t, ready, id); len(got) != 0 {
-				t.Errorf("the disk of the claim is at %q", got)
+			if got := diskUsers(t, ready, id); len(got) != 0 {
+				t.Errorf("the disk of the claim is attached to %q", got)
 			}
 		})
 	}
 	t.Run("encrypted later", func(t *testing.T) {
-		req := ofClass("later", libraryImage(), "")
+		req := classRequest("later", libraryImage(), "")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		l.until("the VM is there", func() bool {
 			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 		}, req)
 		req.Effective.StorageClass = "encrypted"
-		l.until("it is encrypted", func() bool {
+		l.until("the VM is encrypted", func() bool {
 			vm := inVCenter(t, ready)["team-a/later"]
 			return vm.Config != nil && vm.Config.KeyId != nil && reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 		}, req)
 	})
 }
 
-// volumeOf is the status of a volume.
+// volumeOf returns the status of a volume.
 func volumeOf(req *provider.Request, name string) vmv1alpha1.VirtualMachineVolumeStatus {
 	for _, v := range req.VM.Status.Volumes {
 		if v.Name == name {
@@ -122,13 +122,13 @@ func volumeOf(req *provider.Request, name string) vmv1alpha1.VirtualMachineVolum
 	return vmv1alpha1.VirtualMachineVolumeStatus{}
 }
 
-// Each privilege that is taken away is named by a condition of a VM that needs it.
-func TestAMissingPrivilegeOfStorageIsNamedByACondition(t *testing.T) {
+// A condition of the VM names each revoked privilege that it needs.
+func TestPrivileges_OfStorageAreReportedIfMissing(t *testing.T) {
 	t.Parallel()
 	ready, p, l, disc := storageWorld(t)
 	const root, folder = "/", "/DC0/vm/slipway"
 	claim := func(t *testing.T, req *provider.Request) {
-		wantClaim(req, "pvc", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+		addClaim(req, "pvc", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
 	}
 	drive := func(req *provider.Request, image string) {
 		req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{isoVolume("media", image)}
@@ -138,7 +138,7 @@ func TestAMissingPrivilegeOfStorageIsNamedByACondition(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		path, id, condition string
-		// before is what the VM has with the privilege, then what it asks for without it.
+		// before is the state with the privilege. then is the change that needs the revoked privilege.
 		before, then func(*testing.T, *provider.Request)
 	}{
 		{root, "StorageProfile.View", vmv1alpha1.ConditionStorageReady, nil, func(_ *testing.T, r *provider.Request) { r.Effective.StorageClass = "gold" }},
@@ -160,7 +160,7 @@ func TestAMissingPrivilegeOfStorageIsNamedByACondition(t *testing.T) {
 		{"/DC0/datastore/LocalDS_0", "Datastore.Browse", vmv1alpha1.ConditionConfigurationSynced, func(_ *testing.T, r *provider.Request) { drive(r, "") }, func(_ *testing.T, r *provider.Request) { drive(r, "installer") }},
 	} {
 		t.Run(tc.id, func(t *testing.T) {
-			req := ofClass(strings.ToLower(strings.ReplaceAll("lacks-"+tc.id, ".", "-")), libraryImage(), "")
+			req := classRequest(strings.ToLower(strings.ReplaceAll("lacks-"+tc.id, ".", "-")), libraryImage(), "")
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			if tc.before != nil {
 				tc.before(t, req)

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// What the simulated vCenter asks for is taken from the documentation of its API.
-func TestTheDocumentedPrivilegesAreEnoughForTheLifeOfAVirtualMachine(t *testing.T) {
+// The simulated vCenter requires the privileges that VMware's API documentation lists.
+func TestPrivileges_AreSufficientForTheLifecycle(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for path, ids := range map[string][]string{
@@ -34,7 +34,7 @@ func TestTheDocumentedPrivilegesAreEnoughForTheLifeOfAVirtualMachine(t *testing.
 	l := newLoop(t, p)
 	for _, image := range []*vmv1alpha1.VirtualMachineImage{libraryImage(), templateImage()} {
 		req := newRequest("web", image)
-		l.until("the VM runs with an address", running(req), req)
+		l.until("the VM runs with an address", isRunning(req), req)
 		resize(t, l, req)
 		restart(t, l, req)
 		req.VM.Spec.PowerState = vmv1alpha1.Suspended

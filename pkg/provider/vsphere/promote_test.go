@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// linkedRequest is for a VM whose disks depend on a copy of its image.
+// linkedRequest returns a request for a VM whose disks depend on a copy of its image.
 func linkedRequest(name string, mode vmv1alpha1.PromoteDisksMode, f files) *provider.Request {
 	req := fastRequest(name, vmv1alpha1.FastDeployLinked, cacheOf(f))
 	req.VM.Spec.PromoteDisksMode = mode
@@ -28,16 +28,16 @@ func promotion(req *provider.Request) string {
 	return strings.TrimSpace(reason(&req.VM.Status, vmv1alpha1.ConditionDiskPromotionSynced) + " " + message(&req.VM.Status, vmv1alpha1.ConditionDiskPromotionSynced))
 }
 
-// intact checks that the copy of the image is there.
-func (f files) intact(t *testing.T) {
+// checkCopies checks that the copy of the image exists.
+func (f files) checkCopies(t *testing.T) {
 	t.Helper()
 	f.t = t
 	if got := f.list("images/photon-5"); !slices.Contains(got, "disk.vmdk") || !slices.Contains(got, "disk-flat.vmdk") {
-		t.Errorf("of the copies there are %q", got)
+		t.Errorf("the image directory contains %q", got)
 	}
 }
 
-func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
+func TestPromotion_RunsOnlineAndKeepsTheCopies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -47,12 +47,12 @@ func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
 	l := newLoop(t, p)
 	req := linkedRequest("web", "", f)
 	seen := map[string]bool{}
-	l.until("its disks are promoted", func() bool {
+	l.until("the VM's disks are promoted", func() bool {
 		seen[promotion(req)] = true
-		return running(req)() && promotion(req) == "True Succeeded"
+		return isRunning(req)() && promotion(req) == "True Succeeded"
 	}, req)
 	if _, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(parents) > 0 {
-		t.Errorf("its disks depend on %q", parents)
+		t.Errorf("the VM's disks depend on %q", parents)
 	}
 	percent := 0
 	for m := range seen {
@@ -61,18 +61,18 @@ func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
 		}
 	}
 	if percent == 0 {
-		t.Errorf("no progress was told: %v", seen)
+		t.Errorf("no progress was reported: %v", seen)
 	}
-	f.intact(t)
-	nothingToDo(t, p, req)
+	f.checkCopies(t)
+	checkNoOperation(t, p, req)
 	l.remove(req)
-	f.intact(t)
+	f.checkCopies(t)
 	if left := f.list(string(req.VM.UID)); left != nil {
-		t.Errorf("left in the directory of the VM: %q", left)
+		t.Errorf("the directory of the VM still contains %q", left)
 	}
 }
 
-func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
+func TestPromotion_DependsOnModeAndState(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -85,7 +85,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 	t.Run("disabled", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("disabled", vmv1alpha1.PromoteDisksModeDisabled, f)
-		l.until("it runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		if got := promotion(req); got != "" || counted.snapshot()["PromoteDisks_Task"] != 0 {
 			t.Errorf("condition %q, %d promotions; want none", got, counted.snapshot()["PromoteDisks_Task"])
 		}
@@ -93,17 +93,17 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 	t.Run("offline", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("offline", vmv1alpha1.PromoteDisksModeOffline, f)
-		l.until("it runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		if got, want := promotion(req), "False Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Offline, and the virtual machine is PoweredOn"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+		l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 	})
 	t.Run("with a snapshot", func(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("snapshot", vmv1alpha1.PromoteDisksModeDisabled, f)
-		l.until("it runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		task, err := vmOf(req).CreateSnapshot(t.Context(), "before", "", false, false)
 		if err == nil {
 			err = task.Wait(t.Context())
@@ -112,19 +112,19 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
-		l.until("it waits", func() bool { return strings.Contains(promotion(req), "it has snapshots") }, req)
+		l.until("the promotion waits", func() bool { return strings.Contains(promotion(req), "it has snapshots") }, req)
 		if task, err = vmOf(req).RemoveAllSnapshot(t.Context(), nil); err == nil {
 			err = task.Wait(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+		l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 	})
-	f.intact(t)
+	f.checkCopies(t)
 }
 
-func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
+func TestPromotion_ReportsAFailureAndRetries(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -133,15 +133,15 @@ func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := linkedRequest("web", vmv1alpha1.PromoteDisksModeOnline, f)
-	l.until("it is reported", func() bool {
-		return running(req)() && strings.HasPrefix(promotion(req), "False TaskError") && strings.Contains(promotion(req), "promoting the disks of "+req.VM.Status.UniqueID)
+	l.until("the failure is reported", func() bool {
+		return isRunning(req)() && strings.HasPrefix(promotion(req), "False TaskError") && strings.Contains(promotion(req), "promoting the disks of "+req.VM.Status.UniqueID)
 	}, req)
 	control(t, ready, http.MethodDelete, "/permissions?entity=/DC0/vm/slipway")
-	l.until("it is tried again", func() bool { return promotion(req) == "True Succeeded" }, req)
+	l.until("the promotion is retried", func() bool { return promotion(req) == "True Succeeded" }, req)
 }
 
-// vCenter goes on with a promotion that a process has begun which was killed.
-func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
+// vCenter continues the promotion of a killed process.
+func TestPromotion_IsFoundByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]bool{"and waited for": false, "and cancelled by a deletion": true} {
 		t.Run(name, func(t *testing.T) {
@@ -151,14 +151,14 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 			first, _ := startProvider(t, ready, nil)
 			l := newLoop(t, first)
 			req := linkedRequest("web", vmv1alpha1.PromoteDisksModeDisabled, f)
-			l.until("it runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			delay := "2000"
 			if deleted {
 				delay = "3600000"
 			}
 			control(t, ready, http.MethodPut, "/taskdelay?method=PromoteDisks_Task&ms="+delay)
 			vm := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
-			task, err := vm.PromoteDisks(t.Context(), true, nil) // as the first one did
+			task, err := vm.PromoteDisks(t.Context(), true, nil) // like the first process
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,18 +173,18 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 				}
 			} else {
 				req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
-				l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+				l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 				if n := counted.snapshot()["PromoteDisks_Task"]; n != 1 {
-					t.Errorf("%d promotions were asked for, want one that is refused", n)
+					t.Errorf("%d promotions were requested, want one that is refused", n)
 				}
 			}
-			f.intact(t)
+			f.checkCopies(t)
 		})
 	}
 }
 
-// Who wants the VM off does not wait for an hour.
-func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
+// A power-off must not wait for the end of a promotion.
+func TestPromotion_IsCancelledForOtherOperations(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -204,7 +204,7 @@ func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := &loop{t: t, p: l.p, wake: l.wake}
 			req := linkedRequest(strings.ReplaceAll(name, " ", "-"), vmv1alpha1.PromoteDisksModeOnline, f)
-			l.until("its disks are being promoted", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
+			l.until("the promotion is running", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
 			tc.change(req)
 			l.until(name, func() bool { return tc.done(req) }, req)
 			req.VM.DeletionTimestamp = new(metav1.Now())
@@ -212,8 +212,8 @@ func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
 		})
 	}
 	req := linkedRequest("deleted", vmv1alpha1.PromoteDisksModeOnline, f)
-	l.until("its disks are being promoted", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
+	l.until("the promotion is running", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
 	req.VM.DeletionTimestamp = new(metav1.Now())
 	l.remove(req)
-	f.intact(t)
+	f.checkCopies(t)
 }

@@ -20,25 +20,25 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// settings are those of driver and engine.
+// settings are the settings of the driver and the engine.
 type settings struct {
 	Config
 	engine.Options
 }
 
-// Provider is an engine over this driver whose answers end up in the status of the
-// request, as a controller puts them there.
+// Provider is an engine with this driver. Like a controller, it writes the results to the status of
+// the request.
 type Provider struct {
 	*engine.Engine
 	driver    *Driver
 	inventory *inventory.Inventory
 	places    *placement.Resolver
-	// restore makes an object what it was at the snapshot that its VM was reverted to, as the
-	// controller does; nil leaves it.
+	// restore restores the object from the record of the snapshot that its VM was reverted to, like the
+	// controller. If it is nil, the object is not restored.
 	restore func(*provider.Request, *provider.Kept)
 }
 
-// newProvider returns a provider that does nothing before it is run.
+// newProvider returns a provider that does nothing before it runs.
 func newProvider(t *testing.T, s settings) *Provider {
 	t.Helper()
 	d, err := New(s.Config)
@@ -46,11 +46,11 @@ func newProvider(t *testing.T, s settings) *Provider {
 		t.Fatal(err)
 	}
 	s.Driver = d
-	return &Provider{Engine: engine.New(s.Options), driver: d, inventory: d.inventory, places: d.places(vmv1alpha1.DefaultZone)}
+	return &Provider{Engine: engine.New(s.Options), driver: d, inventory: d.inventory, places: d.resolver(vmv1alpha1.DefaultZone)}
 }
 
-// CreateOrUpdateVirtualMachineAsync returns what tells of the end of an operation that
-// was started.
+// CreateOrUpdateVirtualMachineAsync reconciles req. It returns a channel with the result of a
+// started operation.
 func (p *Provider) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *provider.Request) (<-chan error, error) {
 	r, err := p.Engine.CreateOrUpdateVirtualMachineAsync(ctx, req)
 	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
@@ -60,19 +60,19 @@ func (p *Provider) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *p
 	return r.Ended, err
 }
 
-// DeleteVirtualMachine returns nil when nothing is left.
+// DeleteVirtualMachine returns nil when the VM no longer exists.
 func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Request) error {
 	r, err := p.Engine.DeleteVirtualMachine(ctx, req)
 	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
 	return err
 }
 
-// record is what the inventory has of a VM, nil for nothing.
+// record returns the state of a VM in the inventory, or nil.
 func (p *Provider) record(uniqueID, instanceUUID string) *mo.VirtualMachine {
 	return p.inventory.Find(inventory.Names{UniqueID: uniqueID, InstanceUUID: instanceUUID}).VM
 }
 
-// startProvider starts a provider that ends with the test.
+// startProvider starts a provider that stops at the end of the test.
 func startProvider(t *testing.T, ready vcenter.Ready, change func(*settings)) (*Provider, *calls) {
 	t.Helper()
 	counted := &calls{}
@@ -90,7 +90,7 @@ func startProvider(t *testing.T, ready vcenter.Ready, change func(*settings)) (*
 	return p, counted
 }
 
-// run runs p until the test ends.
+// run runs p until the end of the test, or until stop is called.
 func run(t *testing.T, p *Provider) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

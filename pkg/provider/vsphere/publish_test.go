@@ -25,12 +25,11 @@ import (
 func publication(of *provider.Request, name string) *provider.Publication {
 	return &provider.Publication{
 		NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: name}, UID: ktypes.UID(uuid.NewString()),
-		Source: keyOf(of), VM: of.VM, VCenter: vmv1alpha1.DefaultVCenter, Library: "slipway", Item: name, Description: "for people",
+		Source: keyOf(of), VM: of.VM, VCenter: vmv1alpha1.DefaultVCenter, Library: "slipway", Item: name, Description: "a golden image",
 	}
 }
 
-// publish passes over a request, again whenever a hint comes, until it is published or
-// refused.
+// publish reconciles a request until it is published or refused.
 func (l *loop) publish(pub *provider.Publication) (*provider.Published, error) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
@@ -52,7 +51,7 @@ func (l *loop) publish(pub *provider.Publication) (*provider.Published, error) {
 	}
 }
 
-// withdraw passes over a request that is deleted until nothing is left.
+// withdraw reconciles a deleted request until nothing remains.
 func (l *loop) withdraw(pub *provider.Publication) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
@@ -73,7 +72,7 @@ func (l *loop) withdraw(pub *provider.Publication) {
 	}
 }
 
-// itemsOf are the descriptions of the items of the library, by name.
+// itemsOf returns the items of the library by name, all versions of a name together.
 func itemsOf(t *testing.T, ready vcenter.Ready) map[string][]library.Item {
 	t.Helper()
 	m := libraries(t, ready)
@@ -95,17 +94,17 @@ func itemsOf(t *testing.T, ready vcenter.Ready) map[string][]library.Item {
 	return out
 }
 
-func TestAVMIsPublishedOnceAndVMsOfTheItemAreTheirOwn(t *testing.T) {
+func TestPublish_CreatesOneItemWithoutTheVMsIdentity(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", libraryImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	reconfigure(t, objectOf(t, ready, source), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: "guestinfo.userdata", Value: "a secret"},
 	}})
-	own := personal(inVCenter(t, ready)["team-a/source"])
+	own := ownSettings(inVCenter(t, ready)["team-a/source"])
 	pub := publication(source, "golden")
 	made, err := l.publish(pub)
 	if err != nil {
@@ -116,63 +115,63 @@ func TestAVMIsPublishedOnceAndVMsOfTheItemAreTheirOwn(t *testing.T) {
 	}
 	p.ForgetPublication(pub.NamespacedName)
 	if again, err := l.publish(pub); err != nil || again.ItemID != made.ItemID {
-		t.Errorf("published by a process that knows nothing: %+v, %v; want %+v", again, err, made)
+		t.Errorf("published by another process: %+v, %v; want %+v", again, err, made)
 	}
 	if n := counted.snapshot()["rest.CaptureLibraryItem"]; n != 1 {
 		t.Errorf("%d captures, want one", n)
 	}
 	items := itemsOf(t, ready)["golden"]
-	want := "for people\nslipway.vm.publish: server=a namespace=team-a request=" + string(pub.UID)
+	want := "a golden image\nslipway.vm.publish: server=a namespace=team-a request=" + string(pub.UID)
 	if len(items) != 1 || items[0].ID != made.ItemID || *items[0].Description != want {
-		t.Fatalf("items %+v, want one that says %q", items, want)
+		t.Fatalf("items %+v, want one with description %q", items, want)
 	}
-	nothingToDo(t, p, source)
+	checkNoOperation(t, p, source)
 
 	copied := newRequest("copied", libraryImage())
 	copied.Image.Spec.ContentLibrary.Item = "golden"
-	l.until("a VM of the item runs", running(copied, copied), copied)
+	l.until("a VM of the item runs", isRunning(copied, copied), copied)
 	vm := inVCenter(t, ready)["team-a/copied"]
-	for key, value := range personal(vm) {
+	for key, value := range ownSettings(vm) {
 		if own[key] == value && !strings.HasPrefix(key, "slipway.") {
-			t.Errorf("a VM of the item has the %s of the one that was published", key)
+			t.Errorf("a VM of the item has the %s of the published VM", key)
 		}
 		if key == "guestinfo.userdata" {
 			t.Errorf("a VM of the item has the guest data %q", value)
 		}
 	}
 	if strings.Contains(vm.Config.Annotation, "source") {
-		t.Errorf("a VM of the item says %q", vm.Config.Annotation)
+		t.Errorf("a VM of the item has annotation %q", vm.Config.Annotation)
 	}
 }
 
-func TestWhatWouldGiveSecretsAwayIsNotPublished(t *testing.T) {
+func TestPublish_RefusesToExportSecrets(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	on := newRequest("on", libraryImage())
-	l.until("it runs", running(on), on)
+	l.until("the VM runs", isRunning(on), on)
 	properties := newRequest("properties", libraryImage())
 	properties.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
 	properties.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
 	properties.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"user-data": "a secret"}}
-	off(l, properties)
+	createPoweredOff(l, properties)
 	claim := newRequest("claim", libraryImage())
-	wantClaim(claim, "data", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
-	off(l, claim)
+	addClaim(claim, "data", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+	createPoweredOff(l, claim)
 	plain := newRequest("plain", libraryImage())
-	off(l, plain)
+	createPoweredOff(l, plain)
 	for name, tc := range map[string]struct {
 		of        *provider.Request
 		condition string
 		says      string
 		change    func(*provider.Publication)
 	}{
-		"one that runs":        {on, "SourceValid NotReady", "only one that is PoweredOff", nil},
+		"a running VM":         {on, "SourceValid NotReady", "only one that is PoweredOff", nil},
 		"OVF properties":       {properties, "SourceValid Invalid", `OVF property "user-data"`, nil},
 		"a claim":              {claim, "SourceValid Invalid", "1 disks of claims", nil},
 		"no such library":      {plain, "TargetValid NotFound", `no content library "none"`, func(p *provider.Publication) { p.Library = "none" }},
-		"an item of somebody":  {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "photon-5" }},
+		"a foreign item":       {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "photon-5" }},
 		"of another namespace": {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "others" }},
 	} {
 		if tc.says == "was not published from namespace" && name == "of another namespace" {
@@ -189,65 +188,65 @@ func TestWhatWouldGiveSecretsAwayIsNotPublished(t *testing.T) {
 		_, err := l.publish(pub)
 		var refused *provider.PublishRefusedError
 		if !errors.As(err, &refused) || refused.Condition+" "+refused.Reason != tc.condition || !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%s: %v, want %s that says %q", name, err, tc.condition, tc.says)
+			t.Errorf("%s: %v, want %s with %q", name, err, tc.condition, tc.says)
 		}
 	}
 	if n := counted.snapshot()["rest.CaptureLibraryItem"]; n != 1 {
-		t.Errorf("%d captures, want that of the other namespace", n)
+		t.Errorf("%d captures, want only that of the other namespace", n)
 	}
-	// vSphere may write more than it is asked to.
+	// vSphere may export more settings than requested.
 	reconfigure(t, objectOf(t, ready, plain), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: "guestinfo.userdata", Value: "a secret"},
 	}})
 	control(t, ready, http.MethodPut, "/captures?tells=true")
 	if _, err := l.publish(publication(plain, "telling")); err == nil || !strings.Contains(err.Error(), "was deleted") {
-		t.Errorf("an item that tells everything: %v", err)
+		t.Errorf("an item with secrets: %v", err)
 	}
 	if items := itemsOf(t, ready)["telling"]; len(items) != 0 {
-		t.Errorf("the item that tells everything is there: %+v", items)
+		t.Errorf("the item with secrets exists: %+v", items)
 	}
 }
 
-func TestTheVMThatIsPublishedIsNotChangedMeanwhile(t *testing.T) {
+func TestPublish_PreventsChangesOfTheVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	control(t, ready, http.MethodPut, "/captures?ms=3600000")
 	pub := publication(source, "golden")
 	pub.Now = time.Now()
 	if _, err := p.Publish(t.Context(), pub); !errors.Is(err, provider.ErrReconcileInProgress) {
-		t.Fatalf("publishing was not begun: %v", err)
+		t.Fatalf("publishing was not started: %v", err)
 	}
 	second := publication(source, "second")
 	second.Now = time.Now()
 	if _, err := p.Publish(t.Context(), second); !errors.Is(err, provider.ErrSourceBusy) {
-		t.Errorf("another publication of the VM: %v, want that it is busy", err)
+		t.Errorf("another publication of the VM: %v, want a busy error", err)
 	}
 	source.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 	source.Now = time.Now()
 	if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), source); !errors.Is(err, provider.ErrReconcileInProgress) {
-		t.Errorf("a pass over the VM: %v, want that an operation is in progress", err)
+		t.Errorf("reconcile of the VM: %v, want that an operation is in progress", err)
 	}
-	eventually(t, "vSphere works on it", func() bool { return len(itemsOf(t, ready)["golden"]) == 1 })
+	eventually(t, "vSphere runs the task", func() bool { return len(itemsOf(t, ready)["golden"]) == 1 })
 
-	// Who deletes the request gets the VM back, and nothing stays.
+	// After the deletion of the request the VM is managed again, and no item remains.
 	l.withdraw(pub)
 	if items := itemsOf(t, ready); len(items["golden"])+len(items["second"]) != 0 {
-		t.Errorf("items are left: %+v", items)
+		t.Errorf("remaining items: %+v", items)
 	}
-	l.until("the VM runs", running(source), source)
+	l.until("the VM runs", isRunning(source), source)
 }
 
-func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
+func TestPublish_UpdatesOnlyItemsOfTheNamespace(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	first, err := l.publish(publication(source, "golden"))
 	if err != nil {
 		t.Fatal(err)
@@ -260,15 +259,15 @@ func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
 	}
 	items := itemsOf(t, ready)["golden"]
 	if len(items) != 1 || second.ItemID != first.ItemID || second.Version == first.Version {
-		t.Fatalf("items %+v, want one of two versions", items)
+		t.Fatalf("items %+v, want one item in version 2", items)
 	}
 	if diff := cmp.Diff("better\nslipway.vm.publish: server=a namespace=team-a request="+string(pub.UID), *items[0].Description); diff != "" {
 		t.Errorf("description (-want +got):\n%s", diff)
 	}
 }
 
-// A process that is killed sends nothing more after a call; what it has asked for goes on.
-func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
+// A killed process sends no further calls. The operations that it has started continue.
+func TestPublish_CreatesOneItemWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"rest.FindLibrary", "CreateCollectorForTasks", "rest.FindLibraryItem", "rest.UpdateLibraryItem", "rest.CaptureLibraryItem", "rest.GetLibraryItem", "rest.DownloadLibraryItem"} {
 		for _, version := range []bool{false, true} {
@@ -283,7 +282,7 @@ func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 				second, _ := startProvider(t, ready, nil)
 				l := newLoop(t, second)
 				source := newRequest("source", templateImage())
-				off(l, source)
+				createPoweredOff(l, source)
 				captured := 1
 				if version {
 					captured++
@@ -291,13 +290,13 @@ func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				death := &dying{method: method, frozen: make(chan struct{})}
+				death := &killAfterCall{method: method, frozen: make(chan struct{})}
 				first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = death.call })
 				t.Cleanup(func() { close(death.frozen) })
 				eventually(t, "the inventory is read", first.inventory.Synced)
 				control(t, ready, http.MethodPut, "/captures?ms=1000")
 				pub := publication(source, "golden")
-				eventually(t, "the process dies in the middle", func() bool {
+				eventually(t, "the process is stopped at the call", func() bool {
 					pub.Now = time.Now()
 					_, _ = first.Publish(t.Context(), pub)
 					death.mu.Lock()
@@ -305,14 +304,14 @@ func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 					return death.dead
 				})
 				if method == "rest.CaptureLibraryItem" {
-					eventually(t, "vSphere works on it", func() bool { return strings.Contains(ask(t, ready, http.MethodGet, "/tasks"), "CaptureOvf") })
+					eventually(t, "vSphere runs the task", func() bool { return strings.Contains(ask(t, ready, http.MethodGet, "/tasks"), "CaptureOvf") })
 				}
 				if _, err := l.publish(pub); err != nil {
 					t.Fatal(err)
 				}
 				items := itemsOf(t, ready)["golden"]
 				if len(items) != 1 || !strings.HasSuffix(*items[0].Description, "request="+string(pub.UID)) {
-					t.Errorf("items %+v, want one, of the request", items)
+					t.Errorf("items %+v, want one item of the request", items)
 				}
 				if n := served(t, ready, "POST /rest/com/vmware/vcenter/ovf/library-item"); n != captured {
 					t.Errorf("vCenter has captured %d times, want %d", n, captured)
@@ -322,56 +321,56 @@ func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
 	}
 }
 
-// What vSphere could not make leaves nothing, and is tried again.
-func TestACaptureThatFailsIsTriedAgainAndLeavesNothing(t *testing.T) {
+// A failed capture leaves no item and is retried.
+func TestPublish_RetriesAFailedCapture(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	for _, order := range []string{"fail=no+space", "fail=no+space&remains=true"} {
 		control(t, ready, http.MethodPut, "/captures?"+order)
 		pub := publication(source, "golden")
 		var err error
-		eventually(t, "it fails", func() bool {
+		eventually(t, "the capture fails", func() bool {
 			pub.Now = time.Now()
 			_, err = p.Publish(t.Context(), pub)
 			return err != nil && strings.Contains(err.Error(), "no space")
 		})
 		if _, again := provider.AsRequeue(err); !again {
-			t.Errorf("%s: %v, want that it is tried again", order, err)
+			t.Errorf("%s: %v, want a retry", order, err)
 		}
 		if items := itemsOf(t, ready)["golden"]; len(items) != 0 {
-			t.Errorf("%s: items are left: %+v", order, items)
+			t.Errorf("%s: remaining items: %+v", order, items)
 		}
 		l.withdraw(pub)
 	}
 }
 
-// An item that has its old content must not pass for the new version.
-func TestANewVersionThatFailedIsMadeLater(t *testing.T) {
+// An item with the previous content must not be reported as the new version.
+func TestPublish_RetriesAFailedNewVersion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	source := newRequest("source", templateImage())
-	off(l, source)
+	createPoweredOff(l, source)
 	first, err := l.publish(publication(source, "golden"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	control(t, ready, http.MethodPut, "/captures?fail=no+space")
 	pub := publication(source, "golden")
-	eventually(t, "it fails", func() bool {
+	eventually(t, "the capture fails", func() bool {
 		pub.Now = time.Now()
 		_, err := p.Publish(t.Context(), pub)
 		return err != nil && strings.Contains(err.Error(), "no space")
 	})
 	control(t, ready, http.MethodPut, "/captures")
-	p.ForgetPublication(pub.NamespacedName) // as the next process does
+	p.ForgetPublication(pub.NamespacedName) // like the next process
 	second, err := l.publish(pub)
 	if err != nil || second.ItemID != first.ItemID || second.Version == first.Version {
-		t.Errorf("published %+v, %v; want another version of %+v", second, err, first)
+		t.Errorf("published %+v, %v; want a new version of %+v", second, err, first)
 	}
 }

@@ -25,12 +25,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/report"
 )
 
-// recordingsVariable names a directory with recorded answers of real vCenters: files that
-// virtctl check --record has written (*.json), SOAP answers (*.xml), and cassettes of vcrpy
-// (*.yaml), such as tests/fixtures of vmware/pyvmomi (Apache-2.0).
+// recordingsVariable is the environment variable with a directory of recorded responses of real vCenters: files of
+// virtctl check --record (*.json), SOAP responses (*.xml), and cassettes of vcrpy (*.yaml), such as tests/fixtures
+// of vmware/pyvmomi (Apache-2.0).
 const recordingsVariable = "SLIPWAY_RECORDINGS"
 
-// answers are recorded properties by object.
+// answers are the recorded properties of each object.
 type answers map[vimtypes.ManagedObjectReference][]vimtypes.DynamicProperty
 
 func (a answers) add(content ...vimtypes.ObjectContent) {
@@ -39,7 +39,7 @@ func (a answers) add(content ...vimtypes.ObjectContent) {
 	}
 }
 
-// soapBody has the answers of the property collector, and of Fetch, with which pyvmomi reads
+// soapBody contains the responses of the property collector, and of Fetch, by which pyvmomi reads
 // single properties.
 type soapBody struct {
 	Retrieve *vimtypes.RetrievePropertiesResponse   `xml:"RetrievePropertiesResponse"`
@@ -49,7 +49,7 @@ type soapBody struct {
 		Prop string                          `xml:"prop"`
 	} `xml:"Fetch"`
 	Fetched *struct {
-		//lint:ignore SA5008 govmomi's decoder takes the type of the value from its attribute
+		//lint:ignore SA5008 govmomi's decoder reads the type of the value from its attribute
 		Returnval vimtypes.AnyType `xml:"returnval,typeattr"`
 	} `xml:"FetchResponse"`
 }
@@ -66,7 +66,7 @@ func decodeSOAP(text string) (*soapBody, error) {
 	return &e.Body, nil
 }
 
-// read adds what one file has.
+// read adds the content of one file.
 func (a answers) read(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a answers) readSOAP(request, answer string) error {
 	case body.Fetched != nil && body.Fetched.Returnval != nil:
 		asked, err := decodeSOAP(request)
 		if err != nil || asked.Request == nil {
-			return fmt.Errorf("an answer to Fetch without its request: %w", err)
+			return fmt.Errorf("a response of Fetch without its request: %w", err)
 		}
 		a.add(vimtypes.ObjectContent{Obj: asked.Request.This, PropSet: []vimtypes.DynamicProperty{{Name: asked.Request.Prop, Val: body.Fetched.Returnval}}})
 	}
@@ -121,7 +121,7 @@ func (a answers) readCassette(text []byte) error {
 		} `json:"interactions"`
 	}
 	if err := yaml.Unmarshal(text, &cassette); err != nil {
-		return nil // One of another kind, with objects of Python.
+		return nil // It is a different kind of cassette, with serialized Python objects.
 	}
 	for _, i := range cassette.Interactions {
 		if answer := i.Response.Body.String; strings.Contains(answer, "Envelope") {
@@ -133,8 +133,8 @@ func (a answers) readCassette(text []byte) error {
 	return nil
 }
 
-// observed reports what the product makes of recorded properties of a VM.
-func observed(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicProperty) (o provider.Observation, err error) {
+// observeRecorded returns the observation of a VM with recorded properties.
+func observeRecorded(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicProperty) (o provider.Observation, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -156,7 +156,7 @@ func observed(ref vimtypes.ManagedObjectReference, set []vimtypes.DynamicPropert
 	return o, nil
 }
 
-func TestObservation_ReadsRecordedAnswers(t *testing.T) {
+func TestObservation_ReadsRecordedResponses(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv(recordingsVariable)
 	if dir == "" {
@@ -176,7 +176,7 @@ func TestObservation_ReadsRecordedAnswers(t *testing.T) {
 			if ref.Type != "VirtualMachine" {
 				continue
 			}
-			o, err := observed(ref, set)
+			o, err := observeRecorded(ref, set)
 			if err != nil {
 				t.Errorf("%s: %s: %v", f.Name(), ref.Value, err)
 			}
@@ -193,14 +193,14 @@ func TestObservation_ReadsRecordedAnswers(t *testing.T) {
 	}
 }
 
-// recordSimulator records a simulated vCenter with a VM that runs.
+// recordSimulator records a simulated vCenter with a running VM.
 func recordSimulator(t *testing.T) string {
 	t.Helper()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	req := newRequest("recorded", templateImage())
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
-	newLoop(t, p).until("the VM runs", running(req), req)
+	newLoop(t, p).until("the VM runs", isRunning(req), req)
 	recording, err := access.Record(t.Context(), p.driver.session, &access.Report{})
 	if err != nil {
 		t.Fatal(err)

@@ -14,16 +14,16 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// An administrator grows a disk, and another volume cannot be had: the VM comes back after it
-// goes off, and everything else is applied.
-func TestRefusal_KeepsNoVMOffAndNoOtherFieldBack(t *testing.T) {
+// An administrator extends a disk, and another volume is refused. The VM must still be powered on after a
+// shutdown, and the other changes must be applied.
+func TestRefusal_DoesNotBlockPowerOnOrOtherFields(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st, vm := &req.VM.Status, objectOf(t, ready, req)
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: vm}
 
@@ -36,8 +36,8 @@ func TestRefusal_KeepsNoVMOffAndNoOtherFieldBack(t *testing.T) {
 		return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" && message(st, vmv1alpha1.ConditionConfigurationSynced) == larger
 	}, req)
 	v.powerOff()
-	l.until("it is seen to be off", func() bool { return st.PowerState == vmv1alpha1.PoweredOff }, req)
-	l.until("it runs again", running(req), req)
+	l.until("the VM is reported as powered off", func() bool { return st.PowerState == vmv1alpha1.PoweredOff }, req)
+	l.until("the VM runs again", isRunning(req), req)
 
 	taken := disk("log", "1Gi", "")
 	taken.ControllerBusNumber, taken.UnitNumber = ptr(int32(0)), ptr(int32(0))
@@ -53,36 +53,36 @@ func TestRefusal_KeepsNoVMOffAndNoOtherFieldBack(t *testing.T) {
 		t.Errorf("the CPU has shares %s, want the other change applied", got)
 	}
 	req.VM.Spec.PowerState, req.VM.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
-	l.until("it is suspended", func() bool { return st.PowerState == vmv1alpha1.Suspended && refused("True Succeeded")() }, req)
+	l.until("the VM is suspended", func() bool { return st.PowerState == vmv1alpha1.Suspended && refused("True Succeeded")() }, req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-	l.until("it is resumed", func() bool { return st.PowerState == vmv1alpha1.PoweredOn && refused("True Succeeded")() }, req)
+	l.until("the VM is resumed", func() bool { return st.PowerState == vmv1alpha1.PoweredOn && refused("True Succeeded")() }, req)
 	req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
-	l.until("it is off", func() bool { return st.PowerState == vmv1alpha1.PoweredOff && refused("True Succeeded")() }, req)
+	l.until("the VM is off", func() bool { return st.PowerState == vmv1alpha1.PoweredOff && refused("True Succeeded")() }, req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-	l.until("it is on", func() bool { return st.PowerState == vmv1alpha1.PoweredOn && refused("True Succeeded")() }, req)
+	l.until("the VM is on", func() bool { return st.PowerState == vmv1alpha1.PoweredOn && refused("True Succeeded")() }, req)
 }
 
-// vSphere reports whether the last shutdown was orderly.
-func TestPowerPolicy_OnFailureTellsACrashFromAShutdown(t *testing.T) {
+// vSphere reports whether the last shutdown was clean.
+func TestPowerPolicy_OnFailureDistinguishesACrashFromAShutdown(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("job", templateImage())
 	req.VM.Spec.PowerPolicy = ptr(vmv1alpha1.PowerPolicyOnFailure)
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st := &req.VM.Status
 	v := &victim{t: t, ready: ready, p: p, l: l, req: req, vm: objectOf(t, ready, req)}
 
 	control(t, ready, http.MethodPut, "/vm/guest?crash=true&vm="+st.UniqueID)
-	eventually(t, "the crash is seen", func() bool { return observe.PowerStateOf(p.inventory.Get(v.vm.Reference())) == vmv1alpha1.PoweredOff })
-	l.until("it runs again", running(req), req)
+	eventually(t, "the crash is observed", func() bool { return observe.PowerStateOf(p.inventory.Get(v.vm.Reference())) == vmv1alpha1.PoweredOff })
+	l.until("the VM runs again", isRunning(req), req)
 
 	v.powerOff()
-	l.until("it is left off", func() bool {
+	l.until("the VM stays off", func() bool {
 		return st.PowerState == vmv1alpha1.PoweredOff && reason(st, vmv1alpha1.ConditionPowerStateSynced) == "False GuestShutdown"
 	}, req)
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationStartRequested: time.Now().Add(time.Second).UTC().Format(time.RFC3339)}
-	l.until("it is started", running(req), req)
+	l.until("the VM is powered on", isRunning(req), req)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// dropSessions ends all sessions but that of the test.
+// dropSessions ends all sessions except that of the test.
 func dropSessions(t *testing.T, ready vcenter.Ready) {
 	t.Helper()
 	c := admin(t, ready)
@@ -49,46 +49,46 @@ func dropSessions(t *testing.T, ready vcenter.Ready) {
 	}
 }
 
-func TestASessionThatIsDroppedComesBack(t *testing.T) {
+func TestSession_IsRenewedAfterItEnds(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	first := newRequest("first", libraryImage())
-	l.until("the first VM runs", running(first), first)
+	l.until("the first VM runs", isRunning(first), first)
 
 	dropSessions(t, ready)
 	second := newRequest("second", libraryImage())
-	l.until("the second VM runs", running(second), second)
+	l.until("the second VM runs", isRunning(second), second)
 	first.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the first VM is off", func() bool { return first.VM.Status.PowerState == vmv1alpha1.PoweredOff }, first)
 	if n := counted.snapshot()["CreatePropertyCollector"]; n < 2 {
-		t.Errorf("the stream was built %d times, want it rebuilt after the session was dropped", n)
+		t.Errorf("the stream was created %d times, want it recreated after the session ended", n)
 	}
 	if err := p.Healthy(t.Context()); err != nil {
 		t.Errorf("Healthy = %v", err)
 	}
 }
 
-func TestManyCreatesAfterADroppedSessionLogInOnce(t *testing.T) {
+func TestSession_IsRenewedOnceForManyCreates(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	warm := newRequest("warm", libraryImage())
-	l.until("the VM runs", running(warm), warm)
+	l.until("the VM runs", isRunning(warm), warm)
 	dropSessions(t, ready)
 	var reqs []*provider.Request
 	for i := range 30 {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%02d", i), libraryImage()))
 	}
-	l.until("all VMs run", running(reqs...), reqs...)
+	l.until("all VMs run", isRunning(reqs...), reqs...)
 	if got := len(inVCenter(t, ready)); got != 31 {
 		t.Errorf("vCenter has %d VMs, want 31", got)
 	}
 }
 
-func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
+func TestCreate_CreatesNoDuplicatesWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	image := map[bool]*vmv1alpha1.VirtualMachineImage{true: libraryImage(), false: templateImage()}
@@ -96,13 +96,13 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 	for i := range 20 {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%02d", i), image[i%2 == 0]))
 	}
-	frozen, freeze := make(chan struct{}), &deathAfter{deploys: 3}
+	frozen, freeze := make(chan struct{}), &killAfterDeployments{deploys: 3}
 	first := newProvider(t, settings{Options: engine.Options{Limits: engine.Limits{Creates: 20}}, Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network",
 		OnCall: func(method string) {
-			if freeze.dead(method) {
-				<-frozen // A dead process sends nothing more.
+			if freeze.isKilled(method) {
+				<-frozen // A killed process sends no further calls.
 			}
 		},
 	}})
@@ -115,15 +115,15 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the process has died", func() bool { return freeze.dead("") })
+	eventually(t, "the process is stopped", func() bool { return freeze.isKilled("") })
 
-	// The next process has the objects, with whatever status was written.
+	// The next process has the objects with their stored status.
 	for _, r := range reqs {
 		r.VM.Status = vmv1alpha1.VirtualMachineStatus{}
 	}
 	second, _ := startProvider(t, ready, nil)
 	l := newLoop(t, second)
-	l.until("all VMs run", running(reqs...), reqs...)
+	l.until("all VMs run", isRunning(reqs...), reqs...)
 	vms := inVCenter(t, ready) // fails for two VMs at one path
 	if len(vms) != len(reqs) {
 		t.Errorf("vCenter has %d VMs, want %d", len(vms), len(reqs))
@@ -139,26 +139,26 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 	}
 }
 
-// deathAfter lets a process die after its third deployment was sent.
-type deathAfter struct {
+// killAfterDeployments stops a process after its third deployment was sent.
+type killAfterDeployments struct {
 	calls
 	deploys int
 }
 
-func (d *deathAfter) dead(method string) bool {
+func (d *killAfterDeployments) isKilled(method string) bool {
 	n := d.snapshot()["rest.DeployLibraryItem"]
 	d.count(method)
 	return n >= d.deploys
 }
 
-func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
+func TestCreate_DoesNotChangeAForeignVMAtItsPath(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	first := newRequest("web", libraryImage())
-	l.until("the VM runs", running(first), first)
-	other := newRequest("web", libraryImage()) // another UID, as after a delete that left the VM
+	l.until("the VM runs", isRunning(first), first)
+	other := newRequest("web", libraryImage()) // another UID, as after a deletion that kept the VM
 	l.until("the conflict is reported", func() bool {
 		return reason(&other.VM.Status, vmv1alpha1.ConditionCreated) == "False Error"
 	}, other)
@@ -167,27 +167,27 @@ func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Whoever may create a VM may write spec.instanceUUID.
-func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
+// A user who can create a VM can set spec.instanceUUID.
+func TestAdoption_RefusesAVMOfAnotherObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	victim := newRequest("web", libraryImage())
-	l.until("the VM runs", running(victim), victim)
+	l.until("the VM runs", isRunning(victim), victim)
 	thief := newRequest("thief", libraryImage())
 	thief.VM.Namespace = "team-b"
 	thief.VM.Spec.InstanceUUID, thief.VM.Spec.PowerState = string(victim.VM.UID), vmv1alpha1.PoweredOff
 	ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), thief)
 	if ch != nil || !provider.IsNoRequeue(err) || reason(&thief.VM.Status, vmv1alpha1.ConditionCreated) != "False Invalid" {
-		t.Errorf("pass = %v, Created %s; want a NoRequeueError, Invalid and nothing started", err, reason(&thief.VM.Status, vmv1alpha1.ConditionCreated))
+		t.Errorf("reconcile = %v, Created %s; want a NoRequeueError, Invalid and no operation", err, reason(&thief.VM.Status, vmv1alpha1.ConditionCreated))
 	}
 	if thief.VM.Status.UniqueID != "" || thief.VM.Status.Network != nil {
-		t.Errorf("status %+v tells of somebody else's VM", thief.VM.Status)
+		t.Errorf("status %+v describes another object's VM", thief.VM.Status)
 	}
 }
 
-func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
+func TestPrerequisites_AreReportedTogether(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(c *settings) { c.Datastore, c.ResourcePool = "nope", "nopool" })
@@ -213,7 +213,7 @@ func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
-	// The controller says anew in every pass that the object of the image exists.
+	// The controller sets the condition of the image object in every reconcile.
 	before := req.VM.Status.DeepCopy()
 	req.Now = time.Now().Add(time.Second)
 	said := provider.Result{}
@@ -221,41 +221,41 @@ func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 	said.Apply(&req.VM.Status, req.VM.Generation, req.Now)
 	_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if diff := cmp.Diff(before, &req.VM.Status); diff != "" {
-		t.Errorf("a pass that found nothing new changed status (-before +after):\n%s", diff)
+		t.Errorf("a reconcile without news changed the status (-before +after):\n%s", diff)
 	}
 	if err == nil {
-		t.Error("the failed create was repeated at once")
+		t.Error("the failed create was repeated immediately")
 	} else if after, ok := provider.AsRequeue(err); !ok || after <= 0 {
-		t.Errorf("the pass after a failed create = %v, want a RequeueError with a pause", err)
+		t.Errorf("the reconcile after a failed create = %v, want a RequeueError with a delay", err)
 	}
 }
 
-func TestAChangeBehindTheProvidersBackComesAsAHint(t *testing.T) {
+func TestExternalChanges_CauseEvents(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	c := admin(t, ready)
 	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 	if _, err := methods.PowerOffVM_Task(t.Context(), c.Client, &types.PowerOffVM_Task{This: ref}); err != nil {
 		t.Fatal(err)
 	}
 	sawOff := false
-	l.until("the VM was seen off and runs again", func() bool {
+	l.until("the power-off is observed and the VM runs again", func() bool {
 		sawOff = sawOff || req.VM.Status.PowerState == vmv1alpha1.PoweredOff
-		return sawOff && running(req)()
+		return sawOff && isRunning(req)()
 	}, req)
 }
 
-func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
+func TestPause_PreventsChangesAndDeletion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 	if err := p.driver.actor.Reconfigure(t.Context(), ref, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "TRUE"},
@@ -264,21 +264,21 @@ func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
 	}
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || !errors.Is(err, provider.ErrPaused) {
-		t.Errorf("pass = %v, want ErrPaused", err)
+		t.Errorf("reconcile = %v, want ErrPaused", err)
 	}
 	if err := p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrPaused) {
 		t.Errorf("delete = %v, want ErrPaused", err)
 	}
 }
 
-func TestASoftPowerOffAsksTheGuest(t *testing.T) {
+func TestPowerOff_SoftShutsDownTheGuest(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
 	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeSoft
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	if n := counted.snapshot(); n["ShutdownGuest"] != 1 || n["PowerOffVM_Task"] != 0 {
@@ -287,21 +287,21 @@ func TestASoftPowerOffAsksTheGuest(t *testing.T) {
 	l.remove(req)
 }
 
-// It shuts down although nobody hears that it was asked.
-func TestAGuestThatMayHaveHeardIsNotPoweredOff(t *testing.T) {
+// The guest shuts down although the response to the request was lost.
+func TestPowerOff_WaitsForAGuestThatMayHaveReceivedTheRequest(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
 	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeTrySoft
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	const answer = "answer.ShutdownGuest"
 	control(t, ready, http.MethodPut, "/hold?method="+answer)
 	lost := make(chan struct{})
 	go func() {
 		defer close(lost)
-		for held(t, ready, answer) == 0 && t.Context().Err() == nil {
+		for blockedCalls(t, ready, answer) == 0 && t.Context().Err() == nil {
 			<-time.After(20 * time.Millisecond)
 		}
 		control(t, ready, http.MethodPost, "/outage?seconds=1")
@@ -311,12 +311,12 @@ func TestAGuestThatMayHaveHeardIsNotPoweredOff(t *testing.T) {
 	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	<-lost
 	if n := counted.snapshot(); n["PowerOffVM_Task"] != 0 {
-		t.Errorf("calls = %v, want no PowerOffVM_Task: the guest has its time", n)
+		t.Errorf("calls = %v, want no PowerOffVM_Task during the grace period", n)
 	}
 }
 
-// A guest that does not answer, here because it has not booted yet, is not asked for ever.
-func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
+// The deletion must not wait without limit for a guest that does not respond, here because it has not booted yet.
+func TestDeletion_DoesNotWaitForAnUnresponsiveGuest(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, func(o *vcenter.Options) { o.GuestBootDelay = time.Hour })
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
@@ -330,8 +330,8 @@ func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
 	}
 }
 
-// The guest hears that it is to shut down, and goes on.
-func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
+// The guest receives the shutdown request and does not comply.
+func TestDeletion_WaitsForTheGuestForTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = time.Hour })
@@ -339,7 +339,7 @@ func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
 	req := newRequest("web", libraryImage())
 	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard
 	req.VM.Spec.Deletion = &vmv1alpha1.VirtualMachineDeletion{PowerOffMode: vmv1alpha1.PowerOpModeSoft, TimeoutSeconds: 1}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	simulated.Control(t, ready, http.MethodPut, "/vm/guest?ignores=true&vm="+req.VM.Status.UniqueID)
 	l.remove(req)
 	if n := counted.snapshot(); n["ShutdownGuest"] != 1 || n["PowerOffVM_Task"] != 1 || n["Destroy_Task"] != 1 {
@@ -347,7 +347,7 @@ func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
 	}
 }
 
-func TestWrongCertificatesAreRefused(t *testing.T) {
+func TestCertificate_UntrustedIsRefused(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, c := range map[string]Config{
@@ -362,7 +362,7 @@ func TestWrongCertificatesAreRefused(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the right thumbprint", func(t *testing.T) {
+	t.Run("the correct thumbprint", func(t *testing.T) {
 		p, _ := startProvider(t, ready, func(c *settings) { c.CAFile, c.Thumbprint = "", ready.Thumbprint })
 		eventually(t, "the provider is healthy", func() bool { return p.Healthy(t.Context()) == nil })
 	})

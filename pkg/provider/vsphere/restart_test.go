@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// served returns how often vCenter has served a method, for whomever.
+// served returns how many calls of a method vCenter has served, for all clients.
 func served(t *testing.T, ready vcenter.Ready, method string) int {
 	t.Helper()
 	calls := map[string]int{}
@@ -27,8 +27,8 @@ func served(t *testing.T, ready vcenter.Ready, method string) int {
 	return calls[method]
 }
 
-// dying lets a process send nothing more after a call of method.
-type dying struct {
+// killAfterCall stops a process after a call of a method.
+type killAfterCall struct {
 	method string
 	frozen chan struct{}
 
@@ -36,7 +36,7 @@ type dying struct {
 	dead bool
 }
 
-func (d *dying) call(method string) {
+func (d *killAfterCall) call(method string) {
 	d.mu.Lock()
 	dead := d.dead
 	d.dead = dead || method == d.method
@@ -51,10 +51,10 @@ func askForRestart(req *provider.Request, mode vmv1alpha1.PowerOpMode) {
 	req.VM.Spec.NextRestartTime = time.Now().UTC().Format(time.RFC3339Nano)
 }
 
-func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
+func TestRestart_HappensOnceWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	death := &dying{method: "ResetVM_Task", frozen: make(chan struct{})}
+	death := &killAfterCall{method: "ResetVM_Task", frozen: make(chan struct{})}
 	first := newProvider(t, settings{Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", OnCall: death.call,
@@ -63,25 +63,25 @@ func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
 	t.Cleanup(func() { close(death.frozen); stop() })
 	l := newLoop(t, first)
 	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	askForRestart(req, vmv1alpha1.PowerOpModeHard)
 	req.Now = time.Now()
 	if ch, err := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
-		t.Fatalf("no restart was started: %v", err)
+		t.Fatalf("no restart operation was started: %v", err)
 	}
 	eventually(t, "vCenter resets the VM", func() bool { return served(t, ready, "ResetVM_Task") == 1 })
 
 	second, _ := startProvider(t, ready, nil)
 	l = newLoop(t, second)
-	l.until("the restart is done", func() bool {
-		return req.VM.Status.LastRestartTime != nil && isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) && running(req)()
+	l.until("the restart is completed", func() bool {
+		return req.VM.Status.LastRestartTime != nil && isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) && isRunning(req)()
 	}, req)
 	if n := served(t, ready, "ResetVM_Task"); n != 1 {
 		t.Errorf("vCenter has reset the VM %d times, want once", n)
 	}
 }
 
-func TestARestartThatVSphereRefusedIsStillToBeDone(t *testing.T) {
+func TestRestart_IsRetriedIfVSphereRefusesIt(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -91,14 +91,14 @@ func TestARestartThatVSphereRefusedIsStillToBeDone(t *testing.T) {
 	st := &req.VM.Status
 	l.until("the VM is off", func() bool { return isTrue(st, vmv1alpha1.ConditionPowerStateSynced) }, req)
 
-	// The plan is of a moment ago, when the VM ran.
+	// The plan was computed while the VM was running.
 	record := func() machine { return p.driver.machine(p.record(st.UniqueID, st.InstanceUUID)) }
 	op := record().Restart(driver.Restart{Requested: time.Now(), Mode: vmv1alpha1.PowerOpModeHard})
 	if err := op.Run(t.Context()); err == nil {
-		t.Fatal("resetting a VM that is off succeeded")
+		t.Fatal("resetting a powered-off VM succeeded")
 	}
 	if last := record().Observe(&driver.Want{}).LastRestart; last != nil {
-		t.Errorf("the VM remembers a restart at %s that was refused", last)
+		t.Errorf("the VM has a record of the refused restart at %s", last)
 	}
 	if n := counted.snapshot()["ResetVM_Task"]; n != 1 {
 		t.Errorf("ResetVM_Task was called %d times, want once", n)

@@ -20,19 +20,19 @@ import (
 
 // Search implements driver.Driver.
 func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
-	seen, err := d.creator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
+	found, err := d.newCreator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
 	switch {
 	case err != nil:
 		return "", err
-	case seen.VM == nil:
-		return d.notShown(ctx, id, seen.Copies)
-	case seen.Whose != driver.Own:
-		return driver.NotFound, nil // It is none of ours: what memory has is worked on.
+	case found.VM == nil:
+		return d.searchMissing(ctx, id, found.Copies)
+	case found.Whose != driver.Own:
+		return driver.NotFound, nil // The object does not own it: the inventory is used.
 	}
-	vm, err := d.inventory.Refresh(ctx, *seen.VM)
+	vm, err := d.inventory.Refresh(ctx, *found.VM)
 	if vimfault.KindOf(err) == vimfault.Denied {
-		// Who may not read it knows that it is there, and nothing else.
-		d.inventory.Unreadable(*seen.VM)
+		// The VM exists, but the account may not read it.
+		d.inventory.Unreadable(*found.VM)
 		return driver.Found, nil
 	}
 	if err != nil || vm != nil {
@@ -41,12 +41,12 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 	return driver.NotFound, nil
 }
 
-// notShown decides what it means that vCenter does not show a VM under its managed object ID.
-// A copy becomes the VM if an administrator has confirmed it, or if it lies where the VM was
-// and the VM is known to be destroyed or unregistered.
-func (d *Driver) notShown(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (driver.Finding, error) {
+// searchMissing returns the result of a search if vCenter does not show a VM with the managed object ID.
+// A copy becomes the VM if an administrator has confirmed it. It also becomes the VM if it is at
+// the VM's datastore path and the VM was destroyed or unregistered.
+func (d *Driver) searchMissing(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (driver.Finding, error) {
 	if id.UniqueID == "" {
-		return driver.NotFound, d.checkMaking(ctx, id)
+		return driver.NotFound, d.checkPendingCreate(ctx, id)
 	}
 	for _, ref := range copies {
 		if _, err := d.inventory.Refresh(ctx, ref); err != nil {
@@ -56,16 +56,16 @@ func (d *Driver) notShown(ctx context.Context, id driver.Identity, copies []vimt
 	if id.Confirmed != "" && d.inventory.Find(namesOf(id)).State == inventory.Exists {
 		return driver.Found, nil
 	}
-	back, err := d.back(ctx, id, copies)
-	if err != nil || back == nil && !id.NeedsEnd {
+	returned, err := d.returnedCopy(ctx, id, copies)
+	if err != nil || returned == nil && !id.NeedsEnd {
 		return driver.NotFound, err
 	}
-	end, err := d.creator(id.Zone).Ended(ctx, id.UniqueID, missedAt(id))
+	end, err := d.newCreator(id.Zone).Ended(ctx, id.UniqueID, latestEnd(id))
 	switch {
 	case err != nil:
 		return "", err
-	case back != nil && end != "":
-		d.inventory.Succeed(id.UniqueID, *back)
+	case returned != nil && end != "":
+		d.inventory.Succeed(id.UniqueID, *returned)
 		return driver.Found, nil
 	case end == create.Destroyed:
 		return driver.Destroyed, nil
@@ -73,22 +73,22 @@ func (d *Driver) notShown(ctx context.Context, id driver.Identity, copies []vimt
 	return driver.NotFound, nil
 }
 
-// back is the copy in the managed folder that is at the datastore path at which the VM was
-// shown last, nil for none.
-func (d *Driver) back(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (*vimtypes.ManagedObjectReference, error) {
+// returnedCopy returns the copy in the managed folder that is at the VM's last known datastore path, or
+// nil.
+func (d *Driver) returnedCopy(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (*vimtypes.ManagedObjectReference, error) {
 	i := slices.IndexFunc(copies, func(ref vimtypes.ManagedObjectReference) bool { return d.inventory.SamePath(id.UniqueID, ref) })
 	if i < 0 {
 		return nil, nil
 	}
-	inside, _, err := d.creator(id.Zone).Inside(ctx, copies[i])
+	inside, _, err := d.newCreator(id.Zone).Inside(ctx, copies[i])
 	if err != nil || !inside {
 		return nil, err
 	}
 	return &copies[i], nil
 }
 
-// missedAt is when the end of a VM may have come at the latest.
-func missedAt(id driver.Identity) time.Time {
+// latestEnd returns the latest time at which the VM can have been destroyed or unregistered.
+func latestEnd(id driver.Identity) time.Time {
 	at := time.Now()
 	for _, t := range []time.Time{id.MissingSince, id.DeletedAt} {
 		if !t.IsZero() && t.Before(at) {
@@ -98,34 +98,34 @@ func missedAt(id driver.Identity) time.Time {
 	return at
 }
 
-// checkMaking returns an error while vCenter may still make the VM of a deleted object, which
-// an earlier process has asked for.
-func (d *Driver) checkMaking(ctx context.Context, id driver.Identity) error {
+// checkPendingCreate returns an error while vCenter may still create the VM of a deleted object because of
+// a request of an earlier process.
+func (d *Driver) checkPendingCreate(ctx context.Context, id driver.Identity) error {
 	if !id.Attempted {
 		return nil
 	}
-	task, err := d.creator(id.Zone).Making(ctx, id.DeletedAt)
+	task, err := d.newCreator(id.Zone).Making(ctx, id.DeletedAt)
 	if err == nil && task != "" {
-		err = &vimfault.BusyError{Message: "vSphere still works on task " + task + ", which may make the VM: an earlier process began it"}
+		err = &vimfault.BusyError{Message: "task " + task + " of an earlier process is still running in vSphere and may create the VM"}
 	}
 	return err
 }
 
-// Shows is the managed object ID of a VM of this vCenter that has the identity of an object
-// whose VM is in another vCenter; empty for none. A migration between vCenters keeps the UUIDs and the
-// settings of a VM.
+// Shows returns the managed object ID of a VM of this vCenter that has the identity of an object
+// whose VM is in another vCenter, or an empty string. A migration between vCenters keeps the UUIDs
+// and the settings of a VM.
 func (d *Driver) Shows(ctx context.Context, id driver.Identity) (string, error) {
 	names := namesOf(id)
-	names.UniqueID = "" // Another VM may have it here.
-	copies, err := d.creator("").Copies(ctx, names, ownerOf(id))
+	names.UniqueID = "" // In this vCenter the ID may belong to another VM.
+	copies, err := d.newCreator("").Copies(ctx, names, ownerOf(id))
 	if err != nil || len(copies) == 0 {
 		return "", err
 	}
 	return copies[0].Value, nil
 }
 
-// described names VMs for people.
-func described(vms []*mo.VirtualMachine) (out []string) {
+// describeVMs returns a description of each VM for messages.
+func describeVMs(vms []*mo.VirtualMachine) (out []string) {
 	for _, vm := range vms {
 		text := fmt.Sprintf("%s (%q", vm.Self.Value, vm.Name)
 		if vm.Config != nil && vm.Config.Files.VmPathName != "" {
@@ -143,9 +143,10 @@ func (d *Driver) RemoveLeftovers(id driver.Identity) driver.Operation {
 	}}
 }
 
-// removeLeftovers removes what attempts to create the VM have left, unless it is there.
+// removeLeftovers removes the files that attempts to create the VM have left. It does nothing if
+// the VM exists.
 func (d *Driver) removeLeftovers(ctx context.Context, id driver.Identity) error {
-	c := d.creator(id.Zone)
+	c := d.newCreator(id.Zone)
 	seen, err := c.LookUp(ctx, namesOf(id), ownerOf(id))
 	if err != nil || seen.VM != nil || len(seen.Copies) > 0 {
 		return err

@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// contentOf are the files with what the disks of a VM have.
+// contentOf returns the files with the content of a VM's disks.
 func contentOf(t *testing.T, ready vcenter.Ready, req *provider.Request) []string {
 	t.Helper()
 	devices, err := objectOf(t, ready, req).Device(t.Context())
@@ -35,20 +35,20 @@ func contentOf(t *testing.T, ready vcenter.Ready, req *provider.Request) []strin
 	for _, d := range devices.SelectByType((*types.VirtualDisk)(nil)) {
 		var p object.DatastorePath
 		files := observe.DiskFiles(d.GetVirtualDevice().Backing)
-		p.FromString(files[len(files)-1]) // below the files of snapshots
+		p.FromString(files[len(files)-1]) // the base file, without snapshots
 		out = append(out, strings.Replace(p.Path, ".vmdk", "-flat.vmdk", 1))
 	}
 	return out
 }
 
-func TestAfterARevertTheDisksHaveWhatTheyHadAndAreTheSame(t *testing.T) {
+func TestRevert_RestoresTheContentOfTheDisks(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	disks := contentOf(t, ready, req)
 	write := func(text string) {
 		t.Helper()
@@ -74,16 +74,18 @@ func TestAfterARevertTheDisksHaveWhatTheyHadAndAreTheSame(t *testing.T) {
 		return all
 	}
 	write("version 1")
-	first := l.taken(req, "first")
+	first := l.mustTakeSnapshot(req, "first")
 	write("version 2")
-	l.taken(req, "second")
+	l.mustTakeSnapshot(req, "second")
 	write("version 3")
 
-	l.revertible(map[string]int32{"first": 2})
+	l.restoreObjects(map[string]int32{"first": 2})
 	revertTo(req, first)
-	l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
-	l.quiet(req)
-	nothingToDo(t, p, req)
+	l.until("the VM is reverted", func() bool {
+		return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == "poweredOff 2"
+	}, req)
+	l.untilIdle(req)
+	checkNoOperation(t, p, req)
 	if diff := cmp.Diff(disks, contentOf(t, ready, req)); diff != "" {
 		t.Errorf("disks (-before +after):\n%s", diff)
 	}
@@ -95,51 +97,51 @@ func TestAfterARevertTheDisksHaveWhatTheyHadAndAreTheSame(t *testing.T) {
 	l.remove(req)
 }
 
-func TestWhatTheRemovalOfASnapshotHasLeftIsShownAndMergedWithTheNext(t *testing.T) {
+func TestSnapshotRemoval_ConsolidatesDisks(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	one, two := l.taken(req, "one"), l.taken(req, "two")
-	lock := func(value string) { setting(t, ready, req, strict.LockedDisks, value) }
+	l.until("the VM runs", isRunning(req), req)
+	one, two := l.mustTakeSnapshot(req, "one"), l.mustTakeSnapshot(req, "two")
+	lock := func(value string) { setExtraConfig(t, ready, req, strict.LockedDisks, value) }
 	merged := func() *metav1.Condition {
 		return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionDisksConsolidated)
 	}
-	lock("true") // as a backup does
-	l.untake(one)
-	l.until("it is shown what is left", func() bool { return merged() != nil }, req)
+	lock("true") // like a backup
+	l.deleteSnapshot(one)
+	l.until("the pending consolidation is reported", func() bool { return merged() != nil }, req)
 	if c := merged(); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonConsolidationNeeded {
 		t.Errorf("condition %+v", c)
 	}
-	l.quiet(req)
-	nothingToDo(t, p, req)
+	l.untilIdle(req)
+	checkNoOperation(t, p, req)
 	if n := counted.snapshot()["ConsolidateVMDisks_Task"]; n != 1 {
-		t.Errorf("tried to merge %d times, want once after a removal", n)
+		t.Errorf("consolidated %d times, want once after a removal", n)
 	}
 	lock("")
-	l.untake(two)
-	l.until("nothing is left", func() bool { return merged() == nil }, req)
+	l.deleteSnapshot(two)
+	l.until("no consolidation is pending", func() bool { return merged() == nil }, req)
 	if n := counted.snapshot()["ConsolidateVMDisks_Task"]; n != 2 {
-		t.Errorf("merged by %d calls, want one more", n)
+		t.Errorf("consolidated by %d calls, want one more", n)
 	}
 	l.remove(req)
 }
 
-func TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation(t *testing.T) {
+func TestSnapshotRemoval_FailsIfTheSnapshotRemains(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	one := l.taken(req, "one")
-	setting(t, ready, req, strict.StuckSnapshots, "true")
+	l.until("the VM runs", isRunning(req), req)
+	one := l.mustTakeSnapshot(req, "one")
+	setExtraConfig(t, ready, req, strict.StuckSnapshots, "true")
 	message, _ := eventual(l, func(ctx context.Context) (string, error) {
 		one.Now = time.Now()
 		err := l.p.RemoveSnapshot(ctx, one)
-		if err != nil && strings.Contains(err.Error(), "after it was removed") {
+		if err != nil && strings.Contains(err.Error(), "after its removal") {
 			return err.Error(), nil
 		}
 		return "", err
@@ -147,13 +149,13 @@ func TestSnapshot_ThatStaysAfterItsRemovalEndsTheOperation(t *testing.T) {
 	if n := counted.snapshot()["RemoveSnapshot_Task"]; n != 1 || !strings.Contains(message, "snapshot "+one.UniqueID+" of vm-") {
 		t.Errorf("removed by %d calls, message %q", n, message)
 	}
-	setting(t, ready, req, strict.StuckSnapshots, "")
-	l.untake(one)
+	setExtraConfig(t, ready, req, strict.StuckSnapshots, "")
+	l.deleteSnapshot(one)
 	l.remove(req)
 }
 
-// setting changes an advanced setting of the VM of a request behind the provider's back.
-func setting(t *testing.T, ready vcenter.Ready, req *provider.Request, key, value string) {
+// setExtraConfig changes an advanced setting of a VM in vCenter.
+func setExtraConfig(t *testing.T, ready vcenter.Ready, req *provider.Request, key, value string) {
 	t.Helper()
 	spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: key, Value: value}}}
 	task, err := objectOf(t, ready, req).Reconfigure(t.Context(), spec)

@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// killed runs the passes of a process until it waits at a step, and kills it there: vCenter has
-// not got the call, or has carried it out and its answer is lost. The loop is the next process's.
-func killed(t *testing.T, ready vcenter.Ready, req *provider.Request, step string, pass func(*Provider)) *loop {
+// killAtStep runs a process until it blocks at a step, and kills it there: either vCenter has not received the call, or
+// its response is lost. It returns the loop of the next process.
+func killAtStep(t *testing.T, ready vcenter.Ready, req *provider.Request, step string, pass func(*Provider)) *loop {
 	t.Helper()
 	first := newProvider(t, settings{Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
@@ -27,20 +27,20 @@ func killed(t *testing.T, ready vcenter.Ready, req *provider.Request, step strin
 	eventually(t, "the inventory is read", first.inventory.Synced)
 	req.VM.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute))
 	control(t, ready, http.MethodPut, "/hold?method="+step)
-	eventually(t, "the call is held", func() bool {
+	eventually(t, "the call is blocked", func() bool {
 		pass(first)
-		return held(t, ready, step) > 0
+		return blockedCalls(t, ready, step) > 0
 	})
 	go stop()
-	control(t, ready, http.MethodPost, "/outage?seconds=1") // A process that is killed loses its connections.
+	control(t, ready, http.MethodPost, "/outage?seconds=1") // A killed process loses its connections.
 	control(t, ready, http.MethodDelete, "/hold?method="+step)
 	second, _ := startProvider(t, ready, nil)
 	eventually(t, "the inventory is read", second.inventory.Synced)
 	return newLoop(t, second)
 }
 
-// Between two steps of a snapshot are: the record in the VM, the snapshot, the VM without record.
-func TestASnapshotOfAKilledProcessIsFinishedOrTakenByTheNextOne(t *testing.T) {
+// A snapshot has the steps: store the record in the VM, take the snapshot, remove the record from the VM.
+func TestSnapshot_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, step := range map[string]string{
@@ -49,34 +49,35 @@ func TestASnapshotOfAKilledProcessIsFinishedOrTakenByTheNextOne(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			req := newRequest(name, templateImage())
 			p, _ := startProvider(t, ready, nil)
-			newLoop(t, p).until("the VM runs", running(req), req)
+			newLoop(t, p).until("the VM runs", isRunning(req), req)
 			s := snapshotOf(req, "of-"+name)
-			l := killed(t, ready, req, step, func(p *Provider) {
+			l := killAtStep(t, ready, req, step, func(p *Provider) {
 				s.Now = time.Now()
-				_, _ = p.Snapshot(t.Context(), s) // It waits at the step.
+				_, _ = p.Snapshot(t.Context(), s) // It blocks at the step.
 			})
-			made, err := l.take(s)
+			made, err := l.takeSnapshot(s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.until("it is reported", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
-			if got := stands(t, ready, req); got != "poweredOn 2" || req.VM.Status.Snapshots[0].UniqueID != made.UniqueID {
-				t.Errorf("the VM is %s with snapshots %+v, want %s alone", got, req.VM.Status.Snapshots, made.UniqueID)
+			l.until("the snapshot is reported", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
+			if got := vmSummary(t, ready, req); got != "poweredOn 2" || req.VM.Status.Snapshots[0].UniqueID != made.UniqueID {
+				t.Errorf("the VM is %s with snapshots %+v, want only %s", got, req.VM.Status.Snapshots, made.UniqueID)
 			}
-			// What it carries is what a revert needs.
-			l.revertible(map[string]int32{"of-" + name: 2})
+			// The snapshot must contain the record that a revert needs.
+			l.restoreObjects(map[string]int32{"of-" + name: 2})
 			s.UniqueID = made.UniqueID
 			revertTo(req, s)
-			l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
+			l.until("the VM is reverted", func() bool {
+				return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == "poweredOff 2"
+			}, req)
 			l.remove(req)
 		})
 	}
 }
 
-// Between two steps of a revert are: the VM of before, the VM of then with the object of before,
-// both of then with the record in the VM, and both of then. A process that goes on from each ends
-// in the last.
-func TestARevertOfAKilledProcessEndsWithTheVMAndItsObjectAsTheyWere(t *testing.T) {
+// A revert has the steps: revert the VM, restore the object, remove the record from the VM. A process that
+// continues after any step must complete the revert.
+func TestRevert_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, step := range map[string]string{
@@ -86,21 +87,23 @@ func TestARevertOfAKilledProcessEndsWithTheVMAndItsObjectAsTheyWere(t *testing.T
 			req := newRequest("vm-"+name, templateImage())
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
-			l.until("the VM runs", running(req), req)
-			s := l.taken(req, "then")
+			l.until("the VM runs", isRunning(req), req)
+			s := l.mustTakeSnapshot(req, "then")
 			req.VM.Spec.PowerState, req.Effective.CPU.Sockets = vmv1alpha1.PoweredOff, 4
-			l.until("it has 4 CPUs", func() bool { return stands(t, ready, req) == "poweredOff 4" }, req)
+			l.until("the VM has 4 CPUs", func() bool { return vmSummary(t, ready, req) == "poweredOff 4" }, req)
 			revertTo(req, s)
 			then := map[string]int32{"then": 2}
-			l = killed(t, ready, req, step, func(p *Provider) {
-				(&loop{t: t, p: p, wake: make(chan struct{}, 1)}).revertible(then)
+			l = killAtStep(t, ready, req, step, func(p *Provider) {
+				(&loop{t: t, p: p, wake: make(chan struct{}, 1)}).restoreObjects(then)
 				req.Now = time.Now()
-				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It waits at the step.
+				_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req) // It blocks at the step.
 			})
-			l.revertible(then)
-			l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
-			l.quiet(req)
-			nothingToDo(t, l.p, req)
+			l.restoreObjects(then)
+			l.until("the VM is reverted", func() bool {
+				return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == "poweredOff 2"
+			}, req)
+			l.untilIdle(req)
+			checkNoOperation(t, l.p, req)
 			l.remove(req)
 		})
 	}

@@ -14,30 +14,30 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Snapshot implements driver.Machine. What is there already only has to be finished, whatever
-// vSphere would refuse now.
+// Snapshot implements driver.Machine. A snapshot that already exists is completed, even if vSphere
+// would refuse to take it now.
 func (m machine) Snapshot(id driver.Identity, s provider.Snapshot) (driver.Operation, error) {
-	if err := unsnapshotable(m.vm, &s); err != nil {
+	if err := checkSnapshotable(m.vm, &s); err != nil {
 		return driver.Operation{}, err
 	}
 	return driver.Operation{Kind: driver.KindSnapshot, Detail: string(s.UID), Run: func(ctx context.Context) error {
-		vm, err := m.still(ctx, id)
+		vm, err := m.refreshOwned(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err := unsnapshotable(vm, &s); err != nil {
+		if err := checkSnapshotable(vm, &s); err != nil {
 			return err
 		}
 		return m.driver.actor.Snapshot(ctx, vm, &s)
 	}}, nil
 }
 
-func unsnapshotable(vm *mo.VirtualMachine, s *provider.Snapshot) error {
+func checkSnapshotable(vm *mo.VirtualMachine, s *provider.Snapshot) error {
 	if observe.FindSnapshot(vm, s.UID, s.UniqueID) != nil {
 		return nil
 	}
 	if why := observe.Unsnapshotable(vm, s.Memory, s.Quiesce); why != "" {
-		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonInvalid, Message: "vSphere takes no such snapshot: " + why}
+		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonInvalid, Message: "vSphere cannot take the snapshot: " + why}
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func unsnapshotable(vm *mo.VirtualMachine, s *provider.Snapshot) error {
 // RemoveSnapshot implements driver.Machine.
 func (m machine) RemoveSnapshot(id driver.Identity, s provider.Snapshot) driver.Operation {
 	return driver.Operation{Kind: driver.KindUnsnapshot, Run: func(ctx context.Context) error {
-		if _, err := m.still(ctx, id); err != nil {
+		if _, err := m.refreshOwned(ctx, id); err != nil {
 			return err
 		}
 		return m.driver.actor.RemoveSnapshots(ctx, m.ref(), s.UID, s.UniqueID)
@@ -55,7 +55,7 @@ func (m machine) RemoveSnapshot(id driver.Identity, s provider.Snapshot) driver.
 // Revert implements driver.Machine.
 func (m machine) Revert(id driver.Identity, to provider.RevertTarget) driver.Operation {
 	return driver.Operation{Kind: driver.KindRevert, Run: func(ctx context.Context) error {
-		vm, err := m.still(ctx, id)
+		vm, err := m.refreshOwned(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (m machine) Revert(id driver.Identity, to provider.RevertTarget) driver.Ope
 
 // DropKept implements driver.Machine.
 func (m machine) DropKept() driver.Operation {
-	return driver.Operation{Kind: driver.KindReconfigure, Detail: "drop the record of a snapshot", Run: func(ctx context.Context) error {
+	return driver.Operation{Kind: driver.KindReconfigure, Detail: "remove the snapshot record", Run: func(ctx context.Context) error {
 		return m.driver.actor.DropKept(ctx, m.ref())
 	}}
 }

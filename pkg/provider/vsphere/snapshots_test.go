@@ -24,8 +24,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// snapshotOf is a snapshot of the VM of a request. Its record is the name of it: what is in a
-// record is nothing to a driver.
+// snapshotOf returns a snapshot of a request's VM. Its record is the snapshot's name, because a driver does not
+// read records.
 func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
 	return &provider.Snapshot{
 		NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: name}, UID: ktypes.UID(uuid.NewString()),
@@ -33,8 +33,8 @@ func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
 	}
 }
 
-// take passes over a snapshot, again whenever a hint comes, until it is there or cannot be.
-func (l *loop) take(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
+// takeSnapshot reconciles a snapshot until it exists or is refused.
+func (l *loop) takeSnapshot(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	l.t.Helper()
 	return eventual(l, func(ctx context.Context) (*provider.ObservedSnapshot, error) {
 		s.Now = time.Now()
@@ -42,8 +42,8 @@ func (l *loop) take(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	})
 }
 
-// untake passes over a snapshot that is deleted until there is none.
-func (l *loop) untake(s *provider.Snapshot) {
+// deleteSnapshot reconciles a deleted snapshot until it no longer exists.
+func (l *loop) deleteSnapshot(s *provider.Snapshot) {
 	l.t.Helper()
 	_, err := eventual(l, func(ctx context.Context) (struct{}, error) {
 		s.Now = time.Now()
@@ -54,7 +54,7 @@ func (l *loop) untake(s *provider.Snapshot) {
 	}
 }
 
-// eventual asks again whenever a hint comes, until there is an answer.
+// eventual calls ask again after each event until it returns a final result.
 func eventual[T any](l *loop, ask func(context.Context) (T, error)) (T, error) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
@@ -75,14 +75,14 @@ func eventual[T any](l *loop, ask func(context.Context) (T, error)) (T, error) {
 	}
 }
 
-// taken is a snapshot that is there.
-func (l *loop) taken(of *provider.Request, name string, change ...func(*provider.Snapshot)) *provider.Snapshot {
+// mustTakeSnapshot takes a snapshot and waits until it exists.
+func (l *loop) mustTakeSnapshot(of *provider.Request, name string, change ...func(*provider.Snapshot)) *provider.Snapshot {
 	l.t.Helper()
 	s := snapshotOf(of, name)
 	for _, f := range change {
 		f(s)
 	}
-	made, err := l.take(s)
+	made, err := l.takeSnapshot(s)
 	if err != nil {
 		l.t.Fatalf("snapshot %s: %v", name, err)
 	}
@@ -90,9 +90,9 @@ func (l *loop) taken(of *provider.Request, name string, change ...func(*provider
 	return s
 }
 
-// revertible lets the loop do what the controller does of a revert: the record says how many
-// CPUs there were.
-func (l *loop) revertible(sockets map[string]int32) (restored *[]string) {
+// restoreObjects makes the loop restore objects after a revert, like the controller. sockets are the
+// CPUs by record.
+func (l *loop) restoreObjects(sockets map[string]int32) (restored *[]string) {
 	restored = &[]string{}
 	l.p.restore = func(req *provider.Request, kept *provider.Kept) {
 		name := strings.TrimPrefix(kept.Record, "record-of-")
@@ -100,7 +100,7 @@ func (l *loop) revertible(sockets map[string]int32) (restored *[]string) {
 		req.VM.Spec.CurrentSnapshotName, req.VM.Spec.PowerState = "", req.VM.Status.PowerState
 		req.Effective.CPU.Sockets, req.Revert = sockets[name], nil
 		meta.SetStatusCondition(&req.VM.Status.Conditions, metav1.Condition{Type: vmv1alpha1.ConditionSnapshotSynced, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
-		l.hint(provider.Hint{}) // A controller whose write has succeeded looks again.
+		l.enqueue(provider.Hint{}) // A controller reconciles again after a successful write.
 	}
 	return restored
 }
@@ -110,8 +110,8 @@ func revertTo(req *provider.Request, s *provider.Snapshot) {
 	req.Revert = &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.UniqueID}
 }
 
-// quiet passes over a request until there is nothing to do.
-func (l *loop) quiet(req *provider.Request) {
+// untilIdle reconciles a request until there is nothing to do.
+func (l *loop) untilIdle(req *provider.Request) {
 	l.t.Helper()
 	_, err := eventual(l, func(ctx context.Context) (struct{}, error) {
 		req.Now = time.Now()
@@ -126,8 +126,9 @@ func (l *loop) quiet(req *provider.Request) {
 	}
 }
 
-// stands is what vSphere has of a VM: its power state, CPUs, and the record of a snapshot.
-func stands(t *testing.T, ready vcenter.Ready, req *provider.Request) string {
+// vmSummary returns the power state of a VM in vSphere, its number of CPUs, and whether it has a
+// snapshot record.
+func vmSummary(t *testing.T, ready vcenter.Ready, req *provider.Request) string {
 	t.Helper()
 	var vm mo.VirtualMachine
 	if err := objectOf(t, ready, req).Properties(t.Context(), objectOf(t, ready, req).Reference(), []string{"config", "runtime", "snapshot"}, &vm); err != nil {
@@ -159,7 +160,7 @@ func tree(req *provider.Request) []string {
 	return out
 }
 
-func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
+func TestRevert_RestoresTheVMAndItsObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, tc := range map[string]struct {
@@ -173,32 +174,32 @@ func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("web-"+string(name[5]), templateImage())
-			l.until("the VM runs", running(req), req)
-			s := l.taken(req, "before", func(s *provider.Snapshot) { s.Memory = tc.memory })
-			if got := stands(t, ready, req); got != "poweredOn 2" {
-				t.Errorf("after the snapshot the VM is %s, want that it has no record", got)
+			l.until("the VM runs", isRunning(req), req)
+			s := l.mustTakeSnapshot(req, "before", func(s *provider.Snapshot) { s.Memory = tc.memory })
+			if got := vmSummary(t, ready, req); got != "poweredOn 2" {
+				t.Errorf("after the snapshot the VM is %s, want it without a record", got)
 			}
-			l.quiet(req)
-			nothingToDo(t, p, req)
+			l.untilIdle(req)
+			checkNoOperation(t, p, req)
 			if n := counted.snapshot()["CreateSnapshotEx_Task"]; n != 1 {
 				t.Errorf("%d snapshots taken", n)
 			}
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			req.Effective.CPU.Sockets = 4
-			l.until("it has 4 CPUs", func() bool { return stands(t, ready, req) == "poweredOff 4" }, req)
+			l.until("the VM has 4 CPUs", func() bool { return vmSummary(t, ready, req) == "poweredOff 4" }, req)
 
-			restored := l.revertible(map[string]int32{"before": 2})
+			restored := l.restoreObjects(map[string]int32{"before": 2})
 			revertTo(req, s)
-			l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == tc.want }, req)
+			l.until("the VM is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && vmSummary(t, ready, req) == tc.want }, req)
 			if diff := cmp.Diff([]string{"before"}, *restored); diff != "" {
 				t.Errorf("restored (-want +got):\n%s", diff)
 			}
-			l.quiet(req)
-			nothingToDo(t, p, req)
-			if got := stands(t, ready, req); got != tc.want {
+			l.untilIdle(req)
+			checkNoOperation(t, p, req)
+			if got := vmSummary(t, ready, req); got != tc.want {
 				t.Errorf("the VM is %s, want %s", got, tc.want)
 			}
-			l.until("vSphere tells again what the snapshot occupies", func() bool {
+			l.until("vSphere reports the size of the snapshot again", func() bool {
 				n := req.VM.Status.Snapshots[0]
 				return n.Occupied != nil && !n.Occupied.IsZero()
 			}, req)
@@ -210,14 +211,14 @@ func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
 	}
 }
 
-func TestRevert_IsNotBegunIfTheObjectIsRefused(t *testing.T) {
+func TestRevert_IsNotStartedIfTheObjectIsRefused(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	s := l.taken(req, "before")
+	l.until("the VM runs", isRunning(req), req)
+	s := l.mustTakeSnapshot(req, "before")
 	revertTo(req, s)
 	var record string
 	req.Revert.Admit = func(_ context.Context, r string) error { record = r; return errors.New("exceeded quota: team") }
@@ -231,23 +232,23 @@ func TestRevert_IsNotBegunIfTheObjectIsRefused(t *testing.T) {
 	if n := counted.snapshot()["RevertToSnapshot_Task"]; n != 0 {
 		t.Errorf("reverted %d times", n)
 	}
-	if got := stands(t, ready, req); got != "poweredOn 2" {
+	if got := vmSummary(t, ready, req); got != "poweredOn 2" {
 		t.Errorf("the VM is %s", got)
 	}
 }
 
-func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
+func TestSnapshots_AreReportedAsATree(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	l.taken(req, "one", func(s *provider.Snapshot) { s.Description = "before\nthe upgrade" })
-	two := l.taken(req, "two", func(s *provider.Snapshot) { s.Memory = true })
-	snapshot(t, objectOf(t, ready, req), "by hand")
-	l.until("the tree is reported", func() bool { return len(req.VM.Status.Snapshots) == 3 && req.VM.Status.CurrentSnapshot == "by hand" }, req)
-	if diff := cmp.Diff([]string{"one", "two after one", "foreign by hand after two"}, tree(req)); diff != "" {
+	l.until("the VM runs", isRunning(req), req)
+	l.mustTakeSnapshot(req, "one", func(s *provider.Snapshot) { s.Description = "before\nthe upgrade" })
+	two := l.mustTakeSnapshot(req, "two", func(s *provider.Snapshot) { s.Memory = true })
+	snapshot(t, objectOf(t, ready, req), "manual")
+	l.until("the tree is reported", func() bool { return len(req.VM.Status.Snapshots) == 3 && req.VM.Status.CurrentSnapshot == "manual" }, req)
+	if diff := cmp.Diff([]string{"one", "two after one", "foreign manual after two"}, tree(req)); diff != "" {
 		t.Errorf("tree (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"one"}, req.VM.Status.RootSnapshots); diff != "" {
@@ -256,22 +257,22 @@ func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
 	for i, least := range []int64{30 << 10, 1 << 30, 30 << 10} {
 		n := req.VM.Status.Snapshots[i]
 		if n.Occupied == nil || n.Occupied.Value() < least || n.CreationTime.IsZero() {
-			t.Errorf("%s occupies %v since %v, want at least %d", n.Name, n.Occupied, n.CreationTime, least)
+			t.Errorf("%s occupies %v, created %v, want at least %d", n.Name, n.Occupied, n.CreationTime, least)
 		}
 	}
 	if got := req.VM.Status.Snapshots[1].PowerState; got != vmv1alpha1.PoweredOn {
-		t.Errorf("two keeps %s, want its memory", got)
+		t.Errorf("two occupies %s, want at least its memory", got)
 	}
-	l.quiet(req)
-	nothingToDo(t, p, req)
+	l.untilIdle(req)
+	checkNoOperation(t, p, req)
 
-	l.untake(two)
-	l.until("it is gone", func() bool { return len(req.VM.Status.Snapshots) == 2 }, req)
-	if diff := cmp.Diff([]string{"one", "foreign by hand after one"}, tree(req)); diff != "" {
+	l.deleteSnapshot(two)
+	l.until("the snapshot is removed", func() bool { return len(req.VM.Status.Snapshots) == 2 }, req)
+	if diff := cmp.Diff([]string{"one", "foreign manual after one"}, tree(req)); diff != "" {
 		t.Errorf("tree after two was removed (-want +got):\n%s", diff)
 	}
-	if _, err := l.take(two); !errors.Is(err, provider.ErrSnapshotMissing) {
-		t.Errorf("a snapshot that was there and is gone: %v, want that it is missing", err)
+	if _, err := l.takeSnapshot(two); !errors.Is(err, provider.ErrSnapshotMissing) {
+		t.Errorf("a removed snapshot: %v, want ErrSnapshotMissing", err)
 	}
 	task, err := objectOf(t, ready, req).RemoveAllSnapshot(t.Context(), nil)
 	if err == nil {
@@ -280,11 +281,11 @@ func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.until("there is none", func() bool { return len(req.VM.Status.Snapshots) == 0 && req.VM.Status.CurrentSnapshot == "" }, req)
+	l.until("all snapshots are removed", func() bool { return len(req.VM.Status.Snapshots) == 0 && req.VM.Status.CurrentSnapshot == "" }, req)
 	l.remove(req)
 }
 
-func TestASnapshotWaitsForWhatItWouldPrevent(t *testing.T) {
+func TestSnapshot_WaitsForThePromotion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -292,61 +293,61 @@ func TestASnapshotWaitsForWhatItWouldPrevent(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := linkedRequest("web", vmv1alpha1.PromoteDisksModeOffline, f)
-	l.until("the VM runs", running(req), req)
-	_, err := l.take(snapshotOf(req, "early"))
+	l.until("the VM runs", isRunning(req), req)
+	_, err := l.takeSnapshot(snapshotOf(req, "early"))
 	var refused *provider.SnapshotRefusedError
 	if !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || !strings.Contains(refused.Message, "made independent first") {
 		t.Errorf("a snapshot before the disks are promoted: %v", err)
 	}
 	req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
-	l.taken(req, "late")
+	l.mustTakeSnapshot(req, "late")
 	l.remove(req)
 }
 
-func TestASnapshotThatIsTakenInTheMeantimeIsNotTakenTwice(t *testing.T) {
+func TestSnapshot_IsTakenOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	s := l.taken(req, "before")
+	l.until("the VM runs", isRunning(req), req)
+	s := l.mustTakeSnapshot(req, "before")
 	p.ForgetSnapshot(s.NamespacedName)
-	s.UniqueID = "" // as an object says that was restored from a backup
-	if _, err := l.take(s); err != nil || counted.snapshot()["CreateSnapshotEx_Task"] != 1 {
+	s.UniqueID = "" // like an object that was restored from a backup
+	if _, err := l.takeSnapshot(s); err != nil || counted.snapshot()["CreateSnapshotEx_Task"] != 1 {
 		t.Errorf("taken again: %v, %d times", err, counted.snapshot()["CreateSnapshotEx_Task"])
 	}
 	l.remove(req)
 }
 
-func TestASnapshotWithoutRecordIsNotRevertedTo(t *testing.T) {
+func TestRevert_RefusesASnapshotWithoutARecord(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
-	snapshot(t, objectOf(t, ready, req), "by hand")
-	l.until("it is seen", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
-	revertTo(req, &provider.Snapshot{NamespacedName: ktypes.NamespacedName{Name: "by-hand"}, UID: "of-nobody", UniqueID: req.VM.Status.Snapshots[0].UniqueID})
-	l.until("it is refused", func() bool {
-		return strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced), "carries no record")
+	l.until("the VM runs", isRunning(req), req)
+	snapshot(t, objectOf(t, ready, req), "manual")
+	l.until("the snapshot is observed", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
+	revertTo(req, &provider.Snapshot{NamespacedName: ktypes.NamespacedName{Name: "manual"}, UID: "unknown", UniqueID: req.VM.Status.Snapshots[0].UniqueID})
+	l.until("the revert is refused", func() bool {
+		return strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced), "does not contain an object record")
 	}, req)
 	if n := counted.snapshot()["RevertToSnapshot_Task"]; n != 0 {
 		t.Errorf("reverted %d times", n)
 	}
 	req.VM.Spec.CurrentSnapshotName, req.Revert = "", nil
-	l.until("nobody asks any more", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced) == "" }, req)
+	l.until("the revert is no longer requested", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced) == "" }, req)
 	l.remove(req)
 }
 
-func TestWhatVSphereWouldRefuseIsSaidBefore(t *testing.T) {
+func TestSnapshot_IsRefusedBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	vm := objectOf(t, ready, req)
 	devices, err := vm.Device(t.Context())
 	if err != nil {
@@ -360,14 +361,14 @@ func TestWhatVSphereWouldRefuseIsSaidBefore(t *testing.T) {
 			}})
 		}
 	}
-	eventually(t, "the change is seen", func() bool {
-		_, err := l.take(snapshotOf(req, "before"))
+	eventually(t, "the change is observed", func() bool {
+		_, err := l.takeSnapshot(snapshotOf(req, "before"))
 		var refused *provider.SnapshotRefusedError
 		return errors.As(err, &refused) && refused.Reason == vmv1alpha1.ReasonInvalid && strings.Contains(refused.Message, "independent")
 	})
 	before := counted.snapshot()["CreateSnapshotEx_Task"]
-	if _, err := l.take(snapshotOf(req, "again")); err == nil || counted.snapshot()["CreateSnapshotEx_Task"] != before {
-		t.Errorf("%v, and vSphere was asked %d times", err, counted.snapshot()["CreateSnapshotEx_Task"]-before)
+	if _, err := l.takeSnapshot(snapshotOf(req, "again")); err == nil || counted.snapshot()["CreateSnapshotEx_Task"] != before {
+		t.Errorf("error %v, %d calls of vSphere", err, counted.snapshot()["CreateSnapshotEx_Task"]-before)
 	}
 	l.remove(req)
 }

@@ -24,9 +24,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// Where the clone goes the template's network may not be, so that the clone must not
-// have it for a moment.
-func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
+// The template's network may not exist at the clone's location. The clone must never have it.
+func TestClone_HasItsOwnAdaptersFromTheStart(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -49,9 +48,9 @@ func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
 		req.Effective.Network = network
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		before := counted.snapshot()["ReconfigVM_Task"]
-		l.until("the VM is there", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
+		l.until("the VM is configured", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
 		if n := counted.snapshot()["ReconfigVM_Task"] - before; n != 1 {
-			t.Errorf("%s: %d reconfigurations after the clone, want one, which takes the mark of the attempt away", name, n)
+			t.Errorf("%s: %d reconfigurations after the clone, want one, which removes the mark of the attempt", name, n)
 		}
 		cards := adaptersOf(t, object.NewVirtualMachine(vm.Client(), types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}))
 		if len(cards) != len(network.Interfaces) || len(cards) == 1 && !strings.Contains(cards[0], " on dvportgroup") {
@@ -60,8 +59,8 @@ func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
 	}
 }
 
-// An image is rotated by renaming the template and putting another in its place.
-func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
+// An image is replaced by renaming the template and creating another one with its name.
+func TestTemplate_IsFoundAgainAfterItsReplacement(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -72,7 +71,7 @@ func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
 	}
 	old, image := golden("old")
 	before := newRequest("before", image)
-	l.until("a VM of the old template runs", running(before), before)
+	l.until("a VM of the old template runs", isRunning(before), before)
 	task, err := old.Rename(t.Context(), "golden-2025")
 	if err == nil {
 		err = task.Wait(t.Context())
@@ -85,16 +84,16 @@ func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
 		t.Fatalf("the image is %v, %v; want the new template %v", source.Template, err, replacement.Reference())
 	}
 	after := newRequest("after", image)
-	l.until("a VM of the new template runs", running(after), after)
+	l.until("a VM of the new template runs", isRunning(after), after)
 	for req, want := range map[*provider.Request]string{before: "old", after: "new"} {
 		vm := p.inventory.Get(types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 		if got := observe.ExtraConfig(vm, "release"); got != want {
-			t.Errorf("%s was made from the %s template, want the %s one", req.VM.Name, got, want)
+			t.Errorf("%s was created from the %s template, want the %s one", req.VM.Name, got, want)
 		}
 	}
 }
 
-// libraries is a second client of the content libraries.
+// libraries returns a second client of the content libraries.
 func libraries(t *testing.T, ready vcenter.Ready) *library.Manager {
 	t.Helper()
 	c := rest.NewClient(admin(t, ready).Client)
@@ -117,7 +116,7 @@ func addItem(t *testing.T, ready vcenter.Ready, name, itemType string) {
 	}
 }
 
-func TestAnItemThatCannotBeDeployedIsNotAnImage(t *testing.T) {
+func TestImages_ReportItemsThatCannotBeDeployed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -140,35 +139,34 @@ func TestAnItemThatCannotBeDeployedIsNotAnImage(t *testing.T) {
 		_, _ = p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionImageReady)
 		if c == nil || c.Status != "False" || !strings.Contains(c.Message, want) {
-			t.Errorf("%s: ImageReady = %+v, want that it %s", item, c, want)
+			t.Errorf("%s: ImageReady = %+v, want %s", item, c, want)
 		}
 	}
 	if n := counted.snapshot()["rest.DeployLibraryItem"]; n != 0 {
-		t.Errorf("%d deployments were tried", n)
+		t.Errorf("%d deployments were attempted", n)
 	}
 }
 
-func TestADescriptorIsReadOnceForAllDeploymentsOfIt(t *testing.T) {
+func TestDescriptor_IsReadOnceForAllDeployments(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	first, second := newRequest("first", libraryImage()), newRequest("second", libraryImage())
-	l.until("both run", running(first, second), first, second)
+	l.until("both VMs run", isRunning(first, second), first, second)
 	third := newRequest("third", libraryImage())
-	l.until("the third runs", running(third), third)
+	l.until("the third VM runs", isRunning(third), third)
 	if n := counted.snapshot()["rest.DownloadLibraryItem"]; n != 1 {
 		t.Errorf("the descriptor was downloaded %d times, want once", n)
 	}
 	vm := inVCenter(t, ready)["team-a/third"]
 	if vm.Config.Firmware != "efi" || vm.Config.GuestId != "vmwarePhoton64Guest" || vm.Config.Version != "vmx-19" {
-		t.Errorf("firmware %s, guest %s, version %s; want those of the image", vm.Config.Firmware, vm.Config.GuestId, vm.Config.Version)
+		t.Errorf("firmware %s, guest %s, version %s; want the image's values", vm.Config.Firmware, vm.Config.GuestId, vm.Config.Version)
 	}
 }
 
-// A deployment that brings its own configuration may get no more than its disks from
-// the OVF descriptor.
-func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
+// A deployment with its own configuration may use only the disks of the OVF descriptor.
+func TestDeployment_UsesTheImageForUnsetFields(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for _, disksOnly := range []string{"true", "false"} {
@@ -182,7 +180,7 @@ func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
 		appliance.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
 		appliance.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
 		appliance.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"hostname": "app"}}
-		l.until("all run", running(req, newer, appliance), req, newer, appliance)
+		l.until("all VMs run", isRunning(req, newer, appliance), req, newer, appliance)
 		appliance.Bootstrap = nil
 		vms := inVCenter(t, ready)
 		for name, version := range map[string]string{"like-": "vmx-19", "newer-": "vmx-20", "appliance-": "vmx-19"} {
@@ -202,14 +200,14 @@ func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
 			t.Errorf("disks only %s: OVF properties, default/value (-want +got):\n%s", disksOnly, diff)
 		}
 		for _, r := range []*provider.Request{req, newer, appliance} {
-			nothingToDo(t, p, r)
+			checkNoOperation(t, p, r)
 		}
 	}
 }
 
-// The example of docs/virtualmachines.md, in a guest that calls its adapters as udev
-// does and whose image has OVF properties, which cloud-init prefers.
-func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
+// This is the example of docs/virtualmachines.md. The guest names its adapters like udev, and its image has OVF
+// properties, which cloud-init prefers.
+func TestCloudInit_ConfiguresTheAddressesOfTheSpec(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	control(t, ready, http.MethodPut, "/guests?cloudInit=true")
@@ -227,30 +225,30 @@ func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
 			{Name: "eth1", Network: "VM Network", Model: "e1000e", DHCP4: ptr(true)},
 		},
 	}
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	st := req.VM.Status.Network
 	if st.HostName != "seeded" || st.PrimaryIP4 != "192.0.2.5" || len(st.Interfaces) != 2 || len(st.Interfaces[1].IPAddresses) == 0 {
 		t.Errorf("network = %+v, want host name seeded, 192.0.2.5, and an address by DHCP for eth1", st)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 }
 
-// Before 8.0.2.0 a deployment brings no configuration, and so no identity.
-func TestAVCenterThatIsTooOldDeploysNoLibraryItem(t *testing.T) {
+// Before API version 8.0.2.0 a deployment cannot specify a configuration, so the VM would have no identity.
+func TestImages_RequireANewVCenterForLibraryItems(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t, withVersion("8.0.1.0"))
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	library, clone := newRequest("library", libraryImage()), newRequest("clone", templateImage())
 	var c *metav1.Condition
-	l.until("the image is refused, and the template is cloned", func() bool {
+	l.until("the image is refused and the template is cloned", func() bool {
 		c = meta.FindStatusCondition(library.VM.Status.Conditions, vmv1alpha1.ConditionImageReady)
-		return c != nil && c.Status == metav1.ConditionFalse && running(clone)()
+		return c != nil && c.Status == metav1.ConditionFalse && isRunning(clone)()
 	}, library, clone)
 	if !strings.Contains(c.Message, "8.0.2.0") || !strings.Contains(c.Message, "8.0.1.0") {
 		t.Errorf("ImageReady = %+v, want both versions", c)
 	}
 	if n := counted.snapshot()["rest.DeployLibraryItem"]; n != 0 {
-		t.Errorf("%d deployments were tried", n)
+		t.Errorf("%d deployments were attempted", n)
 	}
 }

@@ -21,8 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 )
 
-// holdStream keeps vCenter from answering the stream, so that the first read of the
-// inventory does not end before the returned function is called.
+// holdStream blocks the responses of the stream, so that the first read of the inventory does not end.
 const holdStream = "/hold?method=WaitForUpdatesEx"
 
 func TestCreate_WaitsUntilTheInventoryIsRead(t *testing.T) {
@@ -33,27 +32,27 @@ func TestCreate_WaitsUntilTheInventoryIsRead(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
 	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
-		t.Errorf("create = %v, want ErrUnknownState and nothing started", err)
+		t.Errorf("create = %v, want ErrUnknownState and no operation", err)
 	}
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnknownState || c.Message != "the inventory of vCenter is being read" {
 		t.Errorf("Created is %+v, want Unknown while the inventory is being read", c)
 	}
 	if !p.Unread(req.VM) {
-		t.Error("the VM is not reported as yet to be read")
+		t.Error("the VM is not reported as unread")
 	}
 	if got := counted.snapshot()["rest.DeployLibraryItem"]; got != 0 {
 		t.Errorf("%d deployments before the inventory is read", got)
 	}
 
 	control(t, ready, http.MethodDelete, holdStream)
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	if vms := inVCenter(t, ready); len(vms) != 1 {
 		t.Errorf("vCenter has %d VMs, want 1", len(vms))
 	}
 }
 
-func TestManyNewVirtualMachinesAskForTheirPlacesOnce(t *testing.T) {
+func TestCreate_ResolvesObjectsOnceForManyVMs(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -62,16 +61,16 @@ func TestManyNewVirtualMachinesAskForTheirPlacesOnce(t *testing.T) {
 	for i := range 12 {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%d", i), libraryImage()))
 	}
-	l.until("all run", running(reqs...), reqs...)
+	l.until("all VMs run", isRunning(reqs...), reqs...)
 	for _, method := range []string{"rest.FindLibraryItem", "CreateFolder", "rest.Login"} {
 		if got := counted.snapshot()[method]; got != 1 {
-			t.Errorf("%d calls of %s for 12 new VMs at once, want 1", got, method)
+			t.Errorf("%d calls of %s for 12 concurrent creates, want 1", got, method)
 		}
 	}
 }
 
-// vCenter hands out an inventory in parts of 100 objects; several are under way at a time.
-func TestInventoryOfManyPartsIsComplete(t *testing.T) {
+// vCenter returns the inventory in pages of 100 objects. Several pages are in transit at a time.
+func TestInventory_OfManyPagesIsComplete(t *testing.T) {
 	t.Parallel()
 	const machines = 210
 	ready := startVCenter(t)
@@ -104,10 +103,10 @@ func TestInventoryOfManyPartsIsComplete(t *testing.T) {
 			t.Fatalf("VM %d of %d is not in the inventory", i, machines)
 		}
 		if vm.Name == "" || vm.Config.Uuid == "" || len(vm.Config.Hardware.Device) == 0 || vm.Runtime.Host == nil || p.inventory.HostName(*vm.Runtime.Host) == "" {
-			t.Errorf("the record of %s is not complete", vm.Name)
+			t.Errorf("the state of %s is incomplete", vm.Name)
 		}
 	}
 	if got := counted.snapshot()["RetrieveProperties"]; got > 20 {
-		t.Errorf("%d calls of RetrieveProperties for %d VMs: the stream has their properties", got, machines)
+		t.Errorf("%d calls of RetrieveProperties for %d VMs, want only the stream", got, machines)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-func TestChooseTakesTheRoomiestThatCanHaveAllOfIt(t *testing.T) {
+func TestChoose_SelectsTheDatastoreWithTheMostFreeSpace(t *testing.T) {
 	const gib = 1 << 30
 	all := []storage.Datastore{{Name: "small", Free: 10 * gib}, {Name: "large", Free: 100 * gib}, {Name: "away", Free: 1000 * gib, Unusable: "it is not accessible"}}
 	gold := storage.Policy{Name: "Gold", Incompatible: map[string]string{"large": "not compatible"}}
@@ -25,14 +25,14 @@ func TestChooseTakesTheRoomiestThatCanHaveAllOfIt(t *testing.T) {
 	}{
 		{"no policy", []storage.Need{home("")}, "large", nil},
 		{"a policy", []storage.Need{home("gold")}, "small", nil},
-		{"a disk that goes elsewhere", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "bulk"}}, "small", nil},
-		{"a boot disk that is with the files", []storage.Need{home("gold"), {Path: "bootDisk.storageClass", Class: "bulk", Home: true}}, "",
+		{"a disk on another datastore", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "bulk"}}, "small", nil},
+		{"a boot disk with another class", []storage.Need{home("gold"), {Path: "bootDisk.storageClass", Class: "bulk", Home: true}}, "",
 			[]string{"storageClass, bootDisk.storageClass: no datastore can be used for both, on which the files and the boot disk of a new virtual machine are together"}},
-		{"space at once", []storage.Need{home(""), {Path: "bootDisk.storageClass", Bytes: 20 * gib, Home: true}}, "large", nil},
+		{"thick disks", []storage.Need{home(""), {Path: "bootDisk.storageClass", Bytes: 20 * gib, Home: true}}, "large", nil},
 		{"disks that fit one by one", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 6 * gib}, {Path: "volumes[b].disk.storageClass", Class: "gold", Bytes: 6 * gib}}, "",
 			[]string{"the disks together need 12288 MiB at once on one datastore, and at most 10240 MiB are free"}},
-		{"a disk beside it, and one elsewhere", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 6 * gib}, {Path: "volumes[b].disk.storageClass", Class: "bulk", Bytes: 60 * gib}}, "small", nil},
-		{"more space than there is", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 20 * gib}}, "",
+		{"one disk on the same datastore, one on another", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 6 * gib}, {Path: "volumes[b].disk.storageClass", Class: "bulk", Bytes: 60 * gib}}, "small", nil},
+		{"more than the free space", []storage.Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 20 * gib}}, "",
 			[]string{`volumes[a].disk.storageClass "gold": no datastore can be used by storage policy "Gold": small: 20480 MiB are needed at once, and 10240 MiB are free; large: not compatible; away: it is not accessible`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestChooseTakesTheRoomiestThatCanHaveAllOfIt(t *testing.T) {
 	}
 }
 
-func TestUsableDatastoresComeByTheirSpace(t *testing.T) {
+func TestUsable_SortsDatastoresByFreeSpace(t *testing.T) {
 	all := []storage.Datastore{{Name: "a", Free: 1}, {Name: "b", Free: 3}, {Name: "c", Free: 2}, {Name: "d", Free: 9, Unusable: "away"}, {Name: "e", Free: 8}}
 	got := storage.Usable(storage.Policy{Incompatible: map[string]string{"e": "not compatible"}}, all)
 	if diff := cmp.Diff([]string{"b", "c", "a"}, got); diff != "" {

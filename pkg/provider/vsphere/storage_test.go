@@ -18,10 +18,10 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// synced is true when nothing is left to configure.
-func synced(req *provider.Request) func() bool {
+// isSynced reports whether the VM runs and its configuration is synchronized.
+func isSynced(req *provider.Request) func() bool {
 	return func() bool {
-		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" && running(req)()
+		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" && isRunning(req)()
 	}
 }
 
@@ -32,7 +32,7 @@ func bootDiskCapacity(req *provider.Request) string {
 	return ""
 }
 
-func TestBootDiskGrowsAtCreationAndLiveLater(t *testing.T) {
+func TestBootDisk_GrowsAtCreationAndLive(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -42,31 +42,31 @@ func TestBootDiskGrowsAtCreationAndLiveLater(t *testing.T) {
 			req := newRequest("boot-"+name, image)
 			req.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse("20Gi")), Provisioning: vmv1alpha1.DiskProvisioningThickEagerZero}
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
-			l.until("the VM runs", synced(req), req)
+			l.until("the VM runs", isSynced(req), req)
 			if got := bootDiskCapacity(req); got != "20Gi" {
-				t.Errorf("the boot disk was made with %s, want 20Gi", got)
+				t.Errorf("the boot disk was created with %s, want 20Gi", got)
 			}
 			if got := message(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced); got != "" {
 				t.Errorf("not applied: %s", got)
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 			req.Effective.BootDisk.Capacity = ptr(resource.MustParse("30Gi"))
-			l.until("the boot disk has grown", func() bool { return bootDiskCapacity(req) == "30Gi" && synced(req)() }, req)
+			l.until("the boot disk has grown", func() bool { return bootDiskCapacity(req) == "30Gi" && isSynced(req)() }, req)
 			if got := devicesOf(t, ready, "boot-"+name); got["disk 30Gi"] != 1 || got["disk 2Gi"] != 1 || got["disk 20Gi"] != 0 {
 				t.Errorf("devices = %v, want one disk of 30Gi and the volume of 2Gi", got)
 			}
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 
 			req.Effective.BootDisk.Capacity = ptr(resource.MustParse("10Gi"))
 			const want = "not applied: bootDisk.size 10Gi (the disk has 30Gi, and vSphere cannot shrink one)"
 			l.until("the larger disk satisfies the request", func() bool {
-				return synced(req)() && message(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == want
+				return isSynced(req)() && message(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == want
 			}, req)
 		})
 	}
 }
 
-func TestASmallerBootDiskThanThatOfTheImageMakesNoVM(t *testing.T) {
+func TestBootDisk_MustNotBeSmallerThanTheImage(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -87,7 +87,7 @@ func TestASmallerBootDiskThanThatOfTheImageMakesNoVM(t *testing.T) {
 	}
 }
 
-// slotsOf are the places of the disks of a VM by their size.
+// slotsOf returns the slots of a VM's disks by size.
 func slotsOf(t *testing.T, ready vcenter.Ready, name string) map[string][2]int32 {
 	t.Helper()
 	vm := inVCenter(t, ready)["team-a/"+name]
@@ -106,7 +106,7 @@ func slotsOf(t *testing.T, ready vcenter.Ready, name string) map[string][2]int32
 	return out
 }
 
-func TestDisksAreWhereTheyAskToBeAndGoAsTheySay(t *testing.T) {
+func TestDisks_HaveTheirSlotsAndReclaimPolicies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -120,30 +120,30 @@ func TestDisksAreWhereTheyAskToBeAndGoAsTheySay(t *testing.T) {
 		disk("kept", "2Gi", ""), at(disk("deleted", "3Gi", "pvscsi"), 0, 5, vmv1alpha1.VolumeReclaimDelete),
 		at(disk("detached", "4Gi", "pvscsi"), 2, 9, vmv1alpha1.VolumeReclaimDetach),
 	}
-	l.until("the VM runs", synced(req), req)
+	l.until("the VM runs", isSynced(req), req)
 	if got := slotsOf(t, ready, "places"); got["3Gi"] != [2]int32{0, 5} || got["4Gi"] != [2]int32{2, 9} {
-		t.Errorf("the disks are at %v, want 3Gi at 0:5 and 4Gi at 2:9", got)
+		t.Errorf("the disks have slots %v, want 3Gi at 0:5 and 4Gi at 2:9", got)
 	}
 	files := filesOf(t, ready, "places")
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 
 	req.Effective.Volumes = req.Effective.Volumes[:0]
-	l.until("the disks are gone", func() bool { return synced(req)() && len(req.VM.Status.Volumes) == 0 }, req)
+	l.until("the disks are detached", func() bool { return isSynced(req)() && len(req.VM.Status.Volumes) == 0 }, req)
 	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-		t.Errorf("the VM is %s, want it running all the time", req.VM.Status.PowerState)
+		t.Errorf("the VM is %s, want it running throughout", req.VM.Status.PowerState)
 	}
-	nothingToDo(t, p, req)
+	checkNoOperation(t, p, req)
 	want := map[string]bool{"2Gi": true, "3Gi": false, "4Gi": true}
 	got := map[string]bool{}
 	for size := range want {
 		got[size] = fileExists(t, ready, files[size])
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files that are left (-want +got):\n%s", diff)
+		t.Errorf("remaining files (-want +got):\n%s", diff)
 	}
 }
 
-// filesOf are the files of the disks of a VM by their size.
+// filesOf returns the files of a VM's disks by size.
 func filesOf(t *testing.T, ready vcenter.Ready, name string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -155,7 +155,7 @@ func filesOf(t *testing.T, ready vcenter.Ready, name string) map[string]string {
 	return out
 }
 
-// fileExists looks for a file of a datastore.
+// fileExists reports whether a file exists on a datastore.
 func fileExists(t *testing.T, ready vcenter.Ready, file string) bool {
 	t.Helper()
 	var p object.DatastorePath

@@ -14,10 +14,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 )
 
-// Usage is what a virtual machine uses.
+// Usage is the resource usage of a virtual machine.
 type Usage = inventory.Usage
 
-// Usage reads what the virtual machines of objects use now, by the objects' names.
+// Usage reads the current resource usage of the objects' virtual machines, by name of the object.
 func (d *Driver) Usage(ctx context.Context) (map[k8stypes.NamespacedName]Usage, error) {
 	keys := map[types.ManagedObjectReference]k8stypes.NamespacedName{}
 	for _, o := range d.inventory.Owned() {

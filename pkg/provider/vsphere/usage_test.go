@@ -12,14 +12,14 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// The simulated guest uses 100 MHz and a quarter of its memory, and its host half of it.
-func TestUsageOfVirtualMachinesIsReadByTheNamesOfTheirObjects(t *testing.T) {
+// The simulated guest uses 100 MHz and a quarter of its memory. Its host uses half of the VM's memory.
+func TestUsage_IsReadByObjectName(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	req := newRequest("busy", templateImage())
 	l := newLoop(t, p)
-	l.until("the VM runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	key := k8stypes.NamespacedName{Namespace: req.VM.Namespace, Name: "busy"}
 	memory := int32(req.Effective.Memory.Guest.Value() >> 20)
 	wants := func(want Usage) {

@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// The example of docs/virtualmachines.md: addresses reach the adapter that is meant.
-func TestCloudInitIsToldTheAddressesThatVSphereHasChosen(t *testing.T) {
+// This is the example of docs/virtualmachines.md. cloud-init must assign the addresses to the right adapters.
+func TestCloudInit_ReceivesTheMACAddresses(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -38,8 +38,8 @@ func TestCloudInitIsToldTheAddressesThatVSphereHasChosen(t *testing.T) {
 					{Name: "eth1", Network: "VM Network", Model: "e1000e", DHCP4: ptr(true)},
 				},
 			}
-			l.until("the VM runs", running(req), req)
-			nothingToDo(t, p, req)
+			l.until("the VM runs", isRunning(req), req)
+			checkNoOperation(t, p, req)
 			vm := inVCenter(t, ready)["team-a/told-"+name]
 			raw, err := base64.StdEncoding.DecodeString(observe.ExtraConfig(&vm, "guestinfo.metadata"))
 			if err != nil {
@@ -56,20 +56,20 @@ func TestCloudInitIsToldTheAddressesThatVSphereHasChosen(t *testing.T) {
 			for n, card := range observe.EthernetCards(&vm) {
 				name := []string{"eth0", "eth1"}[n]
 				if got, want := told.Network.Ethernets[name].Match.MACAddress, card.GetVirtualEthernetCard().MacAddress; want == "" || got != want {
-					t.Errorf("cloud-init finds %s by %q, want the adapter's address %q", name, got, want)
+					t.Errorf("cloud-init matches %s by %q, want the adapter's MAC address %q", name, got, want)
 				}
 			}
 		})
 	}
 }
 
-func TestAdoptionLeavesNameAndAdaptersAlone(t *testing.T) {
+func TestAdoption_KeepsNameAndAdapters(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	addNetwork(t, ready, "prod")
-	vm, id := makeVM(t, ready, "/DC0/vm/slipway", "by-hand")
+	vm, id := makeVM(t, ready, "/DC0/vm/slipway", "manual")
 	pg, err := find.NewFinder(vm.Client()).Network(t.Context(), "/DC0/network/prod")
 	if err != nil {
 		t.Fatal(err)
@@ -87,18 +87,18 @@ func TestAdoptionLeavesNameAndAdaptersAlone(t *testing.T) {
 	before := adaptersOf(t, vm)
 	req := newRequest("adopted", nil)
 	req.VM.Spec.InstanceUUID = id
-	l.until("the VM is taken over and runs", running(req), req)
-	nothingToDo(t, p, req)
+	l.until("the VM is adopted and runs", isRunning(req), req)
+	checkNoOperation(t, p, req)
 	if after := adaptersOf(t, vm); len(before) != 3 || strings.Join(after, "\n") != strings.Join(before, "\n") {
 		t.Errorf("adapters before:\n%s\nand after the adoption:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}
-	if name, err := vm.ObjectName(t.Context()); err != nil || name != "by-hand" {
-		t.Errorf("the VM is called %q (%v), want by-hand, as before", name, err)
+	if name, err := vm.ObjectName(t.Context()); err != nil || name != "manual" {
+		t.Errorf("the VM's name is %q (%v), want manual, unchanged", name, err)
 	}
-	// What the spec names from then on is done.
+	// Settings that are added to the spec later are applied.
 	req.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0", Network: "prod"}}}
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-	l.until("the VM is off and as wanted", func() bool {
+	l.until("the VM is off and synchronized", func() bool {
 		return req.VM.Status.PowerState == vmv1alpha1.PoweredOff && len(req.VM.Status.RestartRequired) == 0 &&
 			isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) && isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced)
 	}, req)
@@ -108,8 +108,7 @@ func TestAdoptionLeavesNameAndAdaptersAlone(t *testing.T) {
 	}
 }
 
-// adaptersOf describes the adapters of a VM in the order of their addresses, with the
-// network of each.
+// adaptersOf returns the MAC address and the network of each adapter of a VM, sorted.
 func adaptersOf(t *testing.T, vm *object.VirtualMachine) []string {
 	t.Helper()
 	var out []string
@@ -128,7 +127,7 @@ func adaptersOf(t *testing.T, vm *object.VirtualMachine) []string {
 	return out
 }
 
-// makeTemplate makes a template as an administrator does, and an image of it.
+// makeTemplate creates a template like an administrator, and an image of it.
 func makeTemplate(t *testing.T, vm *object.VirtualMachine, name string, spec types.VirtualMachineConfigSpec) *vmv1alpha1.VirtualMachineImage {
 	t.Helper()
 	task, err := vm.Reconfigure(t.Context(), spec)
@@ -146,8 +145,8 @@ func makeTemplate(t *testing.T, vm *object.VirtualMachine, name string, spec typ
 	return image
 }
 
-// Two cores per socket of the template and three CPUs go together in no way.
-func TestCoresPerSocketOfATemplateDoNotStay(t *testing.T) {
+// Three CPUs are not possible with the template's two cores per socket.
+func TestCoresPerSocket_AreNotCopiedFromTheTemplate(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -157,8 +156,8 @@ func TestCoresPerSocketOfATemplateDoNotStay(t *testing.T) {
 	for name, cpu := range map[string]vmv1alpha1.VirtualMachineCPU{"asked": {Sockets: 3, Cores: 1, Threads: 1}, "left": {Sockets: 3}} {
 		req := newRequest(name, image)
 		req.Effective.CPU = &cpu
-		l.until("the VM runs", running(req), req)
-		nothingToDo(t, p, req)
+		l.until("the VM runs", isRunning(req), req)
+		checkNoOperation(t, p, req)
 		if got := hardwareOf(t, l, req); got.NumCPU != 3 {
 			t.Errorf("%s: %d CPUs, want 3", name, got.NumCPU)
 		}
@@ -171,17 +170,17 @@ func hardwareOf(t *testing.T, l *loop, req *provider.Request) types.VirtualHardw
 	return vm.Config.Hardware
 }
 
-// recordOf is the inventory's record of the VM of req.
+// recordOf returns the state of req's VM in the inventory.
 func recordOf(t *testing.T, p *Provider, req *provider.Request) *mo.VirtualMachine {
 	t.Helper()
 	vm := p.inventory.Get(types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
 	if vm == nil || vm.Config == nil {
-		t.Fatalf("the inventory has no record of %s", req.VM.Name)
+		t.Fatalf("the inventory does not have %s", req.VM.Name)
 	}
 	return vm
 }
 
-func TestWhatVSphereShowsOfANewVMSaysWhoseItIs(t *testing.T) {
+func TestCreate_SetsManagedByAndAnnotation(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
@@ -189,16 +188,16 @@ func TestWhatVSphereShowsOfANewVMSaysWhoseItIs(t *testing.T) {
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("whose-"+name, image)
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			vm := inVCenter(t, ready)["team-a/whose-"+name]
 			if m := vm.Config.ManagedBy; m == nil || m.ExtensionKey != "dev.slipway" || m.Type != "VirtualMachine" {
 				t.Errorf("managed by %+v, want dev.slipway", m)
 			}
 			if want := "team-a/whose-" + name; !strings.Contains(vm.Config.Annotation, want) {
-				t.Errorf("notes %q, want them to name %s", vm.Config.Annotation, want)
+				t.Errorf("notes %q, want %s in them", vm.Config.Annotation, want)
 			}
 			if got := observe.ExtraConfig(&vm, "disk.enableUUID"); got != "TRUE" {
-				t.Errorf("disk.enableUUID = %q, want TRUE: without it the guest finds no disk of its driver's", got)
+				t.Errorf("disk.enableUUID = %q, want TRUE: without it the guest cannot identify disks", got)
 			}
 		})
 	}

@@ -16,17 +16,17 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// testTimeout bounds one test; nothing here takes a tenth of it on a quiet machine.
+// testTimeout bounds one test. On an idle machine each test takes less than a tenth of it.
 const testTimeout = simulated.Patience
 
 func TestMain(m *testing.M) { simulated.Main(m) }
 
-// startVCenter starts a simulated vCenter that stops with the test.
+// startVCenter starts a simulated vCenter that stops at the end of the test.
 func startVCenter(t *testing.T, changes ...func(*vcenter.Options)) vcenter.Ready {
 	return simulated.Start(t, changes...)
 }
 
-// withVersion makes it one of a version of the API.
+// withVersion sets the API version of the simulated vCenter.
 func withVersion(v string) func(*vcenter.Options) {
 	return func(o *vcenter.Options) { o.APIVersion = v }
 }
@@ -56,7 +56,7 @@ func (c *calls) count(method string) {
 	c.n[method]++
 }
 
-// snapshot leaves out the waits for changes, which are no calls of a pass.
+// snapshot returns the calls except the waits for changes, which are not part of a reconcile.
 func (c *calls) snapshot() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +65,7 @@ func (c *calls) snapshot() map[string]int {
 	return out
 }
 
-// admin is a second client, with which a test looks at vCenter and changes it.
+// admin returns a second client, which a test uses to read and change vCenter.
 func admin(t *testing.T, ready vcenter.Ready) *govmomi.Client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)

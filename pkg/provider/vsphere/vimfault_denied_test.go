@@ -16,7 +16,7 @@ import (
 
 const denial = "Permission to perform this operation was denied."
 
-func TestARefusalNamesTheMissingPrivilegesAndTheirObjects(t *testing.T) {
+func TestAddMissingPrivileges_NamesPrivilegesAndObjects(t *testing.T) {
 	pool := types.ManagedObjectReference{Type: "ResourcePool", Value: "resgroup-8"}
 	all := types.NoPermission{PrivilegeId: "A", MissingPrivileges: []types.NoPermissionEntityPrivileges{
 		{Entity: pool, PrivilegeIds: []string{"A", "B"}}, {Entity: types.ManagedObjectReference{Value: "vm-1"}, PrivilegeIds: []string{"C"}},
@@ -26,9 +26,9 @@ func TestARefusalNamesTheMissingPrivilegesAndTheirObjects(t *testing.T) {
 		want  string
 	}{
 		"one":                      {types.NoPermission{Object: &pool, PrivilegeId: "A"}, " (missing privilege A on resgroup-8)"},
-		"of no object":             {types.NoPermission{PrivilegeId: "A"}, " (missing privilege A)"},
+		"without an object":        {types.NoPermission{PrivilegeId: "A"}, " (missing privilege A)"},
 		"all of them":              {all, " (missing privilege A on resgroup-8, B on resgroup-8, C on vm-1)"},
-		"none that is named":       {types.NoPermission{}, ""},
+		"without a privilege":      {types.NoPermission{}, ""},
 		"a session that has ended": {types.NotAuthenticated{NoPermission: types.NoPermission{PrivilegeId: "System.View"}}, ""},
 		"another fault":            {types.InvalidArgument{}, ""},
 	} {
@@ -38,7 +38,7 @@ func TestARefusalNamesTheMissingPrivilegesAndTheirObjects(t *testing.T) {
 			err := soap.WrapSoapFault(fault)
 			vimfault.TellPrivileges(err)
 			if got, want := err.Error(), "ServerFaultCode: "+denial+tc.want; got != want {
-				t.Errorf("it says %q, want %q", got, want)
+				t.Errorf("message %q, want %q", got, want)
 			}
 		})
 	}
@@ -46,10 +46,10 @@ func TestARefusalNamesTheMissingPrivilegesAndTheirObjects(t *testing.T) {
 	vimfault.TellPrivileges(io.EOF)
 }
 
-func TestATaskThatWasRefusedNamesThePrivilege(t *testing.T) {
+func TestTaskError_NamesMissingPrivileges(t *testing.T) {
 	vm := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}
 	err := task(causedBy(&types.CannotAccessVmComponent{}, &types.NoPermission{Object: &vm, PrivilegeId: "A"}))
 	if got, want := err.Error(), " (because of NoPermission): missing privilege A on vm-1"; !strings.HasSuffix(got, want) {
-		t.Errorf("it says %q, want it to end with %q", got, want)
+		t.Errorf("message %q, want the suffix %q", got, want)
 	}
 }

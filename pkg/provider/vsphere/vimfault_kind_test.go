@@ -28,13 +28,13 @@ func task(f types.BaseMethodFault) error {
 	return fmt.Errorf("powering on: %w", &vimfault.TaskError{Fault: &types.LocalizedMethodFault{Fault: f, LocalizedMessage: "text in any language"}})
 }
 
-// causedBy gives f a cause.
+// causedBy sets the cause of f.
 func causedBy(f, cause types.BaseMethodFault) types.BaseMethodFault {
 	f.GetMethodFault().FaultCause = &types.LocalizedMethodFault{Fault: cause}
 	return f
 }
 
-// restStatus is the error of the library for an answer of the REST API.
+// restStatus returns govmomi's error for a REST response with the status.
 func restStatus(t *testing.T, status int) error {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
@@ -47,7 +47,7 @@ func restStatus(t *testing.T, status int) error {
 	return fmt.Errorf("finding: %w", c.Do(t.Context(), c.Resource("/x").Request(http.MethodGet), nil))
 }
 
-func TestKindOfLooksAtTypes(t *testing.T) {
+func TestKindOf_UsesFaultTypes(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		err  error
@@ -67,9 +67,9 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 		{"a TaskInProgress of a vApp", task(&types.VAppTaskInProgress{}), vimfault.Temporary},
 		{"a HostCommunication", task(&types.HostNotReachable{}), vimfault.Temporary},
 		{"a method that a backup disabled", task(&types.MethodDisabled{}), vimfault.Temporary},
-		{"a file that somebody has open", task(&types.FileLocked{}), vimfault.Temporary},
-		{"a datastore that is away", task(&types.InaccessibleDatastore{}), vimfault.Temporary},
-		{"the session is gone, a NoPermission", task(&types.NotAuthenticated{}), vimfault.Temporary},
+		{"a file that is locked", task(&types.FileLocked{}), vimfault.Temporary},
+		{"an inaccessible datastore", task(&types.InaccessibleDatastore{}), vimfault.Temporary},
+		{"an ended session, a NoPermission", task(&types.NotAuthenticated{}), vimfault.Temporary},
 		{"an InvalidHostState", task(&types.InvalidHostConnectionState{}), vimfault.WrongState},
 		{"a question is pending, an InvalidState", task(&types.QuestionPending{}), vimfault.WrongState},
 		{"admission control of HA, an InsufficientResourcesFault", task(&types.InsufficientFailoverResourcesFault{}), vimfault.NoResources},
@@ -80,8 +80,8 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 		{"an InvalidLogin", soap.WrapVimFault(&types.PasswordExpired{}), vimfault.Denied},
 		{"forbidden by the administrator", task(&types.RestrictedByAdministrator{}), vimfault.Denied},
 		{"caused by a full datastore", task(causedBy(&types.GenericVmConfigFault{}, &types.NoDiskSpace{})), vimfault.NoResources},
-		{"sorted by itself, not by its cause", task(causedBy(&types.InvalidArgument{}, &types.NoDiskSpace{})), vimfault.Invalid},
-		{"caused by another object that is gone", task(causedBy(&types.CannotAccessVmComponent{}, &types.ManagedObjectNotFound{})), vimfault.Other},
+		{"the fault's own kind, not its cause's", task(causedBy(&types.InvalidArgument{}, &types.NoDiskSpace{})), vimfault.Invalid},
+		{"caused by another object that was not found", task(causedBy(&types.CannotAccessVmComponent{}, &types.ManagedObjectNotFound{})), vimfault.Other},
 		{"the second of two", errors.Join(io.ErrNoProgress, task(&types.NoPermission{})), vimfault.Denied},
 		{"a task that is lost", fmt.Errorf("destroying: %w", &vimfault.TaskLostError{}), vimfault.Temporary},
 		{"401 of REST", restStatus(t, http.StatusUnauthorized), vimfault.Denied},
@@ -95,7 +95,7 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 		{"deployment without a class", &vcenter.DeploymentError{}, vimfault.Other},
 		{"eof", io.EOF, vimfault.Temporary},
 		{"cancelled", context.Canceled, vimfault.Cancelled},
-		{"left by a process that ends", &url.Error{Op: "Post", Err: driver.ErrLeave}, vimfault.Cancelled},
+		{"interrupted by the end of the process", &url.Error{Op: "Post", Err: driver.ErrLeave}, vimfault.Cancelled},
 		{"plain", errors.New("x"), vimfault.Other},
 		{"plain text that names a fault", errors.New("TaskInProgress"), vimfault.Other},
 	} {
@@ -107,7 +107,7 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 	}
 }
 
-func TestGoneIsAboutTheObjectThatWasAskedFor(t *testing.T) {
+func TestGone_RequiresTheGivenObject(t *testing.T) {
 	vm := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}
 	gone := func(kind, id string) types.BaseMethodFault {
 		return &types.ManagedObjectNotFound{Obj: types.ManagedObjectReference{Type: kind, Value: id, ServerGUID: "guid"}}
@@ -119,7 +119,7 @@ func TestGoneIsAboutTheObjectThatWasAskedFor(t *testing.T) {
 	}{
 		{"nil", nil, false},
 		{"the VM", soap.WrapVimFault(gone("VirtualMachine", "vm-1")), true},
-		{"the VM, says a task", task(gone("VirtualMachine", "vm-1")), true},
+		{"the VM, reported by a task", task(gone("VirtualMachine", "vm-1")), true},
 		{"the VM, as the cause", task(causedBy(&types.CannotAccessVmComponent{}, gone("VirtualMachine", "vm-1"))), true},
 		{"the VM, second of two", errors.Join(task(&types.NoPermission{}), soap.WrapVimFault(gone("VirtualMachine", "vm-1"))), true},
 		{"the task", fmt.Errorf("waiting: %w", soap.WrapVimFault(gone("Task", "vm-1"))), false},
@@ -136,7 +136,7 @@ func TestGoneIsAboutTheObjectThatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestOnlyAFaultIsARefusal(t *testing.T) {
+func TestRefused_RequiresAFault(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		err  error
@@ -146,14 +146,14 @@ func TestOnlyAFaultIsARefusal(t *testing.T) {
 		{"fault of a task", task(&types.InvalidPowerState{}), true},
 		{"fault of a call", soap.WrapVimFault(&types.ToolsUnavailable{}), true},
 		{"busy with another task", task(&types.TaskInProgress{}), true},
-		{"the host is known to be away", task(&types.HostNotConnected{}), true},
+		{"a disconnected host", task(&types.HostNotConnected{}), true},
 		{"the host did not answer in time", task(&types.HostNotReachable{}), false},
 		{"the task is lost", &vimfault.TaskLostError{}, false},
 		{"both", errors.Join(task(&types.NoPermission{}), io.EOF), true},
 		{"cancelled task", task(&types.RequestCanceled{}), false},
 		{"the host did not answer", task(&types.HostCommunication{}), false},
 		{"answer lost", fmt.Errorf("resetting: %w", io.EOF), false},
-		{"nobody waits", context.Canceled, false},
+		{"the caller stopped waiting", context.Canceled, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := vimfault.Refused(tc.err); got != tc.want {
@@ -163,7 +163,7 @@ func TestOnlyAFaultIsARefusal(t *testing.T) {
 	}
 }
 
-func TestABackingThatIsGoneIsSeenInEveryFault(t *testing.T) {
+func TestInvalidBacking_IsFoundInCauses(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		err  error

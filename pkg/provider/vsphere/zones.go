@@ -20,36 +20,37 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
-// zones are those of one vCenter, by name.
+// zones are the zones of one vCenter, by name.
 type zones struct {
 	mu  sync.Mutex
 	all map[string]*zone
 }
 
-// zone is one, and what is known of it.
+// zone is a zone and its resolved objects.
 type zone struct {
-	// spec is nil for the one that the flags describe.
-	spec   *vmv1alpha1.ZoneSpec
-	places *placement.Resolver
-	// unread is why its folder was not read with the rest of the inventory, nil if it was.
-	unread error
+	// spec is nil for the zone that the flags specify.
+	spec     *vmv1alpha1.ZoneSpec
+	resolver *placement.Resolver
+	// zoneReadError is the reason why the zone's folder was not read with the inventory. It is nil if it
+	// was read.
+	readErr error
 }
 
-// SetZones says which zones the vCenter has from now on; one without spec is described by
-// the Config. What is known of those that stay as they are stays known. When there are
-// other folders to be read, everything is.
+// SetZones replaces the zones of the vCenter. A nil spec means the zone that the Config specifies.
+// Resolved objects of unchanged zones are retained. If the set of folders changes, the whole
+// inventory is read again.
 func (d *Driver) SetZones(all map[string]*vmv1alpha1.ZoneSpec) {
 	d.zones.mu.Lock()
 	before := d.zones.folders()
 	next := make(map[string]*zone, len(all))
 	for name, spec := range all {
-		if was := d.zones.all[name]; was != nil && equality.Semantic.DeepEqual(was.spec, spec) {
-			next[name] = was
+		if previous := d.zones.all[name]; previous != nil && equality.Semantic.DeepEqual(previous.spec, spec) {
+			next[name] = previous
 			continue
 		}
-		o := d.flags
+		o := d.defaultZone
 		o.Name, o.Zone = name, spec
-		next[name] = &zone{spec: spec, places: placement.New(o)}
+		next[name] = &zone{spec: spec, resolver: placement.New(o)}
 	}
 	d.zones.all = next
 	changed := !slices.Equal(before, d.zones.folders())
@@ -59,21 +60,21 @@ func (d *Driver) SetZones(all map[string]*vmv1alpha1.ZoneSpec) {
 	}
 }
 
-// folders are the names of all folders, in order; mu is held.
+// folders returns the sorted names of all folders. The caller holds mu.
 func (z *zones) folders() []string {
 	var out []string
-	for _, one := range z.all {
-		if one.spec == nil {
+	for _, zone := range z.all {
+		if zone.spec == nil {
 			out = append(out, "")
 		} else {
-			out = append(out, one.spec.Datacenter+"\x00"+one.spec.Folder)
+			out = append(out, zone.spec.Datacenter+"\x00"+zone.spec.Folder)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// snapshot returns the zones that there are, in the order of their names.
+// snapshot returns the present zones and their sorted names.
 func (z *zones) snapshot() (names []string, all map[string]*zone) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -81,48 +82,48 @@ func (z *zones) snapshot() (names []string, all map[string]*zone) {
 	return slices.Sorted(maps.Keys(all)), all
 }
 
-// places resolves the names of a zone.
-func (d *Driver) places(name string) *placement.Resolver {
+// resolver returns the resolver of a zone.
+func (d *Driver) resolver(name string) *placement.Resolver {
 	d.zones.mu.Lock()
 	defer d.zones.mu.Unlock()
 	if z := d.zones.all[name]; z != nil {
-		return z.places
+		return z.resolver
 	}
 	return placement.Unknown(d.session, name)
 }
 
-// unread is why a zone was not read with the rest, nil if it was.
-func (d *Driver) unread(name string) error {
+// zoneReadError returns the reason why a zone was not read with the inventory. It is nil if it was read.
+func (d *Driver) zoneReadError(name string) error {
 	d.zones.mu.Lock()
 	defer d.zones.mu.Unlock()
 	if z := d.zones.all[name]; z != nil {
-		return z.unread
+		return z.readErr
 	}
 	return fmt.Errorf("there is no Zone %q", name)
 }
 
-// invalidate forgets what is known of the places of all zones.
+// invalidate discards the resolved objects of all zones.
 func (d *Driver) invalidate() {
 	_, all := d.zones.snapshot()
 	for _, z := range all {
-		z.places.Invalidate()
+		z.resolver.Invalidate()
 	}
 }
 
-// folders are the managed folders of all zones, each once. A zone whose folder is not there
-// keeps nobody from the others; it is an error only if no zone has one.
+// folders returns the managed folders of all zones, without duplicates. A zone without its folder
+// does not affect the other zones. It is an error only if no zone has a folder.
 func (d *Driver) folders(ctx context.Context) ([]vimtypes.ManagedObjectReference, error) {
 	names, all := d.zones.snapshot()
 	var out []vimtypes.ManagedObjectReference
 	var errs []error
 	for _, name := range names {
-		ref, _, err := all[name].places.Folder(ctx)
+		ref, _, err := all[name].resolver.Folder(ctx)
 		var unusable *placement.NotUsableError
 		if err != nil && !errors.As(err, &unusable) {
 			return nil, err
 		}
 		d.zones.mu.Lock()
-		all[name].unread = err
+		all[name].readErr = err
 		d.zones.mu.Unlock()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("zone %s: %w", name, err))
@@ -136,59 +137,59 @@ func (d *Driver) folders(ctx context.Context) ([]vimtypes.ManagedObjectReference
 	return out, nil
 }
 
-// warm resolves what the virtual machines of each zone have in common.
-func (d *Driver) warm(ctx context.Context) {
+// warmResolvers resolves the objects that the virtual machines of each zone share.
+func (d *Driver) warmResolvers(ctx context.Context) {
 	_, all := d.zones.snapshot()
 	var wg sync.WaitGroup
 	for _, z := range all {
-		wg.Go(func() { z.places.Warm(ctx) })
+		wg.Go(func() { z.resolver.Warm(ctx) })
 	}
 	wg.Wait()
 }
 
-// anyPlaces are those of one zone, the default one if it is there: for what is of the whole
-// vCenter.
-func (d *Driver) anyPlaces() *placement.Resolver {
+// anyResolver returns the resolver of the default zone, or of another one if that does not exist. It
+// is used for objects of the whole vCenter.
+func (d *Driver) anyResolver() *placement.Resolver {
 	names, all := d.zones.snapshot()
 	if z := all[vmv1alpha1.DefaultZone]; z != nil {
-		return z.places
+		return z.resolver
 	}
 	if len(names) == 0 {
 		return placement.Unknown(d.session, vmv1alpha1.DefaultZone)
 	}
-	return all[names[0]].places
+	return all[names[0]].resolver
 }
 
-// creator makes virtual machines in a zone.
-func (d *Driver) creator(zone string) *create.Creator {
-	return &create.Creator{Actor: d.actor, Places: d.places(zone), Descriptors: d.descriptors}
+// newCreator returns the creator of virtual machines in a zone.
+func (d *Driver) newCreator(zone string) *create.Creator {
+	return &create.Creator{Actor: d.actor, Places: d.resolver(zone), Descriptors: d.descriptors}
 }
 
-// Keep keeps the connection until ctx is done, and logs out: for a Driver that is asked what
-// zones have, and otherwise knows and does nothing. Run does the same and more.
+// Keep maintains the connection until ctx is done, and logs out. It is an alternative to Run for a
+// Driver that only answers queries about zones.
 func (d *Driver) Keep(ctx context.Context) {
 	d.session.Run(ctx)
 	d.session.Close()
 }
 
-// Zone says what is seen of a zone now, by what was read a moment ago. A folder that was
-// not there is looked for again, and then read with the rest.
+// Zone returns the current state of a zone. It may use results that were read a moment ago. If the
+// zone's folder was missing and exists now, the inventory is read again.
 func (d *Driver) Zone(ctx context.Context, name string) provider.ZoneState {
-	places := d.places(name)
-	s := provider.ZoneState{Trouble: places.Missing(ctx)}
-	if d.unread(name) != nil {
-		if _, _, err := places.Folder(ctx); err == nil {
+	resolver := d.resolver(name)
+	s := provider.ZoneState{Trouble: resolver.Missing(ctx)}
+	if d.zoneReadError(name) != nil {
+		if _, _, err := resolver.Folder(ctx); err == nil {
 			d.inventory.Rebuild()
 		}
 	}
-	has, err := places.Amounts(ctx)
+	amounts, err := resolver.Amounts(ctx)
 	if err != nil {
 		s.Trouble = errors.Join(s.Trouble, err)
 		return s
 	}
-	s.Read, s.Capacity, s.Free, s.Hosts = true, has.Capacity, has.Free, has.Hosts
-	if has.Hosts == 0 {
-		s.Trouble = errors.Join(s.Trouble, errors.New("no host of it can run virtual machines now"))
+	s.Read, s.Capacity, s.Free, s.Hosts = true, amounts.Capacity, amounts.Free, amounts.Hosts
+	if amounts.Hosts == 0 {
+		s.Trouble = errors.Join(s.Trouble, errors.New("no host can currently run virtual machines"))
 	}
 	return s
 }

@@ -24,7 +24,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// startZones starts a provider of two zones: a with DRS, b without and with another folder.
+// startZones starts a provider with two zones: a with DRS, and b without DRS and with another
+// folder.
 func startZones(t *testing.T) (*Provider, *loop, vcenter.Ready, map[string]*vmv1alpha1.ZoneSpec) {
 	t.Helper()
 	ready := startVCenter(t, func(o *vcenter.Options) { o.Clusters = 2 })
@@ -51,18 +52,18 @@ func startZones(t *testing.T) (*Provider, *loop, vcenter.Ready, map[string]*vmv1
 	return p, newLoop(t, p), ready, all
 }
 
-// in is a request for a VM in a zone.
-func in(zone, name string) *provider.Request {
+// zoneRequest returns a request for a VM in a zone.
+func zoneRequest(zone, name string) *provider.Request {
 	req := newRequest(name, libraryImage())
 	req.VM.Status.Zone = zone
 	return req
 }
 
-func TestAVirtualMachineIsMadeInItsZone(t *testing.T) {
+func TestZone_ContainsItsVMs(t *testing.T) {
 	t.Parallel()
 	p, l, ready, _ := startZones(t)
-	a, b := in("a", "in-a"), in("b", "in-b")
-	l.until("both run", func() bool { return running(a)() && running(b)() }, a, b)
+	a, b := zoneRequest("a", "in-a"), zoneRequest("b", "in-b")
+	l.until("both VMs run", func() bool { return isRunning(a)() && isRunning(b)() }, a, b)
 	operator := simulated.Operator(t, ready)
 	f := find.NewFinder(operator.Client)
 	for path, want := range map[string]struct{ cluster, datastore string }{
@@ -95,27 +96,27 @@ func TestAVirtualMachineIsMadeInItsZone(t *testing.T) {
 			t.Errorf("%s is at %s, want it on %s", path, home, want.datastore)
 		}
 	}
-	// What memory knows does not depend on the zone that the object names.
+	// The inventory does not depend on the object's zone.
 	if n := p.driver.Managed(); n != 2 {
-		t.Errorf("%d VMs are known, want 2", n)
+		t.Errorf("the inventory has %d VMs, want 2", n)
 	}
 }
 
-func TestAZoneThatComesIsReadAndOneThatIsNotThereKeepsNobody(t *testing.T) {
+func TestZone_WithoutAFolderDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	p, l, ready, all := startZones(t)
 	lost := *all["b"]
 	lost.Folder = "/DC0/vm/third"
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"a": all["a"], "c": &lost})
-	a, c, gone := in("a", "in-a"), in("c", "in-c"), in("gone", "nowhere")
-	l.until("the zone with a folder is worked in", running(a), a)
-	l.until("the one without is not known", func() bool {
+	a, c, gone := zoneRequest("a", "in-a"), zoneRequest("c", "in-c"), zoneRequest("gone", "nowhere")
+	l.until("the VM in the zone with a folder runs", isRunning(a), a)
+	l.until("the state in the zone without a folder is unknown", func() bool {
 		return p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).State == driver.Unknown
 	}, c)
 	if why := p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).Why; !strings.Contains(why, `no folder "/DC0/vm/third"`) {
-		t.Errorf("it is not known because %q", why)
+		t.Errorf("the state is unknown because %q", why)
 	}
-	l.until("a zone that nobody described is said to be none", func() bool {
+	l.until("the unknown zone is reported", func() bool {
 		c := conditions.Find(gone.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 		return c != nil && c.Status == metav1.ConditionUnknown && strings.Contains(c.Message, `there is no Zone "gone"`)
 	}, gone)
@@ -127,48 +128,48 @@ func TestAZoneThatComesIsReadAndOneThatIsNotThereKeepsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the folder is found", func() bool { return p.driver.Zone(t.Context(), "c").Trouble == nil })
-	eventually(t, "it is read", func() bool {
+	eventually(t, "the new folder is read", func() bool {
 		return p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).State == driver.Absent
 	})
 }
 
-func TestS10ANetworkAndADeviceOfAZoneAreForTheNamespacesThatItSays(t *testing.T) {
+func TestS10Zone_LimitsNetworksAndDevicesToNamespaces(t *testing.T) {
 	t.Parallel()
 	_, l, _, _ := startZones(t)
 	with := func(name, network string, labels map[string]string) *provider.Request {
-		req := in("b", name)
+		req := zoneRequest("b", name)
 		req.NamespaceLabels = labels
 		req.Effective.Network.Interfaces[0].Network = network
 		return req
 	}
 	team := map[string]string{"team": "a"}
 	theirs := with("theirs", "secret", team)
-	l.until("the namespace that may use it does", running(theirs), theirs)
-	// What is resolved by now is still not for others.
+	l.until("the VM of the allowed namespace runs", isRunning(theirs), theirs)
+	// The network is resolved by now, but still not allowed for other namespaces.
 	for name, req := range map[string]*provider.Request{
 		"others": with("others", "secret", map[string]string{"team": "b"}), "unknown": with("unknown", "secret", nil),
 		"by-path": with("by-path", "DC0_DVPG0", team), "unlisted": with("unlisted", "VM Network", team),
 	} {
 		l.until(name+" is refused", func() bool {
-			return says(&req.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, `is not allowed by zone "b"`, `"prod"`)
+			return isFalseWith(&req.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, `is not allowed by zone "b"`, `"prod"`)
 		}, req)
 	}
 	device := with("device", "prod", map[string]string{"team": "b"})
 	device.Effective.Devices = &vmv1alpha1.VirtualMachineDevices{HostDevices: []vmv1alpha1.VirtualMachineDevice{{Name: "nic", DeviceName: "8086:1572"}}}
 	l.until("the device is refused", func() bool {
-		return says(&device.VM.Status, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonNotAllowed, "8086:1572", `zone "b"`)
+		return isFalseWith(&device.VM.Status, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonNotAllowed, "8086:1572", `zone "b"`)
 	}, device)
-	// What runs and is asked for another network of the zone gets it only if it may.
+	// A running VM can change to another network of the zone only if its namespace may use it.
 	theirs.Effective.Network.Interfaces[0].Network = "prod"
-	l.until("the change is made", func() bool { return isTrue(&theirs.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, theirs)
+	l.until("the change is applied", func() bool { return isTrue(&theirs.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, theirs)
 	theirs.NamespaceLabels = map[string]string{}
 	theirs.Effective.Network.Interfaces[0].Network = "secret"
 	l.until("the change is refused", func() bool {
-		return says(&theirs.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, "secret")
+		return isFalseWith(&theirs.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, "secret")
 	}, theirs)
 }
 
-func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
+func TestOffer_ReportsCapacityAndProblems(t *testing.T) {
 	t.Parallel()
 	p, _, ready, all := startZones(t)
 	for name, tc := range map[string]struct {
@@ -179,8 +180,8 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 		"with DRS":            {zone: "a", change: func(*driver.Want) {}},
 		"without DRS":         {zone: "b", change: func(*driver.Want) {}},
 		"without the network": {zone: "a", change: func(w *driver.Want) { w.Effective.Network.Interfaces[0].Network = "secret" }, lacks: `network "secret" is not allowed by zone "a"`},
-		"too many vCPUs":      {zone: "a", change: func(w *driver.Want) { w.Effective.CPU.Sockets = 512 }, lacks: "512 vCPUs are asked for"},
-		"too much memory":     {zone: "a", change: func(w *driver.Want) { w.Effective.Memory.Guest = ptr(resource.MustParse("1Ti")) }, lacks: "1024 GiB of memory are asked for, and its largest host has"},
+		"too many vCPUs":      {zone: "a", change: func(w *driver.Want) { w.Effective.CPU.Sockets = 512 }, lacks: "512 vCPUs are requested"},
+		"too much memory":     {zone: "a", change: func(w *driver.Want) { w.Effective.Memory.Guest = ptr(resource.MustParse("1Ti")) }, lacks: "1024 GiB of memory is requested; the largest host has"},
 		"an unknown image": {zone: "b", change: func(w *driver.Want) {
 			w.Image.Spec.ContentLibrary.Item = "none"
 		}, lacks: `has no item "none"`},
@@ -192,21 +193,21 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 			tc.change(w)
 			o := p.driver.Offer(t.Context(), w, tc.zone)
 			if o.Unknown != nil || (o.Lacks == nil) != (tc.lacks == "") || o.Lacks != nil && !strings.Contains(o.Lacks.Error(), tc.lacks) {
-				t.Fatalf("lacks %v, unknown %v; want %q", o.Lacks, o.Unknown, tc.lacks)
+				t.Fatalf("Lacks %v, Unknown %v; want %q", o.Lacks, o.Unknown, tc.lacks)
 			}
 			if tc.lacks != "" {
 				return
 			}
 			if drs := o.Rating > 0; drs != (tc.zone == "a") {
-				t.Errorf("rated %d by DRS", o.Rating)
+				t.Errorf("DRS rating %d", o.Rating)
 			}
-			// Three hosts of 4 GiB, as the simulator has them; a cluster says it in mebibytes.
+			// The simulator has three hosts with 4 GiB each. A cluster reports memory in MiB.
 			if o.Capacity.Memory>>20 != 3*4294430720>>20 || o.Free.Memory != o.Capacity.Memory || o.Capacity.CPU == 0 || o.Free.Storage == 0 {
 				t.Errorf("capacity %+v, free %+v", o.Capacity, o.Free)
 			}
 		})
 	}
-	// The network is in the datacenter, and on none of the hosts of the zone.
+	// The network is in the datacenter but not on a host of the zone.
 	without := *all["b"]
 	without.Networks = []vmv1alpha1.ZoneNetwork{{Name: "prod", Network: "Elsewhere"}}
 	full := *all["b"]
@@ -214,15 +215,15 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 	simulated.Control(t, ready, http.MethodPut, "/datastore/free?"+url.Values{"datastore": {"DC0_C1_DS"}, "bytes": {"1048576"}}.Encode())
 	w := &driver.Want{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
 	if o := p.driver.Offer(t.Context(), w, "without"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), `no network "Elsewhere"`) {
-		t.Errorf("without the port group it lacks %v", o.Lacks)
+		t.Errorf("without the port group: Lacks %v", o.Lacks)
 	}
-	p.driver.invalidate() // what is free was read a moment ago
-	if o := p.driver.Offer(t.Context(), w, "b"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), "1024 MiB are needed for its swap file, and 1 MiB are free") {
-		t.Errorf("without space it lacks %v, %v", o.Lacks, o.Unknown)
+	p.driver.invalidate() // discards the free space that was read before
+	if o := p.driver.Offer(t.Context(), w, "b"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), "the swap file needs 1024 MiB on one datastore; at most 1 MiB are free") {
+		t.Errorf("without space: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
 	}
 }
 
-func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
+func TestOffer_RequiresTheSpaceOfThickDisks(t *testing.T) {
 	t.Parallel()
 	p, _, ready, all := startZones(t)
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"b": all["b"]})
@@ -232,13 +233,13 @@ func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
 		provisioning vmv1alpha1.DiskProvisioning
 		want         string
 	}{
-		"thin disks":      {size: "20Gi", disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThin},
-		"thick, and room": {size: "3Gi", disk: "4Gi", provisioning: vmv1alpha1.DiskProvisioningThick},
-		"thick, and no room for both": {size: "5Gi", disk: "6Gi", provisioning: vmv1alpha1.DiskProvisioningThick,
+		"thin disks":          {size: "20Gi", disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThin},
+		"thick, enough space": {size: "3Gi", disk: "4Gi", provisioning: vmv1alpha1.DiskProvisioningThick},
+		"thick, too little space for both": {size: "5Gi", disk: "6Gi", provisioning: vmv1alpha1.DiskProvisioningThick,
 			want: "the disks together need 11264 MiB at once on one datastore, and at most 8192 MiB are free"},
 		"a thick boot disk": {size: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThick, want: "bootDisk.storageClass: no datastore can be used: DC0_C1_DS: 20480 MiB are needed at once, and 8192 MiB are free"},
-		"with its swap": {size: "7800Mi", provisioning: vmv1alpha1.DiskProvisioningThick,
-			want: "8824 MiB are needed for its swap file and its boot disk, and 8192 MiB are free on one datastore"},
+		"with the swap file": {size: "7800Mi", provisioning: vmv1alpha1.DiskProvisioningThick,
+			want: "the swap file and the boot disk need 8824 MiB on one datastore; at most 8192 MiB are free"},
 		"a thick disk": {disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThickEagerZero,
 			want: "volumes[data].disk.storageClass: no datastore can be used: DC0_C1_DS: 20480 MiB are needed at once, and 8192 MiB are free"},
 	} {
@@ -254,73 +255,73 @@ func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
 		o := p.driver.Offer(t.Context(), w, "b")
 		switch {
 		case o.Unknown != nil || (o.Lacks != nil) != (tc.want != ""):
-			t.Errorf("%s: it lacks %v, %v; want %q", name, o.Lacks, o.Unknown, tc.want)
+			t.Errorf("%s: Lacks %v, Unknown %v; want %q", name, o.Lacks, o.Unknown, tc.want)
 		case tc.want != "" && !strings.Contains(o.Lacks.Error(), tc.want):
-			t.Errorf("%s: it lacks %v, want %q", name, o.Lacks, tc.want)
+			t.Errorf("%s: Lacks %v, want %q", name, o.Lacks, tc.want)
 		}
 	}
 }
 
-func TestDRSRatesAZoneOfFewerDatastoresThanItsClusterHas(t *testing.T) {
+func TestOffer_HasADRSRatingWithFewerDatastoresThanTheCluster(t *testing.T) {
 	t.Parallel()
 	p, _, _, all := startZones(t)
 	one := all["a"].DeepCopy()
 	one.Storage.Datastores = []string{"LocalDS_1"}
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"a": one})
 	w := &driver.Want{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
-	for range 20 { // The simulator takes one by chance.
+	for range 20 { // The simulator chooses a datastore at random.
 		if o := p.driver.Offer(t.Context(), w, "a"); o.Rating == 0 || o.Lacks != nil || o.Unknown != nil {
 			t.Fatalf("offer %+v", o)
 		}
 	}
 }
 
-func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
+func TestOffer_ReportsTheZoneOfAnAdoptedVM(t *testing.T) {
 	t.Parallel()
 	p, l, ready, _ := startZones(t)
-	req := in("b", "made")
-	l.until("it runs", running(req), req)
+	req := zoneRequest("b", "made")
+	l.until("the VM runs", isRunning(req), req)
 	w := &driver.Want{Identity: driver.Identity{InstanceUUID: req.VM.Status.InstanceUUID}, Adopted: true}
 	for zone, want := range map[string]bool{"a": false, "b": true} {
 		if o := p.driver.Offer(t.Context(), w, zone); o.Has != want || o.Unknown != nil {
-			t.Errorf("zone %s has it: %v, %v", zone, o.Has, o.Unknown)
+			t.Errorf("zone %s: Has %v, Unknown %v", zone, o.Has, o.Unknown)
 		}
 	}
-	// Somebody else's, that no zone has.
+	// The VM is moved to a folder outside of all zones.
 	moved := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 	simulated.Control(t, ready, http.MethodPost, "/vm/move?"+url.Values{"vm": {moved.Value}, "folder": {"/DC0/vm/templates"}}.Encode())
 	if o := p.driver.Offer(t.Context(), w, "b"); o.Has {
-		t.Error("zone b has what is elsewhere")
+		t.Error("zone b has the moved VM")
 	}
 }
 
-// Where the disks of its claims are a virtual machine can be.
-func TestAZoneHoldsNoVirtualMachineWhoseClaimsAreElsewhere(t *testing.T) {
+// A virtual machine must be placed where the disks of its claims are accessible.
+func TestOffer_RequiresTheDisksOfClaims(t *testing.T) {
 	t.Parallel()
 	p, _, ready, _ := startZones(t)
 	const unknown = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b"
 	id := claimedDisk(t, ready)
 	offer := func(zone, id string) provider.Offer {
-		req := in(zone, "web")
-		wantClaim(req, "data", provider.Claim{VolumeID: id})
+		req := zoneRequest(zone, "web")
+		addClaim(req, "data", provider.Claim{VolumeID: id})
 		return p.driver.Offer(t.Context(), engine.Want(req), zone)
 	}
 	if o := offer("a", id); o.Lacks != nil || o.Unknown != nil {
-		t.Errorf("the zone of the disk lacks %v, unknown %v", o.Lacks, o.Unknown)
+		t.Errorf("the zone of the disk: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
 	}
 	for name, tc := range map[string]struct{ zone, id, want string }{
-		"on a datastore that nobody sees": {"b", id, "volumes[data]: disk " + id + " is on datastore "},
-		"in another vCenter":              {"a", unknown, "volumes[data]: the volume service of its vCenter has no disk " + unknown},
+		"on an inaccessible datastore": {"b", id, "volumes[data]: disk " + id + " is on datastore "},
+		"in another vCenter":           {"a", unknown, "volumes[data]: the volume service of its vCenter has no disk " + unknown},
 	} {
 		if o := offer(tc.zone, tc.id); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), tc.want) {
-			t.Errorf("%s: the zone lacks %v, unknown %v; want %q", name, o.Lacks, o.Unknown, tc.want)
+			t.Errorf("%s: Lacks %v, Unknown %v; want %q", name, o.Lacks, o.Unknown, tc.want)
 		}
 	}
 	control(t, ready, http.MethodPut, "/service?name=volumes&away=true")
 	if o := offer("a", id); o.Lacks != nil || o.Unknown == nil || !strings.Contains(o.Unknown.Error(), "volume service") {
-		t.Errorf("while nobody can tell the zone lacks %v, unknown %v", o.Lacks, o.Unknown)
+		t.Errorf("without the volume service: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
 	}
 	if o := offer("a", ""); o.Lacks != nil || o.Unknown != nil {
-		t.Errorf("with a claim whose disk is not known the zone lacks %v, unknown %v", o.Lacks, o.Unknown)
+		t.Errorf("with a claim whose disk is unknown: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
 	}
 }

@@ -21,8 +21,7 @@ import (
 
 const dialTimeout = 10 * time.Second
 
-// Attached is access to the member of a directory, which runs in another process or, if
-// none does, in this one.
+// Attached gives access to the member of a directory. The member runs in another process, or else in this one.
 type Attached struct {
 	// Running is true when the member runs in another process.
 	Running bool
@@ -31,8 +30,7 @@ type Attached struct {
 	own     *Server
 }
 
-// Attach reaches the member that runs on dir, or starts one until Close. A directory
-// without data is an error.
+// Attach connects to the member that runs on dir, or starts one until Close. It returns an error if the directory has no data.
 func Attach(ctx context.Context, dir string) (*Attached, error) {
 	dir, err := existing(dir)
 	if err != nil {
@@ -62,7 +60,7 @@ func Attach(ctx context.Context, dir string) (*Attached, error) {
 // Client returns a client of the member, which Close closes.
 func (a *Attached) Client() *clientv3.Client { return a.client }
 
-// Endpoint is where the member listens that runs on dir, in whatever process.
+// Endpoint returns the address of the member that runs on dir, in any process.
 func Endpoint(dir string) (string, error) {
 	endpoint, err := os.ReadFile(filepath.Join(dir, lockFile))
 	if err != nil || len(endpoint) == 0 {
@@ -71,7 +69,7 @@ func Endpoint(dir string) (string, error) {
 	return strings.TrimSpace(string(endpoint)), nil
 }
 
-// existing is the absolute path of a directory that has data.
+// existing returns the absolute path of a directory that has data.
 func existing(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -83,7 +81,7 @@ func existing(dir string) (string, error) {
 	return dir, nil
 }
 
-// Close ends the access.
+// Close closes the connection, and stops the member if Attach has started it.
 func (a *Attached) Close() {
 	if a.client != nil {
 		_ = a.client.Close()
@@ -93,25 +91,25 @@ func (a *Attached) Close() {
 	}
 }
 
-// Status is what a member says of itself.
+// Status is the status of a member.
 type Status struct {
 	// Size, InUse and Quota are as in Space.
 	Size, InUse, Quota int64
 	// Revision is the number of the last write.
 	Revision int64
-	// Alarms are the names of what keeps it from taking writes.
+	// Alarms has the names of the alarms for which the member accepts no writes.
 	Alarms []string
 }
 
-// Status asks the member.
+// Status returns the status of the member.
 func (a *Attached) Status(ctx context.Context) (Status, error) {
 	answer, err := a.client.Status(ctx, a.config.Endpoints[0])
 	if err != nil {
-		return Status{}, fmt.Errorf("asking embedded etcd for its status: %w", err)
+		return Status{}, fmt.Errorf("reading the status of embedded etcd: %w", err)
 	}
 	alarms, err := a.client.AlarmList(ctx)
 	if err != nil {
-		return Status{}, fmt.Errorf("asking embedded etcd for its alarms: %w", err)
+		return Status{}, fmt.Errorf("reading the alarms of embedded etcd: %w", err)
 	}
 	s := Status{Size: answer.DbSize, InUse: answer.DbSizeInUse, Quota: maintenance.QuotaOf(answer.DbSizeQuota), Revision: answer.Header.GetRevision()}
 	for _, alarm := range alarms.Alarms {
@@ -120,7 +118,7 @@ func (a *Attached) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// Defragment writes the file of the member anew; its requests wait meanwhile.
+// Defragment rewrites the file of the member. Requests wait until it returns.
 func (a *Attached) Defragment(ctx context.Context) error {
 	if _, err := a.client.Defragment(ctx, a.config.Endpoints[0]); err != nil {
 		return fmt.Errorf("defragmenting embedded etcd: %w", err)
@@ -128,24 +126,24 @@ func (a *Attached) Defragment(ctx context.Context) error {
 	return nil
 }
 
-// Fits returns an error when a snapshot in a directory would leave too little of its file system to
-// the process that runs the member.
+// Fits returns an error if a snapshot in a directory would leave too little space in its file system for the process that runs the
+// member.
 func (a *Attached) Fits(ctx context.Context, dir string) error {
 	if !a.Running {
 		return nil
 	}
 	answer, err := a.client.Status(ctx, a.config.Endpoints[0])
 	if err != nil {
-		return fmt.Errorf("asking embedded etcd for its size: %w", err)
+		return fmt.Errorf("reading the size of embedded etcd: %w", err)
 	}
 	return maintenance.Fits(dir, answer.DbSize)
 }
 
-// Save writes a snapshot of the member, which serves meanwhile, to a file that must not
-// be there yet. The file is whole or is not there.
+// Save writes a snapshot of the member to a file that must not exist. The member serves requests meanwhile. The file is complete or
+// does not exist.
 func (a *Attached) Save(ctx context.Context, file string) error {
 	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("writing a snapshot to %s: a file of that name is there already (%v)", file, err)
+		return fmt.Errorf("writing a snapshot to %s: the file exists already (%v)", file, err)
 	}
 	if _, err := snapshot.NewV3(zap.NewNop()).Save(ctx, a.config, file); err != nil {
 		return fmt.Errorf("writing a snapshot to %s: %w", file, err)

@@ -23,21 +23,21 @@ const (
 	lockFile     = "lock"
 )
 
-// sockets are the paths of the member's two listeners.
+// sockets has the paths of the member's two sockets.
 type sockets struct {
 	client, peer string
-	// tempDir is the directory made for them when dir is too deep; else empty.
+	// tempDir is the directory of the sockets if the path of dir is too long, else empty.
 	tempDir string
 }
 
-// socketPaths puts the sockets into dir, or into a fresh temporary directory when
-// the path would be longer than the system allows.
+// socketPaths returns the paths of the sockets in dir, or in a new temporary directory if the path would be longer than the system
+// allows.
 func socketPaths(dir string) (sockets, error) {
 	s := sockets{client: filepath.Join(dir, clientSocket), peer: filepath.Join(dir, peerSocket)}
 	if len(s.client) > maxSocketPath {
 		temp, err := os.MkdirTemp("", "slipway-etcd-")
 		if err != nil {
-			return sockets{}, fmt.Errorf("making a directory for etcd's sockets, because %q is too long a path for one: %w", s.client, err)
+			return sockets{}, fmt.Errorf("creating a directory for etcd's sockets, because %q is too long for a socket: %w", s.client, err)
 		}
 		s = sockets{client: filepath.Join(temp, clientSocket), peer: filepath.Join(temp, peerSocket), tempDir: temp}
 		if len(s.client) > maxSocketPath {
@@ -45,7 +45,7 @@ func socketPaths(dir string) (sockets, error) {
 			return sockets{}, fmt.Errorf("no path short enough for etcd's socket: %q has %d bytes, at most %d are allowed; set TMPDIR to a shorter one", s.client, len(s.client), maxSocketPath)
 		}
 	}
-	// A killed process leaves its sockets behind, and nobody can listen on them again.
+	// A killed process does not remove its sockets, and a process cannot listen on an existing socket.
 	for _, path := range []string{s.client, s.peer} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return sockets{}, fmt.Errorf("removing a stale socket of etcd: %w", err)
@@ -59,8 +59,7 @@ var errInUse = errors.New("is in use by another process")
 // lockRetry is the pause between two attempts to lock a directory.
 const lockRetry = 20 * time.Millisecond
 
-// awaitLock locks the directory, which another process may have for timeout: the threads of a
-// process that was killed need a moment to end.
+// awaitLock locks the directory and waits for another process up to timeout: the threads of a killed process need a moment to end.
 func awaitLock(ctx context.Context, dir string, timeout time.Duration) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -77,8 +76,8 @@ func awaitLock(ctx context.Context, dir string, timeout time.Duration) (*os.File
 	}
 }
 
-// lockDir takes the directory for this process. etcd's own lock comes after the
-// stale sockets were removed, which must not happen to a running member.
+// lockDir locks the directory for this process. etcd's own lock is taken only after the stale sockets are removed, and sockets of a
+// running member must not be removed.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -93,7 +92,7 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	if err := f.Truncate(0); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("taking the lock of the etcd data directory: %w", err)
+		return nil, fmt.Errorf("locking the etcd data directory: %w", err)
 	}
 	return f, nil
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package embedded runs a lone etcd member inside the calling process, by etcd's public API.
+// Package embedded runs a single etcd member in the calling process through etcd's public API.
 //
 // Guarantees:
 //   - Start returns only when the member serves reads and writes, and its data

@@ -23,27 +23,25 @@ const (
 	// maxRequestBytes is what kube-apiserver's own limit for a request body (3 MiB)
 	// needs from its store.
 	maxRequestBytes = 3 << 20
-	// A lone member has nobody to wait for, so short ticks only shorten its start.
+	// A single member does not wait for others, so short ticks only make its start faster.
 	tickMilliseconds     = 10
 	electionMilliseconds = 100
-	// progressInterval is how often idle watches learn the current revision;
-	// consistent reads from the watch cache wait for it.
+	// progressInterval is how often idle watches receive the current revision. Consistent reads from the watch cache wait for it.
 	progressInterval = 5 * time.Second
 	// catchUpEntries is how many applied entries of the raft log stay in memory, each
-	// with the whole object that it wrote. They are for followers that lag, which a
-	// lone member does not have; etcd's default of 5000 would hold tens of megabytes.
+	// with the whole object that it wrote. They are for slow followers, which a
+	// single member does not have; etcd's default of 5000 would hold tens of megabytes.
 	catchUpEntries = 100
 )
 
-// Options says where and how the member keeps its data.
+// Options configure the member.
 type Options struct {
-	// Dir holds the data; it is made, readable by its owner only, when missing.
+	// Dir is the data directory. If it does not exist, it is created with access for its owner only.
 	Dir string
-	// UnsafeNoFsync lets writes be acknowledged before they are on disk. A crash of
-	// the machine may lose or corrupt data; meant for tests.
+	// UnsafeNoFsync acknowledges writes before they are on disk. A crash of the machine can lose or corrupt data; it is for tests.
 	UnsafeNoFsync bool
-	// QuotaBytes is the size of the data from which on it takes deletions only; 0 stands for half
-	// of the file system, at least 256 MiB and at most 8 GiB.
+	// QuotaBytes is the size of the data from which only deletions are accepted. The default 0 means half of the file system, at
+	// least 256 MiB and at most 8 GiB.
 	QuotaBytes int64
 	// LockTimeout is how long Start waits for another process that uses Dir; 0 does not wait.
 	LockTimeout time.Duration
@@ -58,24 +56,24 @@ type Server struct {
 	lock    *os.File
 	phase   phase
 	failed  chan error
-	// store measures the space of the member and makes room in it.
+	// store measures and frees the space of the member.
 	store     *maintenance.Store
 	client    *clientv3.Client
 	stopPurge func()
 	closeOnce sync.Once
 }
 
-// Endpoint is the address for clients and for --etcd-servers, unix:///absolute/path.
+// Endpoint returns the address for clients and --etcd-servers: unix:///absolute/path.
 func (s *Server) Endpoint() string { return "unix://" + s.sockets.client }
 
-// Client returns a client that calls the member as a function, without a connection. It has
-// no endpoints, and cannot stream ranges. The caller closes it before the server.
+// Client returns a client that calls the member directly, without a connection. It has no endpoints and cannot stream ranges. The
+// caller must close it before the server.
 func (s *Server) Client() *clientv3.Client { return v3client.New(s.etcd.Server) }
 
 // Store returns the member's space and snapshots.
 func (s *Server) Store() *maintenance.Store { return s.store }
 
-// Failed delivers an error when the member fails after its start.
+// Failed returns a channel that receives an error when the member fails after its start.
 func (s *Server) Failed() <-chan error { return s.failed }
 
 // watch waits for the end of the member.
@@ -105,7 +103,7 @@ func (s *Server) Close() {
 
 func (s *Server) release() {
 	if s.sockets.tempDir != "" {
-		// Nothing depends on it any more; a leftover empty directory is harmless.
+		// Nothing uses the directory any more, and an empty directory is harmless.
 		_ = os.RemoveAll(s.sockets.tempDir)
 	}
 	if s.lock != nil {
@@ -128,12 +126,11 @@ func config(dir string, sockets sockets, noFsync bool, quota int64, logger *zap.
 	cfg.SnapshotCatchUpEntries = catchUpEntries
 	cfg.MaxSnapFiles, cfg.MaxWalFiles = 0, 0 // see purge
 
-	// A member must advertise a peer address; a lone one never dials it.
+	// A member must advertise a peer address. A single member never dials it.
 	advertised := url.URL{Scheme: "http", Host: "localhost:1"}
 	cfg.AdvertisePeerUrls = []url.URL{advertised}
 	cfg.InitialCluster = cfg.Name + "=" + advertised.String()
-	// The IDs of the cluster and of its member follow from it: a new store is not taken for
-	// another one. Data that is there has its own.
+	// The IDs of the cluster and its member are computed from it, so that a new store has its own IDs. Existing data keeps its IDs.
 	cfg.InitialClusterToken = uuid.NewString()
 	cfg.ListenPeerUrls = []url.URL{{Scheme: "unix", Path: sockets.peer}}
 	client := url.URL{Scheme: "unix", Path: sockets.client}

@@ -114,7 +114,7 @@ func TestMissingDirectoryOptionIsRefused(t *testing.T) {
 	}
 }
 
-// A limit of the size of files stands for the end of the disk.
+// A limit of the file size simulates a full disk.
 func TestF6AStartWithoutSpaceIsAnErrorAndNoPanic(t *testing.T) {
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
@@ -183,7 +183,7 @@ func TestMetricsOfTheMemberAreCollected(t *testing.T) {
 	for _, f := range families {
 		kinds[f.GetName()] = f.GetType().String()
 		if !strings.HasPrefix(f.GetName(), "etcd_") {
-			t.Errorf("%s is none of etcd's", f.GetName())
+			t.Errorf("%s is not a metric of etcd", f.GetName())
 		}
 	}
 	for name, kind := range map[string]string{

@@ -58,11 +58,11 @@ func TestF5DamagedDirectoriesEndInOneClearLine(t *testing.T) {
 		"F4: log removed":          {func(dir string) error { return os.Remove(wal(dir)) }, "no write-ahead log in member-data/member/wal"},
 		"F4: directory of the log": {func(dir string) error { return os.RemoveAll(filepath.Dir(wal(dir))) }, "no write-ahead log"},
 		"empty log":                {func(dir string) error { return os.Truncate(wal(dir), 0) }, "is empty"},
-		"truncated database":       {func(dir string) error { return os.Truncate(databasePath(dir), 20000) }, "has 20000 bytes of"},
+		"truncated database":       {func(dir string) error { return os.Truncate(databasePath(dir), 20000) }, "has 20000 of "},
 		"nearly nothing left":      {func(dir string) error { return os.Truncate(databasePath(dir), 100) }, "snap/db is damaged"},
 		"both meta pages":          {func(dir string) error { return overwrite(databasePath(dir), 0, make([]byte, 8192)) }, "snap/db is damaged: invalid database"},
 		"all pages but the first":  {func(dir string) error { return overwrite(databasePath(dir), 8192, make([]byte, 1<<20)) }, "snap/db is damaged"},
-		"F3: data removed":         {func(dir string) error { return os.RemoveAll(filepath.Join(dir, memberDir)) }, "lease-identity, and its data below member-data is missing"},
+		"F3: data removed":         {func(dir string) error { return os.RemoveAll(filepath.Join(dir, memberDir)) }, "its data below member-data is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stopped(t)
@@ -103,8 +103,8 @@ func TestF4StartThatHangsIsGivenUpWhenTold(t *testing.T) {
 		told bool
 		want string
 	}{
-		"told":         {true, context.Canceled.Error()},
-		"told nothing": {false, "it did not answer within 5m0s"},
+		"cancelled":    {true, context.Canceled.Error()},
+		"no answer":    {false, "it did not answer within 5m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

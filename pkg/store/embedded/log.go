@@ -14,26 +14,24 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// etcd says the same of every slow request. In each logInterval the first logFirst of
-// one message are logged.
+// etcd logs a message for every slow request. In each logInterval, only the first logFirst lines with the same message are logged.
 const (
 	logInterval = time.Second
 	logFirst    = 3
 )
 
-// logCore passes etcd's warnings and errors on to a logger of ours: a disk that is slow
-// or full shows there first.
+// logCore writes etcd's warnings and errors to klog. A slow or full disk is visible there first.
 type logCore struct {
 	logger klog.Logger
 	phase  *phase
 }
 
-// phase is where in its life a member is. While it starts it warns of how we set it
-// up, and while it stops it reports the sockets that this shuts as errors.
+// phase is the phase of a member. While it starts, it warns about our configuration. While it stops, it reports the sockets that are
+// closed as errors.
 type phase struct{ serving, closing atomic.Bool }
 
-// worth is true for what somebody should read.
-func (p *phase) worth(l zapcore.Level) bool {
+// shouldLog reports whether a message is useful in the current phase.
+func (p *phase) shouldLog(l zapcore.Level) bool {
 	switch {
 	case l >= zapcore.DPanicLevel:
 		return true
@@ -46,7 +44,7 @@ func (p *phase) worth(l zapcore.Level) bool {
 	}
 }
 
-// newLogger returns what etcd logs with.
+// newLogger returns the logger for etcd.
 func newLogger(logger klog.Logger, p *phase) *zap.Logger {
 	core := logCore{logger: logger, phase: p}
 	return zap.New(zapcore.NewSamplerWithOptions(core, logInterval, logFirst, 0))
@@ -72,7 +70,7 @@ func (c logCore) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.Check
 // Write implements zapcore.Core.
 func (c logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	switch {
-	case !c.phase.worth(e.Level) || newborn(fields):
+	case !c.phase.shouldLog(e.Level) || isEmptyDatabase(fields):
 	case e.Level == zapcore.WarnLevel:
 		c.logger.Info("Warning of etcd: "+e.Message, values(fields)...)
 	default:
@@ -81,9 +79,9 @@ func (c logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	return nil
 }
 
-// newborn is true for what etcd says of a database in which nobody has written yet, when it
-// looks for its version; it looks again every few seconds.
-func newborn(fields []zapcore.Field) bool {
+// isEmptyDatabase reports whether a message is about a database without any write, whose version etcd cannot detect. etcd repeats
+// it every few seconds.
+func isEmptyDatabase(fields []zapcore.Field) bool {
 	return slices.ContainsFunc(fields, func(f zapcore.Field) bool {
 		err, ok := f.Interface.(error)
 		return ok && strings.Contains(err.Error(), "missing term information")
@@ -93,7 +91,7 @@ func newborn(fields []zapcore.Field) bool {
 // Sync implements zapcore.Core.
 func (logCore) Sync() error { return nil }
 
-// values are fields in the order in which they were given.
+// values returns the keys and values of fields in their order.
 func values(fields []zapcore.Field) []any {
 	out := make([]any, 0, 2*len(fields))
 	for _, f := range fields {

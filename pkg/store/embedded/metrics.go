@@ -11,12 +11,11 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// metricPrefixes are those of the metrics that describe the state of a lone member: its disk, the
-// size of its data, and its proposals.
+// metricPrefixes are the prefixes of the metrics of a single member: its disk, the size of its data, and its proposals.
 var metricPrefixes = []string{"etcd_disk_", "etcd_mvcc_db_", "etcd_server_"}
 
-// Metrics collects what etcd has registered with the default registry of Prometheus.
-// It describes nothing, so that it has to be registered once only in a process.
+// Metrics returns a collector of etcd's metrics in the default registry of Prometheus. It has no descriptions, so that it must be
+// registered only once per process.
 func Metrics() prometheus.Collector { return metrics{prometheus.DefaultGatherer} }
 
 type metrics struct{ from prometheus.Gatherer }
@@ -31,7 +30,7 @@ func (m metrics) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), fmt.Errorf("gathering etcd's metrics: %w", err))
 	}
 	for _, f := range families {
-		if !ours(f.GetName()) {
+		if !isMemberMetric(f.GetName()) {
 			continue
 		}
 		for _, sample := range f.GetMetric() {
@@ -44,7 +43,7 @@ func (m metrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func ours(name string) bool {
+func isMemberMetric(name string) bool {
 	for _, p := range metricPrefixes {
 		if strings.HasPrefix(name, p) {
 			return true
@@ -53,7 +52,7 @@ func ours(name string) bool {
 	return false
 }
 
-// gathered is a metric as it was gathered.
+// gathered is a metric of the default registry.
 type gathered struct {
 	desc   *prometheus.Desc
 	sample *dto.Metric

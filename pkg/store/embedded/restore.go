@@ -17,31 +17,29 @@ import (
 )
 
 const (
-	// revisionBump is by how much a restored store is ahead of the snapshot, so that it is
-	// ahead of all that clients have seen since: etcd's own advice for Kubernetes.
+	// revisionBump is added to the revision of the snapshot, so that the restored store is ahead of all revisions that clients
+	// have seen. The value is etcd's advice for Kubernetes.
 	revisionBump = 1_000_000_000
-	// newDir is the data directory that the data is created in before it is moved to its place.
+	// newDir is the directory in which the data is created before it is renamed.
 	newDir = memberDir + ".new"
 )
 
-// Restored is what Restore did.
+// Restored is the result of Restore.
 type Restored struct {
-	// Aside is the directory with the data of before, empty if there was none.
+	// Aside is the directory with the previous data, empty if there was none.
 	Aside string
 }
 
-// Restore makes the data of dir from a snapshot. The data that was there is kept beside
-// it. Revisions go on far behind those of the snapshot, and all history is gone, so that
-// clients that watched the store of before have to list again. The data has a
-// cluster ID of its own. unverified takes a
-// copy of a database, which has no checksum. prepare, if not nil, can change the restored data with
-// Attach, in the directory that it is given, before it is moved to its place: no server uses it before.
+// Restore creates the data of dir from a snapshot. The previous data is kept in a directory next to it. Revisions continue far above
+// those of the snapshot and there is no history, so that clients that watched the previous store must list again. The data has a new
+// cluster ID. unverified accepts a copy of a database, which has no checksum. prepare, if not nil, is called with the directory of the
+// restored data before a server can use it; it can change the data through Attach.
 func Restore(dir, file string, unverified bool, prepare func(dir string) error) (r Restored, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return r, fmt.Errorf("resolving the etcd data directory: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return r, fmt.Errorf("making the etcd data directory: %w", err)
+		return r, fmt.Errorf("creating the etcd data directory: %w", err)
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
@@ -50,7 +48,7 @@ func Restore(dir, file string, unverified bool, prepare func(dir string) error) 
 	defer func() { _ = lock.Close() }()
 	fresh := filepath.Join(dir, newDir)
 	if err := os.RemoveAll(fresh); err != nil {
-		return r, fmt.Errorf("removing what an earlier restore left: %w", err)
+		return r, fmt.Errorf("removing the files of an earlier restore: %w", err)
 	}
 	if _, err := maintenance.CheckSnapshot(file, unverified); err != nil {
 		return r, err
@@ -72,20 +70,20 @@ func Restore(dir, file string, unverified bool, prepare func(dir string) error) 
 	case err == nil:
 		r.Aside = aside
 	case !errors.Is(err, os.ErrNotExist):
-		return r, fmt.Errorf("putting the data of before aside: %w", err)
+		return r, fmt.Errorf("renaming the previous data: %w", err)
 	}
 	if err := os.Rename(filepath.Join(fresh, memberDir), place); err != nil {
-		return r, fmt.Errorf("putting the restored data in its place: %w", err)
+		return r, fmt.Errorf("renaming the restored data: %w", err)
 	}
 	return r, maintenance.SyncDir(dir)
 }
 
-// beforeDir is where data of now is kept.
+// beforeDir returns the directory for data that is replaced now.
 func beforeDir(dir string) string {
 	return filepath.Join(dir, memberDir+".before-"+time.Now().UTC().Format("20060102T150405.000Z"))
 }
 
-// build makes the data of a member from a snapshot.
+// build creates the data of a member from a snapshot.
 func build(into, file string, unverified bool) error {
 	cfg := config("", sockets{}, false, 0, zap.NewNop())
 	return snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{

@@ -68,7 +68,7 @@ func TestF9RunningMemberIsSavedAndLookedAtFromOutside(t *testing.T) {
 	if content, err := maintenance.CheckSnapshot(file, false); err != nil || content.Revision != revision || content.Keys != 1 {
 		t.Errorf("content %+v, %v; want one key of revision %d", content, err, revision)
 	}
-	if err := a.Save(t.Context(), file); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err := a.Save(t.Context(), file); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("over a snapshot: error %v, want a refusal", err)
 	}
 	if _, err := Check(dir); err == nil || !strings.Contains(err.Error(), "is in use by another process; check a snapshot") {
@@ -126,10 +126,10 @@ func TestF8RestoredStoreIsAheadOfAllThatWasSeen(t *testing.T) {
 		t.Errorf("a watch from revision %d ends with %v, want that it is compacted", seen+1, watched.Err())
 	}
 	if _, err := os.Stat(databasePath(strings.TrimSuffix(restored.Aside, memberDir))); restored.Aside == "" || err == nil {
-		t.Errorf("data of before is in %q", restored.Aside)
+		t.Errorf("the previous data is in %q", restored.Aside)
 	}
 	if _, err := os.Stat(filepath.Join(restored.Aside, "member", "snap", "db")); err != nil {
-		t.Errorf("the data of before is lost: %v", err)
+		t.Errorf("the previous data is lost: %v", err)
 	}
 }
 

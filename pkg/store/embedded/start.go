@@ -18,18 +18,17 @@ import (
 )
 
 const (
-	// startTimeout bounds the start of a member until it answers. It reads its whole
-	// database meanwhile, which takes a minute at most on a disk that is fit for etcd.
+	// startTimeout is the time limit until a member answers. It reads its whole database, which takes at most a minute on a disk
+	// that is suitable for etcd.
 	startTimeout = 5 * time.Minute
-	// startNotice is how often the log says that the start takes long.
+	// startNotice is the interval in which a slow start is logged.
 	startNotice = 10 * time.Second
-	// abandonTimeout is how long the end of a member that never answered is waited for.
+	// abandonTimeout is the time limit for stopping a member that never answered.
 	abandonTimeout = 5 * time.Second
 )
 
-// Start runs a member on o.Dir and waits until it is ready, its space was looked after,
-// or ctx is done. The context bounds the start only; Close ends the server. Data that
-// cannot be used is a DamagedError.
+// Start runs a member on o.Dir and waits until it is ready and its space was checked, or ctx is done. The context is for the start
+// only; Close stops the server. Start returns a DamagedError if the data cannot be used.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.Dir == "" {
 		return nil, errors.New("starting embedded etcd: no data directory given")
@@ -39,7 +38,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("resolving the etcd data directory %q: %w", o.Dir, err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the etcd data directory: %w", err)
+		return nil, fmt.Errorf("creating the etcd data directory: %w", err)
 	}
 	s := &Server{dir: dir, quota: o.QuotaBytes, failed: make(chan error, 1)}
 	if s.lock, err = awaitLock(ctx, dir, o.LockTimeout); err != nil {
@@ -58,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// prepare looks at the directory before etcd does.
+// prepare checks and locks the directory before etcd uses it.
 func (s *Server) prepare() error {
 	if err := inspect(s.dir); err != nil {
 		return err
@@ -76,12 +75,12 @@ func (s *Server) prepare() error {
 	}
 	// Attach finds the member by it.
 	if _, err := s.lock.WriteAt([]byte(s.Endpoint()+"\n"), 0); err != nil {
-		return fmt.Errorf("saying where the embedded etcd listens: %w", err)
+		return fmt.Errorf("writing the address of the embedded etcd: %w", err)
 	}
 	return nil
 }
 
-// start waits for begin, which may hang in etcd, where nothing can end it.
+// start waits for begin. begin can hang in etcd, where it cannot be cancelled.
 func (s *Server) start(ctx context.Context, begin func(ctx context.Context, ready chan<- struct{}) error) error {
 	logger := klog.FromContext(ctx)
 	ready, begun := make(chan struct{}), make(chan error, 1)
@@ -105,7 +104,7 @@ func (s *Server) start(ctx context.Context, begin func(ctx context.Context, read
 		case err := <-begun:
 			return err
 		case <-ready:
-			deadline.Stop() // it works: no reason to give up
+			deadline.Stop() // the member answers
 			ready = nil
 		case <-notice.C:
 			logger.Info("Still waiting for embedded etcd", "dir", s.dir, "since", time.Since(since).Round(time.Second))
@@ -123,8 +122,8 @@ func (s *Server) start(ctx context.Context, begin func(ctx context.Context, read
 	return fmt.Errorf("waiting for embedded etcd in %s: %w", s.dir, late)
 }
 
-// begin starts the member, closes ready when it answers, and makes room in it before anything else
-// uses it. After an error the member has ended.
+// begin starts the member, closes ready when it answers, and frees space in it before it is used. If it returns an error, the member
+// has stopped.
 func (s *Server) begin(ctx context.Context, noFsync bool, ready chan<- struct{}) error {
 	logger := klog.FromContext(ctx)
 	etcd, err := startEtcd(config(s.dir, s.sockets, noFsync, s.quota, newLogger(logger, &s.phase)))
@@ -157,9 +156,8 @@ func (s *Server) serve(ctx context.Context, ready chan<- struct{}) error {
 	return ctx.Err()
 }
 
-// ErrStopped is returned when a member stops without a request. etcd reports no reason: it cannot
-// write, for example.
-var ErrStopped = errors.New("it stopped by itself")
+// ErrStopped is returned when a member stops without a request, for example because it cannot write. etcd reports no reason.
+var ErrStopped = errors.New("it stopped without a request")
 
 // awaitReady waits until the member answers.
 func awaitReady(ctx context.Context, etcd *embed.Etcd) error {
@@ -175,8 +173,7 @@ func awaitReady(ctx context.Context, etcd *embed.Etcd) error {
 	}
 }
 
-// startEtcd returns as an error what etcd panics with while it starts, which is what it
-// does when the disk is full.
+// startEtcd starts etcd and converts a panic to an error. etcd panics at the start if the disk is full.
 func startEtcd(cfg *embed.Config) (etcd *embed.Etcd, err error) {
 	err = maintenance.Guard(func() (err error) {
 		etcd, err = embed.StartEtcd(cfg)

@@ -22,7 +22,7 @@ import (
 // one message are logged.
 const logFirst = 3
 
-// scheme is that of the output path which leads to klog.
+// scheme is the scheme of the output path for klog.
 const scheme = "klog"
 
 func init() {
@@ -34,7 +34,7 @@ func init() {
 	config.Sampling = &zap.SamplingConfig{Initial: logFirst}
 }
 
-// sink logs lines of JSON.
+// sink writes JSON lines to klog.
 type sink struct{}
 
 // Write implements zap.Sink.

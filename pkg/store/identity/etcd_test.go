@@ -180,7 +180,7 @@ func TestGate_RestoredEtcdIsHeldUntilItIsReleased(t *testing.T) {
 			if tc.running {
 				first.store = &etcdStore{kv: kv, prefix: prefix}
 				if err := first.Run(t.Context()); !errors.Is(err, errRefused) || first.Err() == nil {
-					t.Errorf("the server that served the store of before: %v; its gate is closed by %v", err, first.Err())
+					t.Errorf("the server that served the previous store: %v; its gate is closed by %v", err, first.Err())
 				}
 			}
 			expectHeld(t, host, kv, tc.accept)

@@ -18,18 +18,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/snapshotfile"
 )
 
-// databaseLock bounds the wait for another process that uses a database.
+// databaseLock is how long to wait for another process that uses a database.
 const databaseLock = 5 * time.Second
 
-// Content describes what a database holds.
+// Content describes the content of a database.
 type Content struct {
 	// Revision is the number of the last write, Keys the number of keys, Size the size in bytes.
 	Revision, Size int64
 	Keys           int
 }
 
-// CheckSnapshot reads all pages of a snapshot, and its checksum unless it is unverified, a copy of
-// a database.
+// CheckSnapshot reads all pages of a snapshot and verifies its checksum. A copy of a database has no checksum and is unverified.
 func CheckSnapshot(file string, unverified bool) (Content, error) {
 	if !unverified {
 		if err := checksum(file); err != nil {
@@ -46,7 +45,7 @@ func CheckSnapshot(file string, unverified bool) (Content, error) {
 // CheckDatabase reads all pages of a database that no etcd has open. The content of objects has no
 // checksum.
 func CheckDatabase(path string) (Content, error) {
-	// etcdutl reads the pages in a goroutine of its own first, where a panic cannot be caught.
+	// etcdutl reads the pages in another goroutine first, in which a panic cannot be caught.
 	if err := Readable(path); err != nil {
 		return Content{}, err
 	}
@@ -66,13 +65,12 @@ func checksum(file string) error {
 	}
 	defer func() { _ = f.Close() }()
 	if _, err = snapshotfile.Copy(io.Discard, f); errors.Is(err, snapshotfile.ErrNoChecksum) {
-		return fmt.Errorf("%w; a copy of a database is taken with --skip-hash-check", err)
+		return fmt.Errorf("%w; use --skip-hash-check for a copy of a database", err)
 	}
 	return err
 }
 
-// Readable walks over all pages of a database that no etcd has open. etcd does so in a goroutine
-// whose panic cannot be caught.
+// Readable reads all pages of a database that no etcd has open. etcd does so in a goroutine whose panic cannot be caught.
 func Readable(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -86,7 +84,7 @@ func Readable(path string) error {
 		defer func() { _ = db.Close() }()
 		return db.View(func(tx *bolt.Tx) error {
 			if tx.Size() > info.Size() {
-				return fmt.Errorf("it has %d bytes of %d", info.Size(), tx.Size())
+				return fmt.Errorf("the file has %d of %d bytes", info.Size(), tx.Size())
 			}
 			return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
 				return b.ForEach(func(_, _ []byte) error { return nil })
@@ -95,7 +93,7 @@ func Readable(path string) error {
 	})
 }
 
-// Guard returns a panic of f as an error, also one of a read beyond a file.
+// Guard calls f and converts a panic to an error, including a fault of a read beyond the end of a file.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

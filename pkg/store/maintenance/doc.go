@@ -1,14 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package maintenance keeps a reserve of space in an etcd and takes snapshots of it, for the
-// embedded member and for an etcd cluster alike. It uses nothing but etcd's client API.
+// Package maintenance keeps a space reserve in etcd and takes snapshots. It supports the embedded member and etcd clusters through
+// etcd's client API.
 //
 // Guarantees:
-//   - The space is that of the member with the least room. It is measured at most every 100 ms,
-//     and every 10 ms near the quota, however many requests ask for it.
+//   - The space is that of the member with the least free space. It is measured at most every 100 ms, and every 10 ms near the
+//     quota, independent of the number of requests.
 //   - A snapshot contains every write that was acknowledged before it began, and its checksum is
 //     verified before it replaces an older one.
-//   - Compacting, defragmenting and ending alarms is done for the embedded member only: the members
-//     of an etcd cluster are maintained by those who run it.
+//   - Only the embedded member is compacted and defragmented, and only its alarms are disarmed. The operators of an etcd cluster
+//     maintain its members.
 package maintenance

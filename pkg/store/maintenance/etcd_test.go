@@ -48,7 +48,7 @@ func startEtcd(t *testing.T, quota int64, secured *transport.TLSInfo) *embed.Etc
 	return etcd
 }
 
-// embeddedStore starts an embedded member, and returns a client beside its store.
+// embeddedStore starts an embedded member, and returns a client and its store.
 func embeddedStore(t *testing.T, quota int64) (*Store, *clientv3.Client) {
 	t.Helper()
 	etcd := startEtcd(t, quota, nil)

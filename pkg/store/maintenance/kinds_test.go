@@ -38,11 +38,11 @@ func TestStore_RefusesCreationsThenUpdatesAndTakesDeletions(t *testing.T) {
 				t.Errorf("error %v, want %q", err, message)
 			}
 		}
-		fillUntil(s.Room, "etcd has room for updates and deletions only: ")
+		fillUntil(s.Room, "etcd has space only for updates and deletions: ")
 		if err := s.RoomForUpdates(); err != nil {
 			t.Errorf("updates are refused together with creations: %v", err)
 		}
-		fillUntil(s.RoomForUpdates, "etcd is full and takes deletions only: ")
+		fillUntil(s.RoomForUpdates, "etcd is full and accepts only deletions: ")
 		for i := range keys {
 			if _, err := c.Delete(t.Context(), fmt.Sprintf("/objects/%03d", i)); err != nil {
 				t.Fatalf("deleting from a full store: %v", err)
@@ -161,7 +161,7 @@ func TestStore_ThatDoesNotAnswerIsAsFullAsItWas(t *testing.T) {
 			t.Fatalf("answering %v: %v", answering, err)
 		}
 		for _, r := range refused {
-			if err := r.room(); err == nil || !strings.Contains(err.Error(), "etcd is full and takes deletions only") {
+			if err := r.room(); err == nil || !strings.Contains(err.Error(), "etcd is full and accepts only deletions") {
 				t.Errorf("answering %v: %s of a full store: %v", answering, r.write, err)
 			}
 		}

@@ -9,17 +9,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// One set of metrics exists in a process. A gauge without a value yet is not shown.
+// The metrics exist once per process. A gauge is not exposed before it has a value.
 var (
-	fullGauge         = gauge("full", "1 while etcd takes deletions only, or nothing, because its quota was reached.")
-	sizeGauge         = gauge("size_bytes", "Size of the data of etcd, of the member with the least room.")
-	quotaGauge        = gauge("quota_bytes", "Size of the data of etcd from which on it takes deletions only. etcd's own limit is beyond it.")
+	fullGauge         = gauge("full", "1 while etcd accepts only deletions, or no writes, because the quota is reached.")
+	sizeGauge         = gauge("size_bytes", "Size of the etcd database, of the member with the least free space.")
+	quotaGauge        = gauge("quota_bytes", "Database size above which only deletions are accepted. etcd's own limit is higher.")
 	diskFreeGauge     = gauge("disk_free_bytes", "Free space in the file system of the embedded etcd.")
-	snapshotTimeGauge = gauge("snapshot_timestamp_seconds", "When the newest snapshot in --etcd-snapshot-dir was taken, 0 without any.")
+	snapshotTimeGauge = gauge("snapshot_timestamp_seconds", "Time of the newest snapshot in --etcd-snapshot-dir, 0 if there is none.")
 	snapshotSizeGauge = gauge("snapshot_size_bytes", "Size of the newest snapshot in --etcd-snapshot-dir.")
-	intervalGauge     = gauge("snapshot_interval_seconds", "Time from one snapshot to the next, as --etcd-snapshot-interval says.")
+	intervalGauge     = gauge("snapshot_interval_seconds", "Interval of snapshots, the value of --etcd-snapshot-interval.")
 	snapshotsTotal    = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "slipway_etcd_snapshots_total", Help: "Snapshots that were to be taken, by result: success or error.",
+		Name: "slipway_etcd_snapshots_total", Help: "Attempts to take a snapshot, by result: success or error.",
 	}, []string{"result"})
 )
 
@@ -36,8 +36,8 @@ func Metrics() []prometheus.Collector {
 	}
 }
 
-// observeSnapshots sets the metrics of those that are kept, the newest first.
-func observeSnapshots(all []kept) {
+// observeSnapshots sets the metrics of the stored snapshots. The newest is first.
+func observeSnapshots(all []snapshotFile) {
 	at, size := 0.0, 0.0
 	if len(all) > 0 {
 		at = float64(all[0].at.Unix())

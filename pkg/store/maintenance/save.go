@@ -17,12 +17,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/snapshotfile"
 )
 
-// saveTimeout bounds the time until a member has all acknowledged writes, which needs a majority of
-// the members.
+// saveTimeout is the time limit until a member has all acknowledged writes, for which it needs a majority of the members.
 const saveTimeout = 10 * time.Second
 
-// Save writes a snapshot of the first member that answers. It contains all writes that were
-// acknowledged before. Requests are served meanwhile.
+// Save writes a snapshot of the first member that answers. It contains all writes that were acknowledged before. Requests are
+// served during the snapshot.
 func (s *Store) Save(ctx context.Context, w io.Writer) error {
 	var errs []error
 	for _, m := range s.members {
@@ -32,7 +31,7 @@ func (s *Store) Save(ctx context.Context, w io.Writer) error {
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", m.endpoint, err))
 	}
-	return fmt.Errorf("waiting until a member of etcd has all writes: %w", errors.Join(errs...))
+	return fmt.Errorf("waiting until an etcd member has all writes: %w", errors.Join(errs...))
 }
 
 // catchUp waits until the member has all acknowledged writes, by a read of any key.
@@ -44,7 +43,7 @@ func (m *member) catchUp(ctx context.Context) error {
 }
 
 func (s *Store) save(ctx context.Context, m *member, w io.Writer) error {
-	// A defragmentation would wait for the end of the snapshot, and all requests for it.
+	// A defragmentation would wait for the end of the snapshot, and all requests would wait for the defragmentation.
 	s.saving.RLock()
 	defer s.saving.RUnlock()
 	ctx, cancel := context.WithCancel(ctx)
@@ -60,8 +59,8 @@ func (s *Store) save(ctx context.Context, m *member, w io.Writer) error {
 	return nil
 }
 
-// SaveFile writes a snapshot to a file and verifies what was written. The file gets its name when
-// it is complete and on disk. It does not exist if ctx is done before.
+// SaveFile writes a snapshot to a file and verifies it. The file gets its name when it is complete and on disk. It does not exist
+// if ctx is done before.
 func (s *Store) SaveFile(ctx context.Context, file string) (Content, error) {
 	return s.saveFile(ctx, file, func(file string) (Content, error) { return CheckSnapshot(file, false) })
 }
@@ -73,7 +72,7 @@ func Fits(dir string, size int64) error {
 		return err
 	}
 	if need := size + DiskMargin; free < need {
-		return fmt.Errorf("writing a snapshot to %s: the file system has %s free, and %s are needed, the margin among them", dir, mib(free), mib(need))
+		return fmt.Errorf("writing a snapshot to %s: the file system has %s free, and %s are required, including a margin", dir, mib(free), mib(need))
 	}
 	return nil
 }
@@ -91,7 +90,7 @@ func (s *Store) saveFile(ctx context.Context, file string, check func(string) (C
 	if err != nil {
 		return Content{}, fmt.Errorf("writing a snapshot: %w", err)
 	}
-	defer func() { _ = os.Remove(part.Name()) }() // after a success it is not there any more
+	defer func() { _ = os.Remove(part.Name()) }() // after a success it does not exist
 	err = s.Save(ctx, part)
 	if err == nil {
 		err = part.Sync()
@@ -101,16 +100,16 @@ func (s *Store) saveFile(ctx context.Context, file string, check func(string) (C
 	}
 	content, err := unlessDone(ctx, func() (Content, error) { return check(part.Name()) })
 	if err != nil {
-		return content, fmt.Errorf("reading again what was written: %w", err)
+		return content, fmt.Errorf("verifying the snapshot: %w", err)
 	}
 	if err := os.Rename(part.Name(), file); err != nil {
-		return content, fmt.Errorf("naming the snapshot: %w", err)
+		return content, fmt.Errorf("renaming the snapshot: %w", err)
 	}
 	return content, SyncDir(dir)
 }
 
-// unlessDone returns what f does, or leaves it behind when ctx is done: f reads a database to its
-// end, and whoever stops is not to wait for that.
+// unlessDone returns the result of f, or the error of ctx when ctx is done. f then continues in the background: it reads a whole
+// database, and a process that stops must not wait for that.
 func unlessDone[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -130,7 +129,7 @@ func unlessDone[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// SyncDir writes the names of the files in dir to disk.
+// SyncDir syncs a directory, so that the names of its files are on disk.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

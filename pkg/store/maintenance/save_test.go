@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// stopping is a writer that is told to stop at its first write.
+// stopping is a writer that cancels the context at its first write.
 type stopping struct {
 	stop    context.CancelFunc
 	written int

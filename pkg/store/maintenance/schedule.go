@@ -18,40 +18,39 @@ import (
 )
 
 const (
-	// A snapshot has the time of its beginning in its name, and nothing else is taken for
-	// one: a directory may have other files.
-	snapshotBegins = "slipway-"
-	snapshotEnds   = ".db"
+	// The name of a snapshot contains the time at which it was begun. Other files in the directory are ignored.
+	snapshotPrefix = "slipway-"
+	snapshotSuffix = ".db"
 	snapshotTime   = "20060102T150405Z"
-	// partOfSnapshot is the name of one that is being written.
+	// partOfSnapshot is the name pattern of a snapshot that is being written.
 	partOfSnapshot = ".snapshot-*.part"
-	// oldPart is the age of one that nobody writes any more: its process was killed.
+	// oldPart is the age from which an unfinished snapshot is removed: its process was killed.
 	oldPart = 24 * time.Hour
-	// retryFirst is the pause after a snapshot that failed. It doubles up to the interval.
+	// retryFirst is the pause after the first failure. It doubles with each failure, up to the interval.
 	retryFirst = time.Minute
 )
 
-// Schedule says where snapshots are kept, how often one is taken, and how many are kept.
+// Schedule configures where snapshots are stored, how often one is taken, and how many are kept.
 type Schedule struct {
-	// Dir holds them. It is made when missing.
+	// Dir is the directory of the snapshots. It is created if it does not exist.
 	Dir string
-	// Interval is the time from one to the next. It is counted over restarts.
+	// Interval is the time between two snapshots. A restart does not reset it.
 	Interval time.Duration
-	// Keep is how many are kept: the newest.
+	// Keep is the number of the newest snapshots that are kept.
 	Keep int
-	// Offset is an additional wait before each snapshot. It differs between replicas, so that one
-	// of those that share a directory takes the snapshot.
+	// Offset is an additional wait before each snapshot. It differs between replicas, so that only one of the replicas that
+	// share a directory takes the snapshot.
 	Offset time.Duration
 }
 
-// kept is a snapshot in the directory of a schedule.
-type kept struct {
+// snapshotFile is a snapshot in the directory of a schedule.
+type snapshotFile struct {
 	path string
 	at   time.Time
 }
 
-// KeepSnapshots takes snapshots until ctx is done. What fails is tried again, and later and
-// later; only a snapshot that was read again and is whole lets an older one go.
+// KeepSnapshots takes snapshots until ctx is done. A failed snapshot is retried with a growing delay. An older snapshot is removed
+// only after a newer one was verified.
 func (s *Store) KeepSnapshots(ctx context.Context, o Schedule) {
 	logger := klog.FromContext(ctx).WithValues("dir", o.Dir)
 	set(intervalGauge, o.Interval.Seconds())
@@ -78,12 +77,12 @@ func (s *Store) KeepSnapshots(ctx context.Context, o Schedule) {
 		if err != nil {
 			failures++
 			snapshotsTotal.WithLabelValues("error").Inc()
-			logger.Error(err, "A snapshot of etcd was not taken, and will be", "in", o.backoff(failures))
+			logger.Error(err, "Taking a snapshot of etcd failed and will be repeated", "in", o.backoff(failures))
 			continue
 		}
 		failures = 0
 		snapshotsTotal.WithLabelValues("success").Inc()
-		logger.Info("A snapshot of etcd was taken", "keys", content.Keys, "revision", content.Revision, "bytes", content.Size)
+		logger.Info("Took a snapshot of etcd", "keys", content.Keys, "revision", content.Revision, "bytes", content.Size)
 		if err := o.prune(time.Now()); err != nil {
 			logger.Error(err, "Removing old snapshots failed and will be repeated with the next one")
 		}
@@ -91,51 +90,51 @@ func (s *Store) KeepSnapshots(ctx context.Context, o Schedule) {
 }
 
 func (o Schedule) name(at time.Time) string {
-	return filepath.Join(o.Dir, snapshotBegins+at.UTC().Format(snapshotTime)+snapshotEnds)
+	return filepath.Join(o.Dir, snapshotPrefix+at.UTC().Format(snapshotTime)+snapshotSuffix)
 }
 
 // list returns the snapshots of the directory, the newest first.
-func (o Schedule) list() ([]kept, error) {
+func (o Schedule) list() ([]snapshotFile, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the directory of snapshots: %w", err)
+		return nil, fmt.Errorf("creating the directory of snapshots: %w", err)
 	}
 	entries, err := os.ReadDir(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("reading the directory of snapshots: %w", err)
 	}
-	var all []kept
+	var all []snapshotFile
 	for _, e := range entries {
 		if at, ok := takenAt(e.Name()); ok {
-			all = append(all, kept{filepath.Join(o.Dir, e.Name()), at})
+			all = append(all, snapshotFile{filepath.Join(o.Dir, e.Name()), at})
 		}
 	}
-	slices.SortFunc(all, func(a, b kept) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(b.path, a.path)) })
+	slices.SortFunc(all, func(a, b snapshotFile) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(b.path, a.path)) })
 	return all, nil
 }
 
-// takenAt is when the snapshot of a name was taken; false for what is none.
+// takenAt returns when the snapshot with a name was taken. It returns false if the name is not that of a snapshot.
 func takenAt(name string) (time.Time, bool) {
-	stamp, ok := strings.CutPrefix(name, snapshotBegins)
+	stamp, ok := strings.CutPrefix(name, snapshotPrefix)
 	if !ok {
 		return time.Time{}, false
 	}
-	if stamp, ok = strings.CutSuffix(stamp, snapshotEnds); !ok {
+	if stamp, ok = strings.CutSuffix(stamp, snapshotSuffix); !ok {
 		return time.Time{}, false
 	}
 	at, err := time.Parse(snapshotTime, stamp)
 	return at, err == nil
 }
 
-// newest is when the first of all was taken, zero without any.
-func newest(all []kept) time.Time {
+// newest returns the time of the newest snapshot, or zero.
+func newest(all []snapshotFile) time.Time {
 	if len(all) == 0 {
 		return time.Time{}
 	}
 	return all[0].at
 }
 
-// pause is the time until the next snapshot. One of the future, of a clock that was wrong,
-// does not put it off for longer than the interval.
+// pause returns the time until the next snapshot. It is at most the interval, even if the last snapshot has a time in the future
+// because a clock was wrong.
 func (o Schedule) pause(last time.Time, failures int, now time.Time) time.Duration {
 	if failures > 0 {
 		return o.backoff(failures)
@@ -147,7 +146,7 @@ func (o Schedule) backoff(failures int) time.Duration {
 	return min(retryFirst<<min(failures-1, 16), o.Interval)
 }
 
-// prune removes what is more than is to be kept, and what was never finished.
+// prune removes surplus snapshots and old unfinished ones.
 func (o Schedule) prune(now time.Time) error {
 	all, err := o.list()
 	if err != nil {

@@ -112,10 +112,10 @@ func TestScheduleKeepsTheNewestSnapshotsAndTouchesNothingElse(t *testing.T) {
 		t.Errorf("the snapshot: %+v, %v; want one key", content, err)
 	}
 	if at, _ := takenAt(taken); testutil.ToFloat64(snapshotTimeGauge) != float64(at.Unix()) || testutil.ToFloat64(snapshotSizeGauge) < 1<<12 {
-		t.Errorf("the metrics tell of a snapshot of %v with %v bytes, want %s", testutil.ToFloat64(snapshotTimeGauge), testutil.ToFloat64(snapshotSizeGauge), taken)
+		t.Errorf("the metrics have a snapshot of %v with %v bytes, want %s", testutil.ToFloat64(snapshotTimeGauge), testutil.ToFloat64(snapshotSizeGauge), taken)
 	}
 	if got := testutil.ToFloat64(intervalGauge); got != time.Hour.Seconds() {
-		t.Errorf("the metrics tell of an interval of %v s, want an hour", got)
+		t.Errorf("the metrics have an interval of %v s, want an hour", got)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestSlowReaderOfASnapshotKeepsNobodyElseWaiting(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := c.Put(t.Context(), "/k", "v"); err != nil {
-		t.Errorf("a write beside it: %v", err)
+		t.Errorf("a write during the snapshot: %v", err)
 	}
 	close(w.goOn)
 	if err := <-saved; err != nil {
@@ -193,6 +193,6 @@ func TestScheduleEndsWithItsContextWhileItWaits(t *testing.T) {
 	stop()
 	<-ended
 	if got := names(t, o.Dir); len(got) != 1 {
-		t.Errorf("the directory has %v, want the one of before", got)
+		t.Errorf("the directory has %v, want the previous one", got)
 	}
 }

@@ -11,56 +11,52 @@ import (
 const (
 	// MaxQuota is the largest quota that etcd recommends, in bytes.
 	MaxQuota = 8 << 30
-	// MinQuota is the smallest that leaves room to work in, in bytes.
+	// MinQuota is the smallest usable quota, in bytes.
 	MinQuota = 64 << 20
-	// minDefaultQuota is what a small file system gets all the same.
+	// minDefaultQuota is the minimum of the default, even on a small file system, in bytes.
 	minDefaultQuota = 256 << 20
-	// besideData is what the write-ahead log and its preallocated files take of a file
-	// system, in bytes.
-	besideData = 512 << 20
+	// logSpace is the space of the write-ahead log and its preallocated files, in bytes.
+	logSpace = 512 << 20
 
 	// noQuota is the quota of an etcd that does not report one.
 	noQuota = 1 << 60
 	// unknown is the free space of a file system that this process cannot see.
 	unknown = -1
 
-	// Thresholds in percent of the quota: the log and the readiness check report it; history is
-	// compacted; no object can be created; users can change nothing except what is being deleted;
-	// the server itself cannot either. At limitPercent etcd refuses all writes, also those that a
-	// deletion needs.
+	// The thresholds are percentages of the quota. From warnPercent the log and the readiness check report it. From
+	// pressPercent history is compacted. From reservePercent no object can be created. From fullPercent users can change
+	// only objects that are being deleted, and from deletionPercent this also applies to the server. At limitPercent etcd
+	// refuses all writes, including those that a deletion needs.
 	warnPercent     = 80
 	pressPercent    = 90
 	reservePercent  = 95
 	fullPercent     = 100
 	deletionPercent = 105
 	limitPercent    = 110
-	// gainPercent is what a defragmentation of a member that serves has to win, so that
-	// it does not stand still for nothing, again and again; gainWhenFull is that of one which
-	// takes no writes.
+	// gainPercent is the minimum gain for which a serving member is defragmented, because it does not answer meanwhile.
+	// gainWhenFull is the minimum gain for a member that accepts no writes.
 	gainPercent  = 5
 	gainWhenFull = 1
-	// smallFile is too little to defragment for at a start, in bytes.
+	// smallFile is the file size below which a start does not defragment, in bytes.
 	smallFile = 16 << 20
-	// DiskMargin is how much of the file system shall be free, in bytes. Without any left
-	// etcd ends the process.
+	// DiskMargin is the minimum free space of the file system, in bytes. If the file system is full, etcd ends the process.
 	DiskMargin = 256 << 20
 )
 
-// Space is how much of what there is a member takes, in bytes.
+// Space is the space that a member uses and may use, in bytes.
 type Space struct {
-	// Size is the size of the file, which is what the quota limits; InUse is the part of
-	// it that holds data.
+	// Size is the size of the file, which the quota limits. InUse is the part of it that contains data.
 	Size, InUse int64
-	// Quota is the size from which on deletions only are taken.
+	// Quota is the size from which only deletions are accepted.
 	Quota int64
-	// Stopped is true from when etcd's own limit was reached, beyond the quota, until there
-	// is room again. Until then etcd refuses all writes.
+	// Stopped is true after etcd's own limit was reached, which is higher than the quota, until there is space again. Meanwhile
+	// etcd refuses all writes.
 	Stopped bool
-	// DiskFree is what is free in the file system, unknown for an etcd cluster.
+	// DiskFree is the free space of the file system. It is unknown for an etcd cluster.
 	DiskFree int64
 }
 
-// level orders how urgent things are.
+// level is how scarce the space is.
 type level int
 
 const (
@@ -89,26 +85,26 @@ func (s Space) level() level {
 	}
 }
 
-// Err says what is scarce, nil while nothing is.
+// Err returns an error if space is scarce, else nil.
 func (s Space) Err() error {
 	switch s.level() {
 	case refusing:
-		return fmt.Errorf("etcd is full and takes no writes: %s", s)
+		return fmt.Errorf("etcd is full and accepts no writes: %s", s)
 	case full, deletionsOnly:
-		return fmt.Errorf("etcd is full and takes deletions only: %s", s)
+		return fmt.Errorf("etcd is full and accepts only deletions: %s", s)
 	case reserved:
-		return fmt.Errorf("etcd has room for updates and deletions only: %s", s)
+		return fmt.Errorf("etcd has space only for updates and deletions: %s", s)
 	case scarce:
 		if s.nearQuota() {
 			return fmt.Errorf("etcd is nearly full: %s", s)
 		}
-		return fmt.Errorf("the file system of etcd is nearly full, and the server ends when it is: %s", s)
+		return fmt.Errorf("the file system of etcd is nearly full, and the server will end when it is full: %s", s)
 	default:
 		return nil
 	}
 }
 
-// String is for logs and messages.
+// String returns a text for logs and messages.
 func (s Space) String() string {
 	text := fmt.Sprintf("%s of the quota of %s, %s of it in use", mib(s.Size), mib(s.Quota), mib(s.InUse))
 	if s.DiskFree == unknown {
@@ -127,11 +123,11 @@ func (s Space) percent(p int64) int64 { return s.Quota / 100 * p }
 // nearQuota reports whether most of the quota is used.
 func (s Space) nearQuota() bool { return s.Size > 0 && s.Size >= s.percent(warnPercent) }
 
-// pressed is true when history has to go to make room.
+// pressed reports whether history must be compacted to free space.
 func (s Space) pressed() bool { return s.Stopped || s.Size >= s.percent(pressPercent) }
 
-// fragmented tells whether to write the file anew, which stops all other work and takes
-// as much of the disk as is in use. A start can do it for less, as nobody waits yet.
+// fragmented reports whether the member should be defragmented. A defragmentation blocks all requests and needs as much disk space
+// as the data in use. At a start, no request waits, so that a smaller gain is enough.
 func (s Space) fragmented(starting bool) bool {
 	free := s.Size - s.InUse
 	switch {
@@ -146,12 +142,11 @@ func (s Space) fragmented(starting bool) bool {
 	}
 }
 
-// recovered is true when a member that had stopped can take writes again: users cannot fill
-// it any more, and what they delete takes some.
+// recovered reports whether a stopped member can accept writes again: users cannot fill it, and deletions need some space.
 func (s Space) recovered() bool { return s.Stopped && s.Size < s.percent(limitPercent-gainWhenFull) }
 
-// LimitOf returns etcd's own limit for a quota. Half of the room in between is for writes of the
-// server itself, the rest for deletions, most of which change an object before they remove it.
+// LimitOf returns etcd's own limit for a quota. Half of the space in between is for writes of the server, the rest for deletions,
+// most of which change an object before they remove it.
 func LimitOf(quota int64) int64 { return quota + quota/10 }
 
 // QuotaOf returns the quota for etcd's own limit.
@@ -174,5 +169,5 @@ func Disk(dir string) (size, free int64, err error) {
 // DefaultQuota returns the quota for a file system of this size: the file exists twice during a
 // defragmentation.
 func DefaultQuota(fileSystem int64) int64 {
-	return min(max((fileSystem-besideData)/2, minDefaultQuota), MaxQuota)
+	return min(max((fileSystem-logSpace)/2, minDefaultQuota), MaxQuota)
 }

@@ -32,13 +32,13 @@ func TestS15WhatIsDoneAboutSpace(t *testing.T) {
 		"half of the file is in use":       {Space{Size: 100 << 20, InUse: 50 << 20, DiskFree: disk}, plan{}},
 		"four fifths":                      {Space{Size: 800 << 20, InUse: 790 << 20, DiskFree: disk}, plan{Level: scarce, Message: "nearly full: 800 MiB of the quota of 1000 MiB"}},
 		"nine tenths, most of it history":  {Space{Size: 900 << 20, InUse: 100 << 20, DiskFree: disk}, plan{Level: scarce, Pressed: true, Fragmented: true, AtStart: true, Message: "nearly full"}},
-		"nothing to win":                   {Space{Size: 950 << 20, InUse: 930 << 20, DiskFree: disk}, plan{Level: reserved, Pressed: true, Message: "updates and deletions only"}},
-		"full, nothing to win":             {Space{Size: 1000 << 20, InUse: 995 << 20, DiskFree: disk}, plan{Level: full, Pressed: true, Message: "takes deletions only"}},
-		"full, a little to win":            {Space{Size: 1000 << 20, InUse: 990 << 20, DiskFree: disk}, plan{Level: full, Pressed: true, Fragmented: true, AtStart: true, Message: "takes deletions only"}},
-		"stopped, nothing to win":          {Space{Size: 1100 << 20, InUse: 1095 << 20, Stopped: true, DiskFree: disk}, plan{Level: refusing, Pressed: true, Message: "takes no writes"}},
-		"stopped, objects were deleted":    {Space{Size: 1085 << 20, InUse: 1085 << 20, Stopped: true, DiskFree: disk}, plan{Level: refusing, Pressed: true, TakesWrites: true, Message: "takes no writes"}},
-		"no room on disk for another file": {Space{Size: 1100 << 20, InUse: 400 << 20, Stopped: true, DiskFree: 410 << 20}, plan{Level: refusing, Pressed: true, Message: "takes no writes"}},
-		"the disk runs out":                {Space{Size: 10 << 20, InUse: 1 << 20, DiskFree: 255 << 20}, plan{Level: scarce, Message: "the server ends when it is: 10 MiB of the quota of 1000 MiB, 1 MiB of it in use, 255 MiB of disk free"}},
+		"nothing to win":                   {Space{Size: 950 << 20, InUse: 930 << 20, DiskFree: disk}, plan{Level: reserved, Pressed: true, Message: "only for updates and deletions"}},
+		"full, nothing to win":             {Space{Size: 1000 << 20, InUse: 995 << 20, DiskFree: disk}, plan{Level: full, Pressed: true, Message: "accepts only deletions"}},
+		"full, a little to win":            {Space{Size: 1000 << 20, InUse: 990 << 20, DiskFree: disk}, plan{Level: full, Pressed: true, Fragmented: true, AtStart: true, Message: "accepts only deletions"}},
+		"stopped, nothing to win":          {Space{Size: 1100 << 20, InUse: 1095 << 20, Stopped: true, DiskFree: disk}, plan{Level: refusing, Pressed: true, Message: "accepts no writes"}},
+		"stopped, objects were deleted":    {Space{Size: 1085 << 20, InUse: 1085 << 20, Stopped: true, DiskFree: disk}, plan{Level: refusing, Pressed: true, TakesWrites: true, Message: "accepts no writes"}},
+		"no room on disk for another file": {Space{Size: 1100 << 20, InUse: 400 << 20, Stopped: true, DiskFree: 410 << 20}, plan{Level: refusing, Pressed: true, Message: "accepts no writes"}},
+		"the disk runs out":                {Space{Size: 10 << 20, InUse: 1 << 20, DiskFree: 255 << 20}, plan{Level: scarce, Message: "the server will end when it is full: 10 MiB of the quota of 1000 MiB, 1 MiB of it in use, 255 MiB of disk free"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.space.Quota = quota
@@ -104,7 +104,7 @@ func TestS15FullEtcdTakesWritesAgainByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Put(t.Context(), "/k", "v"); err != nil {
-		t.Errorf("after it was looked after: %v", err)
+		t.Errorf("after maintenance: %v", err)
 	}
 	if space, err := s.remeasure(); err != nil || space.Stopped || space.Size > smallQuota/4 || s.Room() != nil {
 		t.Errorf("Space = %v, %v, Room = %v; want a small file", space, err, s.Room())
@@ -119,7 +119,7 @@ func TestS15FullOfObjectsStaysFullUntilThereIsRoom(t *testing.T) {
 	value := strings.Repeat("v", 1<<20)
 	var keys []string
 	var space Space
-	// What the quota counts is more than the objects until the file is written anew.
+	// What the quota counts is more than the objects until the file is rewritten.
 	for range 20 {
 		for {
 			key := fmt.Sprintf("/objects/%03d", len(keys))
@@ -170,11 +170,11 @@ func TestS15LogTellsOfScarceSpaceOnceAndFromTimeToTime(t *testing.T) {
 		{0, 79, false, ""},
 		{time.Second, 80, false, "nearly full"},
 		{2 * time.Second, 85, false, ""},
-		{3 * time.Second, 95, false, "updates and deletions only"},
-		{4 * time.Second, 100, true, "takes no writes"},
+		{3 * time.Second, 95, false, "only for updates and deletions"},
+		{4 * time.Second, 100, true, "accepts no writes"},
 		{9 * time.Minute, 100, true, ""},
-		{11 * time.Minute, 100, true, "takes no writes"},
-		{12 * time.Minute, 10, false, "has room again"},
+		{11 * time.Minute, 100, true, "accepts no writes"},
+		{12 * time.Minute, 10, false, "has enough space again"},
 		{13 * time.Minute, 10, false, ""},
 	} {
 		lines = nil

@@ -18,9 +18,9 @@ import (
 const (
 	// commitInterval is how often etcd commits by itself. The size changes only then.
 	commitInterval = 100 * time.Millisecond
-	// scarceInterval is how long a measurement is valid while room is scarce.
+	// scarceInterval is how long a measurement is valid while space is scarce.
 	scarceInterval = 10 * time.Millisecond
-	// measureTimeout bounds the wait for a member.
+	// measureTimeout is the time limit for an answer of a member.
 	measureTimeout = time.Second
 )
 
@@ -28,19 +28,19 @@ const (
 type member struct {
 	endpoint string
 	client   *clientv3.Client
-	// absence is why the member does not answer, nil if it does.
-	absence atomic.Pointer[error]
+	// unreachable is the error of a member that does not answer, or nil.
+	unreachable atomic.Pointer[error]
 }
 
-// away returns an error if the member did not answer.
-func (m *member) away() error {
-	if err := m.absence.Load(); err != nil {
+// checkReachable returns an error if the member did not answer.
+func (m *member) checkReachable() error {
+	if err := m.unreachable.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// Store is an etcd.
+// Store is an etcd store: the embedded member or an etcd cluster.
 type Store struct {
 	members []*member
 	// local is nil for an etcd cluster.
@@ -56,11 +56,11 @@ type Store struct {
 	measuredAt time.Time
 }
 
-// Local is what this process knows of its embedded member in addition to the client API.
+// Local gives access to the embedded member of this process in addition to the client API.
 type Local struct {
 	// Dir is a directory in the member's file system.
 	Dir string
-	// Defragment rewrites the member's file. Requests wait meanwhile.
+	// Defragment rewrites the member's file. Requests wait until it returns.
 	Defragment func() error
 }
 
@@ -99,7 +99,7 @@ func (s *Store) Close() {
 // External reports whether the store is an etcd cluster.
 func (s *Store) External() bool { return s.local == nil }
 
-// Space returns how much room there is.
+// Space returns the space, measured recently.
 func (s *Store) Space() (Space, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Store) Space() (Space, error) {
 	return s.space, s.err
 }
 
-// remeasure returns how much room there is now.
+// remeasure measures the space and returns it.
 func (s *Store) remeasure() (Space, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,17 +121,17 @@ func (s *Store) remeasure() (Space, error) {
 	return s.space, s.err
 }
 
-// measure keeps the last space if no member answers.
+// measure measures the space. If no member answers, the last space is kept.
 func (s *Store) measure() {
 	defer func() { s.measuredAt = time.Now() }()
-	space, err := s.leastRoom()
+	space, err := s.leastSpace()
 	if err == nil && space.nearQuota() {
 		// A fast client fills the reserve with writes that are not committed and have no size yet.
 		_ = s.each(func(ctx context.Context, m *member) error {
 			m.commit(ctx)
 			return nil
 		})
-		space, err = s.leastRoom()
+		space, err = s.leastSpace()
 	}
 	if s.err = err; err != nil {
 		return
@@ -140,7 +140,7 @@ func (s *Store) measure() {
 	observe(space)
 }
 
-// each calls f for all members that answer, at the same time.
+// each calls f concurrently for all members that answer.
 func (s *Store) each(f func(ctx context.Context, m *member) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), measureTimeout)
 	defer cancel()
@@ -148,7 +148,7 @@ func (s *Store) each(f func(ctx context.Context, m *member) error) error {
 	var running sync.WaitGroup
 	for i, m := range s.members {
 		running.Go(func() {
-			if errs[i] = m.away(); errs[i] == nil {
+			if errs[i] = m.checkReachable(); errs[i] == nil {
 				errs[i] = f(ctx, m)
 			}
 		})
@@ -157,24 +157,24 @@ func (s *Store) each(f func(ctx context.Context, m *member) error) error {
 	return errors.Join(errs...)
 }
 
-// recall asks the members that did not answer whether they do now.
-func (s *Store) recall() {
+// retryUnreachable checks whether unreachable members answer again.
+func (s *Store) retryUnreachable() {
 	for _, m := range s.members {
-		if m.away() == nil {
+		if m.checkReachable() == nil {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), measureTimeout)
 		if _, err := m.client.Status(ctx, m.endpoint); err == nil {
-			m.absence.Store(nil)
+			m.unreachable.Store(nil)
 		}
 		cancel()
 	}
 }
 
-// leastRoom returns the space of the member with the least room. A member that does not answer does
-// not count until it is recalled: each request would wait for it. If none answers, all are asked again
-// at the next measurement: writes wait for them as well.
-func (s *Store) leastRoom() (Space, error) {
+// leastSpace returns the space of the member with the least free space. A member that does not answer is ignored until
+// retryUnreachable, because each request would wait for it. If no member answers, all are measured again the next time: writes wait
+// for them as well.
+func (s *Store) leastSpace() (Space, error) {
 	var mu sync.Mutex
 	var least *Space
 	stopped := false
@@ -182,7 +182,7 @@ func (s *Store) leastRoom() (Space, error) {
 		space, err := m.space(ctx)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", m.endpoint, err)
-			m.absence.Store(&err)
+			m.unreachable.Store(&err)
 			return err
 		}
 		mu.Lock()
@@ -195,7 +195,7 @@ func (s *Store) leastRoom() (Space, error) {
 	})
 	if least == nil {
 		for _, m := range s.members {
-			m.absence.Store(nil)
+			m.unreachable.Store(nil)
 		}
 		return Space{}, fmt.Errorf("reading the size of etcd: %w", err)
 	}
@@ -250,18 +250,17 @@ func (m *member) alarms(ctx context.Context) ([]*clientv3.AlarmMember, error) {
 	return all, nil
 }
 
-// Room returns an error when the remaining room is reserved for updates and deletions.
+// Room returns an error if the remaining space is reserved for updates and deletions.
 func (s *Store) Room() error { return s.room(reserved) }
 
-// RoomForUpdates returns an error when the remaining room is reserved for deletions and for what the
-// server itself writes.
+// RoomForUpdates returns an error if the remaining space is reserved for deletions and for writes of the server.
 func (s *Store) RoomForUpdates() error { return s.room(full) }
 
-// RoomForServer returns an error when the remaining room is reserved for deletions alone.
+// RoomForServer returns an error if the remaining space is reserved for deletions.
 func (s *Store) RoomForServer() error { return s.room(deletionsOnly) }
 
-// room returns an error from a level on, which is the last known one while the store cannot be
-// measured. A store that was never measured is no reason to refuse.
+// room returns an error if the level is refused or higher. While the store cannot be measured, the last known level applies. A
+// store that was never measured is not refused.
 func (s *Store) room(refused level) error {
 	if space, _ := s.Space(); space.Quota > 0 && space.level() >= refused {
 		return space.Err()

@@ -18,7 +18,7 @@ const (
 	// upkeepInterval is the time between two checks of the space. A busy client writes less than
 	// the reserve in it.
 	upkeepInterval = 10 * time.Second
-	// upkeepTimeout bounds each request to etcd.
+	// upkeepTimeout is the time limit for each request to etcd.
 	upkeepTimeout = time.Minute
 	// repeatInterval is the time after which the log reports scarce space again.
 	repeatInterval = 10 * time.Minute
@@ -26,14 +26,14 @@ const (
 	settleKey = "/slipway.dev/settle"
 )
 
-// Run checks the space until ctx is done, and makes room in an embedded member.
+// Run checks the space until ctx is done, and frees space in an embedded member.
 func (s *Store) Run(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	ticker := time.NewTicker(upkeepInterval)
 	defer ticker.Stop()
 	var r reporter
 	for {
-		s.recall()
+		s.retryUnreachable()
 		space, err := s.MakeRoom(ctx, false)
 		switch {
 		case ctx.Err() != nil:
@@ -61,17 +61,16 @@ func (r *reporter) report(logger klog.Logger, space Space, now time.Time) {
 	l := space.level()
 	switch {
 	case l == enough && r.reported != enough:
-		logger.Info("etcd has room again", "space", space)
+		logger.Info("etcd has enough space again", "space", space)
 		r.reported = l
 	case l > r.reported || l != enough && now.Sub(r.at) >= repeatInterval:
-		logger.Error(space.Err(), "etcd runs out of space: delete objects, or give it a larger volume and quota")
+		logger.Error(space.Err(), "etcd is running out of space: delete objects, or increase its volume and quota")
 		r.reported, r.at = l, now
 	}
 }
 
-// MakeRoom makes room in an embedded member when it has too little, and returns the space
-// afterwards. At a start it compacts in any case, because no client knows an older revision yet: a
-// server that restarts often would never do it otherwise.
+// MakeRoom frees space in an embedded member if space is scarce, and returns the resulting space. At a start it always compacts,
+// because no client knows an older revision yet. A server that restarts often would never compact otherwise.
 func (s *Store) MakeRoom(ctx context.Context, starting bool) (Space, error) {
 	space, err := s.remeasure()
 	if err != nil || s.local == nil || !starting && !space.pressed() {
@@ -84,7 +83,7 @@ func (s *Store) MakeRoom(ctx context.Context, starting bool) (Space, error) {
 	if space, err = s.remeasure(); err != nil {
 		return space, err
 	}
-	// A member that refuses writes commits nothing, and does not count what was freed.
+	// A member that refuses writes does not commit, so that its size does not include the freed space.
 	uncounted := space.Stopped && revision > s.defragmented && space.DiskFree > space.InUse+space.InUse/10
 	if uncounted || space.fragmented(starting) {
 		if err := s.defragment(ctx, space); err != nil {
@@ -106,11 +105,11 @@ func (s *Store) MakeRoom(ctx context.Context, starting bool) (Space, error) {
 	return space, err
 }
 
-// defragment rewrites the file of the embedded member, unless a snapshot is being read: it would
-// have to wait for that, and all requests would wait for it.
+// defragment rewrites the file of the embedded member, unless a snapshot is being read. It would have to wait for the snapshot, and
+// all requests would wait for it.
 func (s *Store) defragment(ctx context.Context, space Space) error {
 	if !s.saving.TryLock() {
-		return nil // until the next check
+		return nil // the next check tries again
 	}
 	defer s.saving.Unlock()
 	klog.FromContext(ctx).Info("Defragmenting the embedded etcd; requests wait meanwhile", "space", space)
@@ -120,7 +119,7 @@ func (s *Store) defragment(ctx context.Context, space Space) error {
 	return nil
 }
 
-// disarm ends the alarms about space. A member that is full raises its alarm again at the next write.
+// disarm disarms the space alarms. A full member raises its alarm again at the next write.
 func (s *Store) disarm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
 	defer cancel()
@@ -130,7 +129,7 @@ func (s *Store) disarm(ctx context.Context) error {
 	}
 	for _, alarm := range alarms {
 		if _, err := s.members[0].client.AlarmDisarm(ctx, alarm); err != nil {
-			return fmt.Errorf("ending the alarm of the etcd member %x: %w", alarm.MemberID, err)
+			return fmt.Errorf("disarming the alarm of etcd member %x: %w", alarm.MemberID, err)
 		}
 	}
 	return nil

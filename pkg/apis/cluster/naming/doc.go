@@ -1,10 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package naming makes the names of machines.
+// Package naming generates the names of machines.
 //
 // Guarantees:
-//   - A template is text with three variables and nothing else: it is no program, and what it
-//     makes is as long as what is put in.
-//   - The random part is never cut off, so that a name that is too long is still one's own.
+//   - A template contains only text and three variables. It is not evaluated as a program, and the
+//     length of its result is proportional to the length of its input.
+//   - The random part is never truncated, so that a truncated name is still unique.
 package naming

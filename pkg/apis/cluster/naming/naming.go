@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Default is the template of a MachineSet that names none.
+// Default is the default template of a MachineSet.
 const Default = "{{ .machineSet.name }}-{{ .random }}"
 
-// maxName is the longest name that is made, in bytes: that of a label's value and of a host.
+// maxName is the maximum length of a generated name, in bytes: the limit for label values and host names.
 const maxName = 63
 
-// variable is a place of a template that something is put in.
+// variable matches a variable in a template.
 var variable = regexp.MustCompile(`\{\{\s*\.([A-Za-z.]+)\s*\}\}`)
 
-// Machine makes the name of a machine of a set, by template, or by Default if that is empty.
-// A name of more than 63 characters is cut to 58, followed by random, which has five.
+// Machine generates the name of a machine from template, or from Default if template is empty. A name with more than 63
+// characters is truncated to 58, followed by random, which has five.
 func Machine(template, cluster, set, random string) (string, error) {
 	if template == "" {
 		template = Default
@@ -40,11 +40,11 @@ func Machine(template, cluster, set, random string) (string, error) {
 	})
 	switch {
 	case len(unknown) > 0:
-		return "", fmt.Errorf("%s is not known: there are {{ .cluster.name }}, {{ .machineSet.name }} and {{ .random }}", unknown[0])
+		return "", fmt.Errorf("unknown variable %s: allowed are {{ .cluster.name }}, {{ .machineSet.name }} and {{ .random }}", unknown[0])
 	case strings.Contains(rest, "{{") || strings.Contains(rest, "}}"):
-		return "", errors.New("may have {{ .cluster.name }}, {{ .machineSet.name }} and {{ .random }}, and no other {{ or }}")
+		return "", errors.New("must not contain {{ or }}, except in {{ .cluster.name }}, {{ .machineSet.name }} and {{ .random }}")
 	case !used:
-		return "", errors.New("must have {{ .random }}, by which machines of a set differ")
+		return "", errors.New("must contain {{ .random }}, so that the names of machines are unique")
 	}
 	if len(name) > maxName {
 		name = name[:maxName-len(random)] + random

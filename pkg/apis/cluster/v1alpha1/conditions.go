@@ -3,213 +3,212 @@
 
 package v1alpha1
 
-// Conditions of more than one kind.
+// Condition types of more than one kind.
 const (
-	// AvailableCondition says whether an object can be used.
+	// AvailableCondition is True when an object is available.
 	AvailableCondition = "Available"
-	// ReadyCondition sums an object up.
+	// ReadyCondition summarizes the conditions of an object.
 	ReadyCondition = "Ready"
-	// PausedCondition is True while the controllers keep from an object.
+	// PausedCondition is True when reconciling of an object is paused.
 	PausedCondition = "Paused"
-	// DeletingCondition tells how far a deletion is.
+	// DeletingCondition reports the progress of a deletion.
 	DeletingCondition = "Deleting"
-	// InfrastructureReadyCondition is the Ready of the infrastructure object.
+	// InfrastructureReadyCondition mirrors the Ready condition of the infrastructure object.
 	InfrastructureReadyCondition = "InfrastructureReady"
-	// ScalingUpCondition is True while there are fewer machines than wanted.
+	// ScalingUpCondition is True when there are fewer machines than desired.
 	ScalingUpCondition = "ScalingUp"
-	// ScalingDownCondition is True while there are more machines than wanted.
+	// ScalingDownCondition is True when there are more machines than desired.
 	ScalingDownCondition = "ScalingDown"
-	// MachinesReadyCondition sums up the Ready of machines.
+	// MachinesReadyCondition summarizes the Ready conditions of the machines.
 	MachinesReadyCondition = "MachinesReady"
-	// MachinesUpToDateCondition sums up the UpToDate of machines.
+	// MachinesUpToDateCondition summarizes the UpToDate conditions of the machines.
 	MachinesUpToDateCondition = "MachinesUpToDate"
-	// RollingOutCondition is True while machines have an older template.
+	// RollingOutCondition is True when machines were created from an older template.
 	RollingOutCondition = "RollingOut"
-	// RemediatingCondition is True while machines that are not well are replaced.
+	// RemediatingCondition is True while unhealthy machines are being replaced.
 	RemediatingCondition = "Remediating"
-	// ReconcilingCondition is True while a controller still changes what the object describes, and absent otherwise. Flux,
-	// kpt and other clients of the kstatus convention wait while it is True.
+	// ReconcilingCondition is True while a controller is still changing the resources that the object describes. It is
+	// absent otherwise. Flux, kpt and other clients that follow the kstatus convention wait while it is True.
 	ReconcilingCondition = "Reconciling"
-	// StalledCondition is True while the object cannot become what its spec describes before a user changes something, and
-	// absent otherwise. Clients of the kstatus convention report a failure while it is True.
+	// StalledCondition is True when the object cannot match its spec until a user changes something. It is absent
+	// otherwise. Clients that follow the kstatus convention report a failure while it is True.
 	StalledCondition = "Stalled"
 )
 
-// Conditions of a Machine.
+// Condition types of a Machine.
 const (
-	// MachineBootstrapConfigReadyCondition is the Ready of the bootstrap object.
+	// MachineBootstrapConfigReadyCondition mirrors the Ready condition of the bootstrap object.
 	MachineBootstrapConfigReadyCondition = "BootstrapConfigReady"
-	// MachineNodeReadyCondition is the Ready of the Node.
+	// MachineNodeReadyCondition mirrors the Ready condition of the Node.
 	MachineNodeReadyCondition = "NodeReady"
-	// MachineNodeHealthyCondition sums up the conditions of the Node.
+	// MachineNodeHealthyCondition summarizes the conditions of the Node.
 	MachineNodeHealthyCondition = "NodeHealthy"
-	// MachineUpToDateCondition says whether a machine of a MachineDeployment is as its template says.
+	// MachineUpToDateCondition is True when a machine of a MachineDeployment matches the template.
 	MachineUpToDateCondition = "UpToDate"
-	// MachineUpdatingCondition is True while the machine is updated in place.
+	// MachineUpdatingCondition is True while the machine is being updated in place.
 	MachineUpdatingCondition = "Updating"
-	// MachineHealthCheckSucceededCondition is what a MachineHealthCheck found.
+	// MachineHealthCheckSucceededCondition is the result of a MachineHealthCheck.
 	MachineHealthCheckSucceededCondition = "HealthCheckSucceeded"
-	// MachineOwnerRemediatedCondition is False while the owner shall replace the machine.
+	// MachineOwnerRemediatedCondition is False when the owner must replace the machine.
 	MachineOwnerRemediatedCondition = "OwnerRemediated"
-	// MachineExternallyRemediatedCondition is False while somebody else shall do so.
+	// MachineExternallyRemediatedCondition is False when an external controller must replace the machine.
 	MachineExternallyRemediatedCondition = "ExternallyRemediated"
 )
 
-// Conditions of a Cluster and of a MachineHealthCheck.
+// Condition types of a Cluster and of a MachineHealthCheck.
 const (
-	// ClusterControlPlaneInitializedCondition is True once the API of the cluster answered.
+	// ClusterControlPlaneInitializedCondition is True after the API server of the cluster responded for the first time.
 	ClusterControlPlaneInitializedCondition = "ControlPlaneInitialized"
-	// ClusterRemoteConnectionProbeCondition says whether the API of the cluster answers.
+	// ClusterRemoteConnectionProbeCondition is True when the API server of the cluster responds.
 	ClusterRemoteConnectionProbeCondition = "RemoteConnectionProbe"
-	// MachineHealthCheckRemediationAllowedCondition is False while too many machines are not well.
+	// MachineHealthCheckRemediationAllowedCondition is False when too many machines are unhealthy.
 	MachineHealthCheckRemediationAllowedCondition = "RemediationAllowed"
 )
 
-// Reasons of conditions.
+// Condition reasons.
 const (
-	// AvailableReason is what can be used.
+	// AvailableReason means that the object is available.
 	AvailableReason = "Available"
-	// NotAvailableReason is what cannot.
+	// NotAvailableReason means that the object is not available.
 	NotAvailableReason = "NotAvailable"
-	// WaitingForMinReadySecondsReason has not been Ready for long enough.
+	// WaitingForMinReadySecondsReason means that the object has not been Ready for minReadySeconds yet.
 	WaitingForMinReadySecondsReason = "WaitingForMinReadySeconds"
-	// ReadyReason is well.
+	// ReadyReason means that the object is ready.
 	ReadyReason = "Ready"
-	// NotReadyReason is not.
+	// NotReadyReason means that the object is not ready.
 	NotReadyReason = "NotReady"
-	// ReadyUnknownReason is not known.
+	// ReadyUnknownReason means that it is unknown whether the object is ready.
 	ReadyUnknownReason = "ReadyUnknown"
-	// UpToDateReason is as the template says.
+	// UpToDateReason means that the machine matches the template.
 	UpToDateReason = "UpToDate"
-	// NotUpToDateReason is not.
+	// NotUpToDateReason means that the machine does not match the template.
 	NotUpToDateReason = "NotUpToDate"
-	// UpToDateUnknownReason is not known.
+	// UpToDateUnknownReason means that it is unknown whether the machine matches the template.
 	UpToDateUnknownReason = "UpToDateUnknown"
-	// UpdatingReason is being changed.
+	// UpdatingReason means that the object is being updated.
 	UpdatingReason = "Updating"
-	// NotUpdatingReason is not updated in place.
+	// NotUpdatingReason means that the machine is not being updated in place.
 	NotUpdatingReason = "NotUpdating"
-	// InPlaceUpdatingReason is updated in place.
+	// InPlaceUpdatingReason means that the machine is being updated in place.
 	InPlaceUpdatingReason = "InPlaceUpdating"
-	// NoReplicasReason has no machines.
+	// NoReplicasReason means that there are no machines.
 	NoReplicasReason = "NoReplicas"
-	// InternalErrorReason could not be found out.
+	// InternalErrorReason means that the status could not be determined.
 	InternalErrorReason = "InternalError"
-	// WaitingForClusterReason is used while the Cluster that an object names does not exist.
+	// WaitingForClusterReason means that the Cluster of the object does not exist yet.
 	WaitingForClusterReason = "WaitingForCluster"
-	// WaitingForTemplateReason is used while a template that an object names does not exist.
+	// WaitingForTemplateReason means that a template that the object refers to does not exist yet.
 	WaitingForTemplateReason = "WaitingForTemplate"
-	// InvalidConditionReportedReason was told in a form that is none.
+	// InvalidConditionReportedReason means that the referenced object has a Ready condition with an invalid format.
 	InvalidConditionReportedReason = "InvalidConditionReported"
-	// ObjectControlledByAnotherReason is used when another object controls what the object refers to.
+	// ObjectControlledByAnotherReason means that another object controls the referenced object.
 	ObjectControlledByAnotherReason = "ObjectControlledByAnother"
-	// ObjectDoesNotExistReason names what is not there.
+	// ObjectDoesNotExistReason means that the referenced object does not exist.
 	ObjectDoesNotExistReason = "ObjectDoesNotExist"
-	// ObjectDeletedReason names what was there.
+	// ObjectDeletedReason means that the referenced object existed but was deleted.
 	ObjectDeletedReason = "ObjectDeleted"
-	// DataSecretProvidedReason has data that the user made.
+	// DataSecretProvidedReason means that the user provides the bootstrap data Secret.
 	DataSecretProvidedReason = "DataSecretProvided"
-	// NotPausedReason is looked after.
+	// NotPausedReason means that reconciling is not paused.
 	NotPausedReason = "NotPaused"
-	// PausedReason is kept from.
+	// PausedReason means that reconciling is paused.
 	PausedReason = "Paused"
-	// ConnectionDownReason waits for the API of the cluster.
+	// ConnectionDownReason means that the API server of the cluster cannot be reached.
 	ConnectionDownReason = "ConnectionDown"
-	// InspectionFailedReason cannot be looked at yet.
+	// InspectionFailedReason means that the object could not be read yet.
 	InspectionFailedReason = "InspectionFailed"
-	// NodeReadyReason is a Node that is Ready.
+	// NodeReadyReason means that the Node is Ready.
 	NodeReadyReason = "NodeReady"
-	// NodeNotReadyReason is one that is not.
+	// NodeNotReadyReason means that the Node is not Ready.
 	NodeNotReadyReason = "NodeNotReady"
-	// NodeReadyUnknownReason is one that does not tell.
+	// NodeReadyUnknownReason means that the Node does not report whether it is Ready.
 	NodeReadyUnknownReason = "NodeReadyUnknown"
-	// NodeHealthyReason is a Node without a bad condition.
+	// NodeHealthyReason means that all conditions of the Node are good.
 	NodeHealthyReason = "NodeHealthy"
-	// NodeNotHealthyReason is one with a bad condition.
+	// NodeNotHealthyReason means that a condition of the Node is bad.
 	NodeNotHealthyReason = "NodeNotHealthy"
-	// NodeHealthyUnknownReason is one that does not tell all.
+	// NodeHealthyUnknownReason means that the status of a Node condition is unknown.
 	NodeHealthyUnknownReason = "NodeHealthyUnknown"
-	// NodeAmbiguousReason is used when several Nodes have the provider ID of the machine, and it is not known which
-	// one is its Node.
+	// NodeAmbiguousReason means that several Nodes have the provider ID of the machine.
 	NodeAmbiguousReason = "NodeAmbiguous"
-	// NodeDoesNotExistReason never had a Node.
+	// NodeDoesNotExistReason means that the machine has no Node yet.
 	NodeDoesNotExistReason = "NodeDoesNotExist"
-	// NodeDeletedReason had one.
+	// NodeDeletedReason means that the machine's Node was deleted.
 	NodeDeletedReason = "NodeDeleted"
-	// NotDeletingReason is not being deleted.
+	// NotDeletingReason means that the object is not being deleted.
 	NotDeletingReason = "NotDeleting"
-	// DeletingReason is being deleted.
+	// DeletingReason means that the object is being deleted.
 	DeletingReason = "Deleting"
-	// WaitingForPreDrainHookReason waits until hooks are removed.
+	// WaitingForPreDrainHookReason means that the deletion waits for the removal of pre-drain hooks.
 	WaitingForPreDrainHookReason = "WaitingForPreDrainHook"
-	// DrainingNodeReason drains the Node.
+	// DrainingNodeReason means that the Node is being drained.
 	DrainingNodeReason = "DrainingNode"
-	// WaitingForVolumeDetachReason waits until volumes are detached.
+	// WaitingForVolumeDetachReason means that the deletion waits for the detachment of volumes.
 	WaitingForVolumeDetachReason = "WaitingForVolumeDetach"
-	// WaitingForPreTerminateHookReason waits until hooks are removed.
+	// WaitingForPreTerminateHookReason means that the deletion waits for the removal of pre-terminate hooks.
 	WaitingForPreTerminateHookReason = "WaitingForPreTerminateHook"
-	// WaitingForInfrastructureDeletionReason waits for the infrastructure.
+	// WaitingForInfrastructureDeletionReason means that the deletion waits for the deletion of the infrastructure.
 	WaitingForInfrastructureDeletionReason = "WaitingForInfrastructureDeletion"
-	// WaitingForBootstrapDeletionReason waits for the bootstrap object.
+	// WaitingForBootstrapDeletionReason means that the deletion waits for the deletion of the bootstrap object.
 	WaitingForBootstrapDeletionReason = "WaitingForBootstrapDeletion"
-	// WaitingForWorkersDeletionReason waits for machines.
+	// WaitingForWorkersDeletionReason means that the deletion waits for the deletion of worker machines.
 	WaitingForWorkersDeletionReason = "WaitingForWorkersDeletion"
-	// WaitingForControlPlaneDeletionReason waits for the control plane.
+	// WaitingForControlPlaneDeletionReason means that the deletion waits for the deletion of the control plane.
 	WaitingForControlPlaneDeletionReason = "WaitingForControlPlaneDeletion"
-	// DeletingNodeReason deletes the Node.
+	// DeletingNodeReason means that the Node is being deleted.
 	DeletingNodeReason = "DeletingNode"
-	// DeletionCompletedReason has nothing left to delete.
+	// DeletionCompletedReason means that all dependent objects are deleted.
 	DeletionCompletedReason = "DeletionCompleted"
-	// InitializedReason answered once.
+	// InitializedReason means that the API server of the cluster has responded at least once.
 	InitializedReason = "Initialized"
-	// NotInitializedReason never answered.
+	// NotInitializedReason means that the API server of the cluster has never responded.
 	NotInitializedReason = "NotInitialized"
-	// ProbeSucceededReason answers.
+	// ProbeSucceededReason means that the API server of the cluster responds.
 	ProbeSucceededReason = "ProbeSucceeded"
-	// ProbeFailedReason does not answer.
+	// ProbeFailedReason means that the API server of the cluster does not respond.
 	ProbeFailedReason = "ProbeFailed"
-	// RollingOutReason replaces machines.
+	// RollingOutReason means that machines are being replaced because the template changed.
 	RollingOutReason = "RollingOut"
-	// NotRollingOutReason does not.
+	// NotRollingOutReason means that no rollout is in progress.
 	NotRollingOutReason = "NotRollingOut"
-	// ScalingUpReason makes machines.
+	// ScalingUpReason means that machines are being created.
 	ScalingUpReason = "ScalingUp"
-	// ScalingUpBlockedReason cannot make machines.
+	// ScalingUpBlockedReason means that machines need to be created but cannot be created.
 	ScalingUpBlockedReason = "ScalingUpBlocked"
-	// NotScalingUpReason makes none.
+	// NotScalingUpReason means that no machines need to be created.
 	NotScalingUpReason = "NotScalingUp"
-	// ScalingDownReason deletes machines.
+	// ScalingDownReason means that machines are being deleted.
 	ScalingDownReason = "ScalingDown"
-	// NotScalingDownReason deletes none.
+	// NotScalingDownReason means that no machines need to be deleted.
 	NotScalingDownReason = "NotScalingDown"
-	// RemediatingReason replaces machines that are not well.
+	// RemediatingReason means that unhealthy machines are being replaced.
 	RemediatingReason = "Remediating"
-	// NotRemediatingReason does not.
+	// NotRemediatingReason means that no machines are being replaced because of their health.
 	NotRemediatingReason = "NotRemediating"
-	// HealthCheckSucceededReason is well.
+	// HealthCheckSucceededReason means that the machine is healthy.
 	HealthCheckSucceededReason = "HealthCheckSucceeded"
-	// UnhealthyNodeReason has a Node with a bad condition for too long.
+	// UnhealthyNodeReason means that a Node condition has been unhealthy for longer than its timeout.
 	UnhealthyNodeReason = "UnhealthyNode"
-	// UnhealthyMachineReason has a bad condition for too long.
+	// UnhealthyMachineReason means that a Machine condition has been unhealthy for longer than its timeout.
 	UnhealthyMachineReason = "UnhealthyMachine"
-	// NodeStartupTimeoutReason has no Node for too long.
+	// NodeStartupTimeoutReason means that the machine had no Node before the startup timeout.
 	NodeStartupTimeoutReason = "NodeStartupTimeout"
-	// HasRemediateAnnotationReason was said to be not well.
+	// HasRemediateAnnotationReason means that an annotation marks the machine as unhealthy.
 	HasRemediateAnnotationReason = "HasRemediateAnnotation"
-	// WaitingForRemediationReason waits to be replaced.
+	// WaitingForRemediationReason means that the machine waits for its replacement.
 	WaitingForRemediationReason = "WaitingForRemediation"
-	// CannotBeRemediatedReason cannot be replaced.
+	// CannotBeRemediatedReason means that the machine cannot be replaced.
 	CannotBeRemediatedReason = "CannotBeRemediated"
-	// RemediationDeferredReason waits for others to be replaced.
+	// RemediationDeferredReason means that the machine waits because other machines are being replaced.
 	RemediationDeferredReason = "RemediationDeferred"
-	// RemediationMachineDeletingReason is being replaced.
+	// RemediationMachineDeletingReason means that the unhealthy machine is being deleted.
 	RemediationMachineDeletingReason = "MachineDeleting"
-	// RemediationTemplateNotFoundReason names a template that is not there.
+	// RemediationTemplateNotFoundReason means that the remediation template does not exist.
 	RemediationTemplateNotFoundReason = "RemediationTemplateNotFound"
-	// RemediationRequestCreationFailedReason could not ask for it.
+	// RemediationRequestCreationFailedReason means that the remediation request could not be created.
 	RemediationRequestCreationFailedReason = "RemediationRequestCreationFailed"
-	// RemediationAllowedReason has few enough that are not well.
+	// RemediationAllowedReason means that the number of unhealthy machines is within the limit.
 	RemediationAllowedReason = "RemediationAllowed"
-	// TooManyUnhealthyReason has too many.
+	// TooManyUnhealthyReason means that the number of unhealthy machines exceeds the limit.
 	TooManyUnhealthyReason = "TooManyUnhealthy"
 )

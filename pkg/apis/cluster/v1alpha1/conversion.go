@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// selectableFields are, by kind, the fields beside metadata.name and
-// metadata.namespace that objects can be selected by.
+// selectableFields lists the supported field selectors of each kind, in addition to metadata.name and
+// metadata.namespace.
 var selectableFields = map[string][]string{
 	"Cluster":            nil,
 	"Machine":            {"spec.clusterName", "spec.providerID", "status.nodeRef.name"},

@@ -1,17 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 is the first version of the cluster.slipway.dev API: machines that are
-// nodes of Kubernetes clusters, and what makes and replaces them.
+// Package v1alpha1 contains version v1alpha1 of the cluster.slipway.dev API: machines that are nodes of Kubernetes
+// clusters, and the objects that create and replace machines.
 //
 // Guarantees:
 //
-//  1. Field names, conditions, reasons, labels, annotations and finalizers are those of
-//     Cluster API's v1beta2 contract, so that a manifest moves over by changing its apiVersion.
-//  2. References have no namespace: what they name is in the namespace of who names it.
-//  3. Users own spec, controllers own status. Of the spec of a Machine its controller writes
-//     providerID, failureDomain and bootstrap.dataSecretName, as that contract has it.
-//  4. Phase is an output for people. No code decides by it.
+//  1. Field names, conditions, reasons, labels, annotations and finalizers are those of Cluster API's
+//     v1beta2 contract. A manifest can be converted by changing its apiVersion.
+//  2. References have no namespace. They refer to objects in the namespace of the referring object.
+//  3. Users own spec; controllers own status. As the contract requires, the Machine controller writes the
+//     fields providerID, failureDomain and bootstrap.dataSecretName in the spec of a Machine.
+//  4. Phase is for display only. No code depends on it.
 //
 // +k8s:deepcopy-gen=package
 // +k8s:protobuf-gen=package

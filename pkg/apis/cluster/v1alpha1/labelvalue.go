@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// LabelValue is name where that can be the value of a label, else a hash of it, as Cluster API
-// makes it.
+// LabelValue returns name if it is a valid label value, or else a hash of it in the format of Cluster API.
 func LabelValue(name string) string {
 	if len(validation.IsValidLabelValue(name)) == 0 {
 		return name

@@ -5,8 +5,8 @@ package v1alpha1
 
 import "strings"
 
-// TemplateSuffix is what the kinds of templates end in (Cluster API, contracts of providers).
+// TemplateSuffix is the suffix of the kinds of templates, as the provider contracts of Cluster API require.
 const TemplateSuffix = "Template"
 
-// MadeKind is the kind of what is made of a template of a kind.
+// MadeKind returns the kind of the objects that are created from a template of the given kind.
 func MadeKind(template string) string { return strings.TrimSuffix(template, TemplateSuffix) }

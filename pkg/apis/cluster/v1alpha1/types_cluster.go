@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Cluster is a Kubernetes cluster that machines are nodes of.
+// Cluster is a Kubernetes cluster whose nodes are Machines.
 //
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -34,127 +34,127 @@ type ClusterList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// items are the objects.
+	// items are the clusters.
 	Items []Cluster `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // ClusterSpec is the desired state of a Cluster.
 type ClusterSpec struct {
-	// paused keeps the controllers from the cluster and everything of it.
+	// paused pauses the reconciling of the cluster and of all objects that belong to it. Defaults, when used, to false.
 	// +optional
 	Paused *bool `json:"paused,omitempty" protobuf:"varint,1,opt,name=paused"`
-	// clusterNetwork says what the networks of the cluster are. Nothing here depends on it.
+	// clusterNetwork describes the networks of the cluster. The server does not use it.
 	// +optional
 	ClusterNetwork ClusterNetwork `json:"clusterNetwork,omitempty,omitzero" protobuf:"bytes,2,opt,name=clusterNetwork"`
-	// controlPlaneEndpoint is where the API of the cluster is. It is taken from the
-	// infrastructure when it is unset.
+	// controlPlaneEndpoint is the endpoint of the cluster's API server. If unset, the controller copies it from the
+	// infrastructure object.
 	// +optional
 	ControlPlaneEndpoint APIEndpoint `json:"controlPlaneEndpoint,omitempty,omitzero" protobuf:"bytes,3,opt,name=controlPlaneEndpoint"`
-	// controlPlaneRef names the object that makes the control plane.
+	// controlPlaneRef refers to the object that manages the control plane.
 	// +optional
-	ControlPlaneRef ContractVersionedObjectReference `json:"controlPlaneRef,omitempty,omitzero" protobuf:"bytes,4,opt,name=controlPlaneRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
-	// infrastructureRef names the object that makes what the cluster needs besides machines,
-	// for example a SlipwayCluster.
+	ControlPlaneRef ContractVersionedObjectReference `json:"controlPlaneRef,omitempty,omitzero" protobuf:"bytes,4,opt,name=controlPlaneRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
+	// infrastructureRef refers to the object that manages the cluster's infrastructure other than machines, for example
+	// a SlipwayCluster.
 	// +optional
-	InfrastructureRef ContractVersionedObjectReference `json:"infrastructureRef,omitempty,omitzero" protobuf:"bytes,5,opt,name=infrastructureRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
+	InfrastructureRef ContractVersionedObjectReference `json:"infrastructureRef,omitempty,omitzero" protobuf:"bytes,5,opt,name=infrastructureRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
 }
 
-// ClusterNetwork says what the networks of a cluster are.
+// ClusterNetwork describes the networks of a cluster.
 type ClusterNetwork struct {
 	// apiServerPort is the port of the API servers.
 	// +optional
 	APIServerPort int32 `json:"apiServerPort,omitempty" protobuf:"varint,1,opt,name=apiServerPort"`
-	// services are the ranges of the addresses of services.
+	// services are the IP address ranges of services.
 	// +optional
 	Services NetworkRanges `json:"services,omitempty,omitzero" protobuf:"bytes,2,opt,name=services"`
-	// pods are the ranges of the addresses of pods.
+	// pods are the IP address ranges of pods.
 	// +optional
 	Pods NetworkRanges `json:"pods,omitempty,omitzero" protobuf:"bytes,3,opt,name=pods"`
-	// serviceDomain is the domain of the names of services.
+	// serviceDomain is the DNS domain of services.
 	// +optional
 	ServiceDomain string `json:"serviceDomain,omitempty" protobuf:"bytes,4,opt,name=serviceDomain"`
 }
 
-// NetworkRanges are ranges of addresses.
+// NetworkRanges are IP address ranges.
 type NetworkRanges struct {
-	// cidrBlocks are the ranges, at most 100.
+	// cidrBlocks are the ranges in CIDR notation, at most 100.
 	// +optional
 	// +listType=atomic
 	CIDRBlocks []string `json:"cidrBlocks,omitempty" protobuf:"bytes,1,rep,name=cidrBlocks"`
 }
 
-// APIEndpoint is where an API is.
+// APIEndpoint is the endpoint of an API server.
 type APIEndpoint struct {
-	// host is a name or an address.
+	// host is a host name or an IP address.
 	// +optional
 	Host string `json:"host,omitempty" protobuf:"bytes,1,opt,name=host"`
-	// port is 1 to 65535.
+	// port of the API server. Allowed: 1 to 65535.
 	// +optional
 	Port int32 `json:"port,omitempty" protobuf:"varint,2,opt,name=port"`
 }
 
-// IsZero is true for an endpoint that is not known.
+// IsZero reports whether the endpoint is unset.
 func (e APIEndpoint) IsZero() bool { return e.Host == "" && e.Port == 0 }
 
 // ClusterStatus is the observed state of a Cluster.
 type ClusterStatus struct {
-	// conditions tell what is observed.
+	// conditions are the conditions of the cluster.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
-	// initialization tells what was reached for the first time; it is never taken back.
+	// initialization records one-time milestones of the cluster. They are never reset.
 	// +optional
 	Initialization ClusterInitializationStatus `json:"initialization,omitempty,omitzero" protobuf:"bytes,2,opt,name=initialization"`
-	// failureDomains that machines can be in, at most 100.
+	// failureDomains are the failure domains for machines, at most 100.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	FailureDomains []FailureDomain `json:"failureDomains,omitempty" protobuf:"bytes,3,rep,name=failureDomains"`
-	// phase sums up, for people.
+	// phase is a summary of the state for display.
 	// +optional
-	Phase ClusterPhase `json:"phase,omitempty" protobuf:"bytes,4,opt,name=phase,casttype=ClusterPhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
-	// observedGeneration is the generation of spec that this is about.
+	Phase ClusterPhase `json:"phase,omitempty" protobuf:"bytes,4,opt,name=phase,casttype=ClusterPhase"` //nolint:nophase // Pod and Machine also have a phase; conditions contain the same information
+	// observedGeneration is the generation of the spec that this status reflects.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,5,opt,name=observedGeneration"`
 }
 
-// ClusterInitializationStatus tells what a cluster has reached for the first time.
+// ClusterInitializationStatus records one-time milestones of a cluster.
 type ClusterInitializationStatus struct {
-	// infrastructureProvisioned is true once the infrastructure was there.
+	// infrastructureProvisioned is true after the infrastructure was provisioned.
 	// +optional
 	InfrastructureProvisioned *bool `json:"infrastructureProvisioned,omitempty" protobuf:"varint,1,opt,name=infrastructureProvisioned"`
-	// controlPlaneInitialized is true once the API of the cluster answered.
+	// controlPlaneInitialized is true after the API server of the cluster responded for the first time.
 	// +optional
 	ControlPlaneInitialized *bool `json:"controlPlaneInitialized,omitempty" protobuf:"varint,2,opt,name=controlPlaneInitialized"`
 }
 
-// FailureDomain is a place that can fail as a whole.
+// FailureDomain is a part of the infrastructure that can fail independently.
 type FailureDomain struct {
-	// name of the place; of VirtualMachines, that of a Zone.
+	// name of the failure domain. For VirtualMachines, it is the name of a Zone.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// controlPlane is true for a place where control plane machines may be.
+	// controlPlane is true if control plane machines can be in this failure domain.
 	// +optional
 	ControlPlane *bool `json:"controlPlane,omitempty" protobuf:"varint,2,opt,name=controlPlane"`
-	// attributes are what the infrastructure tells of it.
+	// attributes are additional properties from the infrastructure object.
 	// +optional
 	Attributes map[string]string `json:"attributes,omitempty" protobuf:"bytes,3,rep,name=attributes"`
 }
 
-// ClusterPhase sums up the state of a Cluster, for people.
+// ClusterPhase is a summary of the state of a Cluster for display.
 // +enum
 type ClusterPhase string
 
 const (
-	// ClusterPhasePending has yet to be looked at.
+	// ClusterPhasePending means that the cluster has not been reconciled yet.
 	ClusterPhasePending ClusterPhase = "Pending"
-	// ClusterPhaseProvisioning waits for the infrastructure.
+	// ClusterPhaseProvisioning means that the infrastructure is not provisioned yet.
 	ClusterPhaseProvisioning ClusterPhase = "Provisioning"
-	// ClusterPhaseProvisioned has its infrastructure.
+	// ClusterPhaseProvisioned means that the infrastructure is provisioned.
 	ClusterPhaseProvisioned ClusterPhase = "Provisioned"
-	// ClusterPhaseDeleting is being deleted.
+	// ClusterPhaseDeleting means that the cluster is being deleted.
 	ClusterPhaseDeleting ClusterPhase = "Deleting"
 )

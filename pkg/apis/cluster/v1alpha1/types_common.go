@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ContractVersionedObjectReference refers to an object of the same namespace whose kind
-// follows a contract of Cluster API. The version to use is found by the contract.
+// ContractVersionedObjectReference refers to an object in the same namespace whose kind implements a Cluster API
+// contract. The contract determines the API version.
 type ContractVersionedObjectReference struct {
 	// kind of the object.
 	// +required
@@ -21,32 +21,32 @@ type ContractVersionedObjectReference struct {
 	APIGroup string `json:"apiGroup,omitempty" protobuf:"bytes,3,opt,name=apiGroup"`
 }
 
-// IsDefined is true for a reference that names anything.
+// IsDefined reports whether any field of the reference is set.
 func (r *ContractVersionedObjectReference) IsDefined() bool {
 	return r != nil && *r != (ContractVersionedObjectReference{})
 }
 
-// GroupKind is the group and the kind of what is named.
+// GroupKind returns the group and kind of the referenced object.
 func (r *ContractVersionedObjectReference) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.APIGroup, Kind: r.Kind}
 }
 
-// ObjectMeta is the metadata of what is made from a template.
+// ObjectMeta is the metadata of objects that are created from a template.
 type ObjectMeta struct {
-	// labels of what is made.
+	// labels of the created objects.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty" protobuf:"bytes,1,rep,name=labels"`
-	// annotations of what is made.
+	// annotations of the created objects.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,2,rep,name=annotations"`
 }
 
-// StatusVersion counts the machines of a version.
+// StatusVersion is the number of machines with a Kubernetes version.
 type StatusVersion struct {
 	// version of Kubernetes.
 	// +required
 	Version string `json:"version" protobuf:"bytes,1,opt,name=version"`
-	// replicas of that version.
+	// replicas is the number of machines with this version.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty" protobuf:"varint,2,opt,name=replicas"`
 }

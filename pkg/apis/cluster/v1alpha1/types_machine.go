@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Machine is a machine that is, or becomes, a node of a Kubernetes cluster.
+// Machine is a machine that is or will become a node of a Kubernetes cluster.
 //
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -34,45 +34,43 @@ type MachineList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// items are the objects.
+	// items are the machines.
 	Items []Machine `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // MachineSpec is the desired state of a Machine.
 type MachineSpec struct {
-	// clusterName names the Cluster that the machine belongs to. Immutable.
+	// clusterName is the name of the Cluster that the machine belongs to. Immutable.
 	// +required
 	ClusterName string `json:"clusterName,omitempty" protobuf:"bytes,1,opt,name=clusterName"`
-	// bootstrap is where the data come from that make a node of the machine.
+	// bootstrap refers to the source of the bootstrap data, with which the machine becomes a node.
 	// +optional
 	Bootstrap Bootstrap `json:"bootstrap,omitempty,omitzero" protobuf:"bytes,2,opt,name=bootstrap"`
-	// infrastructureRef names the object that is the machine, for example a VirtualMachine.
+	// infrastructureRef refers to the infrastructure object of the machine, for example a VirtualMachine.
 	// +required
 	InfrastructureRef ContractVersionedObjectReference `json:"infrastructureRef,omitempty,omitzero" protobuf:"bytes,3,opt,name=infrastructureRef"`
-	// version of Kubernetes, for example v1.36.3; v is put before it where it is missing.
+	// version of Kubernetes, for example v1.36.3. The prefix v is added if it is missing.
 	// +optional
 	Version string `json:"version,omitempty" protobuf:"bytes,4,opt,name=version"`
-	// providerID is what spec.providerID of the Node is. The controller takes it from the
-	// infrastructure.
+	// providerID is the value of spec.providerID of the Node. The controller copies it from the infrastructure object.
 	// +optional
 	ProviderID string `json:"providerID,omitempty" protobuf:"bytes,5,opt,name=providerID"`
-	// failureDomain that the machine shall be in; of a VirtualMachine, the name of a Zone.
+	// failureDomain is the desired failure domain of the machine. For a VirtualMachine, it is the name of a Zone.
 	// +optional
 	FailureDomain string `json:"failureDomain,omitempty" protobuf:"bytes,6,opt,name=failureDomain"`
-	// minReadySeconds is how long the machine must be Ready before it is Available, in
-	// seconds. Defaults to 0.
+	// minReadySeconds is the time for which the machine must be Ready before it is Available, in seconds. Defaults to 0.
 	// +optional
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty" protobuf:"varint,7,opt,name=minReadySeconds"`
-	// readinessGates are conditions that others write and that Ready takes into account, at
-	// most 32.
+	// readinessGates are additional conditions that must be good for the machine to be Ready. Other controllers set
+	// them. At most 32.
 	// +optional
 	// +listType=map
 	// +listMapKey=conditionType
 	ReadinessGates []MachineReadinessGate `json:"readinessGates,omitempty" protobuf:"bytes,8,rep,name=readinessGates"`
-	// deletion says how long the stages of a deletion may take.
+	// deletion defines timeouts for the stages of a deletion.
 	// +optional
 	Deletion MachineDeletionSpec `json:"deletion,omitempty,omitzero" protobuf:"bytes,9,opt,name=deletion"`
-	// taints that the Node gets, at most 64.
+	// taints of the Node, at most 64.
 	// +optional
 	// +listType=map
 	// +listMapKey=key
@@ -80,32 +78,32 @@ type MachineSpec struct {
 	Taints []MachineTaint `json:"taints,omitempty" protobuf:"bytes,10,rep,name=taints"`
 }
 
-// Bootstrap is where the data come from that make a node of a machine: an object whose
-// controller makes a Secret of them, or a Secret.
+// Bootstrap refers to the source of the bootstrap data: an object whose controller creates a Secret with the data, or a
+// Secret.
 type Bootstrap struct {
-	// configRef names the object whose controller makes the Secret.
+	// configRef refers to the object whose controller creates the Secret.
 	// +optional
-	ConfigRef ContractVersionedObjectReference `json:"configRef,omitempty,omitzero" protobuf:"bytes,1,opt,name=configRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
-	// dataSecretName names the Secret, whose key value has the data. With configRef the
-	// controller fills it.
+	ConfigRef ContractVersionedObjectReference `json:"configRef,omitempty,omitzero" protobuf:"bytes,1,opt,name=configRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
+	// dataSecretName is the name of the Secret. Its key value contains the data. If configRef is set, the controller
+	// sets this field.
 	// +optional
 	DataSecretName *string `json:"dataSecretName,omitempty" protobuf:"bytes,2,opt,name=dataSecretName"`
 }
 
-// ConditionPolarity says which status of a condition is the normal one.
+// ConditionPolarity defines the normal status of a condition.
 // +enum
 type ConditionPolarity string
 
 const (
-	// PositivePolarityCondition is normally True.
+	// PositivePolarityCondition means that the normal status is True.
 	PositivePolarityCondition ConditionPolarity = "Positive"
-	// NegativePolarityCondition is normally False.
+	// NegativePolarityCondition means that the normal status is False.
 	NegativePolarityCondition ConditionPolarity = "Negative"
 )
 
-// MachineReadinessGate is a condition that Ready takes into account.
+// MachineReadinessGate is an additional condition that must be good for a machine to be Ready.
 type MachineReadinessGate struct {
-	// conditionType of the condition. One that is not there is unknown.
+	// conditionType of the condition. If the machine does not have the condition, its status is unknown.
 	// +required
 	ConditionType string `json:"conditionType" protobuf:"bytes,1,opt,name=conditionType"`
 	// polarity of the condition. Defaults to Positive.
@@ -113,46 +111,45 @@ type MachineReadinessGate struct {
 	Polarity ConditionPolarity `json:"polarity,omitempty" protobuf:"bytes,2,opt,name=polarity,casttype=ConditionPolarity"`
 }
 
-// DefaultNodeDeletionTimeoutSeconds is how long deleting a Node is tried when that is not given
-// (Cluster API's webhook).
+// DefaultNodeDeletionTimeoutSeconds is the default of nodeDeletionTimeoutSeconds. Cluster API uses the same default.
 const DefaultNodeDeletionTimeoutSeconds int32 = 10
 
-// MachineDeletionSpec says how long the stages of a deletion may take. Unset and 0 are for
-// ever, but for the Node, whose default is 10 seconds.
+// MachineDeletionSpec defines timeouts for the stages of a deletion. Unset or 0 means no timeout, except for the unset
+// nodeDeletionTimeoutSeconds.
 type MachineDeletionSpec struct {
-	// nodeDrainTimeoutSeconds is how long pods may take to leave, in seconds.
+	// nodeDrainTimeoutSeconds is the timeout for draining the Node, in seconds. Unset or 0 means no timeout.
 	// +optional
 	NodeDrainTimeoutSeconds *int32 `json:"nodeDrainTimeoutSeconds,omitempty" protobuf:"varint,1,opt,name=nodeDrainTimeoutSeconds"`
-	// nodeVolumeDetachTimeoutSeconds is how long volumes may take to be detached, in seconds.
+	// nodeVolumeDetachTimeoutSeconds is the timeout for detaching volumes, in seconds. Unset or 0 means no timeout.
 	// +optional
 	NodeVolumeDetachTimeoutSeconds *int32 `json:"nodeVolumeDetachTimeoutSeconds,omitempty" protobuf:"varint,2,opt,name=nodeVolumeDetachTimeoutSeconds"`
-	// nodeDeletionTimeoutSeconds is how long deleting the Node is tried, in seconds since it
-	// was tried first. Defaults to 10.
+	// nodeDeletionTimeoutSeconds is the timeout for deleting the Node, in seconds after the first attempt. 0 means no
+	// timeout. Defaults to 10.
 	// +optional
 	NodeDeletionTimeoutSeconds *int32 `json:"nodeDeletionTimeoutSeconds,omitempty" protobuf:"varint,3,opt,name=nodeDeletionTimeoutSeconds"`
 }
 
-// TaintEffect is what a taint does to pods that do not tolerate it.
+// TaintEffect is the effect of a taint on pods that do not tolerate it.
 // +enum
 type TaintEffect string
 
 const (
-	// TaintEffectNoSchedule keeps new pods away.
+	// TaintEffectNoSchedule prevents the scheduling of new pods.
 	TaintEffectNoSchedule TaintEffect = "NoSchedule"
-	// TaintEffectPreferNoSchedule keeps new pods away where there is another place.
+	// TaintEffectPreferNoSchedule avoids the scheduling of new pods if another Node is available.
 	TaintEffectPreferNoSchedule TaintEffect = "PreferNoSchedule"
-	// TaintEffectNoExecute lets pods that run leave, too.
+	// TaintEffectNoExecute also evicts running pods.
 	TaintEffectNoExecute TaintEffect = "NoExecute"
 )
 
-// MachineTaintPropagation says when a taint is put on the Node.
+// MachineTaintPropagation defines when a taint is added to the Node.
 // +enum
 type MachineTaintPropagation string
 
 const (
-	// MachineTaintPropagationAlways keeps the taint on the Node.
+	// MachineTaintPropagationAlways adds the taint again whenever it is removed.
 	MachineTaintPropagationAlways MachineTaintPropagation = "Always"
-	// MachineTaintPropagationOnInitialization puts it on a new Node once.
+	// MachineTaintPropagationOnInitialization adds the taint to a new Node once.
 	MachineTaintPropagationOnInitialization MachineTaintPropagation = "OnInitialization"
 )
 
@@ -167,7 +164,7 @@ type MachineTaint struct {
 	// effect of the taint.
 	// +required
 	Effect TaintEffect `json:"effect" protobuf:"bytes,3,opt,name=effect,casttype=TaintEffect"`
-	// propagation says when it is put on the Node.
+	// propagation defines when the taint is added to the Node.
 	// +optional
 	Propagation MachineTaintPropagation `json:"propagation,omitempty" protobuf:"bytes,4,opt,name=propagation,casttype=MachineTaintPropagation"`
 }

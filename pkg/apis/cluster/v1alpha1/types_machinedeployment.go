@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// MachineDeployment rolls Machines from one template to the next.
+// MachineDeployment manages Machines and replaces them when the template changes.
 //
 // +genclient
 // +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
@@ -37,51 +37,49 @@ type MachineDeploymentList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// items are the objects.
+	// items are the machine deployments.
 	Items []MachineDeployment `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // MachineDeploymentSpec is the desired state of a MachineDeployment.
 type MachineDeploymentSpec struct {
-	// clusterName names the Cluster that the machines belong to. Immutable.
+	// clusterName is the name of the Cluster that the machines belong to. Immutable.
 	// +required
 	ClusterName string `json:"clusterName,omitempty" protobuf:"bytes,1,opt,name=clusterName"`
-	// replicas is how many machines are wanted. Defaults to 1, or to the minimum for
-	// the autoscaler.
+	// replicas is the desired number of machines. Defaults to the minimum size for the autoscaler or else to 1.
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,2,opt,name=replicas"`
-	// rollout says how machines are replaced.
+	// rollout defines how machines are replaced.
 	// +optional
 	Rollout MachineDeploymentRolloutSpec `json:"rollout,omitempty,omitzero" protobuf:"bytes,3,opt,name=rollout"`
-	// selector says which machines count. It must match the labels of the template. Unset, the
-	// server fills it, and gives the template its labels. Immutable.
+	// selector selects the machines that belong to the deployment. It must match the labels of the template. If unset,
+	// the server sets it and adds its labels to the template. Immutable.
 	// +optional
 	Selector metav1.LabelSelector `json:"selector,omitempty,omitzero" protobuf:"bytes,4,opt,name=selector"`
-	// template is what machines are made from.
+	// template describes the machines.
 	// +required
 	Template MachineTemplateSpec `json:"template,omitempty,omitzero" protobuf:"bytes,5,opt,name=template"`
-	// machineNaming says how machines are named.
+	// machineNaming defines the names of machines.
 	// +optional
 	MachineNaming MachineNamingSpec `json:"machineNaming,omitempty,omitzero" protobuf:"bytes,6,opt,name=machineNaming"`
-	// remediation says how many machines are replaced at once because they are not well.
+	// remediation limits how many unhealthy machines are replaced at the same time.
 	// +optional
 	Remediation MachineDeploymentRemediationSpec `json:"remediation,omitempty,omitzero" protobuf:"bytes,7,opt,name=remediation"`
-	// deletion says which machines go first.
+	// deletion defines which machines are deleted first.
 	// +optional
 	Deletion MachineSetDeletionSpec `json:"deletion,omitempty,omitzero" protobuf:"bytes,8,opt,name=deletion"`
-	// paused keeps the controller from rolling to a new template.
+	// paused pauses the rollout of a new template.
 	// +optional
 	Paused *bool `json:"paused,omitempty" protobuf:"varint,9,opt,name=paused"`
-	// revisionHistoryLimit is how many MachineSets of older templates are kept, to go back
-	// to them. Defaults to 1.
+	// revisionHistoryLimit is the number of MachineSets of older templates that are kept for rollback. Defaults to 1.
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty" protobuf:"varint,10,opt,name=revisionHistoryLimit"`
 }
 
-// MachineDeploymentRolloutSpec says how machines are replaced.
+// MachineDeploymentRolloutSpec defines how machines are replaced.
 type MachineDeploymentRolloutSpec struct {
-	// after is a time after which machines are replaced that were made before it, although
-	// the template is the same.
+	// after is a time. Once it has passed, machines that were created before it are replaced even if the template did
+	// not change.
 	// +optional
 	After *metav1.Time `json:"after,omitempty" protobuf:"bytes,1,opt,name=after"`
 	// strategy of the replacement.
@@ -89,95 +87,95 @@ type MachineDeploymentRolloutSpec struct {
 	Strategy MachineDeploymentRolloutStrategy `json:"strategy,omitempty,omitzero" protobuf:"bytes,2,opt,name=strategy"`
 }
 
-// MachineDeploymentRolloutStrategyType is a way to replace machines.
+// MachineDeploymentRolloutStrategyType is the type of a rollout strategy.
 // +enum
 type MachineDeploymentRolloutStrategyType string
 
 const (
-	// RollingUpdateMachineDeploymentStrategyType replaces a few at a time.
+	// RollingUpdateMachineDeploymentStrategyType replaces a limited number of machines at a time.
 	RollingUpdateMachineDeploymentStrategyType MachineDeploymentRolloutStrategyType = "RollingUpdate"
-	// OnDeleteMachineDeploymentStrategyType replaces those that somebody deletes.
+	// OnDeleteMachineDeploymentStrategyType replaces machines only after they are deleted by a user.
 	OnDeleteMachineDeploymentStrategyType MachineDeploymentRolloutStrategyType = "OnDelete"
 )
 
-// MachineDeploymentRolloutStrategy is how machines are replaced.
+// MachineDeploymentRolloutStrategy defines how machines are replaced.
 type MachineDeploymentRolloutStrategy struct {
 	// type of the strategy. Defaults to RollingUpdate.
 	// +optional
 	Type MachineDeploymentRolloutStrategyType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=MachineDeploymentRolloutStrategyType"`
-	// rollingUpdate says how many at a time.
+	// rollingUpdate defines how many machines are replaced at a time.
 	// +optional
 	RollingUpdate MachineDeploymentRolloutStrategyRollingUpdate `json:"rollingUpdate,omitempty,omitzero" protobuf:"bytes,2,opt,name=rollingUpdate"`
 }
 
-// MachineDeploymentRolloutStrategyRollingUpdate says how many machines are replaced at a time.
+// MachineDeploymentRolloutStrategyRollingUpdate defines how many machines are replaced at a time.
 type MachineDeploymentRolloutStrategyRollingUpdate struct {
-	// maxUnavailable is how many machines may be unavailable, a number or a share of replicas
-	// in percent, rounded down. Defaults to 0.
+	// maxUnavailable is the maximum number of unavailable machines. It is a number or a percentage of replicas, rounded
+	// down. Defaults to 0.
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty" protobuf:"bytes,1,opt,name=maxUnavailable"`
-	// maxSurge is how many machines there may be beyond replicas, a number or a share of them
-	// in percent, rounded up. Defaults to 1.
+	// maxSurge is the maximum number of machines above replicas. It is a number or a percentage of replicas, rounded up.
+	// Defaults to 1.
 	// +optional
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty" protobuf:"bytes,2,opt,name=maxSurge"`
 }
 
-// MachineDeploymentRemediationSpec bounds the replacement of machines that are not well.
+// MachineDeploymentRemediationSpec limits the replacement of unhealthy machines.
 type MachineDeploymentRemediationSpec struct {
-	// maxInFlight is how many are replaced at once, a number or a share of replicas in
-	// percent, rounded up. Unset, all are.
+	// maxInFlight is the maximum number of machines that are replaced at the same time. It is a number or a percentage
+	// of replicas, rounded up. If unset, there is no limit.
 	// +optional
 	MaxInFlight *intstr.IntOrString `json:"maxInFlight,omitempty" protobuf:"bytes,1,opt,name=maxInFlight"`
 }
 
-// MachineDeploymentPhase sums up the state of a MachineDeployment, for people.
+// MachineDeploymentPhase is a summary of the state of a MachineDeployment for display.
 // +enum
 type MachineDeploymentPhase string
 
 const (
-	// MachineDeploymentPhaseScalingUp makes machines.
+	// MachineDeploymentPhaseScalingUp means that machines are being created.
 	MachineDeploymentPhaseScalingUp MachineDeploymentPhase = "ScalingUp"
-	// MachineDeploymentPhaseScalingDown deletes machines.
+	// MachineDeploymentPhaseScalingDown means that machines are being deleted.
 	MachineDeploymentPhaseScalingDown MachineDeploymentPhase = "ScalingDown"
-	// MachineDeploymentPhaseRunning has what is wanted.
+	// MachineDeploymentPhaseRunning means that the desired number of machines exists.
 	MachineDeploymentPhaseRunning MachineDeploymentPhase = "Running"
 )
 
 // MachineDeploymentStatus is the observed state of a MachineDeployment.
 type MachineDeploymentStatus struct {
-	// conditions tell what is observed.
+	// conditions are the conditions of the machine deployment.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
-	// selector is the selector of the machines as a text, for autoscalers.
+	// selector is the selector in text form, for autoscalers.
 	// +optional
 	Selector string `json:"selector,omitempty" protobuf:"bytes,2,opt,name=selector"`
-	// replicas are the machines that there are.
+	// replicas is the number of machines.
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,3,opt,name=replicas"`
-	// readyReplicas are those that are Ready.
+	// readyReplicas is the number of Ready machines.
 	// +optional
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty" protobuf:"varint,4,opt,name=readyReplicas"`
-	// availableReplicas are those that are Available.
+	// availableReplicas is the number of Available machines.
 	// +optional
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty" protobuf:"varint,5,opt,name=availableReplicas"`
-	// upToDateReplicas are those that are as the template says.
+	// upToDateReplicas is the number of machines that match the template.
 	// +optional
 	UpToDateReplicas *int32 `json:"upToDateReplicas,omitempty" protobuf:"varint,6,opt,name=upToDateReplicas"`
-	// versions counts the machines by their version, at most 100.
+	// versions is the number of machines by version, at most 100 versions.
 	// +optional
 	// +listType=map
 	// +listMapKey=version
 	Versions []StatusVersion `json:"versions,omitempty" protobuf:"bytes,7,rep,name=versions"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,8,opt,name=observedGeneration"`
-	// phase sums up, for people.
+	// phase is a summary of the state for display.
 	// +optional
-	Phase MachineDeploymentPhase `json:"phase,omitempty" protobuf:"bytes,10,opt,name=phase,casttype=MachineDeploymentPhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
+	Phase MachineDeploymentPhase `json:"phase,omitempty" protobuf:"bytes,10,opt,name=phase,casttype=MachineDeploymentPhase"` //nolint:nophase // Pod and Machine also have a phase; conditions contain the same information
 
 	// Protobuf field number 9 is reserved: no field may use it.
 }

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MachineDrainRule says what the drain of a Node does with some pods.
+// MachineDrainRule defines how the drain of a Node handles the pods that it selects.
 //
 // +genclient
 // +genclient:noStatus
@@ -32,66 +32,66 @@ type MachineDrainRuleList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// items are the objects.
+	// items are the drain rules.
 	Items []MachineDrainRule `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// MachineDrainRuleSpec says what a drain does, of which machines, with which pods.
+// MachineDrainRuleSpec defines how a drain handles pods, and selects the machines and pods.
 type MachineDrainRuleSpec struct {
-	// drain says what is done with the pods.
+	// drain defines how the pods are handled.
 	// +required
 	Drain MachineDrainRuleDrainConfig `json:"drain,omitempty,omitzero" protobuf:"bytes,1,opt,name=drain"`
-	// machines that the rule is for: those that any entry selects, all if there is none. At
-	// most 32.
+	// machines select the machines to which the rule applies. A machine must match at least one entry. If empty, the
+	// rule applies to all machines. At most 32.
 	// +optional
 	// +listType=atomic
-	Machines []MachineDrainRuleMachineSelector `json:"machines,omitempty" protobuf:"bytes,2,rep,name=machines"` //nolint:arrayofstruct // as in Cluster API: one has a selector at least, which validation demands
-	// pods that the rule is for: those that any entry selects, all if there is none. At
-	// most 32.
+	Machines []MachineDrainRuleMachineSelector `json:"machines,omitempty" protobuf:"bytes,2,rep,name=machines"` //nolint:arrayofstruct // as in Cluster API: all fields are optional
+	// pods select the pods to which the rule applies. A pod must match at least one entry. If empty, the rule applies to
+	// all pods. At most 32.
 	// +optional
 	// +listType=atomic
-	Pods []MachineDrainRulePodSelector `json:"pods,omitempty" protobuf:"bytes,3,rep,name=pods"` //nolint:arrayofstruct // as in Cluster API: one has a selector at least, which validation demands
+	Pods []MachineDrainRulePodSelector `json:"pods,omitempty" protobuf:"bytes,3,rep,name=pods"` //nolint:arrayofstruct // as in Cluster API: all fields are optional
 }
 
-// MachineDrainRuleDrainBehavior is what a drain does with pods.
+// MachineDrainRuleDrainBehavior defines how a drain handles pods.
 // +enum
 type MachineDrainRuleDrainBehavior string
 
 const (
-	// MachineDrainRuleDrainBehaviorDrain evicts them.
+	// MachineDrainRuleDrainBehaviorDrain evicts the pods.
 	MachineDrainRuleDrainBehaviorDrain MachineDrainRuleDrainBehavior = "Drain"
-	// MachineDrainRuleDrainBehaviorSkip leaves them.
+	// MachineDrainRuleDrainBehaviorSkip ignores the pods.
 	MachineDrainRuleDrainBehaviorSkip MachineDrainRuleDrainBehavior = "Skip"
-	// MachineDrainRuleDrainBehaviorWaitCompleted waits until they have ended.
+	// MachineDrainRuleDrainBehaviorWaitCompleted waits until the pods have completed.
 	MachineDrainRuleDrainBehaviorWaitCompleted MachineDrainRuleDrainBehavior = "WaitCompleted"
 )
 
-// MachineDrainRuleDrainConfig says what is done with pods.
+// MachineDrainRuleDrainConfig defines how a drain handles pods.
 type MachineDrainRuleDrainConfig struct {
-	// behavior is what is done.
+	// behavior is Drain, Skip or WaitCompleted.
 	// +required
 	Behavior MachineDrainRuleDrainBehavior `json:"behavior" protobuf:"bytes,1,opt,name=behavior,casttype=MachineDrainRuleDrainBehavior"`
-	// order of the pods that are drained, lowest first. Defaults to 0; only with Drain.
+	// order in which pods are drained, lowest first. Allowed only with the behavior Drain. Defaults, when used, to 0.
 	// +optional
 	Order *int32 `json:"order,omitempty" protobuf:"varint,2,opt,name=order"`
 }
 
-// MachineDrainRuleMachineSelector selects machines that both of its selectors match.
+// MachineDrainRuleMachineSelector selects the machines that match both selectors.
 type MachineDrainRuleMachineSelector struct {
-	// selector of labels of Machines. Unset and empty match all.
+	// selector selects machines by label. If unset or empty, all machines match.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty" protobuf:"bytes,1,opt,name=selector"`
-	// clusterSelector of labels of their Clusters. Unset and empty match all.
+	// clusterSelector selects machines by the labels of their Clusters. If unset or empty, all machines match.
 	// +optional
 	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty" protobuf:"bytes,2,opt,name=clusterSelector"`
 }
 
-// MachineDrainRulePodSelector selects pods that both of its selectors match.
+// MachineDrainRulePodSelector selects the pods that match both selectors.
 type MachineDrainRulePodSelector struct {
-	// selector of labels of pods. Unset and empty match all.
+	// selector selects pods by label. If unset or empty, all pods match.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty" protobuf:"bytes,1,opt,name=selector"`
-	// namespaceSelector of labels of their namespaces. Unset and empty match all.
+	// namespaceSelector selects pods by the labels of their namespaces. If unset or empty, all pods match.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty" protobuf:"bytes,2,opt,name=namespaceSelector"`
 }

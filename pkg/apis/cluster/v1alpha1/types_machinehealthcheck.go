@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// MachineHealthCheck finds Machines that are not well, and lets them be replaced.
+// MachineHealthCheck finds unhealthy Machines and triggers their replacement.
 //
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -35,47 +35,46 @@ type MachineHealthCheckList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// items are the objects.
+	// items are the health checks.
 	Items []MachineHealthCheck `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // MachineHealthCheckSpec is the desired state of a MachineHealthCheck.
 type MachineHealthCheckSpec struct {
-	// clusterName names the Cluster that the machines belong to. Immutable.
+	// clusterName is the name of the Cluster that the machines belong to. Immutable.
 	// +required
 	ClusterName string `json:"clusterName,omitempty" protobuf:"bytes,1,opt,name=clusterName"`
-	// selector says which machines are looked after.
+	// selector selects the machines that are checked.
 	// +required
 	Selector metav1.LabelSelector `json:"selector,omitempty,omitzero" protobuf:"bytes,2,opt,name=selector"`
-	// checks say when a machine is not well.
+	// checks define when a machine is unhealthy.
 	// +optional
 	Checks MachineHealthCheckChecks `json:"checks,omitempty,omitzero" protobuf:"bytes,3,opt,name=checks"`
-	// remediation says when and how machines that are not well are replaced.
+	// remediation defines when and how unhealthy machines are replaced.
 	// +optional
 	Remediation MachineHealthCheckRemediation `json:"remediation,omitempty,omitzero" protobuf:"bytes,4,opt,name=remediation"`
 }
 
-// DefaultNodeStartupTimeoutSeconds is how long a machine may take to have a Node when that is
-// not given (Cluster API's webhook).
+// DefaultNodeStartupTimeoutSeconds is the default of nodeStartupTimeoutSeconds. Cluster API uses the same default.
 const DefaultNodeStartupTimeoutSeconds int32 = 600
 
-// MachineHealthCheckChecks say when a machine is not well.
+// MachineHealthCheckChecks defines when a machine is unhealthy.
 type MachineHealthCheckChecks struct {
-	// nodeStartupTimeoutSeconds is how long a machine may take to have a Node, in seconds; 0
-	// is for ever. Defaults to 600; at least 30.
+	// nodeStartupTimeoutSeconds is the time in which a machine must get a Node, in seconds. 0 means no timeout. Other
+	// values must be at least 30. Defaults to 600.
 	// +optional
 	NodeStartupTimeoutSeconds *int32 `json:"nodeStartupTimeoutSeconds,omitempty" protobuf:"varint,1,opt,name=nodeStartupTimeoutSeconds"`
-	// unhealthyNodeConditions are conditions of the Node, at most 100.
+	// unhealthyNodeConditions are the Node conditions that make a machine unhealthy, at most 100.
 	// +optional
 	// +listType=atomic
 	UnhealthyNodeConditions []UnhealthyCondition `json:"unhealthyNodeConditions,omitempty" protobuf:"bytes,2,rep,name=unhealthyNodeConditions"`
-	// unhealthyMachineConditions are conditions of the Machine, at most 100.
+	// unhealthyMachineConditions are the Machine conditions that make a machine unhealthy, at most 100.
 	// +optional
 	// +listType=atomic
 	UnhealthyMachineConditions []UnhealthyCondition `json:"unhealthyMachineConditions,omitempty" protobuf:"bytes,3,rep,name=unhealthyMachineConditions"`
 }
 
-// UnhealthyCondition is a condition that is not well when it lasts.
+// UnhealthyCondition makes a machine unhealthy if it persists for longer than its timeout.
 type UnhealthyCondition struct {
 	// type of the condition.
 	// +required
@@ -83,35 +82,35 @@ type UnhealthyCondition struct {
 	// status of the condition: True, False or Unknown.
 	// +required
 	Status metav1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/apimachinery/pkg/apis/meta/v1.ConditionStatus"`
-	// timeoutSeconds is how long it may last, in seconds.
+	// timeoutSeconds is the time after which the condition makes a machine unhealthy, in seconds.
 	// +required
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty" protobuf:"varint,3,opt,name=timeoutSeconds"`
 }
 
-// MachineHealthCheckRemediation says when and how machines that are not well are replaced.
+// MachineHealthCheckRemediation defines when and how unhealthy machines are replaced.
 type MachineHealthCheckRemediation struct {
-	// triggerIf bounds the number of machines that are not well: with more, something else is
-	// wrong, and none is replaced.
+	// triggerIf limits the number of unhealthy machines. If the number is outside the limit, no machine is replaced.
 	// +optional
 	TriggerIf MachineHealthCheckRemediationTriggerIf `json:"triggerIf,omitempty,omitzero" protobuf:"bytes,1,opt,name=triggerIf"`
-	// templateRef names a template of requests that somebody else acts on. Unset, the owner
-	// of the machine replaces it.
+	// templateRef refers to a template of remediation requests for an external controller. If unset, the owner of a
+	// machine replaces it.
 	// +optional
-	TemplateRef MachineHealthCheckRemediationTemplateReference `json:"templateRef,omitempty,omitzero" protobuf:"bytes,2,opt,name=templateRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
+	TemplateRef MachineHealthCheckRemediationTemplateReference `json:"templateRef,omitempty,omitzero" protobuf:"bytes,2,opt,name=templateRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
 }
 
-// MachineHealthCheckRemediationTriggerIf bounds the number of machines that are not well.
+// MachineHealthCheckRemediationTriggerIf limits the number of unhealthy machines.
 type MachineHealthCheckRemediationTriggerIf struct {
-	// unhealthyLessThanOrEqualTo is the most of them, a number or a share in percent, rounded
+	// unhealthyLessThanOrEqualTo is the maximum number of unhealthy machines. It is a number or a percentage, rounded
 	// down. Defaults to 100%.
 	// +optional
 	UnhealthyLessThanOrEqualTo *intstr.IntOrString `json:"unhealthyLessThanOrEqualTo,omitempty" protobuf:"bytes,1,opt,name=unhealthyLessThanOrEqualTo"`
-	// unhealthyInRange is their range, for example [3-5]. It takes precedence.
+	// unhealthyInRange is the allowed range of the number of unhealthy machines, for example [3-5]. It takes precedence
+	// over unhealthyLessThanOrEqualTo.
 	// +optional
 	UnhealthyInRange string `json:"unhealthyInRange,omitempty" protobuf:"bytes,2,opt,name=unhealthyInRange"`
 }
 
-// MachineHealthCheckRemediationTemplateReference names a template of the same namespace.
+// MachineHealthCheckRemediationTemplateReference refers to a template in the same namespace.
 type MachineHealthCheckRemediationTemplateReference struct {
 	// kind of the template.
 	// +required
@@ -119,38 +118,38 @@ type MachineHealthCheckRemediationTemplateReference struct {
 	// name of the template.
 	// +required
 	Name string `json:"name,omitempty" protobuf:"bytes,2,opt,name=name"`
-	// apiVersion is the group and the version of the template.
+	// apiVersion is the API group and version of the template.
 	// +required
 	APIVersion string `json:"apiVersion,omitempty" protobuf:"bytes,3,opt,name=apiVersion"`
 }
 
-// IsDefined is true for a reference that names anything.
+// IsDefined reports whether any field of the reference is set.
 func (r *MachineHealthCheckRemediationTemplateReference) IsDefined() bool {
 	return r != nil && *r != (MachineHealthCheckRemediationTemplateReference{})
 }
 
 // MachineHealthCheckStatus is the observed state of a MachineHealthCheck.
 type MachineHealthCheckStatus struct {
-	// conditions tell what is observed.
+	// conditions are the conditions of the health check.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
-	// expectedMachines is how many machines are looked after.
+	// expectedMachines is the number of selected machines.
 	// +optional
 	ExpectedMachines *int32 `json:"expectedMachines,omitempty" protobuf:"varint,2,opt,name=expectedMachines"`
-	// currentHealthy is how many of them are well.
+	// currentHealthy is the number of healthy machines.
 	// +optional
 	CurrentHealthy *int32 `json:"currentHealthy,omitempty" protobuf:"varint,3,opt,name=currentHealthy"`
-	// remediationsAllowed is how many more may cease to be well before none is replaced.
+	// remediationsAllowed is the number of additional machines that can become unhealthy before remediation stops.
 	// +optional
 	RemediationsAllowed *int32 `json:"remediationsAllowed,omitempty" protobuf:"varint,4,opt,name=remediationsAllowed"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,5,opt,name=observedGeneration"`
-	// targets are the names of the machines, at most 10000.
+	// targets are the names of the selected machines, at most 10000.
 	// +optional
 	// +listType=atomic
 	Targets []string `json:"targets,omitempty" protobuf:"bytes,6,rep,name=targets"`

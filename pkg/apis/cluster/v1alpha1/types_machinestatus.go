@@ -9,77 +9,77 @@ import (
 
 // MachineStatus is the observed state of a Machine.
 type MachineStatus struct {
-	// conditions tell what is observed.
+	// conditions are the conditions of the machine.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
-	// initialization tells what was reached for the first time; it is never taken back.
+	// initialization records one-time milestones of the machine. They are never reset.
 	// +optional
 	Initialization MachineInitializationStatus `json:"initialization,omitempty,omitzero" protobuf:"bytes,2,opt,name=initialization"`
-	// nodeRef names the Node.
+	// nodeRef refers to the Node.
 	// +optional
-	NodeRef MachineNodeReference `json:"nodeRef,omitempty,omitzero" protobuf:"bytes,3,opt,name=nodeRef"` //nolint:nonpointerstructs // absent when all of it is empty (omitzero), as in Cluster API
-	// nodeInfo is what the Node tells of its system.
+	NodeRef MachineNodeReference `json:"nodeRef,omitempty,omitzero" protobuf:"bytes,3,opt,name=nodeRef"` //nolint:nonpointerstructs // omitted if empty (omitzero), as in Cluster API
+	// nodeInfo is the system information that the Node reports.
 	// +optional
 	NodeInfo *NodeSystemInfo `json:"nodeInfo,omitempty" protobuf:"bytes,4,opt,name=nodeInfo"`
-	// lastUpdated is when the phase changed.
+	// lastUpdated is the time when the phase last changed.
 	// +optional
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty" protobuf:"bytes,5,opt,name=lastUpdated"`
-	// addresses are those that the infrastructure tells, at most 256.
+	// addresses are the addresses that the infrastructure object reports, at most 256.
 	// +optional
 	// +listType=atomic
 	Addresses []MachineAddress `json:"addresses,omitempty" protobuf:"bytes,6,rep,name=addresses"`
-	// failureDomain that the machine is in.
+	// failureDomain is the failure domain that the machine is in.
 	// +optional
 	FailureDomain string `json:"failureDomain,omitempty" protobuf:"bytes,7,opt,name=failureDomain"`
-	// phase sums up, for people.
+	// phase is a summary of the state for display.
 	// +optional
-	Phase MachinePhase `json:"phase,omitempty" protobuf:"bytes,8,opt,name=phase,casttype=MachinePhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
-	// certificatesExpiryDate is when the certificates of a control plane machine expire.
+	Phase MachinePhase `json:"phase,omitempty" protobuf:"bytes,8,opt,name=phase,casttype=MachinePhase"` //nolint:nophase // Pod and Machine also have a phase; conditions contain the same information
+	// certificatesExpiryDate is the time when the certificates of a control plane machine expire.
 	// +optional
 	CertificatesExpiryDate *metav1.Time `json:"certificatesExpiryDate,omitempty" protobuf:"bytes,9,opt,name=certificatesExpiryDate"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,10,opt,name=observedGeneration"`
-	// deletion tells how far a deletion is.
+	// deletion is the progress of the deletion.
 	// +optional
 	Deletion *MachineDeletionStatus `json:"deletion,omitempty" protobuf:"bytes,11,opt,name=deletion"`
 
 	// Protobuf field number 12 is reserved: no field may use it.
 }
 
-// MachineInitializationStatus tells what a machine has reached for the first time.
+// MachineInitializationStatus records one-time milestones of a machine.
 type MachineInitializationStatus struct {
-	// infrastructureProvisioned is true once the infrastructure was there.
+	// infrastructureProvisioned is true after the infrastructure was provisioned.
 	// +optional
 	InfrastructureProvisioned *bool `json:"infrastructureProvisioned,omitempty" protobuf:"varint,1,opt,name=infrastructureProvisioned"`
-	// bootstrapDataSecretCreated is true once the Secret of configRef was there.
+	// bootstrapDataSecretCreated is true after the Secret of configRef was created.
 	// +optional
 	BootstrapDataSecretCreated *bool `json:"bootstrapDataSecretCreated,omitempty" protobuf:"varint,2,opt,name=bootstrapDataSecretCreated"`
 }
 
-// MachineNodeReference names a Node of the cluster.
+// MachineNodeReference refers to a Node of the cluster.
 type MachineNodeReference struct {
 	// name of the Node.
 	// +required
 	Name string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
 }
 
-// IsDefined is true for a reference that names a Node.
+// IsDefined reports whether the reference is set.
 func (r *MachineNodeReference) IsDefined() bool { return r != nil && r.Name != "" }
 
-// NodeSystemInfo is what a Node tells of its system, as in its own status.
+// NodeSystemInfo is the system information of a Node, copied from its status.
 type NodeSystemInfo struct {
-	// machineID is the machine ID that the operating system has.
+	// machineID is the machine ID of the operating system.
 	// +optional
 	MachineID string `json:"machineID,omitempty" protobuf:"bytes,1,opt,name=machineID"`
-	// systemUUID is the UUID that the firmware has.
+	// systemUUID is the UUID in the firmware.
 	// +optional
 	SystemUUID string `json:"systemUUID,omitempty" protobuf:"bytes,2,opt,name=systemUUID"`
-	// bootID is the ID of this boot.
+	// bootID is the ID of the current boot.
 	// +optional
 	BootID string `json:"bootID,omitempty" protobuf:"bytes,3,opt,name=bootID"`
 	// kernelVersion of the operating system.
@@ -88,13 +88,13 @@ type NodeSystemInfo struct {
 	// osImage is the name of the operating system.
 	// +optional
 	OSImage string `json:"osImage,omitempty" protobuf:"bytes,5,opt,name=osImage"`
-	// containerRuntimeVersion is the runtime of containers and its version.
+	// containerRuntimeVersion is the name and version of the container runtime.
 	// +optional
 	ContainerRuntimeVersion string `json:"containerRuntimeVersion,omitempty" protobuf:"bytes,6,opt,name=containerRuntimeVersion"`
-	// kubeletVersion is the version of Kubernetes that the Node has.
+	// kubeletVersion is the version of the kubelet.
 	// +optional
 	KubeletVersion string `json:"kubeletVersion,omitempty" protobuf:"bytes,7,opt,name=kubeletVersion"`
-	// operatingSystem is its family, for example linux.
+	// operatingSystem is the operating system family, for example linux.
 	// +optional
 	OperatingSystem string `json:"operatingSystem,omitempty" protobuf:"bytes,8,opt,name=operatingSystem"`
 	// architecture of the processors, for example amd64.
@@ -102,71 +102,70 @@ type NodeSystemInfo struct {
 	Architecture string `json:"architecture,omitempty" protobuf:"bytes,9,opt,name=architecture"`
 }
 
-// MachineAddressType says what an address is.
+// MachineAddressType is the type of an address.
 // +enum
 type MachineAddressType string
 
 const (
-	// MachineHostName is a name that the machine has itself.
+	// MachineHostName is the host name of the machine.
 	MachineHostName MachineAddressType = "Hostname"
-	// MachineExternalIP is an address that can be reached from elsewhere.
+	// MachineExternalIP is an IP address that is reachable from other networks.
 	MachineExternalIP MachineAddressType = "ExternalIP"
-	// MachineInternalIP is an address in the network of the machine.
+	// MachineInternalIP is an IP address in the machine's network.
 	MachineInternalIP MachineAddressType = "InternalIP"
-	// MachineExternalDNS is a name that is known elsewhere.
+	// MachineExternalDNS is a DNS name that resolves in other networks.
 	MachineExternalDNS MachineAddressType = "ExternalDNS"
-	// MachineInternalDNS is a name in the network of the machine.
+	// MachineInternalDNS is a DNS name that resolves in the machine's network.
 	MachineInternalDNS MachineAddressType = "InternalDNS"
 )
 
 // MachineAddress is an address of a machine.
 type MachineAddress struct {
-	// type says what the address is.
+	// type is Hostname, ExternalIP, InternalIP, ExternalDNS or InternalDNS.
 	// +required
 	Type MachineAddressType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=MachineAddressType"`
-	// address is the address, or the name.
+	// address is the IP address or the name.
 	// +required
 	Address string `json:"address" protobuf:"bytes,2,opt,name=address"`
 }
 
-// MachinePhase sums up the state of a Machine, for people.
+// MachinePhase is a summary of the state of a Machine for display.
 // +enum
 type MachinePhase string
 
 const (
-	// MachinePhasePending waits for the bootstrap data.
+	// MachinePhasePending means that the bootstrap data does not exist yet.
 	MachinePhasePending MachinePhase = "Pending"
-	// MachinePhaseProvisioning waits for the infrastructure.
+	// MachinePhaseProvisioning means that the infrastructure is not provisioned yet.
 	MachinePhaseProvisioning MachinePhase = "Provisioning"
-	// MachinePhaseProvisioned is there and no Node yet.
+	// MachinePhaseProvisioned means that the infrastructure is provisioned but the Node does not exist yet.
 	MachinePhaseProvisioned MachinePhase = "Provisioned"
-	// MachinePhaseRunning has a Node.
+	// MachinePhaseRunning means that the machine has a Node.
 	MachinePhaseRunning MachinePhase = "Running"
-	// MachinePhaseUpdating is updated in place.
+	// MachinePhaseUpdating means that the machine is being updated in place.
 	MachinePhaseUpdating MachinePhase = "Updating"
-	// MachinePhaseDeleting is being deleted.
+	// MachinePhaseDeleting means that the machine is being deleted.
 	MachinePhaseDeleting MachinePhase = "Deleting"
-	// MachinePhaseFailed cannot go on: its provider reports a final failure, or its infrastructure was deleted.
+	// MachinePhaseFailed means that the infrastructure reports a terminal failure or was deleted.
 	MachinePhaseFailed MachinePhase = "Failed"
 )
 
-// MachineDeletionStage is what a deletion is at. Each stage begins when the one before it has
-// ended, and none is gone back to.
+// MachineDeletionStage is a stage of a deletion. Stages run in the order of the constants and are not repeated.
 // +enum
 type MachineDeletionStage string
 
 const (
-	// MachineDeletionStagePreDrainHook waits until no pre-drain hook is left.
+	// MachineDeletionStagePreDrainHook waits until all pre-drain hooks are removed.
 	MachineDeletionStagePreDrainHook MachineDeletionStage = "PreDrainHook"
 	// MachineDeletionStageDrain drains the Node.
 	MachineDeletionStageDrain MachineDeletionStage = "Drain"
-	// MachineDeletionStageVolumeDetach waits until no volume is attached.
+	// MachineDeletionStageVolumeDetach waits until all volumes are detached.
 	MachineDeletionStageVolumeDetach MachineDeletionStage = "VolumeDetach"
-	// MachineDeletionStagePreTerminateHook waits until no pre-terminate hook is left.
+	// MachineDeletionStagePreTerminateHook waits until all pre-terminate hooks are removed.
 	MachineDeletionStagePreTerminateHook MachineDeletionStage = "PreTerminateHook"
-	// MachineDeletionStageInfrastructure deletes the infrastructure, and waits.
+	// MachineDeletionStageInfrastructure deletes the infrastructure and waits for the deletion.
 	MachineDeletionStageInfrastructure MachineDeletionStage = "Infrastructure"
-	// MachineDeletionStageBootstrap deletes the bootstrap object, and waits.
+	// MachineDeletionStageBootstrap deletes the bootstrap object and waits for the deletion.
 	MachineDeletionStageBootstrap MachineDeletionStage = "Bootstrap"
 	// MachineDeletionStageNode deletes the Node.
 	MachineDeletionStageNode MachineDeletionStage = "Node"
@@ -174,27 +173,27 @@ const (
 	MachineDeletionStageCompleted MachineDeletionStage = "Completed"
 )
 
-// MachineDeletionStatus tells how far a deletion is.
+// MachineDeletionStatus is the progress of a deletion.
 type MachineDeletionStatus struct {
-	// nodeDrainStartTime is when the drain began.
+	// nodeDrainStartTime is the time when the drain started.
 	// +optional
 	NodeDrainStartTime *metav1.Time `json:"nodeDrainStartTime,omitempty" protobuf:"bytes,1,opt,name=nodeDrainStartTime"`
-	// waitForNodeVolumeDetachStartTime is when the wait for volumes began.
+	// waitForNodeVolumeDetachStartTime is the time when the wait for the detachment of volumes started.
 	// +optional
 	WaitForNodeVolumeDetachStartTime *metav1.Time `json:"waitForNodeVolumeDetachStartTime,omitempty" protobuf:"bytes,2,opt,name=waitForNodeVolumeDetachStartTime"`
-	// waitForPreDrainHookStartTime is when the wait for pre-drain hooks began.
+	// waitForPreDrainHookStartTime is the time when the wait for pre-drain hooks started.
 	// +optional
 	WaitForPreDrainHookStartTime *metav1.Time `json:"waitForPreDrainHookStartTime,omitempty" protobuf:"bytes,3,opt,name=waitForPreDrainHookStartTime"`
-	// waitForPreTerminateHookStartTime is when the wait for pre-terminate hooks began.
+	// waitForPreTerminateHookStartTime is the time when the wait for pre-terminate hooks started.
 	// +optional
 	WaitForPreTerminateHookStartTime *metav1.Time `json:"waitForPreTerminateHookStartTime,omitempty" protobuf:"bytes,4,opt,name=waitForPreTerminateHookStartTime"`
-	// nodeDeletionStartTime is when deleting the Node was tried first.
+	// nodeDeletionStartTime is the time of the first attempt to delete the Node.
 	// +optional
 	NodeDeletionStartTime *metav1.Time `json:"nodeDeletionStartTime,omitempty" protobuf:"bytes,5,opt,name=nodeDeletionStartTime"`
-	// stage that the deletion is at.
+	// stage is the current stage of the deletion.
 	// +optional
 	Stage MachineDeletionStage `json:"stage,omitempty" protobuf:"bytes,6,opt,name=stage,casttype=MachineDeletionStage"`
-	// stageStartTime is when the stage began.
+	// stageStartTime is the time when the current stage started.
 	// +optional
 	StageStartTime *metav1.Time `json:"stageStartTime,omitempty" protobuf:"bytes,7,opt,name=stageStartTime"`
 }

@@ -12,11 +12,11 @@ import (
 	vmvalidation "github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 )
 
-// maxCIDR is the longest range of addresses in text.
+// maxCIDR is the maximum length of a CIDR range in text form.
 const maxCIDR = 43
 
-// ValidateCluster checks a new cluster. Its name is the value of a label. One without any
-// reference has its infrastructure and its control plane already.
+// ValidateCluster checks a new cluster. Its name is used as a label value. A cluster without references is valid: its
+// infrastructure and control plane are managed elsewhere.
 func ValidateCluster(obj *clusterv1alpha1.Cluster) field.ErrorList {
 	errs := validateMeta(&obj.ObjectMeta)
 	if obj.Name != "" {
@@ -25,8 +25,7 @@ func ValidateCluster(obj *clusterv1alpha1.Cluster) field.ErrorList {
 	return append(errs, validateClusterSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateClusterUpdate checks the change from old to obj. A spec that did not change is not
-// looked at.
+// ValidateClusterUpdate checks the change from old to obj. An unchanged spec is not validated.
 func ValidateClusterUpdate(obj, old *clusterv1alpha1.Cluster) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
@@ -55,7 +54,7 @@ func validateClusterSpec(spec *clusterv1alpha1.ClusterSpec, path *field.Path) fi
 	return append(errs, validateName(spec.ClusterNetwork.ServiceDomain, network.Child("serviceDomain"))...)
 }
 
-// validateRanges checks ranges of addresses.
+// validateRanges checks CIDR ranges.
 func validateRanges(ranges []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, cidr := range ranges {

@@ -1,15 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validation checks objects of the cluster.slipway.dev group.
+// Package validation validates objects of the cluster.slipway.dev group.
 //
 // Guarantees:
-//   - Errors name the field, what was given and what is allowed.
-//   - What Cluster API accepts of the fields that there are is accepted, so that manifests move
-//     over, but for names of machines that are more than a template of three variables.
-//   - A spec that did not change is not looked at again: what was stored before a rule became
-//     stricter can still be labelled, finalized and deleted.
-//   - The template of a MachineSet or MachineDeployment is judged as a Machine is.
-//   - Nothing here walks a list or a text of which the bounds of pkg/apis/bounds were not
-//     checked before, or that is not counted first.
+//   - Every error contains the field, its value and the allowed values.
+//   - Values that Cluster API accepts are accepted for all supported fields, so that its manifests can be
+//     used. The only exception are name templates of machines with more than the three supported variables.
+//   - An unchanged spec is not validated. Objects that were stored before a rule became stricter can still be
+//     labeled, finalized and deleted.
+//   - The template of a MachineSet or MachineDeployment is validated like a Machine.
+//   - Lists and texts are processed only after pkg/apis/bounds or a length check has limited their size.
 package validation

@@ -12,34 +12,34 @@ import (
 
 // ValidateMachine checks a new machine.
 func ValidateMachine(obj *clusterv1alpha1.Machine) field.ErrorList {
-	return append(validateMeta(&obj.ObjectMeta), validateMachineSpec(&obj.Spec, machineRules(obj.Labels), field.NewPath("spec"))...)
+	return append(validateMeta(&obj.ObjectMeta), validateMachineSpec(&obj.Spec, rulesFor(obj.Labels), field.NewPath("spec"))...)
 }
 
-// ValidateMachineUpdate checks the change from old to obj. A spec that did not change is not
-// looked at, unless the labels now say that it is another sort of machine.
+// ValidateMachineUpdate checks the change from old to obj. An unchanged spec is not validated, unless the labels change
+// the rules for the spec.
 func ValidateMachineUpdate(obj, old *clusterv1alpha1.Machine) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
-	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) && machineRules(obj.Labels) == machineRules(old.Labels) {
+	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) && rulesFor(obj.Labels) == rulesFor(old.Labels) {
 		return errs
 	}
 	path := field.NewPath("spec")
 	errs = append(errs, validateImmutable(obj.Spec.ClusterName, old.Spec.ClusterName, path.Child("clusterName"))...)
-	return append(errs, validateMachineSpec(&obj.Spec, machineRules(obj.Labels), path)...)
+	return append(errs, validateMachineSpec(&obj.Spec, rulesFor(obj.Labels), path)...)
 }
 
-// rules are those in which the specs of machines differ.
-type rules struct {
-	// worker is true for machines that are no part of a control plane.
+// machineRules are the properties of a machine on which the validation of its spec depends.
+type machineRules struct {
+	// worker is true for machines that do not belong to a control plane.
 	worker bool
-	// templates is true where references name what others are made from.
+	// templates is true if references must refer to templates.
 	templates bool
-	// pooled is true for machines whose pool has the bootstrap data of all.
+	// pooled is true for machines of a pool, which has the bootstrap data of all machines.
 	pooled bool
 }
 
-// machineRules are those of a machine with labels.
-func machineRules(labels map[string]string) rules {
+// rulesFor returns the rules for a machine with the labels.
+func rulesFor(labels map[string]string) machineRules {
 	_, controlPlane := labels[clusterv1alpha1.MachineControlPlaneLabel]
 	_, pooled := labels[clusterv1alpha1.MachinePoolNameLabel]
-	return rules{worker: !controlPlane, pooled: pooled}
+	return machineRules{worker: !controlPlane, pooled: pooled}
 }

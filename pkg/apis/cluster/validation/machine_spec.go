@@ -15,14 +15,13 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// validateMachineSpec checks the spec of a machine, or of machines that are made from a
-// template.
-func validateMachineSpec(spec *clusterv1alpha1.MachineSpec, r rules, path *field.Path) field.ErrorList {
+// validateMachineSpec checks the spec of a machine or of a machine template.
+func validateMachineSpec(spec *clusterv1alpha1.MachineSpec, r machineRules, path *field.Path) field.ErrorList {
 	errs := validateClusterName(spec.ClusterName, path.Child("clusterName"))
 	errs = append(errs, validateBootstrap(&spec.Bootstrap, r, path.Child("bootstrap"))...)
 	infrastructure := path.Child("infrastructureRef")
 	if !spec.InfrastructureRef.IsDefined() {
-		errs = append(errs, field.Required(infrastructure, "must name the object that is the machine, by apiGroup, kind and name"))
+		errs = append(errs, field.Required(infrastructure, "must refer to the infrastructure object of the machine by apiGroup, kind and name"))
 	}
 	errs = append(errs, validateReference(&spec.InfrastructureRef, r.templates, infrastructure)...)
 	errs = append(errs, validateVersion(spec.Version, path.Child("version"))...)
@@ -35,11 +34,11 @@ func validateMachineSpec(spec *clusterv1alpha1.MachineSpec, r rules, path *field
 	return append(errs, validateTaints(spec.Taints, r, path.Child("taints"))...)
 }
 
-// validateBootstrap checks that there are data for the machine. An empty dataSecretName says
-// that it needs none, as in Cluster API.
-func validateBootstrap(bootstrap *clusterv1alpha1.Bootstrap, r rules, path *field.Path) field.ErrorList {
+// validateBootstrap checks that a source of bootstrap data is set. As in Cluster API, an empty dataSecretName means
+// that the machine does not need bootstrap data.
+func validateBootstrap(bootstrap *clusterv1alpha1.Bootstrap, r machineRules, path *field.Path) field.ErrorList {
 	if !bootstrap.ConfigRef.IsDefined() && bootstrap.DataSecretName == nil && !r.pooled {
-		return field.ErrorList{field.Required(path, "must have dataSecretName, the name of a Secret, or configRef, the object whose controller makes one")}
+		return field.ErrorList{field.Required(path, "must have dataSecretName, the name of a Secret, or configRef, an object whose controller creates the Secret")}
 	}
 	errs := validateReference(&bootstrap.ConfigRef, r.templates, path.Child("configRef"))
 	if name := bootstrap.DataSecretName; name != nil {
@@ -48,7 +47,7 @@ func validateBootstrap(bootstrap *clusterv1alpha1.Bootstrap, r rules, path *fiel
 	return errs
 }
 
-// validateVersion checks a version of Kubernetes, if there is one.
+// validateVersion checks an optional Kubernetes version.
 func validateVersion(value string, path *field.Path) field.ErrorList {
 	if value == "" {
 		return nil
@@ -74,10 +73,10 @@ func validateReadinessGates(gates []clusterv1alpha1.MachineReadinessGate, path *
 	return errs
 }
 
-// controlPlaneTaint keeps pods from the machines of a control plane.
+// controlPlaneTaint is the key of the taint of control plane machines.
 const controlPlaneTaint = "node-role.kubernetes.io/control-plane"
 
-func validateTaints(taints []clusterv1alpha1.MachineTaint, r rules, path *field.Path) field.ErrorList {
+func validateTaints(taints []clusterv1alpha1.MachineTaint, r machineRules, path *field.Path) field.ErrorList {
 	type identity struct {
 		key    string
 		effect clusterv1alpha1.TaintEffect
@@ -101,19 +100,19 @@ func validateTaints(taints []clusterv1alpha1.MachineTaint, r rules, path *field.
 	return errs
 }
 
-// validateTaintKey checks a key, and that nobody else looks after the taint.
-func validateTaintKey(key string, r rules, path *field.Path) field.ErrorList {
+// validateTaintKey checks a key and rejects taints that are managed by other components.
+func validateTaintKey(key string, r machineRules, path *field.Path) field.ErrorList {
 	switch {
 	case key == "":
 		return field.ErrorList{field.Required(path, "must be the key of a taint")}
 	case key == clusterv1alpha1.NodeUninitializedTaintKey, key == clusterv1alpha1.NodeOutdatedRevisionTaintKey:
-		return field.ErrorList{field.Invalid(path, key, "is set and removed by the server alone")}
+		return field.ErrorList{field.Invalid(path, key, "is reserved: only the server sets and removes it")}
 	case strings.HasPrefix(key, "node.kubernetes.io/") && key != "node.kubernetes.io/out-of-service":
-		return field.ErrorList{field.Invalid(path, key, "must not begin with node.kubernetes.io/, but for node.kubernetes.io/out-of-service: Kubernetes sets and removes it")}
+		return field.ErrorList{field.Invalid(path, key, "must not begin with node.kubernetes.io/, except node.kubernetes.io/out-of-service: Kubernetes manages these taints")}
 	case strings.HasPrefix(key, "node.cloudprovider.kubernetes.io/"):
-		return field.ErrorList{field.Invalid(path, key, "must not begin with node.cloudprovider.kubernetes.io/: the cloud provider sets and removes it")}
+		return field.ErrorList{field.Invalid(path, key, "must not begin with node.cloudprovider.kubernetes.io/: the cloud provider manages these taints")}
 	case key == "node-role.kubernetes.io/master":
-		return field.ErrorList{field.Invalid(path, key, "is out of use since Kubernetes 1.24; must be "+controlPlaneTaint)}
+		return field.ErrorList{field.Invalid(path, key, "is not used since Kubernetes 1.24; use "+controlPlaneTaint)}
 	case r.worker && key == controlPlaneTaint:
 		return field.ErrorList{field.Invalid(path, key, "is for machines with the label "+clusterv1alpha1.MachineControlPlaneLabel+" alone")}
 	}

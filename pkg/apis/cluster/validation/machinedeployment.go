@@ -12,11 +12,10 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// maxRevisions is the most MachineSets of older templates that are kept.
+// maxRevisions is the maximum of revisionHistoryLimit.
 const maxRevisions = 100
 
-// ValidateMachineDeployment checks a new deployment of machines. Its name is the value of a
-// label.
+// ValidateMachineDeployment checks a new MachineDeployment. Its name is used as a label value.
 func ValidateMachineDeployment(obj *clusterv1alpha1.MachineDeployment) field.ErrorList {
 	errs := validateMeta(&obj.ObjectMeta)
 	if obj.Name != "" {
@@ -25,8 +24,7 @@ func ValidateMachineDeployment(obj *clusterv1alpha1.MachineDeployment) field.Err
 	return append(errs, validateMachineDeploymentSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateMachineDeploymentUpdate checks the change from old to obj. A spec that did not change
-// is not looked at.
+// ValidateMachineDeploymentUpdate checks the change from old to obj. An unchanged spec is not validated.
 func ValidateMachineDeploymentUpdate(obj, old *clusterv1alpha1.MachineDeployment) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
@@ -36,7 +34,7 @@ func ValidateMachineDeploymentUpdate(obj, old *clusterv1alpha1.MachineDeployment
 	errs = append(errs, validateImmutable(obj.Spec.ClusterName, old.Spec.ClusterName, path.Child("clusterName"))...)
 	if !apiequality.Semantic.DeepEqual(obj.Spec.Selector, old.Spec.Selector) {
 		errs = append(errs, field.Invalid(path.Child("selector"), metav1.FormatLabelSelector(&obj.Spec.Selector),
-			"is immutable; must stay "+metav1.FormatLabelSelector(&old.Spec.Selector)+": machines that are made would be forgotten"))
+			"is immutable; must stay "+metav1.FormatLabelSelector(&old.Spec.Selector)+": existing machines would no longer be managed"))
 	}
 	return append(errs, validateMachineDeploymentSpec(&obj.Spec, path)...)
 }
@@ -62,14 +60,14 @@ func validateStrategy(strategy *clusterv1alpha1.MachineDeploymentRolloutStrategy
 	rolling, at := strategy.RollingUpdate, path.Child("rollingUpdate")
 	errs = append(errs, validateAmount(rolling.MaxUnavailable, at.Child("maxUnavailable"))...)
 	errs = append(errs, validateAmount(rolling.MaxSurge, at.Child("maxSurge"))...)
-	if isNothing(rolling.MaxUnavailable) && isNothing(rolling.MaxSurge) {
-		errs = append(errs, field.Invalid(at, "maxUnavailable 0, maxSurge 0", "one of both must be more than 0: else no machine can be replaced"))
+	if isZeroAmount(rolling.MaxUnavailable) && isZeroAmount(rolling.MaxSurge) {
+		errs = append(errs, field.Invalid(at, "maxUnavailable 0, maxSurge 0", "at least one must be greater than 0, otherwise no machine can be replaced"))
 	}
 	return errs
 }
 
-// isNothing is true for an amount that is given and is 0.
-func isNothing(amount *intstr.IntOrString) bool {
+// isZeroAmount reports whether amount is set and 0.
+func isZeroAmount(amount *intstr.IntOrString) bool {
 	if amount == nil {
 		return false
 	}

@@ -16,11 +16,11 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// minStartupSeconds is the shortest time for a node to start (Cluster API): sooner no machine
-// has one, and each would be replaced again and again.
+// minStartupSeconds is the minimum of nodeStartupTimeoutSeconds, as in Cluster API. With a shorter timeout, every
+// machine would be replaced before its Node exists.
 const minStartupSeconds = 30
 
-// rangeFormat is a range of numbers of machines (Cluster API's v1beta2).
+// rangeFormat matches a range of the number of machines (Cluster API's v1beta2).
 var rangeFormat = regexp.MustCompile(`^\[([0-9]{1,9})-([0-9]{1,9})\]$`)
 
 // ValidateMachineHealthCheck checks a new health check.
@@ -28,8 +28,7 @@ func ValidateMachineHealthCheck(obj *clusterv1alpha1.MachineHealthCheck) field.E
 	return append(validateMeta(&obj.ObjectMeta), validateHealthCheckSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateMachineHealthCheckUpdate checks the change from old to obj. A spec that did not
-// change is not looked at.
+// ValidateMachineHealthCheckUpdate checks the change from old to obj. An unchanged spec is not validated.
 func ValidateMachineHealthCheckUpdate(obj, old *clusterv1alpha1.MachineHealthCheck) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
@@ -45,24 +44,24 @@ func validateHealthCheckSpec(spec *clusterv1alpha1.MachineHealthCheckSpec, path 
 	selector := path.Child("selector")
 	errs = append(errs, validateSelector(&spec.Selector, selector)...)
 	if len(spec.Selector.MatchLabels) == 0 && len(spec.Selector.MatchExpressions) == 0 {
-		errs = append(errs, field.Required(selector, "must select the machines: without labels it would select those of the control plane, too"))
+		errs = append(errs, field.Required(selector, "must select machines by label: an empty selector would also select the control plane machines"))
 	}
 	if name, ok := spec.Selector.MatchLabels[clusterv1alpha1.ClusterNameLabel]; ok && name != spec.ClusterName {
-		errs = append(errs, field.Invalid(selector.Child("matchLabels").Key(clusterv1alpha1.ClusterNameLabel), name, fmt.Sprintf("must be %q, as spec.clusterName", spec.ClusterName)))
+		errs = append(errs, field.Invalid(selector.Child("matchLabels").Key(clusterv1alpha1.ClusterNameLabel), name, fmt.Sprintf("must be %q, the value of spec.clusterName", spec.ClusterName)))
 	}
 	checks := path.Child("checks")
 	if seconds := spec.Checks.NodeStartupTimeoutSeconds; seconds != nil && *seconds != 0 && *seconds < minStartupSeconds {
-		errs = append(errs, field.Invalid(checks.Child("nodeStartupTimeoutSeconds"), *seconds, "must be 30 or more, or 0 for ever"))
+		errs = append(errs, field.Invalid(checks.Child("nodeStartupTimeoutSeconds"), *seconds, "must be at least 30, or 0 for no timeout"))
 	}
 	errs = append(errs, validateUnhealthy(spec.Checks.UnhealthyNodeConditions, nil, checks.Child("unhealthyNodeConditions"))...)
-	errs = append(errs, validateUnhealthy(spec.Checks.UnhealthyMachineConditions, circular, checks.Child("unhealthyMachineConditions"))...)
+	errs = append(errs, validateUnhealthy(spec.Checks.UnhealthyMachineConditions, dependentConditions, checks.Child("unhealthyMachineConditions"))...)
 	remediation := path.Child("remediation")
 	errs = append(errs, validateTrigger(&spec.Remediation.TriggerIf, remediation.Child("triggerIf"))...)
 	return append(errs, validateRemediationTemplate(&spec.Remediation.TemplateRef, remediation.Child("templateRef"))...)
 }
 
-// circular are conditions of a Machine that say themselves what a health check finds.
-var circular = []string{
+// dependentConditions are the Machine conditions that depend on the result of the health check.
+var dependentConditions = []string{
 	clusterv1alpha1.ReadyCondition, clusterv1alpha1.AvailableCondition, clusterv1alpha1.MachineHealthCheckSucceededCondition,
 	clusterv1alpha1.MachineOwnerRemediatedCondition, clusterv1alpha1.MachineExternallyRemediatedCondition,
 }
@@ -73,11 +72,11 @@ func validateUnhealthy(conditions []clusterv1alpha1.UnhealthyCondition, refused 
 		c, at := &conditions[i], path.Index(i)
 		errs = append(errs, validateConditionType(c.Type, at.Child("type"))...)
 		if slices.Contains(refused, c.Type) {
-			errs = append(errs, field.Invalid(at.Child("type"), c.Type, fmt.Sprintf("must be none of %v, which depend on the health check", refused)))
+			errs = append(errs, field.Invalid(at.Child("type"), c.Type, fmt.Sprintf("must not be one of %v, which depend on the health check", refused)))
 		}
 		errs = append(errs, validateRequiredEnum(c.Status, at.Child("status"), metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown)...)
 		if timeout := at.Child("timeoutSeconds"); c.TimeoutSeconds == nil {
-			errs = append(errs, field.Required(timeout, "must be how long the condition may last, in seconds"))
+			errs = append(errs, field.Required(timeout, "must be the time after which the condition makes a machine unhealthy, in seconds"))
 		} else {
 			errs = append(errs, validateNotNegative(c.TimeoutSeconds, timeout)...)
 		}
@@ -90,7 +89,7 @@ func validateTrigger(trigger *clusterv1alpha1.MachineHealthCheckRemediationTrigg
 	if trigger.UnhealthyInRange == "" {
 		return errs
 	}
-	const allowed = "must be a range such as [3-5], whose first number is not above the second"
+	const allowed = "must be a range such as [3-5], with a first number that is not greater than the second"
 	ends := rangeFormat.FindStringSubmatch(trigger.UnhealthyInRange)
 	if ends == nil {
 		return append(errs, field.Invalid(path.Child("unhealthyInRange"), trigger.UnhealthyInRange, allowed))

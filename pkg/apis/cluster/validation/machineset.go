@@ -10,13 +10,12 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// ValidateMachineSet checks a new set of machines.
+// ValidateMachineSet checks a new MachineSet.
 func ValidateMachineSet(obj *clusterv1alpha1.MachineSet) field.ErrorList {
 	return append(validateMeta(&obj.ObjectMeta), validateMachineSetSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateMachineSetUpdate checks the change from old to obj. A spec that did not change is
-// not looked at.
+// ValidateMachineSetUpdate checks the change from old to obj. An unchanged spec is not validated.
 func ValidateMachineSetUpdate(obj, old *clusterv1alpha1.MachineSet) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {

@@ -15,14 +15,13 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// maxKind is the longest name of a kind (Cluster API's v1beta2).
+// maxKind is the maximum length of a kind (Cluster API's v1beta2).
 const maxKind = 63
 
-// kindFormat is that of the name of a kind (Cluster API's v1beta2).
+// kindFormat matches a kind (Cluster API's v1beta2).
 var kindFormat = regexp.MustCompile(`^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$`)
 
-// validateReference checks a reference, if there is one. Of a template is true for one that
-// names what others are made from.
+// validateReference checks an optional reference. ofTemplate is true if it must refer to a template.
 func validateReference(ref *clusterv1alpha1.ContractVersionedObjectReference, ofTemplate bool, path *field.Path) field.ErrorList {
 	if !ref.IsDefined() {
 		return nil
@@ -33,8 +32,8 @@ func validateReference(ref *clusterv1alpha1.ContractVersionedObjectReference, of
 	switch ref.APIGroup {
 	case "":
 		return append(errs, field.Required(group, "must be the API group of the kind, for example vm.slipway.dev"))
-	case clusterv1alpha1.GroupName: // whose objects would own each other, or themselves
-		return append(errs, field.Invalid(group, ref.APIGroup, "has machines and clusters; must be the group of what they are made of, for example vm.slipway.dev"))
+	case clusterv1alpha1.GroupName: // objects would own each other or themselves
+		return append(errs, field.Invalid(group, ref.APIGroup, "must be the API group of an infrastructure or bootstrap object, for example vm.slipway.dev"))
 	}
 	return append(errs, invalid(ref.APIGroup, group, validation.IsDNS1123Subdomain(ref.APIGroup))...)
 }
@@ -55,12 +54,12 @@ func validateKind(kind string, ofTemplate bool, path *field.Path) field.ErrorLis
 
 func validateReferenceName(name string, path *field.Path) field.ErrorList {
 	if name == "" {
-		return field.ErrorList{field.Required(path, "must be the name of an object of the namespace")}
+		return field.ErrorList{field.Required(path, "must be the name of an object in the namespace")}
 	}
 	return invalid(name, path, apivalidation.NameIsDNSSubdomain(name, false))
 }
 
-// validateRemediationTemplate checks the reference to a template of requests, if there is one.
+// validateRemediationTemplate checks the optional reference to a template of remediation requests.
 func validateRemediationTemplate(ref *clusterv1alpha1.MachineHealthCheckRemediationTemplateReference, path *field.Path) field.ErrorList {
 	if !ref.IsDefined() {
 		return nil

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxAddresses is the most addresses of a machine (Cluster API's v1beta2).
+	// maxAddresses is the maximum number of addresses of a machine (Cluster API's v1beta2).
 	maxAddresses = 256
-	// maxVersions is the most versions that a status counts machines of (the same).
+	// maxVersions is the maximum number of versions in a status (Cluster API's v1beta2).
 	maxVersions = 100
-	// maxFailureDomains is the most of them in a status (the same).
+	// maxFailureDomains is the maximum number of failure domains in a status (Cluster API's v1beta2).
 	maxFailureDomains = 100
-	// maxTargets is the most machines that a health check names (the same).
+	// maxTargets is the maximum number of targets of a health check (Cluster API's v1beta2).
 	maxTargets = 10_000
-	// maxSelector is the longest selector in text, in bytes (the same).
+	// maxSelector is the maximum length of a selector in text form, in bytes (Cluster API's v1beta2).
 	maxSelector = 4096
 )
 
@@ -33,7 +33,8 @@ func ValidateMachineStatusUpdate(obj, old *clusterv1alpha1.Machine) field.ErrorL
 	errs = append(errs, bounds.Spec(s.NodeInfo, path.Child("nodeInfo"))...)
 	errs = append(errs, validateLength(s.FailureDomain, maxName, path.Child("failureDomain"))...)
 	errs = append(errs, validateEnum(s.Phase, path.Child("phase"), clusterv1alpha1.MachinePhasePending, clusterv1alpha1.MachinePhaseProvisioning,
-		clusterv1alpha1.MachinePhaseProvisioned, clusterv1alpha1.MachinePhaseRunning, clusterv1alpha1.MachinePhaseUpdating, clusterv1alpha1.MachinePhaseDeleting)...)
+		clusterv1alpha1.MachinePhaseProvisioned, clusterv1alpha1.MachinePhaseRunning, clusterv1alpha1.MachinePhaseUpdating, clusterv1alpha1.MachinePhaseDeleting,
+		clusterv1alpha1.MachinePhaseFailed)...)
 	if d := s.Deletion; d != nil {
 		errs = append(errs, validateEnum(d.Stage, path.Child("deletion", "stage"),
 			clusterv1alpha1.MachineDeletionStagePreDrainHook, clusterv1alpha1.MachineDeletionStageDrain, clusterv1alpha1.MachineDeletionStageVolumeDetach,
@@ -43,8 +44,7 @@ func ValidateMachineStatusUpdate(obj, old *clusterv1alpha1.Machine) field.ErrorL
 	return errs
 }
 
-// maxName is the longest name of a failure domain and the longest address, in bytes (Cluster
-// API's v1beta2).
+// maxName is the maximum length of a failure domain name or an address, in bytes (Cluster API's v1beta2).
 const maxName = 256
 
 func validateAddresses(addresses []clusterv1alpha1.MachineAddress, path *field.Path) field.ErrorList {
@@ -144,7 +144,7 @@ func validateVersions(versions []clusterv1alpha1.StatusVersion, path *field.Path
 	return errs
 }
 
-// validateLength checks that a text is not too long, in bytes.
+// validateLength checks the length of a text in bytes.
 func validateLength(text string, most int, path *field.Path) field.ErrorList {
 	if len(text) <= most {
 		return nil

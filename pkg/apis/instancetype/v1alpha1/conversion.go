@@ -14,8 +14,7 @@ func addDefaultingFuncs(scheme *runtime.Scheme) error {
 	return RegisterDefaults(scheme)
 }
 
-// addFieldLabelConversionFuncs names the fields by which the kinds of this
-// group can be selected.
+// addFieldLabelConversionFuncs registers the supported field selectors of all kinds of this group.
 func addFieldLabelConversionFuncs(scheme *runtime.Scheme) error {
 	for _, kind := range []string{
 		"ControllerRevision",
@@ -32,7 +31,7 @@ func addFieldLabelConversionFuncs(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// convertFieldLabel accepts the labels that can be selected by.
+// convertFieldLabel returns an error for a field label that is not supported.
 func convertFieldLabel(label, value string) (string, string, error) {
 	switch label {
 	case "metadata.name", "metadata.namespace":

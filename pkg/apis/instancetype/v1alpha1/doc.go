@@ -8,15 +8,12 @@
 // +k8s:defaulter-gen=TypeMeta
 // +groupName=instancetype.slipway.dev
 
-// Package v1alpha1 is the first served version of instancetype.slipway.dev:
-// reusable sizes (instance types) and reusable hardware preferences for
-// virtual machines, each cluster-wide and per namespace.
+// Package v1alpha1 contains version v1alpha1 of the instancetype.slipway.dev API: instance types, which are reusable
+// sizes, and hardware preferences for virtual machines. Both exist per namespace and cluster-wide.
 //
 // Guarantees:
-//   - JSON names and enumeration values equal those of
-//     instancetype.kubevirt.io/v1beta1, so that an existing catalogue applies
-//     after its apiVersion is changed.
-//   - Every field is stored and returned, also those that mean nothing to
-//     vSphere; those are answered with a warning and are never applied.
-//   - Protobuf numbers, once released, are never reused.
+//   - JSON names and enumeration values equal those of instancetype.kubevirt.io/v1beta1. An existing
+//     catalog can be applied after its apiVersion is changed.
+//   - All fields are stored and returned. Fields that do not apply to vSphere cause a warning and have no effect.
+//   - Released protobuf field numbers are never reused.
 package v1alpha1

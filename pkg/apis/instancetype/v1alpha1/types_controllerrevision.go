@@ -8,35 +8,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AnnotationCollecting marks a ControllerRevision that nothing seemed to name, while
-// the server makes sure of that before it deletes it. Who captures the same object in
-// the meantime removes the mark, and so keeps the revision.
+// AnnotationCollecting marks a ControllerRevision that appears to be unused, until the server has verified this and
+// deletes it. A controller that pins the same revision in the meantime removes the annotation, so that the revision is
+// kept.
 const AnnotationCollecting = "instancetype.slipway.dev/collecting"
 
-// AnnotationRecovered marks a ControllerRevision that was made again after it was lost with
-// the store, for virtual machines that are made again after it: it is not collected before
-// they can be there.
+// AnnotationRecovered marks a ControllerRevision that was recreated after it was lost with the store. It is not
+// garbage-collected until the virtual machines that use it can be recreated.
 const AnnotationRecovered = "instancetype.slipway.dev/recovered"
 
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ControllerRevision is an instance type or a preference as it was when virtual
-// machines of the namespace captured it: what they keep until they are refreshed,
-// whatever becomes of the original. It is shared by all that captured the same
-// generation. The server writes it and removes it when no virtual machine names
-// it; it cannot be changed.
+// ControllerRevision is a copy of an instance type or preference that virtual machines of the namespace have pinned.
+// They use it until they are refreshed, even if the original object is changed or deleted. All virtual machines that
+// pin the same generation share it. The server creates it and deletes it when no virtual machine uses it. It is
+// immutable.
 type ControllerRevision struct {
 	metav1.TypeMeta `json:",inline"`
-	// metadata is the standard object metadata. Labels name what was captured.
+	// metadata is the standard object metadata. Its labels identify the original object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// data is the captured object, with its apiVersion, kind and spec, and of its
-	// metadata what identifies it. It cannot be changed.
+	// data is the pinned object, with its apiVersion, kind and spec and its identifying metadata. Immutable.
 	// +optional
 	Data runtime.RawExtension `json:"data,omitempty" protobuf:"bytes,2,opt,name=data"`
-	// revision is the generation of the captured object. It cannot be changed.
+	// revision is the generation of the pinned object. Immutable.
 	// +required
 	Revision int64 `json:"revision" protobuf:"varint,3,opt,name=revision"`
 }

@@ -10,17 +10,15 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// VirtualMachineInstancetype is a size for virtual machines of its own
-// namespace: vCPUs, memory and what goes with them. A virtual machine that
-// names it takes these values and must not set them itself.
+// VirtualMachineInstancetype defines vCPUs, memory and related settings for virtual machines of the same namespace. A
+// virtual machine that refers to it uses these values and must not set them itself.
 type VirtualMachineInstancetype struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the size. It may be changed at any time: virtual machines keep the
-	// revision they captured until they are refreshed.
+	// spec defines the size. After a change, virtual machines keep using their pinned revision until they are refreshed.
 	// +required
 	Spec VirtualMachineInstancetypeSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
@@ -42,16 +40,14 @@ type VirtualMachineInstancetypeList struct {
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// VirtualMachineClusterInstancetype is a size for virtual machines of every
-// namespace.
+// VirtualMachineClusterInstancetype defines vCPUs, memory and related settings for virtual machines of all namespaces.
 type VirtualMachineClusterInstancetype struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the size. It may be changed at any time: virtual machines keep the
-	// revision they captured until they are refreshed.
+	// spec defines the size. After a change, virtual machines keep using their pinned revision until they are refreshed.
 	// +required
 	Spec VirtualMachineInstancetypeSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
@@ -70,55 +66,52 @@ type VirtualMachineClusterInstancetypeList struct {
 	Items []VirtualMachineClusterInstancetype `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// VirtualMachineInstancetypeSpec is what an instance type prescribes. A virtual
-// machine that sets one of these values too is in conflict with it.
+// VirtualMachineInstancetypeSpec contains the values that an instance type sets. A virtual machine that also sets one
+// of them conflicts with the instance type.
 type VirtualMachineInstancetypeSpec struct {
-	// nodeSelector restricts the hosts on which the virtual machine may run to
-	// those that carry all these labels.
+	// nodeSelector selects hosts by label. It is stored for compatibility and has no effect because vSphere chooses the
+	// host.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty" protobuf:"bytes,1,rep,name=nodeSelector"`
 
-	// schedulerName names the scheduler that places the virtual machine. It is
-	// stored for compatibility and has no meaning on vSphere.
+	// schedulerName is the name of the scheduler. It is stored for compatibility and has no effect on vSphere.
 	// +optional
 	SchedulerName string `json:"schedulerName,omitempty" protobuf:"bytes,2,opt,name=schedulerName"`
 
-	// cpu is the number of vCPUs and how they are provided.
+	// cpu defines the vCPUs.
 	// +required
 	CPU CPUInstancetype `json:"cpu" protobuf:"bytes,3,opt,name=cpu"`
 
-	// memory is the amount of memory and how it is provided.
+	// memory defines the memory.
 	// +required
 	Memory MemoryInstancetype `json:"memory" protobuf:"bytes,4,opt,name=memory"`
 
-	// gpus are the GPUs given to the virtual machine, by profile or device name.
+	// gpus are the GPUs of the virtual machine, by profile or device name.
 	// +optional
 	// +listType=atomic
 	GPUs []GPU `json:"gpus,omitempty" protobuf:"bytes,5,rep,name=gpus"`
 
-	// hostDevices are devices of the host passed through to the virtual machine.
+	// hostDevices are the host devices that are passed through to the virtual machine.
 	// +optional
 	// +listType=atomic
 	HostDevices []HostDevice `json:"hostDevices,omitempty" protobuf:"bytes,6,rep,name=hostDevices"`
 
-	// ioThreads sets the number of I/O threads. It is stored for compatibility
-	// and has no meaning on vSphere.
+	// ioThreads sets the number of I/O threads. It is stored for compatibility and has no effect on vSphere.
 	// +optional
 	IOThreads *DiskIOThreads `json:"ioThreads,omitempty" protobuf:"bytes,7,opt,name=ioThreads"`
 
-	// ioThreadsPolicy says how disks share I/O threads: shared, auto or
-	// supplementalPool. It is stored for compatibility and has no meaning on
-	// vSphere.
+	// ioThreadsPolicy defines how disks share I/O threads: shared, auto or supplementalPool. It is stored for
+	// compatibility and has no effect on vSphere.
 	// +optional
 	IOThreadsPolicy *IOThreadsPolicy `json:"ioThreadsPolicy,omitempty" protobuf:"bytes,8,opt,name=ioThreadsPolicy,casttype=IOThreadsPolicy"`
 
-	// launchSecurity asks for memory encryption and attestation at launch.
-	// Deprecated: set preferredLaunchSecurity of a preference.
+	// launchSecurity requests memory encryption and attestation at launch. It is stored for compatibility and has no
+	// effect on vSphere. Deprecated: use preferredLaunchSecurity of a preference.
 	// +optional
 	LaunchSecurity *LaunchSecurity `json:"launchSecurity,omitempty" protobuf:"bytes,9,opt,name=launchSecurity"`
 
-	// annotations are added to the running instance. A virtual machine that sets
-	// the same key to another value is in conflict with the instance type.
+	// annotations are added to the VirtualMachineInstance. A virtual machine that sets the same key to another value
+	// conflicts with the instance type.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,10,rep,name=annotations"`
 }

@@ -11,17 +11,16 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// VirtualMachinePreference holds the hardware that a guest operating system
-// likes best, for virtual machines of its own namespace. It fills what a
-// virtual machine leaves unset and never overrules it.
+// VirtualMachinePreference defines the preferred virtual hardware of a guest operating system, for virtual machines of
+// the same namespace. It provides values that a virtual machine does not set and never overrides values that it sets.
 type VirtualMachinePreference struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what is preferred. It may be changed at any time: virtual machines
-	// keep the revision they captured until they are refreshed.
+	// spec defines the preferred values. After a change, virtual machines keep using their pinned revision until they
+	// are refreshed.
 	// +optional
 	Spec VirtualMachinePreferenceSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
@@ -43,16 +42,15 @@ type VirtualMachinePreferenceList struct {
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// VirtualMachineClusterPreference holds preferred hardware for virtual machines
-// of every namespace.
+// VirtualMachineClusterPreference defines the preferred virtual hardware for virtual machines of all namespaces.
 type VirtualMachineClusterPreference struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what is preferred. It may be changed at any time: virtual machines
-	// keep the revision they captured until they are refreshed.
+	// spec defines the preferred values. After a change, virtual machines keep using their pinned revision until they
+	// are refreshed.
 	// +optional
 	Spec VirtualMachinePreferenceSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
@@ -71,14 +69,13 @@ type VirtualMachineClusterPreferenceList struct {
 	Items []VirtualMachineClusterPreference `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// VirtualMachinePreferenceSpec is what a preference suggests and what it
-// requires.
+// VirtualMachinePreferenceSpec contains the preferred values and the requirements of a preference.
 type VirtualMachinePreferenceSpec struct {
 	// clock is the preferred clock.
 	// +optional
 	Clock *ClockPreferences `json:"clock,omitempty" protobuf:"bytes,1,opt,name=clock"`
 
-	// cpu is the preferred arrangement of vCPUs.
+	// cpu is the preferred vCPU topology.
 	// +optional
 	CPU *CPUPreferences `json:"cpu,omitempty" protobuf:"bytes,2,opt,name=cpu"`
 
@@ -86,7 +83,7 @@ type VirtualMachinePreferenceSpec struct {
 	// +optional
 	Devices *DevicePreferences `json:"devices,omitempty" protobuf:"bytes,3,opt,name=devices"`
 
-	// features are the preferred hypervisor features.
+	// features are the preferred hypervisor features. They are stored for compatibility and have no effect on vSphere.
 	// +optional
 	Features *FeaturePreferences `json:"features,omitempty" protobuf:"bytes,4,opt,name=features"`
 
@@ -98,7 +95,7 @@ type VirtualMachinePreferenceSpec struct {
 	// +optional
 	Machine *MachinePreferences `json:"machine,omitempty" protobuf:"bytes,6,opt,name=machine"`
 
-	// volumes are the preferences for volumes that are created.
+	// volumes are the preferences for new volumes.
 	// +optional
 	Volumes *VolumePreferences `json:"volumes,omitempty" protobuf:"bytes,7,opt,name=volumes"`
 
@@ -106,77 +103,74 @@ type VirtualMachinePreferenceSpec struct {
 	// +optional
 	PreferredSubdomain *string `json:"preferredSubdomain,omitempty" protobuf:"bytes,8,opt,name=preferredSubdomain"`
 
-	// preferredTerminationGracePeriodSeconds is the time in seconds that the
-	// guest is given to shut down, at least 0.
+	// preferredTerminationGracePeriodSeconds is the time that the guest has to shut down, in seconds. Minimum 0.
 	// +optional
 	PreferredTerminationGracePeriodSeconds *int64 `json:"preferredTerminationGracePeriodSeconds,omitempty" protobuf:"varint,9,opt,name=preferredTerminationGracePeriodSeconds"`
 
-	// requirements are what the guest needs at least. A virtual machine that
-	// gives less is refused.
+	// requirements are the minimum resources of the guest. A virtual machine with fewer resources is not created.
 	// +optional
 	Requirements *PreferenceRequirements `json:"requirements,omitempty" protobuf:"bytes,10,opt,name=requirements"`
 
-	// annotations are added to the running instance where it does not have the
-	// key yet.
+	// annotations are added to the VirtualMachineInstance if it does not have the key yet.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,11,rep,name=annotations"`
 
-	// preferSpreadSocketToCoreRatio is the number of cores per socket with the
-	// spread topology. spec.cpu.spreadOptions.ratio wins over it; 0 stands for 2.
+	// preferSpreadSocketToCoreRatio is the number of cores per socket with the spread topology.
+	// spec.cpu.spreadOptions.ratio takes precedence. 0 means 2.
 	// +optional
 	PreferSpreadSocketToCoreRatio int32 `json:"preferSpreadSocketToCoreRatio,omitempty" protobuf:"varint,12,opt,name=preferSpreadSocketToCoreRatio"`
 
-	// preferredArchitecture is the CPU architecture of the guest, for example
-	// amd64.
+	// preferredArchitecture is the CPU architecture of the guest, for example amd64. It is stored for compatibility and
+	// has no effect on vSphere.
 	// +optional
 	PreferredArchitecture *string `json:"preferredArchitecture,omitempty" protobuf:"bytes,13,opt,name=preferredArchitecture"`
 
-	// preferredLaunchSecurity asks for memory encryption and attestation at
-	// launch.
+	// preferredLaunchSecurity requests memory encryption and attestation at launch. It is stored for compatibility and
+	// has no effect on vSphere.
 	// +optional
 	PreferredLaunchSecurity *LaunchSecurity `json:"preferredLaunchSecurity,omitempty" protobuf:"bytes,14,opt,name=preferredLaunchSecurity"`
 }
 
 // MachinePreferences is the preferred machine type.
 type MachinePreferences struct {
-	// preferredMachineType is the virtual hardware version, for example vmx-21.
-	// Machine types of other hypervisors are stored and ignored.
+	// preferredMachineType is the virtual hardware version, for example vmx-21. Machine types of other hypervisors are
+	// stored and have no effect.
 	// +optional
 	PreferredMachineType string `json:"preferredMachineType,omitempty" protobuf:"bytes,1,opt,name=preferredMachineType"`
 }
 
-// VolumePreferences are the preferences for volumes that are created.
+// VolumePreferences are the preferences for new volumes.
 type VolumePreferences struct {
-	// preferredStorageClassName is the storage class of volumes that name none.
+	// preferredStorageClassName is the storage class of volumes that do not specify one.
 	// +optional
 	PreferredStorageClassName string `json:"preferredStorageClassName,omitempty" protobuf:"bytes,1,opt,name=preferredStorageClassName"`
 }
 
-// PreferenceRequirements are what a guest needs at least.
+// PreferenceRequirements are the minimum resources of a guest.
 type PreferenceRequirements struct {
-	// cpu is the number of vCPUs that is needed.
+	// cpu is the required number of vCPUs.
 	// +optional
 	CPU *CPUPreferenceRequirement `json:"cpu,omitempty" protobuf:"bytes,1,opt,name=cpu"`
 
-	// memory is the amount of memory that is needed.
+	// memory is the required amount of memory.
 	// +optional
 	Memory *MemoryPreferenceRequirement `json:"memory,omitempty" protobuf:"bytes,2,opt,name=memory"`
 
-	// architecture is the CPU architecture that is needed.
+	// architecture is the required CPU architecture.
 	// +optional
 	Architecture *string `json:"architecture,omitempty" protobuf:"bytes,3,opt,name=architecture"`
 }
 
-// CPUPreferenceRequirement is the number of vCPUs that is needed.
+// CPUPreferenceRequirement is the required number of vCPUs.
 type CPUPreferenceRequirement struct {
-	// guest is the least number of vCPUs, at least 1.
+	// guest is the minimum number of vCPUs. It must be at least 1.
 	// +required
 	Guest int32 `json:"guest" protobuf:"varint,1,opt,name=guest"`
 }
 
-// MemoryPreferenceRequirement is the amount of memory that is needed.
+// MemoryPreferenceRequirement is the required amount of memory.
 type MemoryPreferenceRequirement struct {
-	// guest is the least amount of memory, more than 0.
+	// guest is the minimum amount of memory. It must be greater than 0.
 	// +required
 	Guest resource.Quantity `json:"guest" protobuf:"bytes,1,opt,name=guest"`
 }

@@ -5,45 +5,43 @@ package v1alpha1
 
 // ClockPreferences is the preferred clock.
 type ClockPreferences struct {
-	// preferredClockOffset is the preferred base of the clock. It fills a clock
-	// that has no offset at all.
+	// preferredClockOffset is the preferred clock offset. It is used only if the clock has no offset.
 	// +optional
 	PreferredClockOffset *ClockOffset `json:"preferredClockOffset,omitempty" protobuf:"bytes,1,opt,name=preferredClockOffset"`
 
-	// preferredTimer are the preferred timers. They are stored for compatibility
-	// and have no meaning on vSphere.
+	// preferredTimer are the preferred timers. They are stored for compatibility and have no effect on vSphere.
 	// +optional
 	PreferredTimer *Timer `json:"preferredTimer,omitempty" protobuf:"bytes,2,opt,name=preferredTimer"`
 }
 
-// ClockOffset is the base of a clock. At most one of its fields may be set.
+// ClockOffset is the offset of a clock. At most one field can be set.
 type ClockOffset struct {
-	// utc bases the clock on UTC.
+	// utc sets the clock to UTC.
 	// +optional
 	UTC *ClockOffsetUTC `json:"utc,omitempty" protobuf:"bytes,1,opt,name=utc"`
 
-	// timezone bases the clock on a time zone, for example Europe/Berlin.
+	// timezone sets the clock to a time zone, for example Europe/Berlin.
 	// +optional
 	Timezone *ClockOffsetTimezone `json:"timezone,omitempty" protobuf:"bytes,2,opt,name=timezone,casttype=ClockOffsetTimezone"`
 }
 
-// ClockOffsetUTC bases a clock on UTC.
+// ClockOffsetUTC sets a clock to UTC.
 type ClockOffsetUTC struct {
-	// offsetSeconds is the distance from UTC in seconds.
+	// offsetSeconds is the offset from UTC, in seconds. It is stored for compatibility and has no effect on vSphere.
 	// +optional
 	OffsetSeconds *int64 `json:"offsetSeconds,omitempty" protobuf:"varint,1,opt,name=offsetSeconds"`
 }
 
-// ClockOffsetTimezone is the name of a time zone in the tz database.
+// ClockOffsetTimezone is a time zone name of the tz database.
 type ClockOffsetTimezone string
 
-// Timer are the timers that a guest is given.
+// Timer are the timers of a guest.
 type Timer struct {
 	// hpet is the High Precision Event Timer.
 	// +optional
 	HPET *HPETTimer `json:"hpet,omitempty" protobuf:"bytes,1,opt,name=hpet"`
 
-	// kvm is the clock of KVM.
+	// kvm is the KVM clock.
 	// +optional
 	KVM *KVMTimer `json:"kvm,omitempty" protobuf:"bytes,2,opt,name=kvm"`
 
@@ -55,73 +53,72 @@ type Timer struct {
 	// +optional
 	RTC *RTCTimer `json:"rtc,omitempty" protobuf:"bytes,4,opt,name=rtc"`
 
-	// hyperv is the reference time of Hyper-V.
+	// hyperv is the Hyper-V reference time.
 	// +optional
 	Hyperv *HypervTimer `json:"hyperv,omitempty" protobuf:"bytes,5,opt,name=hyperv"`
 }
 
 // HPETTimer is the High Precision Event Timer.
 type HPETTimer struct {
-	// tickPolicy is what happens to missed ticks: delay, catchup, merge or
-	// discard.
+	// tickPolicy defines how missed ticks are handled: delay, catchup, merge or discard.
 	// +optional
 	TickPolicy HPETTickPolicy `json:"tickPolicy,omitempty" protobuf:"bytes,1,opt,name=tickPolicy,casttype=HPETTickPolicy"`
 
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"present,omitempty" protobuf:"varint,2,opt,name=present"`
 }
 
-// KVMTimer is the clock of KVM.
+// KVMTimer is the KVM clock.
 type KVMTimer struct {
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"present,omitempty" protobuf:"varint,1,opt,name=present"`
 }
 
 // PITTimer is the Programmable Interval Timer.
 type PITTimer struct {
-	// tickPolicy is what happens to missed ticks: delay, catchup or discard.
+	// tickPolicy defines how missed ticks are handled: delay, catchup or discard.
 	// +optional
 	TickPolicy PITTickPolicy `json:"tickPolicy,omitempty" protobuf:"bytes,1,opt,name=tickPolicy,casttype=PITTickPolicy"`
 
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"present,omitempty" protobuf:"varint,2,opt,name=present"`
 }
 
 // RTCTimer is the Real Time Clock.
 type RTCTimer struct {
-	// tickPolicy is what happens to missed ticks: delay or catchup.
+	// tickPolicy defines how missed ticks are handled: delay or catchup.
 	// +optional
 	TickPolicy RTCTickPolicy `json:"tickPolicy,omitempty" protobuf:"bytes,1,opt,name=tickPolicy,casttype=RTCTickPolicy"`
 
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"present,omitempty" protobuf:"varint,2,opt,name=present"`
 
-	// track is what the timer follows: guest or wall.
+	// track is the time that the timer follows: guest or wall.
 	// +optional
 	Track RTCTimerTrack `json:"track,omitempty" protobuf:"bytes,3,opt,name=track,casttype=RTCTimerTrack"`
 }
 
-// HypervTimer is the reference time of Hyper-V.
+// HypervTimer is the Hyper-V reference time.
 type HypervTimer struct {
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"present,omitempty" protobuf:"varint,1,opt,name=present"`
 }
 
-// HPETTickPolicy is what happens to missed ticks of the HPET.
+// HPETTickPolicy defines how missed ticks of the HPET are handled.
 type HPETTickPolicy string
 
-// PITTickPolicy is what happens to missed ticks of the PIT.
+// PITTickPolicy defines how missed ticks of the PIT are handled.
 type PITTickPolicy string
 
-// RTCTickPolicy is what happens to missed ticks of the RTC.
+// RTCTickPolicy defines how missed ticks of the RTC are handled.
 type RTCTickPolicy string
 
-// RTCTimerTrack is what the RTC follows.
+// RTCTimerTrack is the time that the RTC follows.
 type RTCTimerTrack string
 
 const (

@@ -3,91 +3,86 @@
 
 package v1alpha1
 
-// CPUPreferences is the preferred arrangement of vCPUs.
+// CPUPreferences is the preferred vCPU topology.
 type CPUPreferences struct {
-	// preferredCPUTopology says how the vCPUs of an instance type are arranged:
-	// sockets, cores, threads, spread or any. Unset stands for sockets. The
-	// older names preferSockets, preferCores, preferThreads, preferSpread and
-	// preferAny are deprecated and mean the same.
+	// preferredCPUTopology defines the topology of an instance type's vCPUs: sockets, cores, threads, spread or any.
+	// Defaults, when used, to sockets. The deprecated names preferSockets, preferCores, preferThreads, preferSpread and
+	// preferAny have the same meaning.
 	// +optional
 	PreferredCPUTopology *PreferredCPUTopology `json:"preferredCPUTopology,omitempty" protobuf:"bytes,1,opt,name=preferredCPUTopology,casttype=PreferredCPUTopology"`
 
-	// spreadOptions are the settings of the spread topology.
+	// spreadOptions configures the spread topology.
 	// +optional
 	SpreadOptions *SpreadOptions `json:"spreadOptions,omitempty" protobuf:"bytes,2,opt,name=spreadOptions"`
 
-	// preferredCPUFeatures are CPU features to add where the virtual machine
-	// does not name them. They are stored for compatibility: vSphere masks
-	// features by EVC.
+	// preferredCPUFeatures are the CPU features that are added if the virtual machine does not specify them. They are
+	// stored for compatibility and have no effect on vSphere, where EVC masks features.
 	// +optional
 	// +listType=atomic
 	PreferredCPUFeatures []CPUFeature `json:"preferredCPUFeatures,omitempty" protobuf:"bytes,3,rep,name=preferredCPUFeatures"`
 }
 
-// PreferredCPUTopology says how vCPUs are arranged.
+// PreferredCPUTopology defines the topology of vCPUs.
 // +enum
 type PreferredCPUTopology string
 
 const (
-	// Sockets gives each vCPU a socket of its own.
+	// Sockets assigns each vCPU to its own socket.
 	Sockets PreferredCPUTopology = "sockets"
-	// Cores puts all vCPUs as cores in one socket.
+	// Cores assigns all vCPUs to cores of one socket.
 	Cores PreferredCPUTopology = "cores"
-	// Threads puts all vCPUs as threads in one core.
+	// Threads assigns all vCPUs to threads of one core.
 	Threads PreferredCPUTopology = "threads"
-	// Spread divides the vCPUs over sockets, cores and threads.
+	// Spread distributes the vCPUs over sockets, cores and threads.
 	Spread PreferredCPUTopology = "spread"
-	// Any states that the guest works with every arrangement.
+	// Any means that the guest supports every topology.
 	Any PreferredCPUTopology = "any"
 
-	// DeprecatedPreferSockets is the older name of Sockets.
+	// DeprecatedPreferSockets is the deprecated name of Sockets.
 	DeprecatedPreferSockets PreferredCPUTopology = "preferSockets"
-	// DeprecatedPreferCores is the older name of Cores.
+	// DeprecatedPreferCores is the deprecated name of Cores.
 	DeprecatedPreferCores PreferredCPUTopology = "preferCores"
-	// DeprecatedPreferThreads is the older name of Threads.
+	// DeprecatedPreferThreads is the deprecated name of Threads.
 	DeprecatedPreferThreads PreferredCPUTopology = "preferThreads"
-	// DeprecatedPreferSpread is the older name of Spread.
+	// DeprecatedPreferSpread is the deprecated name of Spread.
 	DeprecatedPreferSpread PreferredCPUTopology = "preferSpread"
-	// DeprecatedPreferAny is the older name of Any.
+	// DeprecatedPreferAny is the deprecated name of Any.
 	DeprecatedPreferAny PreferredCPUTopology = "preferAny"
 )
 
-// SpreadOptions are the settings of the spread topology.
+// SpreadOptions configures the spread topology.
 type SpreadOptions struct {
-	// across names what the vCPUs are divided over: SocketsCores,
-	// SocketsCoresThreads or CoresThreads. Unset stands for SocketsCores.
+	// across defines the levels over which the vCPUs are distributed: SocketsCores, SocketsCoresThreads or CoresThreads.
+	// Defaults, when used, to SocketsCores.
 	// +optional
 	Across *SpreadAcross `json:"across,omitempty" protobuf:"bytes,1,opt,name=across,casttype=SpreadAcross"`
 
-	// ratio is the number of cores per socket, or of threads per core across
-	// CoresThreads, where only 2 is allowed. At least 1. Unset stands for
-	// preferSpreadSocketToCoreRatio, and without that for 2.
+	// ratio is the number of cores per socket or, with CoresThreads, of threads per core, which must be 2. Minimum 1.
+	// Defaults, when used, to preferSpreadSocketToCoreRatio or else to 2.
 	// +optional
 	Ratio *int32 `json:"ratio,omitempty" protobuf:"varint,2,opt,name=ratio"`
 }
 
-// SpreadAcross names what vCPUs are divided over.
+// SpreadAcross defines the levels over which vCPUs are distributed.
 // +enum
 type SpreadAcross string
 
 const (
-	// SpreadAcrossSocketsCoresThreads divides over sockets and cores of two
-	// threads.
+	// SpreadAcrossSocketsCoresThreads distributes vCPUs over sockets and cores with two threads each.
 	SpreadAcrossSocketsCoresThreads SpreadAcross = "SocketsCoresThreads"
-	// SpreadAcrossSocketsCores divides over sockets and cores.
+	// SpreadAcrossSocketsCores distributes vCPUs over sockets and cores.
 	SpreadAcrossSocketsCores SpreadAcross = "SocketsCores"
-	// SpreadAcrossCoresThreads divides over cores of two threads in one socket.
+	// SpreadAcrossCoresThreads distributes vCPUs over cores with two threads each, in one socket.
 	SpreadAcrossCoresThreads SpreadAcross = "CoresThreads"
 )
 
-// CPUFeature is one CPU feature and whether the guest is to have it.
+// CPUFeature is a CPU feature and its policy.
 type CPUFeature struct {
 	// name is the name of the feature.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
-	// policy is one of force, require, optional, disable, forbid. Empty stands
-	// for require.
+	// policy is force, require, optional, disable or forbid. Defaults, when used, to require.
 	// +optional
 	Policy string `json:"policy,omitempty" protobuf:"bytes,2,opt,name=policy"`
 }

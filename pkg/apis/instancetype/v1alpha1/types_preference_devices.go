@@ -5,120 +5,127 @@ package v1alpha1
 
 // DevicePreferences are the preferred virtual devices.
 type DevicePreferences struct {
-	// preferredAutoattachGraphicsDevice is whether a graphics device is added.
+	// preferredAutoattachGraphicsDevice defines whether a graphics device is added.
 	// +optional
 	PreferredAutoattachGraphicsDevice *bool `json:"preferredAutoattachGraphicsDevice,omitempty" protobuf:"varint,1,opt,name=preferredAutoattachGraphicsDevice"`
 
-	// preferredAutoattachMemBalloon is whether memory can be reclaimed by a
-	// balloon driver.
+	// preferredAutoattachMemBalloon defines whether a memory balloon driver can reclaim memory. It is stored for
+	// compatibility and has no effect on vSphere.
 	// +optional
 	PreferredAutoattachMemBalloon *bool `json:"preferredAutoattachMemBalloon,omitempty" protobuf:"varint,2,opt,name=preferredAutoattachMemBalloon"`
 
-	// preferredAutoattachPodInterface is whether a network interface is added
-	// when the virtual machine names none.
+	// preferredAutoattachPodInterface defines whether a network interface is added if the virtual machine does not
+	// specify one.
 	// +optional
 	PreferredAutoattachPodInterface *bool `json:"preferredAutoattachPodInterface,omitempty" protobuf:"varint,3,opt,name=preferredAutoattachPodInterface"`
 
-	// preferredAutoattachSerialConsole is whether a serial console is added.
+	// preferredAutoattachSerialConsole defines whether a serial console is added.
 	// +optional
 	PreferredAutoattachSerialConsole *bool `json:"preferredAutoattachSerialConsole,omitempty" protobuf:"varint,4,opt,name=preferredAutoattachSerialConsole"`
 
-	// preferredAutoattachInputDevice is whether an input device is added.
+	// preferredAutoattachInputDevice defines whether an input device is added. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredAutoattachInputDevice *bool `json:"preferredAutoattachInputDevice,omitempty" protobuf:"varint,5,opt,name=preferredAutoattachInputDevice"`
 
-	// preferredDisableHotplug is whether adding devices at run time is off.
+	// preferredDisableHotplug disables hot-add of devices.
 	// +optional
 	PreferredDisableHotplug *bool `json:"preferredDisableHotplug,omitempty" protobuf:"varint,6,opt,name=preferredDisableHotplug"`
 
-	// preferredVirtualGPUOptions are settings of shared GPUs.
+	// preferredVirtualGPUOptions are the settings of shared GPUs. They are stored for compatibility and have no effect
+	// on vSphere.
 	// +optional
 	PreferredVirtualGPUOptions *VGPUOptions `json:"preferredVirtualGPUOptions,omitempty" protobuf:"bytes,7,opt,name=preferredVirtualGPUOptions"`
 
-	// preferredSoundModel is the model of a sound device, for example ich9.
+	// preferredSoundModel is the model of a sound device, for example ich9. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredSoundModel string `json:"preferredSoundModel,omitempty" protobuf:"bytes,8,opt,name=preferredSoundModel"`
 
-	// preferredUseVirtioTransitional asks for virtio devices of the older kind.
-	// It is stored for compatibility and has no meaning on vSphere.
+	// preferredUseVirtioTransitional requests transitional virtio devices. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredUseVirtioTransitional *bool `json:"preferredUseVirtioTransitional,omitempty" protobuf:"varint,9,opt,name=preferredUseVirtioTransitional"`
 
-	// preferredInputBus is the bus of input devices: virtio or usb.
+	// preferredInputBus is the bus of input devices: virtio or usb. It is stored for compatibility and has no effect on
+	// vSphere.
 	// +optional
 	PreferredInputBus InputBus `json:"preferredInputBus,omitempty" protobuf:"bytes,10,opt,name=preferredInputBus,casttype=InputBus"`
 
-	// preferredInputType is the type of input devices: tablet or keyboard.
+	// preferredInputType is the type of input devices: tablet or keyboard. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredInputType InputType `json:"preferredInputType,omitempty" protobuf:"bytes,11,opt,name=preferredInputType,casttype=InputType"`
 
-	// preferredDiskBus is the bus of disks that name none: scsi, sata, virtio,
-	// usb, and here also nvme. virtio stands for the paravirtual SCSI adapter.
+	// preferredDiskBus is the bus of disks that do not specify one: scsi, sata, virtio, usb, nvme, pvscsi, lsilogic,
+	// lsilogicsas or ide. virtio means the paravirtual SCSI adapter. usb is stored and has no effect on vSphere.
 	// +optional
 	PreferredDiskBus DiskBus `json:"preferredDiskBus,omitempty" protobuf:"bytes,12,opt,name=preferredDiskBus,casttype=DiskBus"`
 
-	// preferredLunBus is the bus of raw devices that name none.
+	// preferredLunBus is the bus of raw devices that do not specify one. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredLunBus DiskBus `json:"preferredLunBus,omitempty" protobuf:"bytes,13,opt,name=preferredLunBus,casttype=DiskBus"`
 
-	// preferredCdromBus is the bus of CD-ROM drives that name none.
+	// preferredCdromBus is the bus of CD-ROM drives that do not specify one: sata or ide. Other values are stored and
+	// have no effect on vSphere.
 	// +optional
 	PreferredCdromBus DiskBus `json:"preferredCdromBus,omitempty" protobuf:"bytes,14,opt,name=preferredCdromBus,casttype=DiskBus"`
 
-	// preferredDiskDedicatedIoThread gives each virtio disk an I/O thread. It is
-	// stored for compatibility and has no meaning on vSphere.
+	// preferredDiskDedicatedIoThread gives each virtio disk an I/O thread. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredDiskDedicatedIoThread *bool `json:"preferredDiskDedicatedIoThread,omitempty" protobuf:"varint,15,opt,name=preferredDiskDedicatedIoThread"`
 
-	// preferredDiskCache is the cache mode of disks: none, writethrough or
-	// writeback. It is stored for compatibility and has no meaning on vSphere.
+	// preferredDiskCache is the cache mode of disks: none, writethrough or writeback. It is stored for compatibility and
+	// has no effect on vSphere.
 	// +optional
 	PreferredDiskCache DriverCache `json:"preferredDiskCache,omitempty" protobuf:"bytes,16,opt,name=preferredDiskCache,casttype=DriverCache"`
 
-	// preferredDiskIO is the I/O mode of disks: default, native or threads. It is
-	// stored for compatibility and has no meaning on vSphere.
+	// preferredDiskIO is the I/O mode of disks: default, native or threads. It is stored for compatibility and has no
+	// effect on vSphere.
 	// +optional
 	PreferredDiskIO DriverIO `json:"preferredDiskIO,omitempty" protobuf:"bytes,17,opt,name=preferredDiskIO,casttype=DriverIO"`
 
-	// preferredDiskBlockSize is the block size of disks. It is stored for
-	// compatibility and has no meaning on vSphere.
+	// preferredDiskBlockSize is the block size of disks. It is stored for compatibility and has no effect on vSphere.
 	// +optional
 	PreferredDiskBlockSize *BlockSize `json:"preferredDiskBlockSize,omitempty" protobuf:"bytes,18,opt,name=preferredDiskBlockSize"`
 
-	// preferredInterfaceModel is the model of network interfaces that name none:
-	// vmxnet3, e1000e or e1000. virtio stands for vmxnet3.
+	// preferredInterfaceModel is the model of network interfaces that do not specify one: vmxnet3, e1000e, e1000, sriov,
+	// or virtio, which means vmxnet3. Other models of KubeVirt are stored and have no effect on vSphere.
 	// +optional
 	PreferredInterfaceModel string `json:"preferredInterfaceModel,omitempty" protobuf:"bytes,19,opt,name=preferredInterfaceModel"`
 
-	// preferredRng adds a source of random numbers.
+	// preferredRng adds a source of random numbers. It is stored for compatibility and has no effect on vSphere.
 	// +optional
 	PreferredRng *Rng `json:"preferredRng,omitempty" protobuf:"bytes,20,opt,name=preferredRng"`
 
-	// preferredBlockMultiQueue gives disks a queue per vCPU.
+	// preferredBlockMultiQueue gives disks one queue per vCPU. It is stored for compatibility and has no effect on
+	// vSphere.
 	// +optional
 	PreferredBlockMultiQueue *bool `json:"preferredBlockMultiQueue,omitempty" protobuf:"varint,21,opt,name=preferredBlockMultiQueue"`
 
-	// preferredNetworkInterfaceMultiQueue gives network interfaces a queue per
-	// vCPU.
+	// preferredNetworkInterfaceMultiQueue gives network interfaces one queue per vCPU. It is stored for compatibility
+	// and has no effect on vSphere.
 	// +optional
 	PreferredNetworkInterfaceMultiQueue *bool `json:"preferredNetworkInterfaceMultiQueue,omitempty" protobuf:"varint,22,opt,name=preferredNetworkInterfaceMultiQueue"`
 
-	// preferredTPM adds a TPM where the virtual machine says nothing about it.
+	// preferredTPM configures the TPM if the virtual machine does not.
 	// +optional
 	PreferredTPM *TPMDevice `json:"preferredTPM,omitempty" protobuf:"bytes,23,opt,name=preferredTPM"`
 
-	// preferredInterfaceMasquerade hides the guest behind the address of the
-	// pod. It is stored for compatibility and has no meaning on vSphere.
+	// preferredInterfaceMasquerade hides the guest behind the address of the pod. It is stored for compatibility and has
+	// no effect on vSphere.
 	// +optional
 	PreferredInterfaceMasquerade *InterfaceMasquerade `json:"preferredInterfaceMasquerade,omitempty" protobuf:"bytes,24,opt,name=preferredInterfaceMasquerade"`
 
-	// preferredPanicDeviceModel adds a device by which the guest reports a crash:
-	// hyperv, isa or pvpanic. It is stored for compatibility and has no meaning
-	// on vSphere.
+	// preferredPanicDeviceModel adds a device with which the guest reports a crash: hyperv, isa or pvpanic. It is stored
+	// for compatibility and has no effect on vSphere.
 	// +optional
 	PreferredPanicDeviceModel *PanicDeviceModel `json:"preferredPanicDeviceModel,omitempty" protobuf:"bytes,25,opt,name=preferredPanicDeviceModel,casttype=PanicDeviceModel"`
 
-	// preferredVideoType is the type of the graphics device, for example vga.
+	// preferredVideoType is the type of the video card. vSphere supports only svga. Other values are stored and cause a
+	// warning.
 	// +optional
 	PreferredVideoType string `json:"preferredVideoType,omitempty" protobuf:"bytes,26,opt,name=preferredVideoType"`
 }
@@ -137,7 +144,7 @@ const (
 type InputType string
 
 const (
-	// InputTypeTablet is a pointer with absolute positions.
+	// InputTypeTablet is a pointing device with absolute coordinates.
 	InputTypeTablet InputType = "tablet"
 	// InputTypeKeyboard is a keyboard.
 	InputTypeKeyboard InputType = "keyboard"
@@ -175,7 +182,7 @@ const (
 type DriverIO string
 
 const (
-	// IODefault leaves the mode to the platform.
+	// IODefault lets the platform choose the mode.
 	IODefault DriverIO = "default"
 	// IONative uses the asynchronous I/O of the kernel.
 	IONative DriverIO = "native"
@@ -183,7 +190,7 @@ const (
 	IOThreads DriverIO = "threads"
 )
 
-// PanicDeviceModel is the model of the device by which a guest reports a crash.
+// PanicDeviceModel is the model of the device with which a guest reports a crash.
 type PanicDeviceModel string
 
 const (
@@ -195,29 +202,28 @@ const (
 	PanicDeviceModelPvpanic PanicDeviceModel = "pvpanic"
 )
 
-// BlockSize is the block size of a disk. At most one of its fields may be set.
+// BlockSize is the block size of a disk. At most one field can be set.
 type BlockSize struct {
-	// custom gives the sizes.
+	// custom defines the sizes.
 	// +optional
 	Custom *CustomBlockSize `json:"custom,omitempty" protobuf:"bytes,1,opt,name=custom"`
 
-	// matchVolume takes the sizes from the volume.
+	// matchVolume uses the block sizes of the volume.
 	// +optional
 	MatchVolume *FeatureState `json:"matchVolume,omitempty" protobuf:"bytes,2,opt,name=matchVolume"`
 }
 
 // CustomBlockSize are block sizes in bytes.
 type CustomBlockSize struct {
-	// logical is the smallest unit of access in bytes, from 512 to 2 MiB.
+	// logical is the smallest unit of access in bytes. Allowed: 512 to 2097152 (2 MiB).
 	// +required
 	Logical int64 `json:"logical" protobuf:"varint,1,opt,name=logical"`
 
-	// physical is the unit of the storage in bytes, at least logical.
+	// physical is the block size of the storage in bytes. It must not be less than logical.
 	// +required
 	Physical int64 `json:"physical" protobuf:"varint,2,opt,name=physical"`
 
-	// discardGranularity is the unit of discarding in bytes, a multiple of
-	// logical.
+	// discardGranularity is the unit of discard operations in bytes. It must be a multiple of logical.
 	// +optional
 	DiscardGranularity *int64 `json:"discardGranularity,omitempty" protobuf:"varint,3,opt,name=discardGranularity"`
 }
@@ -227,12 +233,11 @@ type Rng struct{}
 
 // TPMDevice is a Trusted Platform Module.
 type TPMDevice struct {
-	// enabled is whether the virtual machine has a TPM. Unset stands for true.
+	// enabled defines whether the virtual machine has a TPM. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
 
-	// persistent keeps the state when the virtual machine is powered off, as
-	// vSphere always does.
+	// persistent preserves the TPM state across power cycles. vSphere always does this.
 	// +optional
 	Persistent *bool `json:"persistent,omitempty" protobuf:"varint,2,opt,name=persistent"`
 }

@@ -3,87 +3,84 @@
 
 package v1alpha1
 
-// FirmwarePreferences is the preferred firmware. A virtual machine that chose
-// BIOS or EFI itself keeps its choice.
+// FirmwarePreferences is the preferred firmware. It has no effect on a virtual machine that specifies BIOS or EFI
+// itself.
 type FirmwarePreferences struct {
-	// preferredUseBios asks for BIOS.
+	// preferredUseBios selects BIOS.
 	// +optional
 	PreferredUseBios *bool `json:"preferredUseBios,omitempty" protobuf:"varint,1,opt,name=preferredUseBios"`
 
-	// preferredUseBiosSerial asks for BIOS output on the serial console. It is
-	// stored for compatibility and has no meaning on vSphere.
+	// preferredUseBiosSerial enables BIOS output on the serial console. It is stored for compatibility and has no effect
+	// on vSphere.
 	// +optional
 	PreferredUseBiosSerial *bool `json:"preferredUseBiosSerial,omitempty" protobuf:"varint,2,opt,name=preferredUseBiosSerial"`
 
-	// preferredUseEfi asks for EFI.
-	// Deprecated: set preferredEfi.
+	// preferredUseEfi selects EFI. Deprecated: use preferredEfi.
 	// +optional
 	DeprecatedPreferredUseEfi *bool `json:"preferredUseEfi,omitempty" protobuf:"varint,3,opt,name=preferredUseEfi"`
 
-	// preferredUseSecureBoot asks for secure boot.
-	// Deprecated: set preferredEfi.secureBoot.
+	// preferredUseSecureBoot enables secure boot. Deprecated: use preferredEfi.secureBoot.
 	// +optional
 	DeprecatedPreferredUseSecureBoot *bool `json:"preferredUseSecureBoot,omitempty" protobuf:"varint,4,opt,name=preferredUseSecureBoot"`
 
-	// preferredEfi asks for EFI with these settings. It wins over the deprecated
-	// fields.
+	// preferredEfi selects EFI with these settings. It takes precedence over the deprecated fields.
 	// +optional
 	PreferredEfi *EFI `json:"preferredEfi,omitempty" protobuf:"bytes,5,opt,name=preferredEfi"`
 }
 
 // EFI are the settings of EFI firmware.
 type EFI struct {
-	// secureBoot turns secure boot on. Unset stands for true.
+	// secureBoot enables secure boot. Defaults, when used, to true.
 	// +optional
 	SecureBoot *bool `json:"secureBoot,omitempty" protobuf:"varint,1,opt,name=secureBoot"`
 
-	// persistent keeps the EFI variables when the virtual machine is powered
-	// off, as vSphere always does.
+	// persistent preserves the EFI variables across power cycles. vSphere always does this.
 	// +optional
 	Persistent *bool `json:"persistent,omitempty" protobuf:"varint,2,opt,name=persistent"`
 }
 
-// FeaturePreferences are the preferred hypervisor features.
+// FeaturePreferences are the preferred hypervisor features. They are stored for compatibility and have no effect on
+// vSphere.
 type FeaturePreferences struct {
-	// preferredAcpi is ACPI.
+	// preferredAcpi enables or disables ACPI.
 	// +optional
 	PreferredAcpi *FeatureState `json:"preferredAcpi,omitempty" protobuf:"bytes,1,opt,name=preferredAcpi"`
 
-	// preferredApic is the interrupt controller.
+	// preferredApic configures the interrupt controller (APIC).
 	// +optional
 	PreferredApic *FeatureAPIC `json:"preferredApic,omitempty" protobuf:"bytes,2,opt,name=preferredApic"`
 
-	// preferredHyperv are the Hyper-V enlightenments.
+	// preferredHyperv configures the Hyper-V enlightenments.
 	// +optional
 	PreferredHyperv *FeatureHyperv `json:"preferredHyperv,omitempty" protobuf:"bytes,3,opt,name=preferredHyperv"`
 
-	// preferredKvm are the features of KVM.
+	// preferredKvm configures KVM features.
 	// +optional
 	PreferredKvm *FeatureKVM `json:"preferredKvm,omitempty" protobuf:"bytes,4,opt,name=preferredKvm"`
 
-	// preferredPvspinlock are paravirtual spinlocks.
+	// preferredPvspinlock enables or disables paravirtual spinlocks.
 	// +optional
 	PreferredPvspinlock *FeatureState `json:"preferredPvspinlock,omitempty" protobuf:"bytes,5,opt,name=preferredPvspinlock"`
 
-	// preferredSmm is the System Management Mode.
+	// preferredSmm enables or disables System Management Mode.
 	// +optional
 	PreferredSmm *FeatureState `json:"preferredSmm,omitempty" protobuf:"bytes,6,opt,name=preferredSmm"`
 }
 
-// FeatureState turns one feature on or off.
+// FeatureState enables or disables a feature.
 type FeatureState struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
 }
 
 // FeatureAPIC is the interrupt controller.
 type FeatureAPIC struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
 
-	// endOfInterrupt turns the paravirtual end-of-interrupt on.
+	// endOfInterrupt enables the paravirtual end-of-interrupt.
 	// +optional
 	EndOfInterrupt bool `json:"endOfInterrupt,omitempty" protobuf:"varint,2,opt,name=endOfInterrupt"`
 }
@@ -95,10 +92,10 @@ type FeatureKVM struct {
 	Hidden bool `json:"hidden,omitempty" protobuf:"varint,1,opt,name=hidden"`
 }
 
-// FeatureHyperv are the Hyper-V enlightenments, each merged on its own. vSphere
-// knows them only together, as virtualization-based security.
+// FeatureHyperv configures the Hyper-V enlightenments, each of which is merged separately. They are stored for
+// compatibility and have no effect on vSphere.
 type FeatureHyperv struct {
-	// relaxed tells the guest not to trust watchdogs.
+	// relaxed informs the guest that watchdog timers are not reliable.
 	// +optional
 	Relaxed *FeatureState `json:"relaxed,omitempty" protobuf:"bytes,1,opt,name=relaxed"`
 
@@ -106,15 +103,15 @@ type FeatureHyperv struct {
 	// +optional
 	VAPIC *FeatureState `json:"vapic,omitempty" protobuf:"bytes,2,opt,name=vapic"`
 
-	// spinlocks tells the guest how often to retry a spinlock.
+	// spinlocks sets the number of spinlock retries of the guest.
 	// +optional
 	Spinlocks *FeatureSpinlocks `json:"spinlocks,omitempty" protobuf:"bytes,3,opt,name=spinlocks"`
 
-	// vpindex is the index of the virtual processor.
+	// vpindex provides the index of the virtual processor.
 	// +optional
 	VPIndex *FeatureState `json:"vpindex,omitempty" protobuf:"bytes,4,opt,name=vpindex"`
 
-	// runtime is the run time of the virtual processor.
+	// runtime provides the run time of the virtual processor.
 	// +optional
 	Runtime *FeatureState `json:"runtime,omitempty" protobuf:"bytes,5,opt,name=runtime"`
 
@@ -130,7 +127,7 @@ type FeatureHyperv struct {
 	// +optional
 	ResetFeature *FeatureState `json:"reset,omitempty" protobuf:"bytes,8,opt,name=reset"`
 
-	// vendorid is the vendor string shown to the guest.
+	// vendorid is the vendor string that the guest sees.
 	// +optional
 	VendorID *FeatureVendorID `json:"vendorid,omitempty" protobuf:"bytes,9,opt,name=vendorid"`
 
@@ -138,7 +135,7 @@ type FeatureHyperv struct {
 	// +optional
 	Frequencies *FeatureState `json:"frequencies,omitempty" protobuf:"bytes,10,opt,name=frequencies"`
 
-	// reenlightenment tells the guest when its clock frequency changed.
+	// reenlightenment notifies the guest of changes of its clock frequency.
 	// +optional
 	Reenlightenment *FeatureState `json:"reenlightenment,omitempty" protobuf:"bytes,11,opt,name=reenlightenment"`
 
@@ -155,31 +152,31 @@ type FeatureHyperv struct {
 	EVMCS *FeatureState `json:"evmcs,omitempty" protobuf:"bytes,14,opt,name=evmcs"`
 }
 
-// FeatureSpinlocks tells the guest how often to retry a spinlock.
+// FeatureSpinlocks sets the number of spinlock retries of a guest.
 type FeatureSpinlocks struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
 
-	// spinlocks is the number of retries, at least 4096.
+	// spinlocks is the number of retries. Minimum 4096.
 	// +optional
 	Retries *int64 `json:"spinlocks,omitempty" protobuf:"varint,2,opt,name=spinlocks"`
 }
 
 // SyNICTimer are the synthetic timers of Hyper-V.
 type SyNICTimer struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
 
-	// direct turns the direct mode on.
+	// direct enables direct mode.
 	// +optional
 	Direct *FeatureState `json:"direct,omitempty" protobuf:"bytes,2,opt,name=direct"`
 }
 
 // TLBFlush lets a guest flush the translation buffers of other processors.
 type TLBFlush struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
 
@@ -187,14 +184,14 @@ type TLBFlush struct {
 	// +optional
 	Direct *FeatureState `json:"direct,omitempty" protobuf:"bytes,2,opt,name=direct"`
 
-	// extended allows flushing parts only.
+	// extended allows partial flushes.
 	// +optional
 	Extended *FeatureState `json:"extended,omitempty" protobuf:"bytes,3,opt,name=extended"`
 }
 
-// FeatureVendorID is the vendor string shown to a guest.
+// FeatureVendorID is the vendor string that the guest sees.
 type FeatureVendorID struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
 

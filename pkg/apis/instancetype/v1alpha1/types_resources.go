@@ -7,29 +7,27 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// CPUInstancetype is the CPU part of an instance type.
+// CPUInstancetype defines the vCPUs of an instance type.
 type CPUInstancetype struct {
-	// guest is the number of vCPUs that the guest sees, at least 1. How they are
-	// arranged in sockets and cores is for the preference to say.
+	// guest is the number of vCPUs that the guest sees. Minimum 1. The preference defines their topology.
 	// +required
 	Guest int32 `json:"guest" protobuf:"varint,1,opt,name=guest"`
 
-	// model is the CPU model to present to the guest. It is stored for
-	// compatibility: vSphere takes the model from the host or from EVC.
+	// model is the CPU model. It is stored for compatibility and has no effect on vSphere, where the host or EVC
+	// determines the model.
 	// +optional
 	Model *string `json:"model,omitempty" protobuf:"bytes,2,opt,name=model"`
 
-	// dedicatedCPUPlacement asks for physical CPUs of its own: high latency
-	// sensitivity with the whole CPU reserved.
+	// dedicatedCPUPlacement requests dedicated physical CPUs: high latency sensitivity and a full CPU reservation.
 	// +optional
 	DedicatedCPUPlacement *bool `json:"dedicatedCPUPlacement,omitempty" protobuf:"varint,3,opt,name=dedicatedCPUPlacement"`
 
-	// numa says how NUMA is presented to the guest.
+	// numa defines the NUMA topology that the guest sees.
 	// +optional
 	NUMA *NUMA `json:"numa,omitempty" protobuf:"bytes,4,opt,name=numa"`
 
-	// isolateEmulatorThread asks for one more dedicated CPU for the emulator. It
-	// is stored for compatibility and has no meaning on vSphere.
+	// isolateEmulatorThread requests an additional dedicated CPU for the emulator. It is stored for compatibility and
+	// has no effect on vSphere.
 	// +optional
 	IsolateEmulatorThread *bool `json:"isolateEmulatorThread,omitempty" protobuf:"varint,5,opt,name=isolateEmulatorThread"`
 
@@ -37,50 +35,45 @@ type CPUInstancetype struct {
 	// +optional
 	Realtime *Realtime `json:"realtime,omitempty" protobuf:"bytes,6,opt,name=realtime"`
 
-	// maxSockets is the number of sockets up to which vCPUs can be added while
-	// the virtual machine runs, at least 1.
+	// maxSockets is the maximum number of sockets that hot-add can reach. Minimum 1.
 	// +optional
 	MaxSockets *int32 `json:"maxSockets,omitempty" protobuf:"varint,7,opt,name=maxSockets"`
 }
 
-// NUMA says how NUMA is presented to the guest.
+// NUMA defines the NUMA topology that the guest sees.
 type NUMA struct {
-	// guestMappingPassthrough presents the layout of the host to the guest.
+	// guestMappingPassthrough exposes the host's NUMA topology to the guest.
 	// +optional
 	GuestMappingPassthrough *NUMAGuestMappingPassthrough `json:"guestMappingPassthrough,omitempty" protobuf:"bytes,1,opt,name=guestMappingPassthrough"`
 }
 
-// NUMAGuestMappingPassthrough asks for the NUMA layout of the host. It has no
-// settings.
+// NUMAGuestMappingPassthrough exposes the host's NUMA topology to the guest. It has no settings.
 type NUMAGuestMappingPassthrough struct{}
 
 // Realtime tunes vCPUs for predictable latency.
 type Realtime struct {
-	// mask selects the vCPUs by range and exclusion, for example "0-3,^1". Empty
-	// selects all of them.
+	// mask selects vCPUs by range and exclusion, for example "0-3,^1". It is stored for compatibility and has no effect
+	// because vSphere applies latency sensitivity to all vCPUs.
 	// +optional
 	Mask string `json:"mask,omitempty" protobuf:"bytes,1,opt,name=mask"`
 }
 
-// MemoryInstancetype is the memory part of an instance type.
+// MemoryInstancetype defines the memory of an instance type.
 type MemoryInstancetype struct {
-	// guest is the amount of memory that the guest sees. vSphere gives memory in
-	// multiples of 4 MiB.
+	// guest is the amount of memory that the guest sees. On vSphere, it must be a multiple of 4 MiB.
 	// +required
 	Guest resource.Quantity `json:"guest" protobuf:"bytes,1,opt,name=guest"`
 
-	// hugepages backs the memory with large pages. It excludes
-	// overcommitPercent.
+	// hugepages backs the memory with large pages. Mutually exclusive with overcommitPercent.
 	// +optional
 	Hugepages *Hugepages `json:"hugepages,omitempty" protobuf:"bytes,2,opt,name=hugepages"`
 
-	// overcommitPercent is the share of guest that is not reserved on the host,
-	// from 0 to 100. It excludes hugepages.
+	// overcommitPercent is the percentage of guest that is not reserved on the host. Allowed: 0 to 100. Mutually
+	// exclusive with hugepages.
 	// +optional
 	OvercommitPercent int32 `json:"overcommitPercent,omitempty" protobuf:"varint,3,opt,name=overcommitPercent"`
 
-	// maxGuest is the amount up to which memory can be added while the virtual
-	// machine runs, at least guest.
+	// maxGuest is the maximum memory that hot-add can reach. It must not be less than guest.
 	// +optional
 	MaxGuest *resource.Quantity `json:"maxGuest,omitempty" protobuf:"bytes,4,opt,name=maxGuest"`
 }

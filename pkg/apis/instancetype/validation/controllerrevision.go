@@ -13,32 +13,31 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// ValidateControllerRevision checks a new revision: that there is an object in it. What
-// object it is matters to those who read it.
+// ValidateControllerRevision checks that a new revision contains an object. It does not check the object.
 func ValidateControllerRevision(obj *itv1alpha1.ControllerRevision) field.ErrorList {
 	errs := validateMeta(&obj.ObjectMeta, true)
 	path := field.NewPath("data")
 	if len(obj.Data.Raw) == 0 {
-		errs = append(errs, field.Required(path, "the captured object"))
-	} else if _, err := contentOf(obj); err != nil {
+		errs = append(errs, field.Required(path, "must contain the pinned object"))
+	} else if _, err := decodeData(obj); err != nil {
 		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "must be an object: "+err.Error()))
 	}
 	return append(errs, apivalidation.ValidateNonnegativeField(obj.Revision, field.NewPath("revision"))...)
 }
 
-// ValidateControllerRevisionUpdate refuses every change but of metadata.
+// ValidateControllerRevisionUpdate rejects all changes except those of metadata.
 func ValidateControllerRevisionUpdate(obj, old *itv1alpha1.ControllerRevision) field.ErrorList {
 	errs := append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateControllerRevision(obj)...)
-	is, err := contentOf(obj)
-	was, oldErr := contentOf(old)
-	// A patch writes the same object in another order.
-	if err != nil || oldErr != nil || !equality.Semantic.DeepEqual(is, was) {
-		errs = append(errs, field.Forbidden(field.NewPath("data"), "a captured object cannot be changed"))
+	content, err := decodeData(obj)
+	oldContent, oldErr := decodeData(old)
+	// A patch can change the order of the fields.
+	if err != nil || oldErr != nil || !equality.Semantic.DeepEqual(content, oldContent) {
+		errs = append(errs, field.Forbidden(field.NewPath("data"), "is immutable"))
 	}
 	return append(errs, apivalidation.ValidateImmutableField(obj.Revision, old.Revision, field.NewPath("revision"))...)
 }
 
-func contentOf(obj *itv1alpha1.ControllerRevision) (map[string]any, error) {
+func decodeData(obj *itv1alpha1.ControllerRevision) (map[string]any, error) {
 	var content map[string]any
 	err := json.Unmarshal(obj.Data.Raw, &content)
 	return content, err

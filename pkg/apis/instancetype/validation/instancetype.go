@@ -17,8 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
-// realtimeMask is a list of vCPU numbers and ranges, each of which may be
-// excluded by a leading ^.
+// realtimeMask matches a list of vCPU numbers and ranges. A leading ^ excludes an entry.
 var realtimeMask = regexp.MustCompile(`^\^?[0-9]+(-[0-9]+)?(,\^?[0-9]+(-[0-9]+)?)*$`)
 
 // ValidateInstancetypeSpec checks the spec of an instance type of either scope.
@@ -42,7 +41,7 @@ func ValidateInstancetypeSpec(spec *itv1alpha1.VirtualMachineInstancetypeSpec, p
 	return append(errs, apivalidation.ValidateAnnotations(spec.Annotations, path.Child("annotations"))...)
 }
 
-// validateCPU checks the CPU part of an instance type.
+// validateCPU checks the vCPUs of an instance type.
 func validateCPU(cpu *itv1alpha1.CPUInstancetype, path *field.Path) field.ErrorList {
 	errs := validateVCPUs(cpu.Guest, path.Child("guest"))
 	if cpu.MaxSockets != nil {
@@ -55,7 +54,7 @@ func validateCPU(cpu *itv1alpha1.CPUInstancetype, path *field.Path) field.ErrorL
 	return errs
 }
 
-// validateVCPUs checks a number of vCPUs that must be given.
+// validateVCPUs checks a required number of vCPUs.
 func validateVCPUs(guest int32, path *field.Path) field.ErrorList {
 	if guest == 0 {
 		return field.ErrorList{field.Required(path, fmt.Sprintf("must be from 1 to %d", limits.MaxVCPUs))}
@@ -63,7 +62,7 @@ func validateVCPUs(guest int32, path *field.Path) field.ErrorList {
 	return validateRange(int64(guest), 1, limits.MaxVCPUs, path)
 }
 
-// validateMemory checks the memory part of an instance type.
+// validateMemory checks the memory of an instance type.
 func validateMemory(memory *itv1alpha1.MemoryInstancetype, path *field.Path) field.ErrorList {
 	errs := validateMemorySize(memory.Guest, path.Child("guest"))
 	if memory.OvercommitPercent != 0 {
@@ -90,7 +89,7 @@ func validateMemory(memory *itv1alpha1.MemoryInstancetype, path *field.Path) fie
 	return errs
 }
 
-// validateMemorySize checks an amount of memory that must be given.
+// validateMemorySize checks a required amount of memory.
 func validateMemorySize(size resource.Quantity, path *field.Path) field.ErrorList {
 	const allowed = "must be a whole number of bytes, from 4Mi to 24Ti; it is rounded up to a multiple of 4Mi"
 	if size.IsZero() {
@@ -118,23 +117,23 @@ func validateDeviceNames(spec *itv1alpha1.VirtualMachineInstancetypeSpec, path *
 	return errs
 }
 
-// validateDevice checks one device and adds its name to those already seen.
+// validateDevice checks a device and adds its name to seen.
 func validateDevice(name, deviceName string, claimName *string, seen sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case name == "":
-		errs = append(errs, field.Required(path.Child("name"), "must tell the device from others of the list"))
+		errs = append(errs, field.Required(path.Child("name"), "must be a name that is unique in the list"))
 	case seen.Has(name):
 		errs = append(errs, field.Duplicate(path.Child("name"), name))
 	}
 	seen.Insert(name)
 	if deviceName == "" && (claimName == nil || *claimName == "") {
-		errs = append(errs, field.Required(path.Child("deviceName"), "must name the device, unless claimName is set"))
+		errs = append(errs, field.Required(path.Child("deviceName"), "must be set unless claimName is set"))
 	}
 	return errs
 }
 
-// validateLaunchSecurity checks that at most one technique is asked for.
+// validateLaunchSecurity checks that at most one technology is set.
 func validateLaunchSecurity(security *itv1alpha1.LaunchSecurity, path *field.Path) field.ErrorList {
 	if security == nil {
 		return nil

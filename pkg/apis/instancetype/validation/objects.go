@@ -16,13 +16,13 @@ func ValidateInstancetype(obj *itv1alpha1.VirtualMachineInstancetype) field.Erro
 	return append(validateMeta(&obj.ObjectMeta, true), ValidateInstancetypeSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateInstancetypeUpdate checks the change from old to obj. Every part of
-// the spec may change: virtual machines hold on to the revision they captured.
+// ValidateInstancetypeUpdate checks the change from old to obj. The whole spec can change, because virtual machines use
+// pinned revisions.
 func ValidateInstancetypeUpdate(obj, old *itv1alpha1.VirtualMachineInstancetype) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateInstancetype(obj)...)
 }
 
-// ValidateClusterInstancetype checks a new cluster-wide instance type.
+// ValidateClusterInstancetype checks a new VirtualMachineClusterInstancetype.
 func ValidateClusterInstancetype(obj *itv1alpha1.VirtualMachineClusterInstancetype) field.ErrorList {
 	return append(validateMeta(&obj.ObjectMeta, false), ValidateInstancetypeSpec(&obj.Spec, field.NewPath("spec"))...)
 }
@@ -42,7 +42,7 @@ func ValidatePreferenceUpdate(obj, old *itv1alpha1.VirtualMachinePreference) fie
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidatePreference(obj)...)
 }
 
-// ValidateClusterPreference checks a new cluster-wide preference.
+// ValidateClusterPreference checks a new VirtualMachineClusterPreference.
 func ValidateClusterPreference(obj *itv1alpha1.VirtualMachineClusterPreference) field.ErrorList {
 	return append(validateMeta(&obj.ObjectMeta, false), ValidatePreferenceSpec(&obj.Spec, field.NewPath("spec"))...)
 }
@@ -57,7 +57,7 @@ func validateMeta(meta *metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	return apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 }
 
-// validateMetaUpdate checks the change of the metadata of an object.
+// validateMetaUpdate checks a change of metadata.
 func validateMetaUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
 	return apivalidation.ValidateObjectMetaUpdate(meta, old, field.NewPath("metadata"))
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
-// onlyCoresThreadsRatio is the one ratio across CoresThreads: a core has two
-// threads.
+// onlyCoresThreadsRatio is the only valid ratio for CoresThreads, because a core has two threads.
 const onlyCoresThreadsRatio = 2
 
 // ValidatePreferenceSpec checks the spec of a preference of either scope.
@@ -46,7 +45,7 @@ func ValidatePreferenceSpec(spec *itv1alpha1.VirtualMachinePreferenceSpec, path 
 	return append(errs, apivalidation.ValidateAnnotations(spec.Annotations, path.Child("annotations"))...)
 }
 
-// validateTopology checks how vCPUs are to be arranged.
+// validateTopology checks the vCPU topology.
 func validateTopology(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *field.Path) field.ErrorList {
 	legacyPath := path.Child("preferSpreadSocketToCoreRatio")
 	errs := validateRange(int64(spec.PreferSpreadSocketToCoreRatio), 0, limits.MaxVCPUs, legacyPath)
@@ -75,8 +74,7 @@ func validateTopology(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *field
 	return append(errs, validateCPUFeatures(spec.CPU.PreferredCPUFeatures, path.Child("preferredCPUFeatures"))...)
 }
 
-// validateCoresThreads refuses a ratio other than 2 across CoresThreads, in
-// whichever field gives the ratio.
+// validateCoresThreads rejects a ratio other than 2 for CoresThreads in any field that defines the ratio.
 func validateCoresThreads(spec *itv1alpha1.VirtualMachinePreferenceSpec, path, legacyPath *field.Path) field.ErrorList {
 	spread := spec.CPU.SpreadOptions
 	topology := spec.CPU.PreferredCPUTopology
@@ -97,7 +95,7 @@ func validateCoresThreads(spec *itv1alpha1.VirtualMachinePreferenceSpec, path, l
 	return nil
 }
 
-// validateCPUFeatures checks names and policies of CPU features.
+// validateCPUFeatures checks the names and policies of CPU features.
 func validateCPUFeatures(features []itv1alpha1.CPUFeature, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
@@ -116,7 +114,7 @@ func validateCPUFeatures(features []itv1alpha1.CPUFeature, path *field.Path) fie
 	return errs
 }
 
-// validateRequirements checks what a guest needs at least.
+// validateRequirements checks the minimum resources of a guest.
 func validateRequirements(requirements *itv1alpha1.PreferenceRequirements, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if requirements.CPU != nil {

@@ -12,28 +12,25 @@ import (
 )
 
 const (
-	// minSpinlockRetries is the least number of retries that Hyper-V defines.
+	// minSpinlockRetries is the minimum number of spinlock retries in Hyper-V.
 	minSpinlockRetries = 4096
-	// maxVendorID is the length in characters of a Hyper-V vendor string, which
-	// fills three registers.
+	// maxVendorID is the length of a Hyper-V vendor string in characters. The string fills three CPU registers.
 	maxVendorID = 12
-	// minBlockSize and maxBlockSize bound the block size of a disk, in bytes.
+	// minBlockSize and maxBlockSize are the limits of the block size of a disk, in bytes.
 	minBlockSize = 512
 	maxBlockSize = 2 << 20
 )
 
-// diskBuses are the buses of KubeVirt and the controllers of vSphere.
+// diskBuses are the buses of KubeVirt and the disk controllers of vSphere.
 var diskBuses = []itv1alpha1.DiskBus{
 	itv1alpha1.DiskBusSCSI, itv1alpha1.DiskBusSATA, itv1alpha1.DiskBusVirtio, itv1alpha1.DiskBusUSB,
 	itv1alpha1.DiskBusNVME, "pvscsi", "lsilogic", "lsilogicsas", "ide",
 }
 
-// interfaceModels are the adapters of vSphere, followed by those of KubeVirt.
-// foreignModels are KubeVirt's models of adapters that vSphere does not have.
+// foreignModels are the KubeVirt adapter models that vSphere does not support.
 var foreignModels = []string{"igb", "ne2k_pci", "pcnet", "rtl8139"}
 
-// interfaceModels are vSphere's adapters, KubeVirt's name for vmxnet3, and the
-// foreign ones.
+// interfaceModels are the adapter models of vSphere, virtio, which means vmxnet3, and the foreign models.
 var interfaceModels = append([]string{"vmxnet3", "e1000e", "e1000", "sriov", "virtio"}, foreignModels...)
 
 // validateDevicePreferences checks the preferred virtual devices.
@@ -123,7 +120,7 @@ func validateClock(clock *itv1alpha1.ClockPreferences, path *field.Path) field.E
 	return errs
 }
 
-// validateHyperv checks those enlightenments that have a value.
+// validateHyperv checks the enlightenments that have a value.
 func validateHyperv(hyperv *itv1alpha1.FeatureHyperv, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if hyperv.Spinlocks != nil && hyperv.Spinlocks.Retries != nil {

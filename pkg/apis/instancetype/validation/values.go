@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateEnum checks that value is one of those allowed.
+// validateEnum checks that value is allowed.
 func validateEnum[T ~string](value T, path *field.Path, allowed ...T) field.ErrorList {
 	for _, a := range allowed {
 		if value == a {
@@ -21,7 +21,7 @@ func validateEnum[T ~string](value T, path *field.Path, allowed ...T) field.Erro
 	return field.ErrorList{field.NotSupported(path, value, allowed)}
 }
 
-// validateOptionalEnum checks that value is unset or one of those allowed.
+// validateOptionalEnum checks that value is unset or allowed.
 func validateOptionalEnum[T ~string](value T, path *field.Path, allowed ...T) field.ErrorList {
 	if value == "" {
 		return nil
@@ -45,7 +45,7 @@ func validateAtLeast(value, least int64, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateAtMostOne checks that no more than one of the fields of path is set.
+// validateAtMostOne checks that at most one of the fields of path is set.
 func validateAtMostOne(set []string, path *field.Path) field.ErrorList {
 	if len(set) > 1 {
 		return field.ErrorList{field.Invalid(path, strings.Join(set, ", "), "at most one of these fields may be set")}

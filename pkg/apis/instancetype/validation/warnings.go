@@ -15,14 +15,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
-// noMeaning is the warning for a field that is stored but never applied.
-const noMeaning = "has no meaning on vSphere; it is stored and not applied"
+// noEffect is the warning for a field that is stored but has no effect.
+const noEffect = "has no effect on vSphere; the value is stored but not applied"
 
-// foreignDevice is the warning for a device name that Kubernetes' device plugins use.
-const foreignDevice = "is no device of vSphere, and a virtual machine with it is refused; " +
-	"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231"
+// foreignDeviceName is the warning for a device name in the format of Kubernetes device plugins.
+const foreignDeviceName = "is not a vSphere device, and virtual machines with it are rejected; " +
+	"use a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231"
 
-// topologyNames are the names that replace the deprecated ones.
+// topologyNames maps deprecated topology names to the names that replace them.
 var topologyNames = map[itv1alpha1.PreferredCPUTopology]itv1alpha1.PreferredCPUTopology{
 	itv1alpha1.DeprecatedPreferSockets: itv1alpha1.Sockets,
 	itv1alpha1.DeprecatedPreferCores:   itv1alpha1.Cores,
@@ -31,7 +31,7 @@ var topologyNames = map[itv1alpha1.PreferredCPUTopology]itv1alpha1.PreferredCPUT
 	itv1alpha1.DeprecatedPreferAny:     itv1alpha1.Any,
 }
 
-// warnings collects warnings that begin with the path of a field.
+// warnings collects warnings, which begin with the path of a field.
 type warnings []string
 
 // add adds a warning if the field is set.
@@ -41,44 +41,43 @@ func (w *warnings) add(set bool, path *field.Path, text string) {
 	}
 }
 
-// InstancetypeWarnings returns what the author of an instance type should know:
-// fields that are deprecated or that vSphere cannot honour.
+// InstancetypeWarnings returns warnings about fields that are deprecated or that vSphere does not support.
 func InstancetypeWarnings(spec *itv1alpha1.VirtualMachineInstancetypeSpec, path *field.Path) []string {
 	var w warnings
-	w.add(spec.LaunchSecurity != nil, path.Child("launchSecurity"), "deprecated; set preferredLaunchSecurity of a preference")
-	w.add(spec.SchedulerName != "", path.Child("schedulerName"), noMeaning)
-	w.add(len(spec.NodeSelector) > 0, path.Child("nodeSelector"), "vSphere chooses the host; it is stored and not applied")
-	w.add(spec.IOThreads != nil, path.Child("ioThreads"), noMeaning)
-	w.add(spec.IOThreadsPolicy != nil, path.Child("ioThreadsPolicy"), noMeaning)
+	w.add(spec.LaunchSecurity != nil, path.Child("launchSecurity"), "deprecated; use preferredLaunchSecurity of a preference")
+	w.add(spec.SchedulerName != "", path.Child("schedulerName"), noEffect)
+	w.add(len(spec.NodeSelector) > 0, path.Child("nodeSelector"), "vSphere chooses the host; the value is stored but not applied")
+	w.add(spec.IOThreads != nil, path.Child("ioThreads"), noEffect)
+	w.add(spec.IOThreadsPolicy != nil, path.Child("ioThreadsPolicy"), noEffect)
 	cpu := path.Child("cpu")
-	w.add(spec.CPU.Model != nil, cpu.Child("model"), noMeaning)
-	w.add(spec.CPU.IsolateEmulatorThread != nil, cpu.Child("isolateEmulatorThread"), noMeaning)
+	w.add(spec.CPU.Model != nil, cpu.Child("model"), noEffect)
+	w.add(spec.CPU.IsolateEmulatorThread != nil, cpu.Child("isolateEmulatorThread"), noEffect)
 	if spec.CPU.Realtime != nil {
-		w.add(spec.CPU.Realtime.Mask != "", cpu.Child("realtime", "mask"), "vSphere applies latency sensitivity to all vCPUs; the mask is stored and not applied")
+		w.add(spec.CPU.Realtime.Mask != "", cpu.Child("realtime", "mask"), "vSphere applies latency sensitivity to all vCPUs; the mask is stored but not applied")
 	}
 	if pages := spec.Memory.Hugepages; pages != nil {
 		w.add(!sets.New("", "2Mi", "1Gi").Has(pages.PageSize), path.Child("memory", "hugepages", "pageSize"),
-			"vSphere has pages of 2Mi and 1Gi; another size is stored and not applied")
+			"vSphere supports page sizes 2Mi and 1Gi; other sizes are stored but not applied")
 	}
 	for i := range spec.GPUs {
 		gpu, gpuPath := &spec.GPUs[i], path.Child("gpus").Index(i)
-		w.add(strings.Contains(gpu.DeviceName, "/"), gpuPath.Child("deviceName"), gpu.DeviceName+" "+foreignDevice)
-		w.add(gpu.ClaimName != nil, gpuPath.Child("claimName"), noMeaning)
-		w.add(gpu.RequestName != nil, gpuPath.Child("requestName"), noMeaning)
-		w.add(gpu.VirtualGPUOptions != nil, gpuPath.Child("virtualGPUOptions"), noMeaning)
-		w.add(gpu.Tag != "", gpuPath.Child("tag"), noMeaning)
+		w.add(strings.Contains(gpu.DeviceName, "/"), gpuPath.Child("deviceName"), gpu.DeviceName+" "+foreignDeviceName)
+		w.add(gpu.ClaimName != nil, gpuPath.Child("claimName"), noEffect)
+		w.add(gpu.RequestName != nil, gpuPath.Child("requestName"), noEffect)
+		w.add(gpu.VirtualGPUOptions != nil, gpuPath.Child("virtualGPUOptions"), noEffect)
+		w.add(gpu.Tag != "", gpuPath.Child("tag"), noEffect)
 	}
 	for i := range spec.HostDevices {
 		device, devicePath := &spec.HostDevices[i], path.Child("hostDevices").Index(i)
-		w.add(strings.Contains(device.DeviceName, "/"), devicePath.Child("deviceName"), device.DeviceName+" "+foreignDevice)
-		w.add(device.ClaimName != nil, devicePath.Child("claimName"), noMeaning)
-		w.add(device.RequestName != nil, devicePath.Child("requestName"), noMeaning)
-		w.add(device.Tag != "", devicePath.Child("tag"), noMeaning)
+		w.add(strings.Contains(device.DeviceName, "/"), devicePath.Child("deviceName"), device.DeviceName+" "+foreignDeviceName)
+		w.add(device.ClaimName != nil, devicePath.Child("claimName"), noEffect)
+		w.add(device.RequestName != nil, devicePath.Child("requestName"), noEffect)
+		w.add(device.Tag != "", devicePath.Child("tag"), noEffect)
 	}
 	return w
 }
 
-// PreferenceWarnings returns what the author of a preference should know.
+// PreferenceWarnings returns warnings about fields that are deprecated or that vSphere does not support.
 func PreferenceWarnings(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *field.Path) []string {
 	var w warnings
 	if spec.CPU != nil {
@@ -86,50 +85,46 @@ func PreferenceWarnings(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *fie
 			name, deprecated := topologyNames[*topology]
 			w.add(deprecated, path.Child("cpu", "preferredCPUTopology"), fmt.Sprintf("%s is deprecated; use %s", *topology, name))
 		}
-		w.add(len(spec.CPU.PreferredCPUFeatures) > 0, path.Child("cpu", "preferredCPUFeatures"), noMeaning)
+		w.add(len(spec.CPU.PreferredCPUFeatures) > 0, path.Child("cpu", "preferredCPUFeatures"), noEffect)
 	}
 	if spec.Clock != nil {
 		clock := path.Child("clock")
-		w.add(spec.Clock.PreferredTimer != nil, clock.Child("preferredTimer"), noMeaning)
+		w.add(spec.Clock.PreferredTimer != nil, clock.Child("preferredTimer"), noEffect)
 		if offset := spec.Clock.PreferredClockOffset; offset != nil {
-			w.add(offset.UTC != nil && offset.UTC.OffsetSeconds != nil, clock.Child("preferredClockOffset", "utc", "offsetSeconds"), noMeaning)
+			w.add(offset.UTC != nil && offset.UTC.OffsetSeconds != nil, clock.Child("preferredClockOffset", "utc", "offsetSeconds"), noEffect)
 		}
 	}
 	if spec.Firmware != nil {
 		firmware := path.Child("firmware")
 		w.add(spec.Firmware.DeprecatedPreferredUseEfi != nil, firmware.Child("preferredUseEfi"), "deprecated; use preferredEfi")
 		w.add(spec.Firmware.DeprecatedPreferredUseSecureBoot != nil, firmware.Child("preferredUseSecureBoot"), "deprecated; use preferredEfi.secureBoot")
-		w.add(spec.Firmware.PreferredUseBiosSerial != nil, firmware.Child("preferredUseBiosSerial"), noMeaning)
+		w.add(spec.Firmware.PreferredUseBiosSerial != nil, firmware.Child("preferredUseBiosSerial"), noEffect)
 		if efi := spec.Firmware.PreferredEfi; efi != nil {
-			w.add(efi.Persistent != nil && !*efi.Persistent, firmware.Child("preferredEfi", "persistent"), "vSphere always keeps the EFI variables")
+			w.add(efi.Persistent != nil && !*efi.Persistent, firmware.Child("preferredEfi", "persistent"), "vSphere always preserves the EFI variables")
 		}
 	}
 	if spec.Machine != nil {
 		machine := spec.Machine.PreferredMachineType
 		_, known := limits.HardwareVersion(machine)
 		w.add(machine != "" && !known, path.Child("machine", "preferredMachineType"),
-			machine+" is no hardware version of vSphere, for example vmx-21; it is stored and not applied")
+			machine+" is not a vSphere hardware version such as vmx-21; the value is stored but not applied")
 	}
 	if spec.Features != nil {
 		features := path.Child("features")
-		w.add(spec.Features.PreferredAcpi != nil, features.Child("preferredAcpi"), noMeaning)
-		w.add(spec.Features.PreferredApic != nil, features.Child("preferredApic"), noMeaning)
-		w.add(spec.Features.PreferredHyperv != nil, features.Child("preferredHyperv"), noMeaning)
-		w.add(spec.Features.PreferredKvm != nil, features.Child("preferredKvm"), noMeaning)
-		w.add(spec.Features.PreferredPvspinlock != nil, features.Child("preferredPvspinlock"), noMeaning)
-		w.add(spec.Features.PreferredSmm != nil, features.Child("preferredSmm"), noMeaning)
+		w.add(spec.Features.PreferredAcpi != nil, features.Child("preferredAcpi"), noEffect)
+		w.add(spec.Features.PreferredApic != nil, features.Child("preferredApic"), noEffect)
+		w.add(spec.Features.PreferredHyperv != nil, features.Child("preferredHyperv"), noEffect)
+		w.add(spec.Features.PreferredKvm != nil, features.Child("preferredKvm"), noEffect)
+		w.add(spec.Features.PreferredPvspinlock != nil, features.Child("preferredPvspinlock"), noEffect)
+		w.add(spec.Features.PreferredSmm != nil, features.Child("preferredSmm"), noEffect)
 	}
 	if spec.Devices != nil {
 		w.addDevices(spec.Devices, path.Child("devices"))
 	}
-	if spec.Volumes != nil {
-		w.add(spec.Volumes.PreferredStorageClassName != "", path.Child("volumes", "preferredStorageClassName"),
-			"the datastore of the server is used; it is stored and not applied")
-	}
 	if arch := spec.PreferredArchitecture; arch != nil {
-		w.add(*arch != "amd64", path.Child("preferredArchitecture"), noMeaning)
+		w.add(*arch != "amd64", path.Child("preferredArchitecture"), noEffect)
 	}
-	w.add(spec.PreferredLaunchSecurity != nil, path.Child("preferredLaunchSecurity"), noMeaning)
+	w.add(spec.PreferredLaunchSecurity != nil, path.Child("preferredLaunchSecurity"), noEffect)
 	return w
 }
 
@@ -161,6 +156,6 @@ func (w *warnings) addDevices(devices *itv1alpha1.DevicePreferences, path *field
 		{devices.PreferredPanicDeviceModel != nil, "preferredPanicDeviceModel"},
 		{devices.PreferredVideoType != "" && devices.PreferredVideoType != "svga", "preferredVideoType"},
 	} {
-		w.add(f.set, path.Child(f.name), noMeaning)
+		w.add(f.set, path.Child(f.name), noEffect)
 	}
 }

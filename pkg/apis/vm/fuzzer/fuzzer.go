@@ -1,10 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fuzzer fills objects of the vm.slipway.dev group at random for tests.
+// Package fuzzer generates random objects of the vm.slipway.dev group for tests.
 //
-// Guarantee: filled objects hold every default, so that they come back equal
-// after being written in a version and read again.
+// Guarantee: all defaults are set, so that an object is unchanged after it is encoded in a version and decoded.
 package fuzzer
 
 import (
@@ -14,8 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Funcs returns the functions that fill the types of the group which have
-// defaults.
+// Funcs returns the fuzzing functions for the types that have defaults.
 func Funcs(runtimeserializer.CodecFactory) []any {
 	return []any{
 		func(spec *v1alpha1.VirtualMachineSpec, c randfill.Continue) {
@@ -54,7 +52,7 @@ func Funcs(runtimeserializer.CodecFactory) []any {
 	}
 }
 
-// orDefault replaces an empty random value by the default.
+// orDefault sets an empty field to its default.
 func orDefault[T comparable](field *T, value T) {
 	var empty T
 	if *field == empty {

@@ -3,33 +3,34 @@
 
 package orphans
 
-// State says how an object is beside the record that a VM keeps of it.
+// State is the state of an object relative to its record in the vSphere VM.
 type State string
 
-// States.
+// Possible states.
 const (
-	// Missing: the object does not exist.
+	// Missing means that the object does not exist.
 	Missing State = "Missing"
-	// Older: the object is of a time before the record, as in a store that was restored.
+	// Older means that the object is older than the record, for example after the store was restored from a backup.
 	Older State = "Older"
-	// Newer: the object has changed since, and the server has yet to write the record.
+	// Newer means that the object has changed since the record was written, and that the server has not updated the
+	// record yet.
 	Newer State = "Newer"
-	// NameTaken: another object has the name.
+	// NameTaken means that another object has the name.
 	NameTaken State = "NameTaken"
 )
 
-// Kept is a VM of vSphere with what it keeps of its object.
+// Kept is a vSphere VM with the record of its object.
 type Kept struct {
 	Orphan `json:",inline"`
-	// State of the object.
+	// State is the state of the object.
 	State State `json:"state"`
-	// Recorded is the generation of the record, 0 for none.
+	// Recorded is the generation in the record, or 0 if there is no record.
 	Recorded int64 `json:"recorded,omitempty"`
-	// Generation is that of the object, 0 for none.
+	// Generation is the generation of the object, or 0 if it does not exist.
 	Generation int64 `json:"generation,omitempty"`
-	// InstanceUUID and BiosUUID of the VM, in lower case.
+	// InstanceUUID and BiosUUID are the UUIDs of the VM, in lower case.
 	InstanceUUID string `json:"instanceUUID,omitempty"`
 	BiosUUID     string `json:"biosUUID,omitempty"`
-	// Record is the text of the record, only with Texts.
+	// Record is the content of the record. It is set only if the request has the parameter records with the value Texts.
 	Record string `json:"record,omitempty"`
 }

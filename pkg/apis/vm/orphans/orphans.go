@@ -1,24 +1,23 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package orphans is the report about VMs of vSphere whose VirtualMachine does not
-// exist. It is no object: nothing of it is stored, watched or changed, and it is not
-// among the resources that the API lists.
+// Package orphans defines the API for the report about vSphere VMs whose VirtualMachine does not exist. The report is
+// not an API object: it is not stored and cannot be watched or changed. It is not listed in API discovery.
 //
-// With the parameter records it is about what VMs keep of their objects as well, pages of it:
-// that is for privileged users, for it has the contents of all namespaces.
+// With the parameter records, the report lists the records of objects in vSphere VMs, in pages. Only privileged users
+// can read it because it contains objects of all namespaces.
 //
-// The report is read with GET at Path. That takes the right to list Resource in the
-// group vm.slipway.dev. A server that cannot tell of any vCenter now answers 503 with
-// Retry-After; of which it cannot tell is in Unknown.
+// A client gets the report with GET at Path. It needs permission to list Resource in the group vm.slipway.dev. If no
+// vCenter can be read, the server responds with status 503 and Retry-After. Report.Unknown lists the vCenters that
+// could not be read.
 package orphans
 
 import vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 
-// Resource is what the right to read the report is about.
+// Resource is the resource name for the permission to read the report.
 const Resource = "orphans"
 
-// Root is the path of the group, and Path that of the report.
+// Root is the path of the group version, and Path is the path of the report.
 const (
 	Root = "/apis/" + vmv1alpha1.GroupName + "/v1alpha1"
 	Path = Root + "/" + Resource
@@ -26,65 +25,62 @@ const (
 
 // Parameters of the request.
 const (
-	// ParamRecords with the value Heads or Texts asks for Kept instead of Orphans.
+	// ParamRecords, with the value Heads or Texts, requests Kept instead of Orphans.
 	ParamRecords = "records"
-	// ParamNamespace restricts Kept to one namespace, empty for all.
+	// ParamNamespace restricts Kept to one namespace. Empty means all.
 	ParamNamespace = "namespace"
-	// ParamName restricts Kept to objects of a name, empty for all.
+	// ParamName restricts Kept to objects with a name. Empty means all.
 	ParamName = "name"
-	// ParamContinue is Report.Continue of the page before.
+	// ParamContinue is the value of Report.Continue of the previous page.
 	ParamContinue = "continue"
 )
 
 // Values of ParamRecords.
 const (
-	// Heads asks for what is kept, without the records.
+	// Heads requests Kept without the content of the records.
 	Heads = "heads"
-	// Texts asks for the records, too.
+	// Texts requests Kept with the content of the records.
 	Texts = "texts"
 )
 
-// MaxHeads and MaxTexts bound a page: 100 records have less than 7 MiB.
+// MaxHeads and MaxTexts are the maximum number of items per page. 100 records are smaller than 7 MiB.
 const MaxHeads, MaxTexts = 1000, 100
 
 // Report lists the orphans.
 type Report struct {
-	// VCenter is the host of the vCenter, or of those that the report covers, with commas
-	// between them.
+	// VCenter is the host name of the vCenter, or a comma-separated list of the vCenters that the report covers.
 	VCenter string `json:"vCenter"`
-	// Orphans by namespace and name, of those.
+	// Orphans are the orphans, by namespace and name.
 	Orphans []Orphan `json:"orphans"`
-	// Kept are the VMs whose object is not as the record of it, by namespace, name and managed
-	// object ID; only with ParamRecords, instead of Orphans.
+	// Kept are the VMs whose object differs from its record, by namespace, name and managed object ID. It is set instead
+	// of Orphans if the request has ParamRecords.
 	Kept []Kept `json:"kept,omitempty"`
-	// Continue asks for the next page of Kept; empty when this is the last one.
+	// Continue is the token for the next page of Kept. It is empty on the last page.
 	Continue string `json:"continue,omitempty"`
-	// Unknown are the vCenters that the report does not cover: whether there are orphans in
-	// these is not said.
+	// Unknown are the vCenters that the report does not cover. They can have more orphans.
 	Unknown []Unknown `json:"unknown,omitempty"`
 }
 
 // Unknown is a vCenter that a report does not cover.
 type Unknown struct {
-	// VCenter is its host.
+	// VCenter is the host name of the vCenter.
 	VCenter string `json:"vCenter"`
-	// Why it is not covered, for people.
+	// Why is the reason why the report does not cover it.
 	Why string `json:"why"`
 }
 
-// Orphan is a VM of vSphere that belongs to a VirtualMachine which does not exist, or which has
-// another VM.
+// Orphan is a vSphere VM that belongs to a VirtualMachine that does not exist or that has another VM.
 type Orphan struct {
-	// Namespace, Name and UID of the VirtualMachine.
+	// Namespace, Name and UID identify the VirtualMachine.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid"`
-	// VCenter is the host of the vCenter that the VM is in.
+	// VCenter is the host name of the vCenter that contains the VM.
 	VCenter string `json:"vCenter,omitempty"`
 	// UniqueID is the managed object ID of the VM.
 	UniqueID string `json:"uniqueID"`
-	// CopyOf is the managed object ID of the VM that the VirtualMachine has: this one may be a
-	// copy of it, or be it since it has another ID. It is empty if there is no VirtualMachine.
+	// CopyOf is the managed object ID of the VirtualMachine's current VM. The orphan can be a copy of that VM, or be the
+	// same VM with a new ID. It is empty if the VirtualMachine does not exist.
 	CopyOf string `json:"copyOf,omitempty"`
 	// VSphereName is the name of the VM in vSphere.
 	VSphereName string `json:"vSphereName"`

@@ -11,15 +11,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// HeldPowerOn says, for people, which components keep the VM from being powered on, and
-// why; empty if none does.
-func (vm *VirtualMachine) HeldPowerOn() string { return vm.held(CheckPowerOnPrefix) }
+// HeldPowerOn returns a message that lists the components that block power on of the VM, with their reasons. It returns
+// "" if none does.
+func (vm *VirtualMachine) HeldPowerOn() string { return vm.blockedMessage(CheckPowerOnPrefix) }
 
-// HeldDeletion says, for people, which components keep the VM from being deleted, and why;
-// empty if none does.
-func (vm *VirtualMachine) HeldDeletion() string { return vm.held(CheckDeletePrefix) }
+// HeldDeletion returns a message that lists the components that block the deletion of the VM, with their reasons. It
+// returns "" if none does.
+func (vm *VirtualMachine) HeldDeletion() string { return vm.blockedMessage(CheckDeletePrefix) }
 
-func (vm *VirtualMachine) held(prefix string) string {
+func (vm *VirtualMachine) blockedMessage(prefix string) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(vm.Annotations)) {
 		component, ok := strings.CutPrefix(key, prefix)

@@ -3,12 +3,11 @@
 
 package v1alpha1
 
-// Condition types of a VirtualMachine. True is good, but for the last three,
-// which are there only while they are True.
+// Condition types of a VirtualMachine. True is the normal status, except for the last three, which are absent unless
+// they are True.
 const (
-	// ConditionReady is True when the VM is as its spec wants it: created, in
-	// the desired power state and, if powered on with a network, reachable by an
-	// address; with a readiness probe or waitForTools, when these say so too.
+	// ConditionReady is True when the VM exists, has the desired power state and, if it is powered on with a network,
+	// has an IP address. With a readiness probe or waitForTools, these checks must also succeed.
 	ConditionReady = "Ready"
 	// ConditionCreated is True when the vSphere VM exists.
 	ConditionCreated = "Created"
@@ -22,128 +21,117 @@ const (
 	ConditionPreferenceReady = "PreferenceReady"
 	// ConditionImageReady is True when the image exists and can be deployed.
 	ConditionImageReady = "ImageReady"
-	// ConditionImageCacheReady is True when the image is cached where the VM goes.
+	// ConditionImageCacheReady is True when the image is cached on the datastore of the VM.
 	ConditionImageCacheReady = "ImageCacheReady"
 	// ConditionBootstrapReady is True when all bootstrap data was read.
 	ConditionBootstrapReady = "BootstrapReady"
-	// ConditionBootstrapDataRemoved is True when what was read from Secrets is no longer in
-	// the vSphere VM. It is absent unless that was asked for.
+	// ConditionBootstrapDataRemoved is True when the vSphere VM no longer contains the data that was read from Secrets.
+	// It is absent unless removeAfterFirstBoot is set.
 	ConditionBootstrapDataRemoved = "BootstrapDataRemoved"
-	// ConditionMachineReady is True when the Machine whose infrastructure the VM is lets it be
-	// created: it names the VM, it has bootstrap data, and the infrastructure of its cluster is
-	// there. It stays as it was then. A VM of no Machine has none.
+	// ConditionMachineReady is True when the VM can be created for its Machine: the Machine refers to the VM and has
+	// bootstrap data, and the infrastructure of its cluster is provisioned. It does not change after creation. It is
+	// absent if the VM does not belong to a Machine.
 	ConditionMachineReady = "MachineReady"
-	// ConditionStorageReady is True when datastore and storage class are usable.
+	// ConditionStorageReady is True when the datastore and the storage class are usable.
 	ConditionStorageReady = "StorageReady"
-	// ConditionVolumesReady is True when every claim that the VM names is attached or can
-	// be; absent without claims.
+	// ConditionVolumesReady is True when every PersistentVolumeClaim of the VM is attached or can be attached. It is
+	// absent if the VM has none.
 	ConditionVolumesReady = "VolumesReady"
 	// ConditionNetworkReady is True when all networks were found.
 	ConditionNetworkReady = "NetworkReady"
-	// ConditionMACAddressesUnique is False while another VM has a MAC address of this one;
-	// absent otherwise.
+	// ConditionMACAddressesUnique is False when another VM has the same MAC address. It is absent otherwise.
 	ConditionMACAddressesUnique = "MACAddressesUnique"
-	// ConditionAddressesReady is True when every pool that an interface names has given an
-	// address; there is none without pools.
+	// ConditionAddressesReady is True when every address pool of the interfaces has assigned an address. It is absent if
+	// no interface uses a pool.
 	ConditionAddressesReady = "AddressesReady"
-	// ConditionPlacementReady is True when a zone is chosen, and its datacenter, folder
-	// and resource pools were found.
+	// ConditionPlacementReady is True when a zone is chosen and its datacenter, folder and resource pools are found.
 	ConditionPlacementReady = "PlacementReady"
-	// ConditionConfigurationSynced is True when the vSphere VM has the effective
-	// configuration, or what differs is listed in status.restartRequired.
+	// ConditionConfigurationSynced is True when the vSphere VM has the effective configuration. Differences that are
+	// listed in status.restartRequired do not count.
 	ConditionConfigurationSynced = "ConfigurationSynced"
-	// ConditionPowerStateSynced is True when the power state is as desired.
+	// ConditionPowerStateSynced is True when the VM has the desired power state.
 	ConditionPowerStateSynced = "PowerStateSynced"
-	// ConditionProbeSucceeded is True when the readiness probe says that the guest is ready,
-	// False when it says that it is not or none is made, because the VM does not run; there
-	// is none without a probe.
+	// ConditionProbeSucceeded is True when the readiness probe succeeds. It is False when the probe fails or does not
+	// run because the VM does not run. It is absent if there is no probe.
 	ConditionProbeSucceeded = "ProbeSucceeded"
 	// ConditionGuestToolsReady is True when VMware Tools runs.
 	ConditionGuestToolsReady = "GuestToolsReady"
-	// ConditionDiskPromotionSynced is True when no linked-clone disk is left to
-	// promote.
+	// ConditionDiskPromotionSynced is True when no linked-clone disk remains to be promoted.
 	ConditionDiskPromotionSynced = "DiskPromotionSynced"
-	// ConditionGuestCustomized is True when the guest customization that the VM was
-	// created with has succeeded; absent without one.
+	// ConditionGuestCustomized is True when the guest customization of a new VM has succeeded. It is absent if there is
+	// no guest customization.
 	ConditionGuestCustomized = "GuestCustomized"
-	// ConditionGuestNetworkSynced is True when the guest has the settings that only the guest
-	// can apply: addresses, host name, DNS and bootstrap data. It is False when one of them was
-	// changed after the first boot; the message names both values and the action. It is absent
-	// if the spec has no such settings.
+	// ConditionGuestNetworkSynced is True when the guest has the settings that only the guest can apply: addresses, host
+	// name, DNS and bootstrap data. It is False when one of them was changed after the first boot; the message contains
+	// both values and the required action. It is absent if the spec has no such settings.
 	ConditionGuestNetworkSynced = "GuestNetworkSynced"
-	// ConditionQuestionsAnswered is False while vSphere asks a question that blocks
-	// the VM; absent otherwise.
+	// ConditionQuestionsAnswered is False when the VM is blocked by a vSphere question. It is absent otherwise.
 	ConditionQuestionsAnswered = "QuestionsAnswered"
-	// ConditionDisksConsolidated is False while disks have files of snapshots that
-	// are gone; absent otherwise.
+	// ConditionDisksConsolidated is False when disks have files of deleted snapshots. It is absent otherwise.
 	ConditionDisksConsolidated = "DisksConsolidated"
-	// ConditionStorageCompliant is True when vSphere found the VM and its disks compliant
-	// with their storage policies, and absent while they have none.
+	// ConditionStorageCompliant is True when vSphere reports that the VM and its disks comply with their storage
+	// policies. It is absent if they have no storage policy.
 	ConditionStorageCompliant = "StorageCompliant"
-	// ConditionLocationValid is False for a VM that was moved out of the managed folder,
-	// and absent for others.
+	// ConditionLocationValid is False when the VM was moved out of the managed folder. It is absent otherwise.
 	ConditionLocationValid = "LocationValid"
-	// ConditionSynchronized is False when a synchronizer failed; the message
-	// holds every failure.
+	// ConditionSynchronized is False when a synchronizer failed. The message contains all failures.
 	ConditionSynchronized = "Synchronized"
-	// ConditionSnapshotSynced is False while the VM is not what it was at the snapshot that
-	// its spec names, and True since it was last reverted to one.
+	// ConditionSnapshotSynced is False while the VM must be reverted to the snapshot in its spec, and True after it was
+	// reverted.
 	ConditionSnapshotSynced = "SnapshotSynced"
-	// ConditionGroupLinked is True when a VM, or a group, and the group that its spec names
-	// name each other. It is there only if the spec names one.
+	// ConditionGroupLinked is True when a VM or group and the group in its spec refer to each other. It is absent if the
+	// spec does not refer to a group.
 	ConditionGroupLinked = "GroupLinked"
-	// ConditionBackupUpToDate is True when the vSphere VM keeps a record of the object as it
-	// is, by which virtctl recover makes it again.
+	// ConditionBackupUpToDate is True when the vSphere VM contains an up-to-date record of the object, from which
+	// virtctl recover can recreate the object.
 	ConditionBackupUpToDate = "BackupUpToDate"
-	// ConditionPaused is True while reconciling is paused, by annotation or by an
-	// administrator in vSphere, and not there otherwise.
+	// ConditionPaused is True when reconciling is paused, by annotation or by an administrator in vSphere. It is absent
+	// otherwise.
 	ConditionPaused = "Paused"
-	// ConditionReconciling is True while a VM that is Ready is still being brought to its
-	// spec, and not there otherwise: a VM that is not Ready says so by that. The name and
-	// that of Stalled are those of the kstatus convention.
+	// ConditionReconciling is True while a Ready VM is being updated to match its spec. It is absent otherwise, also for
+	// a VM that is not Ready. The names Reconciling and Stalled follow the kstatus convention.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True while the VM cannot become what its spec says before
-	// somebody changes an object, and not there otherwise. The message says why.
+	// ConditionStalled is True when the VM cannot match its spec until a user changes an object. The message contains
+	// the reason. It is absent otherwise.
 	ConditionStalled = "Stalled"
 )
 
-// Condition types of a VCenter, beside ConditionReady, which is True while it is connected
-// to and its inventory is read.
+// Condition types of a VCenter, in addition to ConditionReady, which is True when the server is connected to the
+// vCenter and has read its inventory.
 const (
-	// ConditionConnected is True while the vCenter answers and takes the credentials.
+	// ConditionConnected is True when the vCenter responds and accepts the credentials.
 	ConditionConnected = "Connected"
-	// ConditionDeleting is True while the VCenter is to go and cannot yet.
+	// ConditionDeleting is True when the object is marked for deletion but cannot be deleted yet.
 	ConditionDeleting = "Deleting"
 )
 
-// Condition types of a Zone are ConditionReady, which is True while virtual machines can be
-// made in it, and ConditionDeleting.
+// Condition types of a Zone are ConditionReady, which is True when virtual machines can be created in it, and
+// ConditionDeleting.
 
-// Condition types of a VirtualMachineGroup are ConditionGroupLinked, ConditionPowerStateSynced,
-// which is True when all members were asked for the power state of the group and have it, or
-// their own, and ConditionReady, which is True when they are also linked and Ready themselves.
+// Condition types of a VirtualMachineGroup are ConditionGroupLinked, ConditionPowerStateSynced and ConditionReady.
+// PowerStateSynced is True when the group has requested its power state from all members, and each has this power state
+// or the one in its own spec. Ready is True when all members are also linked and Ready.
 
-// Condition types of a SlipwayCluster are ConditionReady, which is True when it is provisioned and
-// all zones that it names can be used, and ConditionPaused.
+// Condition types of a SlipwayCluster are ConditionReady, which is True when it is provisioned and all of its zones are
+// usable, and ConditionPaused.
 
-// Condition types of an image, beside ConditionReady, which is True when vSphere has the
-// image and virtual machines can be made from it.
+// Condition types of an image, in addition to ConditionReady, which is True when vSphere has the image and virtual
+// machines can be created from it.
 const (
-	// ConditionOVFReady is True when status describes the present content of the image,
-	// completely. It is there for an OVF item only.
+	// ConditionOVFReady is True when status completely describes the current content of the image. It is present only
+	// for an OVF item.
 	ConditionOVFReady = "OVFReady"
-	// ConditionSettingsApplied is True when virtual machines of the image get all settings and
-	// devices that it requests. It is there for an OVF item only.
+	// ConditionSettingsApplied is True when virtual machines of the image get all settings and devices that it requests.
+	// It is present only for an OVF item.
 	ConditionSettingsApplied = "SettingsApplied"
 )
 
-// Condition types of an image cache, beside ConditionReady, which is True when all copies are
-// where they are to be, and ConditionOVFReady.
+// Condition types of an image cache, in addition to ConditionReady, which is True when all copies exist, and
+// ConditionOVFReady.
 const (
-	// ConditionProviderReady is True when the image was found in every vCenter that is
-	// to have copies.
+	// ConditionProviderReady is True when every vCenter of the locations has the image.
 	ConditionProviderReady = "ProviderReady"
-	// ConditionFilesReady is True when all files are copied in all locations.
+	// ConditionFilesReady is True when all files are copied to all locations.
 	ConditionFilesReady = "FilesReady"
 )
 
@@ -151,88 +139,87 @@ const (
 const (
 	// ConditionSourceValid is True when the virtual machine exists and can be published.
 	ConditionSourceValid = "SourceValid"
-	// ConditionTargetValid is True when the library takes the item.
+	// ConditionTargetValid is True when the library accepts the item.
 	ConditionTargetValid = "TargetValid"
-	// ConditionUploaded is True when the library has the item.
+	// ConditionUploaded is True when the library contains the item.
 	ConditionUploaded = "Uploaded"
-	// ConditionImageAvailable is True when an image stands for the item.
+	// ConditionImageAvailable is True when an image object for the item exists.
 	ConditionImageAvailable = "ImageAvailable"
-	// ConditionComplete is True when there is nothing left to do.
+	// ConditionComplete is True when the request has completed.
 	ConditionComplete = "Complete"
 )
 
 // Condition reasons.
 const (
-	// ReasonPromotionPending, ReasonPromotionRunning and ReasonPromotionFailed accompany
-	// DiskPromotionSynced: disks wait to be made independent, are being, or could not be.
+	// ReasonPromotionPending, ReasonPromotionRunning and ReasonPromotionFailed are reasons of DiskPromotionSynced: the
+	// promotion of disks is waiting, is running or has failed.
 	ReasonPromotionPending = "Pending"
 	ReasonPromotionRunning = "Running"
 	ReasonPromotionFailed  = "TaskError"
-	// ReasonDirectInstead accompanies ImageCacheReady: the disks could not depend on those
-	// of the image, as was asked for, and are copies.
+	// ReasonDirectInstead is a reason of ImageCacheReady: linked clones were requested but are not possible, so the
+	// disks are full copies.
 	ReasonDirectInstead = "DirectInstead"
-	// ReasonDeployedInstead accompanies ImageCacheReady: vSphere deploys the image, of whose
-	// copies no virtual machine can be made.
+	// ReasonDeployedInstead is a reason of ImageCacheReady: virtual machines cannot be created from cached copies of the
+	// image, so vSphere deploys it.
 	ReasonDeployedInstead = "DeployedInstead"
-	// ReasonSucceeded accompanies most True conditions.
+	// ReasonSucceeded is the reason of most True conditions.
 	ReasonSucceeded = "Succeeded"
 	// ReasonNotFound means that a referenced object does not exist.
 	ReasonNotFound = "NotFound"
-	// ReasonNoZone means that no zone can hold a VM; the message says why each cannot.
+	// ReasonNoZone means that no zone can hold a VM. The message lists the reason for each zone.
 	ReasonNoZone = "NoZone"
-	// ReasonNameTaken means that something of the name belongs to somebody else.
+	// ReasonNameTaken means that the name is already used by something that the object does not own.
 	ReasonNameTaken = "NameTaken"
-	// ReasonPublishing means that the item is being made.
+	// ReasonPublishing means that the item is being created.
 	ReasonPublishing = "Publishing"
-	// ReasonSourceBusy means that another operation of the virtual machine comes first.
+	// ReasonSourceBusy means that another operation of the virtual machine must finish first.
 	ReasonSourceBusy = "SourceBusy"
 	// ReasonNotReady means that a referenced object is not usable yet.
 	ReasonNotReady = "NotReady"
-	// ReasonReverting means that the VM is being reverted to a snapshot, or was and its
-	// object is being restored.
+	// ReasonReverting means that the VM is being reverted to a snapshot, or that it was reverted and its object is being
+	// restored.
 	ReasonReverting = "Reverting"
-	// ReasonError means that an operation failed; the message says which.
+	// ReasonError means that an operation failed. The message describes the error.
 	ReasonError = "Error"
 	// ReasonInvalid means that a value cannot be used.
 	ReasonInvalid = "Invalid"
-	// ReasonDefaultConfiguration means that an image has several configurations, of which
-	// virtual machines get the default one.
+	// ReasonDefaultConfiguration means that an image has several configurations and that virtual machines get the
+	// default one.
 	ReasonDefaultConfiguration = "DefaultConfiguration"
 	// ReasonEULANotAccepted means that an image has a license agreement that the virtual
 	// machine does not accept.
 	ReasonEULANotAccepted = "EULANotAccepted"
 	// ReasonIncomplete means that status does not list all that an image has.
 	ReasonIncomplete = "Incomplete"
-	// ReasonNotAllowed means that an administrator does not let VMs have a value.
+	// ReasonNotAllowed means that an administrator does not allow a value.
 	ReasonNotAllowed = "NotAllowed"
-	// ReasonNotEffective means that an operation succeeded and vSphere shows another
-	// value all the same.
+	// ReasonNotEffective means that an operation succeeded but vSphere still reports another value.
 	ReasonNotEffective = "NotEffective"
-	// ReasonNotApplied means that a requested value is not applied, and is not going to be
-	// before the user acts; the message names the action. On SettingsApplied it means that an
-	// image requests settings or devices that its virtual machines do not get.
+	// ReasonNotApplied means that a requested value is not applied until the user acts; the message contains the action.
+	// On SettingsApplied it means that an image requests settings or devices that its virtual machines do not get.
 	ReasonNotApplied = "NotApplied"
-	// ReasonMissing means that vSphere had the VM and does not show it any more.
+	// ReasonMissing means that vSphere no longer reports the VM.
 	ReasonMissing = "Missing"
-	// ReasonCopyFound means that vSphere does not show the VM, but others that have its identity:
-	// each may be the VM under another managed object ID, or a copy of it.
+	// ReasonCopyFound means that vSphere does not report the VM but reports others with the same UUID. Each of them can
+	// be the VM under another managed object ID, or a copy of it.
 	ReasonCopyFound = "CopyFound"
-	// ReasonClockSkew accompanies Connected: the clocks of vCenter and the server differ.
+	// ReasonClockSkew is a reason of Connected: the clocks of the vCenter and the server differ.
 	ReasonClockSkew = "ClockSkew"
-	// ReasonMoved means that the VM is not where it was made.
+	// ReasonMoved means that the VM is not in the folder in which it was created.
 	ReasonMoved = "Moved"
-	// ReasonManyMissing means that so many VMs are missing at once that nothing is
-	// created or deleted until somebody says that they are gone.
+	// ReasonManyMissing means that so many VMs are missing at the same time that nothing is created or deleted until a
+	// user confirms that they were deleted.
 	ReasonManyMissing = "ManyMissing"
 	// ReasonCreating means that the vSphere VM is being created.
 	ReasonCreating = "Creating"
 	// ReasonWaitingForPrerequisites means that other conditions are not True.
 	ReasonWaitingForPrerequisites = "WaitingForPrerequisites"
-	// ReasonTooManyCreates means that other creates go first.
+	// ReasonTooManyCreates means that the VM waits for a free slot because too many VMs are being created.
 	ReasonTooManyCreates = "TooManyCreates"
-	// ReasonTooManyOperations means that other operations of the kind go first.
+	// ReasonTooManyOperations means that the operation waits for a free slot because too many operations of its type are
+	// running.
 	ReasonTooManyOperations = "TooManyOperations"
-	// ReasonInProgress means that an operation runs.
+	// ReasonInProgress means that an operation is running.
 	ReasonInProgress = "InProgress"
 	// ReasonPoweringOn means that the VM is being powered on.
 	ReasonPoweringOn = "PoweringOn"
@@ -242,26 +229,25 @@ const (
 	ReasonSuspending = "Suspending"
 	// ReasonRestarting means that the VM is being restarted.
 	ReasonRestarting = "Restarting"
-	// ReasonBackOff means that a power operation has succeeded and was undone several times, and
-	// the next attempt waits.
+	// ReasonBackOff means that a power operation succeeded but was undone several times, and that the next attempt is
+	// delayed.
 	ReasonBackOff = "BackOff"
-	// ReasonGuestShutdown means that the VM was shut down in an orderly way, and its powerPolicy
-	// leaves it off until a start is requested.
-	ReasonGuestShutdown = "GuestShutdown"
-	// ReasonStartRequired means that the VM went off by itself, and its powerPolicy leaves it off
+	// ReasonGuestShutdown means that the VM was shut down in an orderly way. Because of its powerPolicy, it stays off
 	// until a start is requested.
+	ReasonGuestShutdown = "GuestShutdown"
+	// ReasonStartRequired means that the VM powered off unexpectedly. Because of its powerPolicy, it stays off until a
+	// start is requested.
 	ReasonStartRequired = "StartRequired"
-	// ReasonDelayed means that a power on, or a step of a group, waits for its time.
+	// ReasonDelayed means that a power on or a step of a group waits for a configured delay or time.
 	ReasonDelayed = "Delayed"
-	// ReasonHeldByCheck means that an annotation keeps the VM from being powered on or deleted.
+	// ReasonHeldByCheck means that an annotation blocks the power on or the deletion of the VM.
 	ReasonHeldByCheck = "HeldByCheck"
-	// ReasonPending means that the step of a member of a group has yet to begin, or that a
-	// record is not written again so soon for labels and annotations alone.
+	// ReasonPending means that the step of a group member has not started. For the record of an object, it means that a
+	// change of labels or annotations is not written yet, because such writes are delayed.
 	ReasonPending = "Pending"
-	// ReasonWaitingForMembers means that a step of a group waits for members of the one
-	// before it.
+	// ReasonWaitingForMembers means that a step of a group waits for members of the previous step.
 	ReasonWaitingForMembers = "WaitingForMembers"
-	// ReasonNotLinked means that a group and its member do not name each other.
+	// ReasonNotLinked means that a group and its member do not refer to each other.
 	ReasonNotLinked = "NotLinked"
 	// ReasonWaitingForIP means that the guest has no address yet.
 	ReasonWaitingForIP = "WaitingForIP"
@@ -271,23 +257,22 @@ const (
 	ReasonRestartRequired = "RestartRequired"
 	// ReasonUnknownState means that vSphere could not be read.
 	ReasonUnknownState = "UnknownState"
-	// ReasonUnsupported means that this version does not do what is asked for.
+	// ReasonUnsupported means that this version does not support the request.
 	ReasonUnsupported = "Unsupported"
-	// ReasonConflict means that spec and instance type set the same field, or that another VM
-	// has a value that must be unique.
+	// ReasonConflict means that spec and instance type set the same field, or that another VM has a value that must be
+	// unique.
 	ReasonConflict = "Conflict"
-	// ReasonRequirementsNotMet means that the size is below what the preference requires.
+	// ReasonRequirementsNotMet means that the size is less than the preference requires.
 	ReasonRequirementsNotMet = "RequirementsNotMet"
-	// ReasonWaitingForMachine means that no Machine owns the VM yet, which its labels or owners
-	// say that it is made for.
+	// ReasonWaitingForMachine means that, according to its labels or owners, the VM is created for a Machine, but no
+	// Machine owns it yet.
 	ReasonWaitingForMachine = "WaitingForMachine"
-	// ReasonWaitingForClusterInfrastructure means that the Cluster of the Machine does not say
-	// yet that its infrastructure is provisioned.
+	// ReasonWaitingForClusterInfrastructure means that the Cluster of the Machine does not report yet that its
+	// infrastructure is provisioned.
 	ReasonWaitingForClusterInfrastructure = "WaitingForClusterInfrastructureReady"
-	// ReasonWaitingForBootstrapData means that the Machine names no Secret with bootstrap data
-	// yet.
+	// ReasonWaitingForBootstrapData means that the Machine does not refer to a Secret with bootstrap data yet.
 	ReasonWaitingForBootstrapData = "WaitingForBootstrapData"
-	// ReasonWaitingForEndpoint means that it is not known where the API of a cluster is to be.
+	// ReasonWaitingForEndpoint means that the endpoint of a cluster's API server is not known yet.
 	ReasonWaitingForEndpoint = "WaitingForControlPlaneEndpoint"
 	// ReasonPaused means that reconciling is paused.
 	ReasonPaused = "Paused"
@@ -295,35 +280,35 @@ const (
 	ReasonDeleting = "Deleting"
 	// ReasonPoweredOff means that the VM is powered off, as desired.
 	ReasonPoweredOff = "PoweredOff"
-	// ReasonRecordNewer means that the object is older than the record of it that the
-	// vSphere VM keeps, as in a store that was restored.
+	// ReasonRecordNewer means that the object is older than the record of it in the vSphere VM, for example after the
+	// store was restored from a backup.
 	ReasonRecordNewer = "RecordNewer"
-	// ReasonTooLarge means that something does not fit where it is to be kept.
+	// ReasonTooLarge means that a value is larger than its storage allows.
 	ReasonTooLarge = "TooLarge"
-	// ReasonSuspended means that something waits until the VM is not suspended any more.
+	// ReasonSuspended means that an operation waits until the VM is no longer suspended.
 	ReasonSuspended = "Suspended"
-	// ReasonQuestionPending means that vSphere waits for an answer.
+	// ReasonQuestionPending means that vSphere waits for an answer to a question.
 	ReasonQuestionPending = "QuestionPending"
-	// ReasonUnreachable means that nothing answers, or not as a vCenter does.
+	// ReasonUnreachable means that the server does not respond, or does not respond like a vCenter.
 	ReasonUnreachable = "Unreachable"
-	// ReasonUntrusted means that a certificate is not one that is trusted.
+	// ReasonUntrusted means that a certificate is not trusted.
 	ReasonUntrusted = "Untrusted"
-	// ReasonLoginRefused means that the credentials were refused, or are missing.
+	// ReasonLoginRefused means that the credentials were rejected or are missing.
 	ReasonLoginRefused = "LoginRefused"
-	// ReasonOtherInstallation means that another vCenter answers than the one before.
+	// ReasonOtherInstallation means that a vCenter with another instance UUID responds at the URL.
 	ReasonOtherInstallation = "OtherInstallation"
-	// ReasonInUse means that something needs what is to be deleted.
+	// ReasonInUse means that other objects still use the object that is being deleted.
 	ReasonInUse = "InUse"
-	// ReasonNotRemoved means that something is to go, and could not be removed yet.
+	// ReasonNotRemoved means that something must be removed but could not be removed yet.
 	ReasonNotRemoved = "NotRemoved"
-	// ReasonNonCompliant means that something is not as its storage policy wants it.
+	// ReasonNonCompliant means that the VM or a disk does not comply with its storage policy.
 	ReasonNonCompliant = "NonCompliant"
-	// ReasonConsolidationNeeded means that disks are to be consolidated.
+	// ReasonConsolidationNeeded means that disks must be consolidated.
 	ReasonConsolidationNeeded = "ConsolidationNeeded"
 )
 
-// CreatePrerequisites are the types of the conditions that a create waits for, in the
-// order in which they are worth telling.
+// CreatePrerequisites are the types of the conditions that must be True before a VM is created, in the order in which
+// they are reported.
 var CreatePrerequisites = []string{
 	ConditionInstancetypeReady, ConditionPreferenceReady, ConditionClassReady,
 	ConditionImageReady, ConditionMachineReady, ConditionBootstrapReady, ConditionStorageReady, ConditionVolumesReady,

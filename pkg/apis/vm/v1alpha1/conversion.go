@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// selectableFields are, by kind, the fields beside metadata.name and
-// metadata.namespace that objects can be selected by.
+// selectableFields lists the supported field selectors of each kind, in addition to metadata.name and
+// metadata.namespace.
 var selectableFields = map[string][]string{
 	"VirtualMachine": {
 		"spec.powerState",
@@ -63,7 +63,7 @@ func addFieldLabelConversionFuncs(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// addConversionFuncs registers how the query parameters of a request become options.
+// addConversionFuncs registers the conversion of query parameters to options.
 func addConversionFuncs(scheme *runtime.Scheme) error {
 	return scheme.AddConversionFunc((*url.Values)(nil), (*ExpandOptions)(nil), func(from, to any, _ conversion.Scope) error {
 		to.(*ExpandOptions).Generation = from.(*url.Values).Get("generation")

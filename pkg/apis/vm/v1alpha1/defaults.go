@@ -8,29 +8,27 @@ import (
 )
 
 const (
-	// ImageKind is the kind of the images of a namespace.
+	// ImageKind is the kind of a namespaced image.
 	ImageKind = "VirtualMachineImage"
-	// ClusterImageKind is the kind of the images of all namespaces.
+	// ClusterImageKind is the kind of a cluster-scoped image.
 	ClusterImageKind = "ClusterVirtualMachineImage"
-	// MachineImageKind is the kind of an image that is another virtual machine of the
-	// namespace.
+	// MachineImageKind is the kind of an image reference to another virtual machine in the same namespace.
 	MachineImageKind = "VirtualMachine"
-	// DefaultImageKind is the kind of an image reference that names none.
+	// DefaultImageKind is the default kind of an image reference.
 	DefaultImageKind = ImageKind
-	// DefaultProbePeriodSeconds is the time between two probes.
+	// DefaultProbePeriodSeconds is the default time between two probes, in seconds.
 	DefaultProbePeriodSeconds int32 = 10
-	// DefaultProbeTimeoutSeconds is the time that a probe may take.
+	// DefaultProbeTimeoutSeconds is the default timeout of a probe, in seconds.
 	DefaultProbeTimeoutSeconds int32 = 10
 )
 
-// addDefaultingFuncs registers the generated defaulting functions, which call
-// those of this file.
+// addDefaultingFuncs registers the generated defaulting functions, which call the functions of this file.
 func addDefaultingFuncs(scheme *runtime.Scheme) error {
 	return RegisterDefaults(scheme)
 }
 
-// SetDefaults_VirtualMachineSpec fills the enumerations that have a default. A member of a
-// group inherits its power state.
+// SetDefaults_VirtualMachineSpec sets the defaults of enumerations. A group member gets no default power state, because
+// it inherits that of the group.
 func SetDefaults_VirtualMachineSpec(spec *VirtualMachineSpec) {
 	if spec.GroupName == "" {
 		setDefault(&spec.PowerState, PoweredOn)
@@ -43,28 +41,28 @@ func SetDefaults_VirtualMachineSpec(spec *VirtualMachineSpec) {
 	setDefault(&spec.UpdateStrategy, UpdateStrategyLiveUpdate)
 }
 
-// SetDefaults_VirtualMachineImageRef fills the kind.
+// SetDefaults_VirtualMachineImageRef sets the default kind.
 func SetDefaults_VirtualMachineImageRef(ref *VirtualMachineImageRef) {
 	setDefault(&ref.Kind, DefaultImageKind)
 }
 
-// SetDefaults_VirtualMachineReadinessProbe fills the times.
+// SetDefaults_VirtualMachineReadinessProbe sets the default period and timeout.
 func SetDefaults_VirtualMachineReadinessProbe(probe *VirtualMachineReadinessProbe) {
 	setDefault(&probe.PeriodSeconds, DefaultProbePeriodSeconds)
 	setDefault(&probe.TimeoutSeconds, DefaultProbeTimeoutSeconds)
 }
 
-// SetDefaults_GuestHeartbeatAction fills the threshold.
+// SetDefaults_GuestHeartbeatAction sets the default threshold.
 func SetDefaults_GuestHeartbeatAction(action *GuestHeartbeatAction) {
 	setDefault(&action.ThresholdStatus, GuestHeartbeatGreen)
 }
 
-// SetDefaults_VirtualMachineGroupStep fills what is waited for.
+// SetDefaults_VirtualMachineGroupStep sets the default of waitFor.
 func SetDefaults_VirtualMachineGroupStep(step *VirtualMachineGroupStep) {
 	setDefault(&step.WaitFor, WaitForNothing)
 }
 
-// SetDefaults_VirtualMachineGroupMember fills the kind.
+// SetDefaults_VirtualMachineGroupMember sets the default kind.
 func SetDefaults_VirtualMachineGroupMember(member *VirtualMachineGroupMember) {
 	setDefault(&member.Kind, MachineMemberKind)
 }

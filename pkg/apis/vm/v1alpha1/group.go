@@ -5,7 +5,7 @@ package v1alpha1
 
 import "cmp"
 
-// Members are those of all steps, in the order of the steps.
+// Members returns the members of all steps, in the order of the steps.
 func (g *VirtualMachineGroup) Members() []VirtualMachineGroupMember {
 	var all []VirtualMachineGroupMember
 	for i := range g.Spec.BootOrder {
@@ -14,7 +14,7 @@ func (g *VirtualMachineGroup) Members() []VirtualMachineGroupMember {
 	return all
 }
 
-// Names is true if the spec of the group names the member.
+// Names reports whether the spec of the group lists the member.
 func (g *VirtualMachineGroup) Names(kind, name string) bool {
 	for i := range g.Spec.BootOrder {
 		for _, m := range g.Spec.BootOrder[i].Members {
@@ -26,12 +26,12 @@ func (g *VirtualMachineGroup) Names(kind, name string) bool {
 	return false
 }
 
-// Is is true for the member of the kind and name.
+// Is reports whether the member has the kind and name.
 func (m VirtualMachineGroupMember) Is(kind, name string) bool {
 	return m.Name == name && cmp.Or(m.Kind, MachineMemberKind) == kind
 }
 
-// Member is what the status tells of a member; nil if it tells nothing.
+// Member returns the status of a member, or nil if the group's status does not contain it.
 func (g *VirtualMachineGroup) Member(kind, name string) *VirtualMachineGroupMemberStatus {
 	for i := range g.Status.Members {
 		if m := &g.Status.Members[i]; m.Kind == kind && m.Name == name {

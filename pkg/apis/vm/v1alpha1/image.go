@@ -14,17 +14,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// AsImage returns the image as one without namespace, for code that does not care which
-// kind names it. It shares memory with i.
+// AsImage returns the image as a VirtualMachineImage without a namespace, for code that handles both kinds. It shares
+// memory with i.
 func (i *ClusterVirtualMachineImage) AsImage() *VirtualMachineImage {
 	return &VirtualMachineImage{ObjectMeta: i.ObjectMeta, Spec: i.Spec, Status: i.Status}
 }
 
-// AsImage returns the virtual machine as an image from which another is cloned: with its
-// labels, and beside them those that say which instance type and preference it was made
-// with, unless it has labels that say so. The image has no spec, and its status tells the
-// disks that a clone has, if those of vm are known: its boot disk and those of its volumes
-// that are not the disks of claims.
+// AsImage returns the virtual machine as a source image for a clone. The image has the labels of vm and labels for its
+// instance type and preference, unless vm already has such labels. The spec is empty. The status lists the disks that a
+// clone gets, if they are known: the boot disk and the volumes without a PersistentVolumeClaim.
 func (vm *VirtualMachine) AsImage() *VirtualMachineImage {
 	image := &VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Namespace: vm.Namespace, Name: vm.Name, Labels: maps.Clone(vm.Labels)}}
 	infer := func(label, kindLabel, name, kind string) {
@@ -53,9 +51,9 @@ func (vm *VirtualMachine) AsImage() *VirtualMachineImage {
 	return image
 }
 
-// Location returns the kind of an image's source, and where that is: the name of the
-// library with that of the item, or the inventory path. Both are empty without a source.
-func (s *VirtualMachineImageSpec) Location() (kind, where string) {
+// Location returns the type of the image's source and its location: the library and item names, or the inventory path.
+// Both are empty if there is no source.
+func (s *VirtualMachineImageSpec) Location() (kind, location string) {
 	switch {
 	case s.ContentLibrary != nil:
 		return "ContentLibrary", s.ContentLibrary.Library + "/" + s.ContentLibrary.Item
@@ -66,8 +64,7 @@ func (s *VirtualMachineImageSpec) Location() (kind, where string) {
 	}
 }
 
-// Readiness is True for an image that virtual machines can be made from, and the reason
-// for one that is not so; empty for one that nobody has looked at.
+// Readiness returns "True" if the image is ready, the reason if it is not, and "" if there is no Ready condition yet.
 func (s *VirtualMachineImageStatus) Readiness() string {
 	c := meta.FindStatusCondition(s.Conditions, ConditionReady)
 	switch {
@@ -79,8 +76,7 @@ func (s *VirtualMachineImageStatus) Readiness() string {
 	return c.Reason
 }
 
-// BootDisk is the capacity of the disk that the image boots from, in bytes; nil where it
-// is not known.
+// BootDisk returns the capacity of the boot disk in bytes, or nil if it is not known.
 func (s *VirtualMachineImageStatus) BootDisk() *resource.Quantity {
 	if len(s.Disks) == 0 {
 		return nil
@@ -88,8 +84,7 @@ func (s *VirtualMachineImageStatus) BootDisk() *resource.Quantity {
 	return s.Disks[0].Capacity
 }
 
-// Hardware is the virtual hardware version as vSphere writes it, for example vmx-19;
-// empty where it is not known.
+// Hardware returns the virtual hardware version in vSphere format, for example vmx-19, or "" if it is not known.
 func (s *VirtualMachineImageStatus) Hardware() string {
 	if s.HardwareVersion == 0 {
 		return ""
@@ -97,7 +92,7 @@ func (s *VirtualMachineImageStatus) Hardware() string {
 	return fmt.Sprintf("vmx-%d", s.HardwareVersion)
 }
 
-// TotalSize is what all copies take on their datastores, in bytes; nil while nothing is known.
+// TotalSize returns the space that all copies use on their datastores, in bytes, or nil if no size is known.
 func (s *VirtualMachineImageCacheStatus) TotalSize() *resource.Quantity {
 	var total *resource.Quantity
 	for i := range s.Locations {
@@ -113,12 +108,12 @@ func (s *VirtualMachineImageCacheStatus) TotalSize() *resource.Quantity {
 	return total
 }
 
-// SourceName is the name of the virtual machine that is published.
+// SourceName returns the name of the virtual machine that is published.
 func (r *VirtualMachinePublishRequest) SourceName() string {
 	return cmp.Or(r.Spec.Source.Name, r.Name)
 }
 
-// ItemName is the name of the item that is made.
+// ItemName returns the name of the library item that is created.
 func (r *VirtualMachinePublishRequest) ItemName() string {
 	return cmp.Or(r.Spec.Target.Item, r.SourceName())
 }

@@ -5,12 +5,12 @@ package v1alpha1
 
 import "strings"
 
-// protectedWord is what a protected prefix ends in.
+// protectedWord is the last label of a protected prefix.
 const protectedWord = "protected"
 
-// ProtectedKey tells whether only privileged users may set, change or remove an annotation or a
-// label of this key, on whatever object: its prefix, the part before the slash, is protected or
-// ends in .protected.
+// ProtectedKey reports whether only privileged users can set, change or remove an annotation or label with this key, on
+// any object. This is the case if the prefix, which is the part before the slash, is "protected" or ends in
+// ".protected".
 func ProtectedKey(key string) bool {
 	prefix, _, ok := strings.Cut(key, "/")
 	if !ok {
@@ -20,8 +20,8 @@ func ProtectedKey(key string) bool {
 	return prefix == protectedWord || strings.HasSuffix(prefix, "."+protectedWord)
 }
 
-// PrivilegedKey tells whether only privileged users may set, change or remove an annotation or a
-// label of this key on a VM that is there: beside the protected ones those that hold an operation.
+// PrivilegedKey reports whether only privileged users can set, change or remove an annotation or label with this key on
+// an existing VM. In addition to protected keys, these are the keys of checks that block an operation.
 func PrivilegedKey(key string) bool {
 	return ProtectedKey(key) || strings.HasPrefix(key, CheckDeletePrefix) || strings.HasPrefix(key, CheckPowerOnPrefix)
 }

@@ -5,10 +5,9 @@ package v1alpha1
 
 import "cmp"
 
-// DesiredPowerState is the power state that the virtual machine has to have: that of its
-// spec, or for a member of a group that leaves it unset that of the group. One that nobody
-// asks for any power state of stays as it is, which is observed, and so does one that is off
-// when its group is suspended; before it is made it is powered off.
+// DesiredPowerState returns the desired power state of the virtual machine. A group member without its own power state
+// inherits the state of the group. If the group has none, the observed state is returned, or PoweredOff before the VM
+// is created. A group that is Suspended does not change a member that is not powered on.
 func (vm *VirtualMachine) DesiredPowerState(observed PowerState) PowerState {
 	switch inherited := vm.Status.InheritedPowerState; {
 	case vm.Spec.PowerState != "":
@@ -22,7 +21,7 @@ func (vm *VirtualMachine) DesiredPowerState(observed PowerState) PowerState {
 	}
 }
 
-// TransitionTo is the reason of what is not in a power state yet.
+// TransitionTo returns the condition reason for a VM that does not have the power state yet.
 func TransitionTo(state PowerState) string {
 	switch state {
 	case PoweredOff:

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// providerIDPrefix precedes the BIOS UUID in the provider ID of a node, as the cloud provider
-// for vSphere writes it and Cluster API compares it.
+// providerIDPrefix precedes the BIOS UUID in the provider ID of a node. The vSphere cloud provider and Cluster API use
+// this format.
 const providerIDPrefix = "vsphere://"
 
-// ProviderIDOf is the provider ID of the virtual machine with a BIOS UUID; empty without one.
+// ProviderIDOf returns the provider ID for a BIOS UUID, or "" if biosUUID is empty.
 func ProviderIDOf(biosUUID string) string {
 	if biosUUID == "" {
 		return ""
@@ -20,17 +20,18 @@ func ProviderIDOf(biosUUID string) string {
 	return providerIDPrefix + strings.ToLower(biosUUID)
 }
 
-// OwnProviderID is the provider ID that the virtual machine has, as far as that is known: by
-// the BIOS UUID that vSphere shows or, for one that takes none over, that it is made with.
+// OwnProviderID returns the provider ID of the virtual machine, or "" if it is not known yet. It is derived from the
+// BIOS UUID that vSphere reports. Before that, it is derived from spec.firmware.uuid, unless the VM adopts an existing
+// vSphere VM.
 func (vm *VirtualMachine) OwnProviderID() string {
-	var made string
+	var planned string
 	if f := vm.Spec.Firmware; f != nil && vm.Spec.InstanceUUID == "" {
-		made = f.UUID
+		planned = f.UUID
 	}
-	return ProviderIDOf(cmp.Or(vm.Status.BiosUUID, made))
+	return ProviderIDOf(cmp.Or(vm.Status.BiosUUID, planned))
 }
 
-// NamesAnotherVM is true for a provider ID in the spec that is not the virtual machine's own.
+// NamesAnotherVM reports whether spec.providerID differs from the virtual machine's own provider ID.
 func (vm *VirtualMachine) NamesAnotherVM() bool {
 	return vm.Spec.ProviderID != "" && !strings.EqualFold(vm.Spec.ProviderID, vm.OwnProviderID())
 }

@@ -7,21 +7,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SecretKeySelector selects a key of a Secret of the same namespace.
+// SecretKeySelector selects a key of a Secret in the same namespace.
 type SecretKeySelector struct {
 	// name of the Secret.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// key within the Secret. Defaults, when read, to the key that the
-	// bootstrap provider names in its documentation.
+	// key in the Secret. If unset, the default of the bootstrap provider applies, which the referring field describes.
 	// +optional
 	Key string `json:"key,omitempty" protobuf:"bytes,2,opt,name=key"`
 }
 
-// VirtualMachineBootstrap configures the guest at its first start. At most one
-// provider is set.
+// VirtualMachineBootstrap configures the guest at its first boot. At most one provider can be set.
 type VirtualMachineBootstrap struct {
-	// cloudInit hands user data to cloud-init through guestinfo.
+	// cloudInit passes user data to cloud-init through guestinfo.
 	// +optional
 	CloudInit *CloudInitBootstrap `json:"cloudInit,omitempty" protobuf:"bytes,1,opt,name=cloudInit"`
 	// linuxPrep uses vSphere guest customization for Linux.
@@ -33,59 +31,56 @@ type VirtualMachineBootstrap struct {
 	// vAppConfig sets OVF properties.
 	// +optional
 	VAppConfig *VAppConfigBootstrap `json:"vAppConfig,omitempty" protobuf:"bytes,4,opt,name=vAppConfig"`
-	// waitForTools makes readiness wait for VMware Tools after power on.
+	// waitForTools keeps the virtual machine from becoming ready until VMware Tools runs.
 	// +optional
 	WaitForTools bool `json:"waitForTools,omitempty" protobuf:"varint,5,opt,name=waitForTools"`
-	// ignition hands a configuration to Ignition through guestinfo.
+	// ignition passes a configuration to Ignition through guestinfo.
 	// +optional
 	Ignition *IgnitionBootstrap `json:"ignition,omitempty" protobuf:"bytes,6,opt,name=ignition"`
-	// removeAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the
-	// guest has it, for cloudInit and ignition; what identifies the guest stays. The
-	// condition BootstrapDataRemoved tells of it.
+	// removeAfterFirstBoot removes the data that was read from Secrets from the vSphere VM after the guest has read it.
+	// The instance data that identifies the guest remains. Supported for cloudInit and ignition. The condition
+	// BootstrapDataRemoved reports the result.
 	// +optional
 	RemoveAfterFirstBoot bool `json:"removeAfterFirstBoot,omitempty" protobuf:"varint,7,opt,name=removeAfterFirstBoot"`
 }
 
 // CloudInitBootstrap configures cloud-init.
 type CloudInitBootstrap struct {
-	// instanceID is the cloud-init instance ID; the UID of the object when unset. Another
-	// one makes cloud-init run at the next boot as at the first one, with the data that the
-	// Secrets have then.
+	// instanceID is the cloud-init instance ID. Defaults to the UID of the object. If it changes, cloud-init runs at the
+	// next boot as it does at the first boot, with the current data of the Secrets.
 	// +optional
 	InstanceID string `json:"instanceID,omitempty" protobuf:"bytes,1,opt,name=instanceID"`
-	// rawCloudConfig selects the user data; key user-data when not named.
+	// rawCloudConfig selects the user data. The key defaults to user-data.
 	// +optional
 	RawCloudConfig *SecretKeySelector `json:"rawCloudConfig,omitempty" protobuf:"bytes,2,opt,name=rawCloudConfig"`
-	// cloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most
-	// 32 KiB. Who may read the object reads it, so that passwords and private keys in it are
-	// refused.
+	// cloudConfig is inline user data in place of rawCloudConfig: a cloud-config in YAML of at most 32 KiB. Passwords
+	// and private keys are rejected because every user who can read the object can read this field.
 	// +optional
 	CloudConfig string `json:"cloudConfig,omitempty" protobuf:"bytes,3,opt,name=cloudConfig"`
-	// sshAuthorizedKeys are public keys that may log in as the default user of the image,
-	// as in a file authorized_keys; at most 16.
+	// sshAuthorizedKeys are the public keys for the default user of the image, in the format of an authorized_keys file.
+	// At most 16.
 	// +optional
 	// +listType=atomic
 	SSHAuthorizedKeys []string `json:"sshAuthorizedKeys,omitempty" protobuf:"bytes,4,rep,name=sshAuthorizedKeys"`
-	// rawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in
-	// place of that which is made of spec.network; key network-config when not named.
+	// rawNetworkConfig selects a cloud-init network configuration, version 1 or 2. It replaces the configuration that is
+	// generated from spec.network. The key defaults to network-config.
 	// +optional
 	RawNetworkConfig *SecretKeySelector `json:"rawNetworkConfig,omitempty" protobuf:"bytes,5,opt,name=rawNetworkConfig"`
-	// rawVendorData selects the vendor data; key vendor-data when not named.
+	// rawVendorData selects the vendor data. The key defaults to vendor-data.
 	// +optional
 	RawVendorData *SecretKeySelector `json:"rawVendorData,omitempty" protobuf:"bytes,6,opt,name=rawVendorData"`
 }
 
-// IgnitionBootstrap configures Ignition, which runs at the first boot only.
+// IgnitionBootstrap configures Ignition. Ignition runs only at the first boot.
 type IgnitionBootstrap struct {
-	// rawConfig selects the configuration in JSON, as Butane makes it; key ignition when
-	// not named.
+	// rawConfig selects the configuration in JSON, for example the output of Butane. The key defaults to ignition.
 	// +required
 	RawConfig *SecretKeySelector `json:"rawConfig" protobuf:"bytes,1,opt,name=rawConfig"`
 }
 
-// VirtualMachineBootstrapStatus is what the guest was told.
+// VirtualMachineBootstrapStatus is the observed state of the bootstrap data.
 type VirtualMachineBootstrapStatus struct {
-	// instanceID is the cloud-init instance ID in the vSphere VM, if it is not the UID of the
+	// instanceID is the cloud-init instance ID in the vSphere VM. It is set only if it differs from the UID of the
 	// object.
 	// +optional
 	InstanceID string `json:"instanceID,omitempty" protobuf:"bytes,1,opt,name=instanceID"`
@@ -93,7 +88,7 @@ type VirtualMachineBootstrapStatus struct {
 
 // LinuxPrepBootstrap configures guest customization for Linux.
 type LinuxPrepBootstrap struct {
-	// hardwareClockIsUTC says that the hardware clock holds UTC.
+	// hardwareClockIsUTC is true if the hardware clock is in UTC.
 	// +optional
 	HardwareClockIsUTC *bool `json:"hardwareClockIsUTC,omitempty" protobuf:"varint,1,opt,name=hardwareClockIsUTC"`
 	// timeZone is a tz database name, for example Europe/Berlin.
@@ -101,50 +96,47 @@ type LinuxPrepBootstrap struct {
 	TimeZone string `json:"timeZone,omitempty" protobuf:"bytes,2,opt,name=timeZone"`
 }
 
-// SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep
-// and answers is set.
+// SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep and answers must be set.
 type SysprepBootstrap struct {
-	// rawSysprep selects the answer file; key unattend when not named.
+	// rawSysprep selects the answer file. The key defaults to unattend.
 	// +optional
 	RawSysprep *SecretKeySelector `json:"rawSysprep,omitempty" protobuf:"bytes,1,opt,name=rawSysprep"`
-	// answers are what vSphere makes the answer file of. The computer gets the name
-	// spec.network.hostName, or that of the object.
+	// answers are the settings from which vSphere generates the answer file. The computer name is spec.network.hostName
+	// or, if unset, the name of the object.
 	// +optional
 	Answers *SysprepAnswers `json:"answers,omitempty" protobuf:"bytes,2,opt,name=answers"`
 }
 
-// SysprepAnswers are the answers to what the setup of Windows asks.
+// SysprepAnswers are the answers for Windows Setup.
 type SysprepAnswers struct {
-	// fullName of the user that Windows is registered for.
+	// fullName of the registered user.
 	// +required
 	FullName string `json:"fullName" protobuf:"bytes,1,opt,name=fullName"`
-	// organization that Windows is registered for.
+	// organization of the registered user.
 	// +required
 	Organization string `json:"organization" protobuf:"bytes,2,opt,name=organization"`
-	// productKey selects the product key; key product-key when not named. Windows that was
-	// installed with a volume licence needs none.
+	// productKey selects the product key. The key defaults to product-key. Not needed for Windows with a volume license.
 	// +optional
 	ProductKey *SecretKeySelector `json:"productKey,omitempty" protobuf:"bytes,3,opt,name=productKey"`
-	// administratorPassword selects the password of the account Administrator; key password
-	// when not named. The account keeps what the image has when unset.
+	// administratorPassword selects the password of the Administrator account. The key defaults to password. If unset,
+	// the password of the image is not changed.
 	// +optional
 	AdministratorPassword *SecretKeySelector `json:"administratorPassword,omitempty" protobuf:"bytes,4,opt,name=administratorPassword"`
-	// autoLogonCount is how often Administrator logs on by itself, 0 to 100. It needs
+	// autoLogonCount is the number of automatic logons of Administrator. Allowed: 0 to 100. Requires
 	// administratorPassword.
 	// +optional
 	AutoLogonCount int32 `json:"autoLogonCount,omitempty" protobuf:"varint,5,opt,name=autoLogonCount"`
-	// timeZone is Microsoft's index of a time zone, 0 to 999. Defaults, when used, to 85, GMT
-	// Standard Time.
+	// timeZone is the Microsoft time zone index. Allowed: 0 to 999. Defaults, when used, to 85 (GMT Standard Time).
 	// +optional
 	TimeZone *int32 `json:"timeZone,omitempty" protobuf:"varint,6,opt,name=timeZone"`
-	// workgroup that the computer joins. Defaults, when used, to WORKGROUP if there is no
-	// domain.
+	// workgroup that the computer joins. Mutually exclusive with domain. Defaults, when used, to WORKGROUP if domain is
+	// not set.
 	// +optional
 	Workgroup string `json:"workgroup,omitempty" protobuf:"bytes,7,opt,name=workgroup"`
-	// domain that the computer joins. Excludes workgroup.
+	// domain that the computer joins. Mutually exclusive with workgroup.
 	// +optional
 	Domain *SysprepDomain `json:"domain,omitempty" protobuf:"bytes,8,opt,name=domain"`
-	// runOnce are commands that run when a user logs on for the first time, at most 64.
+	// runOnce are the commands that run at the first logon of a user. At most 64.
 	// +optional
 	// +listType=atomic
 	RunOnce []string `json:"runOnce,omitempty" protobuf:"bytes,9,rep,name=runOnce"`
@@ -155,14 +147,14 @@ type SysprepDomain struct {
 	// name of the domain.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// user that may add computers to the domain.
+	// user with permission to add computers to the domain.
 	// +required
 	User string `json:"user" protobuf:"bytes,2,opt,name=user"`
-	// password selects the password of the user; key domain-password when not named.
+	// password selects the password of the user. The key defaults to domain-password.
 	// +required
 	Password *SecretKeySelector `json:"password" protobuf:"bytes,3,opt,name=password"`
-	// organizationalUnit is where the computer goes, for example OU=Servers,DC=example,DC=org.
-	// It needs vSphere 8.0 Update 2.
+	// organizationalUnit of the computer account, for example OU=Servers,DC=example,DC=org. Requires vSphere 8.0 Update
+	// 2.
 	// +optional
 	OrganizationalUnit string `json:"organizationalUnit,omitempty" protobuf:"bytes,4,opt,name=organizationalUnit"`
 }
@@ -172,79 +164,76 @@ type VAppConfigBootstrap struct {
 	// properties are OVF property values by key.
 	// +optional
 	Properties map[string]string `json:"properties,omitempty" protobuf:"bytes,1,rep,name=properties"`
-	// rawProperties names a Secret whose keys and values are properties.
+	// rawProperties is the name of a Secret whose keys and values are OVF properties.
 	// +optional
 	RawProperties string `json:"rawProperties,omitempty" protobuf:"bytes,2,opt,name=rawProperties"`
 }
 
-// GuestHeartbeatStatus is the heartbeat colour that vSphere reports.
+// GuestHeartbeatStatus is the heartbeat color that vSphere reports.
 // +enum
 type GuestHeartbeatStatus string
 
 const (
-	// GuestHeartbeatGray is no heartbeat: VMware Tools not installed or not running.
+	// GuestHeartbeatGray means that there is no heartbeat because VMware Tools is not installed or not running.
 	GuestHeartbeatGray GuestHeartbeatStatus = "Gray"
-	// GuestHeartbeatRed is no heartbeat for some time.
+	// GuestHeartbeatRed means that there was no heartbeat for some time.
 	GuestHeartbeatRed GuestHeartbeatStatus = "Red"
-	// GuestHeartbeatYellow is an intermittent heartbeat.
+	// GuestHeartbeatYellow means that the heartbeat is intermittent.
 	GuestHeartbeatYellow GuestHeartbeatStatus = "Yellow"
-	// GuestHeartbeatGreen is a regular heartbeat.
+	// GuestHeartbeatGreen means that the heartbeat is regular.
 	GuestHeartbeatGreen GuestHeartbeatStatus = "Green"
 )
 
-// VirtualMachineReadinessProbe decides whether the guest is ready. Exactly one
-// action is set.
+// VirtualMachineReadinessProbe determines whether the guest is ready. Exactly one action must be set.
 type VirtualMachineReadinessProbe struct {
 	// tcpSocket opens a TCP connection.
 	// +optional
 	TCPSocket *TCPSocketAction `json:"tcpSocket,omitempty" protobuf:"bytes,1,opt,name=tcpSocket"`
-	// guestHeartbeat looks at the heartbeat of VMware Tools.
+	// guestHeartbeat checks the heartbeat of VMware Tools.
 	// +optional
 	GuestHeartbeat *GuestHeartbeatAction `json:"guestHeartbeat,omitempty" protobuf:"bytes,2,opt,name=guestHeartbeat"`
-	// guestInfo compares guestinfo variables.
+	// guestInfo checks guestinfo variables.
 	// +optional
 	// +listType=atomic
 	GuestInfo []GuestInfoAction `json:"guestInfo,omitempty" protobuf:"bytes,3,rep,name=guestInfo"`
-	// periodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The
-	// others are decided whenever vSphere reports a change.
+	// periodSeconds is the time between two tcpSocket probes, in seconds. Allowed: 1 to 3600. Defaults to 10. Other
+	// probes are evaluated when vSphere reports a change.
 	// +optional
 	PeriodSeconds int32 `json:"periodSeconds,omitempty" protobuf:"varint,4,opt,name=periodSeconds"`
-	// timeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.
+	// timeoutSeconds is the timeout of a tcpSocket probe, in seconds. Allowed: 1 to 60. Defaults to 10.
 	// +optional
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty" protobuf:"varint,5,opt,name=timeoutSeconds"`
 }
 
 // TCPSocketAction opens a TCP connection.
 type TCPSocketAction struct {
-	// port of the guest, 1 to 65535.
+	// port of the guest. Allowed: 1 to 65535.
 	// +required
 	Port int32 `json:"port" protobuf:"varint,1,opt,name=port"`
-	// host to connect to, one of the IP addresses that the guest reports; its primary one
-	// when unset.
+	// host to connect to. Must be one of the IP addresses that the guest reports. Defaults to the primary address.
 	// +optional
 	Host string `json:"host,omitempty" protobuf:"bytes,2,opt,name=host"`
 }
 
-// GuestHeartbeatAction compares the heartbeat.
+// GuestHeartbeatAction checks the heartbeat of VMware Tools.
 type GuestHeartbeatAction struct {
-	// thresholdStatus is the lowest status that counts as ready, Yellow or
-	// Green. Defaults to Green.
+	// thresholdStatus is the lowest status that counts as ready. Allowed: Yellow, Green. Defaults to Green.
 	// +optional
 	ThresholdStatus GuestHeartbeatStatus `json:"thresholdStatus,omitempty" protobuf:"bytes,1,opt,name=thresholdStatus,casttype=GuestHeartbeatStatus"`
 }
 
-// GuestInfoAction compares one guestinfo variable.
+// GuestInfoAction checks a guestinfo variable.
 type GuestInfoAction struct {
-	// key without the prefix guestinfo.
+	// key of the variable without the prefix guestinfo.
 	// +required
 	Key string `json:"key" protobuf:"bytes,1,opt,name=key"`
-	// value is a regular expression (RE2) that the whole value must match; an
-	// existing key suffices when empty. A value of more than 4096 bytes matches none.
+	// value is a regular expression (RE2 syntax) that must match the entire value. If empty, the key only has to exist.
+	// A value longer than 4096 bytes does not match.
 	// +optional
 	Value string `json:"value,omitempty" protobuf:"bytes,2,opt,name=value"`
 }
 
-// VirtualMachineGuestStatus is what VMware Tools reports of the guest.
+// VirtualMachineGuestStatus is the state of the guest that VMware Tools reports.
 type VirtualMachineGuestStatus struct {
 	// guestID is the guest operating system identifier that Tools reports.
 	// +optional
@@ -261,10 +250,10 @@ type VirtualMachineGuestStatus struct {
 	// toolsVersion is the version of VMware Tools.
 	// +optional
 	ToolsVersion string `json:"toolsVersion,omitempty" protobuf:"bytes,5,opt,name=toolsVersion"`
-	// heartbeat is the heartbeat colour.
+	// heartbeat is the heartbeat color.
 	// +optional
 	Heartbeat GuestHeartbeatStatus `json:"heartbeat,omitempty" protobuf:"bytes,6,opt,name=heartbeat,casttype=GuestHeartbeatStatus"`
-	// bootTime is when the virtual machine was last powered on.
+	// bootTime is the time when the virtual machine was last powered on.
 	// +optional
 	BootTime *metav1.Time `json:"bootTime,omitempty" protobuf:"bytes,7,opt,name=bootTime"`
 }

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VirtualMachineClass is a size that virtual machines of its namespace refer
-// to by name. Changes reach a VM with its next reconcile: there are no revisions.
+// VirtualMachineClass defines a size for virtual machines of the same namespace. It has no revisions: a change applies
+// to a VM at its next reconcile.
 //
 // +genclient
 // +genclient:noStatus
@@ -19,7 +19,7 @@ type VirtualMachineClass struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the size.
+	// spec defines the size.
 	// +optional
 	Spec VirtualMachineClassSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 }
@@ -39,19 +39,19 @@ type VirtualMachineClassList struct {
 
 // VirtualMachineClassSpec is the size of a class.
 type VirtualMachineClassSpec struct {
-	// cpu of the virtual machines; sockets, cores or threads are required.
+	// cpu of the virtual machines. At least one of sockets, cores and threads is required.
 	// +optional
 	CPU VirtualMachineCPU `json:"cpu" protobuf:"bytes,1,opt,name=cpu"`
-	// memory of the virtual machines; guest is required.
+	// memory of the virtual machines. The field guest is required.
 	// +optional
 	Memory VirtualMachineMemory `json:"memory" protobuf:"bytes,2,opt,name=memory"`
 	// devices of the virtual machines.
 	// +optional
 	Devices *VirtualMachineDevices `json:"devices,omitempty" protobuf:"bytes,3,opt,name=devices"`
-	// minHardwareVersion is the lowest virtual hardware version.
+	// minHardwareVersion is the minimum virtual hardware version.
 	// +optional
 	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty" protobuf:"varint,4,opt,name=minHardwareVersion"`
-	// description for people.
+	// description is a human-readable description.
 	// +optional
 	Description string `json:"description,omitempty" protobuf:"bytes,5,opt,name=description"`
 }

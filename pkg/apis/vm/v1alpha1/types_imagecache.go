@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ImageCacheFinalizer keeps a VirtualMachineImageCache until its copies are gone.
+// ImageCacheFinalizer keeps a VirtualMachineImageCache until its copies are deleted.
 const ImageCacheFinalizer = "vm.slipway.dev/imagecache"
 
-// VirtualMachineImageCache keeps copies of the files of one image on datastores, so that
-// virtual machines are made there in seconds. One is made when a virtual machine of a fast
-// deploy mode needs it; who writes one by hand has the copies before.
+// VirtualMachineImageCache keeps copies of an image's files on datastores, so that virtual machines can be created from
+// them in seconds. The server creates one when a virtual machine with a fast deploy mode needs it. A user can create
+// one to copy the files in advance.
 //
 // +genclient
 // +genclient:nonNamespaced
@@ -24,7 +24,7 @@ type VirtualMachineImageCache struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says of what copies are kept, and where.
+	// spec defines which image is copied, and to which datastores.
 	// +required
 	Spec VirtualMachineImageCacheSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 	// status is the observed state.
@@ -45,56 +45,54 @@ type VirtualMachineImageCacheList struct {
 	Items []VirtualMachineImageCache `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// VirtualMachineImageCacheSpec says of what copies are kept, and where.
+// VirtualMachineImageCacheSpec defines which image is copied, and to which datastores.
 type VirtualMachineImageCacheSpec struct {
-	// contentLibrary is the OVF item of a content library whose files are kept, of the
-	// vCenter of each location. Immutable.
+	// contentLibrary is the OVF item whose files are copied from the content library in the vCenter of each location.
+	// Immutable.
 	// +required
 	ContentLibrary ContentLibraryImageSource `json:"contentLibrary" protobuf:"bytes,1,opt,name=contentLibrary"`
-	// locations are where copies are kept, at most 64. One that is taken away gives its
-	// copies up when no disk and no copy needs them any more.
+	// locations are the datastores that hold copies, at most 64. The copies of a removed location are deleted when no
+	// disk or copy operation uses them.
 	// +optional
 	// +listType=atomic
 	Locations []VirtualMachineImageCacheLocation `json:"locations,omitempty" protobuf:"bytes,2,rep,name=locations"`
 }
 
-// VirtualMachineImageCacheLocation is where copies are kept.
+// VirtualMachineImageCacheLocation is a datastore that holds copies.
 type VirtualMachineImageCacheLocation struct {
 	// vCenter is the name of the VCenter. Defaults to default.
 	// +optional
 	VCenter string `json:"vCenter,omitempty" protobuf:"bytes,1,opt,name=vCenter"`
-	// datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or
-	// its name where only one has it.
+	// datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or its name if the name is
+	// unique.
 	// +required
 	Datastore string `json:"datastore" protobuf:"bytes,2,opt,name=datastore"`
-	// storagePolicy is the name or the ID of the storage policy that the copies have. None
-	// when unset.
+	// storagePolicy is the name or ID of the storage policy of the copies. If unset, the copies have no storage policy.
 	// +optional
 	StoragePolicy string `json:"storagePolicy,omitempty" protobuf:"bytes,3,opt,name=storagePolicy"`
 }
 
-// VirtualMachineImageCacheStatus is the observed state of a cache.
+// VirtualMachineImageCacheStatus is the observed state of an image cache.
 type VirtualMachineImageCacheStatus struct {
-	// conditions are the observations in detail: Ready, and before it ProviderReady,
-	// OVFReady and FilesReady.
+	// conditions are the conditions of the cache: Ready, ProviderReady, OVFReady and FilesReady.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,3,opt,name=observedGeneration"`
-	// locations are what is known of each place that has copies, or is to have them.
+	// locations is the observed state of the locations in the spec and of removed locations that still have copies.
 	// +optional
 	// +listType=atomic
 	Locations []VirtualMachineImageCacheLocationStatus `json:"locations,omitempty" protobuf:"bytes,2,rep,name=locations"`
 }
 
-// VirtualMachineImageCacheLocationStatus is what is known of one place.
+// VirtualMachineImageCacheLocationStatus is the observed state of a location.
 type VirtualMachineImageCacheLocationStatus struct {
-	// conditions are the observations in detail: Ready.
+	// conditions are the conditions of the location: Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -104,23 +102,22 @@ type VirtualMachineImageCacheLocationStatus struct {
 	// vCenter is the name of the VCenter.
 	// +required
 	VCenter string `json:"vCenter" protobuf:"bytes,1,opt,name=vCenter"`
-	// datastore as the spec writes it.
+	// datastore is the value in the spec.
 	// +required
 	Datastore string `json:"datastore" protobuf:"bytes,2,opt,name=datastore"`
-	// storagePolicy as the spec writes it.
+	// storagePolicy is the value in the spec.
 	// +optional
 	StoragePolicy string `json:"storagePolicy,omitempty" protobuf:"bytes,3,opt,name=storagePolicy"`
-	// datastoreID is vSphere's managed object ID of the datastore; empty until it is found.
+	// datastoreID is the managed object ID of the datastore. Empty until the datastore is found.
 	// +optional
 	DatastoreID string `json:"datastoreID,omitempty" protobuf:"bytes,4,opt,name=datastoreID"`
-	// profileID is vSphere's ID of the storage policy; empty without one, or until it is
-	// found.
+	// profileID is the vSphere ID of the storage policy. Empty if there is no policy or it is not found yet.
 	// +optional
 	ProfileID string `json:"profileID,omitempty" protobuf:"bytes,5,opt,name=profileID"`
-	// itemID is vSphere's ID of the library item that the copies are of.
+	// itemID is the vSphere ID of the library item.
 	// +optional
 	ItemID string `json:"itemID,omitempty" protobuf:"bytes,6,opt,name=itemID"`
-	// contentVersion is the version of the item that the copies are of.
+	// contentVersion is the version of the library item that was copied.
 	// +optional
 	ContentVersion string `json:"contentVersion,omitempty" protobuf:"bytes,7,opt,name=contentVersion"`
 	// directory of the copies as a datastore path, for example [ssd] slipway-images/a.
@@ -130,20 +127,20 @@ type VirtualMachineImageCacheLocationStatus struct {
 	// +optional
 	// +listType=atomic
 	Files []VirtualMachineImageCacheFile `json:"files,omitempty" protobuf:"bytes,9,rep,name=files"`
-	// contentSize is what the copies take on the datastore, in bytes.
+	// contentSize is the space that the copies use on the datastore, in bytes.
 	// +optional
 	ContentSize *resource.Quantity `json:"contentSize,omitempty" protobuf:"bytes,10,opt,name=contentSize"`
-	// progress of the copies, in percent; 100 when all are there.
+	// progress of the copy operations, in percent. 100 if all copies exist.
 	// +optional
 	Progress int32 `json:"progress,omitempty" protobuf:"varint,11,opt,name=progress"`
-	// lastUsed is when a virtual machine was last made of the copies, to the minute.
+	// lastUsed is the time when a virtual machine was last created from the copies, with a precision of one minute.
 	// +optional
 	LastUsed *metav1.Time `json:"lastUsed,omitempty" protobuf:"bytes,12,opt,name=lastUsed"`
 }
 
-// VirtualMachineImageCacheFile is a copy of a file of an image.
+// VirtualMachineImageCacheFile is a copy of an image file.
 type VirtualMachineImageCacheFile struct {
-	// id of the file in the image, as its descriptor names it.
+	// id of the file in the OVF descriptor of the image.
 	// +required
 	ID string `json:"id" protobuf:"bytes,1,opt,name=id"`
 	// path of the copy as a datastore path.
@@ -152,34 +149,34 @@ type VirtualMachineImageCacheFile struct {
 	// type is Disk or Other.
 	// +required
 	Type CachedFileType `json:"type" protobuf:"bytes,3,opt,name=type,casttype=CachedFileType"`
-	// contentSize of the copy on the datastore, in bytes.
+	// contentSize is the space that the copy uses on the datastore, in bytes.
 	// +optional
 	ContentSize *resource.Quantity `json:"contentSize,omitempty" protobuf:"bytes,4,opt,name=contentSize"`
 }
 
-// CachedFileType is what a file of an image is.
+// CachedFileType is the type of an image file.
 // +enum
 type CachedFileType string
 
 const (
 	// CachedFileDisk is a virtual disk.
 	CachedFileDisk CachedFileType = "Disk"
-	// CachedFileOther is any other file, for example the one of the firmware's variables.
+	// CachedFileOther is any other file, for example an NVRAM file.
 	CachedFileOther CachedFileType = "Other"
 )
 
-// FastDeployModes are all of them.
+// FastDeployModes lists the fast deploy modes.
 var FastDeployModes = []FastDeployMode{FastDeployOff, FastDeployDirect, FastDeployLinked}
 
-// FastDeployMode is how the disks of a virtual machine are made from an image.
+// FastDeployMode defines how the disks of a virtual machine are created from an image.
 // +enum
 type FastDeployMode string
 
 const (
-	// FastDeployOff lets vSphere deploy the library item.
+	// FastDeployOff deploys the library item with vSphere.
 	FastDeployOff FastDeployMode = "off"
 	// FastDeployDirect copies the cached disks.
 	FastDeployDirect FastDeployMode = "direct"
-	// FastDeployLinked makes disks that hold only what differs from the cached ones.
+	// FastDeployLinked creates linked clones of the cached disks.
 	FastDeployLinked FastDeployMode = "linked"
 )

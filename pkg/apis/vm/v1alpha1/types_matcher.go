@@ -3,15 +3,14 @@
 
 package v1alpha1
 
-// InferFromVolumeFailurePolicy says what happens when nothing can be inferred
-// from the named volume.
+// InferFromVolumeFailurePolicy defines what happens if nothing can be inferred from the named volume.
 // +enum
 type InferFromVolumeFailurePolicy string
 
 const (
-	// InferFromVolumeFailureReject refuses to go on.
+	// InferFromVolumeFailureReject reports an error.
 	InferFromVolumeFailureReject InferFromVolumeFailurePolicy = "Reject"
-	// InferFromVolumeFailureIgnore goes on as if there were no matcher.
+	// InferFromVolumeFailureIgnore proceeds as if the matcher were not set.
 	InferFromVolumeFailureIgnore InferFromVolumeFailurePolicy = "Ignore"
 )
 
@@ -27,9 +26,8 @@ type InstancetypeMatcher struct {
 	// name of the instance type. One of name and inferFromVolume is required.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
-	// kind of the instance type, in any letter case, singular or plural:
-	// VirtualMachineInstancetype or VirtualMachineClusterInstancetype.
-	// Omitted, it means VirtualMachineClusterInstancetype.
+	// kind of the instance type: VirtualMachineInstancetype or VirtualMachineClusterInstancetype, in any letter case,
+	// singular or plural. Defaults, when used, to VirtualMachineClusterInstancetype.
 	// +optional
 	Kind string `json:"kind,omitempty" protobuf:"bytes,2,opt,name=kind"`
 	// revisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
@@ -39,11 +37,11 @@ type InstancetypeMatcher struct {
 	// type. The controller never sets it.
 	// +optional
 	ControllerRevisionRef *ControllerRevisionRef `json:"controllerRevisionRef,omitempty" protobuf:"bytes,4,opt,name=controllerRevisionRef"`
-	// inferFromVolume names a volume, or "image" for the boot image, whose
-	// labels name the instance type. The result goes to status only.
+	// inferFromVolume is the name of a volume, or "image" for the boot image, whose labels specify the instance type.
+	// The result is written only to status.
 	// +optional
 	InferFromVolume string `json:"inferFromVolume,omitempty" protobuf:"bytes,5,opt,name=inferFromVolume"`
-	// inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
+	// inferFromVolumeFailurePolicy is Reject or Ignore. Defaults, when used, to Reject.
 	// +optional
 	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty" protobuf:"bytes,6,opt,name=inferFromVolumeFailurePolicy,casttype=InferFromVolumeFailurePolicy"`
 }
@@ -53,54 +51,48 @@ type PreferenceMatcher struct {
 	// name of the preference. One of name and inferFromVolume is required.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
-	// kind of the preference, in any letter case, singular or plural:
-	// VirtualMachinePreference or VirtualMachineClusterPreference. Omitted, it
-	// means VirtualMachineClusterPreference.
+	// kind of the preference: VirtualMachinePreference or VirtualMachineClusterPreference, in any letter case, singular
+	// or plural. Defaults, when used, to VirtualMachineClusterPreference.
 	// +optional
 	Kind string `json:"kind,omitempty" protobuf:"bytes,2,opt,name=kind"`
 	// revisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
 	// +optional
 	RevisionName string `json:"revisionName,omitempty" protobuf:"bytes,3,opt,name=revisionName"`
-	// controllerRevisionRef pins the ControllerRevision that holds the
-	// preference. The controller never sets it.
+	// controllerRevisionRef pins the ControllerRevision that contains the preference. The controller never sets it.
 	// +optional
 	ControllerRevisionRef *ControllerRevisionRef `json:"controllerRevisionRef,omitempty" protobuf:"bytes,4,opt,name=controllerRevisionRef"`
-	// inferFromVolume names a volume, or "image" for the boot image, whose
-	// labels name the preference. The result goes to status only.
+	// inferFromVolume is the name of a volume, or "image" for the boot image, whose labels specify the preference. The
+	// result is written only to status.
 	// +optional
 	InferFromVolume string `json:"inferFromVolume,omitempty" protobuf:"bytes,5,opt,name=inferFromVolume"`
-	// inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
+	// inferFromVolumeFailurePolicy is Reject or Ignore. Defaults, when used, to Reject.
 	// +optional
 	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty" protobuf:"bytes,6,opt,name=inferFromVolumeFailurePolicy,casttype=InferFromVolumeFailurePolicy"`
 }
 
-// InstancetypeRef records which instance type a virtual machine uses, and in
-// which revision.
+// InstancetypeRef identifies the instance type that a virtual machine uses, and its revision.
 type InstancetypeRef struct {
-	// name of the instance type. Empty when nothing could be inferred under the
-	// policy Ignore, which stays so until a refresh.
+	// name of the instance type. Empty if nothing could be inferred and the failure policy is Ignore. It then stays
+	// empty until a refresh.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// kind in canonical form: virtualmachineinstancetype or
-	// virtualmachineclusterinstancetype.
+	// kind in canonical form: virtualmachineinstancetype or virtualmachineclusterinstancetype.
 	// +required
 	Kind string `json:"kind" protobuf:"bytes,2,opt,name=kind"`
-	// controllerRevisionRef refers to the captured copy. Absent between a
-	// refresh and the next capture.
+	// controllerRevisionRef refers to the pinned revision. Unset between a refresh and the next reconcile, which pins a
+	// revision.
 	// +optional
 	ControllerRevisionRef *ControllerRevisionRef `json:"controllerRevisionRef,omitempty" protobuf:"bytes,3,opt,name=controllerRevisionRef"`
-	// sourceUID is the UID of the captured object.
+	// sourceUID is the UID of the object that the pinned revision is a copy of.
 	// +optional
 	SourceUID string `json:"sourceUID,omitempty" protobuf:"bytes,4,opt,name=sourceUID"`
-	// sourceGeneration is the generation of the captured object.
+	// sourceGeneration is the generation of the object that the pinned revision is a copy of.
 	// +optional
 	SourceGeneration int64 `json:"sourceGeneration,omitempty" protobuf:"varint,5,opt,name=sourceGeneration"`
-	// latestGeneration is the generation that the live object has now; 0 when
-	// the live object is gone.
+	// latestGeneration is the current generation of the object. 0 if the object was deleted.
 	// +optional
 	LatestGeneration int64 `json:"latestGeneration,omitempty" protobuf:"varint,6,opt,name=latestGeneration"`
-	// outdated is true when the live object differs in UID or generation from
-	// the captured one.
+	// outdated is true if the UID or generation of the current object differs from the pinned revision.
 	// +optional
 	Outdated bool `json:"outdated,omitempty" protobuf:"varint,7,opt,name=outdated"`
 	// inferFromVolume is the volume that the instance type was inferred from.
@@ -109,38 +101,34 @@ type InstancetypeRef struct {
 	// inferFromVolumeFailurePolicy mirrors the spec.
 	// +optional
 	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty" protobuf:"bytes,9,opt,name=inferFromVolumeFailurePolicy,casttype=InferFromVolumeFailurePolicy"`
-	// resources is the size that the captured copy resolves to.
+	// resources is the size that the pinned revision defines.
 	// +optional
 	Resources *VirtualMachineResources `json:"resources,omitempty" protobuf:"bytes,10,opt,name=resources"`
 }
 
-// PreferenceRef records which preference a virtual machine uses, and in which
-// revision.
+// PreferenceRef identifies the preference that a virtual machine uses, and its revision.
 type PreferenceRef struct {
-	// name of the preference. Empty when nothing could be inferred under the
-	// policy Ignore, which stays so until a refresh.
+	// name of the preference. Empty if nothing could be inferred and the failure policy is Ignore. It then stays empty
+	// until a refresh.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// kind in canonical form: virtualmachinepreference or
-	// virtualmachineclusterpreference.
+	// kind in canonical form: virtualmachinepreference or virtualmachineclusterpreference.
 	// +required
 	Kind string `json:"kind" protobuf:"bytes,2,opt,name=kind"`
-	// controllerRevisionRef refers to the captured copy. Absent between a
-	// refresh and the next capture.
+	// controllerRevisionRef refers to the pinned revision. Unset between a refresh and the next reconcile, which pins a
+	// revision.
 	// +optional
 	ControllerRevisionRef *ControllerRevisionRef `json:"controllerRevisionRef,omitempty" protobuf:"bytes,3,opt,name=controllerRevisionRef"`
-	// sourceUID is the UID of the captured object.
+	// sourceUID is the UID of the object that the pinned revision is a copy of.
 	// +optional
 	SourceUID string `json:"sourceUID,omitempty" protobuf:"bytes,4,opt,name=sourceUID"`
-	// sourceGeneration is the generation of the captured object.
+	// sourceGeneration is the generation of the object that the pinned revision is a copy of.
 	// +optional
 	SourceGeneration int64 `json:"sourceGeneration,omitempty" protobuf:"varint,5,opt,name=sourceGeneration"`
-	// latestGeneration is the generation that the live object has now; 0 when
-	// the live object is gone.
+	// latestGeneration is the current generation of the object. 0 if the object was deleted.
 	// +optional
 	LatestGeneration int64 `json:"latestGeneration,omitempty" protobuf:"varint,6,opt,name=latestGeneration"`
-	// outdated is true when the live object differs in UID or generation from
-	// the captured one.
+	// outdated is true if the UID or generation of the current object differs from the pinned revision.
 	// +optional
 	Outdated bool `json:"outdated,omitempty" protobuf:"varint,7,opt,name=outdated"`
 	// inferFromVolume is the volume that the preference was inferred from.
@@ -149,7 +137,7 @@ type PreferenceRef struct {
 	// inferFromVolumeFailurePolicy mirrors the spec.
 	// +optional
 	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty" protobuf:"bytes,9,opt,name=inferFromVolumeFailurePolicy,casttype=InferFromVolumeFailurePolicy"`
-	// resources is the size that the captured copy was applied to.
+	// resources is the size that the pinned revision was applied to.
 	// +optional
 	Resources *VirtualMachineResources `json:"resources,omitempty" protobuf:"bytes,10,opt,name=resources"`
 }

@@ -3,13 +3,12 @@
 
 package v1alpha1
 
-// VirtualMachineNetworkSpec configures interfaces and the guest's network.
+// VirtualMachineNetworkSpec configures the network interfaces and the guest's network.
 type VirtualMachineNetworkSpec struct {
-	// disabled gives the virtual machine no network interface.
+	// disabled creates the virtual machine without network interfaces.
 	// +optional
 	Disabled bool `json:"disabled,omitempty" protobuf:"varint,1,opt,name=disabled"`
-	// hostName is the host name of the guest. Defaults, in the guest, to the
-	// name of the virtual machine.
+	// hostName is the host name of the guest. Defaults, in the guest, to the name of the virtual machine.
 	// +optional
 	HostName string `json:"hostName,omitempty" protobuf:"bytes,2,opt,name=hostName"`
 	// domainName is the DNS domain of the guest.
@@ -23,8 +22,8 @@ type VirtualMachineNetworkSpec struct {
 	// +optional
 	// +listType=atomic
 	SearchDomains []string `json:"searchDomains,omitempty" protobuf:"bytes,5,rep,name=searchDomains"`
-	// interfaces are the network interfaces. The server adds one named eth0
-	// when the network is not disabled and none is given at creation.
+	// interfaces are the network interfaces. If the network is not disabled and none is specified at creation, the
+	// server adds one named eth0.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -38,19 +37,18 @@ type VirtualMachineNetworkInterface struct {
 	// name of the interface in this list, for example eth0.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// network is the vSphere network (standard or distributed port group) by
-	// name or inventory path. The server's default network when unset.
+	// network is the name of a network of the zone. If no Zone object exists, it is the name or inventory path of a
+	// vSphere network (standard or distributed port group). Defaults to the default network of the zone.
 	// +optional
 	Network string `json:"network,omitempty" protobuf:"bytes,2,opt,name=network"`
-	// model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which
-	// means vmxnet3. A preference or vmxnet3 when unset.
+	// model of the adapter. Allowed: vmxnet3, e1000e, e1000, sriov, and virtio, which means vmxnet3. Defaults to the
+	// value of the preference or else to vmxnet3.
 	// +optional
 	Model string `json:"model,omitempty" protobuf:"bytes,3,opt,name=model"`
-	// macAddress is the hardware address. vSphere chooses one when unset.
+	// macAddress is the hardware address. If unset, vSphere chooses one.
 	// +optional
 	MACAddress string `json:"macAddress,omitempty" protobuf:"bytes,4,opt,name=macAddress"`
-	// addresses are static IP addresses with prefix length, for example
-	// 192.0.2.5/24.
+	// addresses are the static IP addresses with prefix length, for example 192.0.2.5/24.
 	// +optional
 	// +listType=atomic
 	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,5,rep,name=addresses"`
@@ -60,25 +58,25 @@ type VirtualMachineNetworkInterface struct {
 	// gateway6 is the IPv6 gateway.
 	// +optional
 	Gateway6 string `json:"gateway6,omitempty" protobuf:"bytes,7,opt,name=gateway6"`
-	// dhcp4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.
+	// dhcp4 requests an IPv4 address by DHCP. Mutually exclusive with static IPv4 addresses.
 	// +optional
 	DHCP4 *bool `json:"dhcp4,omitempty" protobuf:"varint,8,opt,name=dhcp4"`
-	// dhcp6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.
+	// dhcp6 requests an IPv6 address by DHCP. Mutually exclusive with static IPv6 addresses.
 	// +optional
 	DHCP6 *bool `json:"dhcp6,omitempty" protobuf:"varint,9,opt,name=dhcp6"`
-	// mtu in bytes, 576 to 9000.
+	// mtu in bytes. Allowed: 576 to 9000.
 	// +optional
 	MTU *int32 `json:"mtu,omitempty" protobuf:"varint,10,opt,name=mtu"`
-	// addressesFromPools are pools of addresses, at most 8. One address is claimed from
-	// each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual
-	// machine, and is given to the guest like those of addresses.
+	// addressesFromPools are the pools to claim addresses from, at most 8. One address is claimed from each pool with an
+	// IPAddressClaim of ipam.cluster.x-k8s.io in the same namespace. It is configured in the guest like a static
+	// address.
 	// +optional
 	// +listType=atomic
 	AddressesFromPools []IPPoolReference `json:"addressesFromPools,omitempty" protobuf:"bytes,11,rep,name=addressesFromPools"`
 }
 
-// IPPoolReference refers to a pool of addresses, of the kinds that a provider of
-// ipam.cluster.x-k8s.io has. A namespaced one is in the namespace of the virtual machine.
+// IPPoolReference refers to an address pool of a provider of ipam.cluster.x-k8s.io. A namespaced pool must be in the
+// namespace of the virtual machine.
 type IPPoolReference struct {
 	// apiGroup of the pool, for example ipam.cluster.x-k8s.io.
 	// +required

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VirtualMachineTemplate is what virtual machines are made from that are nodes of Kubernetes
-// clusters. Nothing runs of it itself. Its spec is immutable: other machines need another one.
+// VirtualMachineTemplate is a template for virtual machines that are nodes of Kubernetes clusters. The spec is
+// immutable. To change machines, create a new template.
 //
 // +genclient
 // +genclient:noStatus
@@ -19,7 +19,7 @@ type VirtualMachineTemplate struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says what is made.
+	// spec contains the template.
 	// +optional
 	Spec VirtualMachineTemplateSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 }
@@ -33,18 +33,18 @@ type VirtualMachineTemplateList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// items are the objects.
+	// items are the templates.
 	Items []VirtualMachineTemplate `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// VirtualMachineTemplateSpec says what is made.
+// VirtualMachineTemplateSpec contains the template.
 type VirtualMachineTemplateSpec struct {
 	// template of the virtual machines.
 	// +optional
 	Template VirtualMachineTemplateResource `json:"template" protobuf:"bytes,1,opt,name=template"`
 }
 
-// VirtualMachineTemplateResource is what a virtual machine is made from.
+// VirtualMachineTemplateResource describes the virtual machines that are created from a template.
 type VirtualMachineTemplateResource struct {
 	// metadata of the virtual machines.
 	// +optional
@@ -54,12 +54,12 @@ type VirtualMachineTemplateResource struct {
 	Spec VirtualMachineSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
-// TemplateMetadata is the metadata of what is made from a template.
+// TemplateMetadata is the metadata of objects that are created from a template.
 type TemplateMetadata struct {
-	// labels of what is made.
+	// labels of the created objects.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty" protobuf:"bytes,1,rep,name=labels"`
-	// annotations of what is made.
+	// annotations of the created objects.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,2,rep,name=annotations"`
 }

@@ -7,16 +7,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DefaultVCenter is the name of the VCenter of virtual machines that name none, which the
-// server's flags describe as long as there is no object of that name.
+// DefaultVCenter is the name of the VCenter that is used by virtual machines that do not specify one. If no object of
+// that name exists, the server's flags describe it.
 const DefaultVCenter = "default"
 
-// VCenterFinalizer keeps a VCenter while virtual machines are in it.
+// VCenterFinalizer blocks the deletion of a VCenter while it has virtual machines.
 const VCenterFinalizer = "vm.slipway.dev/vcenter"
 
-// VCenter is a vCenter Server that virtual machines are in. It is connected to, connected
-// to anew and left as the object says, while the server runs. Zones say where in it virtual machines
-// go.
+// VCenter is a vCenter Server that runs virtual machines. The server connects, reconnects and disconnects when the
+// object changes; no restart is needed. Zones define where virtual machines are placed in it.
 //
 // +genclient
 // +genclient:nonNamespaced
@@ -27,7 +26,7 @@ type VCenter struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says how to reach it.
+	// spec describes how to connect to the vCenter.
 	// +required
 	Spec VCenterSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 	// status is the observed state.
@@ -48,79 +47,77 @@ type VCenterList struct {
 	Items []VCenter `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// VCenterSpec says how to reach a vCenter. At most one of caBundle and thumbprint is set;
-// without either the certificate authorities of the server's system are trusted.
+// VCenterSpec describes how to connect to a vCenter. At most one of caBundle and thumbprint can be set. If neither is
+// set, the certificate authorities of the server's operating system are trusted.
 type VCenterSpec struct {
-	// url of the SDK, https://host[:port]/sdk.
+	// url is the URL of the vCenter SDK endpoint, in the form https://host[:port]/sdk.
 	// +required
 	URL string `json:"url" protobuf:"bytes,1,opt,name=url"`
-	// caBundle holds the certificate authorities to trust, in PEM.
+	// caBundle holds the trusted certificate authorities, in PEM format.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,2,opt,name=caBundle"`
-	// thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with
-	// or without colons.
+	// thumbprint is the SHA-256 or SHA-1 thumbprint of the trusted certificate, in hexadecimal, with or without colons.
 	// +optional
 	Thumbprint string `json:"thumbprint,omitempty" protobuf:"bytes,3,opt,name=thumbprint"`
-	// credentialsSecretRef names a Secret with the keys username and password. It is read at
-	// every login, from the one namespace that --vcenter-secrets-namespace names: who may
-	// write a VCenter reaches no other Secret by it.
+	// credentialsSecretRef refers to a Secret with the keys username and password. The Secret must be in the namespace
+	// that the server flag --vcenter-secrets-namespace sets. The server reads it at every login.
 	// +required
 	CredentialsSecretRef VCenterSecretReference `json:"credentialsSecretRef" protobuf:"bytes,4,opt,name=credentialsSecretRef"`
 }
 
-// VCenterSecretReference names a Secret of the namespace that the server has for them.
+// VCenterSecretReference refers to a Secret in the namespace that the server uses for credentials.
 type VCenterSecretReference struct {
 	// name of the Secret.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 }
 
-// VCenterStatus is what is seen of a vCenter.
+// VCenterStatus is the observed state of a vCenter.
 type VCenterStatus struct {
-	// conditions are the observations in detail: Ready, Connected and Deleting.
+	// conditions are the conditions of the vCenter: Ready, Connected and Deleting.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,6,rep,name=conditions"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,7,opt,name=observedGeneration"`
-	// version of the product, for example 8.0.3.
+	// version is the product version, for example 8.0.3.
 	// +optional
 	Version string `json:"version,omitempty" protobuf:"bytes,1,opt,name=version"`
-	// apiVersion is that of its API, for example 8.0.3.0.
+	// apiVersion is the version of the vSphere API, for example 8.0.3.0.
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty" protobuf:"bytes,2,opt,name=apiVersion"`
-	// instanceUUID identifies the installation. Another one that answers at the URL is not
-	// logged in to: the virtual machines are not in it.
+	// instanceUUID is the instance UUID of the vCenter. The server does not log in to a vCenter with another instance
+	// UUID that answers at the same URL.
 	// +optional
 	InstanceUUID string `json:"instanceUUID,omitempty" protobuf:"bytes,3,opt,name=instanceUUID"`
-	// session is the present one.
+	// session is the current session.
 	// +optional
 	Session *VCenterSession `json:"session,omitempty" protobuf:"bytes,4,opt,name=session"`
-	// inventory is what the server keeps in mind of it, once it was read.
+	// inventory holds statistics of the inventory cache. It is set after the first full read.
 	// +optional
 	Inventory *VCenterInventory `json:"inventory,omitempty" protobuf:"bytes,5,opt,name=inventory"`
 }
 
 // VCenterSession is a session with a vCenter.
 type VCenterSession struct {
-	// userName is who logged in.
+	// userName is the user that logged in.
 	// +required
 	UserName string `json:"userName" protobuf:"bytes,1,opt,name=userName"`
-	// loginTime is when.
+	// loginTime is the time of the login.
 	// +required
 	LoginTime metav1.Time `json:"loginTime" protobuf:"bytes,2,opt,name=loginTime"`
 }
 
-// VCenterInventory is what the server keeps in mind of a vCenter.
+// VCenterInventory holds statistics of the server's inventory cache of a vCenter.
 type VCenterInventory struct {
-	// virtualMachines is the number of VMs that belong to objects.
+	// virtualMachines is the number of vSphere VMs that belong to VirtualMachine objects.
 	// +required
 	VirtualMachines int32 `json:"virtualMachines" protobuf:"varint,1,opt,name=virtualMachines"`
-	// readDuration is how long it took to read everything, the last time that was needed.
+	// readDuration is the duration of the last full read of the inventory.
 	// +required
-	ReadDuration metav1.Duration `json:"readDuration" protobuf:"bytes,2,opt,name=readDuration"` //nolint:nodurations // it is stored
+	ReadDuration metav1.Duration `json:"readDuration" protobuf:"bytes,2,opt,name=readDuration"` //nolint:nodurations // part of the stored format
 }

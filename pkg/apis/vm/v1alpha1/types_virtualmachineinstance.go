@@ -7,9 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VirtualMachineInstance is a running virtual machine. The controller makes it
-// when the VM is powered on and removes it when the VM is powered off; users
-// only read it.
+// VirtualMachineInstance represents a running virtual machine. The controller creates it when the VM is powered on and
+// deletes it when the VM is powered off. It is read-only for users.
 //
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -40,16 +39,16 @@ type VirtualMachineInstanceList struct {
 	Items []VirtualMachineInstance `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// VirtualMachineInstanceSpec is the effective spec of a virtual machine: class
-// or instance type, preference and defaults resolved. The provider applies it.
+// VirtualMachineInstanceSpec is the effective spec of a virtual machine, with class or instance type, preference and
+// defaults resolved.
 type VirtualMachineInstanceSpec struct {
-	// instancetype names the instance type revision that was applied.
+	// instancetype is the instance type revision that was applied.
 	// +optional
 	Instancetype *AppliedRevision `json:"instancetype,omitempty" protobuf:"bytes,1,opt,name=instancetype"`
-	// preference names the preference revision that was applied.
+	// preference is the preference revision that was applied.
 	// +optional
 	Preference *AppliedRevision `json:"preference,omitempty" protobuf:"bytes,2,opt,name=preference"`
-	// className names the class that was applied.
+	// className is the name of the class that was applied.
 	// +optional
 	ClassName string `json:"className,omitempty" protobuf:"bytes,3,opt,name=className"`
 
@@ -59,7 +58,7 @@ type VirtualMachineInstanceSpec struct {
 	// memory is the effective memory.
 	// +optional
 	Memory *VirtualMachineMemory `json:"memory,omitempty" protobuf:"bytes,5,opt,name=memory"`
-	// image is the image.
+	// image is the image that the virtual machine was created from.
 	// +optional
 	Image *VirtualMachineImageRef `json:"image,omitempty" protobuf:"bytes,6,opt,name=image"`
 	// storageClass is the effective storage class.
@@ -82,31 +81,31 @@ type VirtualMachineInstanceSpec struct {
 	// devices are the effective devices.
 	// +optional
 	Devices *VirtualMachineDevices `json:"devices,omitempty" protobuf:"bytes,12,opt,name=devices"`
-	// minHardwareVersion is the effective lowest hardware version.
+	// minHardwareVersion is the effective minimum hardware version.
 	// +optional
 	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty" protobuf:"varint,13,opt,name=minHardwareVersion"`
 	// guestID is the effective guest operating system identifier.
 	// +optional
 	GuestID string `json:"guestID,omitempty" protobuf:"bytes,14,opt,name=guestID"`
-	// nodeSelector restricts the hosts, from the instance type.
+	// nodeSelector is copied from the instance type. It has no effect because vSphere chooses the host.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty" protobuf:"bytes,15,rep,name=nodeSelector"`
-	// annotations come from the instance type and the preference.
+	// annotations are the annotations of the instance type and the preference.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,16,rep,name=annotations"`
-	// terminationGracePeriodSeconds bounds a soft power off, in seconds.
+	// terminationGracePeriodSeconds is the time that a soft power off waits for the guest, in seconds.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" protobuf:"varint,17,opt,name=terminationGracePeriodSeconds"`
 	// bootDisk is the effective boot disk.
 	// +optional
 	BootDisk *VirtualMachineBootDisk `json:"bootDisk,omitempty" protobuf:"bytes,18,opt,name=bootDisk"`
-	// bootOrder is what the firmware tries to boot from.
+	// bootOrder lists the devices that the firmware tries to boot from, in order.
 	// +optional
 	// +listType=atomic
 	BootOrder []VirtualMachineBootDevice `json:"bootOrder,omitempty" protobuf:"bytes,19,rep,name=bootOrder"`
 }
 
-// AppliedRevision is an instance type or preference in the revision that was applied.
+// AppliedRevision is an applied revision of an instance type or preference.
 type AppliedRevision struct {
 	// name of the object.
 	// +required
@@ -114,30 +113,30 @@ type AppliedRevision struct {
 	// kind in canonical form.
 	// +required
 	Kind string `json:"kind" protobuf:"bytes,2,opt,name=kind"`
-	// revisionName is the ControllerRevision.
+	// revisionName is the name of the ControllerRevision.
 	// +optional
 	RevisionName string `json:"revisionName,omitempty" protobuf:"bytes,3,opt,name=revisionName"`
 }
 
 // VirtualMachineInstanceStatus is the observed state of a running VM.
 type VirtualMachineInstanceStatus struct {
-	// conditions are the observations in detail.
+	// conditions are the conditions of the virtual machine.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
-	// phase is a summary for people: Starting, Running, Suspended, Stopping.
+	// phase is a summary of the state for display: Starting, Running, Suspended or Stopping.
 	// +optional
-	Phase VirtualMachinePhase `json:"phase,omitempty" protobuf:"bytes,1,opt,name=phase,casttype=VirtualMachinePhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
+	Phase VirtualMachinePhase `json:"phase,omitempty" protobuf:"bytes,1,opt,name=phase,casttype=VirtualMachinePhase"` //nolint:nophase // Pod and Machine also have a phase; conditions contain the same information
 	// nodeName is the name of the ESXi host.
 	// +optional
 	NodeName string `json:"nodeName,omitempty" protobuf:"bytes,2,opt,name=nodeName"`
 	// network is the observed network.
 	// +optional
 	Network *VirtualMachineNetworkStatus `json:"network,omitempty" protobuf:"bytes,3,opt,name=network"`
-	// guest is what VMware Tools reports.
+	// guest is the state of the guest that VMware Tools reports.
 	// +optional
 	Guest *VirtualMachineGuestStatus `json:"guest,omitempty" protobuf:"bytes,4,opt,name=guest"`
 }

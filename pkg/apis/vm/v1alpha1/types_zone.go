@@ -8,14 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DefaultZone is the name of the Zone that the server's flags describe as long as there is
-// no object of that name. Virtual machines from before there were zones are in it.
+// DefaultZone is the name of the Zone that the server's flags describe if no object of that name exists. Virtual
+// machines that were created without zones are in it.
 const DefaultZone = "default"
 
-// ZoneFinalizer keeps a Zone while virtual machines are in it.
+// ZoneFinalizer blocks the deletion of a Zone while it has virtual machines.
 const ZoneFinalizer = "vm.slipway.dev/zone"
 
-// Zone is a place in a vCenter that virtual machines go to: a failure domain.
+// Zone is a failure domain: a part of a vCenter in which virtual machines are placed.
 //
 // +genclient
 // +genclient:nonNamespaced
@@ -26,7 +26,7 @@ type Zone struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says what the zone is made of.
+	// spec describes the vSphere resources of the zone.
 	// +required
 	Spec ZoneSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 	// status is the observed state.
@@ -47,106 +47,102 @@ type ZoneList struct {
 	Items []Zone `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// ZoneSpec says what a zone is made of. Objects of vSphere are given by name, if only one
-// of the datacenter has it, or by inventory path.
+// ZoneSpec describes the vSphere resources of a zone. A vSphere object is specified by inventory path, or by name if
+// the name is unique in the datacenter.
 type ZoneSpec struct {
-	// vCenter names the VCenter. Defaults to default. Immutable.
+	// vCenter is the name of the VCenter. Defaults to default. Immutable.
 	// +optional
 	VCenter string `json:"vCenter,omitempty" protobuf:"bytes,1,opt,name=vCenter"`
-	// datacenter of all that the zone names. The only one of the vCenter when unset.
-	// Immutable once set.
+	// datacenter that contains all objects of the zone. Defaults to the only datacenter of the vCenter. Immutable once
+	// set.
 	// +optional
 	Datacenter string `json:"datacenter,omitempty" protobuf:"bytes,2,opt,name=datacenter"`
-	// cluster is the cluster, or the host without one, whose root resource pool virtual
-	// machines go to. Exactly one of cluster and resourcePools is set.
+	// cluster is the cluster or standalone host whose root resource pool is used for virtual machines. Exactly one of
+	// cluster and resourcePools must be set.
 	// +optional
 	Cluster string `json:"cluster,omitempty" protobuf:"bytes,3,opt,name=cluster"`
-	// resourcePools are the resource pools that virtual machines go to, at most 32.
+	// resourcePools are the resource pools for virtual machines, at most 32.
 	// +optional
 	// +listType=set
 	ResourcePools []string `json:"resourcePools,omitempty" protobuf:"bytes,4,rep,name=resourcePools"`
-	// folder that virtual machines are made in; a folder of each namespace is made below
-	// it. Immutable.
+	// folder in which virtual machines are created, in one subfolder for each namespace. Immutable.
 	// +required
 	Folder string `json:"folder" protobuf:"bytes,5,opt,name=folder"`
-	// networks are the networks that interfaces can name, at most 256.
+	// networks are the networks that interfaces can use, at most 256.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +patchMergeKey=name
 	// +patchStrategy=merge
 	Networks []ZoneNetwork `json:"networks,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,6,rep,name=networks"`
-	// defaultNetwork names the one of networks that an interface is in which names none.
+	// defaultNetwork is the network used by interfaces that do not specify one. It must be listed in networks.
 	// +optional
 	DefaultNetwork string `json:"defaultNetwork,omitempty" protobuf:"bytes,7,opt,name=defaultNetwork"`
-	// storage says on which datastores virtual machines are.
+	// storage defines the datastores for virtual machines.
 	// +optional
 	Storage ZoneStorage `json:"storage" protobuf:"bytes,8,opt,name=storage"`
-	// devices are the vGPU profiles and pass-through devices that virtual machines may
-	// have, at most 256. None when unset.
+	// devices are the vGPU profiles and pass-through devices that virtual machines can use, at most 256. If unset, none
+	// is allowed.
 	// +optional
 	// +listType=map
 	// +listMapKey=deviceName
 	Devices []ZoneDevice `json:"devices,omitempty" protobuf:"bytes,9,rep,name=devices"`
-	// namespaceSelector selects the namespaces whose virtual machines can be in the zone,
-	// by their labels; kubernetes.io/metadata.name is their name. All when unset.
+	// namespaceSelector selects, by label, the namespaces whose virtual machines can use the zone. The label
+	// kubernetes.io/metadata.name is the name of a namespace. If unset, all namespaces are selected.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty" protobuf:"bytes,10,opt,name=namespaceSelector"`
 }
 
-// ZoneNetwork is a network of a zone under the name that virtual machines know it by in
-// every zone.
+// ZoneNetwork is a network of a zone. Virtual machines can refer to it by the same name in every zone.
 type ZoneNetwork struct {
-	// name that interfaces give.
+	// name that interfaces use to refer to the network.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// network is the standard or distributed port group or opaque network.
+	// network is the vSphere network: a standard port group, a distributed port group or an opaque network.
 	// +required
 	Network string `json:"network" protobuf:"bytes,2,opt,name=network"`
-	// namespaceSelector selects the namespaces that may use it. All when unset.
+	// namespaceSelector selects the namespaces that can use the network. If unset, all namespaces are selected.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty" protobuf:"bytes,3,opt,name=namespaceSelector"`
 }
 
-// ZoneDevice is a device that virtual machines of a zone may have.
+// ZoneDevice is a device that virtual machines of a zone can use.
 type ZoneDevice struct {
-	// deviceName is the vGPU profile, or vendor:device in hexadecimal.
+	// deviceName is the vGPU profile, or the PCI vendor and device ID as vendor:device in hexadecimal.
 	// +required
 	DeviceName string `json:"deviceName" protobuf:"bytes,1,opt,name=deviceName"`
-	// namespaceSelector selects the namespaces that may use it. All when unset.
+	// namespaceSelector selects the namespaces that can use the device. If unset, all namespaces are selected.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty" protobuf:"bytes,2,opt,name=namespaceSelector"`
 }
 
-// ZoneStorage says on which datastores virtual machines of a zone are: those that are
-// compatible with a storage policy, those that are named, or those of both.
+// ZoneStorage defines the datastores for the virtual machines of a zone. If both policy and datastores are set, a
+// datastore must match both.
 type ZoneStorage struct {
-	// policy is the storage policy, by name, of what has no storage class.
+	// policy is the name of the storage policy for disks without a storage class.
 	// +optional
 	Policy string `json:"policy,omitempty" protobuf:"bytes,1,opt,name=policy"`
-	// datastores are the datastores and datastore clusters, at most 64. Without a policy
-	// the one with the most free space is taken.
+	// datastores are the datastores and datastore clusters that can be used, at most 64. If no policy is set, the one
+	// with the most free space is used.
 	// +optional
 	// +listType=set
 	Datastores []string `json:"datastores,omitempty" protobuf:"bytes,2,rep,name=datastores"`
-	// classes say what a StorageClass of the cluster is in this zone, if it is another
-	// thing than its parameters say; at most 64.
+	// classes override the parameters of StorageClasses in this zone. At most 64.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Classes []ZoneStorageClass `json:"classes,omitempty" protobuf:"bytes,3,rep,name=classes"`
 }
 
-// ZoneStorageClass is what a StorageClass is in a zone.
+// ZoneStorageClass overrides the parameters of a StorageClass in a zone.
 type ZoneStorageClass struct {
 	// name of the StorageClass.
 	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// policy is the storage policy, by name. That of the class's parameters when unset.
+	// policy is the name of the storage policy. Defaults to the policy in the parameters of the StorageClass.
 	// +optional
 	Policy string `json:"policy,omitempty" protobuf:"bytes,2,opt,name=policy"`
-	// datastores that may be used, of those that the policy leaves. Those of the zone
-	// when unset.
+	// datastores that can be used, if they are compatible with the policy. Defaults to the datastores of the zone.
 	// +optional
 	// +listType=set
 	Datastores []string `json:"datastores,omitempty" protobuf:"bytes,3,rep,name=datastores"`
@@ -154,31 +150,31 @@ type ZoneStorageClass struct {
 
 // ZoneStatus is the observed state of a zone.
 type ZoneStatus struct {
-	// conditions are the observations in detail: Ready and Deleting.
+	// conditions are the conditions of the zone: Ready and Deleting.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,6,opt,name=observedGeneration"`
-	// capacity is what the hosts and datastores of the zone have.
+	// capacity is the total capacity of the zone's hosts and datastores.
 	// +optional
 	Capacity *ZoneResources `json:"capacity,omitempty" protobuf:"bytes,1,opt,name=capacity"`
-	// free is what is not in use of it.
+	// free is the unused part of the capacity.
 	// +optional
 	Free *ZoneResources `json:"free,omitempty" protobuf:"bytes,2,opt,name=free"`
-	// hosts is the number of hosts that virtual machines can run on now.
+	// hosts is the number of hosts on which virtual machines can run now.
 	// +optional
 	Hosts int32 `json:"hosts,omitempty" protobuf:"varint,3,opt,name=hosts"`
-	// virtualMachines is the number of objects whose virtual machines are in the zone.
+	// virtualMachines is the number of VirtualMachine objects in the zone.
 	// +optional
 	VirtualMachines int32 `json:"virtualMachines,omitempty" protobuf:"varint,4,opt,name=virtualMachines"`
 }
 
-// ZoneResources are amounts of what a zone has.
+// ZoneResources are amounts of a zone's resources.
 type ZoneResources struct {
 	// cpu in hertz.
 	// +optional

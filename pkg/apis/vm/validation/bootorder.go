@@ -10,7 +10,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// validateBootOrder checks that every device is there, and listed once.
+// validateBootOrder checks that every device exists and is listed once.
 func validateBootOrder(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[vmv1alpha1.VirtualMachineBootDevice]()
@@ -30,12 +30,12 @@ func validateBootOrder(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) fi
 	return errs
 }
 
-// validateBootDeviceName checks that a device names one of its type.
+// validateBootDeviceName checks that the name refers to a device of the type.
 func validateBootDeviceName(spec *vmv1alpha1.VirtualMachineSpec, device vmv1alpha1.VirtualMachineBootDevice, path *field.Path) field.ErrorList {
 	switch device.Type {
 	case vmv1alpha1.BootDeviceCDROM:
 		if device.Name != "" {
-			return field.ErrorList{field.Forbidden(path, "vSphere boots from the first CD-ROM drive that has a medium to boot from")}
+			return field.ErrorList{field.Forbidden(path, "must be empty: vSphere boots from the first CD-ROM drive that has a bootable medium")}
 		}
 	case vmv1alpha1.BootDeviceDisk:
 		for i := range spec.Volumes {

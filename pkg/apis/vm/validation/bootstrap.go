@@ -18,13 +18,13 @@ import (
 const (
 	// cloudConfigHeader is the first line of a cloud-config.
 	cloudConfigHeader = "#cloud-config"
-	// maxAutoLogon bounds how often a user logs on by itself.
+	// maxAutoLogon is the maximum of autoLogonCount.
 	maxAutoLogon = 100
-	// maxTimeZone is above all indexes that Microsoft has given to time zones.
+	// maxTimeZone is greater than all Microsoft time zone indexes.
 	maxTimeZone = 999
 )
 
-// validateBootstrap checks that at most one provider configures the guest.
+// validateBootstrap checks that at most one provider is set.
 func validateBootstrap(bootstrap *vmv1alpha1.VirtualMachineBootstrap, path *field.Path) field.ErrorList {
 	if bootstrap == nil {
 		return nil
@@ -54,7 +54,7 @@ func validateBootstrap(bootstrap *vmv1alpha1.VirtualMachineBootstrap, path *fiel
 		errs = append(errs, field.Invalid(path, strings.Join(set, ", "), "at most one of these providers may be set"))
 	}
 	if bootstrap.RemoveAfterFirstBoot && bootstrap.CloudInit == nil && bootstrap.Ignition == nil {
-		errs = append(errs, field.Invalid(path.Child("removeAfterFirstBoot"), true, "is for cloudInit and ignition, whose data is in the vSphere VM"))
+		errs = append(errs, field.Invalid(path.Child("removeAfterFirstBoot"), true, "can be set only with cloudInit or ignition"))
 	}
 	return errs
 }
@@ -82,26 +82,26 @@ func validateCloudInit(c *vmv1alpha1.CloudInitBootstrap, path *field.Path) field
 	}
 	for i, key := range c.SSHAuthorizedKeys {
 		if !isAuthorizedKey(key) {
-			errs = append(errs, field.Invalid(path.Child("sshAuthorizedKeys").Index(i), key, "must be a line of a file authorized_keys, for example ssh-ed25519 AAAA… me@example.org"))
+			errs = append(errs, field.Invalid(path.Child("sshAuthorizedKeys").Index(i), key, "must be a line in authorized_keys format, for example ssh-ed25519 AAAA… me@example.org"))
 		}
 	}
 	return errs
 }
 
-// validateCloudConfig checks user data that everybody reads who may read the object. No error
-// has a value of it.
+// validateCloudConfig checks inline user data. It rejects secrets, because every user who can read the object can read
+// the user data. Errors do not contain values of the user data.
 func validateCloudConfig(text string, path *field.Path) field.ErrorList {
 	first, _, _ := strings.Cut(text, "\n")
 	if strings.TrimRight(first, " \t") != cloudConfigHeader {
-		return field.ErrorList{field.Invalid(path, "", "the first line must be "+cloudConfigHeader+": other user data belongs into rawCloudConfig")}
+		return field.ErrorList{field.Invalid(path, "", "the first line must be "+cloudConfigHeader+": use rawCloudConfig for other user data")}
 	}
 	var config map[string]any
 	if err := yaml.Unmarshal([]byte(text), &config); err != nil {
-		return field.ErrorList{field.Invalid(path, "", "must be a mapping in YAML")}
+		return field.ErrorList{field.Invalid(path, "", "must be a YAML mapping")}
 	}
 	var errs field.ErrorList
 	secret := func(at string) {
-		errs = append(errs, field.Forbidden(path, at+" is a secret, and who may read the object would read it: use rawCloudConfig"))
+		errs = append(errs, field.Forbidden(path, at+" is a secret that every reader of the object could see: use rawCloudConfig"))
 	}
 	for _, key := range []string{"password", "chpasswd", "ssh_keys"} {
 		if _, has := config[key]; has {
@@ -120,8 +120,8 @@ func validateCloudConfig(text string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// isAuthorizedKey is true for a public key with its type, which is also what the key itself
-// begins with (RFC 4253, 6.6); options may be before it and a comment behind (sshd(8)).
+// isAuthorizedKey reports whether line contains a public key and its type. The type is also the first part of the
+// decoded key (RFC 4253, 6.6). Options can precede it and a comment can follow (sshd(8)).
 func isAuthorizedKey(line string) bool {
 	words := strings.Fields(line)
 	for i := 0; i+1 < len(words); i++ {
@@ -156,7 +156,7 @@ func validateAnswers(a *vmv1alpha1.SysprepAnswers, path *field.Path) field.Error
 	errs = append(errs, validateSecretKey(a.AdministratorPassword, path.Child("administratorPassword"))...)
 	errs = append(errs, validateRange(int64(a.AutoLogonCount), 0, maxAutoLogon, path.Child("autoLogonCount"))...)
 	if a.AutoLogonCount > 0 && a.AdministratorPassword == nil {
-		errs = append(errs, field.Required(path.Child("administratorPassword"), "must be set for autoLogonCount"))
+		errs = append(errs, field.Required(path.Child("administratorPassword"), "must be set if autoLogonCount is set"))
 	}
 	if a.TimeZone != nil {
 		errs = append(errs, validateRange(int64(*a.TimeZone), 0, maxTimeZone, path.Child("timeZone"))...)
@@ -183,15 +183,15 @@ func validateRequiredText(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateRequiredSecretKey checks a reference to a key of a Secret that must be there.
+// validateRequiredSecretKey checks a required reference to a key of a Secret.
 func validateRequiredSecretKey(selector *vmv1alpha1.SecretKeySelector, path *field.Path) field.ErrorList {
 	if selector == nil {
-		return field.ErrorList{field.Required(path, "must name a Secret")}
+		return field.ErrorList{field.Required(path, "must refer to a Secret")}
 	}
 	return validateSecretKey(selector, path)
 }
 
-// validateSecretKey checks a reference to a key of a Secret, if there is one.
+// validateSecretKey checks an optional reference to a key of a Secret.
 func validateSecretKey(selector *vmv1alpha1.SecretKeySelector, path *field.Path) field.ErrorList {
 	if selector == nil {
 		return nil

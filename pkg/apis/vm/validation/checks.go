@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxChecks is the most annotations of a virtual machine that hold the same operation.
+	// maxChecks is the maximum number of annotations of a virtual machine that block the same operation.
 	maxChecks = 16
-	// maxCheckReason is the longest value of one, in bytes. A condition shows several.
+	// maxCheckReason is the maximum length of the value of such an annotation, in bytes. A condition message contains
+	// several.
 	maxCheckReason = 256
 )
 
-// validateChecks checks the annotations that hold an operation, but for those that are as
-// in old.
+// validateChecks checks the annotations that block an operation, except those that did not change.
 func validateChecks(annotations, old map[string]string) field.ErrorList {
 	path := field.NewPath("metadata", "annotations")
 	var errs field.ErrorList

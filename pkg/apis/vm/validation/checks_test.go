@@ -11,7 +11,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestAnnotationsThatHoldAnOperationAreBounded(t *testing.T) {
+func TestValidateChecks_LimitsNumberAndLength(t *testing.T) {
 	many := func(prefix string, n int, value string) map[string]string {
 		all := map[string]string{"unrelated": strings.Repeat("a", 1000)}
 		for i := range n {

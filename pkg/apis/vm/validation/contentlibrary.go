@@ -14,14 +14,14 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ValidateContentLibrary checks a new ContentLibrary. Its name is the value of a label.
+// ValidateContentLibrary checks a new ContentLibrary. Its name is used as a label value.
 func ValidateContentLibrary(obj *vmv1alpha1.ContentLibrary) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateLabelName, field.NewPath("metadata"))
 	return append(errs, validateContentLibrarySpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateContentLibraryUpdate checks the change from old to obj. A spec that did not
-// change may be one of before the rules.
+// ValidateContentLibraryUpdate checks the change from old to obj. An unchanged spec is not validated, because it can be
+// older than a rule.
 func ValidateContentLibraryUpdate(obj, old *vmv1alpha1.ContentLibrary) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
@@ -29,14 +29,14 @@ func ValidateContentLibraryUpdate(obj, old *vmv1alpha1.ContentLibrary) field.Err
 	}
 	path := field.NewPath("spec")
 	errs = append(errs, validateContentLibrarySpec(&obj.Spec, path)...)
-	for _, f := range []struct{ name, is, was string }{
+	for _, f := range []struct{ name, value, oldValue string }{
 		{"library", obj.Spec.Library, old.Spec.Library},
 		{"namespace", obj.Spec.Namespace, old.Spec.Namespace},
 		{"nameTemplate", obj.Spec.NameTemplate, old.Spec.NameTemplate},
 		{"vCenter", obj.Spec.VCenter, old.Spec.VCenter},
 	} {
-		if f.is != f.was {
-			errs = append(errs, field.Invalid(path.Child(f.name), f.is, fmt.Sprintf("is immutable; must stay %q", f.was)))
+		if f.value != f.oldValue {
+			errs = append(errs, field.Invalid(path.Child(f.name), f.value, fmt.Sprintf("is immutable; must stay %q", f.oldValue)))
 		}
 	}
 	return errs
@@ -64,7 +64,7 @@ func validateContentLibrarySpec(spec *vmv1alpha1.ContentLibrarySpec, path *field
 	}{{"include", spec.Include}, {"exclude", spec.Exclude}} {
 		for i, pattern := range patterns.of {
 			if pattern == "" {
-				errs = append(errs, field.Required(path.Child(patterns.name).Index(i), "must be a name, or a pattern of names with * and ?"))
+				errs = append(errs, field.Required(path.Child(patterns.name).Index(i), "must be a name or a pattern with * and ?"))
 			}
 		}
 	}
@@ -75,13 +75,13 @@ func validateContentLibrarySpec(spec *vmv1alpha1.ContentLibrarySpec, path *field
 	return errs
 }
 
-// validateNameTemplate checks that a template gives a name of its own to every item.
+// validateNameTemplate checks that a template generates a unique name for every item.
 func validateNameTemplate(template string, path *field.Path) field.ErrorList {
 	if template == "" {
 		return nil
 	}
 	if !strings.Contains(template, "{item}") {
-		return field.ErrorList{field.Invalid(path, template, "must have {item} in it, which tells the images from each other")}
+		return field.ErrorList{field.Invalid(path, template, "must contain {item}, so that the names of images are unique")}
 	}
 	name := strings.NewReplacer("{item}", "a", "{library}", "a").Replace(template)
 	return invalid(template, path, apivalidation.NameIsDNSSubdomain(name, false))
@@ -90,7 +90,7 @@ func validateNameTemplate(template string, path *field.Path) field.ErrorList {
 func validateContentLibraryDefault(d *vmv1alpha1.ContentLibraryDefault, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if d.GuestID == "" {
-		errs = append(errs, field.Required(path.Child("guestID"), "must be a guest ID of vSphere, or a pattern of them with * and ?"))
+		errs = append(errs, field.Required(path.Child("guestID"), "must be a vSphere guest ID or a pattern with * and ?"))
 	}
 	if d.Instancetype == "" && d.Preference == "" {
 		errs = append(errs, field.Required(path, "at least one of instancetype, preference is required"))

@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// newContentLibrary is a good one that change makes another.
+// newContentLibrary returns a valid ContentLibrary, to which change is applied.
 func newContentLibrary(change func(*vmv1alpha1.ContentLibrarySpec)) *vmv1alpha1.ContentLibrary {
 	obj := &vmv1alpha1.ContentLibrary{
 		ObjectMeta: metav1.ObjectMeta{Name: "golden", ResourceVersion: "1"},
@@ -25,7 +25,7 @@ func newContentLibrary(change func(*vmv1alpha1.ContentLibrarySpec)) *vmv1alpha1.
 	return obj
 }
 
-func TestContentLibraries(t *testing.T) {
+func TestValidateContentLibrary(t *testing.T) {
 	type spec = vmv1alpha1.ContentLibrarySpec
 	for name, tc := range map[string]struct {
 		change func(*spec)
@@ -56,7 +56,7 @@ func TestContentLibraries(t *testing.T) {
 	check(t, []string{"Invalid metadata.name"}, ValidateContentLibrary(long))
 }
 
-func TestContentLibraryUpdate(t *testing.T) {
+func TestValidateContentLibraryUpdate(t *testing.T) {
 	type spec = vmv1alpha1.ContentLibrarySpec
 	for name, tc := range map[string]struct {
 		change func(*spec)

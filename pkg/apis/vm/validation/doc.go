@@ -1,14 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validation decides whether objects of the vm.slipway.dev group may be
-// stored.
+// Package validation validates objects of the vm.slipway.dev group.
 //
 // Guarantees:
-//   - It is pure: the answer depends on the arguments alone.
-//   - Every error names the field, the value that was given and what is allowed.
+//   - Validation is pure: the result depends only on the arguments.
+//   - Every error contains the field, its value and the allowed values.
 //   - All errors of an object are reported together.
-//   - An update that leaves the spec as it is never fails because of the spec,
-//     so that finalizers, labels and status of an object can be written also
-//     after a rule became stricter.
+//   - An update that does not change the spec never fails because of the spec. Finalizers, labels and
+//     status can therefore be written after a rule became stricter.
 package validation

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// maxExpression is the size that an expression of a probe may have, in steps. Matching
-	// takes at most so many steps for each byte of a value.
+	// maxExpression is the maximum size of a probe's expression, in steps. Matching takes at most this number of steps
+	// for each byte of a value.
 	maxExpression = 1024
-	// MaxGuestInfoValue is the longest value, in bytes, that is matched with an expression.
+	// MaxGuestInfoValue is the maximum length of a value that is matched with an expression, in bytes.
 	MaxGuestInfoValue = 4096
 )
 
-// CompileGuestInfo compiles the expression of a guestInfo probe so that it matches whole
-// values. It is an error, made for people, if that would take or need too much: what is
-// repeated is unrolled, so that few characters may stand for millions of steps.
+// CompileGuestInfo compiles the expression of a guestInfo probe so that it matches entire values. It returns an error
+// with a message for users if the expression would need too much time or memory. Repetitions are expanded, so a short
+// expression can compile to millions of steps.
 func CompileGuestInfo(expression string) (*regexp.Regexp, error) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
 		return nil, fmt.Errorf("must be a regular expression: %w", err)
 	}
-	if steps(parsed) > maxExpression {
-		return nil, fmt.Errorf("must take at most %d steps for each character: repeat less", maxExpression)
+	if countSteps(parsed) > maxExpression {
+		return nil, fmt.Errorf("must compile to at most %d steps: use fewer repetitions", maxExpression)
 	}
 	compiled, err := regexp.Compile(`\A(?:` + expression + `)\z`)
 	if err != nil {
@@ -36,17 +36,17 @@ func CompileGuestInfo(expression string) (*regexp.Regexp, error) {
 	return compiled, nil
 }
 
-// steps is about the number of instructions that an expression compiles to.
-func steps(re *syntax.Regexp) int {
+// countSteps estimates the number of instructions that an expression compiles to.
+func countSteps(re *syntax.Regexp) int {
 	n := 1
-	switch re.Op { //nolint:exhaustive // the others are one step and what is below them
+	switch re.Op { //nolint:exhaustive // others count as one step plus the steps of their subexpressions
 	case syntax.OpLiteral:
 		n = len(re.Rune)
 	case syntax.OpRepeat:
 		n = 0
 	}
 	for _, sub := range re.Sub {
-		n = sum(n, steps(sub))
+		n = saturatingAdd(n, countSteps(sub))
 	}
 	if re.Op == syntax.OpRepeat {
 		if n > math.MaxInt32/max(re.Min, re.Max, 1) {
@@ -57,4 +57,4 @@ func steps(re *syntax.Regexp) int {
 	return n
 }
 
-func sum(a, b int) int { return min(a+b, math.MaxInt32) }
+func saturatingAdd(a, b int) int { return min(a+b, math.MaxInt32) }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAnExpressionMatchesWholeValues(t *testing.T) {
+func TestCompileGuestInfo_MatchesEntireValues(t *testing.T) {
 	for _, test := range []struct {
 		expression, value string
 		want              bool
@@ -34,21 +34,21 @@ func TestAnExpressionMatchesWholeValues(t *testing.T) {
 	}
 }
 
-func TestAnExpressionIsRefusedByItsSize(t *testing.T) {
+func TestCompileGuestInfo_RejectsComplexExpressions(t *testing.T) {
 	for _, test := range []struct{ name, expression, want string }{
-		{"the longest that fits", strings.Repeat("a", 255), ""},
-		{"repeated as often as fits", "a{1000}", ""},
+		{"the longest allowed", strings.Repeat("a", 255), ""},
+		{"the most repetitions allowed", "a{1000}", ""},
 		{"repeated repetitions", "(?:(?:ab){30}){30}", "at most 1024 steps"},
 		{"long and repeated", "(" + strings.Repeat("ab", 100) + "){100}", "at most 1024 steps"},
 		{"many alternatives of repetitions", "a{900}|b{900}", "at most 1024 steps"},
-		{"no expression", "(", "must be a regular expression"},
-		{"what RE2 does not have", `(a)\1`, "must be a regular expression"},
-		{"an end of the group around it", "a)|(b", "must be a regular expression"},
+		{"a malformed expression", "(", "must be a regular expression"},
+		{"a backreference", `(a)\1`, "must be a regular expression"},
+		{"an unbalanced parenthesis", "a)|(b", "must be a regular expression"},
 	} {
 		_, err := CompileGuestInfo(test.expression)
 		switch {
 		case test.want == "" && err != nil:
-			t.Errorf("%s: refused: %v", test.name, err)
+			t.Errorf("%s: rejected: %v", test.name, err)
 		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}

@@ -19,7 +19,7 @@ func ValidateVirtualMachineGroup(obj *vmv1alpha1.VirtualMachineGroup) field.Erro
 	spec, path := &obj.Spec, field.NewPath("spec")
 	errs = append(errs, validateName(spec.GroupName, path.Child("groupName"))...)
 	if spec.GroupName != "" && spec.GroupName == obj.Name {
-		errs = append(errs, field.Invalid(path.Child("groupName"), spec.GroupName, "a group cannot be in itself"))
+		errs = append(errs, field.Invalid(path.Child("groupName"), spec.GroupName, "a group cannot be a member of itself"))
 	}
 	errs = append(errs, validateEnum(spec.PowerState, path.Child("powerState"), powerStates...)...)
 	errs = append(errs, validateGroupSteps(obj, path.Child("bootOrder"))...)
@@ -50,17 +50,17 @@ func ValidateVirtualMachineGroupStatusUpdate(obj, old *vmv1alpha1.VirtualMachine
 	return errs
 }
 
-// validateGroupSteps checks the steps of a group, and that each member is in one of them once.
+// validateGroupSteps checks the steps of a group and that no member is listed twice.
 func validateGroupSteps(group *vmv1alpha1.VirtualMachineGroup, path *field.Path) field.ErrorList {
 	if n := len(group.Members()); n > vmv1alpha1.MaxGroupMembers {
-		return field.ErrorList{field.Invalid(path, n, fmt.Sprintf("must have at most %d members in all steps together", vmv1alpha1.MaxGroupMembers))}
+		return field.ErrorList{field.Invalid(path, n, fmt.Sprintf("must have at most %d members in total", vmv1alpha1.MaxGroupMembers))}
 	}
 	var errs field.ErrorList
 	seen := sets.New[vmv1alpha1.VirtualMachineGroupMember]()
 	for i := range group.Spec.BootOrder {
 		step, at := &group.Spec.BootOrder[i], path.Index(i)
 		if len(step.Members) == 0 {
-			errs = append(errs, field.Required(at.Child("members"), "must name at least one virtual machine or group"))
+			errs = append(errs, field.Required(at.Child("members"), "must list at least one virtual machine or group"))
 		}
 		for j, m := range step.Members {
 			errs = append(errs, validateGroupMember(group, m, seen, at.Child("members").Index(j))...)
@@ -71,14 +71,14 @@ func validateGroupSteps(group *vmv1alpha1.VirtualMachineGroup, path *field.Path)
 		if timeout := at.Child("waitTimeoutSeconds"); step.WaitTimeoutSeconds != 0 {
 			errs = append(errs, validateRange(int64(step.WaitTimeoutSeconds), 1, vmv1alpha1.MaxGroupSeconds, timeout)...)
 			if step.WaitFor != vmv1alpha1.WaitForReady {
-				errs = append(errs, field.Forbidden(timeout, "bounds what waitFor: Ready waits for, and may be set with it only"))
+				errs = append(errs, field.Forbidden(timeout, "can be set only with waitFor: Ready"))
 			}
 		}
 	}
 	return errs
 }
 
-// validateGroupMember checks one member and adds it to those already seen.
+// validateGroupMember checks a member and adds it to seen.
 func validateGroupMember(group *vmv1alpha1.VirtualMachineGroup, m vmv1alpha1.VirtualMachineGroupMember, seen sets.Set[vmv1alpha1.VirtualMachineGroupMember], path *field.Path) field.ErrorList {
 	errs := validateRequiredName(m.Name, path.Child("name"))
 	errs = append(errs, validateEnum(m.Kind, path.Child("kind"), vmv1alpha1.MachineMemberKind, vmv1alpha1.GroupMemberKind)...)
@@ -88,12 +88,12 @@ func validateGroupMember(group *vmv1alpha1.VirtualMachineGroup, m vmv1alpha1.Vir
 	}
 	seen.Insert(m)
 	if m.Is(vmv1alpha1.GroupMemberKind, group.Name) && group.Name != "" {
-		errs = append(errs, field.Invalid(path.Child("name"), m.Name, "a group cannot be in itself"))
+		errs = append(errs, field.Invalid(path.Child("name"), m.Name, "a group cannot be a member of itself"))
 	}
 	return errs
 }
 
-// validateGroupPlacement checks that the virtual machines of a group can be placed so.
+// validateGroupPlacement checks the placement policy and topology.
 func validateGroupPlacement(placement *vmv1alpha1.VirtualMachineGroupPlacement, path *field.Path) field.ErrorList {
 	if placement == nil {
 		return nil
@@ -109,8 +109,8 @@ func validateGroupPlacement(placement *vmv1alpha1.VirtualMachineGroupPlacement, 
 	case "":
 		errs = append(errs, field.Required(topology, "must be Zone"))
 	case "Host":
-		errs = append(errs, field.Invalid(topology, placement.Topology, "must be Zone: what keeps virtual machines together or apart by host after they were "+
-			"placed are rules of the DRS cluster, which are its administrator's to make"))
+		errs = append(errs, field.Invalid(topology, placement.Topology, "must be Zone: placement by host requires DRS rules, "+
+			"which an administrator creates in vSphere"))
 	default:
 		errs = append(errs, field.NotSupported(topology, placement.Topology, []vmv1alpha1.PlacementTopology{vmv1alpha1.PlacementTopologyZone}))
 	}

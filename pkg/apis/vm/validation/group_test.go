@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestGroupsSayEachMemberOnceAndAreNotInThemselves(t *testing.T) {
+func TestValidateVirtualMachineGroup(t *testing.T) {
 	type (
 		group  = vmv1alpha1.VirtualMachineGroup
 		member = vmv1alpha1.VirtualMachineGroupMember
@@ -44,33 +44,33 @@ func TestGroupsSayEachMemberOnceAndAreNotInThemselves(t *testing.T) {
 		change func(*group)
 		want   []string
 	}{
-		"valid":                    {func(*group) {}, nil},
-		"without members":          {func(g *group) { g.Spec = vmv1alpha1.VirtualMachineGroupSpec{} }, nil},
-		"the most members":         {many(256, 256), nil},
-		"too many members":         {many(256, 256, 1), []string{"FieldValueInvalid spec.bootOrder"}},
-		"an empty step":            {func(g *group) { g.Spec.BootOrder = append(g.Spec.BootOrder, steps{{}}...) }, []string{"FieldValueRequired spec.bootOrder[2].members"}},
-		"a member without name":    {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.Members[0].Name = "" }), []string{"FieldValueRequired spec.bootOrder[0].members[0].name"}},
-		"one of another namespace": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.Members[0].Name = "prod/db" }), []string{"FieldValueInvalid spec.bootOrder[0].members[0].name"}},
-		"one of another kind":      {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.Members[0].Kind = "Pod" }), []string{"FieldValueNotSupported spec.bootOrder[0].members[0].kind"}},
-		"one twice": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) {
+		"valid":                         {func(*group) {}, nil},
+		"without members":               {func(g *group) { g.Spec = vmv1alpha1.VirtualMachineGroupSpec{} }, nil},
+		"the most members":              {many(256, 256), nil},
+		"too many members":              {many(256, 256, 1), []string{"FieldValueInvalid spec.bootOrder"}},
+		"an empty step":                 {func(g *group) { g.Spec.BootOrder = append(g.Spec.BootOrder, steps{{}}...) }, []string{"FieldValueRequired spec.bootOrder[2].members"}},
+		"a member without name":         {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.Members[0].Name = "" }), []string{"FieldValueRequired spec.bootOrder[0].members[0].name"}},
+		"a member in another namespace": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.Members[0].Name = "prod/db" }), []string{"FieldValueInvalid spec.bootOrder[0].members[0].name"}},
+		"a member of another kind":      {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.Members[0].Kind = "Pod" }), []string{"FieldValueNotSupported spec.bootOrder[0].members[0].kind"}},
+		"a duplicate member": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) {
 			s.Members = append(s.Members, member{Kind: "VirtualMachine", Name: "web"})
 		}), []string{"FieldValueDuplicate spec.bootOrder[1].members[0]"}},
-		"one name of two kinds": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) {
+		"one name with two kinds": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) {
 			s.Members = append(s.Members, member{Kind: "VirtualMachineGroup", Name: "db"})
 		}), nil},
-		"itself": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) {
+		"the group itself": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) {
 			s.Members[0] = member{Kind: "VirtualMachineGroup", Name: "shop"}
 		}), []string{"FieldValueInvalid spec.bootOrder[0].members[0].name"}},
-		"a virtual machine so named": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.Members[0].Name = "shop" }), nil},
-		"in itself":                  {func(g *group) { g.Spec.GroupName = "shop" }, []string{"FieldValueInvalid spec.groupName"}},
-		"in an odd one":              {func(g *group) { g.Spec.GroupName = "a/b" }, []string{"FieldValueInvalid spec.groupName"}},
-		"an odd power state":         {func(g *group) { g.Spec.PowerState = "On" }, []string{"FieldValueNotSupported spec.powerState"}},
-		"a delay below 0":            {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.PowerOnDelaySeconds = -1 }), []string{"FieldValueInvalid spec.bootOrder[0].powerOnDelaySeconds"}},
-		"a delay of more than a day": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.PowerOffDelaySeconds = 86401 }), []string{"FieldValueInvalid spec.bootOrder[0].powerOffDelaySeconds"}},
+		"a virtual machine with the name of the group": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.Members[0].Name = "shop" }), nil},
+		"the group as its parent":                      {func(g *group) { g.Spec.GroupName = "shop" }, []string{"FieldValueInvalid spec.groupName"}},
+		"an invalid parent":                            {func(g *group) { g.Spec.GroupName = "a/b" }, []string{"FieldValueInvalid spec.groupName"}},
+		"an invalid power state":                       {func(g *group) { g.Spec.PowerState = "On" }, []string{"FieldValueNotSupported spec.powerState"}},
+		"a delay below 0":                              {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.PowerOnDelaySeconds = -1 }), []string{"FieldValueInvalid spec.bootOrder[0].powerOnDelaySeconds"}},
+		"a delay of more than a day":                   {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.PowerOffDelaySeconds = 86401 }), []string{"FieldValueInvalid spec.bootOrder[0].powerOffDelaySeconds"}},
 		"the longest times": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) {
 			s.PowerOnDelaySeconds, s.PowerOffDelaySeconds, s.WaitFor, s.WaitTimeoutSeconds = 86400, 86400, vmv1alpha1.WaitForReady, 86400
 		}), nil},
-		"an odd wait": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.WaitFor = "Started" }), []string{"FieldValueNotSupported spec.bootOrder[0].waitFor"}},
+		"an invalid waitFor": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) { s.WaitFor = "Started" }), []string{"FieldValueNotSupported spec.bootOrder[0].waitFor"}},
 		"a timeout below 0": {first(func(s *vmv1alpha1.VirtualMachineGroupStep) {
 			s.WaitFor, s.WaitTimeoutSeconds = vmv1alpha1.WaitForReady, -1
 		}), []string{"FieldValueInvalid spec.bootOrder[0].waitTimeoutSeconds"}},
@@ -80,7 +80,7 @@ func TestGroupsSayEachMemberOnceAndAreNotInThemselves(t *testing.T) {
 		"apart by rack":             {place("Apart", "Rack"), []string{"FieldValueNotSupported spec.placement.topology"}},
 		"placed without a topology": {place("Apart", ""), []string{"FieldValueRequired spec.placement.topology"}},
 		"placed without a policy":   {place("", "Zone"), []string{"FieldValueRequired spec.placement.policy"}},
-		"placed oddly":              {place("Near", "Zone"), []string{"FieldValueNotSupported spec.placement.policy"}},
+		"an invalid policy":         {place("Near", "Zone"), []string{"FieldValueNotSupported spec.placement.policy"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &group{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "shop"}, Spec: vmv1alpha1.VirtualMachineGroupSpec{
@@ -94,15 +94,15 @@ func TestGroupsSayEachMemberOnceAndAreNotInThemselves(t *testing.T) {
 	}
 }
 
-func TestPlacementByHostIsRefusedWithTheReason(t *testing.T) {
+func TestValidateVirtualMachineGroup_ExplainsRejectionOfHostTopology(t *testing.T) {
 	g := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "shop"}}
 	g.Spec.Placement = &vmv1alpha1.VirtualMachineGroupPlacement{Policy: vmv1alpha1.PlacementApart, Topology: "Host"}
-	if errs := ValidateVirtualMachineGroup(g); len(errs) != 1 || !strings.Contains(errs[0].Detail, "rules of the DRS cluster") {
-		t.Errorf("errors %v, want why hosts are not for Slipway to choose", errs)
+	if errs := ValidateVirtualMachineGroup(g); len(errs) != 1 || !strings.Contains(errs[0].Detail, "requires DRS rules") {
+		t.Errorf("got errors %v, want one that mentions DRS rules", errs)
 	}
 }
 
-func TestTheStatusOfAGroupHasPowerStatesThatThereAre(t *testing.T) {
+func TestValidateVirtualMachineGroupStatusUpdate(t *testing.T) {
 	g := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "shop", ResourceVersion: "1"}}
 	g.Status.PowerState = "On"
 	g.Status.Members = []vmv1alpha1.VirtualMachineGroupMemberStatus{{PowerState: vmv1alpha1.PoweredOn, DesiredPowerState: "Off"}, {PowerState: "standBy"}}

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxProbePeriod and maxProbeTimeout bound the times of a probe, in seconds.
+	// maxProbePeriod and maxProbeTimeout are the maximum period and timeout of a probe, in seconds.
 	maxProbePeriod  = 3600
 	maxProbeTimeout = 60
 	maxPort         = 65535
 )
 
-// validateProbe checks that exactly one action decides readiness.
+// validateProbe checks that exactly one action is set.
 func validateProbe(probe *vmv1alpha1.VirtualMachineReadinessProbe, path *field.Path) field.ErrorList {
 	if probe == nil {
 		return nil
@@ -40,7 +40,7 @@ func validateProbe(probe *vmv1alpha1.VirtualMachineReadinessProbe, path *field.P
 		errs = append(errs, validateGuestInfo(probe.GuestInfo, path.Child("guestInfo"))...)
 	}
 	errs = append(errs, validateExactlyOne(set, "tcpSocket, guestHeartbeat, guestInfo", path)...)
-	// 0 is unset: defaulting comes first and leaves none.
+	// 0 means unset. Defaulting, which runs before validation, sets the field.
 	if probe.PeriodSeconds != 0 {
 		errs = append(errs, validateRange(int64(probe.PeriodSeconds), 1, maxProbePeriod, path.Child("periodSeconds"))...)
 	}
@@ -50,20 +50,20 @@ func validateProbe(probe *vmv1alpha1.VirtualMachineReadinessProbe, path *field.P
 	return errs
 }
 
-// validateTCPSocket checks where to connect to.
+// validateTCPSocket checks the host and port.
 func validateTCPSocket(action *vmv1alpha1.TCPSocketAction, path *field.Path) field.ErrorList {
 	errs := validateRange(int64(action.Port), 1, maxPort, path.Child("port"))
 	if action.Host == "" {
 		return errs
 	}
-	// A name would be looked up by the server, which knows names of its own network.
+	// The server would resolve a name with the DNS of its own network.
 	if a, err := netip.ParseAddr(action.Host); err != nil || a.Zone() != "" {
-		errs = append(errs, field.Invalid(path.Child("host"), action.Host, "must be an IP address, one of those of the guest"))
+		errs = append(errs, field.Invalid(path.Child("host"), action.Host, "must be an IP address of the guest"))
 	}
 	return errs
 }
 
-// validateGuestInfo checks keys and patterns.
+// validateGuestInfo checks keys and expressions.
 func validateGuestInfo(actions []vmv1alpha1.GuestInfoAction, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// maxHertz is beyond any host: a million gigahertz.
+	// maxHertz is larger than the capacity of any host: a million gigahertz.
 	maxHertz = 1_000_000_000_000_000
-	// maxShares is the most shares that vSphere takes.
+	// maxShares is the maximum number of shares in vSphere.
 	maxShares = 1_000_000
 
 	allowedGuestMemory = "must be a multiple of 4Mi, from 4Mi to 24Ti"
@@ -27,7 +27,7 @@ const (
 	allowedHertzLimit  = "must be a whole number of megahertz greater than zero, for example 2G for 2 GHz"
 )
 
-// validateCPU checks the virtual CPUs, if there are any.
+// validateCPU checks the optional virtual CPUs.
 func validateCPU(cpu *vmv1alpha1.VirtualMachineCPU, path *field.Path) field.ErrorList {
 	if cpu == nil {
 		return nil
@@ -50,7 +50,7 @@ func validateCPU(cpu *vmv1alpha1.VirtualMachineCPU, path *field.Path) field.Erro
 	return append(errs, validateShares(cpu.Shares, path.Child("shares"))...)
 }
 
-// validateCPUGiven checks that the CPUs are counted.
+// validateCPUGiven checks that the number of CPUs is set.
 func validateCPUGiven(cpu *vmv1alpha1.VirtualMachineCPU, path *field.Path) field.ErrorList {
 	if cpu.Sockets == 0 && cpu.Cores == 0 && cpu.Threads == 0 {
 		return field.ErrorList{field.Required(path, "one of sockets, cores or threads must be at least 1")}
@@ -58,7 +58,7 @@ func validateCPUGiven(cpu *vmv1alpha1.VirtualMachineCPU, path *field.Path) field
 	return nil
 }
 
-// ValidateMemory checks the memory, if there is any.
+// ValidateMemory checks the optional memory.
 func ValidateMemory(memory *vmv1alpha1.VirtualMachineMemory, path *field.Path) field.ErrorList {
 	if memory == nil {
 		return nil
@@ -74,7 +74,7 @@ func ValidateMemory(memory *vmv1alpha1.VirtualMachineMemory, path *field.Path) f
 	return append(errs, validateShares(memory.Shares, path.Child("shares"))...)
 }
 
-// validateMemoryGiven checks that the guest has memory.
+// validateMemoryGiven checks that the guest memory is set.
 func validateMemoryGiven(memory *vmv1alpha1.VirtualMachineMemory, path *field.Path) field.ErrorList {
 	if memory.Guest == nil {
 		return field.ErrorList{field.Required(path.Child("guest"), allowedGuestMemory)}
@@ -82,7 +82,7 @@ func validateMemoryGiven(memory *vmv1alpha1.VirtualMachineMemory, path *field.Pa
 	return nil
 }
 
-// validateShares checks the weight under contention.
+// validateShares checks the shares.
 func validateShares(shares *vmv1alpha1.Shares, path *field.Path) field.ErrorList {
 	if shares == nil {
 		return nil
@@ -94,7 +94,7 @@ func validateShares(shares *vmv1alpha1.Shares, path *field.Path) field.ErrorList
 		return field.ErrorList{field.Required(path.Child("level"), "must be Low, Normal, High or Custom")}
 	case shares.Level != vmv1alpha1.SharesCustom && shares.Shares != nil:
 		return append(validateEnum(shares.Level, path.Child("level"), levels...),
-			field.Forbidden(number, fmt.Sprintf("%d may be set with level Custom only, not with %s", *shares.Shares, shares.Level)))
+			field.Forbidden(number, fmt.Sprintf("%d may be set only with level Custom, not with %s", *shares.Shares, shares.Level)))
 	case shares.Level != vmv1alpha1.SharesCustom:
 		return validateEnum(shares.Level, path.Child("level"), levels...)
 	case shares.Shares == nil:
@@ -111,19 +111,19 @@ func validateFirmware(firmware *vmv1alpha1.VirtualMachineFirmware, path *field.P
 	}
 	errs := validateEnum(firmware.Bootloader, path.Child("bootloader"), vmv1alpha1.BootloaderBIOS, vmv1alpha1.BootloaderEFI)
 	if firmware.Bootloader == vmv1alpha1.BootloaderBIOS && firmware.SecureBoot != nil && *firmware.SecureBoot {
-		errs = append(errs, field.Invalid(path.Child("secureBoot"), true, "needs bootloader EFI, not BIOS"))
+		errs = append(errs, field.Invalid(path.Child("secureBoot"), true, "requires bootloader EFI, not BIOS"))
 	}
 	return append(errs, validateUUID(firmware.UUID, path.Child("uuid"))...)
 }
 
-// validateNewBIOSUUID refuses the UUIDs that say of a machine that it has none: all bits
-// 0 or 1 (System Management BIOS Reference Specification, 7.2.1). A VM that was stored
-// with one must be able to change in other ways, and to go.
+// validateNewBIOSUUID rejects the UUIDs whose bits are all 0 or all 1, which mean that no UUID is set (System
+// Management BIOS Reference Specification, 7.2.1). It is called only for new objects, so that a VM that was stored with
+// one can be changed and deleted.
 func validateNewBIOSUUID(firmware *vmv1alpha1.VirtualMachineFirmware, path *field.Path) field.ErrorList {
 	if firmware == nil || firmware.UUID == "" || strings.Trim(firmware.UUID, "0-") != "" && strings.Trim(firmware.UUID, "fF-") != "" {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, firmware.UUID, "must not be the nil or the max UUID, with which a machine has no identity")}
+	return field.ErrorList{field.Invalid(path, firmware.UUID, "must not be the nil UUID or the max UUID, which do not identify a machine")}
 }
 
 // validateDevices checks GPUs and host devices.
@@ -135,7 +135,7 @@ func validateDevices(devices *vmv1alpha1.VirtualMachineDevices, path *field.Path
 	return append(errs, validateDeviceList(devices.HostDevices, path.Child("hostDevices"))...)
 }
 
-// validateDeviceList checks names of devices.
+// validateDeviceList checks the names of devices.
 func validateDeviceList(devices []vmv1alpha1.VirtualMachineDevice, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
@@ -149,16 +149,16 @@ func validateDeviceList(devices []vmv1alpha1.VirtualMachineDevice, path *field.P
 	return errs
 }
 
-// validateTPM checks that a TPM meets EFI.
+// validateTPM checks that a TPM is used with EFI.
 func validateTPM(devices *vmv1alpha1.VirtualMachineDevices, firmware *vmv1alpha1.VirtualMachineFirmware, path *field.Path) field.ErrorList {
 	if devices == nil || devices.TPM == nil || (devices.TPM.Enabled != nil && !*devices.TPM.Enabled) ||
 		firmware == nil || firmware.Bootloader != vmv1alpha1.BootloaderBIOS {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(path, "needs spec.firmware.bootloader EFI, not BIOS")}
+	return field.ErrorList{field.Forbidden(path, "requires spec.firmware.bootloader EFI, not BIOS")}
 }
 
-// validateHardwareVersion checks a virtual hardware version, if there is one.
+// validateHardwareVersion checks an optional virtual hardware version.
 func validateHardwareVersion(version int32, path *field.Path) field.ErrorList {
 	if version == 0 {
 		return nil
@@ -166,11 +166,10 @@ func validateHardwareVersion(version int32, path *field.Path) field.ErrorList {
 	return validateRange(int64(version), limits.MinHardwareVersion, limits.MaxHardwareVersion, path)
 }
 
-// guestIDFormat has room for every identifier of vSphere, of which the longest of 8.0
-// has 26 characters.
+// guestIDFormat matches every vSphere guest ID. The longest in vSphere 8.0 has 26 characters.
 var guestIDFormat = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 
-// validateGuestID checks the form of an identifier; which there are depends on vSphere.
+// validateGuestID checks the format of an optional guest ID. The supported values depend on the vSphere version.
 func validateGuestID(id string, path *field.Path) field.ErrorList {
 	if id == "" || guestIDFormat.MatchString(id) {
 		return nil

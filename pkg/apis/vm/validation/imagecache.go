@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ValidateVirtualMachineImageCache checks a new image cache. Its name is the value of a label.
+// ValidateVirtualMachineImageCache checks a new image cache. Its name is used as a label value.
 func ValidateVirtualMachineImageCache(obj *vmv1alpha1.VirtualMachineImageCache) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateLabelName, field.NewPath("metadata"))
 	return append(errs, validateImageCacheSpec(&obj.Spec, field.NewPath("spec"))...)
@@ -22,8 +22,8 @@ func ValidateVirtualMachineImageCache(obj *vmv1alpha1.VirtualMachineImageCache) 
 func ValidateVirtualMachineImageCacheUpdate(obj, old *vmv1alpha1.VirtualMachineImageCache) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("spec")
-	if is, was := obj.Spec.ContentLibrary, old.Spec.ContentLibrary; is != was {
-		errs = append(errs, field.Invalid(path.Child("contentLibrary"), is.Library+"/"+is.Item, fmt.Sprintf("is immutable; must stay %s/%s", was.Library, was.Item)))
+	if source, oldSource := obj.Spec.ContentLibrary, old.Spec.ContentLibrary; source != oldSource {
+		errs = append(errs, field.Invalid(path.Child("contentLibrary"), source.Library+"/"+source.Item, fmt.Sprintf("is immutable; must stay %s/%s", oldSource.Library, oldSource.Item)))
 	}
 	return append(errs, validateImageCacheSpec(&obj.Spec, path)...)
 }

@@ -12,24 +12,23 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// inferFromImage is the value of inferFromVolume that stands for the boot image.
+// inferFromImage is the value of inferFromVolume that refers to the boot image.
 const inferFromImage = "image"
 
-// Kinds that a matcher accepts in any letter case, in canonical form, with the
-// spelling that messages use.
+// Kinds that a matcher accepts, in the spelling that messages use. A matcher accepts any letter case.
 var (
 	instancetypeKinds = []string{"VirtualMachineInstancetype", "VirtualMachineClusterInstancetype"}
 	preferenceKinds   = []string{"VirtualMachinePreference", "VirtualMachineClusterPreference"}
 )
 
-// matcher is what instance type and preference matchers have in common.
+// matcher contains the fields that instance type and preference matchers have in common.
 type matcher struct {
 	name, kind, revisionName, inferFromVolume string
 	revisionRef                               *vmv1alpha1.ControllerRevisionRef
 	failurePolicy                             *vmv1alpha1.InferFromVolumeFailurePolicy
 }
 
-// instancetypeMatcher returns m in common form, or nil.
+// instancetypeMatcher converts m to a matcher. It returns nil if m is nil.
 func instancetypeMatcher(m *vmv1alpha1.InstancetypeMatcher) *matcher {
 	if m == nil {
 		return nil
@@ -37,7 +36,7 @@ func instancetypeMatcher(m *vmv1alpha1.InstancetypeMatcher) *matcher {
 	return &matcher{m.Name, m.Kind, m.RevisionName, m.InferFromVolume, m.ControllerRevisionRef, m.InferFromVolumeFailurePolicy}
 }
 
-// preferenceMatcher returns m in common form, or nil.
+// preferenceMatcher converts m to a matcher. It returns nil if m is nil.
 func preferenceMatcher(m *vmv1alpha1.PreferenceMatcher) *matcher {
 	if m == nil {
 		return nil
@@ -61,8 +60,8 @@ func validatePreferenceMatcher(m *vmv1alpha1.PreferenceMatcher, volumes []vmv1al
 	return validateMatcher(preferenceMatcher(m), preferenceKinds, volumes, path)
 }
 
-// validateMatcher checks a reference whose kind is one of kinds. Whether the
-// object exists is not asked: it may be created later.
+// validateMatcher checks a reference whose kind is one of kinds. It does not check whether the object exists, because
+// it can be created later.
 func validateMatcher(m *matcher, kinds []string, volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if m.name == "" && m.inferFromVolume == "" {
@@ -93,8 +92,8 @@ func validateMatcher(m *matcher, kinds []string, volumes []vmv1alpha1.VirtualMac
 	return errs
 }
 
-// validateInference checks that what is inferred is not given too, but in the
-// form that a restore leaves behind, and that the volume is one of this machine.
+// validateInference checks that the volume exists and that the inferred name and kind are not set. They can be set
+// together with controllerRevisionRef, as in the spec that a restore creates.
 func validateInference(m *matcher, volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if m.revisionRef == nil {
@@ -129,8 +128,8 @@ func kindMatches(kind string, kinds []string) bool {
 	return false
 }
 
-// validateMatcherUpdate refuses a new name under a pin that was made for the old
-// one. Adding and removing a matcher or a pin is always allowed.
+// validateMatcherUpdate rejects a new name with a pinned revision of the previous name. Adding and removing a matcher
+// or a pinned revision is always allowed.
 func validateMatcherUpdate(m, old *matcher, path *field.Path) field.ErrorList {
 	if m == nil || old == nil || m.name == old.name {
 		return nil

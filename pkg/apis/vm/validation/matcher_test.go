@@ -13,8 +13,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// matcherCases are preference matchers; those of instance types follow the same
-// rules with their kinds.
+// matcherCases are preference matchers. Instance type matchers follow the same rules with their kinds.
 var matcherCases = []struct {
 	name    string
 	matcher vmv1alpha1.PreferenceMatcher
@@ -29,11 +28,11 @@ var matcherCases = []struct {
 	{"a malformed name", vmv1alpha1.PreferenceMatcher{Name: "Linux!"}, []string{"Invalid m.name"}},
 	{"F122 inferring from a volume", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root"}, nil},
 	{"inferring from the image", vmv1alpha1.PreferenceMatcher{InferFromVolume: "image"}, nil},
-	{"inferring from a volume that is not there", vmv1alpha1.PreferenceMatcher{InferFromVolume: "other"}, []string{"Invalid m.inferFromVolume"}},
+	{"inferring from an unknown volume", vmv1alpha1.PreferenceMatcher{InferFromVolume: "other"}, []string{"Invalid m.inferFromVolume"}},
 	{"F122 inferring a given name", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", Name: "linux"}, []string{"Invalid m.name"}},
 	{"F122 inferring a given kind", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", Kind: "VirtualMachinePreference"}, []string{"Invalid m.kind"}},
 	{"F122 inferring a given name and kind", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", Name: "linux", Kind: "VirtualMachinePreference"}, []string{"Invalid m.name", "Invalid m.kind"}},
-	{"the form that a restore leaves behind", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", Name: "linux", Kind: "VirtualMachinePreference", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}, nil},
+	{"an inferred name and kind with a pinned revision", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", Name: "linux", Kind: "VirtualMachinePreference", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}, nil},
 	{"a failure policy", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", InferFromVolumeFailurePolicy: ptr.To(vmv1alpha1.InferFromVolumeFailureIgnore)}, nil},
 	{"F122 an unknown failure policy", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", InferFromVolumeFailurePolicy: ptr.To(vmv1alpha1.InferFromVolumeFailurePolicy("Panic"))}, []string{"NotSupported m.inferFromVolumeFailurePolicy"}},
 	{"F122 an empty failure policy", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", InferFromVolumeFailurePolicy: ptr.To(vmv1alpha1.InferFromVolumeFailurePolicy(""))}, []string{"Required m.inferFromVolumeFailurePolicy"}},
@@ -42,7 +41,7 @@ var matcherCases = []struct {
 	{"two pins that disagree", vmv1alpha1.PreferenceMatcher{Name: "linux", RevisionName: "q", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}, []string{"Invalid m.revisionName"}},
 }
 
-func TestMatchers(t *testing.T) {
+func TestValidateMatchers(t *testing.T) {
 	volumes := []vmv1alpha1.VirtualMachineVolume{{Name: "root"}}
 	path := field.NewPath("m")
 	for _, tc := range matcherCases {
@@ -67,8 +66,8 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
-// The numbers of both roles: their matchers have the same fields.
-func TestMatcherUpdates(t *testing.T) {
+// Instance type and preference matchers have the same fields.
+func TestValidateMatcherUpdate(t *testing.T) {
 	pinned := func(name, revision string) *vmv1alpha1.InstancetypeMatcher {
 		return &vmv1alpha1.InstancetypeMatcher{Name: name, RevisionName: revision}
 	}

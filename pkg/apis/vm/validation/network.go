@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// minMTU is the least that every IPv4 host must accept (RFC 791), in bytes.
+	// minMTU is the minimum MTU that every IPv4 host must support (RFC 791), in bytes.
 	minMTU = 576
-	// maxMTU is that of jumbo frames on vSphere, in bytes.
+	// maxMTU is the MTU of jumbo frames in vSphere, in bytes.
 	maxMTU = 9000
 	// macLength is the length of an Ethernet address in bytes.
 	macLength = 6
 )
 
-// validateNetwork checks interfaces and the guest's network.
+// validateNetwork checks the interfaces and the guest's network.
 func validateNetwork(network *vmv1alpha1.VirtualMachineNetworkSpec, path *field.Path) field.ErrorList {
 	if network == nil {
 		return nil
@@ -57,8 +57,7 @@ func validateNetwork(network *vmv1alpha1.VirtualMachineNetworkSpec, path *field.
 	return errs
 }
 
-// validateMAC checks a hardware address, if there is one, and adds it to those
-// already seen.
+// validateMAC checks an optional MAC address and adds it to seen.
 func validateMAC(address string, seen sets.Set[string], path *field.Path) field.ErrorList {
 	if address == "" {
 		return nil
@@ -77,7 +76,7 @@ func validateMAC(address string, seen sets.Set[string], path *field.Path) field.
 	return nil
 }
 
-// validateInterface checks one interface but its name and hardware address.
+// validateInterface checks an interface, except for its name and MAC address.
 func validateInterface(nic *vmv1alpha1.VirtualMachineNetworkInterface, path *field.Path) field.ErrorList {
 	errs := validateEnum(nic.Model, path.Child("model"), "vmxnet3", "e1000e", "e1000", "sriov", "virtio")
 	if nic.MTU != nil {
@@ -115,10 +114,10 @@ func validateInterface(nic *vmv1alpha1.VirtualMachineNetworkInterface, path *fie
 	return errs
 }
 
-// poolKind is what a kind of pools may be called (API ipam.cluster.x-k8s.io, poolRef.kind).
-var poolKind = regexp.MustCompile(`^[a-zA-Z]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$`)
+// poolKindFormat matches the kind of an address pool (API ipam.cluster.x-k8s.io, poolRef.kind).
+var poolKindFormat = regexp.MustCompile(`^[a-zA-Z]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$`)
 
-// validatePools checks references to pools of addresses, each of which gives one address.
+// validatePools checks references to address pools.
 func validatePools(pools []vmv1alpha1.IPPoolReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[vmv1alpha1.IPPoolReference]()
@@ -126,7 +125,7 @@ func validatePools(pools []vmv1alpha1.IPPoolReference, path *field.Path) field.E
 		at := path.Index(i)
 		errs = append(errs, validateRequiredName(pool.APIGroup, at.Child("apiGroup"))...)
 		errs = append(errs, validateRequiredName(pool.Name, at.Child("name"))...)
-		if !poolKind.MatchString(pool.Kind) {
+		if !poolKindFormat.MatchString(pool.Kind) {
 			errs = append(errs, field.Invalid(at.Child("kind"), pool.Kind, "must be a kind, for example InClusterIPPool: at most 63 letters, digits and hyphens"))
 		}
 		if seen.Has(pool) {

@@ -36,12 +36,12 @@ func ValidateVirtualMachineClassUpdate(obj, old *vmv1alpha1.VirtualMachineClass)
 	return append(errs, validateFastDeploy(obj.Annotations, old.Annotations)...)
 }
 
-// ValidateVirtualMachineImage checks a new image of a namespace.
+// ValidateVirtualMachineImage checks a new VirtualMachineImage.
 func ValidateVirtualMachineImage(obj *vmv1alpha1.VirtualMachineImage) field.ErrorList {
 	return append(validateMeta(&obj.ObjectMeta), validateImageSpec(&obj.Spec)...)
 }
 
-// ValidateClusterVirtualMachineImage checks a new image of all namespaces.
+// ValidateClusterVirtualMachineImage checks a new ClusterVirtualMachineImage.
 func ValidateClusterVirtualMachineImage(obj *vmv1alpha1.ClusterVirtualMachineImage) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateImageSpec(&obj.Spec)...)
@@ -75,14 +75,12 @@ func validateContentLibraryImageSource(source *vmv1alpha1.ContentLibraryImageSou
 	return errs
 }
 
-// ValidateVirtualMachineImageUpdate checks the change from old to obj: the spec
-// is immutable.
+// ValidateVirtualMachineImageUpdate checks the change from old to obj. The spec is immutable.
 func ValidateVirtualMachineImageUpdate(obj, old *vmv1alpha1.VirtualMachineImage) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), validateImageSpecUpdate(&obj.Spec, &old.Spec)...)
 }
 
-// ValidateClusterVirtualMachineImageUpdate checks the change from old to obj: the spec
-// is immutable.
+// ValidateClusterVirtualMachineImageUpdate checks the change from old to obj. The spec is immutable.
 func ValidateClusterVirtualMachineImageUpdate(obj, old *vmv1alpha1.ClusterVirtualMachineImage) field.ErrorList {
 	return ValidateVirtualMachineImageUpdate(obj.AsImage(), old.AsImage())
 }
@@ -94,7 +92,7 @@ func validateImageSpecUpdate(spec, old *vmv1alpha1.VirtualMachineImageSpec) fiel
 	return field.ErrorList{field.Invalid(field.NewPath("spec"), imageSource(spec), fmt.Sprintf("is immutable; must stay %s", imageSource(old)))}
 }
 
-// imageSource puts the source of an image in words.
+// imageSource describes the source of an image for an error.
 func imageSource(spec *vmv1alpha1.VirtualMachineImageSpec) string {
 	switch {
 	case spec.ContentLibrary != nil:
@@ -117,21 +115,21 @@ func ValidateClusterVirtualMachineImageStatusUpdate(obj, old *vmv1alpha1.Cluster
 	return ValidateVirtualMachineImageStatusUpdate(obj.AsImage(), old.AsImage())
 }
 
-// ValidateVirtualMachineInstance checks a new running instance. The controller
-// writes it, so that only what would break the provider is looked at.
+// ValidateVirtualMachineInstance checks a new VirtualMachineInstance. Because the controller creates it, only values
+// that the provider cannot handle are rejected.
 func ValidateVirtualMachineInstance(obj *vmv1alpha1.VirtualMachineInstance) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateCPU(obj.Spec.CPU, path.Child("cpu"))...)
 	errs = append(errs, ValidateMemory(obj.Spec.Memory, path.Child("memory"))...)
-	errs = append(errs, validateNetwork(withoutGiven(obj.Spec.Network), path.Child("network"))...)
+	errs = append(errs, validateNetwork(withoutPoolAddresses(obj.Spec.Network), path.Child("network"))...)
 	errs = append(errs, validateVolumes(obj.Spec.Volumes, path.Child("volumes"))...)
 	return append(errs, validateFirmware(obj.Spec.Firmware, path.Child("firmware"))...)
 }
 
-// withoutGiven is network without the addresses of interfaces that have some of pools: these are
-// not known to who writes a spec, and may stand beside DHCP or be there twice.
-func withoutGiven(network *vmv1alpha1.VirtualMachineNetworkSpec) *vmv1alpha1.VirtualMachineNetworkSpec {
+// withoutPoolAddresses returns network without the addresses of interfaces that use address pools. Users do not control these
+// addresses, so they can be duplicates or conflict with DHCP.
+func withoutPoolAddresses(network *vmv1alpha1.VirtualMachineNetworkSpec) *vmv1alpha1.VirtualMachineNetworkSpec {
 	out := network.DeepCopy()
 	if out == nil {
 		return nil
@@ -160,12 +158,12 @@ func ValidateVirtualMachineInstanceStatusUpdate(obj, old *vmv1alpha1.VirtualMach
 	return append(errs, validateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
-// validateMeta checks the metadata of a new object of a namespace.
+// validateMeta checks the metadata of a new namespaced object.
 func validateMeta(meta *metav1.ObjectMeta) field.ErrorList {
 	return apivalidation.ValidateObjectMeta(meta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 }
 
-// validateMetaUpdate checks the change of the metadata of an object.
+// validateMetaUpdate checks a change of metadata.
 func validateMetaUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
 	return apivalidation.ValidateObjectMetaUpdate(meta, old, field.NewPath("metadata"))
 }

@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestVirtualMachineUpdate(t *testing.T) {
+func TestValidateVirtualMachineUpdate(t *testing.T) {
 	const uuid, other = "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d", "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0e"
 	identified := func(change func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
 		return inlineVM(func(obj *vmv1alpha1.VirtualMachine) {
@@ -39,14 +39,14 @@ func TestVirtualMachineUpdate(t *testing.T) {
 		{"the image, to the virtual machine itself", inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image = nil }), inlineVM(func(o *vmv1alpha1.VirtualMachine) {
 			o.Spec.Image = &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachine", Name: o.Name}
 		}), []string{"Invalid spec.image.name"}},
-		{"the image, by naming one at last", inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image = nil }), inlineVM(nil), nil},
+		{"the image, if it was unset", inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image = nil }), inlineVM(nil), nil},
 		{"the firmware UUID", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Firmware.UUID = other }), []string{"Invalid spec.firmware.uuid"}},
 		{"the firmware UUID, by removing the firmware", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Firmware = nil }), []string{"Invalid spec.firmware.uuid"}},
-		{"the firmware UUID, by naming one at last", inlineVM(nil), inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: uuid} }), nil},
+		{"the firmware UUID, if it was unset", inlineVM(nil), inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: uuid} }), nil},
 		{"the instance UUID", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.InstanceUUID = other }), []string{"Invalid spec.instanceUUID"}},
-		{"the instance UUID, by naming one", inlineVM(nil), inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.InstanceUUID = uuid }), []string{"Invalid spec.instanceUUID"}},
+		{"the instance UUID, if it was unset", inlineVM(nil), inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.InstanceUUID = uuid }), []string{"Invalid spec.instanceUUID"}},
 		{"the provider ID", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.ProviderID = "vsphere://x" }), []string{"Invalid spec.providerID"}},
-		{"the provider ID, by naming one at last", inlineVM(nil), inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.ProviderID = "vsphere://x" }), nil},
+		{"the provider ID, if it was unset", inlineVM(nil), inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.ProviderID = "vsphere://x" }), nil},
 		{"the name of a pinned preference",
 			inlineVM(func(o *vmv1alpha1.VirtualMachine) {
 				o.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "a", RevisionName: "r"}
@@ -55,7 +55,7 @@ func TestVirtualMachineUpdate(t *testing.T) {
 				o.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "b", RevisionName: "r"}
 			}),
 			[]string{"Invalid spec.preference.revisionName"}},
-		{"labels under a spec that newer rules refuse",
+		{"labels with a spec that newer rules reject",
 			inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.CPU.Sockets = -1 }),
 			inlineVM(func(o *vmv1alpha1.VirtualMachine) {
 				o.Spec.CPU.Sockets = -1
@@ -68,7 +68,7 @@ func TestVirtualMachineUpdate(t *testing.T) {
 	}
 }
 
-func TestVirtualMachineStatus(t *testing.T) {
+func TestValidateVirtualMachineStatusUpdate(t *testing.T) {
 	old := inlineVM(nil)
 	obj := inlineVM(func(o *vmv1alpha1.VirtualMachine) {
 		o.Status.PowerState, o.Status.Phase = vmv1alpha1.PoweredOn, vmv1alpha1.PhaseRunning
@@ -81,14 +81,14 @@ func TestVirtualMachineStatus(t *testing.T) {
 		ValidateVirtualMachineStatusUpdate(obj, old))
 }
 
-func TestStatus_HasNoTextOfAGuestThatIsTooLongOrNotPrintable(t *testing.T) {
+func TestValidateVirtualMachineStatusUpdate_RejectsLongOrUnprintableGuestText(t *testing.T) {
 	old := inlineVM(nil)
 	obj := inlineVM(func(o *vmv1alpha1.VirtualMachine) {
 		o.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{HostName: strings.Repeat("a", 254)}
 		o.Status.Guest = &vmv1alpha1.VirtualMachineGuestStatus{HostName: "a\x1b[31m", GuestFullName: "a\u202eb"}
 	})
 	check(t, []string{"TooLong status.network.hostName", "Invalid status.guest.guestFullName", "Invalid status.guest.hostName"}, ValidateVirtualMachineStatusUpdate(obj, old))
-	check(t, nil, ValidateVirtualMachineStatusUpdate(obj, obj)) // it was stored before the bound came
+	check(t, nil, ValidateVirtualMachineStatusUpdate(obj, obj)) // stored before the limit existed
 
 	instance := &vmv1alpha1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "dev", ResourceVersion: "1"}}
 	reported := instance.DeepCopy()
@@ -96,7 +96,7 @@ func TestStatus_HasNoTextOfAGuestThatIsTooLongOrNotPrintable(t *testing.T) {
 	check(t, []string{"Invalid status.guest.guestFullName", "Invalid status.guest.hostName"}, ValidateVirtualMachineInstanceStatusUpdate(reported, instance))
 }
 
-func TestClassesAndImages(t *testing.T) {
+func TestValidateClassesAndImages(t *testing.T) {
 	meta := metav1.ObjectMeta{Name: "x", Namespace: "dev", ResourceVersion: "1"}
 	class := &vmv1alpha1.VirtualMachineClass{ObjectMeta: meta, Spec: vmv1alpha1.VirtualMachineClassSpec{
 		CPU: vmv1alpha1.VirtualMachineCPU{Cores: 2}, Memory: vmv1alpha1.VirtualMachineMemory{Guest: quantity("2Gi")},
@@ -128,14 +128,14 @@ func TestClassesAndImages(t *testing.T) {
 	check(t, []string{"Invalid spec"}, ValidateClusterVirtualMachineImageUpdate(&vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: cluster.ObjectMeta, Spec: template.Spec}, cluster))
 }
 
-func TestRunningInstances(t *testing.T) {
+func TestValidateVirtualMachineInstance(t *testing.T) {
 	obj := &vmv1alpha1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "dev", ResourceVersion: "1"}}
 	check(t, nil, ValidateVirtualMachineInstance(obj))
 	broken := obj.DeepCopy()
 	broken.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: -1}
 	check(t, []string{"Invalid spec.cpu.sockets"}, ValidateVirtualMachineInstanceUpdate(broken, obj))
 
-	// Of which family a pool gives an address, and which, nobody knows who writes the spec.
+	// The author of a spec does not know the addresses that a pool assigns, or their family.
 	given := obj.DeepCopy()
 	given.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{
 		Name: "eth0", DHCP4: ptr.To(true), Addresses: []string{"2001:db8::5/64", "192.0.2.5/24", "2001:db8::5/64"},
@@ -146,7 +146,7 @@ func TestRunningInstances(t *testing.T) {
 	check(t, []string{"Required spec.network.interfaces[0].name"}, ValidateVirtualMachineInstance(given))
 }
 
-func TestSubresourceBodies(t *testing.T) {
+func TestValidateSubresourceBodies(t *testing.T) {
 	named := metav1.ObjectMeta{Name: "web"}
 	check(t, nil, ValidateRefreshOptions(&vmv1alpha1.RefreshOptions{}, "web"))
 	check(t, nil, ValidateRefreshOptions(&vmv1alpha1.RefreshOptions{ObjectMeta: named, DryRun: []string{"All"}}, "web"))
@@ -162,7 +162,7 @@ func TestSubresourceBodies(t *testing.T) {
 func TestVirtualMachineWarnings(t *testing.T) {
 	path := field.NewPath("spec")
 	if got := VirtualMachineWarnings(inlineSpec(func(*vmv1alpha1.VirtualMachineSpec) {}), path); len(got) != 0 {
-		t.Errorf("a plain virtual machine was answered with warnings: %q", got)
+		t.Errorf("a minimal virtual machine has warnings: %q", got)
 	}
 	spec := inlineSpec(func(s *vmv1alpha1.VirtualMachineSpec) {
 		s.Preference = &vmv1alpha1.PreferenceMatcher{Name: "a", RevisionName: "r"}
@@ -171,9 +171,9 @@ func TestVirtualMachineWarnings(t *testing.T) {
 	})
 	want := []string{
 		"spec.preference.revisionName: deprecated; use controllerRevisionRef",
-		"spec.cpu.model: has no meaning on vSphere; it is stored and not applied",
-		"spec.devices.video.type: vSphere has svga only; another type is stored and not applied",
-		"spec.devices.tpm.persistent: vSphere always keeps the state of a TPM; false is stored and not applied",
+		"spec.cpu.model: has no effect on vSphere; the value is stored but not applied",
+		"spec.devices.video.type: vSphere supports only svga; other types are stored but not applied",
+		"spec.devices.tpm.persistent: vSphere always preserves the TPM state; false is stored but not applied",
 	}
 	if diff := cmp.Diff(want, VirtualMachineWarnings(spec, path)); diff != "" {
 		t.Errorf("warnings differ (-want +got):\n%s", diff)

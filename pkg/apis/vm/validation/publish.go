@@ -10,7 +10,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// maxTTLSeconds is a year: what is to stay longer sets no time.
+// maxTTLSeconds is the maximum of ttlSecondsAfterFinished: one year.
 const maxTTLSeconds = 365 * 24 * 60 * 60
 
 // ValidateVirtualMachinePublishRequest checks a new request.
@@ -20,7 +20,7 @@ func ValidateVirtualMachinePublishRequest(obj *vmv1alpha1.VirtualMachinePublishR
 	errs = append(errs, validateName(obj.Spec.Source.Name, path.Child("source", "name"))...)
 	target := path.Child("target", "contentLibrary")
 	if name := obj.Spec.Target.ContentLibrary; name == "" {
-		errs = append(errs, field.Required(target, "must be the name of a ContentLibrary that lets the namespace publish"))
+		errs = append(errs, field.Required(target, "must be the name of a ContentLibrary that allows the namespace to publish"))
 	} else {
 		errs = append(errs, invalid(name, target, validateLabelName(name, false))...)
 	}
@@ -30,8 +30,8 @@ func ValidateVirtualMachinePublishRequest(obj *vmv1alpha1.VirtualMachinePublishR
 	return errs
 }
 
-// ValidateVirtualMachinePublishRequestUpdate checks the change from old to obj: only how
-// long it stays may change.
+// ValidateVirtualMachinePublishRequestUpdate checks the change from old to obj. Only ttlSecondsAfterFinished can
+// change.
 func ValidateVirtualMachinePublishRequestUpdate(obj, old *vmv1alpha1.VirtualMachinePublishRequest) field.ErrorList {
 	errs := append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateVirtualMachinePublishRequest(obj)...)
 	path := field.NewPath("spec")

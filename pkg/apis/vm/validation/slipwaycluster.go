@@ -15,16 +15,15 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// maxFailureDomains is the most of them in a status (Cluster API's v1beta2).
+// maxFailureDomains is the maximum number of failure domains in a status (Cluster API's v1beta2).
 const maxFailureDomains = 100
 
-// ValidateSlipwayCluster checks what a new cluster needs of vSphere.
+// ValidateSlipwayCluster checks a new SlipwayCluster.
 func ValidateSlipwayCluster(obj *vmv1alpha1.SlipwayCluster) field.ErrorList {
 	return append(validateMeta(&obj.ObjectMeta), validateSlipwayClusterSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateSlipwayClusterUpdate checks the change from old to obj. A spec that did not change is
-// not looked at.
+// ValidateSlipwayClusterUpdate checks the change from old to obj. An unchanged spec is not validated.
 func ValidateSlipwayClusterUpdate(obj, old *vmv1alpha1.SlipwayCluster) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
@@ -62,7 +61,7 @@ func ValidateSlipwayClusterStatusUpdate(obj, old *vmv1alpha1.SlipwayCluster) fie
 	return errs
 }
 
-// ValidateEndpoint checks where the API of a cluster is, as far as that is given.
+// ValidateEndpoint checks the endpoint of a cluster's API server. Both parts are optional.
 func ValidateEndpoint(host string, port int32, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if port != 0 {

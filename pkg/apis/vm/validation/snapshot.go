@@ -10,8 +10,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// How long a guest may take to come to rest: what vSphere allows (API,
-// VirtualMachineGuestQuiesceSpec.timeout, 5 to 240 minutes), in seconds.
+// Limits of the quiesce timeout in vSphere (API, VirtualMachineGuestQuiesceSpec.timeout, 5 to 240 minutes), in seconds.
 const (
 	minQuiesceSeconds = 300
 	maxQuiesceSeconds = 14400
@@ -27,16 +26,15 @@ func ValidateVirtualMachineSnapshot(obj *vmv1alpha1.VirtualMachineSnapshot) fiel
 		return errs
 	}
 	if obj.Spec.Memory {
-		errs = append(errs, field.Forbidden(path.Child("quiesce"), "cannot be had together with memory: the guest that runs on from its memory needs no rest"))
+		errs = append(errs, field.Forbidden(path.Child("quiesce"), "mutually exclusive with memory: a snapshot that includes memory does not need quiescing"))
 	}
 	if t := q.TimeoutSeconds; t != 0 && (t < minQuiesceSeconds || t > maxQuiesceSeconds) {
-		errs = append(errs, field.Invalid(path.Child("quiesce", "timeoutSeconds"), t, "must be from 300 to 14400, or not given for vSphere's default"))
+		errs = append(errs, field.Invalid(path.Child("quiesce", "timeoutSeconds"), t, "must be from 300 to 14400, or unset for the default of vSphere"))
 	}
 	return errs
 }
 
-// ValidateVirtualMachineSnapshotUpdate checks the change from old to obj: of its spec nothing
-// may change.
+// ValidateVirtualMachineSnapshotUpdate checks the change from old to obj. The spec is immutable.
 func ValidateVirtualMachineSnapshotUpdate(obj, old *vmv1alpha1.VirtualMachineSnapshot) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if !apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {

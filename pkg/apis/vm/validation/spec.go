@@ -13,34 +13,32 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// restartNow is the value of nextRestartTime that the server replaces with the
-// current time.
+// restartNow is the value of nextRestartTime that the server replaces with the current time.
 const restartNow = "now"
 
-// maxDeletionTimeout is the longest time, in seconds, that a deletion waits for a guest: a day.
+// maxDeletionTimeout is the maximum time that a deletion waits for a guest, in seconds: one day.
 const maxDeletionTimeout = 24 * 60 * 60
 
-// powerOpModes are the ways of a power operation.
+// powerOpModes are the supported modes of power operations.
 var powerOpModes = []vmv1alpha1.PowerOpMode{vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft, vmv1alpha1.PowerOpModeTrySoft}
 
-// powerStates are those that there are.
+// powerStates are the supported power states.
 var powerStates = []vmv1alpha1.PowerState{vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended}
 
-// validateSizeSource checks that exactly one source gives the size: className,
-// instancetype, or cpu and memory.
+// validateSizeSource checks that exactly one source defines the size: className, instancetype, or cpu and memory.
 func validateSizeSource(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	switch {
 	case spec.ClassName != "" && spec.Instancetype != nil:
 		return field.ErrorList{field.Forbidden(path.Child("instancetype"), fmt.Sprintf(
-			"may not be set together with %s %q: exactly one of className, instancetype, or cpu and memory gives the size",
+			"may not be set together with %s %q: exactly one of className, instancetype, or cpu and memory must define the size",
 			path.Child("className"), spec.ClassName))}
 	case spec.ClassName != "":
 		var errs field.ErrorList
 		if spec.CPU != nil {
-			errs = append(errs, field.Forbidden(path.Child("cpu"), fmt.Sprintf("may not be set together with className %q, which gives the size", spec.ClassName)))
+			errs = append(errs, field.Forbidden(path.Child("cpu"), fmt.Sprintf("may not be set together with className %q, which defines the size", spec.ClassName)))
 		}
 		if spec.Memory != nil {
-			errs = append(errs, field.Forbidden(path.Child("memory"), fmt.Sprintf("may not be set together with className %q, which gives the size", spec.ClassName)))
+			errs = append(errs, field.Forbidden(path.Child("memory"), fmt.Sprintf("may not be set together with className %q, which defines the size", spec.ClassName)))
 		}
 		return errs
 	case spec.Instancetype != nil:
@@ -50,16 +48,16 @@ func validateSizeSource(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) f
 	}
 }
 
-// validateNoInlineSize refuses a size beside an instance type. Settings that are
-// no size, such as reservations, may be given; whether they conflict depends on
-// the instance type. A fallback is allowed where nothing may be inferred.
+// validateNoInlineSize rejects an inline size in addition to an instance type. Other settings, such as reservations,
+// are allowed; the instance type determines whether they conflict. An inline size is allowed as a fallback if the
+// inference can fail with the policy Ignore.
 func validateNoInlineSize(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	matcher := spec.Instancetype
 	if matcher.InferFromVolume != "" && matcher.InferFromVolumeFailurePolicy != nil &&
 		*matcher.InferFromVolumeFailurePolicy == vmv1alpha1.InferFromVolumeFailureIgnore {
 		return nil
 	}
-	const detail = "may not be set together with instancetype, which gives the size"
+	const detail = "may not be set together with instancetype, which defines the size"
 	var errs field.ErrorList
 	if cpu := spec.CPU; cpu != nil {
 		for _, f := range []struct {
@@ -77,10 +75,10 @@ func validateNoInlineSize(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path)
 	return errs
 }
 
-// validateInlineSize checks that cpu and memory give a size.
+// validateInlineSize checks that cpu and memory define a size.
 func validateInlineSize(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	if spec.CPU == nil && spec.Memory == nil {
-		return field.ErrorList{field.Required(path, "one of className, instancetype, or cpu and memory must give the size")}
+		return field.ErrorList{field.Required(path, "one of className, instancetype, or cpu and memory must define the size")}
 	}
 	var errs field.ErrorList
 	if spec.CPU == nil {
@@ -96,7 +94,7 @@ func validateInlineSize(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) f
 	return errs
 }
 
-// validatePower checks power state, modes, restart and strategies.
+// validatePower checks the power state, modes, restart time and strategies.
 func validatePower(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	errs := validateEnum(spec.PowerState, path.Child("powerState"), powerStates...)
 	errs = append(errs, validateEnum(spec.PowerOffMode, path.Child("powerOffMode"), powerOpModes...)...)
@@ -118,7 +116,7 @@ func validatePower(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.
 		}
 	}
 	if next := spec.NextRestartTime; next != "" && next != restartNow {
-		errs = append(errs, validateTime(next, `"now" is allowed, too`, path.Child("nextRestartTime"))...)
+		errs = append(errs, validateTime(next, `"now" is also allowed`, path.Child("nextRestartTime"))...)
 	}
 	return errs
 }

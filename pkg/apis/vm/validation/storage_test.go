@@ -25,7 +25,7 @@ func drive(change func(*vmv1alpha1.VirtualMachineVolume)) vmv1alpha1.VirtualMach
 	return v
 }
 
-func TestPlacesOfVolumes(t *testing.T) {
+func TestValidateVirtualMachineSpec_ChecksVolumeSlots(t *testing.T) {
 	const at = "spec.volumes[0]"
 	place := func(bus string, number, unit *int32) func(*vmv1alpha1.VirtualMachineSpec) {
 		return volumes(dataDisk(func(v *vmv1alpha1.VirtualMachineVolume) {
@@ -43,30 +43,30 @@ func TestPlacesOfVolumes(t *testing.T) {
 	}
 	n := ptr.To[int32]
 	runSpecCases(t, []specCase{
-		{"a place", place("pvscsi", n(3), n(64)), nil},
+		{"a slot", place("pvscsi", n(3), n(64)), nil},
 		{"a unit of any controller", place("sata", nil, n(29)), nil},
 		{"any unit of a controller", place("nvme", n(3), nil), nil},
-		{"a unit where a preference may say that the bus is SATA", place("", nil, n(29)), nil},
-		{"a unit of the bus without a preference", place("", nil, n(64)), nil},
-		{"the unit of a SCSI controller itself", place("lsilogic", nil, n(7)), []string{"Invalid " + at + ".unitNumber"}},
+		{"an SATA unit without a bus", place("", nil, n(29)), nil},
+		{"a pvscsi unit without a bus", place("", nil, n(64)), nil},
+		{"the reserved unit of a SCSI controller", place("lsilogic", nil, n(7)), []string{"Invalid " + at + ".unitNumber"}},
 		{"unit 7 of other buses", place("nvme", nil, n(7)), nil},
-		{"the unit of a paravirtual SCSI controller itself", place("pvscsi", nil, n(7)), []string{"Invalid " + at + ".unitNumber"}},
-		{"a unit that paravirtual SCSI has not", place("virtio", nil, n(65)), []string{"Invalid " + at + ".unitNumber"}},
-		{"a unit that only paravirtual SCSI has", place("lsilogicsas", nil, n(16)), []string{"Invalid " + at + ".unitNumber"}},
-		{"a unit that NVMe has not", place("nvme", nil, n(15)), []string{"Invalid " + at + ".unitNumber"}},
-		{"a unit that IDE has not", place("ide", nil, n(2)), []string{"Invalid " + at + ".unitNumber"}},
-		{"a unit that no bus has", place("", nil, n(65)), []string{"Invalid " + at + ".unitNumber"}},
+		{"the reserved unit of a paravirtual SCSI controller", place("pvscsi", nil, n(7)), []string{"Invalid " + at + ".unitNumber"}},
+		{"a unit beyond paravirtual SCSI", place("virtio", nil, n(65)), []string{"Invalid " + at + ".unitNumber"}},
+		{"a unit that only paravirtual SCSI supports", place("lsilogicsas", nil, n(16)), []string{"Invalid " + at + ".unitNumber"}},
+		{"a unit beyond NVMe", place("nvme", nil, n(15)), []string{"Invalid " + at + ".unitNumber"}},
+		{"a unit beyond IDE", place("ide", nil, n(2)), []string{"Invalid " + at + ".unitNumber"}},
+		{"a unit beyond all buses", place("", nil, n(65)), []string{"Invalid " + at + ".unitNumber"}},
 		{"a negative unit", place("sata", nil, n(-1)), []string{"Invalid " + at + ".unitNumber"}},
 		{"a fifth controller", place("sata", n(4), nil), []string{"Invalid " + at + ".controllerBusNumber"}},
 		{"a third IDE controller", place("ide", n(2), nil), []string{"Invalid " + at + ".controllerBusNumber"}},
 		{"a negative controller", place("ide", n(-1), nil), []string{"Invalid " + at + ".controllerBusNumber"}},
-		{"two volumes at one place", two("sata", "sata"), []string{"Invalid spec.volumes[1].unitNumber"}},
-		{"two volumes at one place of two kinds of SCSI", two("pvscsi", "lsilogicsas"), []string{"Invalid spec.volumes[1].unitNumber"}},
-		{"the same place of two buses", two("nvme", "sata"), nil},
+		{"two volumes in one slot", two("sata", "sata"), []string{"Invalid spec.volumes[1].unitNumber"}},
+		{"two volumes in one slot of two types of SCSI", two("pvscsi", "lsilogicsas"), []string{"Invalid spec.volumes[1].unitNumber"}},
+		{"the same slot of two buses", two("nvme", "sata"), nil},
 	})
 }
 
-func TestDrivesAndDisksOfTheSpec(t *testing.T) {
+func TestValidateVirtualMachineSpec_ChecksDrivesAndDisks(t *testing.T) {
 	const at = "spec.volumes[0]"
 	boot := func(d vmv1alpha1.VirtualMachineBootDisk) func(*vmv1alpha1.VirtualMachineSpec) {
 		return func(s *vmv1alpha1.VirtualMachineSpec) { s.BootDisk = &d }
@@ -79,21 +79,21 @@ func TestDrivesAndDisksOfTheSpec(t *testing.T) {
 		{"a virtual machine in a drive", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.CDROM.Image.Kind = "VirtualMachine" })), []string{"NotSupported " + at + ".cdrom.image.kind"}},
 		{"a snapshot in a drive", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.CDROM.Image.Snapshot = "a" })), []string{"Forbidden " + at + ".cdrom.image.snapshot"}},
 		{"an image of another kind", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.CDROM.Image.Kind = "Disc" })), []string{"NotSupported " + at + ".cdrom.image.kind"}},
-		{"what becomes of a drive", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = vmv1alpha1.VolumeReclaimDetach })),
+		{"a reclaim policy of a drive", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = vmv1alpha1.VolumeReclaimDetach })),
 			[]string{"Forbidden " + at + ".reclaimPolicy"}},
-		{"what becomes of a disk", volumes(dataDisk(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete })), nil},
-		{"a policy that there is not", volumes(dataDisk(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = "Retain" })), []string{"NotSupported " + at + ".reclaimPolicy"}},
-		{"provisioning that there is not", volumes(dataDisk(func(v *vmv1alpha1.VirtualMachineVolume) { v.Disk.Provisioning = "Sparse" })), []string{"NotSupported " + at + ".disk.provisioning"}},
+		{"a reclaim policy of a disk", volumes(dataDisk(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete })), nil},
+		{"an unknown reclaim policy", volumes(dataDisk(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = "Retain" })), []string{"NotSupported " + at + ".reclaimPolicy"}},
+		{"an unknown provisioning", volumes(dataDisk(func(v *vmv1alpha1.VirtualMachineVolume) { v.Disk.Provisioning = "Sparse" })), []string{"NotSupported " + at + ".disk.provisioning"}},
 		{"a boot disk", boot(vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("20Gi"), StorageClass: "fast", Provisioning: vmv1alpha1.DiskProvisioningThick}), nil},
-		{"a boot disk of nothing", boot(vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("0")}), []string{"Invalid spec.bootDisk.size"}},
+		{"a boot disk of size 0", boot(vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("0")}), []string{"Invalid spec.bootDisk.size"}},
 		{"a boot disk of a fraction of a mebibyte", boot(vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("1500Ki")}), []string{"Invalid spec.bootDisk.size"}},
 		{"a boot disk beyond vSphere's largest", boot(vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("63Ti")}), []string{"Invalid spec.bootDisk.size"}},
-		{"a boot disk of a class that can have no such name", boot(vmv1alpha1.VirtualMachineBootDisk{StorageClass: "Fast Disks"}), []string{"Invalid spec.bootDisk.storageClass"}},
-		{"a boot disk with provisioning that there is not", boot(vmv1alpha1.VirtualMachineBootDisk{Provisioning: "thin"}), []string{"NotSupported spec.bootDisk.provisioning"}},
+		{"a boot disk with an invalid class name", boot(vmv1alpha1.VirtualMachineBootDisk{StorageClass: "Fast Disks"}), []string{"Invalid spec.bootDisk.storageClass"}},
+		{"a boot disk with an unknown provisioning", boot(vmv1alpha1.VirtualMachineBootDisk{Provisioning: "thin"}), []string{"NotSupported spec.bootDisk.provisioning"}},
 	})
 }
 
-func TestBootOrder(t *testing.T) {
+func TestValidateVirtualMachineSpec_ChecksBootOrder(t *testing.T) {
 	order := func(devices ...vmv1alpha1.VirtualMachineBootDevice) func(*vmv1alpha1.VirtualMachineSpec) {
 		return func(s *vmv1alpha1.VirtualMachineSpec) {
 			s.Volumes = []vmv1alpha1.VirtualMachineVolume{dataDisk(func(*vmv1alpha1.VirtualMachineVolume) {}), drive(func(*vmv1alpha1.VirtualMachineVolume) {})}
@@ -106,19 +106,19 @@ func TestBootOrder(t *testing.T) {
 	}
 	const disk, cdrom, network = vmv1alpha1.BootDeviceDisk, vmv1alpha1.BootDeviceCDROM, vmv1alpha1.BootDeviceNetwork
 	runSpecCases(t, []specCase{
-		{"all there is", order(device(cdrom, ""), device(disk, ""), device(disk, "data"), device(network, "eth0")), nil},
+		{"all types", order(device(cdrom, ""), device(disk, ""), device(disk, "data"), device(network, "eth0")), nil},
 		{"no type", order(device("", "data")), []string{"Required spec.bootOrder[0].type"}},
-		{"a type that there is not", order(device("Floppy", "")), []string{"NotSupported spec.bootOrder[0].type"}},
-		{"a disk that is not there", order(device(disk, "gone")), []string{"Invalid spec.bootOrder[0].name"}},
+		{"an unknown type", order(device("Floppy", "")), []string{"NotSupported spec.bootOrder[0].type"}},
+		{"an unknown disk", order(device(disk, "gone")), []string{"Invalid spec.bootOrder[0].name"}},
 		{"a drive as a disk", order(device(disk, "iso")), []string{"Invalid spec.bootOrder[0].name"}},
 		{"a drive by name", order(device(cdrom, "iso")), []string{"Forbidden spec.bootOrder[0].name"}},
-		{"an interface that is not there", order(device(network, "eth1")), []string{"Invalid spec.bootOrder[0].name"}},
+		{"an unknown interface", order(device(network, "eth1")), []string{"Invalid spec.bootOrder[0].name"}},
 		{"an interface without name", order(device(network, "")), []string{"Invalid spec.bootOrder[0].name"}},
-		{"one twice", order(device(disk, ""), device(cdrom, ""), device(disk, "")), []string{"Duplicate spec.bootOrder[2]"}},
+		{"a duplicate device", order(device(disk, ""), device(cdrom, ""), device(disk, "")), []string{"Duplicate spec.bootOrder[2]"}},
 	})
 }
 
-func TestDisksNeverShrinkAndStayWhereTheyAre(t *testing.T) {
+func TestValidateVirtualMachineUpdate_RejectsShrinkingAndMovingDisks(t *testing.T) {
 	vm := func(boot, data, has string, change func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
 		return inlineVM(func(o *vmv1alpha1.VirtualMachine) {
 			o.Spec.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity(boot)}
@@ -144,17 +144,17 @@ func TestDisksNeverShrinkAndStayWhereTheyAre(t *testing.T) {
 		want     []string
 	}{
 		{"growth", vm("10Gi", "10Gi", "10Gi", nil), vm("20Gi", "20Gi", "", nil), nil},
-		{"below what the disks have", vm("10Gi", "10Gi", "10Gi", nil), vm("9Gi", "9Gi", "", nil), []string{boot, data}},
-		{"below what was asked for, which nobody knows whether they have", vm("10Gi", "10Gi", "", nil), vm("9Gi", "9Gi", "", nil), []string{boot, data}},
-		{"what was asked for and was not had is taken back", vm("20Ti", "20Ti", "10Gi", nil), vm("10Gi", "11Gi", "", nil), nil},
-		{"a size for the first time, below what the disk has", vm("10Gi", "10Gi", "10Gi", func(o *vmv1alpha1.VirtualMachine) { o.Spec.BootDisk = nil }),
+		{"below the size of the disks", vm("10Gi", "10Gi", "10Gi", nil), vm("9Gi", "9Gi", "", nil), []string{boot, data}},
+		{"below the requested size while the size of the disks is unknown", vm("10Gi", "10Gi", "", nil), vm("9Gi", "9Gi", "", nil), []string{boot, data}},
+		{"an increase that did not take effect is reverted", vm("20Ti", "20Ti", "10Gi", nil), vm("10Gi", "11Gi", "", nil), nil},
+		{"a first size, below the size of the disk", vm("10Gi", "10Gi", "10Gi", func(o *vmv1alpha1.VirtualMachine) { o.Spec.BootDisk = nil }),
 			vm("9Gi", "10Gi", "", nil), []string{boot}},
-		{"a disk that is smaller is not looked at while something else changes", vm("5Gi", "5Gi", "10Gi", nil),
+		{"an unchanged size below the size of the disk", vm("5Gi", "5Gi", "10Gi", nil),
 			vm("5Gi", "5Gi", "", func(o *vmv1alpha1.VirtualMachine) { o.Spec.CPU.Sockets = 4 }), nil},
-		{"another place", vm("1Gi", "1Gi", "", pinned(0, 1)), vm("1Gi", "1Gi", "", pinned(1, 2)),
+		{"another slot", vm("1Gi", "1Gi", "", pinned(0, 1)), vm("1Gi", "1Gi", "", pinned(1, 2)),
 			[]string{"Invalid spec.volumes[0].controllerBusNumber", "Invalid spec.volumes[0].unitNumber"}},
-		{"a place for the first time", vm("1Gi", "1Gi", "", nil), vm("1Gi", "1Gi", "", pinned(1, 2)), nil},
-		{"no place any more", vm("1Gi", "1Gi", "", pinned(0, 1)), vm("1Gi", "1Gi", "", nil),
+		{"a first slot", vm("1Gi", "1Gi", "", nil), vm("1Gi", "1Gi", "", pinned(1, 2)), nil},
+		{"a removed slot", vm("1Gi", "1Gi", "", pinned(0, 1)), vm("1Gi", "1Gi", "", nil),
 			[]string{"Invalid spec.volumes[0].controllerBusNumber", "Invalid spec.volumes[0].unitNumber"}},
 		{"another provisioning",
 			vm("1Gi", "1Gi", "", func(o *vmv1alpha1.VirtualMachine) {
@@ -170,6 +170,6 @@ func TestDisksNeverShrinkAndStayWhereTheyAre(t *testing.T) {
 	}
 	errs := ValidateVirtualMachineUpdate(vm("9Gi", "10Gi", "", nil), vm("10Gi", "10Gi", "12Gi", nil))
 	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "9Gi") || !strings.Contains(errs[0].Error(), "12Gi") {
-		t.Errorf("errors %v, want one with both sizes, 9Gi and 12Gi", errs)
+		t.Errorf("got errors %v, want one that contains both sizes, 9Gi and 12Gi", errs)
 	}
 }

@@ -14,15 +14,15 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ValidateRefreshOptions checks the body of refresh-instancetype and
-// refresh-preference for the virtual machine called name.
+// ValidateRefreshOptions checks the request body of refresh-instancetype and refresh-preference. name is the name of
+// the virtual machine.
 func ValidateRefreshOptions(options *vmv1alpha1.RefreshOptions, name string) field.ErrorList {
 	return append(validateBodyName(&options.ObjectMeta, name),
 		metav1validation.ValidateDryRun(field.NewPath("dryRun"), options.DryRun)...)
 }
 
-// ValidatePowerOptions checks the body of the power subresource (start, stop,
-// restart or suspend) of the virtual machine called name.
+// ValidatePowerOptions checks the request body of a power subresource (start, stop, restart or suspend). name is the
+// name of the virtual machine.
 func ValidatePowerOptions(options *vmv1alpha1.PowerOptions, subresource, name string) field.ErrorList {
 	errs := validateBodyName(&options.ObjectMeta, name)
 	errs = append(errs, metav1validation.ValidateDryRun(field.NewPath("dryRun"), options.DryRun)...)
@@ -33,7 +33,7 @@ func ValidatePowerOptions(options *vmv1alpha1.PowerOptions, subresource, name st
 	return append(errs, validateEnum(options.Mode, path, powerOpModes...)...)
 }
 
-// ValidateConsole checks the body of console for the virtual machine called name.
+// ValidateConsole checks the request body of console. name is the name of the virtual machine.
 func ValidateConsole(console *vmv1alpha1.VirtualMachineConsole, name string) field.ErrorList {
 	return validateBodyName(&console.ObjectMeta, name)
 }
@@ -43,7 +43,7 @@ func ValidateExpandOptions(options *vmv1alpha1.ExpandOptions) field.ErrorList {
 	return validateEnum(options.Generation, field.NewPath("generation"), "stored", "latest")
 }
 
-// validateBodyName checks that a body does not speak of another object.
+// validateBodyName checks that the name in a request body is empty or the name of the virtual machine.
 func validateBodyName(meta *metav1.ObjectMeta, name string) field.ErrorList {
 	if meta.Name == "" || meta.Name == name {
 		return nil
@@ -52,10 +52,9 @@ func validateBodyName(meta *metav1.ObjectMeta, name string) field.ErrorList {
 		fmt.Sprintf("must be empty or %s, the name of the virtual machine", name))}
 }
 
-// VirtualMachineWarnings returns what the author of a virtual machine should
-// know: fields that are deprecated or that vSphere cannot honour.
+// VirtualMachineWarnings returns warnings about fields that are deprecated or that vSphere does not support.
 func VirtualMachineWarnings(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) []string {
-	const noMeaning = "has no meaning on vSphere; it is stored and not applied"
+	const noMeaning = "has no effect on vSphere; the value is stored but not applied"
 	const deprecated = "deprecated; use controllerRevisionRef"
 	devices := spec.Devices
 	if devices == nil {
@@ -71,9 +70,9 @@ func VirtualMachineWarnings(spec *vmv1alpha1.VirtualMachineSpec, path *field.Pat
 		{spec.Preference != nil && spec.Preference.RevisionName != "", path.Child("preference", "revisionName"), deprecated},
 		{spec.CPU != nil && spec.CPU.Model != "", path.Child("cpu", "model"), noMeaning},
 		{devices.Video != nil && !sets.New("", "svga").Has(devices.Video.Type), path.Child("devices", "video", "type"),
-			"vSphere has svga only; another type is stored and not applied"},
+			"vSphere supports only svga; other types are stored but not applied"},
 		{devices.TPM != nil && devices.TPM.Persistent != nil && !*devices.TPM.Persistent, path.Child("devices", "tpm", "persistent"),
-			"vSphere always keeps the state of a TPM; false is stored and not applied"},
+			"vSphere always preserves the TPM state; false is stored but not applied"},
 	} {
 		if w.set {
 			out = append(out, fmt.Sprintf("%s: %s", w.path, w.text))

@@ -12,8 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ValidateVirtualMachineTemplate checks a new template, of which every virtual machine must be
-// valid.
+// ValidateVirtualMachineTemplate checks a new template. Virtual machines that are created from it must be valid.
 func ValidateVirtualMachineTemplate(obj *vmv1alpha1.VirtualMachineTemplate) field.ErrorList {
 	template, path := &obj.Spec.Template, field.NewPath("spec", "template")
 	errs := validateMeta(&obj.ObjectMeta)
@@ -21,40 +20,40 @@ func ValidateVirtualMachineTemplate(obj *vmv1alpha1.VirtualMachineTemplate) fiel
 	errs = append(errs, metav1validation.ValidateLabels(template.Metadata.Labels, meta.Child("labels"))...)
 	errs = append(errs, apivalidation.ValidateAnnotations(template.Metadata.Annotations, meta.Child("annotations"))...)
 	errs = append(errs, ValidateVirtualMachineSpec(&template.Spec, path.Child("spec"))...)
-	return append(errs, validateOfMany(&template.Spec, path.Child("spec"))...)
+	return append(errs, validateNoUniqueValues(&template.Spec, path.Child("spec"))...)
 }
 
-// validateOfMany refuses what only one virtual machine can have.
-func validateOfMany(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
-	const why = "is of one virtual machine, and a template makes many"
+// validateNoUniqueValues rejects values that only one virtual machine can have.
+func validateNoUniqueValues(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	const detail = "must not be set in a template, because its value is specific to one virtual machine"
 	var errs field.ErrorList
-	refuse := func(given bool, at *field.Path) {
-		if given {
-			errs = append(errs, field.Forbidden(at, why))
+	reject := func(isSet bool, at *field.Path) {
+		if isSet {
+			errs = append(errs, field.Forbidden(at, detail))
 		}
 	}
-	refuse(spec.InstanceUUID != "", path.Child("instanceUUID"))
-	refuse(spec.ProviderID != "", path.Child("providerID"))
-	refuse(spec.Firmware != nil && spec.Firmware.UUID != "", path.Child("firmware", "uuid"))
-	refuse(spec.CurrentSnapshotName != "", path.Child("currentSnapshotName"))
+	reject(spec.InstanceUUID != "", path.Child("instanceUUID"))
+	reject(spec.ProviderID != "", path.Child("providerID"))
+	reject(spec.Firmware != nil && spec.Firmware.UUID != "", path.Child("firmware", "uuid"))
+	reject(spec.CurrentSnapshotName != "", path.Child("currentSnapshotName"))
 	if spec.Network == nil {
 		return errs
 	}
-	refuse(spec.Network.HostName != "", path.Child("network", "hostName"))
+	reject(spec.Network.HostName != "", path.Child("network", "hostName"))
 	for i := range spec.Network.Interfaces {
 		each, at := &spec.Network.Interfaces[i], path.Child("network", "interfaces").Index(i)
-		refuse(each.MACAddress != "", at.Child("macAddress"))
-		refuse(len(each.Addresses) > 0, at.Child("addresses"))
+		reject(each.MACAddress != "", at.Child("macAddress"))
+		reject(len(each.Addresses) > 0, at.Child("addresses"))
 	}
 	return errs
 }
 
-// ValidateVirtualMachineTemplateUpdate checks the change from old to obj: the spec is immutable,
-// so that machines of one template are alike.
+// ValidateVirtualMachineTemplateUpdate checks the change from old to obj. The spec is immutable, so that all machines
+// of a template are identical.
 func ValidateVirtualMachineTemplateUpdate(obj, old *vmv1alpha1.VirtualMachineTemplate) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if !apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec"), "is immutable: make another template, and name that where this one is named"))
+		errs = append(errs, field.Forbidden(field.NewPath("spec"), "is immutable: create a new template and refer to it instead"))
 	}
 	return errs
 }

@@ -22,7 +22,7 @@ import (
 // uuidFormat is the canonical form of a UUID.
 var uuidFormat = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// validateEnum checks that value is unset or one of those allowed.
+// validateEnum checks that value is unset or allowed.
 func validateEnum[T ~string](value T, path *field.Path, allowed ...T) field.ErrorList {
 	if value == "" || slices.Contains(allowed, value) {
 		return nil
@@ -30,7 +30,7 @@ func validateEnum[T ~string](value T, path *field.Path, allowed ...T) field.Erro
 	return field.ErrorList{field.NotSupported(path, value, allowed)}
 }
 
-// validateConditions checks the conditions of a status, of which there are not too many.
+// validateConditions checks the conditions of a status and their number.
 func validateConditions(conditions []metav1.Condition, path *field.Path) field.ErrorList {
 	if len(conditions) > bounds.MaxItems {
 		return field.ErrorList{field.TooMany(path, len(conditions), bounds.MaxItems)}
@@ -46,7 +46,7 @@ func validateRange(value, least, most int64, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateName checks the name of another object, if there is one.
+// validateName checks an optional object name.
 func validateName(name string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return nil
@@ -54,7 +54,7 @@ func validateName(name string, path *field.Path) field.ErrorList {
 	return invalid(name, path, apivalidation.NameIsDNSSubdomain(name, false))
 }
 
-// validateRequiredName checks the name of another object, which must be given.
+// validateRequiredName checks a required object name.
 func validateRequiredName(name string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "must be the name of an object")}
@@ -62,11 +62,10 @@ func validateRequiredName(name string, path *field.Path) field.ErrorList {
 	return validateName(name, path)
 }
 
-// validateItemName checks the name of an entry of a list and adds it to those
-// already seen.
+// validateItemName checks the name of a list entry and adds it to seen.
 func validateItemName(name string, seen sets.Set[string], path *field.Path) field.ErrorList {
 	if name == "" {
-		return field.ErrorList{field.Required(path, "must tell the entry from others of the list")}
+		return field.ErrorList{field.Required(path, "must be a name that is unique in the list")}
 	}
 	if seen.Has(name) {
 		return field.ErrorList{field.Duplicate(path, name)}
@@ -75,7 +74,7 @@ func validateItemName(name string, seen sets.Set[string], path *field.Path) fiel
 	return invalid(name, path, apivalidation.NameIsDNSLabel(name, false))
 }
 
-// invalid turns messages about one value into errors.
+// invalid converts messages about a value to errors.
 func invalid(value string, path *field.Path, messages []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, message := range messages {
@@ -84,8 +83,8 @@ func invalid(value string, path *field.Path, messages []string) field.ErrorList 
 	return errs
 }
 
-// validateQuantity checks that an optional amount is a whole number of units,
-// from least to most, all in the base unit; allowed is how people say that.
+// validateQuantity checks that an optional quantity is a whole number of units, from least to most. All arguments are
+// in the base unit. allowed is the error message.
 func validateQuantity(quantity *resource.Quantity, unit, least, most int64, allowed string, path *field.Path) field.ErrorList {
 	if quantity == nil {
 		return nil
@@ -96,8 +95,7 @@ func validateQuantity(quantity *resource.Quantity, unit, least, most int64, allo
 	return nil
 }
 
-// validateOrder checks that low, if both are given, is not above high; highName
-// is how people call high.
+// validateOrder checks that low is not greater than high if both are set. highName is the name of high in the error.
 func validateOrder(low, high *resource.Quantity, highName string, path *field.Path) field.ErrorList {
 	if low == nil || high == nil || low.Cmp(*high) <= 0 {
 		return nil
@@ -105,19 +103,19 @@ func validateOrder(low, high *resource.Quantity, highName string, path *field.Pa
 	return field.ErrorList{field.Invalid(path, low.String(), fmt.Sprintf("must be at most %s, %s", highName, high.String()))}
 }
 
-// validateTime checks an RFC 3339 time; beside is what else is allowed, if anything.
-func validateTime(value, beside string, path *field.Path) field.ErrorList {
+// validateTime checks an RFC 3339 time. alsoAllowed describes additional allowed values and can be empty.
+func validateTime(value, alsoAllowed string, path *field.Path) field.ErrorList {
 	if _, ok := limits.Time(value); ok {
 		return nil
 	}
 	allowed := limits.AllowedTime
-	if beside != "" {
-		allowed += "; " + beside
+	if alsoAllowed != "" {
+		allowed += "; " + alsoAllowed
 	}
 	return field.ErrorList{field.Invalid(path, value, allowed)}
 }
 
-// validateUUID checks a UUID in its canonical form, if there is one.
+// validateUUID checks an optional UUID in canonical form.
 func validateUUID(value string, path *field.Path) field.ErrorList {
 	if value == "" || uuidFormat.MatchString(value) {
 		return nil
@@ -125,7 +123,7 @@ func validateUUID(value string, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, value, "must be a UUID, for example 420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d")}
 }
 
-// validateImmutable checks that a value, once set, stays.
+// validateImmutable checks that a value does not change once it is set.
 func validateImmutable(value, old string, path *field.Path) field.ErrorList {
 	if old == "" || value == old {
 		return nil

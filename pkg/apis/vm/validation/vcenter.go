@@ -19,14 +19,14 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ValidateVCenter checks a new VCenter. Its name is a part of that of a Lease.
+// ValidateVCenter checks a new VCenter. Its name is part of the name of a Lease.
 func ValidateVCenter(obj *vmv1alpha1.VCenter) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateLabelName, field.NewPath("metadata"))
 	return append(errs, validateVCenterSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateVCenterUpdate checks the change from old to obj. A spec that did not change may be
-// one of before the rules.
+// ValidateVCenterUpdate checks the change from old to obj. An unchanged spec is not validated, because it can be older
+// than a rule.
 func ValidateVCenterUpdate(obj, old *vmv1alpha1.VCenter) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
@@ -55,7 +55,7 @@ func validateVCenterSpec(spec *vmv1alpha1.VCenterSpec, path *field.Path) field.E
 	return append(errs, validateRequiredName(spec.CredentialsSecretRef.Name, path.Child("credentialsSecretRef", "name"))...)
 }
 
-// validateSDK does not quote what may hold a password.
+// validateSDK checks the URL of the SDK. Errors do not contain a URL that can contain a password.
 func validateSDK(text string, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, "must have the form https://host[:port]/sdk")}
@@ -65,16 +65,16 @@ func validateSDK(text string, path *field.Path) field.ErrorList {
 	case err != nil:
 		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, "must have the form https://host[:port]/sdk")}
 	case u.User != nil:
-		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, "must not hold credentials: they belong into the Secret that credentialsSecretRef names")}
+		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, "must not contain credentials: store them in the Secret of credentialsSecretRef")}
 	case u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
 		return field.ErrorList{field.Invalid(path, text, "must have the form https://host[:port]/sdk")}
 	}
 	return nil
 }
 
-// validateCertificates wants nothing but certificates, of which each can be read.
+// validateCertificates checks that bundle contains only valid certificates.
 func validateCertificates(bundle []byte, path *field.Path) field.ErrorList {
-	invalid := field.ErrorList{field.Invalid(path, field.OmitValueType{}, "must hold certificates in PEM, and nothing else")}
+	invalid := field.ErrorList{field.Invalid(path, field.OmitValueType{}, "must contain only certificates in PEM format")}
 	for rest := bundle; len(strings.TrimSpace(string(rest))) > 0; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil || block.Type != "CERTIFICATE" {

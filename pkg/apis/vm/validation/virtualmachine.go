@@ -16,8 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// maxVMName is the most characters that vSphere shows and stores of the name of
-// a virtual machine.
+// maxVMName is the maximum length of a virtual machine name in vSphere, in characters.
 const maxVMName = 80
 
 // ValidateVirtualMachine checks a new virtual machine.
@@ -32,8 +31,7 @@ func ValidateVirtualMachine(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 	return append(errs, validateNewBIOSUUID(obj.Spec.Firmware, field.NewPath("spec", "firmware", "uuid"))...)
 }
 
-// ValidateVirtualMachineUpdate checks the change from old to obj. A spec that
-// did not change is not looked at.
+// ValidateVirtualMachineUpdate checks the change from old to obj. An unchanged spec is not validated.
 func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateAnnotations(obj, old)...)
@@ -45,10 +43,10 @@ func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.Err
 	path := field.NewPath("spec")
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, path)...)
 	errs = append(errs, validateNotItself(obj, path)...)
-	errs = append(errs, validateZoneOf(obj, old)...)
+	errs = append(errs, validateZoneUnchanged(obj, old)...)
 	if old.Spec.CurrentSnapshotName != "" && obj.Spec.CurrentSnapshotName == "" {
-		// A revert restores a spec that was valid when it was written, and disks may have been smaller then.
-		// Admission refuses other changes in a request that withdraws a revert.
+		// A revert restores a spec that was valid when it was written. Disks can be smaller in that spec. Admission
+		// rejects other changes in a request that cancels a revert.
 		return append(errs, validateIdentity(&obj.Spec, &old.Spec, path)...)
 	}
 	errs = append(errs, validateStorageUpdate(obj, old, path)...)
@@ -71,7 +69,7 @@ func ValidateVirtualMachineStatusUpdate(obj, old *vmv1alpha1.VirtualMachine) fie
 	return append(errs, validateConditions(obj.Status.Conditions, path.Child("conditions"))...)
 }
 
-// validateGuest checks the text that a guest reports, unless it is as before.
+// validateGuest checks the text that a guest reports, unless it did not change.
 func validateGuest(guest, old *vmv1alpha1.VirtualMachineGuestStatus, path *field.Path) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(guest, old) {
 		return nil
@@ -79,8 +77,7 @@ func validateGuest(guest, old *vmv1alpha1.VirtualMachineGuestStatus, path *field
 	return bounds.Spec(guest, path)
 }
 
-// validateAnnotations checks the annotations that have a format and are not as in old,
-// which may be nil.
+// validateAnnotations checks annotations that have a format, unless their value did not change. old can be nil.
 func validateAnnotations(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 	const key = vmv1alpha1.AnnotationDelayedPowerOn
 	value, ok := obj.Annotations[key]
@@ -95,7 +92,7 @@ func validateAnnotations(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 	return validateTime(value, "", field.NewPath("metadata", "annotations").Key(key))
 }
 
-// validateFastDeploy checks the annotation with the mode of deployment, unless it is as before.
+// validateFastDeploy checks the annotation with the fast deploy mode, unless it did not change.
 func validateFastDeploy(annotations, old map[string]string) field.ErrorList {
 	const key = vmv1alpha1.AnnotationFastDeploy
 	value, ok := annotations[key]
@@ -106,8 +103,8 @@ func validateFastDeploy(annotations, old map[string]string) field.ErrorList {
 	return field.ErrorList{field.NotSupported(field.NewPath("metadata", "annotations").Key(key), vmv1alpha1.FastDeployMode(value), vmv1alpha1.FastDeployModes)}
 }
 
-// validateRecovered checks the annotation of a virtual machine that is made again: who sends
-// it says with it which UID and which generation that had.
+// validateRecovered checks the annotation of a recovered virtual machine. A client that sets it must also set the UID
+// and generation of the lost object.
 func validateRecovered(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 	const key = vmv1alpha1.AnnotationRecovered
 	value, ok := obj.Annotations[key]
@@ -115,14 +112,14 @@ func validateRecovered(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), value,
-		"must be the UID of a lost virtual machine, a UUID in lower case, with metadata.generation from 1")}
+		"must be the UID of the lost virtual machine, a lower-case UUID, and metadata.generation must be at least 1")}
 }
 
-// validateVMName checks a name that Kubernetes and vSphere must both accept.
+// validateVMName checks a name that must be valid in Kubernetes and in vSphere.
 func validateVMName(name string, prefix bool) []string {
 	messages := apivalidation.NameIsDNSSubdomain(name, prefix)
 	if len(name) > maxVMName {
-		messages = append(messages, fmt.Sprintf("must be at most %d characters, the longest name of a virtual machine in vSphere", maxVMName))
+		messages = append(messages, fmt.Sprintf("must be at most %d characters, the maximum in vSphere", maxVMName))
 	}
 	if strings.ContainsAny(name, `/\%`) {
 		messages = append(messages, `must not contain /, \ or %, which vSphere would escape`)
@@ -158,29 +155,29 @@ func ValidateVirtualMachineSpec(spec *vmv1alpha1.VirtualMachineSpec, path *field
 	return append(errs, validateUUID(spec.InstanceUUID, path.Child("instanceUUID"))...)
 }
 
-// validateImageRef checks the reference to the image, which may be of other kinds too.
+// validateImageRef checks an image reference. others are additional allowed kinds.
 func validateImageRef(ref *vmv1alpha1.VirtualMachineImageRef, path *field.Path, others ...string) field.ErrorList {
 	if ref == nil {
 		return nil
 	}
 	errs := validateRequiredName(ref.Name, path.Child("name"))
 	if ref.Snapshot != "" && ref.Kind != vmv1alpha1.MachineImageKind {
-		errs = append(errs, field.Forbidden(path.Child("snapshot"), "only an image of kind VirtualMachine has snapshots"))
+		errs = append(errs, field.Forbidden(path.Child("snapshot"), "can be set only for an image of kind VirtualMachine"))
 	}
 	kinds := append([]string{vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind}, others...)
 	return append(errs, validateEnum(ref.Kind, path.Child("kind"), kinds...)...)
 }
 
-// validateNotItself refuses a virtual machine that is to be a clone of itself.
+// validateNotItself rejects a virtual machine that is a clone of itself.
 func validateNotItself(vm *vmv1alpha1.VirtualMachine, path *field.Path) field.ErrorList {
 	ref := vm.Spec.Image
 	if ref == nil || ref.Kind != vmv1alpha1.MachineImageKind || ref.Name == "" || ref.Name != vm.Name {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path.Child("image", "name"), ref.Name, "must be another virtual machine than this one")}
+	return field.ErrorList{field.Invalid(path.Child("image", "name"), ref.Name, "must not be the virtual machine itself")}
 }
 
-// imageText is a reference for people.
+// imageText describes an image reference for an error.
 func imageText(ref *vmv1alpha1.VirtualMachineImageRef) string {
 	if ref.Snapshot != "" {
 		return ref.Kind + "/" + ref.Name + " at snapshot " + ref.Snapshot
@@ -188,15 +185,14 @@ func imageText(ref *vmv1alpha1.VirtualMachineImageRef) string {
 	return ref.Kind + "/" + ref.Name
 }
 
-// validateSpecUpdate checks what may not change.
+// validateSpecUpdate checks that immutable fields do not change.
 func validateSpecUpdate(spec, old *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	errs := validateIdentity(spec, old, path)
 	errs = append(errs, validateMatcherUpdate(instancetypeMatcher(spec.Instancetype), instancetypeMatcher(old.Instancetype), path.Child("instancetype"))...)
 	return append(errs, validateMatcherUpdate(preferenceMatcher(spec.Preference), preferenceMatcher(old.Preference), path.Child("preference"))...)
 }
 
-// validateIdentity refuses changes of what says which virtual machine it is, and what it was
-// made from.
+// validateIdentity rejects changes of fields that identify the virtual machine or its image.
 func validateIdentity(spec, old *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if old.Image != nil && !apiequality.Semantic.DeepEqual(spec.Image, old.Image) {

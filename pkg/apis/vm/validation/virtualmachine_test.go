@@ -25,7 +25,7 @@ func summaries(errs field.ErrorList) []string {
 	return out
 }
 
-// check compares the errors of one case with those wanted.
+// check compares the errors of a case with the expected errors.
 func check(t *testing.T, want []string, errs field.ErrorList) {
 	t.Helper()
 	if diff := cmp.Diff(want, summaries(errs)); diff != "" {
@@ -38,7 +38,7 @@ func quantity(s string) *resource.Quantity {
 	return ptr.To(resource.MustParse(s))
 }
 
-// inlineVM returns a virtual machine that is accepted, after change.
+// inlineVM returns a valid virtual machine, to which change is applied.
 func inlineVM(change func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
 	obj := &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "dev", ResourceVersion: "1"},
@@ -55,12 +55,12 @@ func inlineVM(change func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachin
 	return obj
 }
 
-// inlineSpec returns a spec that is accepted, after change.
+// inlineSpec returns a valid spec, to which change is applied.
 func inlineSpec(change func(*vmv1alpha1.VirtualMachineSpec)) *vmv1alpha1.VirtualMachineSpec {
 	return &inlineVM(func(obj *vmv1alpha1.VirtualMachine) { change(&obj.Spec) }).Spec
 }
 
-// specCase is a change of an accepted spec and the errors that follow from it.
+// specCase is a change of a valid spec and the expected errors.
 type specCase struct {
 	name   string
 	change func(*vmv1alpha1.VirtualMachineSpec)
@@ -77,7 +77,7 @@ func runSpecCases(t *testing.T, cases []specCase) {
 	}
 }
 
-func TestVirtualMachineName(t *testing.T) {
+func TestValidateVirtualMachine_ChecksName(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		want []string
@@ -96,7 +96,7 @@ func TestVirtualMachineName(t *testing.T) {
 	}
 }
 
-func TestExactlyOneSourceGivesTheSize(t *testing.T) {
+func TestValidateVirtualMachineSpec_RequiresOneSizeSource(t *testing.T) {
 	noSize := func(s *vmv1alpha1.VirtualMachineSpec) { s.CPU, s.Memory = nil, nil }
 	runSpecCases(t, []specCase{
 		{"cpu and memory are accepted", func(*vmv1alpha1.VirtualMachineSpec) {}, nil},
@@ -105,36 +105,36 @@ func TestExactlyOneSourceGivesTheSize(t *testing.T) {
 			noSize(s)
 			s.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small"}
 		}, nil},
-		{"no source is refused", noSize, []string{"Required spec"}},
-		{"cpu without memory is refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.Memory = nil }, []string{"Required spec.memory"}},
-		{"memory without cpu is refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.CPU = nil }, []string{"Required spec.cpu"}},
-		{"cpu without a number is refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.CPU.Sockets = 0 }, []string{"Required spec.cpu"}},
-		{"memory without an amount is refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.Memory.Guest = nil }, []string{"Required spec.memory.guest"}},
-		{"class and instance type are refused", func(s *vmv1alpha1.VirtualMachineSpec) {
+		{"no source is rejected", noSize, []string{"Required spec"}},
+		{"cpu without memory is rejected", func(s *vmv1alpha1.VirtualMachineSpec) { s.Memory = nil }, []string{"Required spec.memory"}},
+		{"memory without cpu is rejected", func(s *vmv1alpha1.VirtualMachineSpec) { s.CPU = nil }, []string{"Required spec.cpu"}},
+		{"cpu without a number is rejected", func(s *vmv1alpha1.VirtualMachineSpec) { s.CPU.Sockets = 0 }, []string{"Required spec.cpu"}},
+		{"memory without an amount is rejected", func(s *vmv1alpha1.VirtualMachineSpec) { s.Memory.Guest = nil }, []string{"Required spec.memory.guest"}},
+		{"class and instance type are rejected", func(s *vmv1alpha1.VirtualMachineSpec) {
 			noSize(s)
 			s.ClassName, s.Instancetype = "small", &vmv1alpha1.InstancetypeMatcher{Name: "small"}
 		}, []string{"Forbidden spec.instancetype"}},
-		{"class, cpu and memory are refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.ClassName = "small" }, []string{"Forbidden spec.cpu", "Forbidden spec.memory"}},
-		{"instance type, cpu and memory are refused", func(s *vmv1alpha1.VirtualMachineSpec) {
+		{"class, cpu and memory are rejected", func(s *vmv1alpha1.VirtualMachineSpec) { s.ClassName = "small" }, []string{"Forbidden spec.cpu", "Forbidden spec.memory"}},
+		{"instance type, cpu and memory are rejected", func(s *vmv1alpha1.VirtualMachineSpec) {
 			s.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small"}
 		}, []string{"Forbidden spec.cpu.sockets", "Forbidden spec.memory.guest"}},
 		{"an instance type and a reservation are accepted", func(s *vmv1alpha1.VirtualMachineSpec) {
 			s.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small"}
 			s.CPU, s.Memory = &vmv1alpha1.VirtualMachineCPU{Reservation: quantity("1G")}, nil
 		}, nil},
-		{"a fallback for an instance type that may be missing is accepted", func(s *vmv1alpha1.VirtualMachineSpec) {
+		{"a fallback for an instance type that can be missing is accepted", func(s *vmv1alpha1.VirtualMachineSpec) {
 			s.Instancetype = &vmv1alpha1.InstancetypeMatcher{InferFromVolume: "image", InferFromVolumeFailurePolicy: ptr.To(vmv1alpha1.InferFromVolumeFailureIgnore)}
 		}, nil},
 	})
 }
 
-func TestSpecHardware(t *testing.T) {
+func TestValidateVirtualMachineSpec_ChecksHardware(t *testing.T) {
 	type spec = vmv1alpha1.VirtualMachineSpec
 	runSpecCases(t, []specCase{
 		{"negative sockets", func(s *spec) { s.CPU.Sockets = -1 }, []string{"Invalid spec.cpu.sockets"}},
 		{"negative cores", func(s *spec) { s.CPU.Cores = -2 }, []string{"Invalid spec.cpu.cores"}},
-		{"more vCPUs than vSphere has", func(s *spec) { s.CPU.Sockets, s.CPU.Cores = 100, 8 }, []string{"Invalid spec.cpu"}},
-		{"fewer sockets at most than now", func(s *spec) { s.CPU.MaxSockets = ptr.To[int32](1) }, []string{"Invalid spec.cpu.maxSockets"}},
+		{"more vCPUs than vSphere supports", func(s *spec) { s.CPU.Sockets, s.CPU.Cores = 100, 8 }, []string{"Invalid spec.cpu"}},
+		{"maxSockets below sockets", func(s *spec) { s.CPU.MaxSockets = ptr.To[int32](1) }, []string{"Invalid spec.cpu.maxSockets"}},
 		{"a fraction of a megahertz", func(s *spec) { s.CPU.Reservation = quantity("1500k") }, []string{"Invalid spec.cpu.reservation"}},
 		{"a CPU reservation above the limit", func(s *spec) { s.CPU.Reservation, s.CPU.Limit = quantity("3G"), quantity("2G") }, []string{"Invalid spec.cpu.reservation"}},
 		{"an unknown latency sensitivity", func(s *spec) { s.CPU.LatencySensitivity = "Extreme" }, []string{"NotSupported spec.cpu.latencySensitivity"}},
@@ -151,11 +151,11 @@ func TestSpecHardware(t *testing.T) {
 			s.CPU.Reservation = quantity("1.5G")
 			s.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: quantity("0.5Gi")}}}
 		}, nil},
-		{"memory off the 4 MiB grid", func(s *spec) { s.Memory.Guest = quantity("4097Mi") }, []string{"Invalid spec.memory.guest"}},
+		{"memory that is not a multiple of 4 MiB", func(s *spec) { s.Memory.Guest = quantity("4097Mi") }, []string{"Invalid spec.memory.guest"}},
 		{"negative memory", func(s *spec) { s.Memory.Guest = quantity("-4Gi") }, []string{"Invalid spec.memory.guest"}},
 		{"no memory", func(s *spec) { s.Memory.Guest = quantity("0") }, []string{"Invalid spec.memory.guest"}},
-		{"less memory at most than now", func(s *spec) { s.Memory.MaxGuest = quantity("2Gi") }, []string{"Invalid spec.memory.guest"}},
-		{"a reservation of more than there is", func(s *spec) { s.Memory.Reservation = quantity("5Gi") }, []string{"Invalid spec.memory.reservation"}},
+		{"maxGuest below guest", func(s *spec) { s.Memory.MaxGuest = quantity("2Gi") }, []string{"Invalid spec.memory.guest"}},
+		{"a reservation above guest", func(s *spec) { s.Memory.Reservation = quantity("5Gi") }, []string{"Invalid spec.memory.reservation"}},
 		{"an unknown page size", func(s *spec) { s.Memory.HugePageSize = "4Mi" }, []string{"NotSupported spec.memory.hugePageSize"}},
 		{"an unknown bootloader", func(s *spec) { s.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "GRUB"} }, []string{"NotSupported spec.firmware.bootloader"}},
 		{"secure boot with BIOS", func(s *spec) {
@@ -170,7 +170,7 @@ func TestSpecHardware(t *testing.T) {
 			s.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d"}
 		}, nil},
 		{"a malformed instance UUID", func(s *spec) { s.InstanceUUID = "vm-42" }, []string{"Invalid spec.instanceUUID"}},
-		{"two GPUs of one name", func(s *spec) {
+		{"two GPUs with the same name", func(s *spec) {
 			s.Devices = &vmv1alpha1.VirtualMachineDevices{GPUs: []vmv1alpha1.VirtualMachineDevice{{Name: "a", DeviceName: "x"}, {Name: "a", DeviceName: "y"}}}
 		}, []string{"Duplicate spec.devices.gpus[1].name"}},
 		{"a host device without device", func(s *spec) {
@@ -178,13 +178,13 @@ func TestSpecHardware(t *testing.T) {
 		}, []string{"Required spec.devices.hostDevices[0].deviceName"}},
 		{"a guest ID", func(s *spec) { s.GuestID = "windows2019srv_64Guest" }, nil},
 		{"a guest ID that is a name", func(s *spec) { s.GuestID = "Ubuntu Linux (64-bit)" }, []string{"Invalid spec.guestID"}},
-		{"a guest ID without end", func(s *spec) { s.GuestID = strings.Repeat("x", 65) }, []string{"Invalid spec.guestID"}},
+		{"a guest ID that is too long", func(s *spec) { s.GuestID = strings.Repeat("x", 65) }, []string{"Invalid spec.guestID"}},
 		{"a hardware version before 13", func(s *spec) { s.MinHardwareVersion = 12 }, []string{"Invalid spec.minHardwareVersion"}},
 		{"a hardware version after 22", func(s *spec) { s.MinHardwareVersion = 23 }, []string{"Invalid spec.minHardwareVersion"}},
 	})
 }
 
-func TestSpecPowerAndReferences(t *testing.T) {
+func TestValidateVirtualMachineSpec_ChecksPowerAndReferences(t *testing.T) {
 	type spec = vmv1alpha1.VirtualMachineSpec
 	runSpecCases(t, []specCase{
 		{"an unknown power state", func(s *spec) { s.PowerState = "On" }, []string{"NotSupported spec.powerState"}},
@@ -192,32 +192,32 @@ func TestSpecPowerAndReferences(t *testing.T) {
 			"NotSupported spec.powerOffMode", "NotSupported spec.suspendMode", "NotSupported spec.restartMode",
 		}},
 		{"an unknown update strategy", func(s *spec) { s.UpdateStrategy = "Later" }, []string{"NotSupported spec.updateStrategy"}},
-		{"a grace period of nothing", func(s *spec) { s.TerminationGracePeriodSeconds = ptr.To[int64](0) }, nil},
-		{"a deletion of its own", func(s *spec) {
+		{"a grace period of 0", func(s *spec) { s.TerminationGracePeriodSeconds = ptr.To[int64](0) }, nil},
+		{"deletion settings", func(s *spec) {
 			s.Deletion = &vmv1alpha1.VirtualMachineDeletion{PowerOffMode: vmv1alpha1.PowerOpModeSoft, TimeoutSeconds: 86400}
 		}, nil},
-		{"a deletion that says nothing", func(s *spec) { s.Deletion = &vmv1alpha1.VirtualMachineDeletion{} }, nil},
-		{"an unknown way to power off for a deletion", func(s *spec) {
+		{"empty deletion settings", func(s *spec) { s.Deletion = &vmv1alpha1.VirtualMachineDeletion{} }, nil},
+		{"an unknown power-off mode for a deletion", func(s *spec) {
 			s.Deletion = &vmv1alpha1.VirtualMachineDeletion{PowerOffMode: "Gentle"}
 		}, []string{"NotSupported spec.deletion.powerOffMode"}},
 		{"a deletion that waits longer than a day", func(s *spec) {
 			s.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: 86401}
 		}, []string{"Invalid spec.deletion.timeoutSeconds"}},
-		{"a deletion that waits less than no time", func(s *spec) {
+		{"a deletion with a negative timeout", func(s *spec) {
 			s.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: -1}
 		}, []string{"Invalid spec.deletion.timeoutSeconds"}},
 		{"a negative grace period", func(s *spec) { s.TerminationGracePeriodSeconds = ptr.To[int64](-1) }, []string{"Invalid spec.terminationGracePeriodSeconds"}},
 		{"an unknown power policy", func(s *spec) { s.PowerPolicy = ptr.To[vmv1alpha1.PowerPolicy]("Sometimes") }, []string{"NotSupported spec.powerPolicy"}},
-		{"an unknown answer to a missing VM", func(s *spec) { s.WhenMissing = "Panic" }, []string{"NotSupported spec.whenMissing"}},
+		{"an unknown whenMissing", func(s *spec) { s.WhenMissing = "Panic" }, []string{"NotSupported spec.whenMissing"}},
 		{"an unknown promotion mode", func(s *spec) { s.PromoteDisksMode = "Never" }, []string{"NotSupported spec.promoteDisksMode"}},
 		{"restart now", func(s *spec) { s.NextRestartTime = "now" }, nil},
 		{"restart at a time", func(s *spec) { s.NextRestartTime = "2026-01-02T15:04:05Z" }, nil},
-		{"restart at no time", func(s *spec) { s.NextRestartTime = "tomorrow" }, []string{"Invalid spec.nextRestartTime"}},
+		{"restart at an invalid time", func(s *spec) { s.NextRestartTime = "tomorrow" }, []string{"Invalid spec.nextRestartTime"}},
 		{"an unknown image kind", func(s *spec) { s.Image.Kind = "Floppy" }, []string{"NotSupported spec.image.kind"}},
 		{"a clone", func(s *spec) { s.Image.Kind = "VirtualMachine" }, nil},
 		{"a clone of a snapshot", func(s *spec) { s.Image.Kind, s.Image.Snapshot = "VirtualMachine", "before the update" }, nil},
 		{"a snapshot of an image", func(s *spec) { s.Image.Snapshot = "a" }, []string{"Forbidden spec.image.snapshot"}},
-		{"a clone of nothing", func(s *spec) { s.Image.Kind, s.Image.Name = "VirtualMachine", "" }, []string{"Required spec.image.name"}},
+		{"a clone without a name", func(s *spec) { s.Image.Kind, s.Image.Name = "VirtualMachine", "" }, []string{"Required spec.image.name"}},
 		{"an image without name", func(s *spec) { s.Image.Name = "" }, []string{"Required spec.image.name"}},
 		{"malformed names", func(s *spec) {
 			s.StorageClass, s.GroupName, s.CurrentSnapshotName = "A B", "A B", "A B"
@@ -225,7 +225,7 @@ func TestSpecPowerAndReferences(t *testing.T) {
 	})
 }
 
-func TestErrorsNameFieldValueAndWhatIsAllowed(t *testing.T) {
+func TestErrors_ContainFieldValueAndAllowedValues(t *testing.T) {
 	spec := inlineSpec(func(s *vmv1alpha1.VirtualMachineSpec) {
 		s.PowerState = "On"
 		s.Memory.Guest = quantity("4097Mi")

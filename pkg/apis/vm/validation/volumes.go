@@ -16,10 +16,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// diskCapacity says what the capacity of a disk can be.
+// diskCapacity is the error message for an invalid disk capacity.
 const diskCapacity = "must be a whole number of mebibytes, from 1Mi to 62Ti"
 
-// validateVolumes checks the disks and drives.
+// validateVolumes checks disks and CD-ROM drives.
 func validateVolumes(volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names, claims, taken := sets.New[string](), sets.New[string](), sets.New[string]()
@@ -34,8 +34,7 @@ func validateVolumes(volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path
 	return errs
 }
 
-// validateVolumeSource checks that a volume has one source and adds its claim to
-// those already seen.
+// validateVolumeSource checks that a volume has exactly one source and adds its claim to claims.
 func validateVolumeSource(volume *vmv1alpha1.VirtualMachineVolume, claims sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	var set []string
@@ -65,12 +64,12 @@ func validateVolumeSource(volume *vmv1alpha1.VirtualMachineVolume, claims sets.S
 		vmv1alpha1.VolumeReclaimDetach, vmv1alpha1.VolumeReclaimDelete)...)
 	if volume.ReclaimPolicy != "" && volume.Disk == nil {
 		errs = append(errs, field.Forbidden(path.Child("reclaimPolicy"),
-			"is about a disk of the virtual machine: the disk of a claim is detached and never deleted, and a drive is removed"))
+			"can be set only for a disk: the disk of a PersistentVolumeClaim is always detached, and a CD-ROM drive is always removed"))
 	}
 	return append(errs, validateExactlyOne(set, "persistentVolumeClaim, disk, cdrom", path)...)
 }
 
-// validateDisk checks what all disks of a virtual machine have.
+// validateDisk checks the fields that all types of disks have.
 func validateDisk(capacity *resource.Quantity, class string, provisioning vmv1alpha1.DiskProvisioning, path *field.Path) field.ErrorList {
 	errs := validateQuantity(capacity, limits.Mebibyte, limits.Mebibyte, limits.MaxDisk, diskCapacity, path.Child("size"))
 	errs = append(errs, validateName(class, path.Child("storageClass"))...)
@@ -78,10 +77,9 @@ func validateDisk(capacity *resource.Quantity, class string, provisioning vmv1al
 		vmv1alpha1.DiskProvisioningThin, vmv1alpha1.DiskProvisioningThick, vmv1alpha1.DiskProvisioningThickEagerZero)...)
 }
 
-// validateSlot checks the place that a volume names, and adds it to those that are taken.
-// A volume without a bus may get one by a preference: then it has the place that any
-// class of controllers has. How many units there are can depend on the virtual hardware version,
-// which the virtual machine has later.
+// validateSlot checks the controller and unit number of a volume and adds the slot to taken. If bus is empty, a
+// preference can set it, so the slots of all controller classes are allowed. The maximum unit can depend on the virtual
+// hardware version, which is not known here, so the newest version is assumed.
 func validateSlot(volume *vmv1alpha1.VirtualMachineVolume, taken sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	slots := limits.SlotsOf(volume.Bus, limits.MaxHardwareVersion)
@@ -98,7 +96,7 @@ func validateSlot(volume *vmv1alpha1.VirtualMachineVolume, taken sets.Set[string
 	if unit != nil && !slots.Usable(*unit) {
 		allowed := fmt.Sprintf("must be from 0 to %d on %s", slots.Units-1, cmp.Or(volume.Bus, slots.Class))
 		if slots.Class == "scsi" {
-			allowed += fmt.Sprintf(", and not %d, which is the controller's own", limits.SCSIControllerUnit)
+			allowed += fmt.Sprintf(", except %d, which is reserved for the controller", limits.SCSIControllerUnit)
 		}
 		errs = append(errs, field.Invalid(path.Child("unitNumber"), *unit, allowed))
 	}
@@ -107,7 +105,7 @@ func validateSlot(volume *vmv1alpha1.VirtualMachineVolume, taken sets.Set[string
 	}
 	slot := fmt.Sprintf("%s%d:%d", slots.Class, *number, *unit)
 	if taken.Has(slot) {
-		errs = append(errs, field.Invalid(path.Child("unitNumber"), *unit, "another volume is at "+slot))
+		errs = append(errs, field.Invalid(path.Child("unitNumber"), *unit, "another volume already uses "+slot))
 	}
 	taken.Insert(slot)
 	return errs
@@ -121,14 +119,14 @@ func validateBootDisk(disk *vmv1alpha1.VirtualMachineBootDisk, path *field.Path)
 	return validateDisk(disk.Capacity, disk.StorageClass, disk.Provisioning, path)
 }
 
-// validateExactlyOne checks that one, and only one, of the fields of path is set.
+// validateExactlyOne checks that exactly one of the fields of path is set.
 func validateExactlyOne(set []string, allowed string, path *field.Path) field.ErrorList {
 	switch len(set) {
 	case 0:
-		return field.ErrorList{field.Required(path, "exactly one must be set of "+allowed)}
+		return field.ErrorList{field.Required(path, "exactly one of these fields must be set: "+allowed)}
 	case 1:
 		return nil
 	default:
-		return field.ErrorList{field.Invalid(path, strings.Join(set, ", "), "exactly one must be set of "+allowed)}
+		return field.ErrorList{field.Invalid(path, strings.Join(set, ", "), "exactly one of these fields must be set: "+allowed)}
 	}
 }

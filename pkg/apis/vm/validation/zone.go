@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// maxLabelName is the longest value of a label of Kubernetes.
+// maxLabelName is the maximum length of a label value in Kubernetes.
 const maxLabelName = 63
 
 // ValidateZone checks a new Zone.
@@ -25,8 +25,8 @@ func ValidateZone(obj *vmv1alpha1.Zone) field.ErrorList {
 	return append(errs, validateZoneSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateZoneUpdate checks the change from old to obj. A spec that did not change may be
-// one of before the rules.
+// ValidateZoneUpdate checks the change from old to obj. An unchanged spec is not validated, because it can be older
+// than a rule.
 func ValidateZoneUpdate(obj, old *vmv1alpha1.Zone) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
@@ -34,11 +34,11 @@ func ValidateZoneUpdate(obj, old *vmv1alpha1.Zone) field.ErrorList {
 	}
 	path := field.NewPath("spec")
 	errs = append(errs, validateZoneSpec(&obj.Spec, path)...)
-	if is, was := obj.VCenterName(), old.VCenterName(); is != was {
-		errs = append(errs, field.Invalid(path.Child("vCenter"), is, fmt.Sprintf("is immutable; must stay %q", was)))
+	if vCenter, oldVCenter := obj.VCenterName(), old.VCenterName(); vCenter != oldVCenter {
+		errs = append(errs, field.Invalid(path.Child("vCenter"), vCenter, fmt.Sprintf("is immutable; must stay %q", oldVCenter)))
 	}
-	if was := old.Spec.Datacenter; was != "" {
-		errs = append(errs, validateImmutable(obj.Spec.Datacenter, was, path.Child("datacenter"))...)
+	if old.Spec.Datacenter != "" {
+		errs = append(errs, validateImmutable(obj.Spec.Datacenter, old.Spec.Datacenter, path.Child("datacenter"))...)
 	}
 	return append(errs, validateImmutable(obj.Spec.Folder, old.Spec.Folder, path.Child("folder"))...)
 }
@@ -49,11 +49,11 @@ func ValidateZoneStatusUpdate(obj, old *vmv1alpha1.Zone) field.ErrorList {
 		validateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
-// validateLabelName checks a name that is the value of a label.
+// validateLabelName checks a name that is used as a label value.
 func validateLabelName(name string, prefix bool) []string {
 	messages := apivalidation.NameIsDNSSubdomain(name, prefix)
 	if len(name) > maxLabelName {
-		messages = append(messages, fmt.Sprintf("must be at most %d characters, as in the value of a label", maxLabelName))
+		messages = append(messages, fmt.Sprintf("must be at most %d characters, because it is used as a label value", maxLabelName))
 	}
 	return messages
 }
@@ -61,7 +61,7 @@ func validateLabelName(name string, prefix bool) []string {
 func validateZoneSpec(spec *vmv1alpha1.ZoneSpec, path *field.Path) field.ErrorList {
 	errs := validateName(spec.VCenter, path.Child("vCenter"))
 	if spec.Folder == "" {
-		errs = append(errs, field.Required(path.Child("folder"), "must be the inventory path, or the path below the VM folder of the datacenter, of a folder"))
+		errs = append(errs, field.Required(path.Child("folder"), "must be the inventory path of a folder, or its path relative to the VM folder of the datacenter"))
 	}
 	var given []string
 	if spec.Cluster != "" {
@@ -95,7 +95,7 @@ func validateZoneNetworks(spec *vmv1alpha1.ZoneSpec, path *field.Path) field.Err
 		errs = append(errs, validateSelector(n.NamespaceSelector, at.Child("namespaceSelector"))...)
 	}
 	if spec.DefaultNetwork != "" && !names.Has(spec.DefaultNetwork) {
-		errs = append(errs, field.Invalid(path.Child("defaultNetwork"), spec.DefaultNetwork, "must be the name of one of networks"))
+		errs = append(errs, field.Invalid(path.Child("defaultNetwork"), spec.DefaultNetwork, "must be the name of an entry of networks"))
 	}
 	return errs
 }
@@ -116,7 +116,7 @@ func validateZoneStorage(storage *vmv1alpha1.ZoneStorage, path *field.Path) fiel
 	return errs
 }
 
-// validateSet checks names of vSphere, each of which may be there once.
+// validateSet checks names of vSphere objects and that none is listed twice.
 func validateSet(names []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
@@ -126,14 +126,13 @@ func validateSet(names []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateEntry checks a name of vSphere's and adds it to those already seen. Any stands
-// for everything in flags only.
+// validateEntry checks the name of a vSphere object and adds it to seen. * is allowed only in flags.
 func validateEntry(name string, seen sets.Set[string], path *field.Path) field.ErrorList {
 	switch {
 	case name == "":
 		return field.ErrorList{field.Required(path, "must not be empty")}
 	case name == "*":
-		return field.ErrorList{field.Invalid(path, name, "must be a name: only flags of the server can allow everything")}
+		return field.ErrorList{field.Invalid(path, name, "must be a name: * is allowed only in flags of the server")}
 	case seen.Has(name):
 		return field.ErrorList{field.Duplicate(path, name)}
 	}
@@ -148,11 +147,11 @@ func validateSelector(selector *metav1.LabelSelector, path *field.Path) field.Er
 	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, path)
 }
 
-// validateZoneOf checks which zone is asked for: who is in one stays there.
-func validateZoneOf(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
-	is, was, in := obj.Spec.Zone, old.Spec.Zone, old.Status.Zone
-	if in == "" || is == was || is == in {
+// validateZoneUnchanged checks that a virtual machine that is in a zone stays in it.
+func validateZoneUnchanged(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
+	requested, oldRequested, current := obj.Spec.Zone, old.Spec.Zone, old.Status.Zone
+	if current == "" || requested == oldRequested || requested == current {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("spec", "zone"), is, fmt.Sprintf("is immutable: the virtual machine is in zone %q", in))}
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "zone"), requested, fmt.Sprintf("is immutable: the virtual machine is in zone %q", current))}
 }

@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// newZone is a good one that change makes another.
+// newZone returns a valid Zone, to which change is applied.
 func newZone(change func(*vmv1alpha1.Zone)) *vmv1alpha1.Zone {
 	obj := &vmv1alpha1.Zone{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1"},
@@ -26,7 +26,7 @@ func newZone(change func(*vmv1alpha1.Zone)) *vmv1alpha1.Zone {
 	return obj
 }
 
-func TestZones(t *testing.T) {
+func TestValidateZone(t *testing.T) {
 	wrong := &metav1.LabelSelector{MatchLabels: map[string]string{"a b": "c"}}
 	for name, tc := range map[string]struct {
 		change func(*vmv1alpha1.ZoneSpec)
@@ -37,19 +37,19 @@ func TestZones(t *testing.T) {
 		"of pools":               {func(z *vmv1alpha1.ZoneSpec) { z.Cluster, z.ResourcePools = "", []string{"a", "b"} }, nil},
 		"of a policy":            {func(z *vmv1alpha1.ZoneSpec) { z.Storage = vmv1alpha1.ZoneStorage{Policy: "gold"} }, nil},
 		"for some namespaces":    {func(z *vmv1alpha1.ZoneSpec) { z.NamespaceSelector = &metav1.LabelSelector{} }, nil},
-		"of nothing":             {func(z *vmv1alpha1.ZoneSpec) { *z = vmv1alpha1.ZoneSpec{} }, []string{"Required spec.folder", "Required spec", "Required spec.storage"}},
-		"of a cluster and pools": {func(z *vmv1alpha1.ZoneSpec) { z.ResourcePools = []string{"a"} }, []string{"Invalid spec"}},
-		"of a bad VCenter":       {func(z *vmv1alpha1.ZoneSpec) { z.VCenter = "A" }, []string{"Invalid spec.vCenter"}},
-		"of a pool twice":        {func(z *vmv1alpha1.ZoneSpec) { z.Cluster, z.ResourcePools = "", []string{"a", "a"} }, []string{"Duplicate spec.resourcePools[1]"}},
-		"of a pool without name": {func(z *vmv1alpha1.ZoneSpec) { z.Cluster, z.ResourcePools = "", []string{""} }, []string{"Required spec.resourcePools[0]"}},
+		"empty":                  {func(z *vmv1alpha1.ZoneSpec) { *z = vmv1alpha1.ZoneSpec{} }, []string{"Required spec.folder", "Required spec", "Required spec.storage"}},
+		"a cluster and pools":    {func(z *vmv1alpha1.ZoneSpec) { z.ResourcePools = []string{"a"} }, []string{"Invalid spec"}},
+		"an invalid VCenter":     {func(z *vmv1alpha1.ZoneSpec) { z.VCenter = "A" }, []string{"Invalid spec.vCenter"}},
+		"a duplicate pool":       {func(z *vmv1alpha1.ZoneSpec) { z.Cluster, z.ResourcePools = "", []string{"a", "a"} }, []string{"Duplicate spec.resourcePools[1]"}},
+		"an empty pool name":     {func(z *vmv1alpha1.ZoneSpec) { z.Cluster, z.ResourcePools = "", []string{""} }, []string{"Required spec.resourcePools[0]"}},
 		"with all networks": {func(z *vmv1alpha1.ZoneSpec) {
 			z.Networks = append(z.Networks, vmv1alpha1.ZoneNetwork{Name: "*", Network: "a"})
 		}, []string{"Invalid spec.networks[1].name"}},
-		"with half a network":     {func(z *vmv1alpha1.ZoneSpec) { z.Networks[0].Network = "" }, []string{"Required spec.networks[0].network"}},
-		"with a network twice":    {func(z *vmv1alpha1.ZoneSpec) { z.Networks = append(z.Networks, z.Networks[0]) }, []string{"Duplicate spec.networks[1].name"}},
-		"with an unknown default": {func(z *vmv1alpha1.ZoneSpec) { z.DefaultNetwork = "VLAN 17" }, []string{"Invalid spec.defaultNetwork"}},
-		"with all devices":        {func(z *vmv1alpha1.ZoneSpec) { z.Devices = []vmv1alpha1.ZoneDevice{{DeviceName: "*"}} }, []string{"Invalid spec.devices[0].deviceName"}},
-		"with a datastore twice":  {func(z *vmv1alpha1.ZoneSpec) { z.Storage.Datastores = []string{"a", "a"} }, []string{"Duplicate spec.storage.datastores[1]"}},
+		"a network without a vSphere network": {func(z *vmv1alpha1.ZoneSpec) { z.Networks[0].Network = "" }, []string{"Required spec.networks[0].network"}},
+		"with a network twice":                {func(z *vmv1alpha1.ZoneSpec) { z.Networks = append(z.Networks, z.Networks[0]) }, []string{"Duplicate spec.networks[1].name"}},
+		"with an unknown default":             {func(z *vmv1alpha1.ZoneSpec) { z.DefaultNetwork = "VLAN 17" }, []string{"Invalid spec.defaultNetwork"}},
+		"with all devices":                    {func(z *vmv1alpha1.ZoneSpec) { z.Devices = []vmv1alpha1.ZoneDevice{{DeviceName: "*"}} }, []string{"Invalid spec.devices[0].deviceName"}},
+		"with a datastore twice":              {func(z *vmv1alpha1.ZoneSpec) { z.Storage.Datastores = []string{"a", "a"} }, []string{"Duplicate spec.storage.datastores[1]"}},
 		"with a bad class": {func(z *vmv1alpha1.ZoneSpec) {
 			z.Storage.Classes = []vmv1alpha1.ZoneStorageClass{{Name: "Gold", Datastores: []string{""}}}
 		}, []string{"Invalid spec.storage.classes[0].name", "Required spec.storage.classes[0].datastores[0]"}},
@@ -69,7 +69,7 @@ func TestZones(t *testing.T) {
 	check(t, []string{"Forbidden metadata.namespace"}, ValidateZone(newZone(func(z *vmv1alpha1.Zone) { z.Namespace = "dev" })))
 }
 
-func TestZoneUpdate(t *testing.T) {
+func TestValidateZoneUpdate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*vmv1alpha1.ZoneSpec)
 		want   []string
@@ -89,23 +89,23 @@ func TestZoneUpdate(t *testing.T) {
 	check(t, nil, ValidateZoneUpdate(old.DeepCopy(), old))
 }
 
-func TestAVirtualMachineStaysInItsZone(t *testing.T) {
+func TestValidateVirtualMachineUpdate_RejectsAnotherZone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		asked, in, asks string
 		want            []string
 	}{
-		"not placed yet":        {asks: "a"},
-		"asks for another yet":  {asked: "a", asks: "b"},
-		"says where it is":      {in: "a", asks: "a"},
-		"asks for another":      {in: "a", asks: "b", want: []string{"Invalid spec.zone"}},
-		"asked, and for none":   {asked: "a", in: "a", want: []string{"Invalid spec.zone"}},
-		"asked, and still does": {asked: "b", in: "a", asks: "b"},
+		"no zone yet":                            {asks: "a"},
+		"requests another zone before placement": {asked: "a", asks: "b"},
+		"requests its current zone":              {in: "a", asks: "a"},
+		"requests another zone":                  {in: "a", asks: "b", want: []string{"Invalid spec.zone"}},
+		"no longer requests a zone":              {asked: "a", in: "a", want: []string{"Invalid spec.zone"}},
+		"still requests another zone":            {asked: "b", in: "a", asks: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			old := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Zone: tc.asked}, Status: vmv1alpha1.VirtualMachineStatus{Zone: tc.in}}
 			obj := old.DeepCopy()
 			obj.Spec.Zone = tc.asks
-			check(t, tc.want, validateZoneOf(obj, old))
+			check(t, tc.want, validateZoneUnchanged(obj, old))
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// copies are those that image caches have in the vCenters that this replica takes care of.
+// copies gives access to the image copies in the vCenters that this replica manages.
 type copies struct {
 	shard
 	used *Manager
@@ -19,10 +19,10 @@ type copies struct {
 
 var _ cache.VCenters = copies{}
 
-// Copies returns what copies images.
+// Copies returns the vCenters for the image cache controller.
 func (v *Manager) Copies() cache.VCenters { return copies{v.existing(), v} }
 
-// files are the copies in one vCenter.
+// files reads and changes the copies in one vCenter.
 type files struct {
 	provider.ImageFiles
 	provider.ImageOperator

@@ -18,8 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// secretTimeout bounds reading the Secret, so that a host cluster that does not answer
-// is reported rather than waited for.
+// secretTimeout is the time limit for reading a Secret, so that a management cluster that does not answer is reported.
 const secretTimeout = 30 * time.Second
 
 // vcenterCredentials is the content of a file or Secret with credentials.
@@ -54,7 +53,7 @@ func SecretCredentials(host kubernetes.Interface, secret types.NamespacedName) s
 func readCredentialsFile(path string) (user, password string, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", "", err // it names the file; the session says what for
+		return "", "", err // the error contains the path, and the session adds the context
 	}
 	var c vcenterCredentials
 	if yaml.UnmarshalStrict(data, &c) != nil {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-func TestCredentialsFileIsReadAtEveryLogin(t *testing.T) {
+func TestFileCredentials_AreReadAtEveryLogin(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "credentials.yaml")
 	read := FileCredentials(path)
 	for _, password := range []string{"first", "second"} {
@@ -29,7 +29,7 @@ func TestCredentialsFileIsReadAtEveryLogin(t *testing.T) {
 	}
 }
 
-func TestBadCredentialsFileIsExplainedWithoutQuotingIt(t *testing.T) {
+func TestFileCredentials_ErrorDoesNotQuoteTheFile(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
 		"not YAML":    {"hunter2: [", "keys username and password"},
 		"unknown key": {"username: a\npassword: hunter2\ntoken: hunter2\n", "keys username and password"},
@@ -49,7 +49,7 @@ func TestBadCredentialsFileIsExplainedWithoutQuotingIt(t *testing.T) {
 	}
 }
 
-func TestCredentialsSecret(t *testing.T) {
+func TestSecretCredentials(t *testing.T) {
 	host := fake.NewClientset(
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "good"}, Data: map[string][]byte{"username": []byte("u"), "password": []byte("p")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "empty"}},

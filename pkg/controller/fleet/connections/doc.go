@@ -1,10 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package connections keeps the connections of this replica to vCenters.
+// Package connections opens and closes the connections of this replica to vCenters.
 //
 // Guarantees:
-//   - A vCenter is used while this replica holds its Lease, and as its VCenter object, or the
-//     flags for the default one, describe it at the time.
-//   - vCenters of other replicas are read by connections of their own, which change nothing.
+//   - A vCenter is in use while this replica holds its Lease. Its current VCenter object describes the connection, or the
+//     flags for the default vCenter.
+//   - vCenters of other replicas are read through separate connections, which change nothing.
 package connections

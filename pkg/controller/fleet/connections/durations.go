@@ -13,14 +13,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// durations are how long calls to vCenters and operations in them took.
+// durations measures the calls to vCenters and the operations in them.
 type durations struct{ calls, operations *prometheus.HistogramVec }
 
 func newDurations() *durations {
 	return &durations{
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "slipway_vcenter_call_duration_seconds",
-			Help: "Time that calls to vCenter took, by method and outcome: ok, fault, or unanswered. Waits for changes are among them.",
+			Help: "Time that calls to vCenter took, by method and outcome: ok, fault, or unanswered. Includes waits for changes.",
 			// 5 ms to 82 s
 			Buckets: prometheus.ExponentialBuckets(0.005, 4, 8),
 		}, []string{"vcenter", "method", "outcome"}),
@@ -33,15 +33,15 @@ func newDurations() *durations {
 	}
 }
 
-// called takes the calls to one vCenter.
-func (d *durations) called(vcenter string) func(method, outcome string, took time.Duration) {
+// observeCalls returns a function that records the calls to one vCenter.
+func (d *durations) observeCalls(vcenter string) func(method, outcome string, took time.Duration) {
 	return func(method, outcome string, took time.Duration) {
 		d.calls.WithLabelValues(vcenter, method, outcome).Observe(took.Seconds())
 	}
 }
 
-// ended takes the operations in one vCenter.
-func (d *durations) ended(vcenter string) func(driver.Kind, error, time.Duration) {
+// observeOperations returns a function that records the operations in one vCenter.
+func (d *durations) observeOperations(vcenter string) func(driver.Kind, error, time.Duration) {
 	return func(kind driver.Kind, err error, took time.Duration) {
 		result := "success"
 		switch {

@@ -11,18 +11,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// copiesBut searches all vCenters but the one of a name for VMs with the identity of another.
-// Not to know of one vCenter is an error.
-func (v *Manager) copiesBut(name string) func(context.Context, driver.Identity) (string, error) {
+// findInOthers returns a function that searches all vCenters except the named one for a VM with an identity. It returns an error
+// if a vCenter cannot be searched.
+func (v *Manager) findInOthers(name string) func(context.Context, driver.Identity) (string, error) {
 	return func(ctx context.Context, id driver.Identity) (string, error) {
 		if !v.zones.known() {
-			return "", fmt.Errorf("%w: the VCenters are not read yet", provider.ErrNotInUse)
+			return "", fmt.Errorf("%w: the list of VCenters is not read yet", provider.ErrNotInUse)
 		}
 		for _, other := range v.zones.vcenterNames() {
 			if other == name {
 				continue
 			}
-			d, err := v.asking(ctx, other)
+			d, err := v.readOnlyDriver(ctx, other)
 			if err != nil {
 				return "", fmt.Errorf("vCenter %q may have the VM: %w", other, err)
 			}

@@ -18,19 +18,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
-// settling is the time in which a replica that has just started does not ask vCenters that
-// it may be about to take care of by sessions of their own.
-const settling = 10 * time.Second
+// settleTime is the time after the start in which a replica opens no read-only sessions, because it may be about to manage the
+// vCenters.
+const settleTime = 10 * time.Second
 
-// Images reads what virtual machines are created from, in all vCenters: those of other replicas
-// by connections that change nothing.
+// Images reads images in all vCenters. It uses read-only connections for the vCenters of other replicas.
 func (v *Manager) Images() provider.Images { return fleet.Images{Sources: v.sources} }
 
-// sources are the vCenters in the order of their names, the default one first.
+// sources returns all vCenters in the order of their names, the default one first.
 func (v *Manager) sources(ctx context.Context) (all []fleet.Source) {
 	for _, name := range v.zones.vcenterNames() {
 		s := fleet.Source{VCenter: name}
-		driver, err := v.asking(ctx, name)
+		driver, err := v.readOnlyDriver(ctx, name)
 		if s.Err = err; err == nil {
 			s.Images = driver.Images()
 		}
@@ -39,40 +38,40 @@ func (v *Manager) sources(ctx context.Context) (all []fleet.Source) {
 	return all
 }
 
-// asking returns the driver to ask a vCenter by that this replica need not take care of. What
-// it opens outlives ctx.
-func (v *Manager) asking(ctx context.Context, name string) (*vsphere.Driver, error) {
+// readOnlyDriver returns a driver for reading a vCenter, also one that another replica manages. A connection that it opens
+// outlives ctx.
+func (v *Manager) readOnlyDriver(ctx context.Context, name string) (*vsphere.Driver, error) {
 	members, _ := v.fleet.Members()
 	if m := members[name]; m != nil {
 		if lost := m.Unreachable(); lost != nil {
-			return nil, lost // without the wait for a call that fails
+			return nil, lost // without waiting for a call that fails
 		}
 		return m.driver, nil
 	}
-	if err := v.elsewhere(name); err != nil {
+	if err := v.checkNotOurs(name); err != nil {
 		return nil, err
 	}
 	return v.readers.of(ctx, name)
 }
 
-// elsewhere is nil if another replica may take care of a vCenter. It is ErrNotInUse while it
-// is about to be used here, or may be.
-func (v *Manager) elsewhere(name string) error {
+// checkNotOurs returns nil if another replica may manage a vCenter. It returns ErrNotInUse while this replica may be about to
+// use it.
+func (v *Manager) checkNotOurs(name string) error {
 	here := !v.leases.Held(leaseOf(name)).IsZero()
 	switch {
-	case here && !v.fleet.Known(name), time.Since(v.leases.Held(ControllersLease)) < settling:
+	case here && !v.fleet.Known(name), time.Since(v.leases.Held(ControllersLease)) < settleTime:
 		return provider.ErrNotInUse
 	case here:
-		return fmt.Errorf("VCenter %q is not in use: its status says why", name)
+		return fmt.Errorf("VCenter %q is not in use; its status has the reason", name)
 	}
 	return nil
 }
 
-// vcenterNames are those of all vCenters, the default one first.
+// vcenterNames returns the names of all vCenters, the default one first.
 func (s *zoneSet) vcenterNames() []string {
 	objects, err := s.vcenters.List(labels.Everything())
 	if err != nil || !s.known() {
-		return nil // a cache does not fail
+		return nil // a lister does not return errors
 	}
 	var all []string
 	for _, vc := range objects {

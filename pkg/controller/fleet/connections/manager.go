@@ -28,23 +28,23 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
-// Options are what a Manager needs. All are required but Flags.
+// Options configure a Manager. All fields are required except Flags.
 type Options struct {
 	Informers externalversions.SharedInformerFactory
 	Leases    *lease.Leases
-	// Host has the Secrets that VCenter objects name, in SecretsNamespace.
+	// Host has the Secrets of VCenter objects, in SecretsNamespace.
 	Host             kubernetes.Interface
 	SecretsNamespace string
 	// Defaults is the configuration of every vCenter, without its address and credentials.
 	Defaults vsphere.Config
-	// Flags is the configuration of the default vCenter while no object describes it. It is nil if
-	// the flags describe none.
+	// Flags is the configuration of the default vCenter from flags. It is used while no VCenter object describes it, and nil
+	// if the flags are not set.
 	Flags *vsphere.Config
 	// Owner returns the ID of the store. It is called when the store is known.
 	Owner func() string
-	// Limits are those of the operations in each vCenter.
+	// Limits apply to the operations in each vCenter.
 	Limits engine.Limits
-	// Events writes what vCenters report of virtual machines.
+	// Events writes events that vCenters report for VMs.
 	Events *vcenterevents.Recorder
 }
 
@@ -52,18 +52,17 @@ type Options struct {
 type Manager struct {
 	shard
 	opts    Options
-	fleet   *fleet.Fleet[*member]
+	fleet   *fleet.Fleet[*usedVCenter]
 	zones   *zoneSet
 	readers readers
-	// took measures calls and operations.
-	took *durations
+	// durations measures calls and operations.
+	durations *durations
 
-	// telling is held while vCenters are told of their zones: of two who do, the one that has
-	// read older ones is not the last.
-	telling sync.Mutex
+	// updatingZones is held while zones are read and set on drivers, so that an older list does not overwrite a newer one.
+	updatingZones sync.Mutex
 
 	mu sync.Mutex
-	// used are the descriptions of those in use, by name.
+	// used has the descriptions of the vCenters in use, by name.
 	used map[string]string
 }
 
@@ -72,27 +71,27 @@ var (
 	_ controller.Shard = (*Manager)(nil)
 )
 
-// member is a vCenter in use.
-type member struct {
+// usedVCenter is a vCenter in use.
+type usedVCenter struct {
 	*engine.Engine
 	driver *vsphere.Driver
-	// host is that of the URL, by which a vCenter is named to people.
+	// host is the host of the URL. Metrics and reports use it as the vCenter's name.
 	host string
 }
 
-// New returns a Manager. It connects to nothing before Run and Use.
+// New returns a Manager. It does not connect before Run and Use.
 func New(o Options) (*Manager, error) {
 	zones := newZoneSet(o.Informers, o.Flags != nil)
-	v := &Manager{shard: shard{leases: o.Leases}, opts: o, zones: zones, took: newDurations(), used: map[string]string{}}
+	v := &Manager{shard: shard{leases: o.Leases}, opts: o, zones: zones, durations: newDurations(), used: map[string]string{}}
 	placer := placing.New(placing.Options{
 		Zones: zones.choice, Offer: v.offer, Hint: func(key provider.Key) { v.fleet.Hint(key) },
 	})
-	v.fleet = fleet.New[*member](zones.vcenterOf, placer)
+	v.fleet = fleet.New[*usedVCenter](zones.vcenterOf, placer)
 	v.readers = readers{manager: v, byName: map[string]*reader{}}
 	return v, v.followZones()
 }
 
-// Run works until ctx is done, and returns when all connections have ended.
+// Run runs until ctx is done and returns when all connections are closed.
 func (v *Manager) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { v.readers.close(ctx) })
@@ -100,10 +99,10 @@ func (v *Manager) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Provider returns what creates and changes virtual machines in the vCenters of this replica.
-func (v *Manager) Provider() *fleet.Fleet[*member] { return v.fleet }
+// Provider returns the provider for VMs in the vCenters of this replica.
+func (v *Manager) Provider() *fleet.Fleet[*usedVCenter] { return v.fleet }
 
-// Shard returns what divides objects among replicas by their vCenters.
+// Shard returns the shard that divides objects among replicas by their vCenters.
 func (v *Manager) Shard() controller.Shard { return v.shard }
 
 // Described implements vcenter.VCenters.
@@ -126,27 +125,27 @@ func (v *Manager) Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter)
 	delete(v.used, name)
 	v.mu.Unlock()
 	v.readers.leave(name)
-	// What is in a zone that is not known would not be seen.
+	// VMs in a zone that is not known yet would not be found.
 	if description != "" {
 		if err := v.zones.await(ctx, name); err != nil {
 			return err
 		}
 	}
-	open := func() (*member, error) { return v.open(name, obj) }
+	open := func() (*usedVCenter, error) { return v.open(name, obj) }
 	if description == "" {
 		open = nil
 	}
 	if err := v.fleet.Use(ctx, name, open); err != nil {
 		return fmt.Errorf("using VCenter %s: %w", name, err)
 	}
-	v.tellZones() // a change since open has read them was told to nobody
+	v.updateZones() // zones may have changed since open has read them
 	v.mu.Lock()
 	v.used[name] = description
 	v.mu.Unlock()
 	return nil
 }
 
-// describe returns a text that differs for two descriptions, and is empty without one.
+// describe returns a text that identifies the description of a vCenter. It is empty if there is none.
 func (v *Manager) describe(name string, obj *vmv1alpha1.VCenter) (string, error) {
 	switch {
 	case obj != nil:
@@ -158,20 +157,19 @@ func (v *Manager) describe(name string, obj *vmv1alpha1.VCenter) (string, error)
 	return "", nil
 }
 
-// open makes the member of a name that obj, or the flags if it is nil, describes. The one
-// before it has ended.
-func (v *Manager) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
+// open prepares the use of the vCenter that obj describes, or the flags if obj is nil. The previous use must have ended.
+func (v *Manager) open(name string, obj *vmv1alpha1.VCenter) (*usedVCenter, error) {
 	config := v.config(obj)
 	fence := v.leases.Fence(leaseOf(name))
 	config.Name, config.Permit, config.Owner = name, fence, v.opts.Owner()
-	config.Happened, config.Called = v.opts.Events.Of(fence.Check), v.took.called(hostOf(config.URL))
+	config.Happened, config.Called = v.opts.Events.Of(fence.Check), v.durations.observeCalls(hostOf(config.URL))
 	driver, err := vsphere.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)
 	}
 	driver.SetZones(v.zones.in(name))
-	return &member{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
-		Driver: driver, Permit: fence.Check, Elsewhere: v.copiesBut(name), Ended: v.took.ended(hostOf(config.URL)), Limits: v.opts.Limits,
+	return &usedVCenter{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
+		Driver: driver, Permit: fence.Check, Elsewhere: v.findInOthers(name), Ended: v.durations.observeOperations(hostOf(config.URL)), Limits: v.opts.Limits,
 	})}, nil
 }
 
@@ -192,7 +190,7 @@ func (v *Manager) Observe(ctx context.Context, name string) vcenter.Observation 
 	members, _ := v.fleet.Members()
 	m := members[name]
 	if m == nil {
-		err := fmt.Errorf("the server is stopping") // else it would be in use
+		err := fmt.Errorf("the server is stopping") // otherwise the vCenter would be in use
 		return vcenter.Observation{Connected: err, Ready: err, Reason: vmv1alpha1.ReasonUnreachable}
 	}
 	connected := m.driver.Connected(ctx)
@@ -216,8 +214,8 @@ func (v *Manager) Observe(ctx context.Context, name string) vcenter.Observation 
 }
 
 const (
-	// unreachableAfter is how long a vCenter does not answer before its virtual machines report it. A restart of
-	// the connection is shorter; each report costs a write of every virtual machine.
+	// unreachableAfter is how long a vCenter does not answer before its VMs report it. Reconnecting takes less time. A report
+	// takes a write for each VM.
 	unreachableAfter = 15 * time.Second
 	// unreadAfter is the same for a vCenter that answers and whose inventory cannot be read. A large one takes
 	// minutes to be read again after an interruption.
@@ -226,7 +224,7 @@ const (
 
 // observeConnection reports to the engine whether vCenter answers and whether it is ready, which includes that its
 // inventory can be read. It is not reported as unready while the inventory is read for the first time.
-func (m *member) observeConnection(name string, connected, ready error, starting bool) {
+func (m *usedVCenter) observeConnection(name string, connected, ready error, starting bool) {
 	switch {
 	case connected != nil:
 		m.ObserveConnection(&provider.UnreachableError{VCenter: name, Err: connected}, unreachableAfter)
@@ -237,18 +235,18 @@ func (m *member) observeConnection(name string, connected, ready error, starting
 	}
 }
 
-// Sessions returns what checks the session with each vCenter of this replica, by its host. known is
-// false while the vCenters are not known.
-func (v *Manager) Sessions() (ask map[string]func(context.Context) error, known bool) {
+// Sessions returns a function for each vCenter of this replica, by host, that checks the session. known is false while the
+// vCenters are not known.
+func (v *Manager) Sessions() (checks map[string]func(context.Context) error, known bool) {
 	members, known := v.fleet.Members()
-	ask = map[string]func(context.Context) error{}
-	if !v.holds() {
-		return ask, true
+	checks = map[string]func(context.Context) error{}
+	if !v.holdsAny() {
+		return checks, true
 	}
 	for _, m := range members {
-		ask[m.host] = m.Healthy
+		checks[m.host] = m.Healthy
 	}
-	return ask, known
+	return checks, known
 }
 
 func hostOf(sdk string) string {

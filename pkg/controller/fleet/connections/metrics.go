@@ -19,13 +19,13 @@ import (
 
 // Collectors returns the metrics of vCenters.
 func (v *Manager) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{&fleetCollector{v}, v.took.calls, v.took.operations}
+	return []prometheus.Collector{&fleetCollector{v}, v.durations.calls, v.durations.operations}
 }
 
-// fleetCollector shows the metrics of each vCenter that is in use at the moment.
+// fleetCollector collects the metrics of each vCenter that is in use at the moment.
 type fleetCollector struct{ used *Manager }
 
-// Describe implements prometheus.Collector. Nothing is promised: vCenters come and go.
+// Describe implements prometheus.Collector. It describes nothing, because vCenters are added and removed.
 func (*fleetCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -36,18 +36,18 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 		m := members[name]
 		host := m.host
 		if shown[host] {
-			host += " (" + name + ")" // One series twice, and no metric of the server would be shown.
+			host += " (" + name + ")" // a duplicate series would make the whole scrape fail
 		}
 		shown[host] = true
 		engine.NewCollector(m.Engine, host, c.used.findOrphans(m.Engine)).Collect(to)
-		if heard := m.driver.Heard(); !heard.IsZero() {
+		if last := m.driver.Heard(); !last.IsZero() {
 			to <- prometheus.MustNewConstMetric(prometheus.NewDesc("slipway_provider_stream_age_seconds",
-				"Time since the stream of changes answered last, if only that nothing has changed.", nil, prometheus.Labels{"vcenter": host}),
-				prometheus.GaugeValue, time.Since(heard).Seconds())
+				"Time since the last answer of the property stream, with or without changes.", nil, prometheus.Labels{"vcenter": host}),
+				prometheus.GaugeValue, time.Since(last).Seconds())
 		}
 		if skew, known := m.driver.Skew(); known {
 			to <- prometheus.MustNewConstMetric(prometheus.NewDesc("slipway_provider_clock_skew_seconds",
-				"How far the clock of vCenter is ahead of that of the server; negative if it is behind.", nil, prometheus.Labels{"vcenter": host}),
+				"Difference between the clocks of vCenter and the server; positive if vCenter is ahead.", nil, prometheus.Labels{"vcenter": host}),
 				prometheus.GaugeValue, skew.Seconds())
 		}
 		for _, missing := range missingCollectors(host, m.Missing) {
@@ -56,8 +56,8 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Orphans returns what finds the orphans of each vCenter, by its host: nil for one that is not in use
-// here. It is empty while the vCenters are not known.
+// Orphans returns a function that finds orphans for each vCenter, by host. It is nil for a vCenter that this replica does not
+// use. The map is empty while the vCenters are not known.
 func (v *Manager) Orphans() map[string]engine.FindOrphans {
 	all := map[string]engine.FindOrphans{}
 	for host, e := range v.Engines() {
@@ -68,8 +68,8 @@ func (v *Manager) Orphans() map[string]engine.FindOrphans {
 	return all
 }
 
-// Engines returns the engine of each vCenter, by its host: nil for one that is not in use here. It is
-// empty while the vCenters are not known.
+// Engines returns the engine of each vCenter, by host. It is nil for a vCenter that this replica does not use. The map is empty
+// while the vCenters are not known.
 func (v *Manager) Engines() map[string]*engine.Engine {
 	if !v.zones.known() {
 		return nil
@@ -89,7 +89,7 @@ func (v *Manager) Engines() map[string]*engine.Engine {
 	return out
 }
 
-// Usage returns what reads the use of CPU and memory in each vCenter of this replica, by its name.
+// Usage returns a function for each vCenter of this replica, by name, that reads the CPU and memory usage of VMs.
 func (v *Manager) Usage() map[string]vmmetrics.ReadUsage {
 	members, _ := v.fleet.Members()
 	out := map[string]vmmetrics.ReadUsage{}
@@ -99,7 +99,7 @@ func (v *Manager) Usage() map[string]vmmetrics.ReadUsage {
 	return out
 }
 
-// findOrphans finds the orphans of e by the objects in the cache.
+// findOrphans returns a function that finds the orphans of e by comparing it with the objects in the cache.
 func (v *Manager) findOrphans(e *engine.Engine) engine.FindOrphans {
 	s := v.zones
 	return func() ([]engine.Orphan, bool) {
@@ -116,11 +116,11 @@ func (v *Manager) findOrphans(e *engine.Engine) engine.FindOrphans {
 	}
 }
 
-// hosts are those of all vCenters; flags is the URL of the one that the flags describe.
+// hosts returns the hosts of all vCenters. flags is the URL from flags.
 func (s *zoneSet) hosts(flags string) (all []string) {
 	objects, err := s.vcenters.List(labels.Everything())
 	if err != nil {
-		return nil // a cache does not fail
+		return nil // a lister does not return errors
 	}
 	for _, vc := range objects {
 		all = append(all, hostOf(vc.Spec.URL))

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-func TestMissingVirtualMachinesAreCountedForEachVCenter(t *testing.T) {
+func TestMissingMetrics_CountPerVCenter(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(missingCollectors("one.example.com", func() (int, bool) { return 7, true })...)
 	registry.MustRegister(missingCollectors("two.example.com", func() (int, bool) { return 1, false })...)
@@ -40,8 +40,8 @@ func TestMissingVirtualMachinesAreCountedForEachVCenter(t *testing.T) {
 	}
 }
 
-// As when an object describes the vCenter that flags describe, or another account in it.
-func TestTwoVCentersOfOneHostAreShown(t *testing.T) {
+// For example, if an object and the flags describe the same vCenter, or with another account.
+func TestMetrics_OfTwoVCentersWithOneHost(t *testing.T) {
 	r := newReplica(t)
 	two := r.one.DeepCopy()
 	two.Name, two.UID = "two", "two"
@@ -67,7 +67,7 @@ func TestTwoVCentersOfOneHostAreShown(t *testing.T) {
 	}
 }
 
-func TestAllVCentersAreThoseOfObjectsAndFlags(t *testing.T) {
+func TestVCenters_AreThoseOfObjectsAndFlags(t *testing.T) {
 	informers := externalversions.NewSharedInformerFactory(versionedfake.NewSimpleClientset(), 0)
 	s := newZoneSet(informers, false)
 	add := func(name, url string) {

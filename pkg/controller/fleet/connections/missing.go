@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// missingCollectors tell of the virtual machines that a vCenter, by its host, does not show
-// any more. Those of several vCenters can be registered beside each other.
+// missingCollectors returns collectors for the VMs that are missing in a vCenter. Collectors of several vCenters can be registered
+// together.
 func missingCollectors(vcenter string, missing func() (machines int, many bool)) []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -17,10 +17,10 @@ func missingCollectors(vcenter string, missing func() (machines int, many bool))
 	}
 	return []prometheus.Collector{
 		gauge("slipway_provider_missing_virtual_machines",
-			"Number of virtual machines that vCenter had and does not show any more.",
+			"Number of virtual machines that vCenter no longer reports.",
 			func() float64 { n, _ := missing(); return float64(n) }),
 		gauge("slipway_provider_many_missing",
-			"1 while so many virtual machines are missing that none that was there before is created or deleted.",
+			"1 while the circuit breaker is tripped: so many virtual machines are missing that existing ones are neither recreated nor deleted.",
 			func() float64 {
 				if _, many := missing(); many {
 					return 1

@@ -69,7 +69,7 @@ func TestOutage_IsReportedAfterItsLimitUntilVCenterReturns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Unix(1000, 0)
 			now := start
-			m := &member{Engine: engine.New(engine.Options{Driver: fake.New(), Now: func() time.Time { return now }})}
+			m := &usedVCenter{Engine: engine.New(engine.Options{Driver: fake.New(), Now: func() time.Time { return now }})}
 			for i, o := range observations {
 				now = start.Add(o.at)
 				m.observeConnection("one", o.connected, o.ready, o.starting)

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
-// readers are connections to the vCenters of other replicas. The replica that chooses zones and
-// describes images uses them, and each uses them for consoles; nothing is changed by them.
+// readers has read-only connections to the vCenters of other replicas. The replica that chooses zones and describes images uses
+// them. Every replica uses them for consoles.
 type readers struct {
 	manager *Manager
 
@@ -24,14 +24,14 @@ type readers struct {
 	closed bool
 }
 
-// reader is one connection, to what a description says.
+// reader is a read-only connection.
 type reader struct {
 	driver      *vsphere.Driver
 	description string
 	stop        func()
 }
 
-// of returns the driver to ask a vCenter by.
+// of returns the driver for reading a vCenter.
 func (r *readers) of(ctx context.Context, name string) (*vsphere.Driver, error) {
 	obj, err := r.manager.zones.vcenters.Get(name)
 	if apierrors.IsNotFound(err) {
@@ -49,8 +49,8 @@ func (r *readers) of(ctx context.Context, name string) (*vsphere.Driver, error) 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if was := r.byName[name]; was != nil && was.description == description {
-		return was.driver, nil
+	if open := r.byName[name]; open != nil && open.description == description {
+		return open.driver, nil
 	}
 	r.end(name)
 	if r.closed {
@@ -63,30 +63,30 @@ func (r *readers) of(ctx context.Context, name string) (*vsphere.Driver, error) 
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)
 	}
 	driver.SetZones(r.manager.zones.in(name))
-	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var ended sync.WaitGroup
-	ended.Go(func() { driver.Keep(keeping) })
+	ended.Go(func() { driver.Keep(running) })
 	r.byName[name] = &reader{driver: driver, description: description, stop: func() { stop(); ended.Wait() }}
 	return driver, nil
 }
 
-// end ends the connection to a vCenter, if there is one. mu is held.
+// end closes the connection to a vCenter, if there is one. mu is held.
 func (r *readers) end(name string) {
-	if was := r.byName[name]; was != nil {
-		was.stop()
+	if open := r.byName[name]; open != nil {
+		open.stop()
 		delete(r.byName, name)
 	}
 }
 
-// leave ends the connection to a vCenter that this replica takes care of now, or nobody.
+// leave closes the connection to a vCenter that this replica manages from now on, or that is removed.
 func (r *readers) leave(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.end(name)
 }
 
-// follow tells all of their zones.
-func (r *readers) follow() {
+// updateZones sets the current zones on all drivers.
+func (r *readers) updateZones() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name, one := range r.byName {
@@ -94,7 +94,7 @@ func (r *readers) follow() {
 	}
 }
 
-// close ends all, when ctx is done.
+// close closes all connections when ctx is done.
 func (r *readers) close(ctx context.Context) {
 	<-ctx.Done()
 	r.mu.Lock()

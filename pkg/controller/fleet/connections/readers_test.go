@@ -32,8 +32,7 @@ import (
 
 func TestMain(m *testing.M) { simulated.Main(m) }
 
-// replica is a server that takes care of no vCenter, and of which VCenter one describes a
-// simulated one.
+// replica is a server that manages no vCenter. VCenter one describes a simulated vCenter.
 type replica struct {
 	*testing.T
 	*Manager
@@ -100,7 +99,7 @@ func (r *replica) zone() *vmv1alpha1.Zone {
 	}}
 }
 
-// ask asks the zone for a place.
+// ask requests an offer of the zone.
 func (r *replica) ask() provider.Offer {
 	r.Helper()
 	return r.offer(r.Context(), r.zone(), &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: ptr.To(resource.MustParse("1Gi"))}}, Image: &vmv1alpha1.VirtualMachineImage{Spec: vmv1alpha1.VirtualMachineImageSpec{
@@ -108,7 +107,7 @@ func (r *replica) ask() provider.Offer {
 	}}}, VM: &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "vm"}}, PrerequisitesReady: true, Now: time.Now()})
 }
 
-// calls are those of vCenter so far.
+// calls returns the calls of vCenter so far.
 func (r *replica) calls() map[string]int {
 	r.Helper()
 	var all map[string]int
@@ -116,7 +115,7 @@ func (r *replica) calls() map[string]int {
 	return all
 }
 
-func TestAVCenterOfAnotherReplicaIsAskedAndNotChanged(t *testing.T) {
+func TestReaders_DoNotChangeTheVCenterOfAnotherReplica(t *testing.T) {
 	r := newReplica(t)
 	for range 2 {
 		if o := r.ask(); o.Lacks != nil || o.Unknown != nil || o.Free.Memory == 0 || o.Rating == 0 {
@@ -155,7 +154,7 @@ func TestAVCenterOfAnotherReplicaIsAskedAndNotChanged(t *testing.T) {
 	}
 }
 
-func TestImagesOfAVCenterOfAnotherReplicaAreRead(t *testing.T) {
+func TestReaders_ReadImagesOfAnotherReplicasVCenter(t *testing.T) {
 	r := newReplica(t)
 	names := func() (out []string, err error) {
 		items, err := r.Images().Items(t.Context(), "slipway")

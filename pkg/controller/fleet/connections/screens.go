@@ -22,11 +22,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 )
 
-// ticketLife is how long a ticket is good that nobody uses (WebMksTicket of VMware's
-// documentation). vCenter does not tell.
+// ticketLife is how long an unused ticket is valid, according to VMware's documentation of WebMksTicket. vCenter does not report
+// it.
 const ticketLife = 30 * time.Minute
 
-// Screens reads the consoles of virtual machines in the vCenters of all replicas.
+// Screens gives access to the consoles of VMs in the vCenters of all replicas.
 type Screens struct {
 	// Manager is nil in a server without controllers, which has no consoles.
 	Manager *Manager
@@ -40,7 +40,7 @@ func (s Screens) Console(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*v
 	if err != nil {
 		return nil, refusal(vm, err)
 	}
-	given := time.Now()
+	issued := time.Now()
 	ticket, err := d.Console(ctx, id)
 	if err != nil {
 		return nil, refusal(vm, err)
@@ -48,7 +48,7 @@ func (s Screens) Console(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*v
 	return &vmv1alpha1.VirtualMachineConsoleStatus{
 		URL: ticket.URL, Host: ticket.Host, Port: ticket.Port, Ticket: ticket.Ticket,
 		SSLThumbprint: ticket.Thumbprint, SSLThumbprintSHA256: ticket.ThumbprintSHA256,
-		ExpirationTimestamp: metav1.NewTime(given.Add(ticketLife).Truncate(time.Second)), RemoteConsoleURL: ticket.RemoteConsoleURL,
+		ExpirationTimestamp: metav1.NewTime(issued.Add(ticketLife).Truncate(time.Second)), RemoteConsoleURL: ticket.RemoteConsoleURL,
 	}, nil
 }
 
@@ -65,7 +65,7 @@ func (s Screens) Screenshot(ctx context.Context, vm *vmv1alpha1.VirtualMachine) 
 	return data, nil
 }
 
-// of returns what to ask, and for which VM.
+// of returns the driver and the identity of a VM.
 func (s Screens) of(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vsphere.Driver, driver.Identity, error) {
 	none := driver.Identity{}
 	used := s.Manager
@@ -74,22 +74,22 @@ func (s Screens) of(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vspher
 	}
 	name := used.zones.vcenterOf(vm)
 	if name == "" {
-		return nil, none, &provider.NotUsableError{Message: "it is in no zone", Missing: true}
+		return nil, none, &provider.NotUsableError{Message: "it is not in a zone", Missing: true}
 	}
 	// The session may outlive the request.
-	d, err := used.asking(klog.NewContext(context.Background(), klog.FromContext(ctx)), name)
+	d, err := used.readOnlyDriver(klog.NewContext(context.Background(), klog.FromContext(ctx)), name)
 	return d, engine.Want(&provider.Request{VM: vm}).Identity, err
 }
 
-// refusal is err as the API answers it.
+// refusal converts err to an API error.
 func refusal(vm *vmv1alpha1.VirtualMachine, err error) error {
 	var unusable *provider.NotUsableError
 	kind := vimfault.KindOf(err)
 	switch {
 	case errors.Is(err, provider.ErrNotPoweredOn), errors.As(err, &unusable), kind == vimfault.WrongState, kind == vimfault.NotFound:
-		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), vm.Name, fmt.Errorf("it has no console now: %w", err))
+		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), vm.Name, fmt.Errorf("no console is available: %w", err))
 	case errors.Is(err, provider.ErrNotInUse), errors.Is(err, provider.ErrUnknownState), kind == vimfault.Temporary, kind == vimfault.Cancelled:
-		return apierrors.NewServiceUnavailable(fmt.Sprintf("the console of VirtualMachine %s/%s cannot be asked for now: %v", vm.Namespace, vm.Name, err))
+		return apierrors.NewServiceUnavailable(fmt.Sprintf("the console of VirtualMachine %s/%s is not available at the moment: %v", vm.Namespace, vm.Name, err))
 	}
-	return apierrors.NewInternalError(fmt.Errorf("asking vCenter for the console of VirtualMachine %s/%s: %w", vm.Namespace, vm.Name, err))
+	return apierrors.NewInternalError(fmt.Errorf("requesting the console of VirtualMachine %s/%s: %w", vm.Namespace, vm.Name, err))
 }

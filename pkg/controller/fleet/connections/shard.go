@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// ControllersLease is the Lease of the work that one replica does for all vCenters, and of the
-	// virtual machines of no vCenter.
+	// ControllersLease is the Lease of the work that one replica does for all vCenters, and of VMs without a vCenter.
 	ControllersLease = "slipway-controllers"
-	// vcenterLease is what the Leases of vCenters begin with; the name of the vCenter follows.
+	// vcenterLease is the prefix of the names of vCenter Leases. The name of the vCenter follows.
 	vcenterLease = "slipway-vcenter-"
 )
 
-// leaseOf is the Lease of a vCenter.
+// leaseOf returns the name of the Lease of a vCenter.
 func leaseOf(vcenter string) string { return vcenterLease + vcenter }
 
 // shard divides objects among replicas by Leases, one for each vCenter.
 type shard struct {
 	leases *lease.Leases
-	// known, if set, reports whether a vCenter exists. Objects of another one belong to no vCenter.
+	// known reports whether a vCenter exists, if set. Objects of an unknown vCenter are handled like those without one.
 	known func(vcenter string) bool
 }
 
@@ -58,14 +57,14 @@ func (s shard) Watch(ctx context.Context, gained func(vcenter string)) {
 	})
 }
 
-// Bind implements vcenter.VCenters. It is the Lease that divides vCenters.
+// Bind implements vcenter.VCenters. It contends for the Lease of the vCenter.
 func (v *Manager) Bind(ctx context.Context, name string) (context.Context, error) {
 	v.leases.Contend(ctx, leaseOf(name), true)
 	return v.shard.Bind(ctx, name)
 }
 
-// holds tells whether this replica takes care of any vCenter.
-func (v *Manager) holds() bool {
+// holdsAny reports whether this replica manages any vCenter.
+func (v *Manager) holdsAny() bool {
 	for _, name := range v.leases.Names() {
 		if strings.HasPrefix(name, vcenterLease) {
 			return true

@@ -18,11 +18,11 @@ import (
 
 const (
 	namespace = "slipway-system"
-	// deadline bounds waits for other goroutines.
+	// deadline is the time limit for other goroutines.
 	deadline = time.Minute
 )
 
-// contending is the Manager of a process that holds the Leases of the controllers and of the default vCenter.
+// contending returns the Manager of a process that holds the Leases of the controllers and of the default vCenter.
 func contending(t *testing.T, host *fake.Clientset) *Manager {
 	t.Helper()
 	leases := lease.New(&lease.Options{
@@ -40,7 +40,7 @@ func contending(t *testing.T, host *fake.Clientset) *Manager {
 	return newManager(t, Options{Leases: leases, Host: host})
 }
 
-func TestAVCenterHasALeaseForAsLongAsItIsThere(t *testing.T) {
+func TestLease_OfAVCenterIsHeldAsLongAsItExists(t *testing.T) {
 	host := fake.NewClientset()
 	v := contending(t, host)
 	gained := make(chan string, 10)
@@ -54,7 +54,7 @@ func TestAVCenterHasALeaseForAsLongAsItIsThere(t *testing.T) {
 		select {
 		case name = <-gained:
 		case <-ctx.Done():
-			t.Fatal("nobody is told that the vCenter is this replica's")
+			t.Fatal("no watcher was called for the vCenter of this replica")
 		}
 	}
 	if _, err := v.Bind(ctx, "east"); err != nil {
@@ -68,7 +68,7 @@ func TestAVCenterHasALeaseForAsLongAsItIsThere(t *testing.T) {
 		return ptr.Deref(held.Spec.HolderIdentity, "")
 	}
 	if holder() == "" {
-		t.Error("nobody holds its Lease")
+		t.Error("its Lease is not held")
 	}
 	if err := v.Leave(ctx, "east"); err != nil {
 		t.Error(err)
@@ -78,7 +78,7 @@ func TestAVCenterHasALeaseForAsLongAsItIsThere(t *testing.T) {
 	}
 }
 
-func TestVirtualMachinesAreDividedByTheirVCenters(t *testing.T) {
+func TestShard_DividesVMsByTheirVCenters(t *testing.T) {
 	v := contending(t, fake.NewClientset())
 	s := shard{leases: v.leases}
 	for vcenter, want := range map[string]struct {
@@ -96,7 +96,7 @@ func TestVirtualMachinesAreDividedByTheirVCenters(t *testing.T) {
 	}
 }
 
-func TestAReplicaIsReadyWithoutAVCenterOfItsOwn(t *testing.T) {
+func TestSessions_AreKnownWithoutAVCenter(t *testing.T) {
 	v := newManager(t, Options{})
 	if ask, known := v.Sessions(); len(ask) != 0 || !known {
 		t.Errorf("%d sessions, known %t; want none to ask for", len(ask), known)

@@ -12,8 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// zoneStates tells of the zones of the vCenters that this replica takes care of, and of those
-// of no vCenter.
+// zoneStates observes the zones of the vCenters that this replica manages, and the zones without a vCenter.
 type zoneStates struct {
 	shard
 	used *Manager
@@ -21,10 +20,11 @@ type zoneStates struct {
 
 var _ zone.Zones = zoneStates{}
 
-// Zones returns what observes Zones.
+// Zones returns the observer of Zones.
 func (v *Manager) Zones() zone.Zones { return zoneStates{v.existing(), v} }
 
-// existing is the shard of objects that name a vCenter. Those of one that does not exist belong to no vCenter.
+// existing returns the shard for objects that refer to a vCenter by name. Objects of a vCenter that does not exist are handled
+// like those without one.
 func (v *Manager) existing() shard { return shard{leases: v.leases, known: v.zones.hasVCenter} }
 
 // State implements zone.Zones.
@@ -46,7 +46,7 @@ func (s zoneStates) State(ctx context.Context, z *vmv1alpha1.Zone) (provider.Zon
 
 // Machines implements zone.Zones.
 func (s zoneStates) Machines(zone string) (int, error) {
-	if err := s.used.zones.unread(); err != nil {
+	if err := s.used.zones.checkRead(); err != nil {
 		return 0, err
 	}
 	return s.used.zones.machinesIn(zone), nil

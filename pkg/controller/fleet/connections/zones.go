@@ -22,18 +22,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 )
 
-// zoneSet are the zones that there are: the objects, and the default one that the flags
-// describe while no object has its name.
+// zoneSet has all zones: the Zone objects, and the default zone of the flags while no object has its name.
 type zoneSet struct {
 	zones    vmlisters.ZoneLister
 	vcenters vmlisters.VCenterLister
 	machines vmlisters.VirtualMachineLister
-	// listed tells that the machines are read.
+	// listed reports whether machines has all VMs.
 	listed   cache.InformerSynced
 	informer cache.SharedIndexInformer
-	// synced tells that both are read.
+	// synced reports whether zones and vcenters have all objects.
 	synced []cache.InformerSynced
-	// described is true if flags describe the default vCenter.
+	// described is true if the flags describe the default vCenter.
 	described bool
 }
 
@@ -46,58 +45,57 @@ func newZoneSet(informers externalversions.SharedInformerFactory, described bool
 	}
 }
 
-// known is true when objects are read.
+// known reports whether all Zones and VCenters are read.
 func (s *zoneSet) known() bool {
 	return !slices.ContainsFunc(s.synced, func(synced cache.InformerSynced) bool { return !synced() })
 }
 
-// objects are the Zones in the order of their names.
+// objects returns the Zones in the order of their names.
 func (s *zoneSet) objects() []*vmv1alpha1.Zone {
 	all, err := s.zones.List(labels.Everything())
 	if err != nil {
-		return nil // a cache does not fail
+		return nil // a lister does not return errors
 	}
 	slices.SortFunc(all, func(a, b *vmv1alpha1.Zone) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-// Choice returns the Zones to choose from; see zoneSet.choice.
+// Choice returns the Zones in which VMs can be placed; see zoneSet.choice.
 func (v *Manager) Choice() (all []*vmv1alpha1.Zone, known bool) { return v.zones.choice() }
 
-// VCenterOf returns the name of the vCenter of a virtual machine; see zoneSet.vcenterOf.
+// VCenterOf returns the name of the VCenter of a VM; see zoneSet.vcenterOf.
 func (v *Manager) VCenterOf(vm *vmv1alpha1.VirtualMachine) string { return v.zones.vcenterOf(vm) }
 
-// choice are the zones to choose from. The default one of the flags is among them while there
-// are no others, or when the flags describe its vCenter too.
+// choice returns the zones in which VMs can be placed. It includes the default zone of the flags if there is no Zone object, or
+// if the flags describe its vCenter too.
 func (s *zoneSet) choice() (all []*vmv1alpha1.Zone, known bool) {
 	if !s.known() {
 		return nil, false
 	}
 	all = s.objects()
-	if s.flags(all) && (s.described || s.hasVCenter(vmv1alpha1.DefaultVCenter) && len(all) == 0) {
+	if s.usesFlagsZone(all) && (s.described || s.hasVCenter(vmv1alpha1.DefaultVCenter) && len(all) == 0) {
 		all = append(all, flagsZone())
 	}
 	return all, true
 }
 
-// hasVCenter is true for a vCenter that an object or the flags describe.
+// hasVCenter reports whether an object or the flags describe a vCenter.
 func (s *zoneSet) hasVCenter(name string) bool {
 	_, err := s.vcenters.Get(name)
 	return err == nil || name == vmv1alpha1.DefaultVCenter && s.described
 }
 
-// flags is true while no object has the name of the default zone.
-func (s *zoneSet) flags(all []*vmv1alpha1.Zone) bool {
+// usesFlagsZone reports whether no object has the name of the default zone.
+func (s *zoneSet) usesFlagsZone(all []*vmv1alpha1.Zone) bool {
 	return !slices.ContainsFunc(all, func(z *vmv1alpha1.Zone) bool { return z.Name == vmv1alpha1.DefaultZone })
 }
 
-// flagsZone stands for what the flags describe; it has no UID.
+// flagsZone returns the default zone of the flags. It has no UID.
 func flagsZone() *vmv1alpha1.Zone {
 	return &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: vmv1alpha1.DefaultZone}}
 }
 
-// vcenterOf names the vCenter of a virtual machine; empty for one without zone, and for one
-// whose zone is not there.
+// vcenterOf returns the name of the VCenter of a VM. It is empty if the VM has no zone or the zone does not exist.
 func (s *zoneSet) vcenterOf(vm *vmv1alpha1.VirtualMachine) string {
 	zone := provider.ZoneOf(vm)
 	if zone == "" {
@@ -112,7 +110,7 @@ func (s *zoneSet) vcenterOf(vm *vmv1alpha1.VirtualMachine) string {
 	return ""
 }
 
-// in are the zones of a vCenter, without spec for that of the flags.
+// in returns the zones of a vCenter. The default zone of the flags has no spec.
 func (s *zoneSet) in(vcenter string) map[string]*vmv1alpha1.ZoneSpec {
 	all := s.objects()
 	out := map[string]*vmv1alpha1.ZoneSpec{}
@@ -121,17 +119,17 @@ func (s *zoneSet) in(vcenter string) map[string]*vmv1alpha1.ZoneSpec {
 			out[z.Name] = &z.Spec
 		}
 	}
-	if vcenter == vmv1alpha1.DefaultVCenter && s.flags(all) && (s.described || len(all) == 0 || s.machinesIn(vmv1alpha1.DefaultZone) > 0) {
+	if vcenter == vmv1alpha1.DefaultVCenter && s.usesFlagsZone(all) && (s.described || len(all) == 0 || s.machinesIn(vmv1alpha1.DefaultZone) > 0) {
 		out[vmv1alpha1.DefaultZone] = nil
 	}
 	return out
 }
 
-// machinesIn is the number of virtual machines in a zone.
+// machinesIn returns the number of VMs in a zone.
 func (s *zoneSet) machinesIn(zone string) (n int) {
 	all, err := s.machines.List(labels.Everything())
 	if err != nil {
-		return 0 // a cache does not fail
+		return 0 // a lister does not return errors
 	}
 	for _, vm := range all {
 		if provider.ZoneOf(vm) == zone {
@@ -141,8 +139,8 @@ func (s *zoneSet) machinesIn(zone string) (n int) {
 	return n
 }
 
-// unread says that what is in a zone is not known; nil if it is.
-func (s *zoneSet) unread() error {
+// checkRead returns an error while zones or VMs are not read yet.
+func (s *zoneSet) checkRead() error {
 	if !s.known() || !s.listed() {
 		return errors.New("the zones, or the virtual machines, are not read yet")
 	}
@@ -152,7 +150,7 @@ func (s *zoneSet) unread() error {
 // InUse implements vcenter.VCenters.
 func (v *Manager) InUse(name string) (string, error) {
 	s := v.zones
-	if err := s.unread(); err != nil {
+	if err := s.checkRead(); err != nil {
 		return "", err
 	}
 	var what []string
@@ -174,28 +172,28 @@ func (v *Manager) InUse(name string) (string, error) {
 	return conditions.List(what, ", "), err
 }
 
-// await waits until it is known which zones a vCenter has.
+// await waits until the zones of a vCenter are known.
 func (s *zoneSet) await(ctx context.Context, vcenter string) error {
 	if !cache.WaitForCacheSync(ctx.Done(), s.synced...) {
 		return ctx.Err()
 	}
 	all := s.objects()
-	if vcenter == vmv1alpha1.DefaultVCenter && s.flags(all) && !s.described && len(all) > 0 && !cache.WaitForCacheSync(ctx.Done(), s.listed) {
+	if vcenter == vmv1alpha1.DefaultVCenter && s.usesFlagsZone(all) && !s.described && len(all) > 0 && !cache.WaitForCacheSync(ctx.Done(), s.listed) {
 		return ctx.Err()
 	}
 	return nil
 }
 
-// followZones tells the vCenters in use of their zones when these change.
+// followZones updates the zones of drivers when Zones change.
 func (v *Manager) followZones() error {
 	_, err := v.zones.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { v.tellZones() },
+		AddFunc: func(any) { v.updateZones() },
 		UpdateFunc: func(old, obj any) {
 			if old.(*vmv1alpha1.Zone).Generation != obj.(*vmv1alpha1.Zone).Generation {
-				v.tellZones()
+				v.updateZones()
 			}
 		},
-		DeleteFunc: func(any) { v.tellZones() },
+		DeleteFunc: func(any) { v.updateZones() },
 	})
 	if err != nil {
 		return fmt.Errorf("following zones: %w", err)
@@ -203,18 +201,18 @@ func (v *Manager) followZones() error {
 	return nil
 }
 
-// tellZones tells the vCenters in use of their zones.
-func (v *Manager) tellZones() {
-	v.telling.Lock()
-	defer v.telling.Unlock()
+// updateZones sets the current zones on all drivers.
+func (v *Manager) updateZones() {
+	v.updatingZones.Lock()
+	defer v.updatingZones.Unlock()
 	members, _ := v.fleet.Members()
 	for name, m := range members {
 		m.driver.SetZones(v.zones.in(name))
 	}
-	v.readers.follow()
+	v.readers.updateZones()
 }
 
-// offer asks a zone what it has for a virtual machine.
+// offer returns the free resources of a zone for a VM.
 func (v *Manager) offer(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.Offer {
 	members, _ := v.fleet.Members()
 	if m := members[zone.VCenterName()]; m != nil {

@@ -19,12 +19,12 @@ import (
 	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 )
 
-func TestTheZoneOfTheFlagsGivesWayToObjects(t *testing.T) {
+func TestFlagsZone_IsReplacedByObjects(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags     bool     // describe a vCenter
 		vcenter   bool     // an object describes the default one
 		zones     []string // objects, of the default vCenter
-		old       bool     // a virtual machine of before there were zones
+		old       bool     // a VM created before there were zones
 		choice    []string
 		inVCenter []string
 	}{
@@ -76,7 +76,7 @@ func TestTheZoneOfTheFlagsGivesWayToObjects(t *testing.T) {
 	}
 }
 
-func TestAVirtualMachineIsInTheVCenterOfItsZone(t *testing.T) {
+func TestVCenterOf_IsThatOfTheZone(t *testing.T) {
 	informers := externalversions.NewSharedInformerFactory(versionedfake.NewSimpleClientset(), 0)
 	s := newZoneSet(informers, false)
 	z := &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: vmv1alpha1.ZoneSpec{VCenter: "one"}}
@@ -94,8 +94,8 @@ func TestAVirtualMachineIsInTheVCenterOfItsZone(t *testing.T) {
 		"in a zone":                 {status: vmv1alpha1.VirtualMachineStatus{Zone: "a"}, want: "one"},
 		"in the zone of the flags":  {status: vmv1alpha1.VirtualMachineStatus{Zone: "default"}, want: "default"},
 		"in a zone that is not":     {status: vmv1alpha1.VirtualMachineStatus{Zone: "b"}},
-		"of before":                 {status: vmv1alpha1.VirtualMachineStatus{UniqueID: "vm-1"}, want: "default"},
-		"of before, and being made": {status: vmv1alpha1.VirtualMachineStatus{Conditions: creating}, want: "default"},
+		"older than zones":          {status: vmv1alpha1.VirtualMachineStatus{UniqueID: "vm-1"}, want: "default"},
+		"older, being created":      {status: vmv1alpha1.VirtualMachineStatus{Conditions: creating}, want: "default"},
 		"in a zone, and being made": {status: vmv1alpha1.VirtualMachineStatus{Zone: "a", Conditions: creating}, want: "one"},
 	} {
 		if got := s.vcenterOf(&vmv1alpha1.VirtualMachine{Status: tc.status}); got != tc.want {
@@ -104,7 +104,7 @@ func TestAVirtualMachineIsInTheVCenterOfItsZone(t *testing.T) {
 	}
 }
 
-// outdated lists what there is, and has that change before anybody can act on it.
+// outdated is a lister whose objects change right after a list.
 type outdated struct {
 	vmlisters.ZoneLister
 	changes []func()
@@ -121,17 +121,17 @@ func (o *outdated) List(selector labels.Selector) ([]*vmv1alpha1.Zone, error) {
 	return all, err
 }
 
-func TestAVCenterIsToldOfAZoneThatComesWhileItIsOpened(t *testing.T) {
+func TestUse_SetsAZoneThatIsAddedMeanwhile(t *testing.T) {
 	r := newReplica(t)
 	come := func(name string) func() {
 		return func() {
 			late := r.zone()
 			late.Name = name
 			r.must(r.zones.informer.GetIndexer().Add(late))
-			r.tellZones() // as of every event
+			r.updateZones() // as of every event
 		}
 	}
-	// They are listed once before it is opened, and once for it.
+	// Zones are listed once before the vCenter is opened, and once for it.
 	r.zones.zones = &outdated{ZoneLister: r.zones.zones, changes: []func(){come("early"), come("late")}}
 	r.must(r.Use(t.Context(), "one", r.one))
 	t.Cleanup(func() { r.must(r.Use(context.Background(), "one", nil)) })

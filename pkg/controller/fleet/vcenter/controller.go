@@ -19,53 +19,53 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "vcenter"
 
-// workers is how many vCenters are looked at at the same time: one that is silent, or
-// whose operations take time to end, must not keep the others waiting.
+// workers is the number of vCenters that are reconciled concurrently, so that a vCenter that does not answer does not delay the
+// others.
 const workers = 8
 
-// VCenters are those that are in use. Calls about one of a name do not overlap. Bind contends for the vCenter.
+// VCenters manages the vCenters in use. Calls for the same name do not overlap. Bind contends for the Lease of the vCenter.
 type VCenters interface {
 	controller.Shard
-	// Leave ends the use of the vCenter of a name, and contends for it no longer.
+	// Leave ends the use of a vCenter and releases its Lease.
 	Leave(ctx context.Context, name string) error
-	// Use makes the vCenter of a name the one that obj describes, or the flags when obj
-	// is nil, or none. It waits until the one before has ended, and does nothing when that
-	// is described alike. The error is about what obj says.
+	// Use connects to the vCenter that obj describes, or the flags if obj is nil. If neither describes it, the use ends. Use
+	// waits until the previous use has ended. It does nothing if the description is unchanged. An error is about the
+	// description.
 	Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter) error
-	// Observe tells what is seen of the one in use.
+	// Observe returns the observed state of a vCenter in use.
 	Observe(ctx context.Context, name string) Observation
-	// Described is true if the flags describe the vCenter of a name.
+	// Described reports whether the flags describe a vCenter.
 	Described(name string) bool
-	// InUse tells what would be without the vCenter of a name, in words, empty for nothing.
-	// It is an error if that cannot be known.
+	// InUse returns a description of the objects in a vCenter. It is empty if there are none. It returns an error if they are
+	// not known.
 	InUse(name string) (string, error)
 }
 
-// Observation is what is seen of a vCenter.
+// Observation is the observed state of a vCenter.
 type Observation struct {
-	// Status without conditions. What is not known is zero.
+	// Status has no conditions. Unknown fields are zero.
 	Status vmv1alpha1.VCenterStatus
-	// Connected is why there is no connection, with the reason for its condition; nil
-	// while there is one. Ready is why the vCenter cannot be worked with.
+	// Connected is the error of the connection, or nil; Reason is the reason for its condition. Ready is the error for which
+	// the vCenter cannot be used, or nil.
 	Connected, Ready error
 	Reason           string
-	// Skew describes clocks that are too far apart, empty if they are not.
+	// Skew is a warning about the difference of the clocks, or empty.
 	Skew string
 }
 
-// Deps is what the controller needs; all but Now are required.
+// Deps has the dependencies of the controller. All fields are required except Now.
 type Deps struct {
 	// Client writes VCenters.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch the kinds of Slipway. New registers the informers that it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// VCenters are changed as objects say.
+	// VCenters manages the connections.
 	VCenters VCenters
-	// Now is the clock of conditions; time.Now when nil.
+	// Now returns the time for conditions. The default is time.Now.
 	Now func() time.Time
 }
 
-// Controller keeps the vCenters that are in use.
+// Controller connects to vCenters and writes the status of VCenters.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 }
@@ -80,23 +80,23 @@ func New(d Deps) (*Controller, error) {
 	var err error
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
 		Watches(vcenters, store.Handler(), controller.Changes(true, c.changed)).
-		Shard(d.VCenters, c.look).
-		// Without an object too something is to be used, or it is to be known that there is none.
-		Runs(func(context.Context) { c.look(vmv1alpha1.DefaultVCenter) }).
+		Shard(d.VCenters, c.enqueue).
+		// The default vCenter is reconciled without an object too, because the flags may describe it.
+		Runs(func(context.Context) { c.enqueue(vmv1alpha1.DefaultVCenter) }).
 		Reconciler(&reconciler{client: d.Client.VmV1alpha1().VCenters(), vcenters: store, uses: d.VCenters, now: controller.Clock(d.Now)}).
 		Build()
 	return c, err
 }
 
-func (c *Controller) look(name string) {
+func (c *Controller) enqueue(name string) {
 	if name != "" {
 		c.Look(types.NamespacedName{Name: name}, 0)
 	}
 }
 
-// changed handles the events of VCenters. What only status says was written here.
-func (c *Controller) changed(was, now *vmv1alpha1.VCenter) {
-	if was == nil || now == nil || controller.Edited(was, now) || len(was.Finalizers) != len(now.Finalizers) {
-		c.look(cmp.Or(now, was).Name)
+// changed enqueues a VCenter that was created, edited or deleted. It ignores changes of status, which this controller writes.
+func (c *Controller) changed(before, now *vmv1alpha1.VCenter) {
+	if before == nil || now == nil || controller.Edited(before, now) || len(before.Finalizers) != len(now.Finalizers) {
+		c.enqueue(cmp.Or(now, before).Name)
 	}
 }

@@ -1,19 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vcenter lets the server use the vCenters that VCenter objects describe, and
-// says in their status what is seen of them.
+// Package vcenter connects the server to the vCenters that VCenter objects describe, and writes the status of these objects.
 //
 // Guarantees:
 //
-//  1. A VCenter is used as its spec says, from a moment after it was written, and anew
-//     whenever that changes. The one that the flags describe, if they do, is used while no
-//     object has its name, and no object is ever made of it: what users declare is theirs.
-//  2. A VCenter that is deleted stays, and stays in use, as long as there are virtual
-//     machines in it, unless the flags describe what takes its place.
-//  3. Of a vCenter one process takes care at a time, which uses it and writes the status
-//     of its object. The one named default always has a process, which says that there is
-//     none if so.
-//  4. Status is written only when something of it is another. It says which installation
-//     was logged in to first, and no other one is used under that object.
+//  1. The server connects as spec describes, soon after the object is created, and reconnects when spec changes. The vCenter of
+//     the flags is used while no object has the name default. The server does not create VCenter objects.
+//  2. A deleted VCenter keeps its finalizer and stays in use as long as it has VMs, unless the flags describe its successor.
+//  3. One process manages a vCenter at a time: it connects, and writes the status of the object. There is always a process for
+//     the vCenter named default.
+//  4. Status is written only if it changes. It has the instance UUID of the first login. No other vCenter is used for the same
+//     object.
 package vcenter

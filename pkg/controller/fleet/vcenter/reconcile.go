@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// lookAgain is how often a vCenter is observed. No event reports its state, which users read in status.
-	lookAgain = 15 * time.Second
-	// observeTimeout bounds one look, so that a silent vCenter does not hold up what
-	// changes its object.
+	// observeInterval is how often a vCenter is observed. No event reports its state, which users read in status.
+	observeInterval = 15 * time.Second
+	// observeTimeout is the time limit for one observation, so that a vCenter that does not answer does not delay changes of its
+	// object.
 	observeTimeout = 10 * time.Second
 )
 
-// reconciler makes the passes.
+// reconciler reconciles VCenters.
 type reconciler struct {
 	client   vmclient.VCenterInterface
 	vcenters controller.Store[*vmv1alpha1.VCenter]
@@ -34,7 +34,7 @@ type reconciler struct {
 	now      func() time.Time
 }
 
-// Reconcile uses the vCenter of key as its object says, and writes what is seen.
+// Reconcile connects to a vCenter as its object describes, and writes its observed state.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	vc, err := r.vcenters.Get(key)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	bound, err := r.uses.Bind(ctx, key.Name)
 	if err != nil {
-		return controller.Result{}, ctx.Err() // another process takes care of it
+		return controller.Result{}, ctx.Err() // another replica manages it
 	}
 	ctx = bound
 	switch {
@@ -67,19 +67,19 @@ func (r *reconciler) useFlags(ctx context.Context, name string) (controller.Resu
 	if err != nil || !r.uses.Described(name) {
 		return controller.Result{}, err
 	}
-	looking, cancel := context.WithTimeout(ctx, observeTimeout)
+	observing, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
-	r.uses.Observe(looking, name)
-	return controller.Result{RequeueAfter: lookAgain}, nil
+	r.uses.Observe(observing, name)
+	return controller.Result{RequeueAfter: observeInterval}, nil
 }
 
-// remove lets go of a VCenter that nothing is in, or that the flags take the place of.
+// remove removes the finalizer of a VCenter that has no VMs and zones, or whose successor the flags describe.
 func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (controller.Result, error) {
 	if !r.uses.Described(vc.Name) {
 		what, err := r.uses.InUse(vc.Name)
 		if err != nil || what != "" {
 			if err == nil {
-				err = fmt.Errorf("it goes when these are gone: %s", what)
+				err = fmt.Errorf("waiting for the deletion of %s", what)
 			}
 			next := vc.DeepCopy()
 			r.set(&next.Status, next.Generation, vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonInUse, err.Error())
@@ -92,17 +92,16 @@ func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (contro
 	return controller.RemoveFinalizer(ctx, r.vcenters, r.client, vc, vmv1alpha1.VCenterFinalizer)
 }
 
-// observe writes what is seen of a vCenter, if it is something else than before; wrong is
-// what is wrong with its description.
-func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, wrong error) (controller.Result, error) {
-	looking, cancel := context.WithTimeout(ctx, observeTimeout)
+// observe writes the observed state of a vCenter if it has changed. invalid is the error of its description, or nil.
+func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, invalid error) (controller.Result, error) {
+	observing, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
-	o := Observation{Connected: wrong, Ready: wrong, Reason: vmv1alpha1.ReasonInvalid}
-	if wrong == nil {
-		o = r.uses.Observe(looking, vc.Name)
+	o := Observation{Connected: invalid, Ready: invalid, Reason: vmv1alpha1.ReasonInvalid}
+	if invalid == nil {
+		o = r.uses.Observe(observing, vc.Name)
 	}
 	if ctx.Err() != nil {
-		return controller.Result{}, nil // it was not looked at
+		return controller.Result{}, nil // it was not observed
 	}
 	next := vc.DeepCopy()
 	st := &next.Status
@@ -116,26 +115,26 @@ func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, wrong 
 	if o.Connected == nil && o.Skew != "" {
 		r.set(st, vc.Generation, vmv1alpha1.ConditionConnected, metav1.ConditionTrue, vmv1alpha1.ReasonClockSkew, o.Skew)
 	}
-	r.report(st, vc.Generation, vmv1alpha1.ConditionReady, o.Ready, notReady(o))
-	again := controller.Result{RequeueAfter: controller.Pace(st.Conditions, vmv1alpha1.ConditionReady, vmv1alpha1.ConditionDeleting, r.now(), lookAgain)}
+	r.report(st, vc.Generation, vmv1alpha1.ConditionReady, o.Ready, reasonNotReady(o))
+	again := controller.Result{RequeueAfter: controller.Pace(st.Conditions, vmv1alpha1.ConditionReady, vmv1alpha1.ConditionDeleting, r.now(), observeInterval)}
 	if err := r.vcenters.UpdateStatus(ctx, r.client, next); err != nil {
 		return controller.Overtaken(err)
 	}
 	return again, nil
 }
 
-// notReady is the reason of a VCenter that is not ready.
-func notReady(o Observation) string {
+// reasonNotReady returns the reason of Ready of a VCenter that is not ready.
+func reasonNotReady(o Observation) string {
 	if o.Connected != nil {
 		return o.Reason
 	}
 	return vmv1alpha1.ReasonNotReady
 }
 
-// report sets a condition that is False for trouble.
-func (r *reconciler) report(st *vmv1alpha1.VCenterStatus, generation int64, kind string, trouble error, reason string) {
-	if trouble != nil {
-		r.set(st, generation, kind, metav1.ConditionFalse, reason, trouble.Error())
+// report sets a condition to False if there is an error, else to True.
+func (r *reconciler) report(st *vmv1alpha1.VCenterStatus, generation int64, kind string, problem error, reason string) {
+	if problem != nil {
+		r.set(st, generation, kind, metav1.ConditionFalse, reason, problem.Error())
 		return
 	}
 	r.set(st, generation, kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")

@@ -25,8 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// world is the API with what it has at the start, the caches of it, and the vCenters that
-// are in use.
+// world is an API with its caches, and the vCenters in use.
 type world struct {
 	*reconciler
 	t       *testing.T
@@ -36,7 +35,7 @@ type world struct {
 	clock   time.Time
 }
 
-// uses remembers what was to be used, and answers what the test says.
+// uses records the used vCenters and returns the results that a test sets.
 type uses struct {
 	controller.Undivided
 	used      []string
@@ -45,7 +44,7 @@ type uses struct {
 	unknown   error
 	seen      Observation
 	described bool
-	// elsewhere is true while another process has the vCenter.
+	// elsewhere is true while another replica manages the vCenter.
 	elsewhere bool
 	left      []string
 	observed  int
@@ -89,7 +88,7 @@ func (u *uses) InUse(string) (string, error) { return u.holds, u.unknown }
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: fake.NewSimpleClientset(objects...), uses: &uses{}, clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	// The fake keeps no versions, by which caches tell what is newer.
+	// The fake client sets no resource versions, which caches compare.
 	version := 1
 	w.api.PrependReactor("update", "vcenters", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		version++
@@ -106,7 +105,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-// inform brings the cache up to date.
+// inform updates the cache.
 func (w *world) inform() {
 	w.t.Helper()
 	all, err := w.api.VmV1alpha1().VCenters().List(w.t.Context(), metav1.ListOptions{})
@@ -122,7 +121,7 @@ func (w *world) inform() {
 	}
 }
 
-// pass reconciles and returns the object that the API has then, nil for none.
+// pass reconciles and returns the object in the API, or nil.
 func (w *world) pass() (*vmv1alpha1.VCenter, controller.Result) {
 	w.t.Helper()
 	result, err := w.Reconcile(w.t.Context(), types.NamespacedName{Name: "default"})
@@ -137,7 +136,7 @@ func (w *world) pass() (*vmv1alpha1.VCenter, controller.Result) {
 	return vc.(*vmv1alpha1.VCenter), result
 }
 
-// writes counts what was written.
+// writes returns the number of writes.
 func (w *world) writes() int {
 	n := 0
 	for _, a := range w.api.Actions() {
@@ -167,24 +166,24 @@ func condition(vc *vmv1alpha1.VCenter, kind string) string {
 	return string(c.Status) + " " + c.Reason + " " + c.Message
 }
 
-func TestWithoutAnObjectTheFlagsAreUsed(t *testing.T) {
+func TestReconcile_UsesTheFlagsWithoutAnObject(t *testing.T) {
 	w := newWorld(t)
 	w.pass()
 	if diff := cmp.Diff([]string{"default flags or none"}, w.uses.used); diff != "" {
 		t.Errorf("used (-want +got):\n%s", diff)
 	}
 	if n := w.writes(); n != 0 {
-		t.Errorf("%d writes, want none: no object is made of the flags", n)
+		t.Errorf("%d writes, want none: no object is created from the flags", n)
 	}
 }
 
-// Its virtual machines report an outage, which no event announces.
+// VMs report an outage, for which there is no event.
 func TestVCenterOfFlags_IsObserved(t *testing.T) {
 	w := newWorld(t)
 	w.uses.described = true
 	for want := 1; want <= 2; want++ {
-		if _, result := w.pass(); result.RequeueAfter != lookAgain || w.uses.observed != want {
-			t.Errorf("observed %d times, again after %s; want %d, and %s", w.uses.observed, result.RequeueAfter, want, lookAgain)
+		if _, result := w.pass(); result.RequeueAfter != observeInterval || w.uses.observed != want {
+			t.Errorf("observed %d times, again after %s; want %d, and %s", w.uses.observed, result.RequeueAfter, want, observeInterval)
 		}
 	}
 	w.uses.described = false
@@ -193,7 +192,7 @@ func TestVCenterOfFlags_IsObserved(t *testing.T) {
 	}
 }
 
-func TestAVCenterIsUsedAndItsStatusSaysWhatIsSeen(t *testing.T) {
+func TestReconcile_UsesAVCenterAndWritesItsState(t *testing.T) {
 	w := newWorld(t, described(nil))
 	w.uses.seen = Observation{Status: vmv1alpha1.VCenterStatus{Version: "8.0.3", InstanceUUID: "one"}, Ready: errors.New("not read yet")}
 	vc, result := w.pass()
@@ -204,15 +203,15 @@ func TestAVCenterIsUsedAndItsStatusSaysWhatIsSeen(t *testing.T) {
 		t.Errorf("Connected is %s", got)
 	}
 	if got := condition(vc, "Ready"); got != "False NotReady not read yet" || result.RequeueAfter != controller.MinPace {
-		t.Errorf("Ready is %s, looked at again after %s", got, result.RequeueAfter)
+		t.Errorf("Ready is %s, requeue after %s", got, result.RequeueAfter)
 	}
 	w.clock = w.clock.Add(time.Hour)
-	if _, result = w.pass(); result.RequeueAfter != lookAgain {
-		t.Errorf("looked at again after %s when it was not ready for an hour", result.RequeueAfter)
+	if _, result = w.pass(); result.RequeueAfter != observeInterval {
+		t.Errorf("requeue after %s when it was not ready for an hour", result.RequeueAfter)
 	}
 	w.uses.seen.Ready = nil
-	if vc, result = w.pass(); condition(vc, "Ready") != "True Succeeded " || result.RequeueAfter != lookAgain {
-		t.Errorf("Ready is %s, looked at again after %s", condition(vc, "Ready"), result.RequeueAfter)
+	if vc, result = w.pass(); condition(vc, "Ready") != "True Succeeded " || result.RequeueAfter != observeInterval {
+		t.Errorf("Ready is %s, requeue after %s", condition(vc, "Ready"), result.RequeueAfter)
 	}
 	w.uses.seen.Skew = "the clock is ahead"
 	if vc, _ = w.pass(); condition(vc, "Connected") != "True ClockSkew the clock is ahead" {
@@ -231,7 +230,7 @@ func TestAVCenterIsUsedAndItsStatusSaysWhatIsSeen(t *testing.T) {
 	}
 }
 
-func TestTheInstallationOfAVCenterIsThatOfTheFirstLogin(t *testing.T) {
+func TestInstanceUUID_IsThatOfTheFirstLogin(t *testing.T) {
 	w := newWorld(t, described(func(vc *vmv1alpha1.VCenter) { vc.Status.InstanceUUID = "one" }))
 	other := errors.New("another one answers")
 	w.uses.seen = Observation{Connected: other, Ready: other, Reason: vmv1alpha1.ReasonOtherInstallation}
@@ -241,7 +240,7 @@ func TestTheInstallationOfAVCenterIsThatOfTheFirstLogin(t *testing.T) {
 	}
 }
 
-func TestAVCenterWhoseDescriptionIsWrongSaysSo(t *testing.T) {
+func TestReady_ReportsAnInvalidDescription(t *testing.T) {
 	w := newWorld(t, described(nil))
 	w.uses.wrong = errors.New("no certificate found")
 	vc, _ := w.pass()
@@ -250,7 +249,7 @@ func TestAVCenterWhoseDescriptionIsWrongSaysSo(t *testing.T) {
 	}
 }
 
-func TestAVCenterStaysWhileVirtualMachinesAreInIt(t *testing.T) {
+func TestDeletion_WaitsForVMs(t *testing.T) {
 	deleted := func(vc *vmv1alpha1.VCenter) {
 		vc.DeletionTimestamp, vc.Finalizers = &metav1.Time{Time: time.Now()}, []string{vmv1alpha1.VCenterFinalizer}
 	}
@@ -259,7 +258,7 @@ func TestAVCenterStaysWhileVirtualMachinesAreInIt(t *testing.T) {
 		stays                       string
 		used                        string
 	}{
-		"with machines":           {machines: true, stays: "True InUse it goes when these are gone: 1 virtual machines", used: "default https://vc/sdk"},
+		"with machines":           {machines: true, stays: "True InUse waiting for the deletion of 1 virtual machines", used: "default https://vc/sdk"},
 		"machines not read":       {unread: true, stays: "True InUse the virtual machines are not read yet", used: "default https://vc/sdk"},
 		"without machines":        {used: "default flags or none"},
 		"flags take its place":    {machines: true, described: true, used: "default flags or none"},
@@ -288,7 +287,7 @@ func TestAVCenterStaysWhileVirtualMachinesAreInIt(t *testing.T) {
 	}
 }
 
-func TestAVCenterOfAnotherProcessIsLeftAlone(t *testing.T) {
+func TestReconcile_IgnoresAVCenterOfAnotherReplica(t *testing.T) {
 	for name, object := range map[string][]runtime.Object{"described": {described(nil)}, "not there": nil} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, object...)
@@ -306,7 +305,7 @@ func TestAVCenterOfAnotherProcessIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAVCenterThatIsGoneIsLeft(t *testing.T) {
+func TestReconcile_LeavesADeletedVCenter(t *testing.T) {
 	w := newWorld(t)
 	w.uses.elsewhere = true
 	if _, err := w.Reconcile(t.Context(), types.NamespacedName{Name: "gone"}); err != nil {

@@ -22,26 +22,25 @@ import (
 )
 
 const (
-	// maxHappenings bounds those that wait to be written. A host that fails has some
-	// hundred virtual machines.
-	maxHappenings = 4096
-	// happeningTries is how often a write is tried, happeningPause the time between two.
-	happeningTries = 5
-	happeningPause = 2 * time.Second
+	// maxQueued is the maximum number of events that wait to be written. When a host fails, its VMs, up to some hundred, have
+	// events.
+	maxQueued = 4096
+	// writeTries is the number of attempts to write an event, writePause the time between two attempts.
+	writeTries = 5
+	writePause = 2 * time.Second
 )
 
-// Recorder writes what vCenters report of virtual machines as Events of the management cluster. The
-// name of an Event follows from its content, so that one that is reported again, after a restart or by
-// another replica, is written once.
+// Recorder writes vSphere events of VMs as Events of the management cluster. The name of an Event is computed from its content, so
+// that a vSphere event that is reported again, after a restart or by another replica, is written once.
 type Recorder struct {
 	host     kubernetes.Interface
 	reporter string
-	waiting  chan happening
+	waiting  chan queuedEvent
 	results  *prometheus.CounterVec
 }
 
-// happening is one that waits; permit is of the vCenter that it is of.
-type happening struct {
+// queuedEvent is an event that waits to be written, with the permit of its vCenter.
+type queuedEvent struct {
 	provider.Happening
 	permit func() error
 }
@@ -49,14 +48,14 @@ type happening struct {
 // New returns a Recorder whose Events name reporter as their controller.
 func New(host kubernetes.Interface, reporter string) *Recorder {
 	h := &Recorder{
-		host: host, reporter: reporter, waiting: make(chan happening, maxHappenings),
+		host: host, reporter: reporter, waiting: make(chan queuedEvent, maxQueued),
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slipway_vcenter_events_total",
-			Help: "Events of virtual machines that vCenters told, by what became of them: written, known, dropped for want of room, failed.",
+			Help: "vSphere events of virtual machines, by result: written, known, dropped (queue full), or failed.",
 		}, []string{"result"}),
 	}
 	for _, result := range []string{"written", "known", "dropped", "failed"} {
-		h.results.WithLabelValues(result) // a rate takes a beginning
+		h.results.WithLabelValues(result) // so that a rate has a first value
 	}
 	return h
 }
@@ -64,12 +63,11 @@ func New(host kubernetes.Interface, reporter string) *Recorder {
 // Collector returns the metric.
 func (r *Recorder) Collector() prometheus.Collector { return r.results }
 
-// Of returns what takes the reports of one vCenter. They are written while permit, which is of that
-// vCenter, returns nil.
+// Of returns a function that queues the events of one vCenter. They are written while permit of that vCenter returns nil.
 func (r *Recorder) Of(permit func() error) func(provider.Happening) {
 	return func(e provider.Happening) {
 		select {
-		case r.waiting <- happening{e, permit}:
+		case r.waiting <- queuedEvent{e, permit}:
 		default:
 			r.results.WithLabelValues("dropped").Inc()
 		}
@@ -90,7 +88,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// write returns what became of an event.
+// write writes an event and returns the result for the metric.
 func (r *Recorder) write(ctx context.Context, event *eventsv1.Event) string {
 	for try := 1; ; try++ {
 		_, err := r.host.EventsV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{})
@@ -99,20 +97,20 @@ func (r *Recorder) write(ctx context.Context, event *eventsv1.Event) string {
 			return "written"
 		case apierrors.IsAlreadyExists(err):
 			return "known"
-		case try == happeningTries, ctx.Err() != nil, apierrors.IsNotFound(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
-			klog.FromContext(ctx).V(2).Info("What vSphere told of a virtual machine was not written as an Event",
+		case try == writeTries, ctx.Err() != nil, apierrors.IsNotFound(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+			klog.FromContext(ctx).V(2).Info("Writing a vSphere event failed",
 				"virtualMachine", klog.KRef(event.Namespace, event.Regarding.Name), "reason", event.Reason, "err", err)
 			return "failed"
 		}
 		select {
-		case <-time.After(happeningPause):
+		case <-time.After(writePause):
 		case <-ctx.Done():
 			return "failed"
 		}
 	}
 }
 
-// eventOf returns the Event of a report.
+// eventOf converts a vSphere event to an Event.
 func (r *Recorder) eventOf(h *provider.Happening) *eventsv1.Event {
 	id := fnv.New64a()
 	_, _ = id.Write([]byte(h.ID + "/" + string(h.UID)))

@@ -16,13 +16,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestAHappeningIsWrittenOnceHoweverOftenItIsTold(t *testing.T) {
+func TestEvent_IsWrittenOnceHoweverOftenItIsReported(t *testing.T) {
 	host := fake.NewClientset()
 	moved := provider.Happening{
 		Key: types.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid", ID: "vcenter-uuid/7", At: time.Unix(1000, 0),
 		Reason: "Migrated", Note: "vSphere moved the virtual machine",
 	}
-	// By a process, by the same one after it lost its stream, and by the next one.
+	// By a process, by the same process after it lost its stream, and by the next process.
 	for range 2 {
 		h := New(host, "slipway-apiserver")
 		for _, want := range []string{"written", "known"} {
@@ -47,7 +47,7 @@ func TestAHappeningIsWrittenOnceHoweverOftenItIsTold(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoTakesCareOfAVCenterTellsWhatHappensInIt(t *testing.T) {
+func TestEvents_AreWrittenWithAPermitOnly(t *testing.T) {
 	host := fake.NewClientset()
 	h := New(host, "slipway-apiserver")
 	h.Of(func() error { return errors.New("another replica has the Lease") })(provider.Happening{Key: types.NamespacedName{Namespace: "ns", Name: "not-ours"}, ID: "1"})
@@ -58,7 +58,7 @@ func TestOnlyWhoTakesCareOfAVCenterTellsWhatHappensInIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watching.Stop()
-	// One that was written before the watch began is in the list.
+	// An event that was written before the watch began is in the list.
 	all, err := host.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -74,13 +74,13 @@ func TestOnlyWhoTakesCareOfAVCenterTellsWhatHappensInIt(t *testing.T) {
 	}
 }
 
-func TestWhatHappensIsDroppedWhenTooMuchWaits(t *testing.T) {
+func TestEvents_AreDroppedIfTheQueueIsFull(t *testing.T) {
 	h := New(fake.NewClientset(), "slipway-apiserver")
 	tell := h.Of(func() error { return nil })
-	for range maxHappenings + 10 {
+	for range maxQueued + 10 {
 		tell(provider.Happening{}) // must not block
 	}
-	if got := len(h.waiting); got != maxHappenings {
-		t.Errorf("%d wait, want %d", got, maxHappenings)
+	if got := len(h.waiting); got != maxQueued {
+		t.Errorf("%d wait, want %d", got, maxQueued)
 	}
 }

@@ -1,5 +1,5 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vmmetrics shows metrics of single virtual machines.
+// Package vmmetrics collects the metrics of individual VMs.
 package vmmetrics

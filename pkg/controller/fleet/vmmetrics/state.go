@@ -52,11 +52,11 @@ func machineDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	machineInfo      = machineDesc("info", "1, with where a virtual machine is and how it is doing.", "phase", "zone", "node")
+	machineInfo      = machineDesc("info", "1, with the phase, zone and node of a virtual machine.", "phase", "zone", "node")
 	machineOn        = machineDesc("powered_on", "1 while a virtual machine is powered on.")
-	machineCPUs      = machineDesc("vcpus", "Virtual CPUs that a virtual machine has.")
-	machineMemory    = machineDesc("memory_bytes", "Memory that a virtual machine has.")
-	machineStorage   = machineDesc("storage_committed_bytes", "Space on datastores that a virtual machine takes.")
+	machineCPUs      = machineDesc("vcpus", "Number of virtual CPUs of a virtual machine.")
+	machineMemory    = machineDesc("memory_bytes", "Memory size of a virtual machine.")
+	machineStorage   = machineDesc("storage_committed_bytes", "Datastore space used by a virtual machine.")
 	machineCondition = machineDesc("condition", "1 if a condition is True, 0 if it is False, -1 if it is Unknown.", "type")
 )
 

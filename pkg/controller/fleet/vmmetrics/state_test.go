@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestMetricsOfAMachineAreThereAsLongAsItIs(t *testing.T) {
+func TestMetrics_OfAVMExistAsLongAsTheVM(t *testing.T) {
 	machines := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	memory, storage := resource.MustParse("2Gi"), resource.MustParse("1Gi")
 	web := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}, Status: vmv1alpha1.VirtualMachineStatus{
@@ -68,6 +68,6 @@ func TestMetricsOfAMachineAreThereAsLongAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := shown(Conditions); len(got) != 0 {
-		t.Errorf("a virtual machine that is gone shows %v", got)
+		t.Errorf("a deleted VM has metrics %v", got)
 	}
 }

@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	// usageInterval is how often vSphere makes new statistics: its real-time interval.
+	// usageInterval is the real-time interval of vSphere's statistics.
 	usageInterval = 20 * time.Second
-	// usageTimeout bounds what who asks for metrics waits for vCenter.
+	// usageTimeout is the time limit for reading statistics from vCenter during a scrape.
 	usageTimeout = 5 * time.Second
 )
 
 var (
-	machineCPUUsage     = machineDesc("cpu_usage_hertz", "CPU that a virtual machine uses.")
-	machineGuestMemory  = machineDesc("memory_active_bytes", "Memory that the guest of a virtual machine uses, as vSphere estimates.")
-	machineHostedMemory = machineDesc("memory_host_bytes", "Memory of its host that a virtual machine takes.")
+	machineCPUUsage     = machineDesc("cpu_usage_hertz", "CPU usage of a virtual machine.")
+	machineGuestMemory  = machineDesc("memory_active_bytes", "Active memory of the guest of a virtual machine, as estimated by vSphere.")
+	machineHostedMemory = machineDesc("memory_host_bytes", "Host memory consumed by a virtual machine.")
 )
 
-// usageCollector shows what single virtual machines use. Nothing is read from a vCenter
-// unless somebody asks, and then at most as often as there is something new.
+// usageCollector collects the usage of individual VMs. It reads a vCenter only during a scrape, and at most once per
+// usageInterval.
 type usageCollector struct {
-	// vcenters are the readings of those in use, by name.
+	// vcenters returns the functions that read the usage, by name of the vCenter.
 	vcenters func() map[string]ReadUsage
 	now      func() time.Time
 
@@ -41,10 +41,10 @@ type usageCollector struct {
 	read map[string]usage
 }
 
-// ReadUsage reads usage from a vCenter, by the names of the objects.
+// ReadUsage reads the usage of VMs in a vCenter, by the names of their objects.
 type ReadUsage func(ctx context.Context) (map[types.NamespacedName]vsphere.Usage, error)
 
-// usage is what was read.
+// usage is the result of ReadUsage at a time.
 type usage struct {
 	at  time.Time
 	all map[types.NamespacedName]vsphere.Usage
@@ -65,7 +65,7 @@ func (c *usageCollector) Collect(to chan<- prometheus.Metric) {
 	for _, name := range slices.Sorted(maps.Keys(read)) {
 		for key, u := range read[name].all {
 			if shown[key] {
-				continue // One series twice, and no metric of the server would be shown.
+				continue // a duplicate series would make the whole scrape fail
 			}
 			shown[key] = true
 			gauge := func(d *prometheus.Desc, value, unit int64) {
@@ -78,8 +78,8 @@ func (c *usageCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// latest reads what is older than there may be news, from all vCenters at a time. One that
-// does not answer shows nothing.
+// latest returns the usage of all vCenters. It reads outdated usage from all vCenters concurrently. A vCenter that does not
+// answer has no usage.
 func (c *usageCollector) latest() map[string]usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *usageCollector) latest() map[string]usage {
 		reading.Go(func() {
 			all, err := read(ctx)
 			if err != nil {
-				klog.Background().Info("What virtual machines use is not known", "vCenter", name, "cause", err.Error())
+				klog.Background().Info("Reading the usage of virtual machines failed", "vCenter", name, "cause", err.Error())
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -108,5 +108,5 @@ func (c *usageCollector) latest() map[string]usage {
 		})
 	}
 	reading.Wait()
-	return maps.Clone(c.read) // which the next one to ask changes
+	return maps.Clone(c.read) // the next scrape changes the map
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
-func TestUsageIsReadWhenItIsAskedForAndNewsMayBeThere(t *testing.T) {
+func TestUsage_IsReadAtMostOncePerInterval(t *testing.T) {
 	now := time.Unix(0, 0)
 	calls, away := 0, false
 	sources := map[string]ReadUsage{"default": func(context.Context) (map[types.NamespacedName]vsphere.Usage, error) {
@@ -63,8 +63,8 @@ func TestUsageIsReadWhenItIsAskedForAndNewsMayBeThere(t *testing.T) {
 	}
 }
 
-// Two may ask at once: what one of them shows must not change under it.
-func TestUsageThatIsShownIsNotChanged(t *testing.T) {
+// Concurrent scrapes must not change the result of each other.
+func TestUsage_OfAScrapeIsNotChanged(t *testing.T) {
 	now := time.Unix(0, 0)
 	read := func(context.Context) (map[types.NamespacedName]vsphere.Usage, error) { return nil, nil }
 	c := &usageCollector{read: map[string]usage{}, now: func() time.Time { return now }, vcenters: func() map[string]ReadUsage {
@@ -79,8 +79,8 @@ func TestUsageThatIsShownIsNotChanged(t *testing.T) {
 	}
 }
 
-// A copy in another vCenter keeps the name of the object.
-func TestAMachineThatTwoVCentersHaveIsShownOnce(t *testing.T) {
+// A copy in another vCenter has the name of the same object.
+func TestUsage_OfAVMInTwoVCentersIsCollectedOnce(t *testing.T) {
 	read := func(context.Context) (map[types.NamespacedName]vsphere.Usage, error) {
 		return map[types.NamespacedName]vsphere.Usage{{Namespace: "ns", Name: "web"}: {CPU: 1500}}, nil
 	}

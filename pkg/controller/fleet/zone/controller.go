@@ -19,32 +19,31 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "zone"
 
-// workers is how many zones are looked at at the same time.
+// workers is the number of zones that are reconciled concurrently.
 const workers = 8
 
-// Zones tell what is seen of them. The shard of a zone is that of its vCenter, or that of no vCenter if this does not
-// exist.
+// Zones observes zones. The shard of a zone is that of its vCenter. If the vCenter does not exist, it is that of the empty name.
 type Zones interface {
 	controller.Shard
-	// State tells what is seen of a zone; an error is why nothing is.
+	// State returns the observed state of a zone, or an error if it cannot be observed.
 	State(ctx context.Context, zone *vmv1alpha1.Zone) (provider.ZoneState, error)
-	// Machines is the number of virtual machines in a zone; an error is why it is not known.
+	// Machines returns the number of VMs in a zone, or an error if it is not known.
 	Machines(zone string) (int, error)
 }
 
-// Deps is what the controller needs; all but Now are required.
+// Deps has the dependencies of the controller. All fields are required except Now.
 type Deps struct {
 	// Client writes Zones.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// Informers watch the kinds of Slipway. New registers the informers that it needs; Run starts them.
 	Informers externalversions.SharedInformerFactory
-	// Zones tell what is seen.
+	// Zones observes zones.
 	Zones Zones
-	// Now is the clock of conditions; time.Now when nil.
+	// Now returns the time for conditions. The default is time.Now.
 	Now func() time.Time
 }
 
-// Controller keeps the status of Zones.
+// Controller writes the status of Zones.
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 }
@@ -60,28 +59,28 @@ func New(d Deps) (*Controller, error) {
 	var err error
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
 		Watches(zones, store.Handler(), controller.Changes(true, c.changed)).
-		Watches(vm.VirtualMachines().Informer(), controller.Changes(false, c.counted)).
+		Watches(vm.VirtualMachines().Informer(), controller.Changes(false, c.countChanged)).
 		Shard(d.Zones, func(string) {
 			for _, obj := range zones.GetStore().List() {
 				c.Look(controller.KeyOf(obj.(*vmv1alpha1.Zone)), 0)
 			}
 		}).
-		Reconciler(&reconciler{client: d.Client.VmV1alpha1().Zones(), zones: store, seen: d.Zones, now: controller.Clock(d.Now)}).
+		Reconciler(&reconciler{client: d.Client.VmV1alpha1().Zones(), zones: store, observer: d.Zones, now: controller.Clock(d.Now)}).
 		Build()
 	return c, err
 }
 
-// changed handles the events of Zones. What only status says was written here.
-func (c *Controller) changed(was, now *vmv1alpha1.Zone) {
-	if now != nil && (was == nil || controller.Edited(was, now) || len(was.Finalizers) != len(now.Finalizers)) {
+// changed enqueues a Zone that was created or edited. It ignores changes of status, which this controller writes.
+func (c *Controller) changed(before, now *vmv1alpha1.Zone) {
+	if now != nil && (before == nil || controller.Edited(before, now) || len(before.Finalizers) != len(now.Finalizers)) {
 		c.Look(controller.KeyOf(now), 0)
 	}
 }
 
-// counted handles the events of virtual machines: a zone that has more or fewer is looked at soon,
-// once for all that come and go until then. Those that were there are counted by the first look.
-func (c *Controller) counted(was, now *vmv1alpha1.VirtualMachine) {
-	from, to := zoneOf(was), zoneOf(now)
+// countChanged enqueues the zones of a VM that was created, deleted or moved. The delay collects several such events. Existing VMs
+// are counted by the first reconcile.
+func (c *Controller) countChanged(before, now *vmv1alpha1.VirtualMachine) {
+	from, to := zoneOf(before), zoneOf(now)
 	if from == to {
 		return
 	}
@@ -92,7 +91,7 @@ func (c *Controller) counted(was, now *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// zoneOf is the zone of a virtual machine, empty without one.
+// zoneOf returns the zone of a VM, or an empty string.
 func zoneOf(vm *vmv1alpha1.VirtualMachine) string {
 	if vm == nil {
 		return ""

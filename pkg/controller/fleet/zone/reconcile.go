@@ -24,19 +24,19 @@ const (
 	// countSoon is the delay after which a zone is observed when virtual machines were created or deleted. Many of them
 	// cause one reconcile, and a user who has created one sees it counted.
 	countSoon = 2 * time.Second
-	// stateTimeout bounds one look.
+	// stateTimeout is the time limit for one observation.
 	stateTimeout = 20 * time.Second
 )
 
-// reconciler makes the passes.
+// reconciler reconciles Zones.
 type reconciler struct {
-	client vmclient.ZoneInterface
-	zones  controller.Store[*vmv1alpha1.Zone]
-	seen   Zones
-	now    func() time.Time
+	client   vmclient.ZoneInterface
+	zones    controller.Store[*vmv1alpha1.Zone]
+	observer Zones
+	now      func() time.Time
 }
 
-// Reconcile writes what is seen of the zone of key, and lets it go when it may.
+// Reconcile writes the observed state of a zone, or removes its finalizer if it is deleted.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	z, err := r.zones.Get(key)
 	if err != nil {
@@ -45,9 +45,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if z == nil {
 		return controller.Result{}, nil
 	}
-	bound, err := r.seen.Bind(ctx, z.VCenterName())
+	bound, err := r.observer.Bind(ctx, z.VCenterName())
 	if err != nil {
-		return controller.Result{RequeueAfter: controller.Poll}, ctx.Err() // another process takes care of it
+		return controller.Result{RequeueAfter: controller.Poll}, ctx.Err() // another replica manages it
 	}
 	ctx = bound
 	if z.DeletionTimestamp != nil {
@@ -59,11 +59,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	return r.observe(ctx, z)
 }
 
-// remove lets go of a zone that nothing is in.
+// remove removes the finalizer of a zone without VMs.
 func (r *reconciler) remove(ctx context.Context, z *vmv1alpha1.Zone) (controller.Result, error) {
-	n, err := r.seen.Machines(z.Name)
+	n, err := r.observer.Machines(z.Name)
 	if err == nil && n > 0 {
-		err = fmt.Errorf("%d virtual machines are in it; it goes when they are gone", n)
+		err = fmt.Errorf("waiting for the deletion of %d virtual machines in the zone", n)
 	}
 	if err != nil && slices.Contains(z.Finalizers, vmv1alpha1.ZoneFinalizer) {
 		next := z.DeepCopy()
@@ -73,13 +73,13 @@ func (r *reconciler) remove(ctx context.Context, z *vmv1alpha1.Zone) (controller
 	return controller.RemoveFinalizer(ctx, r.zones, r.client, z, vmv1alpha1.ZoneFinalizer)
 }
 
-// observe writes what is seen of a zone, if it is something else than before.
+// observe writes the observed state of a zone if it has changed.
 func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controller.Result, error) {
-	looking, cancel := context.WithTimeout(ctx, stateTimeout)
+	observing, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	state, err := r.seen.State(looking, z)
+	state, err := r.observer.State(observing, z)
 	if ctx.Err() != nil {
-		return controller.Result{}, nil // it was not looked at
+		return controller.Result{}, nil // it was not observed
 	}
 	stored, getErr := r.zones.Get(controller.KeyOf(z))
 	if getErr != nil || stored == nil {
@@ -91,7 +91,7 @@ func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controlle
 		*st = statusOf(&state, st)
 	}
 	st.ObservedGeneration = z.Generation
-	if n, err := r.seen.Machines(z.Name); err == nil {
+	if n, err := r.observer.Machines(z.Name); err == nil {
 		st.VirtualMachines = int32(n)
 	}
 	if err == nil {
@@ -109,7 +109,7 @@ func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controlle
 	return again, nil
 }
 
-// reasonOf is the reason of a zone that is not ready.
+// reasonOf returns the reason of Ready of a zone that is not ready.
 func reasonOf(err error) string {
 	var unusable *provider.NotUsableError
 	var unreachable *provider.UnreachableError

@@ -26,7 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// world is the API with a zone, and what is seen of it.
+// world is an API with a zone and its observed state.
 type world struct {
 	controller.Undivided
 	*reconciler
@@ -62,7 +62,7 @@ func newWorld(t *testing.T, change func(*vmv1alpha1.Zone)) *world {
 		change(z)
 	}
 	w := &world{t: t, api: fake.NewSimpleClientset(z), clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	// The fake keeps no versions, by which caches tell what is newer.
+	// The fake client sets no resource versions, which caches compare.
 	version := 1
 	w.api.PrependReactor("update", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		version++
@@ -72,7 +72,7 @@ func newWorld(t *testing.T, change func(*vmv1alpha1.Zone)) *world {
 	informer := externalversions.NewSharedInformerFactory(w.api, 0).Vm().V1alpha1().Zones().Informer()
 	w.objects = informer.GetIndexer()
 	w.reconciler = &reconciler{
-		client: w.api.VmV1alpha1().Zones(), zones: controller.NewStore[*vmv1alpha1.Zone](informer, false), seen: w, now: func() time.Time { return w.clock },
+		client: w.api.VmV1alpha1().Zones(), zones: controller.NewStore[*vmv1alpha1.Zone](informer, false), observer: w, now: func() time.Time { return w.clock },
 	}
 	w.state = provider.ZoneState{
 		Read: true, Hosts: 3, Capacity: provider.Resources{CPU: 100e9, Memory: 1000 << 30, Storage: 1000 << 40},
@@ -94,7 +94,7 @@ func (w *world) inform() *vmv1alpha1.Zone {
 	return z
 }
 
-// pass reconciles and returns the zone then.
+// pass reconciles and returns the zone.
 func (w *world) pass() (*vmv1alpha1.Zone, controller.Result) {
 	w.t.Helper()
 	result, err := w.Reconcile(w.t.Context(), types.NamespacedName{Name: "a"})
@@ -121,7 +121,7 @@ func says(z *vmv1alpha1.Zone, kind string) string {
 	return string(c.Status) + " " + c.Reason + " " + c.Message
 }
 
-func TestTheStatusOfAZoneSaysWhatIsSeen(t *testing.T) {
+func TestStatus_HasTheObservedState(t *testing.T) {
 	w := newWorld(t, nil)
 	w.machines = 7
 	z, result := w.pass()
@@ -131,7 +131,7 @@ func TestTheStatusOfAZoneSaysWhatIsSeen(t *testing.T) {
 		t.Errorf("the zone is %+v with status %+v", z.ObjectMeta, st)
 	}
 	if got := says(z, "Ready"); got != "True Succeeded " || result.RequeueAfter != controller.Poll || st.ObservedGeneration != 2 {
-		t.Errorf("Ready is %s of generation %d, looked at again after %s", got, st.ObservedGeneration, result.RequeueAfter)
+		t.Errorf("Ready is %s of generation %d, requeue after %s", got, st.ObservedGeneration, result.RequeueAfter)
 	}
 	before := w.writes()
 	w.pass()
@@ -150,7 +150,7 @@ func TestTheStatusOfAZoneSaysWhatIsSeen(t *testing.T) {
 	}
 }
 
-func TestAZoneThatAnEarlierVersionHasStoredIsWrittenOnce(t *testing.T) {
+func TestStatus_OfAnEarlierVersionIsWrittenOnce(t *testing.T) {
 	w := newWorld(t, nil)
 	z, _ := w.pass()
 	z = z.DeepCopy()
@@ -162,12 +162,12 @@ func TestAZoneThatAnEarlierVersionHasStoredIsWrittenOnce(t *testing.T) {
 	before := w.writes()
 	for range 2 {
 		if z, _ = w.pass(); z.Status.ObservedGeneration != 2 || w.writes()-before != 1 {
-			t.Errorf("generation %d was looked at, with %d writes; want 2 with one", z.Status.ObservedGeneration, w.writes()-before)
+			t.Errorf("observed generation %d, with %d writes; want 2 with one", z.Status.ObservedGeneration, w.writes()-before)
 		}
 	}
 }
 
-func TestAZoneThatLacksSomethingSaysWhat(t *testing.T) {
+func TestReady_ReportsWhatAZoneLacks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trouble, unseen error
 		want            string
@@ -186,7 +186,7 @@ func TestAZoneThatLacksSomethingSaysWhat(t *testing.T) {
 			}
 			z, result := w.pass()
 			if got := says(z, "Ready"); got != tc.want || result.RequeueAfter != controller.MinPace {
-				t.Errorf("Ready is %s, looked at again after %s", got, result.RequeueAfter)
+				t.Errorf("Ready is %s, requeue after %s", got, result.RequeueAfter)
 			}
 			if z.Status.Hosts != 3 || z.Status.Capacity == nil {
 				t.Error("what was seen before is forgotten")
@@ -195,7 +195,7 @@ func TestAZoneThatLacksSomethingSaysWhat(t *testing.T) {
 	}
 }
 
-func TestAZoneStaysWhileThereIsSomethingInIt(t *testing.T) {
+func TestZoneDeletion_WaitsForVMs(t *testing.T) {
 	deleted := func(z *vmv1alpha1.Zone) {
 		z.DeletionTimestamp, z.Finalizers = &metav1.Time{Time: time.Now()}, []string{vmv1alpha1.ZoneFinalizer}
 	}
@@ -204,7 +204,7 @@ func TestAZoneStaysWhileThereIsSomethingInIt(t *testing.T) {
 		unread   error
 		want     string
 	}{
-		"with virtual machines": {machines: 2, want: "True InUse 2 virtual machines are in it; it goes when they are gone"},
+		"with virtual machines": {machines: 2, want: "True InUse waiting for the deletion of 2 virtual machines in the zone"},
 		"not known":             {unread: errors.New("not read yet"), want: "True InUse not read yet"},
 		"empty":                 {},
 	} {
@@ -222,7 +222,7 @@ func TestAZoneStaysWhileThereIsSomethingInIt(t *testing.T) {
 	}
 }
 
-func TestAZoneOfAnotherProcessIsLeftAlone(t *testing.T) {
+func TestReconcile_IgnoresAZoneOfAnotherReplica(t *testing.T) {
 	w := newWorld(t, nil)
 	w.others = true
 	if z, _ := w.pass(); len(z.Finalizers) > 0 || w.writes() > 0 {

@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// counting are zones whose virtual machines are counted as the server does.
+// counting is a fixture of zones whose VMs are counted.
 type counting struct {
 	controller.Undivided
 	machines vmlisters.VirtualMachineLister
@@ -49,7 +49,7 @@ func (c *counting) Machines(zone string) (n int, err error) {
 	return n, err
 }
 
-func TestVirtualMachinesThatComeAndGoAreCountedSoonAndABurstOnce(t *testing.T) {
+func TestMachines_AreCountedSoonAndABurstOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		there := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "there"}, Status: vmv1alpha1.VirtualMachineStatus{Zone: "a"}}
@@ -59,7 +59,7 @@ func TestVirtualMachinesThatComeAndGoAreCountedSoonAndABurstOnce(t *testing.T) {
 		stamp := func(action clienttesting.Action) (bool, runtime.Object, error) {
 			versions.Lock()
 			defer versions.Unlock()
-			version++ // The fake keeps none, by which caches tell what is newer.
+			version++ // The fake client sets no resource versions, which caches compare.
 			action.(clienttesting.CreateAction).GetObject().(metav1.Object).SetResourceVersion(strconv.Itoa(version))
 			return false, nil, nil
 		}
@@ -82,7 +82,7 @@ func TestVirtualMachinesThatComeAndGoAreCountedSoonAndABurstOnce(t *testing.T) {
 			running.Wait()
 			informers.Shutdown()
 		}()
-		// counts lets time go by and compares what the zone says, and how often it was looked at.
+		// counts waits and compares the status of the zone and the number of reconciles.
 		counts := func(after time.Duration, machines int32, looks int) {
 			t.Helper()
 			time.Sleep(after)

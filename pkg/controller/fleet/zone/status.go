@@ -10,33 +10,33 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// noise is the share of the capacity, as its divisor, by which what is free may change
-// without being news: what hosts report changes all the time.
-const noise = 50
+// noiseDivisor is the divisor of the capacity that gives the smallest change of a free amount that is written. Hosts report small
+// changes all the time.
+const noiseDivisor = 50
 
-// statusOf is the status of a zone with the amounts that were seen, those before if they are
-// hardly different. Conditions and the number of virtual machines stay.
+// statusOf returns the status of a zone with the observed amounts, or the previous ones if the difference is small. Conditions and
+// the number of VMs are not changed.
 func statusOf(state *provider.ZoneState, before *vmv1alpha1.ZoneStatus) vmv1alpha1.ZoneStatus {
 	st := *before.DeepCopy()
 	st.Hosts = state.Hosts
 	st.Capacity = resources(state.Capacity)
 	st.Free = resources(state.Free)
 	if old := before.Free; old != nil {
-		keep(&st.Free.CPU, old.CPU, state.Capacity.CPU)
-		keep(&st.Free.Memory, old.Memory, state.Capacity.Memory)
-		keep(&st.Free.Storage, old.Storage, state.Capacity.Storage)
+		keepIfSimilar(&st.Free.CPU, old.CPU, state.Capacity.CPU)
+		keepIfSimilar(&st.Free.Memory, old.Memory, state.Capacity.Memory)
+		keepIfSimilar(&st.Free.Storage, old.Storage, state.Capacity.Storage)
 	}
 	return st
 }
 
-// keep leaves an amount at what it was if the difference is noise.
-func keep(now **resource.Quantity, was *resource.Quantity, capacity int64) {
-	if was == nil || (*now).Value() == 0 || was.Value() == 0 {
+// keepIfSimilar keeps the previous amount if the difference is small.
+func keepIfSimilar(now **resource.Quantity, before *resource.Quantity, capacity int64) {
+	if before == nil || (*now).Value() == 0 || before.Value() == 0 {
 		return
 	}
-	change := (*now).Value() - was.Value()
-	if max(change, -change) < capacity/noise {
-		q := was.DeepCopy()
+	change := (*now).Value() - before.Value()
+	if max(change, -change) < capacity/noiseDivisor {
+		q := before.DeepCopy()
 		*now = &q
 	}
 }

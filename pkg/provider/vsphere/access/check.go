@@ -21,41 +21,41 @@ import (
 	slipwaysession "github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// Object is an object that privileges are needed on.
+// Object is an object that the account needs privileges on.
 type Object struct {
-	// Zone that names it, empty if the flags do.
+	// Zone is the Zone that specifies the object. It is empty if the flags specify it.
 	Zone string
-	// Kind of the object, Root or one of a survey.
+	// Kind is Root or a kind of placement.Surveyed.
 	Kind string
 	// Name is its inventory path or name.
 	Name string
-	// Missing are the privileges that the account lacks.
+	// Missing lists the privileges that the account lacks.
 	Missing []string
-	// Err is why it could not be found or asked about; nil if it was.
+	// Err is set if the object could not be found or its privileges could not be queried.
 	Err error
 }
 
-// Report is the outcome of a check.
+// Report is the result of a check.
 type Report struct {
-	// Version of vCenter for people, APIVersion that of its API.
+	// Version is the full product name and version of vCenter, APIVersion the version of its API.
 	Version, APIVersion string
 	// TooOld is true when the API is older than MinAPIVersion.
 	TooOld bool
-	// Skew is how far the clock of vCenter is ahead of that of this host.
+	// Skew is how far vCenter's clock is ahead of the local clock.
 	Skew time.Duration
-	// Account that was checked.
+	// Account is the name of the checked account.
 	Account string
-	// Objects in the order of their kinds.
+	// Objects are in the order of zones and kinds.
 	Objects []Object
-	// Features that can be done without.
+	// Features are the results for optional features.
 	Features []FeatureReport
-	// WithoutDRS are the clusters for which DRS is not enabled, WithoutDRSErr is why that could
+	// WithoutDRS lists the clusters in which DRS is not enabled. WithoutDRSErr is set if that could
 	// not be read.
 	WithoutDRS    []string
 	WithoutDRSErr error
 }
 
-// title names the object.
+// title returns the zone, kind and name of the object.
 func (o *Object) title() string {
 	title := o.Kind + " " + o.Name
 	if o.Zone != "" {
@@ -64,13 +64,13 @@ func (o *Object) title() string {
 	return title
 }
 
-// OK is true when nothing is missing but for features: which of them are used, the flags
-// do not say.
+// OK reports whether all required privileges are granted. It ignores optional features, because the
+// flags do not specify which of them are used.
 func (r *Report) OK() bool {
 	return !r.TooOld && !slices.ContainsFunc(r.Objects, func(o Object) bool { return o.Err != nil || len(o.Missing) > 0 })
 }
 
-// Print writes one line for each finding.
+// Print writes one line per finding.
 func (r *Report) Print(w io.Writer) {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 	line("%s, API %s, as %s", r.Version, r.APIVersion, r.Account)
@@ -94,8 +94,8 @@ func (r *Report) Print(w io.Writer) {
 		}
 	}
 	for _, name := range r.WithoutDRS {
-		line("cluster %s: DRS is not enabled: Slipway names a connected host for each VM that it creates from a content library or by fast deploy; "+
-			"not available there: placement by DRS rating, balancing of hosts, affinity rules, resource pools other than that of the cluster", name)
+		line("cluster %s: DRS is not enabled: Slipway selects a connected host for each VM that it creates from a content library or by fast deploy; "+
+			"not available: placement by DRS rating, load balancing, affinity rules, resource pools other than the cluster's", name)
 	}
 	if r.WithoutDRSErr != nil {
 		line("clusters without DRS: %v", r.WithoutDRSErr)
@@ -107,19 +107,20 @@ func (r *Report) Print(w io.Writer) {
 	}
 }
 
-// checker asks one vCenter.
+// checker queries one vCenter.
 type checker struct {
-	session *slipwaysession.Session
-	places  *placement.Resolver
-	client  *vim25.Client
-	// key of the session.
+	session  *slipwaysession.Session
+	resolver *placement.Resolver
+	client   *vim25.Client
+	// key is the key of the session in vCenter.
 	key string
-	// found are the objects to ask about.
-	found []placement.Surveyed
+	// objects are the objects to check.
+	objects []placement.Surveyed
 }
 
-// Check looks for the places, of the flags or if there are zones of these, and asks for the
-// privileges on each of them. An error means that vCenter could not be asked at all.
+// Check finds the objects of the zones and queries the privileges on each of them. Without zones it
+// checks the objects that the flags specify. It returns an error if vCenter cannot be queried at
+// all.
 func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Resolver, zones ...*placement.Resolver) (*Report, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {
@@ -141,18 +142,18 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		Version: about.FullName, APIVersion: about.ApiVersion, Account: me.UserName, Skew: skew,
 		TooOld: slipwaysession.Older(about.ApiVersion, MinAPIVersion),
 	}
-	ask := &checker{session: s, places: places, client: c, key: me.Key}
-	ask.found = []placement.Surveyed{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}
+	check := &checker{session: s, resolver: places, client: c, key: me.Key}
+	check.objects = []placement.Surveyed{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}
 	for _, zone := range zones {
-		ask.found = append(ask.found, zone.SurveyZone(ctx)...)
+		check.objects = append(check.objects, zone.SurveyZone(ctx)...)
 	}
 	if len(zones) == 0 {
-		ask.found = append(ask.found, places.Survey(ctx)...)
+		check.objects = append(check.objects, places.Survey(ctx)...)
 	}
-	for _, at := range ask.found {
+	for _, at := range check.objects {
 		o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path, Err: at.Err}
 		if o.Err == nil && len(Required[at.What]) > 0 {
-			o.Missing, o.Err = ask.lacking(ctx, at.Ref, Required[at.What])
+			o.Missing, o.Err = check.missingPrivileges(ctx, at.Ref, Required[at.What])
 		}
 		r.Objects = append(r.Objects, o)
 	}
@@ -163,16 +164,16 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		r.addClusters(ctx, zone)
 	}
 	for i := range Features {
-		r.Features = append(r.Features, ask.checkFeature(ctx, &Features[i]))
+		r.Features = append(r.Features, check.checkFeature(ctx, &Features[i]))
 	}
 	return r, nil
 }
 
-// addClusters adds the clusters of a zone for which DRS is not enabled.
+// addClusters adds the zone's clusters without DRS.
 func (r *Report) addClusters(ctx context.Context, zone *placement.Resolver) {
 	names, err := zone.WithoutDRS(ctx)
 	var unusable *placement.NotUsableError
-	if !errors.As(err, &unusable) { // It is reported with the resource pools.
+	if !errors.As(err, &unusable) { // Check reports it with the resource pools.
 		r.WithoutDRSErr = errors.Join(r.WithoutDRSErr, err)
 	}
 	for _, name := range names {
@@ -182,11 +183,11 @@ func (r *Report) addClusters(ctx context.Context, zone *placement.Resolver) {
 	}
 }
 
-// userSession is the session by which c is logged in.
+// userSession returns the vCenter session of c.
 func userSession(ctx context.Context, c *vim25.Client) (*types.UserSession, error) {
 	me, err := session.NewManager(c).UserSession(ctx)
 	if err == nil && me == nil {
-		err = errors.New("there is none")
+		err = errors.New("no session")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the session with vCenter: %w", err)
@@ -194,8 +195,8 @@ func userSession(ctx context.Context, c *vim25.Client) (*types.UserSession, erro
 	return me, nil
 }
 
-// lacking are the privileges that the session does not have on the object.
-func (c *checker) lacking(ctx context.Context, ref types.ManagedObjectReference, ids []string) ([]string, error) {
+// missingPrivileges returns the privileges that the session lacks on the object.
+func (c *checker) missingPrivileges(ctx context.Context, ref types.ManagedObjectReference, ids []string) ([]string, error) {
 	var each []string
 	for _, id := range ids {
 		each = append(each, strings.Split(id, Or)...)
@@ -204,7 +205,7 @@ func (c *checker) lacking(ctx context.Context, ref types.ManagedObjectReference,
 		This: *c.client.ServiceContent.AuthorizationManager, Entity: []types.ManagedObjectReference{ref}, SessionId: c.key, PrivId: each,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("asking for the privileges on %s: %w", ref.Value, err)
+		return nil, fmt.Errorf("querying the privileges on %s: %w", ref.Value, err)
 	}
 	has := map[string]bool{}
 	for _, e := range res.Returnval {
@@ -214,7 +215,7 @@ func (c *checker) lacking(ctx context.Context, ref types.ManagedObjectReference,
 	}
 	var missing []string
 	for _, id := range ids {
-		if !granted(id, has) {
+		if !isGranted(id, has) {
 			missing = append(missing, id)
 		}
 	}

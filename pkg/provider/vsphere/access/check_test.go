@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { simulated.Main(m) }
 
-// newSession is one of the administrator of a simulated vCenter.
+// newSession returns an administrator session of a simulated vCenter.
 func newSession(t *testing.T, ready vcenter.Ready) *session.Session {
 	t.Helper()
 	s, err := session.New(session.Options{
@@ -38,7 +38,7 @@ func newSession(t *testing.T, ready vcenter.Ready) *session.Session {
 	return s
 }
 
-func TestEveryMissingPrivilegeIsReportedWithItsObject(t *testing.T) {
+func TestCheck_ReportsMissingPrivilegesWithTheirObjects(t *testing.T) {
 	ready := simulated.Start(t)
 	s := newSession(t, ready)
 	check := func(o placement.Options) (*Report, string) {
@@ -55,11 +55,11 @@ func TestEveryMissingPrivilegeIsReportedWithItsObject(t *testing.T) {
 	}
 	places := placement.Options{Folder: "/DC0/vm/slipway", Datastore: "LocalDS_0", Network: "VM Network"}
 	if r, out := check(places); !r.OK() {
-		t.Errorf("with all privileges:\n%s", out)
+		t.Errorf("OK is false with all privileges:\n%s", out)
 	}
 	places.Networks = []string{"*", "DC0_DVPG0", "misspelt"}
 	if r, out := check(places); r.OK() || !strings.Contains(out, "network /DC0/network/DC0_DVPG0: ok\nnetwork: vSphere has no network \"misspelt\"\n") {
-		t.Errorf("allowed networks, said to be complete %v:\n%s", r.OK(), out)
+		t.Errorf("allowed networks: OK = %v:\n%s", r.OK(), out)
 	}
 	places.Networks = nil
 	withhold := func(path, ids string) {
@@ -77,8 +77,8 @@ resource pool /DC0/host/DC0_C0/Resources: ok
 datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.AllocateSpace
 network /DC0/network/VM Network: ok
 storage policies: ok, vCenter has 7
-encryption: vCenter has no default key provider, so that policies which encrypt cannot be used
-claims: ok, to one virtual machine at a time, at places that vCenter chooses: its API is older than 9.1
+encryption: vCenter has no default key provider: storage policies that encrypt cannot be used
+claims: ok, but each disk can be attached to one virtual machine only, in a slot that vCenter chooses: its API is older than 9.1
 snapshots: ok
 CD-ROM drives: ok
 fast deploy: ok
@@ -90,16 +90,16 @@ consoles: folder /DC0/vm/slipway: missing privilege VirtualMachine.Interact.Cons
 screenshots: ok
 `
 	if diff := cmp.Diff(want, out); diff != "" || r.OK() {
-		t.Errorf("report, said to be complete %v (-want +got):\n%s", r.OK(), diff)
+		t.Errorf("report: OK = %v (-want +got):\n%s", r.OK(), diff)
 	}
 	if r, out = check(placement.Options{Folder: "/DC0/vm/elsewhere", Datastore: "LocalDS_0", Network: "none"}); r.OK() ||
 		!strings.Contains(out, `folder: vSphere has no folder "/DC0/vm/elsewhere"`) || !strings.Contains(out, `network: vSphere has no network "none"`) {
-		t.Errorf("places that are not there, said to be complete %v:\n%s", r.OK(), out)
+		t.Errorf("missing objects: OK = %v:\n%s", r.OK(), out)
 	}
 }
 
-// What only some installations use is reported, and does not fail the check.
-func TestWhatFeaturesOfStorageLackIsReportedByTheirNames(t *testing.T) {
+// Missing privileges of optional features do not fail the check.
+func TestCheck_ReportsMissingPrivilegesOfFeatures(t *testing.T) {
 	ready := simulated.Start(t)
 	s := newSession(t, ready)
 	order := func(path string, values url.Values) {
@@ -122,7 +122,7 @@ func TestWhatFeaturesOfStorageLackIsReportedByTheirNames(t *testing.T) {
 	}
 	order("/service", url.Values{"name": {"policies"}, "away": {"true"}})
 	order("/service", url.Values{"name": {"volumes"}, "away": {"true"}})
-	if got := features(); !strings.Contains(got, "storage policies: connecting to the storage policy service of vCenter") || !strings.Contains(got, "claims: asking the volume service of vCenter") ||
+	if got := features(); !strings.Contains(got, "storage policies: connecting to the storage policy service of vCenter") || !strings.Contains(got, "claims: querying the volume service of vCenter") ||
 		strings.Count(got, "503") != 2 {
 		t.Errorf("without the services:\n%s", got)
 	}
@@ -158,25 +158,25 @@ screenshots: ok
 	}
 	order("/datastores/toplevel", url.Values{"datastore": {"LocalDS_0"}, "allowed": {"false"}})
 	if got := features(); !strings.Contains(got, "fast deploy on vSAN: datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.Config\n") {
-		t.Errorf("on a datastore without directories at its top:\n%s", got)
+		t.Errorf("on a datastore without top-level directories:\n%s", got)
 	}
 }
 
-func TestAVCenterThatIsTooOldIsReported(t *testing.T) {
+func TestReport_IsNotOKIfVCenterIsTooOld(t *testing.T) {
 	for version, old := range map[string]bool{"8.0.1.0": true, "7.0.3.0": true, "8.0.2.0": false, "9.1.0.0": false} {
 		r := Report{APIVersion: version, TooOld: session.Older(version, MinAPIVersion)}
 		var out strings.Builder
 		r.Print(&out)
 		if r.OK() == old || strings.Contains(out.String(), "must be at least "+MinAPIVersion) != old {
-			t.Errorf("%s: complete %v, report %s", version, r.OK(), out.String())
+			t.Errorf("%s: OK = %v, report %s", version, r.OK(), out.String())
 		}
 	}
 }
 
-func TestReport_WarnsOfClocksThatAreMoreThanAMinuteApart(t *testing.T) {
+func TestReport_WarnsOfAClockDifferenceAboveAMinute(t *testing.T) {
 	for skew, want := range map[time.Duration]string{
-		time.Minute: "", 90 * time.Second: "warning: the clock of vCenter is 1m30s ahead of that of the server: ",
-		-10 * time.Minute: "warning: the clock of vCenter is 10m0s behind that of the server: ",
+		time.Minute: "", 90 * time.Second: "warning: vCenter's clock is 1m30s ahead of the server's clock: ",
+		-10 * time.Minute: "warning: vCenter's clock is 10m0s behind the server's clock: ",
 	} {
 		var out strings.Builder
 		(&Report{Skew: skew}).Print(&out)
@@ -186,7 +186,7 @@ func TestReport_WarnsOfClocksThatAreMoreThanAMinuteApart(t *testing.T) {
 	}
 }
 
-func TestTheDocumentationNamesEveryPrivilege(t *testing.T) {
+func TestPrivileges_AreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestTheDocumentationNamesEveryPrivilege(t *testing.T) {
 		row, _, _ = strings.Cut(row, "\n")
 		for _, id := range ids {
 			if !found || !strings.Contains(row, "`"+id+"`") {
-				t.Errorf("%s: %s is not in the table", kind, id)
+				t.Errorf("%s: privilege %s is not in the table", kind, id)
 			}
 		}
 	}
@@ -221,12 +221,12 @@ func TestTheDocumentationNamesEveryPrivilege(t *testing.T) {
 		for kind, ids := range f.Privileges {
 			for _, id := range strings.Split(strings.Join(ids, Or), Or) {
 				if !found || !strings.Contains(row, "`"+id+"`") {
-					t.Errorf("%s on the %s: %s is in no table of docs/storage.md, docs/images.md or docs/access.md", f.Name, kind, id)
+					t.Errorf("%s on the %s: privilege %s is not in a table of docs/storage.md, docs/images.md or docs/access.md", f.Name, kind, id)
 				}
 			}
 		}
 	}
 	if !strings.Contains(section, "(API "+MinAPIVersion+")") {
-		t.Errorf("%s is not named", MinAPIVersion)
+		t.Errorf("version %s is not documented", MinAPIVersion)
 	}
 }

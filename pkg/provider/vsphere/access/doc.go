@@ -1,14 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access tells whether an account may do in vCenter what Slipway does there,
-// and whether vCenter is new enough.
+// Package access checks whether a vCenter account has the privileges that Slipway needs and whether
+// the vCenter version is supported.
 //
 // Guarantees:
 //
-//  1. It changes nothing in vCenter and makes nothing.
-//  2. All that is missing is reported together, each privilege with the object that it
-//     is missing on.
-//  3. What could not be asked is an error and not a privilege.
-//  4. What only some installations use is told apart from what all need.
+//  1. It does not change vCenter and creates no objects.
+//  2. It reports all missing privileges together, each with its object.
+//  3. A failed query is reported as an error, not as a missing privilege.
+//  4. Privileges of optional features are reported separately from the required ones.
 package access

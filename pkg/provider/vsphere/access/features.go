@@ -21,36 +21,36 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// Feature is what an installation can do without.
+// Feature is an optional feature.
 type Feature struct {
-	// Name for people.
+	// Name is the name that the report shows.
 	Name string
-	// Privileges that it takes besides Required, by the kind of object. Of those that Or
-	// joins one is enough.
+	// Privileges lists the privileges that the feature needs in addition to Required, by kind of
+	// object. One of those joined by Or is sufficient.
 	Privileges map[string][]string
 
-	// only is true of the objects that the privileges are needed on; nil is all.
-	only func(context.Context, *session.Session, types.ManagedObjectReference) (bool, error)
-	// ask asks vCenter itself for what is needed besides privileges. What it says goes
-	// behind "ok"; an error is why the feature cannot be used.
-	ask func(context.Context, *session.Session, *placement.Resolver) (string, error)
+	// appliesTo, if set, reports whether the privileges are needed on an object.
+	appliesTo func(context.Context, *session.Session, types.ManagedObjectReference) (bool, error)
+	// check, if set, checks requirements other than privileges. Its text is reported after "ok". An
+	// error means that the feature cannot be used.
+	check func(context.Context, *session.Session, *placement.Resolver) (string, error)
 }
 
-// Or joins privileges of which one is enough.
+// Or joins alternative privileges in Feature.Privileges.
 const Or = " or "
 
-// Features are those that take privileges of their own, or a service of vCenter. Beside the
-// source of Required: "Requires" of the methods of FileManager, VirtualDiskManager and
-// HostDatastoreBrowser, and, of libraries, the operations of the vSphere Automation API.
+// Features are the features that need their own privileges or a vCenter service. Sources, in
+// addition to that of Required: "Requires" of the methods of FileManager, VirtualDiskManager and
+// HostDatastoreBrowser, and the operations of the vSphere Automation API for libraries.
 var Features = []Feature{
-	{Name: "storage policies", Privileges: map[string][]string{Root: {"StorageProfile.View"}}, ask: askPolicies},
+	{Name: "storage policies", Privileges: map[string][]string{Root: {"StorageProfile.View"}}, check: checkPolicies},
 	{Name: "encryption", Privileges: map[string][]string{
 		Root:                 {"Cryptographer.ManageKeyServers" + Or + "Cryptographer.ReadKeyServersInfo"},
 		placement.WhatFolder: {"Cryptographer.AddDisk", "Cryptographer.Encrypt", "Cryptographer.EncryptNew"},
-	}, ask: askKeyProvider},
+	}, check: checkKeyProvider},
 	{Name: "claims", Privileges: map[string][]string{
 		Root: {"Cns.Searchable"}, placement.WhatDatastore: {"Datastore.FileManagement"},
-	}, ask: askVolumes},
+	}, check: checkVolumes},
 	{Name: "snapshots", Privileges: map[string][]string{
 		placement.WhatFolder: {"VirtualMachine.State.CreateSnapshot", "VirtualMachine.State.RemoveSnapshot", "VirtualMachine.State.RevertToSnapshot"},
 	}},
@@ -60,7 +60,7 @@ var Features = []Feature{
 	{Name: "fast deploy", Privileges: map[string][]string{
 		placement.WhatFolder: {"VirtualMachine.Provisioning.PromoteDisks"}, placement.WhatDatastore: {"Datastore.Browse", "Datastore.FileManagement"},
 	}},
-	{Name: "fast deploy on vSAN", Privileges: map[string][]string{placement.WhatDatastore: {"Datastore.Config"}}, only: namespaced},
+	{Name: "fast deploy on vSAN", Privileges: map[string][]string{placement.WhatDatastore: {"Datastore.Config"}}, appliesTo: needsNamespaceManager},
 	{Name: "fast deploy from subscribed libraries", Privileges: map[string][]string{Root: {"ContentLibrary.SyncLibraryItem"}}},
 	{Name: "clones", Privileges: map[string][]string{placement.WhatFolder: {"VirtualMachine.Provisioning.Clone"}}},
 	{Name: "publishing", Privileges: map[string][]string{
@@ -68,24 +68,24 @@ var Features = []Feature{
 		placement.WhatFolder: {"VApp.Export"},
 	}},
 	{Name: "consoles", Privileges: map[string][]string{placement.WhatFolder: {"VirtualMachine.Interact.ConsoleInteract"}}},
-	// Which one a picture takes, VMware does not say of the path it comes from: that of the
-	// method which makes the same.
+	// VMware does not document the privilege for the path /screen. This is the privilege of the equivalent
+	// method, CreateScreenshot_Task.
 	{Name: "screenshots", Privileges: map[string][]string{placement.WhatFolder: {"VirtualMachine.Interact.CreateScreenshot"}}},
 }
 
-// FeatureReport says whether a feature can be used.
+// FeatureReport is the result of the check of a feature.
 type FeatureReport struct {
-	// Name of the feature.
+	// Name is the name of the feature.
 	Name string
-	// Objects with what is missing on them.
+	// Objects are the objects with missing privileges or errors.
 	Objects []Object
-	// Says what vCenter answers, empty for nothing.
+	// Says is additional text about a usable feature. It may be empty.
 	Says string
-	// Err is why it cannot be used although no privilege is missing; nil if it can.
+	// Err is the reason why the feature cannot be used although no privilege is missing.
 	Err error
 }
 
-// lines are the findings.
+// lines returns one line per finding.
 func (f *FeatureReport) lines() []string {
 	var out []string
 	for _, o := range f.Objects {
@@ -107,18 +107,18 @@ func (f *FeatureReport) lines() []string {
 	return []string{f.Name + ": ok"}
 }
 
-// checkFeature asks for the privileges of one on the objects that were found, and vCenter
-// itself if none is missing.
+// checkFeature queries the feature's privileges on the found objects. If none is missing, it also
+// checks the feature's other requirements.
 func (c *checker) checkFeature(ctx context.Context, f *Feature) FeatureReport {
 	r := FeatureReport{Name: f.Name}
-	for _, at := range c.found {
+	for _, at := range c.objects {
 		ids := f.Privileges[at.What]
 		if at.Err != nil || len(ids) == 0 {
 			continue
 		}
 		o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path}
-		if f.only != nil {
-			needed, err := f.only(ctx, c.session, at.Ref)
+		if f.appliesTo != nil {
+			needed, err := f.appliesTo(ctx, c.session, at.Ref)
 			if o.Err = err; err != nil {
 				r.Objects = append(r.Objects, o)
 			}
@@ -126,24 +126,24 @@ func (c *checker) checkFeature(ctx context.Context, f *Feature) FeatureReport {
 				continue
 			}
 		}
-		if o.Missing, o.Err = c.lacking(ctx, at.Ref, ids); o.Err != nil || len(o.Missing) > 0 {
+		if o.Missing, o.Err = c.missingPrivileges(ctx, at.Ref, ids); o.Err != nil || len(o.Missing) > 0 {
 			r.Objects = append(r.Objects, o)
 		}
 	}
-	if f.ask != nil && len(r.Objects) == 0 {
-		r.Says, r.Err = f.ask(ctx, c.session, c.places)
+	if f.check != nil && len(r.Objects) == 0 {
+		r.Says, r.Err = f.check(ctx, c.session, c.resolver)
 	}
 	return r
 }
 
-// namespaced is true of a datastore that takes directories at its top from the namespace
-// manager alone.
-func namespaced(ctx context.Context, s *session.Session, ref types.ManagedObjectReference) (bool, error) {
+// needsNamespaceManager reports whether only the namespace manager can create top-level directories on the
+// datastore.
+func needsNamespaceManager(ctx context.Context, s *session.Session, ref types.ManagedObjectReference) (bool, error) {
 	at, err := datastore.Locate(ctx, s, types.ManagedObjectReference{}, ref)
 	return at.Namespaced, err
 }
 
-func askPolicies(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
+func checkPolicies(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
 	service, err := s.Policies(ctx)
 	if err != nil {
 		return "", err
@@ -156,16 +156,16 @@ func askPolicies(ctx context.Context, s *session.Session, _ *placement.Resolver)
 	return fmt.Sprintf("vCenter has %d", len(ids)), nil
 }
 
-func askKeyProvider(ctx context.Context, _ *session.Session, places *placement.Resolver) (string, error) {
+func checkKeyProvider(ctx context.Context, _ *session.Session, places *placement.Resolver) (string, error) {
 	name, err := places.KeyProvider(ctx)
 	if err == nil && name == "" {
-		err = errors.New("vCenter has no default key provider, so that policies which encrypt cannot be used")
+		err = errors.New("vCenter has no default key provider: storage policies that encrypt cannot be used")
 	}
 	return fmt.Sprintf("the default key provider is %q", name), err
 }
 
-// askVolumes asks the volume service for one volume of all, which changes nothing.
-func askVolumes(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
+// checkVolumes queries at most one volume, which changes nothing.
+func checkVolumes(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
 	clients, err := s.Volumes(ctx)
 	if err != nil {
 		return "", err
@@ -174,16 +174,16 @@ func askVolumes(ctx context.Context, s *session.Session, _ *placement.Resolver) 
 		This: cns.CnsVolumeManagerInstance, Filter: &cnstypes.CnsQueryFilter{Cursor: &cnstypes.CnsCursor{Limit: 1}},
 	})
 	if err != nil {
-		return "", fmt.Errorf("asking the volume service of vCenter: %w", err)
+		return "", fmt.Errorf("querying the volume service of vCenter: %w", err)
 	}
 	if session.Older(s.Info().APIVersion, configspec.PlacesClaimsSince) {
-		return "to one virtual machine at a time, at places that vCenter chooses: its API is older than " + configspec.PlacesClaimsSince, nil
+		return "but each disk can be attached to one virtual machine only, in a slot that vCenter chooses: its API is older than " + configspec.PlacesClaimsSince, nil
 	}
 	return "", nil
 }
 
-// granted reports whether a privilege of a table is there, of several joined by Or any.
-func granted(ids string, has map[string]bool) bool {
+// isGranted reports whether a privilege, or one of several joined by Or, is granted.
+func isGranted(ids string, has map[string]bool) bool {
 	for _, id := range strings.Split(ids, Or) {
 		if has[id] {
 			return true

@@ -20,33 +20,33 @@ import (
 	slipwaysession "github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// RecordingFormat is the version of the form of a Recording.
+// RecordingFormat is the version of the Recording format.
 const RecordingFormat = 1
 
-// Recording is what a vCenter answers to the reads of the product, as evidence for a report.
+// Recording contains vCenter's responses to the product's reads, for attachment to a bug report.
 // Names, addresses and IDs are replaced; see replacer.
 type Recording struct {
-	// Format of the file.
+	// Format is the version of the format.
 	Format int `json:"slipwayRecording"`
-	// Version and build of vCenter, and the version of its API.
+	// Version, Build and APIVersion are those of vCenter.
 	Version    string `json:"version"`
 	Build      string `json:"build"`
 	APIVersion string `json:"apiVersion"`
 	// WithoutDRS is the number of clusters for which DRS is not enabled.
 	WithoutDRS int `json:"withoutDRS"`
-	// Lacks are the privileges that the account lacks, with the kind of object.
+	// Lacks lists the missing privileges, each with the kind of object.
 	Lacks []string `json:"lacks"`
-	// Properties are answers for a sample of objects, with the faults of properties that are
-	// missing in them.
+	// Properties are the responses for a sample of objects, including the faults of missing
+	// properties.
 	Properties []types.ObjectContent `json:"properties"`
-	// Tasks are recent ones, with their faults. They have neither inputs nor results.
+	// Tasks are recent tasks with their faults, without inputs and results.
 	Tasks []types.TaskInfo `json:"tasks"`
 }
 
-// maxRecorded bounds the objects of a kind, and the tasks.
+// maxRecorded limits the number of objects per kind, and the number of tasks.
 const maxRecorded = 20
 
-// recordedPaths returns the properties with what the product decides by, by kind of object.
+// recordedPaths returns the properties that affect the product's decisions, by kind of object.
 func recordedPaths() map[string][]string {
 	return map[string][]string{
 		"VirtualMachine": {
@@ -59,7 +59,8 @@ func recordedPaths() map[string][]string {
 	}
 }
 
-// Record reads a sample of what the account of s sees, for a report that was made before.
+// Record reads a sample of the objects that are visible to the account of s. r is the report of a
+// previous Check.
 func Record(ctx context.Context, s *slipwaysession.Session, r *Report) (*Recording, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {
@@ -86,7 +87,7 @@ func Record(ctx context.Context, s *slipwaysession.Session, r *Report) (*Recordi
 	return out, err
 }
 
-// sample reads some objects of a kind.
+// sample reads up to maxRecorded objects of a kind.
 func sample(ctx context.Context, c *vim25.Client, kind string, paths []string) ([]types.ObjectContent, error) {
 	v, err := view.NewManager(c).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{kind}, true)
 	if err != nil {
@@ -118,7 +119,7 @@ func recentTasks(ctx context.Context, c *vim25.Client) ([]types.TaskInfo, error)
 	for _, ref := range manager.RecentTask[max(0, len(manager.RecentTask)-maxRecorded):] {
 		var task mo.Task
 		if err := collector.RetrieveOne(ctx, ref, []string{"info"}, &task); err != nil {
-			continue // It is forgotten by now.
+			continue // vCenter has discarded the task.
 		}
 		task.Info.Result, task.Info.Reason = nil, &types.TaskReasonSystem{}
 		out = append(out, task.Info)
@@ -126,7 +127,7 @@ func recentTasks(ctx context.Context, c *vim25.Client) ([]types.TaskInfo, error)
 	return out, nil
 }
 
-// Write writes the recording with everything replaced that identifies the installation.
+// Write writes the recording and replaces everything that identifies the installation.
 func (r *Recording) Write(w io.Writer) error {
 	var b bytes.Buffer
 	if err := types.NewJSONEncoder(&b).Encode(r); err != nil {
@@ -141,17 +142,17 @@ func (r *Recording) Write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
 	e.SetEscapeHTML(false)
-	return e.Encode(newReplacer().value("", tree))
+	return e.Encode(newReplacer().replaceValue("", tree))
 }
 
-// ReadRecording reads what Write has written.
+// ReadRecording reads a recording that Write has written.
 func ReadRecording(in io.Reader) (*Recording, error) {
 	var r Recording
 	if err := types.NewJSONDecoder(in).Decode(&r); err != nil {
 		return nil, fmt.Errorf("decoding a recording: %w", err)
 	}
 	if r.Format != RecordingFormat {
-		return nil, fmt.Errorf("the recording has format %d, and %d can be read", r.Format, RecordingFormat)
+		return nil, fmt.Errorf("unsupported recording format %d: must be %d", r.Format, RecordingFormat)
 	}
 	return &r, nil
 }

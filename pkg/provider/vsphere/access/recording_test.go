@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// privateVM is a VM with what no recording may have.
+// privateVM creates a VM whose data must not occur in a recording.
 func privateVM(t *testing.T, ready vcenter.Ready) (id string, before mo.VirtualMachine) {
 	t.Helper()
 	f := find.NewFinder(simulated.Operator(t, ready).Client)
@@ -65,7 +65,7 @@ func privateVM(t *testing.T, ready vcenter.Ready) (id string, before mo.VirtualM
 	return vm.Reference().Value, before
 }
 
-func TestRecording_NamesNothingOfTheInstallation(t *testing.T) {
+func TestRecording_DoesNotIdentifyTheInstallation(t *testing.T) {
 	ready := simulated.Start(t, func(o *vcenter.Options) { o.Clusters = 2 })
 	id, before := privateVM(t, ready)
 	s := newSession(t, ready)
@@ -87,7 +87,7 @@ func TestRecording_NamesNothingOfTheInstallation(t *testing.T) {
 		"payroll", id + `"`, before.Runtime.Host.Value + `"`, before.Config.Uuid, before.Config.InstanceUuid,
 	} {
 		if strings.Contains(out.String(), private) {
-			t.Errorf("the recording has %q", private)
+			t.Errorf("the recording contains %q", private)
 		}
 	}
 

@@ -13,29 +13,31 @@ import (
 	"time"
 )
 
-// replacer replaces all text of a recording but for what vSphere defines. The same text gets
-// the same replacement, so that references and chains of files can still be followed. It is a
-// list of what stays: a property that is not known here is replaced.
+// replacer replaces all text in a recording except terms defined by vSphere. Equal texts get equal
+// replacements, so that references and disk chains can still be followed. Only the properties in
+// stays are retained; unknown properties are replaced.
 type replacer struct {
-	given map[string]string
-	count map[string]int
+	replacements map[string]string
+	count        map[string]int
 }
 
-func newReplacer() *replacer { return &replacer{given: map[string]string{}, count: map[string]int{}} }
+func newReplacer() *replacer {
+	return &replacer{replacements: map[string]string{}, count: map[string]int{}}
+}
 
-// stays are properties with words and versions of vSphere.
-var stays = words(`_typeName type slipwayRecording version build apiVersion lacks
+// plainProperties are the properties that contain vSphere's own terms and versions.
+var plainProperties = words(`_typeName type slipwayRecording version build apiVersion lacks
 	alternateGuestName backingType changeVersion compatibilityIssue connectionState cpuModel descriptionId deviceType diskMode
 	drsBehavior entityType defaultVmBehavior faultCause firmware format guestFamily guestFullName guestHeartbeatStatus guestId
 	guestState hostType level latencySensitivity maintenanceMode model op operation ovfEnvironmentTransport powerState
 	quickStats rsvdMem sharing sharedBus standbyMode state status toolsRunningStatus toolsStatus toolsVersion toolsVersionStatus
 	toolsVersionStatus2 vendor virtualDiskFormat`)
 
-// secret are properties whose content may be a secret: of these only the length is recorded.
-var secret = words("annotation value defaultValue message result")
+// secretProperties are the properties that may contain secrets. Only their length is recorded.
+var secretProperties = words("annotation value defaultValue message result")
 
-// left are properties that are left out: IDs of other vCenters, and certificates.
-var left = words("serverGuid endorsementKeyCertificate endorsementKeyCertificateSigningRequest")
+// omittedProperties are the properties that are omitted: IDs of other vCenters, and certificates.
+var omittedProperties = words("serverGuid endorsementKeyCertificate endorsementKeyCertificateSigningRequest")
 
 func words(text string) map[string]bool {
 	out := map[string]bool{}
@@ -45,25 +47,25 @@ func words(text string) map[string]bool {
 	return out
 }
 
-// value returns the replacement of a decoded JSON value; property is the name that it has.
-func (r *replacer) value(property string, v any) any {
+// replaceValue returns the replacement of a decoded JSON value. property is its name.
+func (r *replacer) replaceValue(property string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		return r.object(property, v)
+		return r.replaceObject(property, v)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = r.value(property, v[i])
+			out[i] = r.replaceValue(property, v[i])
 		}
 		return out
 	case string:
-		return r.scalar(property, v)
+		return r.replaceScalar(property, v)
 	}
 	return v
 }
 
-// object replaces the values of an object. Some types of vSphere have a rule of their own.
-func (r *replacer) object(property string, o map[string]any) any {
+// replaceObject replaces the values of an object. Some vSphere types need special treatment.
+func (r *replacer) replaceObject(property string, o map[string]any) any {
 	kind, _ := o["_typeName"].(string)
 	out := make(map[string]any, len(o))
 	for _, k := range slices.Sorted(maps.Keys(o)) {
@@ -71,45 +73,45 @@ func (r *replacer) object(property string, o map[string]any) any {
 		_, isObject := o[k].(map[string]any)
 		switch {
 		case kind == "ManagedObjectReference" && k == "value":
-			out[k] = r.named(strings.ToLower(fmt.Sprint(o["type"])), text)
-		case left[k]:
+			out[k] = r.replaceName(strings.ToLower(fmt.Sprint(o["type"])), text)
+		case omittedProperties[k]:
 		case kind == "OptionValue" && k == "value":
-			out[k] = map[string]any{"_typeName": "string", "_value": length(o[k])}
+			out[k] = map[string]any{"_typeName": "string", "_value": describeLength(o[k])}
 		case (kind == "DynamicProperty" || kind == "MissingProperty") && (k == "name" || k == "path"):
 			out[k] = o[k] // The path of a property.
 		case kind == "DynamicProperty":
 			path := fmt.Sprint(o["name"])
-			out[k] = r.value(path[strings.LastIndex(path, ".")+1:], o[k])
+			out[k] = r.replaceValue(path[strings.LastIndex(path, ".")+1:], o[k])
 		case kind == "TaskInfo" && k == "name", kind == "OptionValue" && k == "key":
 			out[k] = o[k] // The method, or the key of a setting.
 		case kind == "VAppPropertyInfo" && k == "type":
 			out[k], _, _ = strings.Cut(text, "[") // The allowed values follow.
 		case k == "_value" && isText && kind == "string":
-			out[k] = r.scalar(property, text)
+			out[k] = r.replaceScalar(property, text)
 		case k == "_value" && isText:
 			out[k] = o[k] // A value of an enumeration, or a time.
-		case secret[k] && (isText || isObject):
-			out[k] = length(o[k])
+		case secretProperties[k] && (isText || isObject):
+			out[k] = describeLength(o[k])
 		default:
-			out[k] = r.value(k, o[k])
+			out[k] = r.replaceValue(k, o[k])
 		}
 	}
 	return out
 }
 
-// scalar returns the replacement of a property that is a text.
-func (r *replacer) scalar(property, text string) string {
+// replaceScalar returns the replacement of a string property.
+func (r *replacer) replaceScalar(property, text string) string {
 	switch {
-	case stays[property]:
+	case plainProperties[property]:
 		return text
-	case secret[property]:
-		return length(text)
+	case secretProperties[property]:
+		return describeLength(text)
 	}
-	return r.text(text)
+	return r.replaceText(text)
 }
 
-// length says how long a text is. Other values have none, and become empty.
-func length(v any) string {
+// describeLength returns the length of a string as text. Other values count as empty.
+func describeLength(v any) string {
 	if o, ok := v.(map[string]any); ok {
 		v = o["_value"]
 	}
@@ -121,12 +123,12 @@ var (
 	uuidForm = regexp.MustCompile(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
 	macForm  = regexp.MustCompile(`^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$`)
 	pathForm = regexp.MustCompile(`^\[([^\]]*)\]\s*(.*)$`)
-	// fileEnd is the end of a file's name that vSphere gives it.
+	// fileEnd matches the suffix of a file name that vSphere adds.
 	fileEnd = regexp.MustCompile(`(-[0-9]{6}|-flat|-delta|-ctk|_[0-9]+)*\.[a-z]{2,6}$`)
 )
 
-// text replaces a text by one of the same form.
-func (r *replacer) text(s string) string {
+// replaceText returns a replacement of the same form.
+func (r *replacer) replaceText(s string) string {
 	if s == "" {
 		return ""
 	}
@@ -134,42 +136,42 @@ func (r *replacer) text(s string) string {
 		return s
 	}
 	if uuidForm.MatchString(s) {
-		return r.give("uuid", strings.ToLower(s), func(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", n) })
+		return r.replacementFor("uuid", strings.ToLower(s), func(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", n) })
 	}
 	if macForm.MatchString(s) {
-		return r.give("mac", strings.ToLower(s), func(n int) string { return fmt.Sprintf("00:50:56:00:%02x:%02x", n>>8&0xff, n&0xff) })
+		return r.replacementFor("mac", strings.ToLower(s), func(n int) string { return fmt.Sprintf("00:50:56:00:%02x:%02x", n>>8&0xff, n&0xff) })
 	}
 	if a, err := netip.ParseAddr(s); err == nil {
 		if a.Is4() { // RFC 5737 and RFC 3849: addresses for documentation.
-			return r.give("ip4", s, func(n int) string { return fmt.Sprintf("192.0.2.%d", n%254+1) })
+			return r.replacementFor("ip4", s, func(n int) string { return fmt.Sprintf("192.0.2.%d", n%254+1) })
 		}
-		return r.give("ip6", s, func(n int) string { return fmt.Sprintf("2001:db8::%x", n) })
+		return r.replacementFor("ip6", s, func(n int) string { return fmt.Sprintf("2001:db8::%x", n) })
 	}
 	if m := pathForm.FindStringSubmatch(s); m != nil {
 		parts := strings.Split(m[2], "/")
 		for i, p := range parts {
 			end := fileEnd.FindString(p)
-			parts[i] = r.named("file", strings.TrimSuffix(p, end)) + end
+			parts[i] = r.replaceName("file", strings.TrimSuffix(p, end)) + end
 		}
-		return strings.TrimSpace("[" + r.named("text", m[1]) + "] " + strings.Join(parts, "/"))
+		return strings.TrimSpace("[" + r.replaceName("text", m[1]) + "] " + strings.Join(parts, "/"))
 	}
-	return r.named("text", s)
+	return r.replaceName("text", s)
 }
 
-// named replaces a name by its kind and a number.
-func (r *replacer) named(kind, s string) string {
+// replaceName replaces a name by its kind and a number.
+func (r *replacer) replaceName(kind, s string) string {
 	if s == "" {
 		return ""
 	}
-	return r.give(kind, s, func(n int) string { return fmt.Sprintf("%s-%d", kind, n) })
+	return r.replacementFor(kind, s, func(n int) string { return fmt.Sprintf("%s-%d", kind, n) })
 }
 
-// give returns the replacement that s has, or a new one.
-func (r *replacer) give(kind, s string, form func(int) string) string {
+// replacementFor returns the existing replacement of s, or creates one.
+func (r *replacer) replacementFor(kind, s string, form func(int) string) string {
 	id := kind + "\x00" + s
-	if _, ok := r.given[id]; !ok {
+	if _, ok := r.replacements[id]; !ok {
 		r.count[kind]++
-		r.given[id] = form(r.count[kind])
+		r.replacements[id] = form(r.count[kind])
 	}
-	return r.given[id]
+	return r.replacements[id]
 }

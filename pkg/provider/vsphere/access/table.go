@@ -5,13 +5,13 @@ package access
 
 import "github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 
-// Root is what the root folder of vCenter is called, to which content libraries and
-// global permissions belong. The other kinds of objects are those of a survey.
+// Root is the kind of vCenter's root folder. Privileges for content libraries and global
+// permissions apply to it. The other kinds of objects are those of placement.Surveyed.
 const Root = "vCenter"
 
-// Required are the privileges by the kind of object. They are those that the vSphere
-// Web Services API names under "Required Privileges" of the methods that are called,
-// and under "Reconfigure privilege" of the properties that are set.
+// Required lists the required privileges by kind of object. The vSphere Web Services API names them
+// under "Required Privileges" of the methods that are called, and under "Reconfigure privilege" of
+// the properties that are set.
 var Required = map[string][]string{
 	Root: {
 		"System.Read",
@@ -40,6 +40,5 @@ var Required = map[string][]string{
 	placement.WhatNetwork:   {"System.Read", "Network.Assign"},
 }
 
-// MinAPIVersion is the oldest version of the API of vCenter with which images of content
-// libraries can be deployed.
+// MinAPIVersion is the oldest API version of vCenter that can deploy images of content libraries.
 const MinAPIVersion = placement.MinDeployAPI

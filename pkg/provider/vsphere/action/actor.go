@@ -20,27 +20,28 @@ import (
 )
 
 const (
-	// DefaultGracePeriod bounds the wait for the guest, as the API documents.
+	// DefaultGracePeriod is how long an action waits for the guest by default. It is documented in
+	// the API.
 	DefaultGracePeriod = 5 * time.Minute
-	// settleTime is how long the stream may take to show a result before it is
-	// read directly.
+	// settleTime is how long an action waits until the inventory's stream shows the result. After
+	// that the action reads the VM directly.
 	settleTime = 3 * time.Second
 )
 
 // Actor changes vSphere VMs.
 type Actor struct {
-	// Session to vCenter.
+	// Session is the connection to vCenter.
 	Session *session.Session
-	// Inventory that shows the results.
+	// Inventory shows the results of actions.
 	Inventory *inventory.Inventory
-	// Detached, if set, is called for each disk that was detached because it is not the VM's
-	// own, with the reason.
+	// Detached, if set, is called for each disk that was detached because it is not the VM's own.
+	// why is the reason.
 	Detached func(vm *mo.VirtualMachine, file, why string)
-	// GracePeriod bounds the wait for the guest; DefaultGracePeriod when 0.
+	// GracePeriod is how long an action waits for the guest. 0 means DefaultGracePeriod.
 	GracePeriod time.Duration
 }
 
-// Task starts a task and waits for its end.
+// Task starts a task, waits for its end and returns its result.
 func (a *Actor) Task(ctx context.Context, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.AnyType, error) {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
@@ -67,29 +68,28 @@ func (a *Actor) settle(ctx context.Context, vm types.ManagedObjectReference, sho
 	return err
 }
 
-// Settle waits until the inventory has a complete record of a new VM, and
-// returns it.
+// Settle waits until the inventory has the configuration of a new VM, and returns the VM.
 func (a *Actor) Settle(ctx context.Context, vm types.ManagedObjectReference) (*mo.VirtualMachine, error) {
 	err := a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm != nil && vm.Config != nil })
 	return a.Inventory.Get(vm), err
 }
 
-// after refreshes the inventory when an action failed because of what the
-// inventory does not show, and returns the error.
-func (a *Actor) after(ctx context.Context, vm types.ManagedObjectReference, err error) error {
+// refreshAfter refreshes the inventory if an action failed because the inventory was outdated. It returns
+// err.
+func (a *Actor) refreshAfter(ctx context.Context, vm types.ManagedObjectReference, err error) error {
 	switch vimfault.KindOf(err) {
 	case vimfault.WrongState, vimfault.NotFound:
 		if _, rerr := a.Inventory.Refresh(ctx, vm); rerr != nil {
-			return fmt.Errorf("%w; and then %w", err, rerr)
+			return fmt.Errorf("%w; refreshing the VM: %w", err, rerr)
 		}
-	default: // the inventory is right
+	default: // the inventory is up to date
 	}
 	return err
 }
 
 // Reconfigure applies spec.
 func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) error {
-	before := version(a.Inventory.Get(vm))
+	before := changeVersion(a.Inventory.Get(vm))
 	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.ReconfigVM_Task(ctx, c, &types.ReconfigVM_Task{This: vm, Spec: spec})
 		if err != nil {
@@ -98,13 +98,13 @@ func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("reconfiguring %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("reconfiguring %s: %w", vm.Value, err))
 	}
-	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || version(vm) != before })
+	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || changeVersion(vm) != before })
 }
 
-// Customize sets the guest customization of the next power on. One that is set
-// already counts: nobody else customizes a VM that is being made.
+// Customize sets the guest customization for the next power on. A pending customization is success,
+// because only Slipway customizes a VM that is being created.
 func (a *Actor) Customize(ctx context.Context, vm types.ManagedObjectReference, spec types.CustomizationSpec) error {
 	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CustomizeVM_Task(ctx, c, &types.CustomizeVM_Task{This: vm, Spec: spec})
@@ -114,12 +114,12 @@ func (a *Actor) Customize(ctx context.Context, vm types.ManagedObjectReference, 
 		return res.Returnval, nil
 	})
 	if err != nil && !fault.Is(err, &types.CustomizationPending{}) {
-		return a.after(ctx, vm, fmt.Errorf("customizing the guest of %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("customizing the guest of %s: %w", vm.Value, err))
 	}
 	return nil
 }
 
-// Upgrade upgrades the virtual hardware of a powered-off VM.
+// Upgrade upgrades the virtual hardware of a powered-off VM to the version to.
 func (a *Actor) Upgrade(ctx context.Context, vm types.ManagedObjectReference, to string) error {
 	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.UpgradeVM_Task(ctx, c, &types.UpgradeVM_Task{This: vm, Version: to})
@@ -129,13 +129,13 @@ func (a *Actor) Upgrade(ctx context.Context, vm types.ManagedObjectReference, to
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("upgrading the hardware of %s to %s: %w", vm.Value, to, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("upgrading the hardware of %s to %s: %w", vm.Value, to, err))
 	}
 	_, err = a.Inventory.Refresh(ctx, vm)
 	return err
 }
 
-func version(vm *mo.VirtualMachine) string {
+func changeVersion(vm *mo.VirtualMachine) string {
 	if vm == nil || vm.Config == nil {
 		return ""
 	}

@@ -18,19 +18,21 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Destroy removes the VM with its files. Disks that are not its own are detached
-// before, for vSphere deletes whatever is attached, first class disks too unless they are
-// marked as to be kept (API, BaseConfigInfo.keepAfterDeleteVm), which others set and clear
-// (kubernetes-sigs/vsphere-csi-driver#4054). While it cannot be told which disks these
-// are, or one of them is still there, nothing is destroyed. Whether it was destroyed says
-// the VM: a task that vCenter has lost may have been carried out or not.
+// Destroy deletes the VM and its files.
+//
+// It first detaches disks that are not the VM's own, because vSphere deletes all attached disks. That
+// includes first class disks, unless keepAfterDeleteVm is set (API, BaseConfigInfo), and other clients
+// set and clear that flag (kubernetes-sigs/vsphere-csi-driver#4054). Destroy does not delete the VM if
+// these disks cannot be determined or if one of them is still attached.
+//
+// If the task fails or is lost, Destroy reads the VM, because the task may have been carried out.
 func (a *Actor) Destroy(ctx context.Context, vm types.ManagedObjectReference) error {
-	now, err := a.withoutForeign(ctx, vm)
+	now, err := a.ensureOnlyOwnDisks(ctx, vm)
 	if err == nil && now != nil {
 		err = a.destroy(ctx, vm)
 	}
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("destroying %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("destroying %s: %w", vm.Value, err))
 	}
 	a.Inventory.Forget(vm)
 	return nil
@@ -47,15 +49,15 @@ func (a *Actor) destroy(ctx context.Context, vm types.ManagedObjectReference) er
 	if err == nil || vimfault.Gone(err, vm) {
 		return nil
 	}
-	if now, rerr := a.files(ctx, vm); rerr == nil && now == nil {
+	if now, rerr := a.readDisks(ctx, vm); rerr == nil && now == nil {
 		return nil
 	}
 	return err
 }
 
-// files reads what tells the VM's own disks from others, from vSphere itself; nil for
-// a VM that is gone.
-func (a *Actor) files(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
+// readDisks reads from vSphere, not from the inventory, the properties that identify the VM's own
+// disks. It returns nil if the VM does not exist.
+func (a *Actor) readDisks(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -67,18 +69,17 @@ func (a *Actor) files(ctx context.Context, ref types.ManagedObjectReference) (*m
 	case vimfault.Gone(err, ref):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading its files: %w", err)
+		return nil, fmt.Errorf("reading the files of the VM: %w", err)
 	}
 	vm.Self = ref
 	return &vm, nil
 }
 
-// withoutForeign detaches the disks that are not the VM's own, and reads the VM again until
-// it has none of them; nil for a VM that is gone. First class disks are detached by the
-// service that has attached them, which knows then that they are free, and by a
-// reconfiguration where that refuses.
-func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
-	vm, err := a.files(ctx, ref)
+// ensureOnlyOwnDisks detaches the disks that are not the VM's own and reads the VM again. It returns
+// nil if the VM does not exist. The volume service detaches first class disks, so that it records
+// them as detached. If it refuses, a reconfiguration detaches them.
+func (a *Actor) ensureOnlyOwnDisks(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
+	vm, err := a.readDisks(ctx, ref)
 	if err != nil || vm == nil {
 		return nil, err
 	}
@@ -94,33 +95,33 @@ func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectRefer
 			if !vimfault.Refused(err) {
 				return nil, err
 			}
-			klog.FromContext(ctx).Info("The volume service did not detach a first class disk, which is detached by a reconfiguration instead",
+			klog.FromContext(ctx).Info("The volume service refused to detach a first class disk; detaching it by reconfiguration",
 				"vm", ref.Value, "disk", id, "cause", err.Error())
 		}
 	}
-	if vm, err = a.files(ctx, ref); err != nil || vm == nil {
+	if vm, err = a.readDisks(ctx, ref); err != nil || vm == nil {
 		return nil, err
 	}
 	if err := a.detachForeign(ctx, vm); err != nil {
 		return nil, err
 	}
-	if vm, err = a.files(ctx, ref); err != nil || vm == nil {
+	if vm, err = a.readDisks(ctx, ref); err != nil || vm == nil {
 		return nil, err
 	}
 	left, err := foreignDisks(vm, a.Inventory.All())
 	if err == nil && len(left) > 0 {
-		err = &vimfault.ChangedError{Message: fmt.Sprintf("disk %s was attached meanwhile, which is not its own", left[0].name)}
+		err = &vimfault.ChangedError{Message: fmt.Sprintf("disk %s, which is not the VM's own, was attached during the deletion", left[0].name)}
 	}
 	for _, d := range disks {
 		if err == nil && a.Detached != nil && !d.linked {
-			a.Detached(vm, d.name, d.why)
+			a.Detached(vm, d.name, d.reason)
 		}
 	}
 	return vm, err
 }
 
-// detachForeign leaves the files of the disks that it detaches as they are. vSphere
-// refuses when somebody has changed the VM since it was read.
+// detachForeign detaches the disks without deleting their files. vSphere refuses if another client
+// has changed the VM since it was read.
 func (a *Actor) detachForeign(ctx context.Context, vm *mo.VirtualMachine) error {
 	disks, err := foreignDisks(vm, a.Inventory.All())
 	if err != nil || len(disks) == 0 {
@@ -128,19 +129,19 @@ func (a *Actor) detachForeign(ctx context.Context, vm *mo.VirtualMachine) error 
 	}
 	spec := types.VirtualMachineConfigSpec{ChangeVersion: vm.Config.ChangeVersion}
 	for _, d := range disks {
-		klog.FromContext(ctx).Info("A disk that is not the vSphere VM's own is detached before the VM is destroyed",
-			"vm", vm.Self.Value, "disk", d.name, "why", d.why)
+		klog.FromContext(ctx).Info("Detaching a disk that is not the VM's own before destroying the VM",
+			"vm", vm.Self.Value, "disk", d.name, "reason", d.reason)
 		spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{
 			Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: d.disk})
 	}
 	if err := a.Reconfigure(ctx, vm.Self, spec); err != nil {
-		return fmt.Errorf("detaching %d disks that are not its own: %w", len(disks), err)
+		return fmt.Errorf("detaching %d disks that are not the VM's own: %w", len(disks), err)
 	}
 	return nil
 }
 
-// Unregister takes the VM out of the inventory and leaves its files. A VM that is gone
-// is success.
+// Unregister removes the VM from the inventory and keeps its files. It succeeds if the VM does not
+// exist.
 func (a *Actor) Unregister(ctx context.Context, vm types.ManagedObjectReference) error {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
@@ -148,7 +149,7 @@ func (a *Actor) Unregister(ctx context.Context, vm types.ManagedObjectReference)
 	}
 	_, err = methods.UnregisterVM(ctx, c, &types.UnregisterVM{This: vm})
 	if err != nil && !vimfault.Gone(err, vm) {
-		return a.after(ctx, vm, fmt.Errorf("unregistering %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("unregistering %s: %w", vm.Value, err))
 	}
 	a.Inventory.Forget(vm)
 	return nil

@@ -18,24 +18,29 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// foreignDisk is a disk that must outlive the VM that it is attached to.
+// foreignDisk is an attached disk that must be kept when the VM is destroyed.
 type foreignDisk struct {
-	disk      *types.VirtualDisk
-	name, why string
-	// linked is true for a disk of the VM itself that is detached for what it depends on.
+	disk         *types.VirtualDisk
+	name, reason string
+	// linked is true for one of the VM's own disks that is detached to keep the disk that it
+	// depends on.
 	linked bool
 }
 
-// foreignDisks returns the attached disks that are not the VM's own: first class disks,
-// which have a life of their own, disks that several VMs write to, disks that others have,
-// and those that depend on a copy of an image, which vCenter would delete with the last VM that
-// has it. A disk is the VM's own if it has the recorded UUID of its slot, wherever its file is.
-// It returns an error if the disks cannot be distinguished. It also returns an error if the VM has
-// a snapshot with such a disk, because vSphere deletes the disks of snapshots with the VM.
+// foreignDisks returns the attached disks that are not the VM's own:
+//   - first class disks, whose lifecycle is independent
+//   - disks that several VMs write to
+//   - disks that another VM has attached too
+//   - disks that depend on a copy of an image, which vCenter would delete with the last VM that uses it
+//
+// A disk is the VM's own if it has the recorded UUID of its slot, wherever its file is.
+// foreignDisks returns an error if the disks cannot be distinguished. It also returns an error if
+// the VM has a snapshot with such a disk, because vSphere deletes the disks of snapshots with the
+// VM.
 func foreignDisks(vm *mo.VirtualMachine, all []*mo.VirtualMachine) ([]foreignDisk, error) {
 	home, ok := observe.Home(vm)
 	if !ok {
-		return nil, errors.New("its configuration cannot be read, so that nobody knows which disks are its own")
+		return nil, errors.New("the VM's configuration cannot be read, so its own disks are unknown")
 	}
 	var out []foreignDisk
 	recorded := observe.DiskRecords(vm)
@@ -47,29 +52,30 @@ func foreignDisks(vm *mo.VirtualMachine, all []*mo.VirtualMachine) ([]foreignDis
 		files := observe.DiskFiles(disk.Backing)
 		uuid := recorded[observe.SlotOf(vm, disk)]
 		own := uuid != "" && strings.EqualFold(uuid, observe.DiskUUID(disk))
-		why := foreign(disk, files[0], home, uuid)
-		if by := userOf(files[0], vm, all); why == "" && by != "" {
-			why = "virtual machine " + by + " has it too"
+		reason := foreignReason(disk, files[0], home, uuid)
+		if otherVM := otherUserOf(files[0], vm, all); reason == "" && otherVM != "" {
+			reason = "it is also attached to virtual machine " + otherVM
 		}
-		if why != "" {
-			out = append(out, foreignDisk{disk: disk, name: files[0], why: why})
+		if reason != "" {
+			out = append(out, foreignDisk{disk: disk, name: files[0], reason: reason})
 		}
 		base := slices.ContainsFunc(files, func(f string) bool {
 			return !observe.Within(f, home) && !observe.Keeps(vm, f) && !(own && (path.Dir(f) == path.Dir(files[0]) || observe.BesideHome(vm, f)))
 		})
-		if why == "" && len(files) > 1 && len(vm.RootSnapshot) == 0 && observe.Linked(vm) {
-			out = append(out, foreignDisk{disk: disk, name: files[0], why: "it depends on " + files[1] + ", which others have", linked: true})
+		if reason == "" && len(files) > 1 && len(vm.RootSnapshot) == 0 && observe.Linked(vm) {
+			out = append(out, foreignDisk{disk: disk, name: files[0], reason: "it depends on " + files[1] + ", which other virtual machines use", linked: true})
 		}
-		if len(vm.RootSnapshot) > 0 && (why != "" || base) {
-			return nil, fmt.Errorf("it has snapshots, with which vSphere would delete the disk of somebody else %s: delete the snapshots first", files[len(files)-1])
+		if len(vm.RootSnapshot) > 0 && (reason != "" || base) {
+			return nil, fmt.Errorf("the VM has snapshots, with which vSphere would delete disk %s, which is not the VM's own: delete the snapshots first", files[len(files)-1])
 		}
 	}
 	return out, nil
 }
 
-// foreign returns why the disk with the file is not the VM's own; empty if it is. recorded is
-// the UUID of the slot's own disk, empty if none is recorded.
-func foreign(disk *types.VirtualDisk, file string, home object.DatastorePath, recorded string) string {
+// foreignReason returns the reason why the disk with the file is not the VM's own. It returns an empty
+// string if the disk is the VM's own. recorded is the UUID of the slot's own disk, or empty if none
+// is recorded.
+func foreignReason(disk *types.VirtualDisk, file string, home object.DatastorePath, recorded string) string {
 	uuid := observe.DiskUUID(disk)
 	switch {
 	case disk.VDiskId != nil && disk.VDiskId.Id != "":
@@ -77,17 +83,18 @@ func foreign(disk *types.VirtualDisk, file string, home object.DatastorePath, re
 	case observe.Shared(disk.Backing):
 		return "several virtual machines write to it"
 	case observe.IsOther(recorded, disk):
-		return fmt.Sprintf("its UUID is %s, and the disk that was created or adopted in its slot has %s", uuid, recorded)
+		return fmt.Sprintf("its UUID is %s, but the disk that was created or adopted in its slot has UUID %s", uuid, recorded)
 	case !strings.EqualFold(recorded, uuid) || uuid == "":
 		if !observe.Within(file, home) {
-			return fmt.Sprintf("it is outside of [%s] %s, and its UUID was not recorded", home.Datastore, home.Path)
+			return fmt.Sprintf("it is outside of [%s] %s and its UUID was not recorded", home.Datastore, home.Path)
 		}
 	}
 	return ""
 }
 
-// userOf returns the name of another VM that has the file as a disk too, empty for none.
-func userOf(file string, vm *mo.VirtualMachine, all []*mo.VirtualMachine) string {
+// otherUserOf returns the name of another VM that has the file attached as a disk. It returns an empty
+// string if there is none.
+func otherUserOf(file string, vm *mo.VirtualMachine, all []*mo.VirtualMachine) string {
 	for _, other := range all {
 		if other.Self == vm.Self || other.Config == nil {
 			continue

@@ -36,7 +36,7 @@ func multiWriter(file string) types.BaseVirtualDeviceBackingInfo {
 	return b
 }
 
-func TestForeignDisks_AreThoseThatTheVMDoesNotOwn(t *testing.T) {
+func TestForeignDisks_ReturnsDisksThatTheVMDoesNotOwn(t *testing.T) {
 	fcd := disk(1, flat("[ds] web/pvc.vmdk"))
 	fcd.VDiskId = &types.ID{Id: "fcd-1"}
 	raw := &types.VirtualDiskRawDiskMappingVer1BackingInfo{}
@@ -46,42 +46,42 @@ func TestForeignDisks_AreThoseThatTheVMDoesNotOwn(t *testing.T) {
 		name string
 		vmx  string
 		disk *types.VirtualDisk
-		// recorded is the UUID that is recorded for the slot, empty for none.
+		// recorded is the UUID that is recorded for the slot, or empty.
 		recorded  string
 		snapshots bool
-		// want is the disk that is detached, refused, or empty for none.
+		// want is the detached disk, "refused", or empty if no disk is detached.
 		want string
 	}{
-		{name: "beside the VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web_1.vmdk"))},
-		{name: "below the VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/more/web_1.vmdk"))},
+		{name: "in the VM's directory", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web_1.vmdk"))},
+		{name: "in a subdirectory of the VM's directory", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/more/web_1.vmdk"))},
 		{name: "of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), want: "[ds] db/db.vmdk"},
-		{name: "of a VM whose name begins alike", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web-2/web.vmdk")), want: "[ds] web-2/web.vmdk"},
+		{name: "of a VM whose name has the same prefix", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web-2/web.vmdk")), want: "[ds] web-2/web.vmdk"},
 		{name: "on another datastore", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), want: "[ds2] web/web.vmdk"},
 		{name: "on another datastore, recorded", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), recorded: own},
 		{name: "on another datastore, recorded before its UUID was known", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), recorded: observe.DiskCreated, want: "[ds2] web/web.vmdk"},
 		{name: "in the VM's directory, recorded before its UUID was known", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web_1.vmdk")), recorded: observe.DiskCreated},
-		{name: "of another VM, in the slot of a disk of ours", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), recorded: other, want: "[ds] db/db.vmdk"},
+		{name: "of another VM, in the slot of one of the VM's own disks", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), recorded: other, want: "[ds] db/db.vmdk"},
 		{name: "in the VM's directory, in the slot of another disk", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web_1.vmdk")), recorded: other, want: "[ds] web/web_1.vmdk"},
-		{name: "in the VM's directory, and another VM has it", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/lent.vmdk")), want: "[ds] web/lent.vmdk"},
-		{name: "in the directory of another VM of the name, recorded", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds3] web/web_1.vmdk")), recorded: own},
-		{name: "moved alone, with snapshots", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web-000001.vmdk", "[ds2] web/web.vmdk")), recorded: own, snapshots: true},
+		{name: "in the VM's directory, attached to another VM too", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/lent.vmdk")), want: "[ds] web/lent.vmdk"},
+		{name: "in the directory of another VM with the same name, recorded", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds3] web/web_1.vmdk")), recorded: own},
+		{name: "moved without its VM, with snapshots", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web-000001.vmdk", "[ds2] web/web.vmdk")), recorded: own, snapshots: true},
 		{name: "a child of the disk of another VM that is recorded, with snapshots", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/db-000001.vmdk", "[ds] db/db.vmdk")), recorded: own, snapshots: true, want: refused},
 		{name: "of another VM, with snapshots of its own", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db-000001.vmdk", "[ds] db/db.vmdk")), want: "[ds] db/db-000001.vmdk"},
 		{name: "a first class disk", vmx: "[ds] web/web.vmx", disk: fcd, want: "[ds] web/pvc.vmdk"},
-		{name: "a first class disk that is a volume of ours", vmx: "[ds] web/web.vmx", disk: fcd, recorded: own, want: "[ds] web/pvc.vmdk"},
-		{name: "written to by several", vmx: "[ds] web/web.vmx", disk: disk(1, multiWriter("[ds] web/quorum.vmdk")), want: "[ds] web/quorum.vmdk"},
-		{name: "written to by several, a volume of ours", vmx: "[ds] web/web.vmx", disk: disk(1, multiWriter("[ds] web/quorum.vmdk")), recorded: own, want: "[ds] web/quorum.vmdk"},
-		{name: "a raw device that several write to", vmx: "[ds] web/web.vmx", disk: disk(1, raw), want: "[ds] web/lun.vmdk"},
+		{name: "a first class disk with the recorded UUID", vmx: "[ds] web/web.vmx", disk: fcd, recorded: own, want: "[ds] web/pvc.vmdk"},
+		{name: "written to by several VMs", vmx: "[ds] web/web.vmx", disk: disk(1, multiWriter("[ds] web/quorum.vmdk")), want: "[ds] web/quorum.vmdk"},
+		{name: "written to by several VMs, with the recorded UUID", vmx: "[ds] web/web.vmx", disk: disk(1, multiWriter("[ds] web/quorum.vmdk")), recorded: own, want: "[ds] web/quorum.vmdk"},
+		{name: "a raw device that several VMs write to", vmx: "[ds] web/web.vmx", disk: disk(1, raw), want: "[ds] web/lun.vmdk"},
 		{name: "a sparse disk of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, &types.VirtualDiskSeSparseBackingInfo{
 			VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: "[ds] db/db.vmdk"}}), want: "[ds] db/db.vmdk"},
 		{name: "a linked clone", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web.vmdk", "[ds] golden/golden.vmdk"))},
 		{name: "a VM at the root of its datastore", vmx: "[ds] web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), want: "[ds] db/db.vmdk"},
 		{name: "a VM at the root of its datastore with its disk", vmx: "[ds] web.vmx", disk: disk(1, flat("[ds] web.vmdk"))},
-		{name: "no file that can be read", vmx: "[ds] web/web.vmx", disk: disk(1, flat("")), want: "without a name"},
-		{name: "snapshots, and all disks its own", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web-000001.vmdk", "[ds] web/web.vmdk")), snapshots: true},
-		{name: "snapshots, and a disk of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), snapshots: true, want: refused},
+		{name: "without a file name", vmx: "[ds] web/web.vmx", disk: disk(1, flat("")), want: "without a name"},
+		{name: "with snapshots, only the VM's own disks", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web-000001.vmdk", "[ds] web/web.vmdk")), snapshots: true},
+		{name: "with snapshots, and a disk of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), snapshots: true, want: refused},
 		{name: "a snapshot that was taken with a disk of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/db-000001.vmdk", "[ds] db/db.vmdk")), snapshots: true, want: refused},
-		{name: "the VM's directory cannot be read", disk: disk(1, flat("[ds] web/web.vmdk")), want: refused},
+		{name: "without the VM's directory", disk: disk(1, flat("[ds] web/web.vmdk")), want: refused},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			vm := &mo.VirtualMachine{}
@@ -115,8 +115,8 @@ func TestForeignDisks_AreThoseThatTheVMDoesNotOwn(t *testing.T) {
 	}
 }
 
-func TestForeignDisks_AreUnknownWithoutAConfiguration(t *testing.T) {
+func TestForeignDisks_FailsWithoutAConfiguration(t *testing.T) {
 	if disks, err := foreignDisks(&mo.VirtualMachine{}, nil); err == nil {
-		t.Errorf("disks = %v, want that nobody can tell", disks)
+		t.Errorf("disks = %v, want an error", disks)
 	}
 }

@@ -22,19 +22,18 @@ import (
 )
 
 const (
-	on        = types.VirtualMachinePowerStatePoweredOn
-	off       = types.VirtualMachinePowerStatePoweredOff
-	suspended = types.VirtualMachinePowerStateSuspended
+	poweredOn  = types.VirtualMachinePowerStatePoweredOn
+	poweredOff = types.VirtualMachinePowerStatePoweredOff
+	suspended  = types.VirtualMachinePowerStateSuspended
 )
 
-// inState is true for a VM in the state, and for one that is gone: there is
-// nothing to wait for then.
+// inState returns a predicate that is true for a VM in the power state. It is also true for a VM
+// that does not exist, because there is nothing to wait for.
 func inState(state types.VirtualMachinePowerState) func(*mo.VirtualMachine) bool {
 	return func(vm *mo.VirtualMachine) bool { return vm == nil || vm.Runtime.PowerState == state }
 }
 
-// powerTask runs a power task, for which a VM that is already in the state is
-// success.
+// powerTask runs a power task. A VM that already has the power state is success.
 func (a *Actor) powerTask(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState,
 	start func(*vim25.Client) (types.ManagedObjectReference, error),
 ) error {
@@ -46,14 +45,14 @@ func (a *Actor) powerTask(ctx context.Context, vm types.ManagedObjectReference, 
 		}
 	}
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("%s of %s: %w", what, vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("%s of %s: %w", what, vm.Value, err))
 	}
 	return a.settle(ctx, vm, inState(state))
 }
 
-// PowerOn powers on or resumes.
+// PowerOn powers the VM on or resumes it.
 func (a *Actor) PowerOn(ctx context.Context, vm types.ManagedObjectReference) error {
-	return a.powerTask(ctx, vm, "power on", on, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	return a.powerTask(ctx, vm, "power on", poweredOn, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.PowerOnVM_Task(ctx, c, &types.PowerOnVM_Task{This: vm})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -63,7 +62,7 @@ func (a *Actor) PowerOn(ctx context.Context, vm types.ManagedObjectReference) er
 }
 
 func (a *Actor) hardOff(ctx context.Context, vm types.ManagedObjectReference) error {
-	return a.powerTask(ctx, vm, "power off", off, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	return a.powerTask(ctx, vm, "power off", poweredOff, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.PowerOffVM_Task(ctx, c, &types.PowerOffVM_Task{This: vm})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -83,7 +82,7 @@ func (a *Actor) hardSuspend(ctx context.Context, vm types.ManagedObjectReference
 }
 
 func (a *Actor) hardReset(ctx context.Context, vm types.ManagedObjectReference) error {
-	return a.powerTask(ctx, vm, "reset", on, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	return a.powerTask(ctx, vm, "reset", poweredOn, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.ResetVM_Task(ctx, c, &types.ResetVM_Task{This: vm})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -92,20 +91,20 @@ func (a *Actor) hardReset(ctx context.Context, vm types.ManagedObjectReference) 
 	})
 }
 
-// soft asks the guest by ask, then waits for the state no longer than grace. A guest that may
-// have heard without anybody knowing has its time, too, before it is asked again.
-func (a *Actor) soft(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState, grace time.Duration,
-	ask func(context.Context, *vim25.Client) error,
+// requestGuest calls request, which asks the guest, and waits for the power state, at most for grace. If
+// it is unknown whether the guest received the request, it also waits before it returns the error.
+func (a *Actor) requestGuest(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState, grace time.Duration,
+	request func(context.Context, *vim25.Client) error,
 ) error {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
 		return err
 	}
-	asked := ask(ctx, c)
-	if asked != nil {
-		asked = a.after(ctx, vm, fmt.Errorf("asking the guest of %s to %s: %w", vm.Value, what, asked))
-		if vimfault.Refused(asked) || unsent(asked) {
-			return asked
+	requestErr := request(ctx, c)
+	if requestErr != nil {
+		requestErr = a.refreshAfter(ctx, vm, fmt.Errorf("asking the guest of %s to %s: %w", vm.Value, what, requestErr))
+		if vimfault.Refused(requestErr) || isUnsent(requestErr) {
+			return requestErr
 		}
 	}
 	if grace <= 0 {
@@ -120,70 +119,70 @@ func (a *Actor) soft(ctx context.Context, vm types.ManagedObjectReference, what 
 	switch {
 	case err == nil:
 		return nil
-	case asked != nil:
-		return asked
+	case requestErr != nil:
+		return requestErr
 	}
-	return &silentError{fmt.Errorf("the guest of %s did not %s within %s: %w", vm.Value, what, grace, err)}
+	return &guestTimeoutError{fmt.Errorf("the guest of %s did not %s within %s: %w", vm.Value, what, grace, err)}
 }
 
-// silentError means that the guest was asked and had its time.
-type silentError struct{ error }
+// guestTimeoutError is returned when the guest received the request and did not comply within the grace
+// period.
+type guestTimeoutError struct{ error }
 
-// Unwrap returns what the wait for the guest ended with.
-func (e *silentError) Unwrap() error { return e.error }
+// Unwrap returns the error of the wait for the guest.
+func (e *guestTimeoutError) Unwrap() error { return e.error }
 
-// unsent is true when there was no connection by which anybody could have heard.
-func unsent(err error) bool {
+// isUnsent reports whether the request could not be sent, because there was no connection.
+func isUnsent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// askAgain is true when nobody has answered for the guest, or when another task is in the way,
-// which ends: its time has not begun then.
-func askAgain(err error) bool {
-	var silent *silentError
+// mustRepeatRequest reports whether the request must be repeated. That is the case when the guest's response
+// is unknown, or when another task blocks the VM temporarily. The grace period has not begun then.
+func mustRepeatRequest(err error) bool {
+	var silent *guestTimeoutError
 	return !errors.As(err, &silent) && (!vimfault.Refused(err) || fault.Is(err, &types.TaskInProgress{}))
 }
 
-// byMode runs soft, hard, or soft and then hard. A guest that may have heard is not forced on
-// top of that.
-func byMode(ctx context.Context, mode vmv1alpha1.PowerOpMode, soft, hard func() error) error {
+// runByMode runs soft, hard, or soft and then hard. It does not run hard if the guest may still be
+// processing the request.
+func runByMode(ctx context.Context, mode vmv1alpha1.PowerOpMode, soft, hard func() error) error {
 	if mode == vmv1alpha1.PowerOpModeHard {
 		return hard()
 	}
 	err := soft()
-	if err == nil || mode == vmv1alpha1.PowerOpModeSoft || ctx.Err() != nil || askAgain(err) {
+	if err == nil || mode == vmv1alpha1.PowerOpModeSoft || ctx.Err() != nil || mustRepeatRequest(err) {
 		return err
 	}
-	klog.FromContext(ctx).V(2).Info("The guest did not do as asked", "cause", err.Error())
+	klog.FromContext(ctx).V(2).Info("The guest did not comply with the request", "cause", err.Error())
 	return hard()
 }
 
-// PowerOff powers off by mode. Grace bounds the wait for the guest; 0 means
-// the default.
+// PowerOff powers the VM off by mode. grace limits the wait for the guest; 0 means the default.
 func (a *Actor) PowerOff(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode, grace time.Duration) error {
-	return byMode(ctx, mode, func() error {
-		return a.soft(ctx, vm, "shut down", off, grace, func(ctx context.Context, c *vim25.Client) error {
+	return runByMode(ctx, mode, func() error {
+		return a.requestGuest(ctx, vm, "shut down", poweredOff, grace, func(ctx context.Context, c *vim25.Client) error {
 			_, err := methods.ShutdownGuest(ctx, c, &types.ShutdownGuest{This: vm})
 			return err
 		})
 	}, func() error { return a.hardOff(ctx, vm) })
 }
 
-// Suspend suspends by mode.
+// Suspend suspends the VM by mode. grace limits the wait for the guest; 0 means the default.
 func (a *Actor) Suspend(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode, grace time.Duration) error {
-	return byMode(ctx, mode, func() error {
-		return a.soft(ctx, vm, "stand by", suspended, grace, func(ctx context.Context, c *vim25.Client) error {
+	return runByMode(ctx, mode, func() error {
+		return a.requestGuest(ctx, vm, "stand by", suspended, grace, func(ctx context.Context, c *vim25.Client) error {
 			_, err := methods.StandbyGuest(ctx, c, &types.StandbyGuest{This: vm})
 			return err
 		})
 	}, func() error { return a.hardSuspend(ctx, vm) })
 }
 
-// Reboot reboots the guest or resets the VM, by mode. Nothing tells when a
-// guest has rebooted, so that asking it is all.
+// Reboot reboots the guest or resets the VM, by mode. It does not wait for the guest, because
+// vSphere does not report when a guest has rebooted.
 func (a *Actor) Reboot(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode) error {
-	return byMode(ctx, mode, func() error { return a.rebootGuest(ctx, vm) }, func() error { return a.hardReset(ctx, vm) })
+	return runByMode(ctx, mode, func() error { return a.rebootGuest(ctx, vm) }, func() error { return a.hardReset(ctx, vm) })
 }
 
 func (a *Actor) rebootGuest(ctx context.Context, vm types.ManagedObjectReference) error {
@@ -192,7 +191,7 @@ func (a *Actor) rebootGuest(ctx context.Context, vm types.ManagedObjectReference
 		return err
 	}
 	if _, err := methods.RebootGuest(ctx, c, &types.RebootGuest{This: vm}); err != nil {
-		return a.after(ctx, vm, fmt.Errorf("asking the guest of %s to reboot: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("asking the guest of %s to reboot: %w", vm.Value, err))
 	}
 	return nil
 }

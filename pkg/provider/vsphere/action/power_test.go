@@ -17,24 +17,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// A guest that may be shutting down is not switched off in the middle of that.
-func TestOnlyAGuestThatCannotOrDoesNotIsForced(t *testing.T) {
+// A guest that may be shutting down must not be powered off.
+func TestRunByMode_ForcesOnlyAGuestThatDoesNotComply(t *testing.T) {
 	const soft, try, hard = vmv1alpha1.PowerOpModeSoft, vmv1alpha1.PowerOpModeTrySoft, vmv1alpha1.PowerOpModeHard
 	for name, tc := range map[string]struct {
 		mode          vmv1alpha1.PowerOpMode
 		err           error
 		forced, ended bool
 	}{
-		"it does":                           {mode: try},
-		"nobody asks it":                    {mode: hard, forced: true},
-		"it has no Tools":                   {mode: try, err: soap.WrapVimFault(&types.ToolsUnavailable{}), forced: true},
-		"it has no Tools, and must be soft": {mode: soft, err: soap.WrapVimFault(&types.ToolsUnavailable{})},
-		"it had its time":                   {mode: try, err: fmt.Errorf("x: %w", &silentError{context.DeadlineExceeded}), forced: true},
-		"the answer was lost":               {mode: try, err: fmt.Errorf("asking the guest: %w", io.EOF)},
-		"a proxy answered":                  {mode: try, err: &vimfault.UnavailableError{StatusCode: 504}},
-		"its host did not answer":           {mode: try, err: soap.WrapVimFault(&types.HostCommunication{})},
-		"it moves to another host":          {mode: try, err: soap.WrapVimFault(&types.TaskInProgress{})},
-		"nobody wants it any more":          {mode: try, err: context.Canceled, ended: true},
+		"the guest complies":         {mode: try},
+		"hard mode":                  {mode: hard, forced: true},
+		"no VMware Tools":            {mode: try, err: soap.WrapVimFault(&types.ToolsUnavailable{}), forced: true},
+		"no VMware Tools, soft mode": {mode: soft, err: soap.WrapVimFault(&types.ToolsUnavailable{})},
+		"the grace period is over":   {mode: try, err: fmt.Errorf("x: %w", &guestTimeoutError{context.DeadlineExceeded}), forced: true},
+		"the answer was lost":        {mode: try, err: fmt.Errorf("asking the guest: %w", io.EOF)},
+		"a proxy answered":           {mode: try, err: &vimfault.UnavailableError{StatusCode: 504}},
+		"the host did not answer":    {mode: try, err: soap.WrapVimFault(&types.HostCommunication{})},
+		"a migration is running":     {mode: try, err: soap.WrapVimFault(&types.TaskInProgress{})},
+		"the caller stopped waiting": {mode: try, err: context.Canceled, ended: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -43,12 +43,12 @@ func TestOnlyAGuestThatCannotOrDoesNotIsForced(t *testing.T) {
 				cancel()
 			}
 			forced := false
-			err := byMode(ctx, tc.mode, func() error { return tc.err }, func() error { forced = true; return nil })
+			err := runByMode(ctx, tc.mode, func() error { return tc.err }, func() error { forced = true; return nil })
 			if forced != tc.forced {
 				t.Errorf("forced: %v, want %v", forced, tc.forced)
 			}
 			if !forced && !errors.Is(err, tc.err) {
-				t.Errorf("error %v, want %v: it is asked again", err, tc.err)
+				t.Errorf("error %v, want %v, so that the request is repeated", err, tc.err)
 			}
 		})
 	}

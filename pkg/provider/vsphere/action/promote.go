@@ -16,12 +16,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// promotes is the description of a task that promotes disks, of vCenter's list of them.
-const promotes = "VirtualMachine.promoteDisks"
+// promoteDescriptionID is the description ID of vCenter's tasks that promote disks.
+const promoteDescriptionID = "VirtualMachine.promoteDisks"
 
-// Promote makes the disks of the VM that depend on disks elsewhere independent of them, and
-// tells how far that has come, in percent. A promotion that an earlier process has begun is
-// waited for.
+// Promote makes the VM's disks independent of disks elsewhere, and reports the progress in percent.
+// If an earlier process has started the promotion, Promote waits for it.
 func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, progress func(int32)) error {
 	disks := observe.Depending(a.Inventory.Get(vm))
 	if len(disks) == 0 {
@@ -32,13 +31,13 @@ func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, pr
 		_, err = a.Inventory.FollowTask(ctx, task, progress)
 	}
 	if running, ok := vimfault.InProgress(err); ok {
-		// Tasks that refuse each other may say so only at their end.
-		if ours, rerr := a.promotes(ctx, running, vm); rerr == nil && ours {
+		// A task may fail at its end because another task was running.
+		if ours, rerr := a.isPromotion(ctx, running, vm); rerr == nil && ours {
 			_, err = a.Inventory.FollowTask(ctx, running, progress)
 		}
 	}
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("promoting the disks of %s: %w", vm.Value, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("promoting the disks of %s: %w", vm.Value, err))
 	}
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || len(observe.Depending(vm)) == 0 })
 }
@@ -59,8 +58,8 @@ func (a *Actor) startPromotion(ctx context.Context, vm types.ManagedObjectRefere
 	return res.Returnval, nil
 }
 
-// promotes reports whether a task promotes the disks of the VM.
-func (a *Actor) promotes(ctx context.Context, task, vm types.ManagedObjectReference) (bool, error) {
+// isPromotion reports whether a task promotes the disks of the VM.
+func (a *Actor) isPromotion(ctx context.Context, task, vm types.ManagedObjectReference) (bool, error) {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
 		return false, err
@@ -69,17 +68,17 @@ func (a *Actor) promotes(ctx context.Context, task, vm types.ManagedObjectRefere
 	if err := property.DefaultCollector(c).RetrieveOne(ctx, task, []string{"info"}, &t); err != nil {
 		return false, fmt.Errorf("reading task %s: %w", task.Value, err)
 	}
-	return t.Info.DescriptionId == promotes && t.Info.Entity != nil && *t.Info.Entity == vm, nil
+	return t.Info.DescriptionId == promoteDescriptionID && t.Info.Entity != nil && *t.Info.Entity == vm, nil
 }
 
-// StopPromotion cancels the promotion that keeps the VM busy, which err tells of; it returns
-// err if there is none.
+// StopPromotion cancels the promotion that caused err, which is the error of another operation. It
+// returns err if no promotion caused it.
 func (a *Actor) StopPromotion(ctx context.Context, vm types.ManagedObjectReference, err error) error {
 	task, ok := vimfault.InProgress(err)
 	if !ok {
 		return err
 	}
-	if ours, rerr := a.promotes(ctx, task, vm); rerr != nil || !ours {
+	if ours, rerr := a.isPromotion(ctx, task, vm); rerr != nil || !ours {
 		return err
 	}
 	c, cerr := a.Session.Vim(ctx)

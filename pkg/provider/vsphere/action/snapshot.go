@@ -21,19 +21,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// maxSnapshotName bounds the name of a snapshot in vSphere, as that of everything else in its
-// inventory, in characters.
+// maxSnapshotName is vSphere's limit for the length of names, in characters.
 const maxSnapshotName = 80
 
-// Snapshot takes a snapshot that carries the record of the object, and leaves the VM without
-// it. A snapshot that is there already is not taken again.
+// Snapshot takes a snapshot that contains the persisted object record, and removes the record from
+// the VM again. It does not take a snapshot that already exists.
 func (a *Actor) Snapshot(ctx context.Context, vm *mo.VirtualMachine, s *provider.Snapshot) error {
 	if observe.FindSnapshot(vm, s.UID, s.UniqueID) == nil {
-		if err := a.keep(ctx, vm.Self, string(s.UID)+"/"+s.Record); err != nil {
-			return fmt.Errorf("keeping the record of the object: %w", err)
+		if err := a.setSnapshotRecord(ctx, vm.Self, string(s.UID)+"/"+s.Record); err != nil {
+			return fmt.Errorf("storing the object record in the VM: %w", err)
 		}
 		if err := a.takeSnapshot(ctx, vm.Self, s); err != nil {
-			return a.after(ctx, vm.Self, fmt.Errorf("taking a snapshot of %s: %w", vm.Self.Value, err))
+			return a.refreshAfter(ctx, vm.Self, fmt.Errorf("taking a snapshot of %s: %w", vm.Self.Value, err))
 		}
 	}
 	if err := a.DropKept(ctx, vm.Self); err != nil {
@@ -47,7 +46,7 @@ func (a *Actor) takeSnapshot(ctx context.Context, vm types.ManagedObjectReferenc
 		This: vm, Name: s.Name[:min(len(s.Name), maxSnapshotName)], Memory: s.Memory, Description: observe.DescribeSnapshot(s.Description, s.Name, s.UID),
 	}
 	if s.Quiesce {
-		// vSphere counts in minutes; 0 is its default.
+		// The unit is minutes. 0 means vSphere's default.
 		req.QuiesceSpec = &types.VirtualMachineGuestQuiesceSpec{Timeout: int32((s.QuiesceTimeout + time.Minute - 1) / time.Minute)}
 	}
 	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
@@ -63,24 +62,24 @@ func (a *Actor) takeSnapshot(ctx context.Context, vm types.ManagedObjectReferenc
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FindSnapshot(vm, s.UID, "") != nil })
 }
 
-// keep sets the record that the next snapshot carries; empty removes it.
-func (a *Actor) keep(ctx context.Context, vm types.ManagedObjectReference, value string) error {
+// setSnapshotRecord sets the record that the next snapshot contains. An empty value removes it.
+func (a *Actor) setSnapshotRecord(ctx context.Context, vm types.ManagedObjectReference, value string) error {
 	return a.Reconfigure(ctx, vm, types.VirtualMachineConfigSpec{
 		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.SnapshotRecordKey, Value: value}},
 	})
 }
 
-// DropKept removes the record of a snapshot from the VM, and leaves that of the snapshot.
+// DropKept removes the snapshot record from the VM. Existing snapshots keep theirs.
 func (a *Actor) DropKept(ctx context.Context, vm types.ManagedObjectReference) error {
-	if err := a.keep(ctx, vm, ""); err != nil {
-		return fmt.Errorf("removing the record of a snapshot: %w", err)
+	if err := a.setSnapshotRecord(ctx, vm, ""); err != nil {
+		return fmt.Errorf("removing the snapshot record from the VM: %w", err)
 	}
 	return nil
 }
 
-// RemoveSnapshots removes the snapshots of an object, which are several if a request arrived
-// late, and leaves those that follow them. That the VM has no record any more comes first: while
-// vSphere still takes a snapshot that an earlier process has asked for, it refuses that.
+// RemoveSnapshots removes the snapshots with the object's UID, and keeps their children. There are
+// several if a request was repeated. It first removes the record from the VM: vSphere refuses that
+// while it is still taking a snapshot that an earlier process has requested.
 func (a *Actor) RemoveSnapshots(ctx context.Context, vm types.ManagedObjectReference, uid ktypes.UID, id string) error {
 	if err := a.DropKept(ctx, vm); err != nil {
 		return err
@@ -100,11 +99,11 @@ func (a *Actor) RemoveSnapshots(ctx context.Context, vm types.ManagedObjectRefer
 		}
 		ref := snapshotRef(found)
 		if ref == removed {
-			return fmt.Errorf("vSphere shows snapshot %s of %s after it was removed", found.UniqueID, vm.Value)
+			return fmt.Errorf("vSphere still shows snapshot %s of %s after its removal", found.UniqueID, vm.Value)
 		}
 		removed = ref
 		if err := a.removeSnapshot(ctx, ref); err != nil {
-			return a.after(ctx, vm, fmt.Errorf("removing snapshot %s of %s: %w", found.UniqueID, vm.Value, err))
+			return a.refreshAfter(ctx, vm, fmt.Errorf("removing snapshot %s of %s: %w", found.UniqueID, vm.Value, err))
 		}
 	}
 }
@@ -127,8 +126,8 @@ func (a *Actor) removeSnapshot(ctx context.Context, snapshot types.ManagedObject
 	return err
 }
 
-// consolidate tries once to do what the removal of a snapshot has left undone. A condition
-// says what is still to be done.
+// consolidate tries once to consolidate the disks after the removal of a snapshot. If it fails, a
+// condition reports that consolidation is needed.
 func (a *Actor) consolidate(ctx context.Context, vm types.ManagedObjectReference) {
 	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.ConsolidateVMDisks_Task(ctx, c, &types.ConsolidateVMDisks_Task{This: vm})
@@ -138,16 +137,16 @@ func (a *Actor) consolidate(ctx context.Context, vm types.ManagedObjectReference
 		return res.Returnval, nil
 	})
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "The disks were not consolidated after a snapshot was removed", "vm", vm.Value)
+		klog.FromContext(ctx).Error(err, "Failed to consolidate the disks after removing a snapshot", "vm", vm.Value)
 	}
 }
 
-// Revert makes the VM what it was at the snapshot of an object. One that carries no record of
-// that object is not reverted to: nobody could tell then what the object was.
+// Revert reverts the VM to the snapshot of an object. It returns an error if the snapshot does not
+// contain the record of that object, because the object's state at that time is then unknown.
 func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.RevertTarget) error {
 	found := observe.FindSnapshot(vm, to.UID, to.UniqueID)
 	if found == nil {
-		return fmt.Errorf("the vSphere VM %s has no snapshot %q (%s) any more", vm.Self.Value, to.Name, to.UniqueID)
+		return fmt.Errorf("the vSphere VM %s no longer has snapshot %q (%s)", vm.Self.Value, to.Name, to.UniqueID)
 	}
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
@@ -159,7 +158,7 @@ func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.R
 	}
 	kept := observe.KeptOf(snapshot.Config.ExtraConfig)
 	if kept == nil || kept.UID != to.UID {
-		return fmt.Errorf("snapshot %q (%s) of %s carries no record of its object, which a revert would need", to.Name, found.UniqueID, vm.Self.Value)
+		return fmt.Errorf("snapshot %q (%s) of %s does not contain an object record, which a revert requires", to.Name, found.UniqueID, vm.Self.Value)
 	}
 	if to.Admit != nil {
 		if err := to.Admit(ctx, kept.Record); err != nil {
@@ -174,9 +173,9 @@ func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.R
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return a.after(ctx, vm.Self, fmt.Errorf("reverting %s to snapshot %s: %w", vm.Self.Value, found.UniqueID, err))
+		return a.refreshAfter(ctx, vm.Self, fmt.Errorf("reverting %s to snapshot %s: %w", vm.Self.Value, found.UniqueID, err))
 	}
-	// Power state, configuration and the snapshot that it runs on change together.
+	// A revert changes the power state, the configuration and the current snapshot.
 	_, err = a.Inventory.Refresh(ctx, vm.Self)
 	return err
 }

@@ -21,29 +21,29 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Place is where a first class disk is attached.
+// Place is the disk slot of a first class disk.
 type Place struct {
-	// ControllerKey and Unit at the controller.
+	// ControllerKey is the key of the controller, Unit the unit number on the controller.
 	ControllerKey, Unit int32
-	// Shared lets several VMs write to the disk.
+	// Shared allows several VMs to write to the disk.
 	Shared bool
 }
 
-// AttachVolume attaches a first class disk, to place if that is not nil, else where vCenter
-// likes. Whether it is attached say the VM's devices: of what is attached already, one
-// version of vCenter says so and another one that it is in use, and an answer may be lost.
-func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReference, id string, place *Place) error {
-	attached, err := a.has(ctx, vm, id)
+// AttachVolume attaches a first class disk in slot. If slot is nil, vCenter chooses one. The
+// VM's devices determine whether the disk is attached: responses may be lost, and vCenter versions
+// differ in the fault for a disk that is already attached.
+func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReference, id string, slot *Place) error {
+	attached, err := a.hasVolume(ctx, vm, id)
 	if err != nil || attached {
 		return err
 	}
 	spec := cnstypes.CnsVolumeAttachDetachSpec{VolumeId: cnstypes.CnsVolumeId{Id: id}, Vm: vm}
-	if place != nil {
-		spec.ControllerKey, spec.UnitNumber = &place.ControllerKey, &place.Unit
-		if place.Shared {
+	if slot != nil {
+		spec.ControllerKey, spec.UnitNumber = &slot.ControllerKey, &slot.Unit
+		if slot.Shared {
 			spec.DiskMode, spec.Sharing = string(types.VirtualDiskModeIndependent_persistent), string(types.VirtualDiskSharingSharingMultiWriter)
 		}
-		if err := a.unused(ctx, vm, id, place.Shared); err != nil {
+		if err := a.checkNotAttached(ctx, vm, id, slot.Shared); err != nil {
 			return err
 		}
 	}
@@ -56,24 +56,24 @@ func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReferenc
 		return res.Returnval, nil
 	})
 	if err != nil {
-		if attached, rerr := a.has(ctx, vm, id); rerr != nil || !attached {
+		if attached, rerr := a.hasVolume(ctx, vm, id); rerr != nil || !attached {
 			if vimfault.InUse(err) {
 				err = &vimfault.InUseError{Disk: id}
 			}
-			return a.after(ctx, vm, fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, err))
+			return a.refreshAfter(ctx, vm, fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, err))
 		}
 	}
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FirstClass(vm)[id] != nil })
 }
 
-// unused is an error if another VM has the disk. Since vCenter lets several VMs have one
-// it no longer refuses that itself, and the second one cannot be powered on
+// checkNotAttached returns an error if another VM has attached the disk. vCenter versions that allow several
+// VMs to attach a disk do not check this, and the second VM cannot be powered on
 // (kubernetes-sigs/vsphere-csi-driver#3783).
-func (a *Actor) unused(ctx context.Context, vm types.ManagedObjectReference, id string, shared bool) error {
+func (a *Actor) checkNotAttached(ctx context.Context, vm types.ManagedObjectReference, id string, shared bool) error {
 	if shared {
 		return nil
 	}
-	var found *types.VStorageObject
+	var object *types.VStorageObject
 	results, err := a.volumeResults(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
 		res, err := cnsmethods.CnsQueryVolumeInfo(ctx, service, &cnstypes.CnsQueryVolumeInfo{
 			This: cns.CnsVolumeManagerInstance, VolumeIds: []cnstypes.CnsVolumeId{{Id: id}}})
@@ -83,7 +83,7 @@ func (a *Actor) unused(ctx context.Context, vm types.ManagedObjectReference, id 
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return fmt.Errorf("asking who has first class disk %s: %w", id, err)
+		return fmt.Errorf("querying the user of first class disk %s: %w", id, err)
 	}
 	for _, r := range results {
 		info, ok := r.(*cnstypes.CnsQueryVolumeInfoResult)
@@ -91,17 +91,17 @@ func (a *Actor) unused(ctx context.Context, vm types.ManagedObjectReference, id 
 			continue
 		}
 		if block, ok := info.VolumeInfo.(*cnstypes.CnsBlockVolumeInfo); ok {
-			found = &block.VStorageObject
+			object = &block.VStorageObject
 		}
 	}
-	if found == nil || len(found.Config.ConsumerId) == 0 {
-		return nil // Of what does not exist the attachment says so.
+	if object == nil || len(object.Config.ConsumerId) == 0 {
+		return nil // If the disk does not exist, CnsAttachVolume returns an error.
 	}
-	return fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, &vimfault.InUseError{Disk: id, By: found.Config.ConsumerId[0].Id})
+	return fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, &vimfault.InUseError{Disk: id, By: object.Config.ConsumerId[0].Id})
 }
 
-// DetachVolume detaches a first class disk and leaves it as it is. One that the VM does
-// not have is success.
+// DetachVolume detaches a first class disk without changing the disk. It succeeds if the disk is
+// not attached.
 func (a *Actor) DetachVolume(ctx context.Context, vm types.ManagedObjectReference, id string) error {
 	err := a.volumeTask(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
 		res, err := cnsmethods.CnsDetachVolume(ctx, service, &cnstypes.CnsDetachVolume{
@@ -113,14 +113,14 @@ func (a *Actor) DetachVolume(ctx context.Context, vm types.ManagedObjectReferenc
 		return res.Returnval, nil
 	})
 	if err != nil {
-		if attached, rerr := a.has(ctx, vm, id); rerr != nil || attached {
-			return a.after(ctx, vm, fmt.Errorf("detaching first class disk %s from %s: %w", id, vm.Value, errors.Join(err, rerr)))
+		if attached, rerr := a.hasVolume(ctx, vm, id); rerr != nil || attached {
+			return a.refreshAfter(ctx, vm, fmt.Errorf("detaching first class disk %s from %s: %w", id, vm.Value, errors.Join(err, rerr)))
 		}
 	}
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FirstClass(vm)[id] == nil })
 }
 
-// ExtendVolume makes a first class disk as large as that many mebibytes.
+// ExtendVolume extends a first class disk to a capacity in MiB.
 func (a *Actor) ExtendVolume(ctx context.Context, vm types.ManagedObjectReference, id string, mib int64) error {
 	err := a.volumeTask(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
 		res, err := cnsmethods.CnsExtendVolume(ctx, service, &cnstypes.CnsExtendVolume{
@@ -131,7 +131,7 @@ func (a *Actor) ExtendVolume(ctx context.Context, vm types.ManagedObjectReferenc
 		return res.Returnval, nil
 	})
 	if err != nil {
-		return a.after(ctx, vm, fmt.Errorf("extending first class disk %s of %s to %d MiB: %w", id, vm.Value, mib, err))
+		return a.refreshAfter(ctx, vm, fmt.Errorf("extending first class disk %s of %s to %d MiB: %w", id, vm.Value, mib, err))
 	}
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool {
 		disk := observe.FirstClass(vm)[id]
@@ -139,14 +139,15 @@ func (a *Actor) ExtendVolume(ctx context.Context, vm types.ManagedObjectReferenc
 	})
 }
 
-// has reads from vSphere itself whether the VM has the disk. A VM that is gone has none.
-func (a *Actor) has(ctx context.Context, ref types.ManagedObjectReference, id string) (bool, error) {
-	vm, err := a.files(ctx, ref)
+// hasVolume reads from vSphere, not from the inventory, whether the disk is attached to the VM. It
+// returns false if the VM does not exist.
+func (a *Actor) hasVolume(ctx context.Context, ref types.ManagedObjectReference, id string) (bool, error) {
+	vm, err := a.readDisks(ctx, ref)
 	if err != nil || vm == nil {
 		return false, err
 	}
 	if vm.Config == nil {
-		return false, errors.New("the configuration of " + ref.Value + " cannot be read, so that nobody knows which disks it has")
+		return false, errors.New("the configuration of " + ref.Value + " cannot be read, so its disks are unknown")
 	}
 	return observe.FirstClass(vm)[id] != nil, nil
 }
@@ -157,8 +158,8 @@ func (a *Actor) volumeTask(ctx context.Context, start func(soap.RoundTripper) (t
 	return err
 }
 
-// volumeResults also returns what the task tells of disks. A task that succeeds tells of
-// those that failed; the first failure is the error.
+// volumeResults is like volumeTask and also returns the result for each disk. A task can succeed
+// although disks have failed; the first failure is returned as the error.
 func (a *Actor) volumeResults(ctx context.Context, start func(soap.RoundTripper) (types.ManagedObjectReference, error)) ([]cnstypes.BaseCnsVolumeOperationResult, error) {
 	clients, err := a.Session.Volumes(ctx)
 	if err != nil {
@@ -177,7 +178,7 @@ func (a *Actor) volumeResults(ctx context.Context, start func(soap.RoundTripper)
 	}
 	batch, ok := info.Result.(cnstypes.CnsVolumeOperationBatchResult)
 	if !ok {
-		return nil, fmt.Errorf("the volume service answered with %T", info.Result)
+		return nil, fmt.Errorf("unexpected result of the volume service: %T", info.Result)
 	}
 	failed := slices.IndexFunc(batch.VolumeResults, func(r cnstypes.BaseCnsVolumeOperationResult) bool {
 		return r.GetCnsVolumeOperationResult().Fault != nil

@@ -26,25 +26,25 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// maxPicture bounds a picture, in bytes: that of 3840 by 2160 pixels with four bytes each,
-// without any compression.
-const maxPicture = 32 << 20
+// maxScreenshotBytes is the maximum size of a screenshot in bytes: 3840 by 2160 pixels with four bytes
+// each, uncompressed.
+const maxScreenshotBytes = 32 << 20
 
-// screenPath is where vCenter serves pictures of consoles, by the managed object ID.
+// screenPath is the path of vCenter's screenshots. The parameter id is the managed object ID.
 const screenPath = "/screen"
 
-// Machine is the VM of an object, as vCenter was asked for it.
+// Machine is the vSphere VM of an object.
 type Machine struct {
 	Session *session.Session
-	// Ref is nil if there is none.
+	// Ref is nil if the VM does not exist.
 	Ref *types.ManagedObjectReference
-	// Owner is the object.
+	// Owner is the VM's expected owner.
 	Owner observe.Owner
 }
 
-// Ticket asks for a ticket.
+// Ticket requests a console ticket.
 func (m *Machine) Ticket(ctx context.Context) (*provider.Console, error) {
-	if err := m.shown(ctx); err != nil {
+	if err := m.checkConsole(ctx); err != nil {
 		return nil, err
 	}
 	vim, err := m.Session.Vim(ctx)
@@ -53,16 +53,16 @@ func (m *Machine) Ticket(ctx context.Context) (*provider.Console, error) {
 	}
 	res, err := methods.AcquireTicket(ctx, vim, &types.AcquireTicket{This: *m.Ref, TicketType: string(types.VirtualMachineTicketTypeWebmks)})
 	if err != nil {
-		return nil, fmt.Errorf("asking for a ticket for the console of %s: %w", m.Ref.Value, err)
+		return nil, fmt.Errorf("requesting a console ticket for %s: %w", m.Ref.Value, err)
 	}
-	return ticketOf(&res.Returnval, vim.URL().Hostname(), m.Ref.Value)
+	return convertTicket(&res.Returnval, vim.URL().Hostname(), m.Ref.Value)
 }
 
-// ticketOf is what is passed on of a ticket. The URL is put together as the API says; an own
-// one of the ticket counts before that.
-func ticketOf(t *types.VirtualMachineTicket, vcenter, vm string) (*provider.Console, error) {
+// convertTicket converts a ticket. The URL is the one in the ticket. If it has none, the URL is built as
+// the API documentation specifies.
+func convertTicket(t *types.VirtualMachineTicket, vcenter, vm string) (*provider.Console, error) {
 	if t.Host == "" || t.Ticket == "" {
-		return nil, fmt.Errorf("vCenter gave a ticket for the console of %s without saying of which host", vm)
+		return nil, fmt.Errorf("vCenter returned a console ticket for %s without a host", vm)
 	}
 	c := &provider.Console{
 		URL: t.Url, Host: t.Host, Port: t.Port, Ticket: t.Ticket, Thumbprint: t.SslThumbprint,
@@ -83,24 +83,24 @@ func ticketOf(t *types.VirtualMachineTicket, vcenter, vm string) (*provider.Cons
 	return c, nil
 }
 
-// Picture asks for a picture of the console, which is a PNG.
+// Picture requests a screenshot of the console. It is a PNG.
 func (m *Machine) Picture(ctx context.Context) ([]byte, error) {
-	if err := m.shown(ctx); err != nil {
+	if err := m.checkConsole(ctx); err != nil {
 		return nil, err
 	}
-	data, err := m.Session.Fetch(ctx, screenPath, url.Values{"id": {m.Ref.Value}}, maxPicture)
+	data, err := m.Session.Fetch(ctx, screenPath, url.Values{"id": {m.Ref.Value}}, maxScreenshotBytes)
 	if err != nil {
-		return nil, fmt.Errorf("asking for a picture of the console of %s: %w", m.Ref.Value, err)
+		return nil, fmt.Errorf("requesting a screenshot of the console of %s: %w", m.Ref.Value, err)
 	}
 	if _, err := png.DecodeConfig(bytes.NewReader(data)); err != nil {
-		return nil, fmt.Errorf("what vCenter answered for the console of %s is no PNG: %w", m.Ref.Value, err)
+		return nil, fmt.Errorf("the screenshot that vCenter returned for %s is not a PNG: %w", m.Ref.Value, err)
 	}
 	return data, nil
 }
 
-// shown is nil if the VM is the owner's and has a console now.
-func (m *Machine) shown(ctx context.Context) error {
-	none := &provider.NotUsableError{Message: "vSphere has no VM of it", Missing: true}
+// checkConsole returns an error if the VM does not belong to the owner or has no console now.
+func (m *Machine) checkConsole(ctx context.Context) error {
+	none := &provider.NotUsableError{Message: "the virtual machine does not exist in vSphere", Missing: true}
 	if m.Ref == nil {
 		return none
 	}
@@ -114,7 +114,7 @@ func (m *Machine) shown(ctx context.Context) error {
 	case vimfault.Gone(err, *m.Ref):
 		return none
 	case err != nil:
-		return fmt.Errorf("reading whether %s runs: %w", m.Ref.Value, err)
+		return fmt.Errorf("reading the power state of %s: %w", m.Ref.Value, err)
 	}
 	switch vm.Self = *m.Ref; {
 	case vm.Runtime.ConnectionState != types.VirtualMachineConnectionStateConnected:

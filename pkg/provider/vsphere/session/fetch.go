@@ -13,7 +13,8 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// StatusError is an answer of vCenter, to what is no call of its APIs, that is no success.
+// StatusError is returned when vCenter answers a request outside its APIs with a status other than
+// 200.
 type StatusError struct {
 	// StatusCode is the HTTP status.
 	StatusCode int
@@ -24,10 +25,10 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("vCenter answered with HTTP status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// Fetch gets what vCenter serves beside its APIs to who has a session over SOAP, within
-// Options.CallTimeout. More than so many bytes are an error. When the session turns out to be
-// gone, it logs in and tries once more.
-func (s *Session) Fetch(ctx context.Context, path string, query url.Values, most int64) ([]byte, error) {
+// Fetch reads a path that vCenter serves outside its APIs to clients with a SOAP session.
+// Options.CallTimeout bounds the request. Fetch returns an error if the response is larger than
+// maxBytes. If the session has ended, Fetch logs in and tries once more.
+func (s *Session) Fetch(ctx context.Context, path string, query url.Values, maxBytes int64) ([]byte, error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -40,21 +41,21 @@ func (s *Session) Fetch(ctx context.Context, path string, query url.Values, most
 		if _, err := s.Vim(ctx); err != nil {
 			return nil, err
 		}
-		seen := s.loginNumber()
-		data, status, err := s.fetch(ctx, path, query, most)
+		seenLogin := s.loginNumber()
+		data, status, err := s.fetch(ctx, path, query, maxBytes)
 		if err != nil || status == http.StatusOK {
 			return data, err
 		}
 		if status != http.StatusUnauthorized || try > 0 {
 			return nil, &StatusError{StatusCode: status}
 		}
-		if err := s.login(ctx, seen); err != nil {
+		if err := s.login(ctx, seenLogin); err != nil {
 			return nil, fmt.Errorf("the session with vCenter has ended: %w", err)
 		}
 	}
 }
 
-func (s *Session) fetch(ctx context.Context, path string, query url.Values, most int64) ([]byte, int, error) {
+func (s *Session) fetch(ctx context.Context, path string, query url.Values, maxBytes int64) ([]byte, int, error) {
 	if s.opts.OnCall != nil {
 		s.opts.OnCall("Fetch " + path)
 	}
@@ -64,18 +65,18 @@ func (s *Session) fetch(ctx context.Context, path string, query url.Values, most
 	res, err := s.soap.DownloadRequest(ctx, &u, &param)
 	if err != nil {
 		if ctx.Err() == nil {
-			_ = s.note(err)
+			_ = s.recordOutcome(err)
 		}
 		return nil, 0, err
 	}
-	_ = s.note(nil)
+	_ = s.recordOutcome(nil)
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
 		return nil, res.StatusCode, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("the answer of vCenter has more than %d bytes", most)
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxBytes+1))
+	if err == nil && int64(len(data)) > maxBytes {
+		err = fmt.Errorf("the response of vCenter is larger than %d bytes", maxBytes)
 	}
 	return data, res.StatusCode, err
 }

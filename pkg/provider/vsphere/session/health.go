@@ -12,8 +12,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Run makes a call at every interval of Options.KeepAlive until ctx is done, so
-// that vCenter does not end a session that is merely idle.
+// Run makes a call every Options.KeepAlive until ctx is done, so that vCenter does not end an idle
+// session.
 func (s *Session) Run(ctx context.Context) {
 	tick := time.NewTicker(s.opts.KeepAlive)
 	defer tick.Stop()
@@ -23,20 +23,20 @@ func (s *Session) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 			if err := s.probe(ctx); err != nil && ctx.Err() == nil {
-				klog.FromContext(ctx).Error(err, "Keeping the vCenter session alive failed")
+				klog.FromContext(ctx).Error(err, "Failed to keep the vCenter session alive")
 			}
 		}
 	}
 }
 
-// probe makes one cheap call that needs a session.
+// probe makes one cheap call that requires a session.
 func (s *Session) probe(ctx context.Context) error {
 	_, err := s.MeasureSkew(ctx)
 	return err
 }
 
-// MeasureSkew asks for the time of vCenter and returns how far its clock is ahead of that of
-// this process. The answer is taken to be of the middle of the call.
+// MeasureSkew reads the time of vCenter and returns how far its clock is ahead of the clock of this
+// process. It assumes that vCenter read its clock in the middle of the call.
 func (s *Session) MeasureSkew(ctx context.Context) (time.Duration, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Session) MeasureSkew(ctx context.Context) (time.Duration, error) {
 	sent := time.Now()
 	now, err := methods.GetCurrentTime(ctx, c)
 	if err != nil {
-		return 0, fmt.Errorf("asking vCenter %s for its time: %w", s.url.Host, err)
+		return 0, fmt.Errorf("reading the time of vCenter %s: %w", s.url.Host, err)
 	}
 	skew := now.Sub(sent.Add(time.Since(sent) / 2))
 	s.mu.Lock()
@@ -54,8 +54,8 @@ func (s *Session) MeasureSkew(ctx context.Context) (time.Duration, error) {
 	return skew, nil
 }
 
-// Skew returns what MeasureSkew found last, which is at every keep-alive call; known is false
-// before the first time.
+// Skew returns the last result of MeasureSkew, which every keep-alive call updates. known is false
+// before the first measurement.
 func (s *Session) Skew() (skew time.Duration, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,34 +66,38 @@ func (s *Session) Skew() (skew time.Duration, known bool) {
 }
 
 const (
-	// maxSkew is how far the clocks may be apart without a warning (judgement).
+	// maxSkew is the largest clock difference that does not cause a warning. The value is an
+	// estimate.
 	maxSkew = time.Minute
-	// SkewTolerance is how far they may be apart for what is decided by the times of tasks.
+	// SkewTolerance is the largest clock difference at which decisions may rely on the times of
+	// tasks.
 	SkewTolerance = 5 * time.Minute
 )
 
-// DescribeSkew is a skew in words, to ten seconds so that they do not change with each measurement.
+// DescribeSkew describes a clock difference. It is rounded to ten seconds, so that the text does
+// not change with each measurement.
 func DescribeSkew(skew time.Duration) string {
 	way := "ahead of"
 	if skew < 0 {
 		way = "behind"
 	}
-	return fmt.Sprintf("the clock of vCenter is %s %s that of the server", skew.Abs().Round(10*time.Second), way)
+	return fmt.Sprintf("vCenter's clock is %s %s the server's clock", skew.Abs().Round(10*time.Second), way)
 }
 
-// SkewWarning is what operators should know of a skew, empty for nothing.
+// SkewWarning returns a warning for operators about a clock difference. It returns an empty string
+// if the difference is small.
 func SkewWarning(skew time.Duration) string {
 	if skew.Abs() <= maxSkew {
 		return ""
 	}
-	return fmt.Sprintf("%s: synchronize both with NTP; while it is more than %s, deletions that depend on the tasks of vCenter wait", DescribeSkew(skew), SkewTolerance)
+	return fmt.Sprintf("%s: synchronize both with NTP; deletions that depend on vCenter tasks wait while the difference is more than %s", DescribeSkew(skew), SkewTolerance)
 }
 
-// healthyFor is how long one successful call counts as proof of health.
+// healthyFor is how long a successful call proves health.
 const healthyFor = 10 * time.Second
 
-// Healthy returns nil while vCenter answers. It asks only if no call
-// succeeded during the last ten seconds.
+// Healthy returns nil if vCenter answers. It sends a call only if no call succeeded during the last
+// ten seconds.
 func (s *Session) Healthy(ctx context.Context) error {
 	s.mu.Lock()
 	fresh := s.lastErr == nil && time.Since(s.lastOK) < healthyFor

@@ -11,17 +11,17 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// ErrOtherInstallation means that another vCenter answers at the URL than was meant.
-// Nothing but the question what it is was sent to it.
-var ErrOtherInstallation = errors.New("another vCenter answers than the one before")
+// ErrOtherInstallation is returned when a different vCenter answers at the URL. Only the request
+// for its identity was sent to it.
+var ErrOtherInstallation = errors.New("a different vCenter answers at the URL")
 
-// Info tells of the present login.
+// Info describes the current login.
 type Info struct {
-	// Version of the product, and of its API.
+	// Version is the product version, APIVersion the version of the SOAP API.
 	Version, APIVersion string
 	// Installation is the instance UUID of the vCenter.
 	Installation string
-	// User is who logged in, LoggedIn is when.
+	// User is the name that logged in, LoggedIn is the time of the login.
 	User     string
 	LoggedIn time.Time
 }
@@ -31,15 +31,15 @@ func infoOf(c *vim25.Client, user string) Info {
 	return Info{Version: about.Version, APIVersion: about.ApiVersion, Installation: about.InstanceUuid, User: user, LoggedIn: time.Now()}
 }
 
-// Info tells of the last login over SOAP; it is zero before the first.
+// Info describes the last SOAP login. It is zero before the first login.
 func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.info
 }
 
-// isMeant returns an error for another installation than Options.Installation says.
-func (s *Session) isMeant(c *vim25.Client) error {
+// checkInstallation returns an error if the instance UUID is not the one that Options.Installation requires.
+func (s *Session) checkInstallation(c *vim25.Client) error {
 	if s.opts.Installation == nil {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (s *Session) isMeant(c *vim25.Client) error {
 		want = s.Info().Installation
 	}
 	if got := c.ServiceContent.About.InstanceUuid; want != "" && got != want {
-		return fmt.Errorf("%w: its instance UUID is %s and not %s", ErrOtherInstallation, got, want)
+		return fmt.Errorf("%w: its instance UUID is %s, expected %s", ErrOtherInstallation, got, want)
 	}
 	return nil
 }

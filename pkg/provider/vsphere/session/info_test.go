@@ -14,7 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 )
 
-func TestTheSessionTellsWhereItIsLoggedIn(t *testing.T) {
+func TestInfo_DescribesTheLogin(t *testing.T) {
 	srv := startServer(t)
 	s := srv.open(t, nil)
 	if got := s.Info(); got != (Info{}) {
@@ -26,16 +26,16 @@ func TestTheSessionTellsWhereItIsLoggedIn(t *testing.T) {
 	about := srv.about().Content.About
 	got := s.Info()
 	if got.Version != about.Version || got.APIVersion != about.ApiVersion || got.Installation != about.InstanceUuid || got.User != "user" || got.LoggedIn.IsZero() {
-		t.Errorf("logged in: %+v, want what vCenter says: %+v", got, about)
+		t.Errorf("after the login: %+v, want the values of vCenter: %+v", got, about)
 	}
 }
 
-// about is what the server says of itself.
+// about returns the server's AboutInfo.
 func (s *server) about() *simulator.ServiceInstance {
 	return s.model.Map().Get(vim25.ServiceInstance).(*simulator.ServiceInstance)
 }
 
-func TestNoPasswordIsSentToAnotherInstallation(t *testing.T) {
+func TestInstallation_PreventsALoginToAnotherVCenter(t *testing.T) {
 	srv := startServer(t)
 	open := func(meant *string) (*Session, *[]string) {
 		var sent []string
@@ -54,15 +54,15 @@ func TestNoPasswordIsSentToAnotherInstallation(t *testing.T) {
 	}
 	other, first := uuid.NewString(), ""
 	s, sent := open(&other)
-	refused(s, *sent, "another one was named")
+	refused(s, *sent, "another instance UUID is required")
 	same := srv.about().Content.About.InstanceUuid
-	if s, _ := open(&same); s.current() == nil {
+	if s, _ := open(&same); s.vimClient() == nil {
 		if _, err := s.Vim(t.Context()); err != nil {
-			t.Errorf("the one that was named: %v", err)
+			t.Errorf("the required vCenter: %v", err)
 		}
 	}
 
-	// Another one takes the place of the first.
+	// Another vCenter replaces the first one.
 	s, sent = open(&first)
 	c, err := s.Vim(t.Context())
 	if err != nil {
@@ -72,13 +72,13 @@ func TestNoPasswordIsSentToAnotherInstallation(t *testing.T) {
 	srv.about().Content.About.InstanceUuid = other
 	*sent = nil
 	if _, err := methods.GetCurrentTime(t.Context(), c); !errors.Is(err, ErrOtherInstallation) {
-		t.Errorf("a call after the change: %v", err)
+		t.Errorf("a call after the replacement: %v", err)
 	}
 	if slices.Contains(*sent, "Login") {
-		t.Errorf("after the change %v was sent", *sent)
+		t.Errorf("after the replacement %v was sent", *sent)
 	}
 	srv.about().Content.About.InstanceUuid = same
 	if _, err := methods.GetCurrentTime(t.Context(), c); err != nil {
-		t.Errorf("the first one is back: %v", err)
+		t.Errorf("a call after the first vCenter is back: %v", err)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// once lets all that ask for the same thing wait for one do. It goes on when ctx
-// ends, for others may wait for it too, but no longer than Options.CallTimeout.
-func (s *Session) once(ctx context.Context, key string, do func(context.Context) error) error {
+// shareLogin runs do for all concurrent callers with the same key. do continues when ctx ends, because
+// other callers may wait for it. Options.CallTimeout bounds it.
+func (s *Session) shareLogin(ctx context.Context, key string, do func(context.Context) error) error {
 	flight := s.logins.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.CallTimeout)
 		defer cancel()
@@ -31,66 +31,65 @@ func (s *Session) once(ctx context.Context, key string, do func(context.Context)
 	}
 }
 
-// login connects and logs in over SOAP, unless somebody else did since the caller saw
-// the epoch with that number.
-func (s *Session) login(ctx context.Context, seen int) error {
-	return s.once(ctx, "soap "+strconv.Itoa(seen), func(ctx context.Context) error {
-		if s.loginNumber() != seen {
+// login connects and logs in over SOAP. It does nothing if another caller has logged in since the
+// caller read the login number seenLogin.
+func (s *Session) login(ctx context.Context, seenLogin int) error {
+	return s.shareLogin(ctx, "soap "+strconv.Itoa(seenLogin), func(ctx context.Context) error {
+		if s.loginNumber() != seenLogin {
 			return nil
 		}
-		return s.note(s.connect(ctx))
+		return s.recordOutcome(s.connect(ctx))
 	})
 }
 
-// connect negotiates the version, which may be another one than at the last login,
-// and logs in. The library keeps the cookie.
+// connect negotiates the API version, which may differ from that of the last login, and logs in.
+// govmomi stores the session cookie.
 func (s *Session) connect(ctx context.Context) error {
-	action, err := s.negotiate(ctx)
+	action, err := s.negotiateVersion(ctx)
 	if err != nil {
-		return fmt.Errorf("asking vCenter %s for its API version: %w", s.url.Host, err)
+		return fmt.Errorf("reading the API version of vCenter %s: %w", s.url.Host, err)
 	}
-	ctx = s.soap.WithHeader(ctx, header(action))
+	ctx = s.soap.WithHeader(ctx, soapHeader(action))
 	c, err := vim25.NewClient(ctx, s.soap)
 	if err != nil {
 		return fmt.Errorf("connecting to vCenter %s: %w", s.url.Host, err)
 	}
-	if err := s.isMeant(c); err != nil {
+	if err := s.checkInstallation(c); err != nil {
 		return fmt.Errorf("connecting to vCenter %s: %w", s.url.Host, err)
 	}
 	c.RoundTripper = &transport{s: s, next: s.soap}
 	user, err := s.authenticate(ctx, "Login", func(user *url.Userinfo) error {
-		return session.NewManager(s.plain(c)).Login(ctx, user)
+		return session.NewManager(s.plainClient(c)).Login(ctx, user)
 	})
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	// What ended this session, such as a restart, has ended that of REST most likely: the
-	// next call would be sent in vain.
+	// The event that ended the SOAP session, such as a restart, has probably ended the REST session too.
 	s.vim, s.action, s.rest = c, action, nil
 	s.info = infoOf(c, user)
 	close(s.epoch)
 	s.epoch = make(chan struct{})
-	s.number++
+	s.loginCount++
 	s.mu.Unlock()
 	klog.FromContext(ctx).V(2).Info("Logged in to vCenter", "host", s.url.Host, "user", user, "soapAction", action)
 	return nil
 }
 
-// plain is c without our transport, which would log in again.
-func (s *Session) plain(c *vim25.Client) *vim25.Client {
+// plainClient returns a copy of c without the session's transport, which would log in again.
+func (s *Session) plainClient(c *vim25.Client) *vim25.Client {
 	return &vim25.Client{Client: s.soap, ServiceContent: c.ServiceContent, RoundTripper: s.soap}
 }
 
-// loginREST logs in to the REST API, unless somebody else did since the caller saw the
-// session with that number. Each gets a client of its own: calls that still run with
-// the old one keep what they were sent with.
-func (s *Session) loginREST(ctx context.Context, vim *vim25.Client, seen int) error {
-	return s.once(ctx, "rest "+strconv.Itoa(seen), func(ctx context.Context) error {
+// loginREST logs in to the REST API. It does nothing if another caller has logged in since the
+// caller read the login number seenLogin. Each login creates a new client, so that running calls keep
+// theirs.
+func (s *Session) loginREST(ctx context.Context, vim *vim25.Client, seenLogin int) error {
+	return s.shareLogin(ctx, "rest "+strconv.Itoa(seenLogin), func(ctx context.Context) error {
 		s.mu.Lock()
-		number := s.restNumber
+		number := s.restLoginCount
 		s.mu.Unlock()
-		if number != seen {
+		if number != seenLogin {
 			return nil
 		}
 		c := rest.NewClient(vim)
@@ -101,7 +100,7 @@ func (s *Session) loginREST(ctx context.Context, vim *vim25.Client, seen int) er
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.rest = c
-		s.restNumber++
+		s.restLoginCount++
 		return nil
 	})
 }
@@ -112,7 +111,7 @@ func (s *Session) authenticate(ctx context.Context, method string, send func(*ur
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNoCredentials, err)
 	}
-	attempt, err := s.refused.begin(user, password)
+	attempt, err := s.limiter.begin(user, password)
 	if err != nil {
 		return user, err
 	}
@@ -123,6 +122,6 @@ func (s *Session) authenticate(ctx context.Context, method string, send func(*ur
 	if err != nil {
 		err = fmt.Errorf("logging in to vCenter %s as %q (%s): %w", s.url.Host, user, method, err)
 	}
-	s.refused.end(attempt, err)
+	s.limiter.end(attempt, err)
 	return user, err
 }

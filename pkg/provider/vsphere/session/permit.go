@@ -9,41 +9,41 @@ import (
 	"strings"
 )
 
-// Permit says whether what others see may be changed now.
+// Permit reports whether this process may change vSphere now.
 type Permit interface {
-	// Check returns an error unless it may.
+	// Check returns an error if changes are not permitted now.
 	Check() error
-	// Wait returns nil as soon as it may, and the error of ctx when that is done before.
+	// Wait returns nil when changes are permitted. It returns the error of ctx if ctx is done
+	// before.
 	Wait(ctx context.Context) error
 }
 
-// always permits everything.
-type always struct{}
+// alwaysPermit permits all changes.
+type alwaysPermit struct{}
 
 // Check implements Permit.
-func (always) Check() error { return nil }
+func (alwaysPermit) Check() error { return nil }
 
 // Wait implements Permit.
-func (always) Wait(context.Context) error { return nil }
+func (alwaysPermit) Wait(context.Context) error { return nil }
 
-// errNotPermitted is for a call that was permitted, and is not any more when its turn
-// has come. Nothing was sent.
-var errNotPermitted = errors.New("it is not permitted any more to change anything")
+// errNotPermitted is returned when the permission ended while the call waited for a slot. The call
+// was not sent.
+var errNotPermitted = errors.New("changes are no longer permitted")
 
-// ownMethods change only what this session has for itself: what it reads with, and its
-// login.
-var ownMethods = map[string]bool{
+// sessionMethods change only state of this session: its views, filters and login.
+var sessionMethods = map[string]bool{
 	"WaitForUpdatesEx": true, "CancelWaitForUpdates": true,
 	"CreatePropertyCollector": true, "DestroyPropertyCollector": true, "CreateFilter": true, "DestroyPropertyFilter": true,
 	"CreateContainerView": true, "CreateListView": true, "ModifyListView": true, "ResetListView": true, "DestroyView": true,
-	"AcquireTicket":          true, // good for one connection to a console, and changes no VM
+	"AcquireTicket":          true, // valid for one console connection; does not change the VM
 	"HasPrivilegeOnEntities": true, "Login": true, "Logout": true,
 }
 
-// changes reports whether a call changes what others see. One that is not known does.
-func changes(method string) bool {
+// isChange reports whether a call changes state that other clients see. Unknown methods do.
+func isChange(method string) bool {
 	if name, ok := strings.CutPrefix(method, "rest."); ok {
 		return !strings.HasPrefix(name, "Get") && !strings.HasPrefix(name, "Find") && !strings.HasPrefix(name, "Download")
 	}
-	return !isRead(method) && !ownMethods[method]
+	return !isRead(method) && !sessionMethods[method]
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// gate is a Permit by order.
+// gate is a Permit for tests.
 type gate struct {
 	mu sync.Mutex
-	// closed refuses; checks refuses that many checks after a wait.
+	// closed denies permission. checks is the number of checks that fail after a wait.
 	closed bool
 	checks int
 	waits  int
@@ -29,7 +29,7 @@ func (g *gate) Check() error {
 	defer g.mu.Unlock()
 	if g.checks > 0 {
 		g.checks--
-		return errors.New("closed meanwhile")
+		return errors.New("closed again")
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (g *gate) Wait(ctx context.Context) error {
 	return nil
 }
 
-func TestF2WhatChangesVSphereWaitsForItsPermission(t *testing.T) {
+func TestF2Changes_WaitForPermission(t *testing.T) {
 	g := &gate{closed: true}
 	var sent []string
 	s := startServer(t).open(t, func(o *Options) {
@@ -56,7 +56,7 @@ func TestF2WhatChangesVSphereWaitsForItsPermission(t *testing.T) {
 	}
 	folder := types.CreateFolder{This: c.ServiceContent.RootFolder, Name: "fenced"}
 	if _, err := methods.CreateFolder(t.Context(), c, &folder); !errors.Is(err, context.Canceled) {
-		t.Errorf("a folder was made without permission: %v", err)
+		t.Errorf("a folder was created without permission: %v", err)
 	}
 	deployed := false
 	err = s.WithLongREST(t.Context(), "rest.DeployLibraryItem", func(context.Context, *rest.Client) error { deployed = true; return nil })
@@ -67,28 +67,28 @@ func TestF2WhatChangesVSphereWaitsForItsPermission(t *testing.T) {
 		t.Errorf("sent %v", sent)
 	}
 	if _, err := methods.GetCurrentTime(t.Context(), c); err != nil {
-		t.Errorf("reading needs no permission: %v", err)
+		t.Errorf("a read needs permission: %v", err)
 	}
 	if err := s.WithREST(t.Context(), "rest.GetLibraryItem", func(context.Context, *rest.Client) error { return nil }); err != nil {
-		t.Errorf("reading needs no permission: %v", err)
+		t.Errorf("a read needs permission: %v", err)
 	}
 
-	// The permission ends while the call waits for room: it waits once more.
+	// The permission ends while the call waits for a slot. The call must wait for permission again.
 	g.closed, g.checks, g.waits = false, 2, 0
 	if _, err := methods.CreateFolder(t.Context(), c, &folder); err != nil || g.waits != 3 {
-		t.Errorf("after %d waits: %v; want the folder after 3", g.waits, err)
+		t.Errorf("after %d waits: %v; want a folder after 3 waits", g.waits, err)
 	}
 }
 
-func TestF2WhatIsNotKnownChangesSomething(t *testing.T) {
+func TestF2Changes_IncludeUnknownMethods(t *testing.T) {
 	for method, want := range map[string]bool{
 		"PowerOnVM_Task": true, "ReconfigVM_Task": true, "ShutdownGuest": true, "UnregisterVM": true, "CancelTask": true,
 		"CreateFolder": true, "CloneVM_Task": true, "SomethingNew": true, "rest.DeployLibraryItem": true, "rest.SomethingNew": true,
 		"RetrievePropertiesEx": false, "WaitForUpdatesEx": false, "FindByUuid": false, "CurrentTime": false, "ModifyListView": false,
 		"CreateFilter": false, "CreateContainerView": false, "rest.GetLibraryItem": false, "rest.DownloadLibraryItem": false,
 	} {
-		if got := changes(method); got != want {
-			t.Errorf("%s changes something: %t, want %t", method, got, want)
+		if got := isChange(method); got != want {
+			t.Errorf("changes(%s) = %t, want %t", method, got, want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/vmware/govmomi/pbm/types"
 )
 
-// Policies returns a client of vCenter's storage policy service (SPBM), in the session of
-// the login. Its calls are bounded and counted as all are.
+// Policies returns a client of vCenter's storage policy service (SPBM). The client uses the SOAP
+// session, and its calls count towards Options.MaxCalls.
 func (s *Session) Policies(ctx context.Context) (*pbm.Client, error) {
 	vim, err := s.Vim(ctx)
 	if err != nil {
@@ -22,10 +22,10 @@ func (s *Session) Policies(ctx context.Context) (*pbm.Client, error) {
 	client := s.soap.NewServiceClient(pbm.Path, pbm.Namespace)
 	client.Transport = statusTransport{s.soap.DefaultTransport()}
 	client.Cookie = vim.SessionCookie
-	calls := &transport{s: s, next: client, other: true}
+	calls := &transport{s: s, next: client, ownVersion: true}
 
 	s.mu.Lock()
-	content, of, number := s.policies, s.policiesOf, s.number
+	content, of, number := s.policyContent, s.policyLogin, s.loginCount
 	s.mu.Unlock()
 	if content == nil || of != number {
 		res, err := methods.PbmRetrieveServiceContent(ctx, calls, &types.PbmRetrieveServiceContent{This: pbm.ServiceInstance})
@@ -34,7 +34,7 @@ func (s *Session) Policies(ctx context.Context) (*pbm.Client, error) {
 		}
 		content = &res.Returnval
 		s.mu.Lock()
-		s.policies, s.policiesOf = content, number
+		s.policyContent, s.policyLogin = content, number
 		s.mu.Unlock()
 	}
 	return &pbm.Client{Client: client, ServiceContent: *content, RoundTripper: calls}, nil

@@ -14,9 +14,9 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 )
 
-// Whoever answers in the place of vCenter shall not send us, with what we log in with, to
-// somebody else, nor to a connection that nobody protects.
-func TestNoRedirectIsFollowed(t *testing.T) {
+// A server in place of vCenter must not be able to redirect a login to another server or to an
+// unencrypted connection.
+func TestRedirect_IsNotFollowed(t *testing.T) {
 	for name, elsewhere := range map[string]func(http.Handler) *httptest.Server{"another port": httptest.NewTLSServer, "no TLS": httptest.NewServer} {
 		for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 			t.Run(name+" "+http.StatusText(code), func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 				})
 				err := session.WithREST(t.Context(), "test", func(context.Context, *rest.Client) error { return nil })
 				if err == nil || asked.Load() != 0 {
-					t.Errorf("REST: error %v, and %d requests to somebody else", err, asked.Load())
+					t.Errorf("REST: error %v, and %d requests to the redirect target", err, asked.Load())
 				}
 				s.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 					http.Redirect(w, r, other.URL+r.URL.Path, code)
@@ -47,7 +47,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 				})
 				_, err = s.open(t, nil).Vim(t.Context())
 				if err == nil || asked.Load() != 0 {
-					t.Errorf("SOAP: error %v, and %d requests to somebody else", err, asked.Load())
+					t.Errorf("SOAP: error %v, and %d requests to the redirect target", err, asked.Load())
 				}
 			})
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// WithREST calls do, within Options.CallTimeout, with a client of vCenter's REST API
-// that is logged in. When the REST session turns out to be gone, it logs in and calls
-// do once more; a call that was refused for that reason has changed nothing.
+// WithREST calls do with an authenticated REST client. Options.CallTimeout bounds the call. If the
+// REST session has ended, WithREST logs in and calls do once more; the refused call has changed
+// nothing.
 func (s *Session) WithREST(ctx context.Context, method string, do func(context.Context, *rest.Client) error) error {
 	select {
 	case s.slots <- struct{}{}:
@@ -27,9 +27,9 @@ func (s *Session) WithREST(ctx context.Context, method string, do func(context.C
 	return s.withREST(ctx, method, do)
 }
 
-// WithLongREST is WithREST for a call that does not end before vCenter's work is done,
-// which may take minutes. It takes no room from others and has longCallTimeout; who
-// makes such calls bounds their number.
+// WithLongREST is like WithREST for a call that ends only when vCenter has finished the operation,
+// which may take minutes. longCallTimeout bounds the call, and Options.MaxCalls does not count it:
+// the caller must limit the number of such calls.
 func (s *Session) WithLongREST(ctx context.Context, method string, do func(context.Context, *rest.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, longCallTimeout)
 	defer cancel()
@@ -42,7 +42,7 @@ func (s *Session) withREST(ctx context.Context, method string, do func(context.C
 		if err != nil {
 			return err
 		}
-		if changes(method) {
+		if isChange(method) {
 			if err := s.opts.Permit.Wait(ctx); err != nil {
 				return err
 			}
@@ -57,13 +57,13 @@ func (s *Session) withREST(ctx context.Context, method string, do func(context.C
 	}
 }
 
-// LoginREST logs in to vCenter's REST API, so that the first call does not have to.
+// LoginREST logs in to vCenter's REST API before the first call.
 func (s *Session) LoginREST(ctx context.Context) error {
 	_, err := s.restClient(ctx)
 	return err
 }
 
-// restClient returns the REST client, logged in.
+// restClient returns the REST client and logs in if needed.
 func (s *Session) restClient(ctx context.Context) (*rest.Client, error) {
 	vim, err := s.Vim(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Session) restClient(ctx context.Context) (*rest.Client, error) {
 	}
 	for {
 		s.mu.Lock()
-		c, number := s.rest, s.restNumber
+		c, number := s.rest, s.restLoginCount
 		s.mu.Unlock()
 		if c != nil {
 			return c, nil
@@ -82,7 +82,7 @@ func (s *Session) restClient(ctx context.Context) (*rest.Client, error) {
 	}
 }
 
-// dropREST forgets c, whose session is gone, unless there is a new one already.
+// dropREST discards c, whose session has ended, unless a new client has replaced it.
 func (s *Session) dropREST(c *rest.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,48 +17,48 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Session is one authenticated connection to one vCenter. Its methods may be
-// called concurrently. Nothing is sent before the first call that needs it.
+// Session is one authenticated connection to one vCenter. Its methods are safe for concurrent use.
+// It connects when the first call needs it.
 type Session struct {
 	opts  Options
 	url   *url.URL
 	soap  *soap.Client
 	slots chan struct{}
 
-	// logins are under way, at most one for each API: neither waits for the other.
+	// logins contains the logins in progress, at most one per API.
 	logins singleflight.Group
-	// refused are the logins of both that vCenter refused.
-	refused refusals
+	// limiter limits refused logins, counted over both APIs.
+	limiter loginLimiter
 
 	mu sync.Mutex
-	// vim is nil before the first login, action the SOAPAction of its calls.
+	// vim is nil before the first login. action is the SOAPAction of its calls.
 	vim    *vim25.Client
 	action string
-	// info is of the last login.
+	// info describes the last login.
 	info Info
-	// epoch is replaced, and the old one closed, at every login: server-side
-	// objects such as property collectors die with the session. number counts them.
-	epoch  chan struct{}
-	number int
-	// rest is nil while there is no session with the REST API; restNumber counts them.
-	rest       *rest.Client
-	restNumber int
-	// policies is what the storage policy service has, for the login of policiesOf.
-	policies   *pbmtypes.PbmServiceInstanceContent
-	policiesOf int
-	// volumes is the version of the volume service that the login of volumesOf found.
-	volumes   string
-	volumesOf int
-	lastOK    time.Time
-	lastErr   error
-	// skew is how far the clock of vCenter was ahead when that was measured last.
+	// epoch is closed and replaced at every login, because server-side objects such as property
+	// collectors end with the session. number counts the logins.
+	epoch      chan struct{}
+	loginCount int
+	// rest is nil while no REST session exists. restLoginCount counts the REST logins.
+	rest           *rest.Client
+	restLoginCount int
+	// policyContent is the content of the storage policy service, read at login number policyLogin.
+	policyContent *pbmtypes.PbmServiceInstanceContent
+	policyLogin   int
+	// volumesAPIVersion is the version of the volume service, read at login number volumesLogin.
+	volumesAPIVersion string
+	volumesLogin      int
+	lastOK            time.Time
+	lastErr           error
+	// skew is how far vCenter's clock was ahead at the last measurement.
 	skew *time.Duration
 }
 
-// closeTimeout bounds the logout of both APIs, which run at the same time.
+// closeTimeout bounds the logout of both APIs, which run concurrently.
 const closeTimeout = 5 * time.Second
 
-// New checks the options and returns a Session that is not connected yet.
+// New validates the options and returns a Session that is not connected yet.
 func New(o Options) (*Session, error) {
 	u, err := o.complete()
 	if err != nil {
@@ -71,8 +71,8 @@ func New(o Options) (*Session, error) {
 	sc := soap.NewClient(u, false)
 	sc.UserAgent = o.UserAgent
 	t := sc.DefaultTransport()
-	// The library dials TLS without the context and verifies in its own way;
-	// the standard library's handshake with our configuration replaces that.
+	// govmomi's own TLS dialer ignores the context and does its own verification. Without it, net/http
+	// does the handshake with cfg.
 	t.DialTLSContext = nil
 	t.TLSClientConfig = cfg
 	t.MaxIdleConnsPerHost = o.MaxCalls
@@ -86,40 +86,40 @@ func New(o Options) (*Session, error) {
 	}, nil
 }
 
-// Vim returns the SOAP client, connecting and logging in first if needed.
+// Vim returns the SOAP client. It connects and logs in first if needed.
 func (s *Session) Vim(ctx context.Context) (*vim25.Client, error) {
-	if c := s.current(); c != nil {
+	if c := s.vimClient(); c != nil {
 		return c, nil
 	}
 	if err := s.login(ctx, 0); err != nil {
 		return nil, err
 	}
-	return s.current(), nil
+	return s.vimClient(), nil
 }
 
-// Epoch returns a channel that is closed at the next login. Whoever keeps
-// objects that live in the server's session must make them again then.
+// Epoch returns a channel that is closed at the next login. Objects that exist in the server's
+// session must be created again after that.
 func (s *Session) Epoch() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.epoch
 }
 
-// loginNumber counts the logins over SOAP.
+// loginNumber returns the number of SOAP logins so far.
 func (s *Session) loginNumber() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.number
+	return s.loginCount
 }
 
-func (s *Session) current() *vim25.Client {
+func (s *Session) vimClient() *vim25.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.vim
 }
 
-// note remembers the outcome of a call for Healthy and returns err.
-func (s *Session) note(err error) error {
+// recordOutcome records the outcome of a call for Healthy and returns err.
+func (s *Session) recordOutcome(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastErr = err
@@ -129,7 +129,7 @@ func (s *Session) note(err error) error {
 	return err
 }
 
-// Close logs out, so that restarts do not use up vCenter's sessions.
+// Close logs out, so that restarts do not exhaust vCenter's session limit.
 func (s *Session) Close() {
 	s.mu.Lock()
 	c, rc := s.vim, s.rest
@@ -143,7 +143,7 @@ func (s *Session) Close() {
 	if rc != nil {
 		both.Go(func() { _ = rc.Logout(ctx) })
 	}
-	both.Go(func() { _ = session.NewManager(s.plain(c)).Logout(s.withAction(ctx)) })
+	both.Go(func() { _ = session.NewManager(s.plainClient(c)).Logout(s.withAction(ctx)) })
 	both.Wait()
 	s.soap.CloseIdleConnections()
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// server is a small vCenter over TLS.
+// server is a vCenter simulator with TLS.
 type server struct {
 	model  *simulator.Model
 	url    string
@@ -38,11 +38,11 @@ type server struct {
 	thumb  string
 	status atomic.Int32
 	fails  atomic.Int32
-	// before sees every request, and answers those for which it returns true.
+	// before is called for every request. It returns true if it has answered the request.
 	before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 }
 
-// intercept lets before see every request from now on.
+// intercept calls before for all further requests.
 func (s *server) intercept(before func(http.ResponseWriter, *http.Request) bool) {
 	s.before.Store(&before)
 }
@@ -122,18 +122,18 @@ func (s *server) terminate(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestOptions_AreValidated(t *testing.T) {
 	creds := func(context.Context) (string, string, error) { return "", "", nil }
 	for _, tc := range []struct {
 		name string
 		o    Options
 		want string
 	}{
-		{"plain HTTP", Options{URL: "http://vc/sdk", Credentials: creds}, "want https://"},
-		{"no host", Options{URL: "https:///sdk", Credentials: creds}, "want https://"},
-		{"credentials in the URL", Options{URL: "https://u:p@vc/sdk", Credentials: creds}, "not into the URL"},
-		{"no credentials", Options{URL: "https://vc/sdk"}, "none given"},
-		{"bad thumbprint", Options{URL: "https://vc/sdk", Credentials: creds, Thumbprint: "zz"}, "want a SHA-256"},
+		{"plain HTTP", Options{URL: "http://vc/sdk", Credentials: creds}, "must be https://"},
+		{"no host", Options{URL: "https:///sdk", Credentials: creds}, "must be https://"},
+		{"credentials in the URL", Options{URL: "https://u:p@vc/sdk", Credentials: creds}, "must not contain a user"},
+		{"no credentials", Options{URL: "https://vc/sdk"}, "credentials: required"},
+		{"bad thumbprint", Options{URL: "https://vc/sdk", Credentials: creds, Thumbprint: "zz"}, "must be a SHA-256"},
 		{"both", Options{URL: "https://vc/sdk", Credentials: creds, Thumbprint: strings.Repeat("a", 40), CAPEM: []byte("x")}, "not both"},
 		{"bad CA", Options{URL: "https://vc/sdk", Credentials: creds, CAPEM: []byte("x")}, "no certificate"},
 		{"missing CA file", Options{URL: "https://vc/sdk", Credentials: creds, CAFile: "/does/not/exist"}, "reading vCenter CA file"},
@@ -144,14 +144,14 @@ func TestOptionsAreChecked(t *testing.T) {
 			}
 			if tc.o.URL == "https://u:p@vc/sdk" {
 				if _, err := New(tc.o); strings.Contains(err.Error(), "u:p") {
-					t.Errorf("the error shows the credentials: %v", err)
+					t.Errorf("the error contains the credentials: %v", err)
 				}
 			}
 		})
 	}
 }
 
-func TestTheCertificateIsVerified(t *testing.T) {
+func TestCertificate_IsVerified(t *testing.T) {
 	s := startServer(t)
 	for _, tc := range []struct {
 		name   string
@@ -171,13 +171,13 @@ func TestTheCertificateIsVerified(t *testing.T) {
 				t.Errorf("Healthy = %v, want success %v", err, tc.ok)
 			}
 			if vimfault.Unreachable(err) {
-				t.Errorf("a refused certificate counts as temporary: %v", err)
+				t.Errorf("the error of an untrusted certificate is temporary: %v", err)
 			}
 		})
 	}
 }
 
-func TestAWrongPasswordIsReportedAndALaterRightOneWorks(t *testing.T) {
+func TestPassword_CanBeCorrectedLater(t *testing.T) {
 	s := startServer(t)
 	password := "wrong"
 	var sent atomic.Int32
@@ -191,10 +191,10 @@ func TestAWrongPasswordIsReportedAndALaterRightOneWorks(t *testing.T) {
 	})
 	err := session.Healthy(t.Context())
 	if err == nil || strings.Contains(err.Error(), "wrong") {
-		t.Errorf("Healthy = %v, want a refusal that does not show the password", err)
+		t.Errorf("Healthy = %v, want a refusal without the password", err)
 	}
 	if err := session.Healthy(t.Context()); err == nil || sent.Load() != 1 {
-		t.Errorf("the refused credentials were sent %d times, want once: repeating them locks the account", sent.Load())
+		t.Errorf("the refused credentials were sent %d times, want once: repetitions lock the account", sent.Load())
 	}
 	password = "password"
 	if err := session.Healthy(t.Context()); err != nil {
@@ -202,7 +202,7 @@ func TestAWrongPasswordIsReportedAndALaterRightOneWorks(t *testing.T) {
 	}
 }
 
-func TestManyCallsThatFindTheSessionGoneLogInOnce(t *testing.T) {
+func TestSession_IsRenewedOnceForConcurrentCalls(t *testing.T) {
 	s := startServer(t)
 	var logins atomic.Int32
 	session := s.open(t, func(o *Options) {
@@ -220,22 +220,22 @@ func TestManyCallsThatFindTheSessionGoneLogInOnce(t *testing.T) {
 		wg.Go(func() {
 			_, err := methods.FindByInventoryPath(t.Context(), c, &types.FindByInventoryPath{This: *c.ServiceContent.SearchIndex, InventoryPath: "/DC0"})
 			if err != nil {
-				t.Errorf("a call after the session was dropped: %v", err)
+				t.Errorf("a call after the session ended: %v", err)
 			}
 		})
 	}
 	wg.Wait()
 	if n := logins.Load(); n != 2 {
-		t.Errorf("logged in %d times, want once at first and once more", n)
+		t.Errorf("logged in %d times, want 2: at the start and after the session ended", n)
 	}
 	select {
 	case <-epoch:
 	default:
-		t.Error("the epoch did not end with the new login")
+		t.Error("the epoch channel was not closed at the new login")
 	}
 }
 
-func TestTheRESTSessionComesBack(t *testing.T) {
+func TestRESTSession_IsRenewed(t *testing.T) {
 	s := startServer(t)
 	session := s.open(t, nil)
 	list := func() error {
@@ -249,11 +249,11 @@ func TestTheRESTSessionComesBack(t *testing.T) {
 	}
 	session.rest.SessionID("expired")
 	if err := list(); err != nil {
-		t.Errorf("after the REST session was lost: %v", err)
+		t.Errorf("a call after the REST session ended: %v", err)
 	}
 }
 
-func TestReadsAreRepeatedAndChangesAreNot(t *testing.T) {
+func TestCalls_RepeatReadsButNotChanges(t *testing.T) {
 	s := startServer(t)
 	session := s.open(t, nil)
 	c, err := session.Vim(t.Context())
@@ -273,7 +273,7 @@ func TestReadsAreRepeatedAndChangesAreNot(t *testing.T) {
 	}
 }
 
-func TestCallsAreBounded(t *testing.T) {
+func TestCalls_AreLimited(t *testing.T) {
 	s := startServer(t)
 	entered, release := make(chan struct{}, 10), make(chan struct{})
 	var held atomic.Bool
@@ -300,10 +300,10 @@ func TestCallsAreBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := methods.GetCurrentTime(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a call beyond the bound = %v, want it to wait for a slot", err)
+		t.Errorf("a call above the limit = %v, want it to wait for a slot", err)
 	}
 	if len(entered) != 0 {
-		t.Error("a third call was sent")
+		t.Error("a call above the limit was sent")
 	}
 	held.Store(false)
 	close(release)

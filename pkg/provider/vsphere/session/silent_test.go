@@ -16,11 +16,11 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 )
 
-// patience bounds waits for what must end by itself long before.
+// patience is far longer than the waits in the tests take.
 const patience = 30 * time.Second
 
-// ends waits for do, and fails the test when it does not end.
-func ends(t *testing.T, what string, do func() error) error {
+// mustReturn calls do, and fails the test if do does not return.
+func mustReturn(t *testing.T, what string, do func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- do() }()
@@ -28,12 +28,12 @@ func ends(t *testing.T, what string, do func() error) error {
 	case err := <-done:
 		return err
 	case <-time.After(patience):
-		t.Fatalf("%s has not ended", what)
+		t.Fatalf("%s did not return", what)
 		return nil
 	}
 }
 
-func TestHealthyKeepsItsDeadlineWhileAnotherConnectsToASilentVCenter(t *testing.T) {
+func TestHealthy_KeepsItsDeadlineDuringAnotherLogin(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -63,17 +63,17 @@ func TestHealthyKeepsItsDeadlineWhileAnotherConnectsToASilentVCenter(t *testing.
 	t.Cleanup(func() { _ = conn.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := ends(t, "Healthy", func() error { return s.Healthy(ctx) }); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Healthy = %v, want that its deadline has passed", err)
+	if err := mustReturn(t, "Healthy", func() error { return s.Healthy(ctx) }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Healthy = %v, want a deadline error", err)
 	}
 	giveUp()
-	if err := ends(t, "Vim", func() error { return <-gaveUp }); !errors.Is(err, context.Canceled) {
-		t.Errorf("Vim = %v, want that nobody waits for it any more", err)
+	if err := mustReturn(t, "Vim", func() error { return <-gaveUp }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Vim = %v, want a cancellation", err)
 	}
 }
 
-// The REST endpoint of vCenter starts minutes after SOAP, and hangs more often.
-func TestASilentRESTLoginHoldsNoSOAPCallUp(t *testing.T) {
+// vCenter's REST endpoint starts minutes after the SOAP endpoint and hangs more often.
+func TestRESTLogin_DoesNotBlockSOAPCalls(t *testing.T) {
 	srv := startServer(t)
 	s := srv.open(t, func(o *Options) { o.CallTimeout = time.Hour })
 	c, err := s.Vim(t.Context())
@@ -95,33 +95,33 @@ func TestASilentRESTLoginHoldsNoSOAPCallUp(t *testing.T) {
 	go func() { gaveUp <- s.LoginREST(deploying) }()
 	<-asked
 	srv.terminate(t) // a new login is needed
-	err = ends(t, "a SOAP call beside a silent REST login", func() error {
+	err = mustReturn(t, "a SOAP call during a hanging REST login", func() error {
 		_, err := methods.GetCurrentTime(t.Context(), c)
 		return err
 	})
 	if err != nil {
-		t.Errorf("a SOAP call beside a silent REST login = %v", err)
+		t.Errorf("a SOAP call during a hanging REST login = %v", err)
 	}
 	giveUp()
-	if err := ends(t, "the REST login", func() error { return <-gaveUp }); !errors.Is(err, context.Canceled) {
-		t.Errorf("LoginREST = %v, want that nobody waits for it any more", err)
+	if err := mustReturn(t, "the REST login", func() error { return <-gaveUp }); !errors.Is(err, context.Canceled) {
+		t.Errorf("LoginREST = %v, want a cancellation", err)
 	}
 }
 
-func TestALoginThatIsNotAnsweredEndsWithTheCallTimeout(t *testing.T) {
+func TestLogin_EndsWithTheCallTimeout(t *testing.T) {
 	srv := startServer(t)
 	s := srv.open(t, func(o *Options) { o.CallTimeout = 50 * time.Millisecond })
 	answer := make(chan struct{})
 	t.Cleanup(func() { close(answer) })
 	srv.intercept(func(http.ResponseWriter, *http.Request) bool { <-answer; return true })
-	err := ends(t, "Vim", func() error { _, err := s.Vim(t.Context()); return err })
+	err := mustReturn(t, "Vim", func() error { _, err := s.Vim(t.Context()); return err })
 	if err == nil {
-		t.Error("Vim of a silent vCenter = nil")
+		t.Error("Vim = nil although vCenter did not answer")
 	}
 }
 
-// A deployment takes minutes, all others of its kind included.
-func TestLongRESTCallsLeaveRoomForOthers(t *testing.T) {
+// A deployment takes minutes.
+func TestWithLongREST_DoesNotOccupySlots(t *testing.T) {
 	srv := startServer(t)
 	s := srv.open(t, func(o *Options) { o.MaxCalls = 1 })
 	c, err := s.Vim(t.Context())
@@ -140,10 +140,10 @@ func TestLongRESTCallsLeaveRoomForOthers(t *testing.T) {
 		}()
 	}
 	for range 2 {
-		_ = ends(t, "the start of a deployment", func() error { <-running; return nil })
+		_ = mustReturn(t, "the start of a deployment", func() error { <-running; return nil })
 	}
-	if err := ends(t, "a call beside deployments", func() error { _, err := methods.GetCurrentTime(t.Context(), c); return err }); err != nil {
-		t.Errorf("a call beside deployments = %v", err)
+	if err := mustReturn(t, "a call during deployments", func() error { _, err := methods.GetCurrentTime(t.Context(), c); return err }); err != nil {
+		t.Errorf("a call during deployments = %v", err)
 	}
 	close(finish)
 	for range 2 {

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// statusTransport turns answers that mean "unavailable" into errors with a
-// type, which neither client of the library does, and redirects into errors.
+// statusTransport converts responses that mean "unavailable" into UnavailableError, because
+// govmomi's clients do not. It also converts redirects into errors.
 type statusTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -25,11 +25,11 @@ func (t statusTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = res.Body.Close()
 		return nil, &vimfault.UnavailableError{StatusCode: res.StatusCode}
 	}
-	// vCenter sends no redirects, and the library would follow one with what we log in with,
-	// to the same host also without TLS.
+	// vCenter does not send redirects. govmomi would follow one and send the credentials along, on the same
+	// host even without TLS.
 	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
 		_ = res.Body.Close()
-		return nil, fmt.Errorf("vCenter redirects to %s://%s, and no redirect is followed", to.Scheme, to.Host)
+		return nil, fmt.Errorf("vCenter redirected the request to %s://%s: redirects are not followed", to.Scheme, to.Host)
 	}
 	return res, nil
 }

@@ -15,23 +15,22 @@ import (
 	"strings"
 )
 
-// ErrThumbprintMismatch means that the server showed another certificate than
-// the pinned one.
+// ErrThumbprintMismatch is returned when the server's certificate is not the pinned one.
 var ErrThumbprintMismatch = errors.New("the certificate does not have the configured thumbprint")
 
-// tlsConfig returns the verification that o asks for.
+// tlsConfig returns the TLS configuration with the verification that o specifies.
 func tlsConfig(o Options) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {
 	case o.Thumbprint != "" && len(o.CAPEM) > 0:
-		return nil, errors.New("vCenter certificate: give either a CA or a thumbprint, not both")
+		return nil, errors.New("vCenter certificate: specify either a CA or a thumbprint, not both")
 	case o.Thumbprint != "":
 		pin, err := parseThumbprint(o.Thumbprint)
 		if err != nil {
 			return nil, err
 		}
-		// The library's chain verification is replaced by the pin, which is
-		// checked for every connection, resumed ones included.
+		// The pin replaces the verification of the chain. It is checked for every connection, including
+		// resumed ones.
 		cfg.InsecureSkipVerify = true // verified below
 		cfg.VerifyConnection = func(cs tls.ConnectionState) error { return verifyPin(pin, cs) }
 	case len(o.CAPEM) > 0:
@@ -44,16 +43,16 @@ func tlsConfig(o Options) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// parseThumbprint decodes a SHA-1 or SHA-256 in hexadecimal.
+// parseThumbprint decodes a SHA-1 or SHA-256 thumbprint in hexadecimal.
 func parseThumbprint(s string) ([]byte, error) {
 	b, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(s), ":", ""))
 	if err != nil || (len(b) != sha1.Size && len(b) != sha256.Size) {
-		return nil, fmt.Errorf("vCenter thumbprint %q: want a SHA-256 (64 hexadecimal digits) or SHA-1 (40)", s)
+		return nil, fmt.Errorf("vCenter thumbprint %q: must be a SHA-256 (64 hexadecimal digits) or SHA-1 (40)", s)
 	}
 	return b, nil
 }
 
-// verifyPin compares the server's own certificate with the pin.
+// verifyPin compares the server's leaf certificate with the pin.
 func verifyPin(pin []byte, cs tls.ConnectionState) error {
 	if len(cs.PeerCertificates) == 0 {
 		return ErrThumbprintMismatch

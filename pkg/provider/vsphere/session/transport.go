@@ -19,38 +19,38 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// readBackoff are the pauses between the tries of a read.
+// readBackoff are the delays between attempts of a read.
 var readBackoff = []time.Duration{100 * time.Millisecond, 500 * time.Millisecond}
 
-// transport is the SOAP round tripper of the session: it bounds and counts
-// calls, repeats reads, and logs in again.
+// transport is the SOAP round tripper of the session. It limits and counts calls, repeats reads,
+// and logs in again.
 type transport struct {
 	s    *Session
 	next soap.RoundTripper
-	// other is true of an API with a version of its own.
-	other bool
+	// ownVersion is true for an API with its own version.
+	ownVersion bool
 }
 
-// RoundTrip implements soap.RoundTripper. A call that changes something waits for its
-// permission before it takes room from others, and once more if that has ended since.
+// RoundTrip implements soap.RoundTripper. A call that changes vSphere waits for permission before
+// it takes a slot. It waits again if the permission ended before the call was sent.
 func (t *transport) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	method := methodName(req)
 	for {
-		if changes(method) {
+		if isChange(method) {
 			if err := t.s.opts.Permit.Wait(ctx); err != nil {
 				return err
 			}
 		}
-		err := t.bounded(ctx, method, req, res)
+		err := t.callWithLimits(ctx, method, req, res)
 		if !errors.Is(err, errNotPermitted) {
 			return err
 		}
-		reset(res)
+		resetBody(res)
 	}
 }
 
-// bounded makes a call within the bounds of the session.
-func (t *transport) bounded(ctx context.Context, method string, req, res soap.HasFault) error {
+// callWithLimits makes a call within the limits of the session: slots, timeout and attempts.
+func (t *transport) callWithLimits(ctx context.Context, method string, req, res soap.HasFault) error {
 	if method != "WaitForUpdatesEx" {
 		select {
 		case t.s.slots <- struct{}{}:
@@ -63,7 +63,7 @@ func (t *transport) bounded(ctx context.Context, method string, req, res soap.Ha
 		defer cancel()
 	}
 	for try := 0; ; try++ {
-		err := t.authenticated(ctx, method, req, res)
+		err := t.callAuthenticated(ctx, method, req, res)
 		if err == nil || ctx.Err() != nil || !isRead(method) || !vimfault.Unreachable(err) || try == len(readBackoff) {
 			return err
 		}
@@ -74,33 +74,33 @@ func (t *transport) bounded(ctx context.Context, method string, req, res soap.Ha
 			timer.Stop()
 			return err
 		}
-		reset(res)
+		resetBody(res)
 	}
 }
 
-// authenticated sends the request and, when the session is gone, logs in and
-// sends it once more.
-func (t *transport) authenticated(ctx context.Context, method string, req, res soap.HasFault) error {
-	seen := t.s.loginNumber()
+// callAuthenticated sends the request. If the session has ended, it logs in and sends the request once
+// more.
+func (t *transport) callAuthenticated(ctx context.Context, method string, req, res soap.HasFault) error {
+	seenLogin := t.s.loginNumber()
 	err := t.send(ctx, method, req, res)
-	if !notAuthenticated(err, res) && !unknownVersion(err) {
+	if !isNotAuthenticated(err, res) && !isUnknownVersion(err) {
 		return err
 	}
-	if err := t.s.login(ctx, seen); err != nil {
+	if err := t.s.login(ctx, seenLogin); err != nil {
 		return fmt.Errorf("the session with vCenter has ended: %w", err)
 	}
-	reset(res)
+	resetBody(res)
 	return t.send(ctx, method, req, res)
 }
 
 func (t *transport) send(ctx context.Context, method string, req, res soap.HasFault) error {
-	if changes(method) && t.s.opts.Permit.Check() != nil {
+	if isChange(method) && t.s.opts.Permit.Check() != nil {
 		return errNotPermitted
 	}
 	if t.s.opts.OnCall != nil {
 		t.s.opts.OnCall(method)
 	}
-	if !t.other {
+	if !t.ownVersion {
 		ctx = t.s.withAction(ctx)
 	}
 	began := time.Now()
@@ -110,16 +110,16 @@ func (t *transport) send(ctx context.Context, method string, req, res soap.HasFa
 	}
 	vimfault.TellPrivileges(err)
 	if err == nil || soap.IsSoapFault(err) {
-		_ = t.s.note(nil)
+		_ = t.s.recordOutcome(nil)
 	} else if ctx.Err() == nil {
-		_ = t.s.note(err)
+		_ = t.s.recordOutcome(err)
 	}
 	return err
 }
 
-// notAuthenticated reports whether the session is gone. A read of properties
-// succeeds then, with every property missing for that reason.
-func notAuthenticated(err error, res soap.HasFault) bool {
+// isNotAuthenticated reports whether the session has ended. A read of properties then succeeds, but
+// each property is missing with a NotAuthenticated fault.
+func isNotAuthenticated(err error, res soap.HasFault) bool {
 	if err != nil {
 		return fault.Is(err, &types.NotAuthenticated{})
 	}
@@ -142,12 +142,12 @@ func notAuthenticated(err error, res soap.HasFault) bool {
 	return false
 }
 
-// methodName is the name of the call: the request body's type without Body.
+// methodName returns the method name: the type name of the request body without its suffix Body.
 func methodName(req soap.HasFault) string {
 	return strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
 }
 
-// isRead reports whether repeating the method is harmless.
+// isRead reports whether the method is a read and can be repeated.
 func isRead(method string) bool {
 	if name, ok := strings.CutPrefix(method, "Pbm"); ok {
 		return strings.HasPrefix(name, "Retrieve") || strings.HasPrefix(name, "Query") || strings.HasPrefix(name, "Fetch") || strings.HasPrefix(name, "Check")
@@ -156,5 +156,5 @@ func isRead(method string) bool {
 		strings.HasPrefix(method, "Query") || method == "CurrentTime" || method == "ListKmipServers" || method == "ContinueRetrievePropertiesEx"
 }
 
-// reset empties a response body that a failed try has filled.
-func reset(res soap.HasFault) { reflect.ValueOf(res).Elem().SetZero() }
+// resetBody clears a response body that a failed attempt has filled.
+func resetBody(res soap.HasFault) { reflect.ValueOf(res).Elem().SetZero() }

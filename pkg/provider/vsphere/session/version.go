@@ -15,51 +15,51 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// versionMismatch is the code of the SOAP fault for a version that vCenter does not
-// know, such as that of before it was restored or replaced.
+// versionMismatch is the code of the SOAP fault for an unknown API version, for example after
+// vCenter was restored or replaced.
 const versionMismatch = "VersionMismatchFaultCode"
 
-// negotiate returns the SOAPAction of the newest version that vCenter and our types
-// have in common.
-func (s *Session) negotiate(ctx context.Context) (string, error) {
-	version, err := s.newest(ctx, "vim", vim25.Namespace)
+// negotiateVersion returns the SOAPAction of the newest version that both vCenter and govmomi's types
+// support.
+func (s *Session) negotiateVersion(ctx context.Context) (string, error) {
+	version, err := s.newestVersion(ctx, "vim", vim25.Namespace)
 	if err != nil {
 		return "", err
 	}
-	return "urn:" + vim25.Namespace + "/" + older(version, vim25.Version), nil
+	return "urn:" + vim25.Namespace + "/" + olderVersion(version, vim25.Version), nil
 }
 
-// newest is the newest version of an API that vCenter has.
-func (s *Session) newest(ctx context.Context, kind, namespace string) (string, error) {
-	// The library's question takes no context, and writes into the client that asks.
-	asking := s.soap.NewServiceClient(s.url.String(), namespace)
-	asking.Transport = statusTransport{s.soap.DefaultTransport()}
+// newestVersion returns the newest version of an API that vCenter supports.
+func (s *Session) newestVersion(ctx context.Context, kind, namespace string) (string, error) {
+	// UseServiceVersion accepts no context, and it modifies its client.
+	client := s.soap.NewServiceClient(s.url.String(), namespace)
+	client.Transport = statusTransport{s.soap.DefaultTransport()}
 	if deadline, ok := ctx.Deadline(); ok {
-		asking.Timeout = time.Until(deadline)
+		client.Timeout = time.Until(deadline)
 	}
-	if err := asking.UseServiceVersion(kind); err != nil {
+	if err := client.UseServiceVersion(kind); err != nil {
 		return "", err
 	}
-	return asking.Version, nil
+	return client.Version, nil
 }
 
-// older is the older one of two versions, and b when a is none.
-func older(a, b string) string {
-	left, err := numbers(a)
+// olderVersion returns the older of two versions. It returns b if a is not a version.
+func olderVersion(a, b string) string {
+	left, err := parseVersion(a)
 	if err != nil {
 		return b
 	}
-	right, err := numbers(b)
+	right, err := parseVersion(b)
 	if err != nil || slices.Compare(left, right) < 0 {
 		return a
 	}
 	return b
 }
 
-// Older reports whether a is an older version than b. What is no version is not older.
-func Older(a, b string) bool { return a != b && older(a, b) == a }
+// Older reports whether version a is older than b. It returns false if a is not a version.
+func Older(a, b string) bool { return a != b && olderVersion(a, b) == a }
 
-func numbers(version string) ([]int, error) {
+func parseVersion(version string) ([]int, error) {
 	var out []int
 	for part := range strings.SplitSeq(version, ".") {
 		n, err := strconv.Atoi(part)
@@ -71,16 +71,16 @@ func numbers(version string) ([]int, error) {
 	return out, nil
 }
 
-func header(action string) soap.Header { return soap.Header{Action: action} }
+func soapHeader(action string) soap.Header { return soap.Header{Action: action} }
 
-// withAction makes a call speak the version of the last login.
+// withAction returns a context whose calls use the API version of the last login.
 func (s *Session) withAction(ctx context.Context) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.soap.WithHeader(ctx, header(s.action))
+	return s.soap.WithHeader(ctx, soapHeader(s.action))
 }
 
-// unknownVersion reports whether vCenter does not speak the version of the last login.
-func unknownVersion(err error) bool {
+// isUnknownVersion reports whether vCenter rejected the API version of the last login.
+func isUnknownVersion(err error) bool {
 	return soap.IsSoapFault(err) && strings.HasSuffix(soap.ToSoapFault(err).Code, versionMismatch)
 }

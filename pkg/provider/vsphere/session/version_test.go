@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 )
 
-func TestTheOlderVersionIsSpoken(t *testing.T) {
+func TestOlderVersion_ReturnsTheOlderOne(t *testing.T) {
 	for _, tc := range []struct{ server, ours, want string }{
 		{"8.0.3.0", "9.1.0.0", "8.0.3.0"},
 		{"9.2.0.0", "9.1.0.0", "9.1.0.0"},
@@ -25,13 +25,13 @@ func TestTheOlderVersionIsSpoken(t *testing.T) {
 		{"", "9.1.0.0", "9.1.0.0"},
 		{"dev", "9.1.0.0", "9.1.0.0"},
 	} {
-		if got := older(tc.server, tc.ours); got != tc.want {
+		if got := olderVersion(tc.server, tc.ours); got != tc.want {
 			t.Errorf("older(%q, %q) = %q, want %q", tc.server, tc.ours, got, tc.want)
 		}
 	}
 }
 
-// versions is a vCenter that speaks one version only.
+// versions simulates a vCenter that supports only one API version.
 type versions struct {
 	speaks atomic.Value
 
@@ -62,7 +62,7 @@ func (v *versions) before(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-func TestTheVersionIsNegotiatedAtEveryLogin(t *testing.T) {
+func TestVersion_IsNegotiatedAtEveryLogin(t *testing.T) {
 	srv := startServer(t)
 	v := &versions{used: map[string]struct{}{}}
 	v.speaks.Store("8.0.2.0")
@@ -70,16 +70,16 @@ func TestTheVersionIsNegotiatedAtEveryLogin(t *testing.T) {
 	s := srv.open(t, nil)
 	c, err := s.Vim(t.Context())
 	if err != nil {
-		t.Fatalf("a vCenter older than our types: %v", err)
+		t.Fatalf("login to a vCenter with an older API: %v", err)
 	}
 	if _, ok := v.used["urn:vim25/"+vim25.Version]; ok || len(v.used) != 1 {
 		t.Errorf("SOAPActions %v, want 8.0.2.0 only", v.used)
 	}
-	for _, next := range []string{"8.0.3.0", "8.0.1.0"} { // an upgrade, and a restore of an older one
+	for _, next := range []string{"8.0.3.0", "8.0.1.0"} { // an upgrade, and a restore of an older version
 		srv.terminate(t)
 		v.speaks.Store(next)
 		if _, err := methods.GetCurrentTime(t.Context(), c); err != nil {
-			t.Errorf("a call after vCenter became %s: %v", next, err)
+			t.Errorf("a call after vCenter changed to %s: %v", next, err)
 		}
 	}
 }

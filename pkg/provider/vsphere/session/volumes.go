@@ -12,26 +12,25 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// Volumes are clients of vCenter's volume service (CNS), in the session of the login. Who
-// uses them for longer than one operation may find that the session has ended.
+// Volumes contains clients of vCenter's volume service (CNS). They use the current SOAP session and may
+// fail after it ends, so do not retain them for longer than one operation.
 type Volumes struct {
-	// Service takes the calls of the volume service.
+	// Service sends calls to the volume service.
 	Service soap.RoundTripper
-	// Tasks reads the tasks that the calls begin. Their results are objects of the
-	// service, which vCenter tells in the service's own namespace only, so that nobody
-	// else must wait for them (vmware/govmomi, cns.NewClient).
+	// Tasks reads the tasks that those calls create. The task results are types of the service's
+	// own namespace, which other clients cannot decode (vmware/govmomi, cns.NewClient).
 	Tasks *vim25.Client
 }
 
-// Volumes returns the clients. Their calls are bounded and counted as all are.
+// Volumes returns the clients of the volume service. Their calls count towards Options.MaxCalls.
 func (s *Session) Volumes(ctx context.Context) (*Volumes, error) {
 	vim, err := s.Vim(ctx)
 	if err != nil {
 		return nil, err
 	}
-	version, err := s.volumesVersion(ctx)
+	version, err := s.readVolumesVersion(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("asking vCenter %s for the version of its volume service: %w", s.url.Host, err)
+		return nil, fmt.Errorf("reading the version of the volume service of vCenter %s: %w", s.url.Host, err)
 	}
 	client := func(path string) *soap.Client {
 		c := s.soap.NewServiceClient(path, cns.Namespace)
@@ -41,27 +40,27 @@ func (s *Session) Volumes(ctx context.Context) (*Volumes, error) {
 	}
 	service, tasks := client(cns.Path), client(s.url.Path)
 	return &Volumes{
-		Service: &transport{s: s, next: service, other: true},
-		Tasks:   &vim25.Client{Client: tasks, ServiceContent: vim.ServiceContent, RoundTripper: &transport{s: s, next: tasks, other: true}},
+		Service: &transport{s: s, next: service, ownVersion: true},
+		Tasks:   &vim25.Client{Client: tasks, ServiceContent: vim.ServiceContent, RoundTripper: &transport{s: s, next: tasks, ownVersion: true}},
 	}, nil
 }
 
-// volumesVersion asks once for each login.
-func (s *Session) volumesVersion(ctx context.Context) (string, error) {
+// readVolumesVersion returns the version of the volume service. It reads the version once per login.
+func (s *Session) readVolumesVersion(ctx context.Context) (string, error) {
 	s.mu.Lock()
-	version, of, number := s.volumes, s.volumesOf, s.number
+	version, of, number := s.volumesAPIVersion, s.volumesLogin, s.loginCount
 	s.mu.Unlock()
 	if version != "" && of == number {
 		return version, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
 	defer cancel()
-	version, err := s.newest(ctx, cns.Namespace, cns.Namespace)
+	version, err := s.newestVersion(ctx, cns.Namespace, cns.Namespace)
 	if err != nil {
 		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.volumes, s.volumesOf = version, number
+	s.volumesAPIVersion, s.volumesLogin = version, number
 	return version, nil
 }

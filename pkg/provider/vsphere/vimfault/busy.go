@@ -5,9 +5,9 @@ package vimfault
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// InProgress returns the task that err says is in the way. Not every server names it.
+// InProgress returns the running task that caused err. Some servers do not report the task.
 func InProgress(err error) (task types.ManagedObjectReference, ok bool) {
-	for f := range faults(err) {
+	for f := range faultsOf(err) {
 		if busy, is := f.(types.BaseTaskInProgress); is {
 			task = busy.GetTaskInProgress().Task
 			return task, task.Value != ""

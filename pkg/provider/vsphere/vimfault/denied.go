@@ -12,14 +12,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// TellPrivileges adds to the words of a refused call which privileges are missing, and on
-// which object. vCenter's own are "Permission to perform this operation was denied."; the
-// fault beside them names both.
+// TellPrivileges adds the missing privileges and their objects to the message of a refused call.
+// vCenter's own message is only "Permission to perform this operation was denied."; the fault names
+// both.
 func TellPrivileges(err error) {
 	if !soap.IsSoapFault(err) {
 		return
 	}
-	for f := range faults(err) {
+	for f := range faultsOf(err) {
 		if missing := missingPrivileges(f); missing != "" {
 			answer := soap.ToSoapFault(err)
 			answer.String = strings.TrimSpace(answer.String + " (" + missing + ")")
@@ -28,24 +28,24 @@ func TellPrivileges(err error) {
 	}
 }
 
-// missingPrivileges names the privileges that a fault, or what caused it, says are
-// missing; empty for none. A session that has ended misses none.
+// missingPrivileges describes the missing privileges that a fault or its causes report. It returns
+// an empty string if there are none, or if the session has ended.
 func missingPrivileges(f types.BaseMethodFault) string {
 	for range maxCauses {
 		if f == nil {
 			break
 		}
-		if denied, ok := f.(types.BaseNoPermission); ok && !is[*types.NotAuthenticated](f) {
+		if denied, ok := f.(types.BaseNoPermission); ok && !isType[*types.NotAuthenticated](f) {
 			return privilegesOf(denied.GetNoPermission())
 		}
-		f = cause(f)
+		f = causeOf(f)
 	}
 	return ""
 }
 
 func privilegesOf(f *types.NoPermission) string {
 	var all []string
-	// Since vSphere 7.0.3 the fault lists them all.
+	// Since vSphere 7.0.3 the fault lists all missing privileges.
 	for _, on := range f.MissingPrivileges {
 		for _, id := range on.PrivilegeIds {
 			all = append(all, id+" on "+on.Entity.Value)

@@ -1,7 +1,6 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vimfault sorts the faults of vSphere into what a caller can do about
-// them. It looks at the types of faults, never at their text, which vSphere
-// translates.
+// Package vimfault classifies vSphere faults by what a caller can do about them. It uses the types
+// of faults and never their text, which vSphere translates.
 package vimfault

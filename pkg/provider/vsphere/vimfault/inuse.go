@@ -9,11 +9,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// InUseError means that a VM has a disk that only one can have.
+// InUseError is returned when a disk that only one VM can attach is attached to another VM.
 type InUseError struct {
 	// Disk is the ID of the disk.
 	Disk string
-	// By is what vSphere says of who has it, empty for nothing.
+	// By is vSphere's name of the VM. It may be empty.
 	By string
 }
 
@@ -23,14 +23,14 @@ func (e *InUseError) Error() string {
 	if e.By != "" {
 		by += " (" + e.By + ")"
 	}
-	return fmt.Sprintf("disk %s is attached to %s that no claim names: detach it there", e.Disk, by)
+	return fmt.Sprintf("disk %s is attached to %s without a claim: detach it there", e.Disk, by)
 }
 
-// InUse reports whether vSphere says that something has what only one can have.
+// InUse reports whether vSphere refused the operation because an exclusive resource is in use.
 func InUse(err error) bool {
-	for f := range faults(err) {
-		for ; f != nil; f = cause(f) {
-			if is[*types.ResourceInUse](f) {
+	for f := range faultsOf(err) {
+		for ; f != nil; f = causeOf(f) {
+			if isType[*types.ResourceInUse](f) {
 				return true
 			}
 		}

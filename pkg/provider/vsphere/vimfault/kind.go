@@ -14,99 +14,96 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Kind is what a caller can do about an error.
+// Kind classifies an error by what a caller can do about it.
 type Kind string
 
 const (
-	// None is no error.
+	// None means that there is no error.
 	None Kind = ""
-	// Temporary passes by itself: network, overload, an operation of somebody
-	// else on the same object.
+	// Temporary errors end without a change of the request: network errors, overload, or another
+	// client's operation on the same object.
 	Temporary Kind = "Temporary"
-	// NotFound means that a managed object is gone; Gone tells which.
+	// NotFound means that a managed object does not exist. Gone reports whether it is a given
+	// object.
 	NotFound Kind = "NotFound"
-	// AlreadyExists means that a name or an identity is taken.
+	// AlreadyExists means that a name or an identity is in use.
 	AlreadyExists Kind = "AlreadyExists"
-	// WrongState means that the power state or the connection state does not
-	// allow the operation, or that the VM is no longer as it was when the operation
-	// was planned: read again and plan again.
+	// WrongState means that the power state or the connection state does not allow the operation,
+	// or that the VM has changed since the operation was planned. Read the VM and plan again.
 	WrongState Kind = "WrongState"
-	// ToolsUnavailable means that the guest cannot be asked.
+	// ToolsUnavailable means that VMware Tools in the guest cannot be reached.
 	ToolsUnavailable Kind = "ToolsUnavailable"
-	// Invalid means that vSphere refuses the request as it is: only another
-	// request can succeed.
+	// Invalid means that vSphere refuses the request. Only a different request can succeed.
 	Invalid Kind = "Invalid"
-	// Denied means that the user lacks a privilege or the login is refused.
+	// Denied means that the user lacks a privilege or that the login was refused.
 	Denied Kind = "Denied"
-	// NoResources means that a host, datastore or pool has too little left.
+	// NoResources means that a host, datastore or resource pool has too little capacity left.
 	NoResources Kind = "NoResources"
-	// Cancelled means that the operation was cancelled, or that the process ends: net/http
-	// returns the cause of the end of a context. Nothing is known of what vSphere does.
+	// Cancelled means that the operation was cancelled or that the process is stopping: net/http
+	// returns the cause of a context's end. The state in vSphere is unknown.
 	Cancelled Kind = "Cancelled"
-	// Other is every other error.
+	// Other means any other error.
 	Other Kind = "Other"
 )
 
-// kinds are the faults that are known, in the order in which they are tried. An
-// interface stands for a type of fault and all that derive from it, so that special
-// ones come before those that they derive from.
-var kinds = []struct {
+// faultKinds maps faults to their Kind. The first match is used. An interface matches a fault type and
+// all types derived from it, so derived types precede their base types.
+var faultKinds = []struct {
 	kind  Kind
 	match func(types.BaseMethodFault) bool
 }{
-	{Cancelled, is[*types.RequestCanceled]},
-	{NotFound, is[*types.ManagedObjectNotFound]},
-	{AlreadyExists, is[*types.DuplicateName]},
-	{AlreadyExists, is[*types.AlreadyExists]},
-	{AlreadyExists, is[*types.FileAlreadyExists]},
-	{ToolsUnavailable, is[*types.ToolsUnavailable]},
-	{Temporary, is[types.BaseTaskInProgress]},
-	{Temporary, is[*types.VAppOperationInProgress]},
-	{Temporary, is[types.BaseHostCommunication]},
-	{Temporary, is[*types.NotAuthenticated]}, // a NoPermission
-	{Temporary, is[types.BaseTimedout]},
-	// Backups and imports disable methods while they work on a VM, and hold its files.
-	{Temporary, is[*types.MethodDisabled]},
-	{Temporary, is[*types.FileLocked]},
-	{Temporary, is[*types.InaccessibleDatastore]},
-	{WrongState, is[*types.ConcurrentAccess]},
-	{WrongState, is[types.BaseInvalidState]},
-	{Denied, is[types.BaseNoPermission]},
-	{Denied, is[types.BaseInvalidLogin]},
-	{Denied, is[*types.RestrictedVersion]},
-	{Denied, is[*types.RestrictedByAdministrator]},
-	{NoResources, is[*types.NoDiskSpace]},
-	{NoResources, is[types.BaseInsufficientResourcesFault]},
-	{NoResources, is[types.BaseNoCompatibleHost]},
-	{Invalid, is[*types.CpuHotPlugNotSupported]},
-	{Invalid, is[*types.MemoryHotPlugNotSupported]},
-	{Invalid, is[types.BaseInvalidVmConfig]},
-	{Invalid, is[types.BaseInvalidArgument]},
-	{Invalid, is[types.BaseInvalidDatastore]},
-	{Invalid, is[types.BaseNotSupported]},
-	{Invalid, is[*types.InvalidName]},
-	{NotFound, is[*types.NotFound]},
+	{Cancelled, isType[*types.RequestCanceled]},
+	{NotFound, isType[*types.ManagedObjectNotFound]},
+	{AlreadyExists, isType[*types.DuplicateName]},
+	{AlreadyExists, isType[*types.AlreadyExists]},
+	{AlreadyExists, isType[*types.FileAlreadyExists]},
+	{ToolsUnavailable, isType[*types.ToolsUnavailable]},
+	{Temporary, isType[types.BaseTaskInProgress]},
+	{Temporary, isType[*types.VAppOperationInProgress]},
+	{Temporary, isType[types.BaseHostCommunication]},
+	{Temporary, isType[*types.NotAuthenticated]}, // derived from NoPermission
+	{Temporary, isType[types.BaseTimedout]},
+	// Backups and imports disable methods and lock files while they access a VM.
+	{Temporary, isType[*types.MethodDisabled]},
+	{Temporary, isType[*types.FileLocked]},
+	{Temporary, isType[*types.InaccessibleDatastore]},
+	{WrongState, isType[*types.ConcurrentAccess]},
+	{WrongState, isType[types.BaseInvalidState]},
+	{Denied, isType[types.BaseNoPermission]},
+	{Denied, isType[types.BaseInvalidLogin]},
+	{Denied, isType[*types.RestrictedVersion]},
+	{Denied, isType[*types.RestrictedByAdministrator]},
+	{NoResources, isType[*types.NoDiskSpace]},
+	{NoResources, isType[types.BaseInsufficientResourcesFault]},
+	{NoResources, isType[types.BaseNoCompatibleHost]},
+	{Invalid, isType[*types.CpuHotPlugNotSupported]},
+	{Invalid, isType[*types.MemoryHotPlugNotSupported]},
+	{Invalid, isType[types.BaseInvalidVmConfig]},
+	{Invalid, isType[types.BaseInvalidArgument]},
+	{Invalid, isType[types.BaseInvalidDatastore]},
+	{Invalid, isType[types.BaseNotSupported]},
+	{Invalid, isType[*types.InvalidName]},
+	{NotFound, isType[*types.NotFound]},
 }
 
-func is[T any](f types.BaseMethodFault) bool {
+func isType[T any](f types.BaseMethodFault) bool {
 	_, ok := f.(T)
 	return ok
 }
 
-// KindOf sorts err. Faults of tasks and of calls are treated alike. A fault that says
-// nothing by itself is sorted by what caused it, but for NotFound: what an operation
-// on one object misses is another object. Of a NotFound as well, Gone tells which
-// object it is about.
+// KindOf classifies err. Faults of tasks and of calls are treated alike. If a fault's own type has
+// no Kind, its causes are checked. NotFound in a cause is ignored, because it concerns an object
+// other than the operation's. Gone reports whether err concerns a given object.
 func KindOf(err error) Kind {
 	if err == nil {
 		return None
 	}
-	for f := range faults(err) {
+	for f := range faultsOf(err) {
 		if k := kindOfFault(f); k != Other {
 			return k
 		}
 	}
-	if k, ok := deployment(err); ok {
+	if k, ok := deploymentKind(err); ok {
 		return k
 	}
 	var lost *TaskLostError
@@ -133,18 +130,18 @@ func KindOf(err error) Kind {
 func kindOfFault(f types.BaseMethodFault) Kind {
 	asked := true
 	for f != nil {
-		for _, k := range kinds {
+		for _, k := range faultKinds {
 			if k.match(f) && (asked || k.kind != NotFound) {
 				return k.kind
 			}
 		}
-		f, asked = cause(f), false
+		f, asked = causeOf(f), false
 	}
 	return Other
 }
 
-// classes are the error classes of vCenter's REST API.
-var classes = map[string]Kind{
+// restClasses maps the error classes of vCenter's REST API.
+var restClasses = map[string]Kind{
 	"com.vmware.vapi.std.errors.already_exists":      AlreadyExists,
 	"com.vmware.vapi.std.errors.not_found":           NotFound,
 	"com.vmware.vapi.std.errors.invalid_argument":    Invalid,
@@ -154,9 +151,9 @@ var classes = map[string]Kind{
 	"com.vmware.vapi.std.errors.timed_out":           Temporary,
 }
 
-// deployment sorts the failure of a deployment from a content library, which
-// arrives as an answer, not as a fault.
-func deployment(err error) (Kind, bool) {
+// deploymentKind classifies the failure of a deployment from a content library, which is a REST
+// response and not a fault.
+func deploymentKind(err error) (Kind, bool) {
 	var d *vcenter.DeploymentError
 	if !errors.As(err, &d) {
 		return None, false
@@ -165,16 +162,16 @@ func deployment(err error) (Kind, bool) {
 		if e.Error == nil {
 			continue
 		}
-		if k, ok := classes[e.Error.Class]; ok {
+		if k, ok := restClasses[e.Error.Class]; ok {
 			return k, true
 		}
 	}
 	return Other, true
 }
 
-// Duplicate returns the object that has the name which a create asked for.
+// Duplicate returns the existing object that has the requested name.
 func Duplicate(err error) (types.ManagedObjectReference, bool) {
-	for f := range faults(err) {
+	for f := range faultsOf(err) {
 		if d, ok := f.(*types.DuplicateName); ok {
 			return d.Object, true
 		}

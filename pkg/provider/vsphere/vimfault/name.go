@@ -9,7 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// faultName is the name of a fault's type, as vSphere's documentation has it.
+// faultName returns the name of the fault's type, as in vSphere's documentation.
 func faultName(f types.BaseMethodFault) string {
 	t := reflect.TypeOf(f)
 	for t.Kind() == reflect.Pointer {

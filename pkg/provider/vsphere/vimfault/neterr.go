@@ -15,8 +15,8 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 )
 
-// UnavailableError is an answer of a vCenter, or of a proxy before it, that
-// starts, stops or is overloaded.
+// UnavailableError is returned when vCenter, or a proxy in front of it, is starting, stopping or
+// overloaded.
 type UnavailableError struct {
 	// StatusCode is the HTTP status: 429, 502, 503 or 504.
 	StatusCode int
@@ -27,8 +27,8 @@ func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("vCenter is unavailable: HTTP status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// Unreachable reports whether err is a failure of the network or of the server's
-// availability that can pass by itself. A certificate that is not trusted is none.
+// Unreachable reports whether err is a temporary failure of the network or the server. An untrusted
+// certificate is not temporary.
 func Unreachable(err error) bool {
 	if err == nil || Untrusted(err) {
 		return false
@@ -50,7 +50,7 @@ func Unreachable(err error) bool {
 	return errors.As(err, &ne) && ne.Timeout()
 }
 
-// Untrusted reports whether err is about a certificate that is not trusted.
+// Untrusted reports whether err is caused by an untrusted certificate.
 func Untrusted(err error) bool {
 	var unknownCA x509.UnknownAuthorityError
 	var badHost x509.HostnameError
@@ -58,8 +58,8 @@ func Untrusted(err error) bool {
 	return errors.As(err, &unknownCA) || errors.As(err, &badHost) || errors.As(err, &invalid)
 }
 
-// HasStatus reports whether err is an answer of the REST API with the HTTP status. It
-// looks at every depth; the library's own predicate looks at the outermost error only.
+// HasStatus reports whether err is, or wraps, a REST response with the HTTP status. govmomi's own
+// function checks the outermost error only.
 func HasStatus(err error, code int) bool {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if rest.IsStatusError(e, code) {

@@ -10,12 +10,12 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Property is the path of what vSphere says is wrong in a request, in its own words and
-// with the prefix that it gives it, for example configSpec.guestId or
-// deviceChange[1].device.backing; empty when it does not say.
+// Property returns the path of the invalid property that vSphere reports. The path has vSphere's
+// own names and prefix, for example configSpec.guestId or deviceChange[1].device.backing. It is
+// empty if vSphere reports none.
 func Property(err error) string {
-	for f := range faults(err) {
-		for ; f != nil; f = cause(f) {
+	for f := range faultsOf(err) {
+		for ; f != nil; f = causeOf(f) {
 			if p := propertyOf(f); p != "" {
 				return p
 			}
@@ -24,8 +24,8 @@ func Property(err error) string {
 	return ""
 }
 
-// propertyOf is what one fault says. Devices are told by their index (vSphere API,
-// InvalidDeviceSpec), or by a path that has it (InvalidArgument).
+// propertyOf returns the invalid property that one fault reports. A device is identified by its
+// index (vSphere API, InvalidDeviceSpec) or by a path that contains the index (InvalidArgument).
 func propertyOf(f types.BaseMethodFault) string {
 	switch f := f.(type) {
 	case types.BaseInvalidArgument:

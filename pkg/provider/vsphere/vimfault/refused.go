@@ -5,13 +5,13 @@ package vimfault
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// Refused is true when err shows that vSphere did not do what it was asked for: it
-// has answered with a fault. Without an answer, or with one that says that somebody
-// stopped waiting, it may have been done.
+// Refused reports whether vSphere certainly did not carry out the operation, because it returned a fault.
+// The operation may have been carried out if there was no response. The same applies to faults that report
+// a timeout, a cancellation, an ended session or a lost connection to the host.
 func Refused(err error) bool {
 	answered := false
-	for f := range faults(err) {
-		for _, open := range []func(types.BaseMethodFault) bool{is[*types.RequestCanceled], is[types.BaseTimedout], is[*types.NotAuthenticated], is[*types.HostCommunication], is[*types.HostNotReachable]} {
+	for f := range faultsOf(err) {
+		for _, open := range []func(types.BaseMethodFault) bool{isType[*types.RequestCanceled], isType[types.BaseTimedout], isType[*types.NotAuthenticated], isType[*types.HostCommunication], isType[*types.HostNotReachable]} {
 			if open(f) {
 				return false
 			}

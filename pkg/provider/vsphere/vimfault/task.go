@@ -9,9 +9,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// TaskError is the failure of a task.
+// TaskError is returned when a task fails.
 type TaskError struct {
-	// Fault is what vSphere reported.
+	// Fault is the fault that vSphere reported.
 	Fault *types.LocalizedMethodFault
 }
 
@@ -30,8 +30,8 @@ func (e *TaskError) Error() string {
 	if property := Property(e); property != "" && !strings.Contains(name, property) {
 		name += " (" + property + ")"
 	}
-	// Services that call others say in words at most what these have answered.
-	if because := reasonOf(e.Fault.Fault); because != "" {
+	// A service that calls another service does not include its fault in the message.
+	if because := causesOf(e.Fault.Fault); because != "" {
 		name += " (" + because + ")"
 	}
 	if full := fullDatastore(e.Fault.Fault); full != "" && !strings.Contains(e.Fault.LocalizedMessage, full) {
@@ -43,8 +43,8 @@ func (e *TaskError) Error() string {
 	return name
 }
 
-// fullDatastore returns the name of the datastore that has no room for what was requested; empty if
-// the fault has another cause.
+// fullDatastore returns the name of the datastore with too little free space. It is empty if the
+// fault has another cause.
 func fullDatastore(f types.BaseMethodFault) string {
 	for range maxCauses {
 		if f == nil {
@@ -53,19 +53,19 @@ func fullDatastore(f types.BaseMethodFault) string {
 		if full, ok := f.(*types.NoDiskSpace); ok {
 			return full.Datastore
 		}
-		f = cause(f)
+		f = causeOf(f)
 	}
 	return ""
 }
 
-// reasonOf names what caused a fault, the first cause last; empty for nothing.
-func reasonOf(f types.BaseMethodFault) string {
+// causesOf lists the causes of a fault, the root cause last. It is empty if there are none.
+func causesOf(f types.BaseMethodFault) string {
 	var names []string
 	for range maxCauses {
 		if f == nil {
 			break
 		}
-		if f = cause(f); f != nil {
+		if f = causeOf(f); f != nil {
 			names = append(names, faultName(f))
 		}
 	}
@@ -75,17 +75,16 @@ func reasonOf(f types.BaseMethodFault) string {
 	return "because of " + strings.Join(names, ", ")
 }
 
-// maxCauses bounds what is told of a chain of causes.
+// maxCauses limits the length of a reported chain of causes.
 const maxCauses = 4
 
-// GetLocalizedMethodFault lets the library's fault package look inside.
+// GetLocalizedMethodFault makes the fault available to govmomi's fault package.
 func (e *TaskError) GetLocalizedMethodFault() *types.LocalizedMethodFault { return e.Fault }
 
-// TaskLostError means that vCenter no longer knows a task, as after a restart, which
-// its tasks do not survive. Whether it was carried out can only be read from the object
-// that it was about.
+// TaskLostError is returned when vCenter no longer has a task. A restart of vCenter discards its
+// tasks. Only the object's state shows whether the task was carried out.
 type TaskLostError struct {
-	// Task that is gone.
+	// Task is the lost task.
 	Task types.ManagedObjectReference
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Gone reports whether err says that ref is gone: a ManagedObjectNotFound that names
-// another object, such as the task that was waited for, says nothing about ref.
+// Gone reports whether err means that ref was not found. A ManagedObjectNotFound for another
+// object, such as the task, is not sufficient.
 func Gone(err error, ref types.ManagedObjectReference) bool {
-	for f := range faults(err) {
-		for ; f != nil; f = cause(f) {
+	for f := range faultsOf(err) {
+		for ; f != nil; f = causeOf(f) {
 			missing, ok := f.(*types.ManagedObjectNotFound)
 			if ok && missing.Obj.Type == ref.Type && missing.Obj.Value == ref.Value {
 				return true
@@ -23,12 +23,12 @@ func Gone(err error, ref types.ManagedObjectReference) bool {
 	return false
 }
 
-// InvalidBacking reports whether err says that the backing of a device, such as the
-// network of an adapter, is none: it was deleted, or made again and has another key.
+// InvalidBacking reports whether the backing of a device is invalid, such as a network that was
+// deleted or recreated with another key.
 func InvalidBacking(err error) bool {
-	for f := range faults(err) {
-		for ; f != nil; f = cause(f) {
-			if is[*types.InvalidDeviceBacking](f) {
+	for f := range faultsOf(err) {
+		for ; f != nil; f = causeOf(f) {
+			if isType[*types.InvalidDeviceBacking](f) {
 				return true
 			}
 		}
@@ -36,11 +36,11 @@ func InvalidBacking(err error) bool {
 	return false
 }
 
-// NoSpace reports whether err says that a datastore has too little free space.
+// NoSpace reports whether err is caused by too little free space on a datastore.
 func NoSpace(err error) bool {
-	for f := range faults(err) {
-		for ; f != nil; f = cause(f) {
-			if is[*types.NoDiskSpace](f) {
+	for f := range faultsOf(err) {
+		for ; f != nil; f = causeOf(f) {
+			if isType[*types.NoDiskSpace](f) {
 				return true
 			}
 		}
@@ -48,16 +48,16 @@ func NoSpace(err error) bool {
 	return false
 }
 
-// faults are those in the tree of err, without what caused them. The library's own
-// walk looks at the first of several joined errors only.
-func faults(err error) iter.Seq[types.BaseMethodFault] {
-	return func(yield func(types.BaseMethodFault) bool) { walk(err, yield) }
+// faultsOf iterates over the faults in the tree of err, without their causes. govmomi's own function
+// checks only the first of several joined errors.
+func faultsOf(err error) iter.Seq[types.BaseMethodFault] {
+	return func(yield func(types.BaseMethodFault) bool) { walkFaults(err, yield) }
 }
 
-// walk is false when yield was.
-func walk(err error, yield func(types.BaseMethodFault) bool) bool {
+// walkFaults returns false if yield has returned false.
+func walkFaults(err error, yield func(types.BaseMethodFault) bool) bool {
 	for err != nil {
-		switch e := err.(type) { //nolint:errorlint // this is the walk: each error is looked at by itself
+		switch e := err.(type) { //nolint:errorlint // walk unwraps each error itself
 		case types.HasLocalizedMethodFault:
 			if f := e.GetLocalizedMethodFault(); f != nil && f.Fault != nil {
 				return yield(f.Fault)
@@ -72,7 +72,7 @@ func walk(err error, yield func(types.BaseMethodFault) bool) bool {
 			err = e.Unwrap()
 		case interface{ Unwrap() []error }:
 			for _, inner := range e.Unwrap() {
-				if !walk(inner, yield) {
+				if !walkFaults(inner, yield) {
 					return false
 				}
 			}
@@ -84,8 +84,8 @@ func walk(err error, yield func(types.BaseMethodFault) bool) bool {
 	return true
 }
 
-// cause is the fault that caused f, nil if there is none.
-func cause(f types.BaseMethodFault) types.BaseMethodFault {
+// causeOf returns the cause of f, or nil.
+func causeOf(f types.BaseMethodFault) types.BaseMethodFault {
 	if m := f.GetMethodFault(); m != nil && m.FaultCause != nil {
 		return m.FaultCause.Fault
 	}

@@ -8,11 +8,11 @@ package v1alpha1
 // APIEndpointApplyConfiguration represents a declarative configuration of the APIEndpoint type for use
 // with apply.
 //
-// APIEndpoint is where an API is.
+// APIEndpoint is the endpoint of an API server.
 type APIEndpointApplyConfiguration struct {
-	// host is a name or an address.
+	// host is a host name or an IP address.
 	Host *string `json:"host,omitempty"`
-	// port is 1 to 65535.
+	// port of the API server. Allowed: 1 to 65535.
 	Port *int32 `json:"port,omitempty"`
 }
 

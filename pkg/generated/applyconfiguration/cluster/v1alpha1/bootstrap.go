@@ -8,13 +8,13 @@ package v1alpha1
 // BootstrapApplyConfiguration represents a declarative configuration of the Bootstrap type for use
 // with apply.
 //
-// Bootstrap is where the data come from that make a node of a machine: an object whose
-// controller makes a Secret of them, or a Secret.
+// Bootstrap refers to the source of the bootstrap data: an object whose controller creates a Secret with the data, or a
+// Secret.
 type BootstrapApplyConfiguration struct {
-	// configRef names the object whose controller makes the Secret.
+	// configRef refers to the object whose controller creates the Secret.
 	ConfigRef *ContractVersionedObjectReferenceApplyConfiguration `json:"configRef,omitempty"`
-	// dataSecretName names the Secret, whose key value has the data. With configRef the
-	// controller fills it.
+	// dataSecretName is the name of the Secret. Its key value contains the data. If configRef is set, the controller
+	// sets this field.
 	DataSecretName *string `json:"dataSecretName,omitempty"`
 }
 

@@ -17,7 +17,7 @@ import (
 // ClusterApplyConfiguration represents a declarative configuration of the Cluster type for use
 // with apply.
 //
-// Cluster is a Kubernetes cluster that machines are nodes of.
+// Cluster is a Kubernetes cluster whose nodes are Machines.
 type ClusterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.

@@ -8,11 +8,11 @@ package v1alpha1
 // ClusterInitializationStatusApplyConfiguration represents a declarative configuration of the ClusterInitializationStatus type for use
 // with apply.
 //
-// ClusterInitializationStatus tells what a cluster has reached for the first time.
+// ClusterInitializationStatus records one-time milestones of a cluster.
 type ClusterInitializationStatusApplyConfiguration struct {
-	// infrastructureProvisioned is true once the infrastructure was there.
+	// infrastructureProvisioned is true after the infrastructure was provisioned.
 	InfrastructureProvisioned *bool `json:"infrastructureProvisioned,omitempty"`
-	// controlPlaneInitialized is true once the API of the cluster answered.
+	// controlPlaneInitialized is true after the API server of the cluster responded for the first time.
 	ControlPlaneInitialized *bool `json:"controlPlaneInitialized,omitempty"`
 }
 

@@ -8,15 +8,15 @@ package v1alpha1
 // ClusterNetworkApplyConfiguration represents a declarative configuration of the ClusterNetwork type for use
 // with apply.
 //
-// ClusterNetwork says what the networks of a cluster are.
+// ClusterNetwork describes the networks of a cluster.
 type ClusterNetworkApplyConfiguration struct {
 	// apiServerPort is the port of the API servers.
 	APIServerPort *int32 `json:"apiServerPort,omitempty"`
-	// services are the ranges of the addresses of services.
+	// services are the IP address ranges of services.
 	Services *NetworkRangesApplyConfiguration `json:"services,omitempty"`
-	// pods are the ranges of the addresses of pods.
+	// pods are the IP address ranges of pods.
 	Pods *NetworkRangesApplyConfiguration `json:"pods,omitempty"`
-	// serviceDomain is the domain of the names of services.
+	// serviceDomain is the DNS domain of services.
 	ServiceDomain *string `json:"serviceDomain,omitempty"`
 }
 

@@ -10,17 +10,17 @@ package v1alpha1
 //
 // ClusterSpec is the desired state of a Cluster.
 type ClusterSpecApplyConfiguration struct {
-	// paused keeps the controllers from the cluster and everything of it.
+	// paused pauses the reconciling of the cluster and of all objects that belong to it. Defaults, when used, to false.
 	Paused *bool `json:"paused,omitempty"`
-	// clusterNetwork says what the networks of the cluster are. Nothing here depends on it.
+	// clusterNetwork describes the networks of the cluster. The server does not use it.
 	ClusterNetwork *ClusterNetworkApplyConfiguration `json:"clusterNetwork,omitempty"`
-	// controlPlaneEndpoint is where the API of the cluster is. It is taken from the
-	// infrastructure when it is unset.
+	// controlPlaneEndpoint is the endpoint of the cluster's API server. If unset, the controller copies it from the
+	// infrastructure object.
 	ControlPlaneEndpoint *APIEndpointApplyConfiguration `json:"controlPlaneEndpoint,omitempty"`
-	// controlPlaneRef names the object that makes the control plane.
+	// controlPlaneRef refers to the object that manages the control plane.
 	ControlPlaneRef *ContractVersionedObjectReferenceApplyConfiguration `json:"controlPlaneRef,omitempty"`
-	// infrastructureRef names the object that makes what the cluster needs besides machines,
-	// for example a SlipwayCluster.
+	// infrastructureRef refers to the object that manages the cluster's infrastructure other than machines, for example
+	// a SlipwayCluster.
 	InfrastructureRef *ContractVersionedObjectReferenceApplyConfiguration `json:"infrastructureRef,omitempty"`
 }
 

@@ -15,15 +15,15 @@ import (
 //
 // ClusterStatus is the observed state of a Cluster.
 type ClusterStatusApplyConfiguration struct {
-	// conditions tell what is observed.
+	// conditions are the conditions of the cluster.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// initialization tells what was reached for the first time; it is never taken back.
+	// initialization records one-time milestones of the cluster. They are never reset.
 	Initialization *ClusterInitializationStatusApplyConfiguration `json:"initialization,omitempty"`
-	// failureDomains that machines can be in, at most 100.
+	// failureDomains are the failure domains for machines, at most 100.
 	FailureDomains []FailureDomainApplyConfiguration `json:"failureDomains,omitempty"`
-	// phase sums up, for people.
+	// phase is a summary of the state for display.
 	Phase *clusterv1alpha1.ClusterPhase `json:"phase,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 }
 

@@ -8,8 +8,8 @@ package v1alpha1
 // ContractVersionedObjectReferenceApplyConfiguration represents a declarative configuration of the ContractVersionedObjectReference type for use
 // with apply.
 //
-// ContractVersionedObjectReference refers to an object of the same namespace whose kind
-// follows a contract of Cluster API. The version to use is found by the contract.
+// ContractVersionedObjectReference refers to an object in the same namespace whose kind implements a Cluster API
+// contract. The contract determines the API version.
 type ContractVersionedObjectReferenceApplyConfiguration struct {
 	// kind of the object.
 	Kind *string `json:"kind,omitempty"`

@@ -8,13 +8,13 @@ package v1alpha1
 // FailureDomainApplyConfiguration represents a declarative configuration of the FailureDomain type for use
 // with apply.
 //
-// FailureDomain is a place that can fail as a whole.
+// FailureDomain is a part of the infrastructure that can fail independently.
 type FailureDomainApplyConfiguration struct {
-	// name of the place; of VirtualMachines, that of a Zone.
+	// name of the failure domain. For VirtualMachines, it is the name of a Zone.
 	Name *string `json:"name,omitempty"`
-	// controlPlane is true for a place where control plane machines may be.
+	// controlPlane is true if control plane machines can be in this failure domain.
 	ControlPlane *bool `json:"controlPlane,omitempty"`
-	// attributes are what the infrastructure tells of it.
+	// attributes are additional properties from the infrastructure object.
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 

@@ -17,7 +17,7 @@ import (
 // MachineApplyConfiguration represents a declarative configuration of the Machine type for use
 // with apply.
 //
-// Machine is a machine that is, or becomes, a node of a Kubernetes cluster.
+// Machine is a machine that is or will become a node of a Kubernetes cluster.
 type MachineApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.

@@ -14,9 +14,9 @@ import (
 //
 // MachineAddress is an address of a machine.
 type MachineAddressApplyConfiguration struct {
-	// type says what the address is.
+	// type is Hostname, ExternalIP, InternalIP, ExternalDNS or InternalDNS.
 	Type *clusterv1alpha1.MachineAddressType `json:"type,omitempty"`
-	// address is the address, or the name.
+	// address is the IP address or the name.
 	Address *string `json:"address,omitempty"`
 }
 

@@ -8,15 +8,15 @@ package v1alpha1
 // MachineDeletionSpecApplyConfiguration represents a declarative configuration of the MachineDeletionSpec type for use
 // with apply.
 //
-// MachineDeletionSpec says how long the stages of a deletion may take. Unset and 0 are for
-// ever, but for the Node, whose default is 10 seconds.
+// MachineDeletionSpec defines timeouts for the stages of a deletion. Unset or 0 means no timeout, except for the unset
+// nodeDeletionTimeoutSeconds.
 type MachineDeletionSpecApplyConfiguration struct {
-	// nodeDrainTimeoutSeconds is how long pods may take to leave, in seconds.
+	// nodeDrainTimeoutSeconds is the timeout for draining the Node, in seconds. Unset or 0 means no timeout.
 	NodeDrainTimeoutSeconds *int32 `json:"nodeDrainTimeoutSeconds,omitempty"`
-	// nodeVolumeDetachTimeoutSeconds is how long volumes may take to be detached, in seconds.
+	// nodeVolumeDetachTimeoutSeconds is the timeout for detaching volumes, in seconds. Unset or 0 means no timeout.
 	NodeVolumeDetachTimeoutSeconds *int32 `json:"nodeVolumeDetachTimeoutSeconds,omitempty"`
-	// nodeDeletionTimeoutSeconds is how long deleting the Node is tried, in seconds since it
-	// was tried first. Defaults to 10.
+	// nodeDeletionTimeoutSeconds is the timeout for deleting the Node, in seconds after the first attempt. 0 means no
+	// timeout. Defaults to 10.
 	NodeDeletionTimeoutSeconds *int32 `json:"nodeDeletionTimeoutSeconds,omitempty"`
 }
 

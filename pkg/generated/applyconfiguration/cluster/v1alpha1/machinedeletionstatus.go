@@ -13,21 +13,21 @@ import (
 // MachineDeletionStatusApplyConfiguration represents a declarative configuration of the MachineDeletionStatus type for use
 // with apply.
 //
-// MachineDeletionStatus tells how far a deletion is.
+// MachineDeletionStatus is the progress of a deletion.
 type MachineDeletionStatusApplyConfiguration struct {
-	// nodeDrainStartTime is when the drain began.
+	// nodeDrainStartTime is the time when the drain started.
 	NodeDrainStartTime *v1.Time `json:"nodeDrainStartTime,omitempty"`
-	// waitForNodeVolumeDetachStartTime is when the wait for volumes began.
+	// waitForNodeVolumeDetachStartTime is the time when the wait for the detachment of volumes started.
 	WaitForNodeVolumeDetachStartTime *v1.Time `json:"waitForNodeVolumeDetachStartTime,omitempty"`
-	// waitForPreDrainHookStartTime is when the wait for pre-drain hooks began.
+	// waitForPreDrainHookStartTime is the time when the wait for pre-drain hooks started.
 	WaitForPreDrainHookStartTime *v1.Time `json:"waitForPreDrainHookStartTime,omitempty"`
-	// waitForPreTerminateHookStartTime is when the wait for pre-terminate hooks began.
+	// waitForPreTerminateHookStartTime is the time when the wait for pre-terminate hooks started.
 	WaitForPreTerminateHookStartTime *v1.Time `json:"waitForPreTerminateHookStartTime,omitempty"`
-	// nodeDeletionStartTime is when deleting the Node was tried first.
+	// nodeDeletionStartTime is the time of the first attempt to delete the Node.
 	NodeDeletionStartTime *v1.Time `json:"nodeDeletionStartTime,omitempty"`
-	// stage that the deletion is at.
+	// stage is the current stage of the deletion.
 	Stage *clusterv1alpha1.MachineDeletionStage `json:"stage,omitempty"`
-	// stageStartTime is when the stage began.
+	// stageStartTime is the time when the current stage started.
 	StageStartTime *v1.Time `json:"stageStartTime,omitempty"`
 }
 

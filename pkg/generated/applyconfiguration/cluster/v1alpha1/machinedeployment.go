@@ -17,7 +17,7 @@ import (
 // MachineDeploymentApplyConfiguration represents a declarative configuration of the MachineDeployment type for use
 // with apply.
 //
-// MachineDeployment rolls Machines from one template to the next.
+// MachineDeployment manages Machines and replaces them when the template changes.
 type MachineDeploymentApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.

@@ -12,10 +12,10 @@ import (
 // MachineDeploymentRemediationSpecApplyConfiguration represents a declarative configuration of the MachineDeploymentRemediationSpec type for use
 // with apply.
 //
-// MachineDeploymentRemediationSpec bounds the replacement of machines that are not well.
+// MachineDeploymentRemediationSpec limits the replacement of unhealthy machines.
 type MachineDeploymentRemediationSpecApplyConfiguration struct {
-	// maxInFlight is how many are replaced at once, a number or a share of replicas in
-	// percent, rounded up. Unset, all are.
+	// maxInFlight is the maximum number of machines that are replaced at the same time. It is a number or a percentage
+	// of replicas, rounded up. If unset, there is no limit.
 	MaxInFlight *intstr.IntOrString `json:"maxInFlight,omitempty"`
 }
 

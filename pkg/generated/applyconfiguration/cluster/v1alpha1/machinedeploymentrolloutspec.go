@@ -12,10 +12,10 @@ import (
 // MachineDeploymentRolloutSpecApplyConfiguration represents a declarative configuration of the MachineDeploymentRolloutSpec type for use
 // with apply.
 //
-// MachineDeploymentRolloutSpec says how machines are replaced.
+// MachineDeploymentRolloutSpec defines how machines are replaced.
 type MachineDeploymentRolloutSpecApplyConfiguration struct {
-	// after is a time after which machines are replaced that were made before it, although
-	// the template is the same.
+	// after is a time. Once it has passed, machines that were created before it are replaced even if the template did
+	// not change.
 	After *v1.Time `json:"after,omitempty"`
 	// strategy of the replacement.
 	Strategy *MachineDeploymentRolloutStrategyApplyConfiguration `json:"strategy,omitempty"`

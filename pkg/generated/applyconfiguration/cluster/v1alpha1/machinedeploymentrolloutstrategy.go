@@ -12,11 +12,11 @@ import (
 // MachineDeploymentRolloutStrategyApplyConfiguration represents a declarative configuration of the MachineDeploymentRolloutStrategy type for use
 // with apply.
 //
-// MachineDeploymentRolloutStrategy is how machines are replaced.
+// MachineDeploymentRolloutStrategy defines how machines are replaced.
 type MachineDeploymentRolloutStrategyApplyConfiguration struct {
 	// type of the strategy. Defaults to RollingUpdate.
 	Type *clusterv1alpha1.MachineDeploymentRolloutStrategyType `json:"type,omitempty"`
-	// rollingUpdate says how many at a time.
+	// rollingUpdate defines how many machines are replaced at a time.
 	RollingUpdate *MachineDeploymentRolloutStrategyRollingUpdateApplyConfiguration `json:"rollingUpdate,omitempty"`
 }
 

@@ -12,13 +12,13 @@ import (
 // MachineDeploymentRolloutStrategyRollingUpdateApplyConfiguration represents a declarative configuration of the MachineDeploymentRolloutStrategyRollingUpdate type for use
 // with apply.
 //
-// MachineDeploymentRolloutStrategyRollingUpdate says how many machines are replaced at a time.
+// MachineDeploymentRolloutStrategyRollingUpdate defines how many machines are replaced at a time.
 type MachineDeploymentRolloutStrategyRollingUpdateApplyConfiguration struct {
-	// maxUnavailable is how many machines may be unavailable, a number or a share of replicas
-	// in percent, rounded down. Defaults to 0.
+	// maxUnavailable is the maximum number of unavailable machines. It is a number or a percentage of replicas, rounded
+	// down. Defaults to 0.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// maxSurge is how many machines there may be beyond replicas, a number or a share of them
-	// in percent, rounded up. Defaults to 1.
+	// maxSurge is the maximum number of machines above replicas. It is a number or a percentage of replicas, rounded up.
+	// Defaults to 1.
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 }
 

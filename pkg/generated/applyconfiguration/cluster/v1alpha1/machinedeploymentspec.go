@@ -14,28 +14,26 @@ import (
 //
 // MachineDeploymentSpec is the desired state of a MachineDeployment.
 type MachineDeploymentSpecApplyConfiguration struct {
-	// clusterName names the Cluster that the machines belong to. Immutable.
+	// clusterName is the name of the Cluster that the machines belong to. Immutable.
 	ClusterName *string `json:"clusterName,omitempty"`
-	// replicas is how many machines are wanted. Defaults to 1, or to the minimum for
-	// the autoscaler.
+	// replicas is the desired number of machines. Defaults to the minimum size for the autoscaler or else to 1.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// rollout says how machines are replaced.
+	// rollout defines how machines are replaced.
 	Rollout *MachineDeploymentRolloutSpecApplyConfiguration `json:"rollout,omitempty"`
-	// selector says which machines count. It must match the labels of the template. Unset, the
-	// server fills it, and gives the template its labels. Immutable.
+	// selector selects the machines that belong to the deployment. It must match the labels of the template. If unset,
+	// the server sets it and adds its labels to the template. Immutable.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// template is what machines are made from.
+	// template describes the machines.
 	Template *MachineTemplateSpecApplyConfiguration `json:"template,omitempty"`
-	// machineNaming says how machines are named.
+	// machineNaming defines the names of machines.
 	MachineNaming *MachineNamingSpecApplyConfiguration `json:"machineNaming,omitempty"`
-	// remediation says how many machines are replaced at once because they are not well.
+	// remediation limits how many unhealthy machines are replaced at the same time.
 	Remediation *MachineDeploymentRemediationSpecApplyConfiguration `json:"remediation,omitempty"`
-	// deletion says which machines go first.
+	// deletion defines which machines are deleted first.
 	Deletion *MachineSetDeletionSpecApplyConfiguration `json:"deletion,omitempty"`
-	// paused keeps the controller from rolling to a new template.
+	// paused pauses the rollout of a new template.
 	Paused *bool `json:"paused,omitempty"`
-	// revisionHistoryLimit is how many MachineSets of older templates are kept, to go back
-	// to them. Defaults to 1.
+	// revisionHistoryLimit is the number of MachineSets of older templates that are kept for rollback. Defaults to 1.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 }
 

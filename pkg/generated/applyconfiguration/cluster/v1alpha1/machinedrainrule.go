@@ -17,7 +17,7 @@ import (
 // MachineDrainRuleApplyConfiguration represents a declarative configuration of the MachineDrainRule type for use
 // with apply.
 //
-// MachineDrainRule says what the drain of a Node does with some pods.
+// MachineDrainRule defines how the drain of a Node handles the pods that it selects.
 type MachineDrainRuleApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.

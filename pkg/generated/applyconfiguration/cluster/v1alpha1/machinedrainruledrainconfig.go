@@ -12,11 +12,11 @@ import (
 // MachineDrainRuleDrainConfigApplyConfiguration represents a declarative configuration of the MachineDrainRuleDrainConfig type for use
 // with apply.
 //
-// MachineDrainRuleDrainConfig says what is done with pods.
+// MachineDrainRuleDrainConfig defines how a drain handles pods.
 type MachineDrainRuleDrainConfigApplyConfiguration struct {
-	// behavior is what is done.
+	// behavior is Drain, Skip or WaitCompleted.
 	Behavior *clusterv1alpha1.MachineDrainRuleDrainBehavior `json:"behavior,omitempty"`
-	// order of the pods that are drained, lowest first. Defaults to 0; only with Drain.
+	// order in which pods are drained, lowest first. Allowed only with the behavior Drain. Defaults, when used, to 0.
 	Order *int32 `json:"order,omitempty"`
 }
 

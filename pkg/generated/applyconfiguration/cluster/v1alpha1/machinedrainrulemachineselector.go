@@ -12,11 +12,11 @@ import (
 // MachineDrainRuleMachineSelectorApplyConfiguration represents a declarative configuration of the MachineDrainRuleMachineSelector type for use
 // with apply.
 //
-// MachineDrainRuleMachineSelector selects machines that both of its selectors match.
+// MachineDrainRuleMachineSelector selects the machines that match both selectors.
 type MachineDrainRuleMachineSelectorApplyConfiguration struct {
-	// selector of labels of Machines. Unset and empty match all.
+	// selector selects machines by label. If unset or empty, all machines match.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// clusterSelector of labels of their Clusters. Unset and empty match all.
+	// clusterSelector selects machines by the labels of their Clusters. If unset or empty, all machines match.
 	ClusterSelector *v1.LabelSelectorApplyConfiguration `json:"clusterSelector,omitempty"`
 }
 

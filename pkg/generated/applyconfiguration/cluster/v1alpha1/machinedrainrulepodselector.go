@@ -12,11 +12,11 @@ import (
 // MachineDrainRulePodSelectorApplyConfiguration represents a declarative configuration of the MachineDrainRulePodSelector type for use
 // with apply.
 //
-// MachineDrainRulePodSelector selects pods that both of its selectors match.
+// MachineDrainRulePodSelector selects the pods that match both selectors.
 type MachineDrainRulePodSelectorApplyConfiguration struct {
-	// selector of labels of pods. Unset and empty match all.
+	// selector selects pods by label. If unset or empty, all pods match.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// namespaceSelector of labels of their namespaces. Unset and empty match all.
+	// namespaceSelector selects pods by the labels of their namespaces. If unset or empty, all pods match.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 }
 

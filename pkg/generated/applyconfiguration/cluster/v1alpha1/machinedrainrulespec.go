@@ -8,15 +8,15 @@ package v1alpha1
 // MachineDrainRuleSpecApplyConfiguration represents a declarative configuration of the MachineDrainRuleSpec type for use
 // with apply.
 //
-// MachineDrainRuleSpec says what a drain does, of which machines, with which pods.
+// MachineDrainRuleSpec defines how a drain handles pods, and selects the machines and pods.
 type MachineDrainRuleSpecApplyConfiguration struct {
-	// drain says what is done with the pods.
+	// drain defines how the pods are handled.
 	Drain *MachineDrainRuleDrainConfigApplyConfiguration `json:"drain,omitempty"`
-	// machines that the rule is for: those that any entry selects, all if there is none. At
-	// most 32.
+	// machines select the machines to which the rule applies. A machine must match at least one entry. If empty, the
+	// rule applies to all machines. At most 32.
 	Machines []MachineDrainRuleMachineSelectorApplyConfiguration `json:"machines,omitempty"`
-	// pods that the rule is for: those that any entry selects, all if there is none. At
-	// most 32.
+	// pods select the pods to which the rule applies. A pod must match at least one entry. If empty, the rule applies to
+	// all pods. At most 32.
 	Pods []MachineDrainRulePodSelectorApplyConfiguration `json:"pods,omitempty"`
 }
 

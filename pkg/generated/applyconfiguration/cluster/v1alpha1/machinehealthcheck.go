@@ -17,7 +17,7 @@ import (
 // MachineHealthCheckApplyConfiguration represents a declarative configuration of the MachineHealthCheck type for use
 // with apply.
 //
-// MachineHealthCheck finds Machines that are not well, and lets them be replaced.
+// MachineHealthCheck finds unhealthy Machines and triggers their replacement.
 type MachineHealthCheckApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.

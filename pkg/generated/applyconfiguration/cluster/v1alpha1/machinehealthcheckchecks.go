@@ -8,14 +8,14 @@ package v1alpha1
 // MachineHealthCheckChecksApplyConfiguration represents a declarative configuration of the MachineHealthCheckChecks type for use
 // with apply.
 //
-// MachineHealthCheckChecks say when a machine is not well.
+// MachineHealthCheckChecks defines when a machine is unhealthy.
 type MachineHealthCheckChecksApplyConfiguration struct {
-	// nodeStartupTimeoutSeconds is how long a machine may take to have a Node, in seconds; 0
-	// is for ever. Defaults to 600; at least 30.
+	// nodeStartupTimeoutSeconds is the time in which a machine must get a Node, in seconds. 0 means no timeout. Other
+	// values must be at least 30. Defaults to 600.
 	NodeStartupTimeoutSeconds *int32 `json:"nodeStartupTimeoutSeconds,omitempty"`
-	// unhealthyNodeConditions are conditions of the Node, at most 100.
+	// unhealthyNodeConditions are the Node conditions that make a machine unhealthy, at most 100.
 	UnhealthyNodeConditions []UnhealthyConditionApplyConfiguration `json:"unhealthyNodeConditions,omitempty"`
-	// unhealthyMachineConditions are conditions of the Machine, at most 100.
+	// unhealthyMachineConditions are the Machine conditions that make a machine unhealthy, at most 100.
 	UnhealthyMachineConditions []UnhealthyConditionApplyConfiguration `json:"unhealthyMachineConditions,omitempty"`
 }
 

@@ -8,13 +8,12 @@ package v1alpha1
 // MachineHealthCheckRemediationApplyConfiguration represents a declarative configuration of the MachineHealthCheckRemediation type for use
 // with apply.
 //
-// MachineHealthCheckRemediation says when and how machines that are not well are replaced.
+// MachineHealthCheckRemediation defines when and how unhealthy machines are replaced.
 type MachineHealthCheckRemediationApplyConfiguration struct {
-	// triggerIf bounds the number of machines that are not well: with more, something else is
-	// wrong, and none is replaced.
+	// triggerIf limits the number of unhealthy machines. If the number is outside the limit, no machine is replaced.
 	TriggerIf *MachineHealthCheckRemediationTriggerIfApplyConfiguration `json:"triggerIf,omitempty"`
-	// templateRef names a template of requests that somebody else acts on. Unset, the owner
-	// of the machine replaces it.
+	// templateRef refers to a template of remediation requests for an external controller. If unset, the owner of a
+	// machine replaces it.
 	TemplateRef *MachineHealthCheckRemediationTemplateReferenceApplyConfiguration `json:"templateRef,omitempty"`
 }
 

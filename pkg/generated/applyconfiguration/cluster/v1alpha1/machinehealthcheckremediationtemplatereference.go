@@ -8,13 +8,13 @@ package v1alpha1
 // MachineHealthCheckRemediationTemplateReferenceApplyConfiguration represents a declarative configuration of the MachineHealthCheckRemediationTemplateReference type for use
 // with apply.
 //
-// MachineHealthCheckRemediationTemplateReference names a template of the same namespace.
+// MachineHealthCheckRemediationTemplateReference refers to a template in the same namespace.
 type MachineHealthCheckRemediationTemplateReferenceApplyConfiguration struct {
 	// kind of the template.
 	Kind *string `json:"kind,omitempty"`
 	// name of the template.
 	Name *string `json:"name,omitempty"`
-	// apiVersion is the group and the version of the template.
+	// apiVersion is the API group and version of the template.
 	APIVersion *string `json:"apiVersion,omitempty"`
 }
 

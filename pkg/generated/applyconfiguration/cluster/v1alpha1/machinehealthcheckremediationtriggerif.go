@@ -12,12 +12,13 @@ import (
 // MachineHealthCheckRemediationTriggerIfApplyConfiguration represents a declarative configuration of the MachineHealthCheckRemediationTriggerIf type for use
 // with apply.
 //
-// MachineHealthCheckRemediationTriggerIf bounds the number of machines that are not well.
+// MachineHealthCheckRemediationTriggerIf limits the number of unhealthy machines.
 type MachineHealthCheckRemediationTriggerIfApplyConfiguration struct {
-	// unhealthyLessThanOrEqualTo is the most of them, a number or a share in percent, rounded
+	// unhealthyLessThanOrEqualTo is the maximum number of unhealthy machines. It is a number or a percentage, rounded
 	// down. Defaults to 100%.
 	UnhealthyLessThanOrEqualTo *intstr.IntOrString `json:"unhealthyLessThanOrEqualTo,omitempty"`
-	// unhealthyInRange is their range, for example [3-5]. It takes precedence.
+	// unhealthyInRange is the allowed range of the number of unhealthy machines, for example [3-5]. It takes precedence
+	// over unhealthyLessThanOrEqualTo.
 	UnhealthyInRange *string `json:"unhealthyInRange,omitempty"`
 }
 

@@ -14,13 +14,13 @@ import (
 //
 // MachineHealthCheckSpec is the desired state of a MachineHealthCheck.
 type MachineHealthCheckSpecApplyConfiguration struct {
-	// clusterName names the Cluster that the machines belong to. Immutable.
+	// clusterName is the name of the Cluster that the machines belong to. Immutable.
 	ClusterName *string `json:"clusterName,omitempty"`
-	// selector says which machines are looked after.
+	// selector selects the machines that are checked.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// checks say when a machine is not well.
+	// checks define when a machine is unhealthy.
 	Checks *MachineHealthCheckChecksApplyConfiguration `json:"checks,omitempty"`
-	// remediation says when and how machines that are not well are replaced.
+	// remediation defines when and how unhealthy machines are replaced.
 	Remediation *MachineHealthCheckRemediationApplyConfiguration `json:"remediation,omitempty"`
 }
 

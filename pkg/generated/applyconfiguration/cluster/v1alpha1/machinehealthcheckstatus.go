@@ -14,17 +14,17 @@ import (
 //
 // MachineHealthCheckStatus is the observed state of a MachineHealthCheck.
 type MachineHealthCheckStatusApplyConfiguration struct {
-	// conditions tell what is observed.
+	// conditions are the conditions of the health check.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// expectedMachines is how many machines are looked after.
+	// expectedMachines is the number of selected machines.
 	ExpectedMachines *int32 `json:"expectedMachines,omitempty"`
-	// currentHealthy is how many of them are well.
+	// currentHealthy is the number of healthy machines.
 	CurrentHealthy *int32 `json:"currentHealthy,omitempty"`
-	// remediationsAllowed is how many more may cease to be well before none is replaced.
+	// remediationsAllowed is the number of additional machines that can become unhealthy before remediation stops.
 	RemediationsAllowed *int32 `json:"remediationsAllowed,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// targets are the names of the machines, at most 10000.
+	// targets are the names of the selected machines, at most 10000.
 	Targets []string `json:"targets,omitempty"`
 }
 

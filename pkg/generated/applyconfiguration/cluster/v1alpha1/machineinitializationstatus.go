@@ -8,11 +8,11 @@ package v1alpha1
 // MachineInitializationStatusApplyConfiguration represents a declarative configuration of the MachineInitializationStatus type for use
 // with apply.
 //
-// MachineInitializationStatus tells what a machine has reached for the first time.
+// MachineInitializationStatus records one-time milestones of a machine.
 type MachineInitializationStatusApplyConfiguration struct {
-	// infrastructureProvisioned is true once the infrastructure was there.
+	// infrastructureProvisioned is true after the infrastructure was provisioned.
 	InfrastructureProvisioned *bool `json:"infrastructureProvisioned,omitempty"`
-	// bootstrapDataSecretCreated is true once the Secret of configRef was there.
+	// bootstrapDataSecretCreated is true after the Secret of configRef was created.
 	BootstrapDataSecretCreated *bool `json:"bootstrapDataSecretCreated,omitempty"`
 }
 

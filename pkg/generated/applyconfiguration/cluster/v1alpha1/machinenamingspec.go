@@ -8,10 +8,10 @@ package v1alpha1
 // MachineNamingSpecApplyConfiguration represents a declarative configuration of the MachineNamingSpec type for use
 // with apply.
 //
-// MachineNamingSpec says how machines are named.
+// MachineNamingSpec defines the names of machines.
 type MachineNamingSpecApplyConfiguration struct {
-	// template of names: {{ .cluster.name }}, {{ .machineSet.name }} and {{ .random }}, which
-	// must be in it. Defaults to "{{ .machineSet.name }}-{{ .random }}".
+	// template for names. It can contain {{ .cluster.name }} and {{ .machineSet.name }} and must contain {{ .random }}.
+	// Defaults to "{{ .machineSet.name }}-{{ .random }}".
 	Template *string `json:"template,omitempty"`
 }
 

@@ -8,7 +8,7 @@ package v1alpha1
 // MachineNodeReferenceApplyConfiguration represents a declarative configuration of the MachineNodeReference type for use
 // with apply.
 //
-// MachineNodeReference names a Node of the cluster.
+// MachineNodeReference refers to a Node of the cluster.
 type MachineNodeReferenceApplyConfiguration struct {
 	// name of the Node.
 	Name *string `json:"name,omitempty"`

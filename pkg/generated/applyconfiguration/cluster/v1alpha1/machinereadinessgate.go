@@ -12,9 +12,9 @@ import (
 // MachineReadinessGateApplyConfiguration represents a declarative configuration of the MachineReadinessGate type for use
 // with apply.
 //
-// MachineReadinessGate is a condition that Ready takes into account.
+// MachineReadinessGate is an additional condition that must be good for a machine to be Ready.
 type MachineReadinessGateApplyConfiguration struct {
-	// conditionType of the condition. One that is not there is unknown.
+	// conditionType of the condition. If the machine does not have the condition, its status is unknown.
 	ConditionType *string `json:"conditionType,omitempty"`
 	// polarity of the condition. Defaults to Positive.
 	Polarity *clusterv1alpha1.ConditionPolarity `json:"polarity,omitempty"`

@@ -17,7 +17,7 @@ import (
 // MachineSetApplyConfiguration represents a declarative configuration of the MachineSet type for use
 // with apply.
 //
-// MachineSet keeps a number of equal Machines.
+// MachineSet maintains a number of identical Machines.
 type MachineSetApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.

@@ -12,10 +12,10 @@ import (
 // MachineSetDeletionSpecApplyConfiguration represents a declarative configuration of the MachineSetDeletionSpec type for use
 // with apply.
 //
-// MachineSetDeletionSpec says which machines go first.
+// MachineSetDeletionSpec defines which machines are deleted first.
 type MachineSetDeletionSpecApplyConfiguration struct {
-	// order of deletion. Defaults to Random. Machines with the annotation
-	// cluster.x-k8s.io/delete-machine go before all others.
+	// order of deletion. Defaults to Random. Machines with the annotation cluster.x-k8s.io/delete-machine are deleted
+	// before all others.
 	Order *clusterv1alpha1.MachineSetDeletionOrder `json:"order,omitempty"`
 }
 

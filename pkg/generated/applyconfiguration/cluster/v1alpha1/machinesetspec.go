@@ -14,19 +14,18 @@ import (
 //
 // MachineSetSpec is the desired state of a MachineSet.
 type MachineSetSpecApplyConfiguration struct {
-	// clusterName names the Cluster that the machines belong to. Immutable.
+	// clusterName is the name of the Cluster that the machines belong to. Immutable.
 	ClusterName *string `json:"clusterName,omitempty"`
-	// replicas is how many machines are wanted. Defaults to 1, or to the minimum for
-	// the autoscaler.
+	// replicas is the desired number of machines. Defaults to the minimum size for the autoscaler or else to 1.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// selector says which machines count. It must match the labels of the template. Unset, the
-	// server fills it, and gives the template its labels.
+	// selector selects the machines that belong to the set. It must match the labels of the template. If unset, the
+	// server sets it and adds its labels to the template.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// template is what machines are made from.
+	// template describes the machines.
 	Template *MachineTemplateSpecApplyConfiguration `json:"template,omitempty"`
-	// machineNaming says how machines are named.
+	// machineNaming defines the names of machines.
 	MachineNaming *MachineNamingSpecApplyConfiguration `json:"machineNaming,omitempty"`
-	// deletion says which machines go first.
+	// deletion defines which machines are deleted first.
 	Deletion *MachineSetDeletionSpecApplyConfiguration `json:"deletion,omitempty"`
 }
 

@@ -14,21 +14,21 @@ import (
 //
 // MachineSetStatus is the observed state of a MachineSet.
 type MachineSetStatusApplyConfiguration struct {
-	// conditions tell what is observed.
+	// conditions are the conditions of the machine set.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// selector is the selector of the machines as a text, for autoscalers.
+	// selector is the selector in text form, for autoscalers.
 	Selector *string `json:"selector,omitempty"`
-	// replicas are the machines that there are.
+	// replicas is the number of machines.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// readyReplicas are those that are Ready.
+	// readyReplicas is the number of Ready machines.
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
-	// availableReplicas are those that are Available.
+	// availableReplicas is the number of Available machines.
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`
-	// upToDateReplicas are those that are as the template says.
+	// upToDateReplicas is the number of machines that match the template.
 	UpToDateReplicas *int32 `json:"upToDateReplicas,omitempty"`
-	// versions counts the machines by their version, at most 100.
+	// versions is the number of machines by version, at most 100 versions.
 	Versions []StatusVersionApplyConfiguration `json:"versions,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 }
 

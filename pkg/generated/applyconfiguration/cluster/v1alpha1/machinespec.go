@@ -10,28 +10,26 @@ package v1alpha1
 //
 // MachineSpec is the desired state of a Machine.
 type MachineSpecApplyConfiguration struct {
-	// clusterName names the Cluster that the machine belongs to. Immutable.
+	// clusterName is the name of the Cluster that the machine belongs to. Immutable.
 	ClusterName *string `json:"clusterName,omitempty"`
-	// bootstrap is where the data come from that make a node of the machine.
+	// bootstrap refers to the source of the bootstrap data, with which the machine becomes a node.
 	Bootstrap *BootstrapApplyConfiguration `json:"bootstrap,omitempty"`
-	// infrastructureRef names the object that is the machine, for example a VirtualMachine.
+	// infrastructureRef refers to the infrastructure object of the machine, for example a VirtualMachine.
 	InfrastructureRef *ContractVersionedObjectReferenceApplyConfiguration `json:"infrastructureRef,omitempty"`
-	// version of Kubernetes, for example v1.36.3; v is put before it where it is missing.
+	// version of Kubernetes, for example v1.36.3. The prefix v is added if it is missing.
 	Version *string `json:"version,omitempty"`
-	// providerID is what spec.providerID of the Node is. The controller takes it from the
-	// infrastructure.
+	// providerID is the value of spec.providerID of the Node. The controller copies it from the infrastructure object.
 	ProviderID *string `json:"providerID,omitempty"`
-	// failureDomain that the machine shall be in; of a VirtualMachine, the name of a Zone.
+	// failureDomain is the desired failure domain of the machine. For a VirtualMachine, it is the name of a Zone.
 	FailureDomain *string `json:"failureDomain,omitempty"`
-	// minReadySeconds is how long the machine must be Ready before it is Available, in
-	// seconds. Defaults to 0.
+	// minReadySeconds is the time for which the machine must be Ready before it is Available, in seconds. Defaults to 0.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
-	// readinessGates are conditions that others write and that Ready takes into account, at
-	// most 32.
+	// readinessGates are additional conditions that must be good for the machine to be Ready. Other controllers set
+	// them. At most 32.
 	ReadinessGates []MachineReadinessGateApplyConfiguration `json:"readinessGates,omitempty"`
-	// deletion says how long the stages of a deletion may take.
+	// deletion defines timeouts for the stages of a deletion.
 	Deletion *MachineDeletionSpecApplyConfiguration `json:"deletion,omitempty"`
-	// taints that the Node gets, at most 64.
+	// taints of the Node, at most 64.
 	Taints []MachineTaintApplyConfiguration `json:"taints,omitempty"`
 }
 

@@ -16,27 +16,27 @@ import (
 //
 // MachineStatus is the observed state of a Machine.
 type MachineStatusApplyConfiguration struct {
-	// conditions tell what is observed.
+	// conditions are the conditions of the machine.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// initialization tells what was reached for the first time; it is never taken back.
+	// initialization records one-time milestones of the machine. They are never reset.
 	Initialization *MachineInitializationStatusApplyConfiguration `json:"initialization,omitempty"`
-	// nodeRef names the Node.
+	// nodeRef refers to the Node.
 	NodeRef *MachineNodeReferenceApplyConfiguration `json:"nodeRef,omitempty"`
-	// nodeInfo is what the Node tells of its system.
+	// nodeInfo is the system information that the Node reports.
 	NodeInfo *NodeSystemInfoApplyConfiguration `json:"nodeInfo,omitempty"`
-	// lastUpdated is when the phase changed.
+	// lastUpdated is the time when the phase last changed.
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
-	// addresses are those that the infrastructure tells, at most 256.
+	// addresses are the addresses that the infrastructure object reports, at most 256.
 	Addresses []MachineAddressApplyConfiguration `json:"addresses,omitempty"`
-	// failureDomain that the machine is in.
+	// failureDomain is the failure domain that the machine is in.
 	FailureDomain *string `json:"failureDomain,omitempty"`
-	// phase sums up, for people.
+	// phase is a summary of the state for display.
 	Phase *clusterv1alpha1.MachinePhase `json:"phase,omitempty"`
-	// certificatesExpiryDate is when the certificates of a control plane machine expire.
+	// certificatesExpiryDate is the time when the certificates of a control plane machine expire.
 	CertificatesExpiryDate *metav1.Time `json:"certificatesExpiryDate,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// deletion tells how far a deletion is.
+	// deletion is the progress of the deletion.
 	Deletion *MachineDeletionStatusApplyConfiguration `json:"deletion,omitempty"`
 }
 

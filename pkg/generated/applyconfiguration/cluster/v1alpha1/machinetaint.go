@@ -20,7 +20,7 @@ type MachineTaintApplyConfiguration struct {
 	Value *string `json:"value,omitempty"`
 	// effect of the taint.
 	Effect *clusterv1alpha1.TaintEffect `json:"effect,omitempty"`
-	// propagation says when it is put on the Node.
+	// propagation defines when the taint is added to the Node.
 	Propagation *clusterv1alpha1.MachineTaintPropagation `json:"propagation,omitempty"`
 }
 

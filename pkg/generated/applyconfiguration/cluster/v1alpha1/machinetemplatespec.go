@@ -8,8 +8,8 @@ package v1alpha1
 // MachineTemplateSpecApplyConfiguration represents a declarative configuration of the MachineTemplateSpec type for use
 // with apply.
 //
-// MachineTemplateSpec is what machines are made from. The references of its spec name
-// templates, of which an object is made for each machine.
+// MachineTemplateSpec describes machines. The references in its spec refer to templates. One object is created from
+// each template for each machine.
 type MachineTemplateSpecApplyConfiguration struct {
 	// metadata of the machines.
 	Metadata *ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

@@ -8,9 +8,9 @@ package v1alpha1
 // NetworkRangesApplyConfiguration represents a declarative configuration of the NetworkRanges type for use
 // with apply.
 //
-// NetworkRanges are ranges of addresses.
+// NetworkRanges are IP address ranges.
 type NetworkRangesApplyConfiguration struct {
-	// cidrBlocks are the ranges, at most 100.
+	// cidrBlocks are the ranges in CIDR notation, at most 100.
 	CIDRBlocks []string `json:"cidrBlocks,omitempty"`
 }
 

@@ -8,23 +8,23 @@ package v1alpha1
 // NodeSystemInfoApplyConfiguration represents a declarative configuration of the NodeSystemInfo type for use
 // with apply.
 //
-// NodeSystemInfo is what a Node tells of its system, as in its own status.
+// NodeSystemInfo is the system information of a Node, copied from its status.
 type NodeSystemInfoApplyConfiguration struct {
-	// machineID is the machine ID that the operating system has.
+	// machineID is the machine ID of the operating system.
 	MachineID *string `json:"machineID,omitempty"`
-	// systemUUID is the UUID that the firmware has.
+	// systemUUID is the UUID in the firmware.
 	SystemUUID *string `json:"systemUUID,omitempty"`
-	// bootID is the ID of this boot.
+	// bootID is the ID of the current boot.
 	BootID *string `json:"bootID,omitempty"`
 	// kernelVersion of the operating system.
 	KernelVersion *string `json:"kernelVersion,omitempty"`
 	// osImage is the name of the operating system.
 	OSImage *string `json:"osImage,omitempty"`
-	// containerRuntimeVersion is the runtime of containers and its version.
+	// containerRuntimeVersion is the name and version of the container runtime.
 	ContainerRuntimeVersion *string `json:"containerRuntimeVersion,omitempty"`
-	// kubeletVersion is the version of Kubernetes that the Node has.
+	// kubeletVersion is the version of the kubelet.
 	KubeletVersion *string `json:"kubeletVersion,omitempty"`
-	// operatingSystem is its family, for example linux.
+	// operatingSystem is the operating system family, for example linux.
 	OperatingSystem *string `json:"operatingSystem,omitempty"`
 	// architecture of the processors, for example amd64.
 	Architecture *string `json:"architecture,omitempty"`

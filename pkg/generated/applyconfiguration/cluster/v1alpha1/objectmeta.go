@@ -8,11 +8,11 @@ package v1alpha1
 // ObjectMetaApplyConfiguration represents a declarative configuration of the ObjectMeta type for use
 // with apply.
 //
-// ObjectMeta is the metadata of what is made from a template.
+// ObjectMeta is the metadata of objects that are created from a template.
 type ObjectMetaApplyConfiguration struct {
-	// labels of what is made.
+	// labels of the created objects.
 	Labels map[string]string `json:"labels,omitempty"`
-	// annotations of what is made.
+	// annotations of the created objects.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 

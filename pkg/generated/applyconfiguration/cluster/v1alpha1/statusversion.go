@@ -8,11 +8,11 @@ package v1alpha1
 // StatusVersionApplyConfiguration represents a declarative configuration of the StatusVersion type for use
 // with apply.
 //
-// StatusVersion counts the machines of a version.
+// StatusVersion is the number of machines with a Kubernetes version.
 type StatusVersionApplyConfiguration struct {
 	// version of Kubernetes.
 	Version *string `json:"version,omitempty"`
-	// replicas of that version.
+	// replicas is the number of machines with this version.
 	Replicas *int32 `json:"replicas,omitempty"`
 }
 

@@ -12,13 +12,13 @@ import (
 // UnhealthyConditionApplyConfiguration represents a declarative configuration of the UnhealthyCondition type for use
 // with apply.
 //
-// UnhealthyCondition is a condition that is not well when it lasts.
+// UnhealthyCondition makes a machine unhealthy if it persists for longer than its timeout.
 type UnhealthyConditionApplyConfiguration struct {
 	// type of the condition.
 	Type *string `json:"type,omitempty"`
 	// status of the condition: True, False or Unknown.
 	Status *v1.ConditionStatus `json:"status,omitempty"`
-	// timeoutSeconds is how long it may last, in seconds.
+	// timeoutSeconds is the time after which the condition makes a machine unhealthy, in seconds.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }
 

@@ -8,11 +8,11 @@ package v1alpha1
 // BlockSizeApplyConfiguration represents a declarative configuration of the BlockSize type for use
 // with apply.
 //
-// BlockSize is the block size of a disk. At most one of its fields may be set.
+// BlockSize is the block size of a disk. At most one field can be set.
 type BlockSizeApplyConfiguration struct {
-	// custom gives the sizes.
+	// custom defines the sizes.
 	Custom *CustomBlockSizeApplyConfiguration `json:"custom,omitempty"`
-	// matchVolume takes the sizes from the volume.
+	// matchVolume uses the block sizes of the volume.
 	MatchVolume *FeatureStateApplyConfiguration `json:"matchVolume,omitempty"`
 }
 

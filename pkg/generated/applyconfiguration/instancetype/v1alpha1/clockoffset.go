@@ -12,11 +12,11 @@ import (
 // ClockOffsetApplyConfiguration represents a declarative configuration of the ClockOffset type for use
 // with apply.
 //
-// ClockOffset is the base of a clock. At most one of its fields may be set.
+// ClockOffset is the offset of a clock. At most one field can be set.
 type ClockOffsetApplyConfiguration struct {
-	// utc bases the clock on UTC.
+	// utc sets the clock to UTC.
 	UTC *ClockOffsetUTCApplyConfiguration `json:"utc,omitempty"`
-	// timezone bases the clock on a time zone, for example Europe/Berlin.
+	// timezone sets the clock to a time zone, for example Europe/Berlin.
 	Timezone *instancetypev1alpha1.ClockOffsetTimezone `json:"timezone,omitempty"`
 }
 

@@ -8,9 +8,9 @@ package v1alpha1
 // ClockOffsetUTCApplyConfiguration represents a declarative configuration of the ClockOffsetUTC type for use
 // with apply.
 //
-// ClockOffsetUTC bases a clock on UTC.
+// ClockOffsetUTC sets a clock to UTC.
 type ClockOffsetUTCApplyConfiguration struct {
-	// offsetSeconds is the distance from UTC in seconds.
+	// offsetSeconds is the offset from UTC, in seconds. It is stored for compatibility and has no effect on vSphere.
 	OffsetSeconds *int64 `json:"offsetSeconds,omitempty"`
 }
 

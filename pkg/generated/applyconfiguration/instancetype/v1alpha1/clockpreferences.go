@@ -10,11 +10,9 @@ package v1alpha1
 //
 // ClockPreferences is the preferred clock.
 type ClockPreferencesApplyConfiguration struct {
-	// preferredClockOffset is the preferred base of the clock. It fills a clock
-	// that has no offset at all.
+	// preferredClockOffset is the preferred clock offset. It is used only if the clock has no offset.
 	PreferredClockOffset *ClockOffsetApplyConfiguration `json:"preferredClockOffset,omitempty"`
-	// preferredTimer are the preferred timers. They are stored for compatibility
-	// and have no meaning on vSphere.
+	// preferredTimer are the preferred timers. They are stored for compatibility and have no effect on vSphere.
 	PreferredTimer *TimerApplyConfiguration `json:"preferredTimer,omitempty"`
 }
 

@@ -18,19 +18,17 @@ import (
 // ControllerRevisionApplyConfiguration represents a declarative configuration of the ControllerRevision type for use
 // with apply.
 //
-// ControllerRevision is an instance type or a preference as it was when virtual
-// machines of the namespace captured it: what they keep until they are refreshed,
-// whatever becomes of the original. It is shared by all that captured the same
-// generation. The server writes it and removes it when no virtual machine names
-// it; it cannot be changed.
+// ControllerRevision is a copy of an instance type or preference that virtual machines of the namespace have pinned.
+// They use it until they are refreshed, even if the original object is changed or deleted. All virtual machines that
+// pin the same generation share it. The server creates it and deletes it when no virtual machine uses it. It is
+// immutable.
 type ControllerRevisionApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// metadata is the standard object metadata. Labels name what was captured.
+	// metadata is the standard object metadata. Its labels identify the original object.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// data is the captured object, with its apiVersion, kind and spec, and of its
-	// metadata what identifies it. It cannot be changed.
+	// data is the pinned object, with its apiVersion, kind and spec and its identifying metadata. Immutable.
 	Data *runtime.RawExtension `json:"data,omitempty"`
-	// revision is the generation of the captured object. It cannot be changed.
+	// revision is the generation of the pinned object. Immutable.
 	Revision *int64 `json:"revision,omitempty"`
 }
 

@@ -8,12 +8,11 @@ package v1alpha1
 // CPUFeatureApplyConfiguration represents a declarative configuration of the CPUFeature type for use
 // with apply.
 //
-// CPUFeature is one CPU feature and whether the guest is to have it.
+// CPUFeature is a CPU feature and its policy.
 type CPUFeatureApplyConfiguration struct {
 	// name is the name of the feature.
 	Name *string `json:"name,omitempty"`
-	// policy is one of force, require, optional, disable, forbid. Empty stands
-	// for require.
+	// policy is force, require, optional, disable or forbid. Defaults, when used, to require.
 	Policy *string `json:"policy,omitempty"`
 }
 

@@ -8,26 +8,23 @@ package v1alpha1
 // CPUInstancetypeApplyConfiguration represents a declarative configuration of the CPUInstancetype type for use
 // with apply.
 //
-// CPUInstancetype is the CPU part of an instance type.
+// CPUInstancetype defines the vCPUs of an instance type.
 type CPUInstancetypeApplyConfiguration struct {
-	// guest is the number of vCPUs that the guest sees, at least 1. How they are
-	// arranged in sockets and cores is for the preference to say.
+	// guest is the number of vCPUs that the guest sees. Minimum 1. The preference defines their topology.
 	Guest *int32 `json:"guest,omitempty"`
-	// model is the CPU model to present to the guest. It is stored for
-	// compatibility: vSphere takes the model from the host or from EVC.
+	// model is the CPU model. It is stored for compatibility and has no effect on vSphere, where the host or EVC
+	// determines the model.
 	Model *string `json:"model,omitempty"`
-	// dedicatedCPUPlacement asks for physical CPUs of its own: high latency
-	// sensitivity with the whole CPU reserved.
+	// dedicatedCPUPlacement requests dedicated physical CPUs: high latency sensitivity and a full CPU reservation.
 	DedicatedCPUPlacement *bool `json:"dedicatedCPUPlacement,omitempty"`
-	// numa says how NUMA is presented to the guest.
+	// numa defines the NUMA topology that the guest sees.
 	NUMA *NUMAApplyConfiguration `json:"numa,omitempty"`
-	// isolateEmulatorThread asks for one more dedicated CPU for the emulator. It
-	// is stored for compatibility and has no meaning on vSphere.
+	// isolateEmulatorThread requests an additional dedicated CPU for the emulator. It is stored for compatibility and
+	// has no effect on vSphere.
 	IsolateEmulatorThread *bool `json:"isolateEmulatorThread,omitempty"`
 	// realtime tunes the vCPUs for predictable latency.
 	Realtime *RealtimeApplyConfiguration `json:"realtime,omitempty"`
-	// maxSockets is the number of sockets up to which vCPUs can be added while
-	// the virtual machine runs, at least 1.
+	// maxSockets is the maximum number of sockets that hot-add can reach. Minimum 1.
 	MaxSockets *int32 `json:"maxSockets,omitempty"`
 }
 

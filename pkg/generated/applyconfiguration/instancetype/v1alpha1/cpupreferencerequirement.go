@@ -8,9 +8,9 @@ package v1alpha1
 // CPUPreferenceRequirementApplyConfiguration represents a declarative configuration of the CPUPreferenceRequirement type for use
 // with apply.
 //
-// CPUPreferenceRequirement is the number of vCPUs that is needed.
+// CPUPreferenceRequirement is the required number of vCPUs.
 type CPUPreferenceRequirementApplyConfiguration struct {
-	// guest is the least number of vCPUs, at least 1.
+	// guest is the minimum number of vCPUs. It must be at least 1.
 	Guest *int32 `json:"guest,omitempty"`
 }
 

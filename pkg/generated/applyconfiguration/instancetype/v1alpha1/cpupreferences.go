@@ -12,18 +12,16 @@ import (
 // CPUPreferencesApplyConfiguration represents a declarative configuration of the CPUPreferences type for use
 // with apply.
 //
-// CPUPreferences is the preferred arrangement of vCPUs.
+// CPUPreferences is the preferred vCPU topology.
 type CPUPreferencesApplyConfiguration struct {
-	// preferredCPUTopology says how the vCPUs of an instance type are arranged:
-	// sockets, cores, threads, spread or any. Unset stands for sockets. The
-	// older names preferSockets, preferCores, preferThreads, preferSpread and
-	// preferAny are deprecated and mean the same.
+	// preferredCPUTopology defines the topology of an instance type's vCPUs: sockets, cores, threads, spread or any.
+	// Defaults, when used, to sockets. The deprecated names preferSockets, preferCores, preferThreads, preferSpread and
+	// preferAny have the same meaning.
 	PreferredCPUTopology *instancetypev1alpha1.PreferredCPUTopology `json:"preferredCPUTopology,omitempty"`
-	// spreadOptions are the settings of the spread topology.
+	// spreadOptions configures the spread topology.
 	SpreadOptions *SpreadOptionsApplyConfiguration `json:"spreadOptions,omitempty"`
-	// preferredCPUFeatures are CPU features to add where the virtual machine
-	// does not name them. They are stored for compatibility: vSphere masks
-	// features by EVC.
+	// preferredCPUFeatures are the CPU features that are added if the virtual machine does not specify them. They are
+	// stored for compatibility and have no effect on vSphere, where EVC masks features.
 	PreferredCPUFeatures []CPUFeatureApplyConfiguration `json:"preferredCPUFeatures,omitempty"`
 }
 

@@ -10,12 +10,11 @@ package v1alpha1
 //
 // CustomBlockSize are block sizes in bytes.
 type CustomBlockSizeApplyConfiguration struct {
-	// logical is the smallest unit of access in bytes, from 512 to 2 MiB.
+	// logical is the smallest unit of access in bytes. Allowed: 512 to 2097152 (2 MiB).
 	Logical *int64 `json:"logical,omitempty"`
-	// physical is the unit of the storage in bytes, at least logical.
+	// physical is the block size of the storage in bytes. It must not be less than logical.
 	Physical *int64 `json:"physical,omitempty"`
-	// discardGranularity is the unit of discarding in bytes, a multiple of
-	// logical.
+	// discardGranularity is the unit of discard operations in bytes. It must be a multiple of logical.
 	DiscardGranularity *int64 `json:"discardGranularity,omitempty"`
 }
 

@@ -14,70 +14,77 @@ import (
 //
 // DevicePreferences are the preferred virtual devices.
 type DevicePreferencesApplyConfiguration struct {
-	// preferredAutoattachGraphicsDevice is whether a graphics device is added.
+	// preferredAutoattachGraphicsDevice defines whether a graphics device is added.
 	PreferredAutoattachGraphicsDevice *bool `json:"preferredAutoattachGraphicsDevice,omitempty"`
-	// preferredAutoattachMemBalloon is whether memory can be reclaimed by a
-	// balloon driver.
+	// preferredAutoattachMemBalloon defines whether a memory balloon driver can reclaim memory. It is stored for
+	// compatibility and has no effect on vSphere.
 	PreferredAutoattachMemBalloon *bool `json:"preferredAutoattachMemBalloon,omitempty"`
-	// preferredAutoattachPodInterface is whether a network interface is added
-	// when the virtual machine names none.
+	// preferredAutoattachPodInterface defines whether a network interface is added if the virtual machine does not
+	// specify one.
 	PreferredAutoattachPodInterface *bool `json:"preferredAutoattachPodInterface,omitempty"`
-	// preferredAutoattachSerialConsole is whether a serial console is added.
+	// preferredAutoattachSerialConsole defines whether a serial console is added.
 	PreferredAutoattachSerialConsole *bool `json:"preferredAutoattachSerialConsole,omitempty"`
-	// preferredAutoattachInputDevice is whether an input device is added.
+	// preferredAutoattachInputDevice defines whether an input device is added. It is stored for compatibility and has no
+	// effect on vSphere.
 	PreferredAutoattachInputDevice *bool `json:"preferredAutoattachInputDevice,omitempty"`
-	// preferredDisableHotplug is whether adding devices at run time is off.
+	// preferredDisableHotplug disables hot-add of devices.
 	PreferredDisableHotplug *bool `json:"preferredDisableHotplug,omitempty"`
-	// preferredVirtualGPUOptions are settings of shared GPUs.
-	PreferredVirtualGPUOptions *VGPUOptionsApplyConfiguration `json:"preferredVirtualGPUOptions,omitempty"`
-	// preferredSoundModel is the model of a sound device, for example ich9.
-	PreferredSoundModel *string `json:"preferredSoundModel,omitempty"`
-	// preferredUseVirtioTransitional asks for virtio devices of the older kind.
-	// It is stored for compatibility and has no meaning on vSphere.
-	PreferredUseVirtioTransitional *bool `json:"preferredUseVirtioTransitional,omitempty"`
-	// preferredInputBus is the bus of input devices: virtio or usb.
-	PreferredInputBus *instancetypev1alpha1.InputBus `json:"preferredInputBus,omitempty"`
-	// preferredInputType is the type of input devices: tablet or keyboard.
-	PreferredInputType *instancetypev1alpha1.InputType `json:"preferredInputType,omitempty"`
-	// preferredDiskBus is the bus of disks that name none: scsi, sata, virtio,
-	// usb, and here also nvme. virtio stands for the paravirtual SCSI adapter.
-	PreferredDiskBus *instancetypev1alpha1.DiskBus `json:"preferredDiskBus,omitempty"`
-	// preferredLunBus is the bus of raw devices that name none.
-	PreferredLunBus *instancetypev1alpha1.DiskBus `json:"preferredLunBus,omitempty"`
-	// preferredCdromBus is the bus of CD-ROM drives that name none.
-	PreferredCdromBus *instancetypev1alpha1.DiskBus `json:"preferredCdromBus,omitempty"`
-	// preferredDiskDedicatedIoThread gives each virtio disk an I/O thread. It is
-	// stored for compatibility and has no meaning on vSphere.
-	PreferredDiskDedicatedIoThread *bool `json:"preferredDiskDedicatedIoThread,omitempty"`
-	// preferredDiskCache is the cache mode of disks: none, writethrough or
-	// writeback. It is stored for compatibility and has no meaning on vSphere.
-	PreferredDiskCache *instancetypev1alpha1.DriverCache `json:"preferredDiskCache,omitempty"`
-	// preferredDiskIO is the I/O mode of disks: default, native or threads. It is
-	// stored for compatibility and has no meaning on vSphere.
-	PreferredDiskIO *instancetypev1alpha1.DriverIO `json:"preferredDiskIO,omitempty"`
-	// preferredDiskBlockSize is the block size of disks. It is stored for
-	// compatibility and has no meaning on vSphere.
-	PreferredDiskBlockSize *BlockSizeApplyConfiguration `json:"preferredDiskBlockSize,omitempty"`
-	// preferredInterfaceModel is the model of network interfaces that name none:
-	// vmxnet3, e1000e or e1000. virtio stands for vmxnet3.
-	PreferredInterfaceModel *string `json:"preferredInterfaceModel,omitempty"`
-	// preferredRng adds a source of random numbers.
-	PreferredRng *instancetypev1alpha1.Rng `json:"preferredRng,omitempty"`
-	// preferredBlockMultiQueue gives disks a queue per vCPU.
-	PreferredBlockMultiQueue *bool `json:"preferredBlockMultiQueue,omitempty"`
-	// preferredNetworkInterfaceMultiQueue gives network interfaces a queue per
-	// vCPU.
-	PreferredNetworkInterfaceMultiQueue *bool `json:"preferredNetworkInterfaceMultiQueue,omitempty"`
-	// preferredTPM adds a TPM where the virtual machine says nothing about it.
-	PreferredTPM *TPMDeviceApplyConfiguration `json:"preferredTPM,omitempty"`
-	// preferredInterfaceMasquerade hides the guest behind the address of the
-	// pod. It is stored for compatibility and has no meaning on vSphere.
-	PreferredInterfaceMasquerade *instancetypev1alpha1.InterfaceMasquerade `json:"preferredInterfaceMasquerade,omitempty"`
-	// preferredPanicDeviceModel adds a device by which the guest reports a crash:
-	// hyperv, isa or pvpanic. It is stored for compatibility and has no meaning
+	// preferredVirtualGPUOptions are the settings of shared GPUs. They are stored for compatibility and have no effect
 	// on vSphere.
+	PreferredVirtualGPUOptions *VGPUOptionsApplyConfiguration `json:"preferredVirtualGPUOptions,omitempty"`
+	// preferredSoundModel is the model of a sound device, for example ich9. It is stored for compatibility and has no
+	// effect on vSphere.
+	PreferredSoundModel *string `json:"preferredSoundModel,omitempty"`
+	// preferredUseVirtioTransitional requests transitional virtio devices. It is stored for compatibility and has no
+	// effect on vSphere.
+	PreferredUseVirtioTransitional *bool `json:"preferredUseVirtioTransitional,omitempty"`
+	// preferredInputBus is the bus of input devices: virtio or usb. It is stored for compatibility and has no effect on
+	// vSphere.
+	PreferredInputBus *instancetypev1alpha1.InputBus `json:"preferredInputBus,omitempty"`
+	// preferredInputType is the type of input devices: tablet or keyboard. It is stored for compatibility and has no
+	// effect on vSphere.
+	PreferredInputType *instancetypev1alpha1.InputType `json:"preferredInputType,omitempty"`
+	// preferredDiskBus is the bus of disks that do not specify one: scsi, sata, virtio, usb, nvme, pvscsi, lsilogic,
+	// lsilogicsas or ide. virtio means the paravirtual SCSI adapter. usb is stored and has no effect on vSphere.
+	PreferredDiskBus *instancetypev1alpha1.DiskBus `json:"preferredDiskBus,omitempty"`
+	// preferredLunBus is the bus of raw devices that do not specify one. It is stored for compatibility and has no
+	// effect on vSphere.
+	PreferredLunBus *instancetypev1alpha1.DiskBus `json:"preferredLunBus,omitempty"`
+	// preferredCdromBus is the bus of CD-ROM drives that do not specify one: sata or ide. Other values are stored and
+	// have no effect on vSphere.
+	PreferredCdromBus *instancetypev1alpha1.DiskBus `json:"preferredCdromBus,omitempty"`
+	// preferredDiskDedicatedIoThread gives each virtio disk an I/O thread. It is stored for compatibility and has no
+	// effect on vSphere.
+	PreferredDiskDedicatedIoThread *bool `json:"preferredDiskDedicatedIoThread,omitempty"`
+	// preferredDiskCache is the cache mode of disks: none, writethrough or writeback. It is stored for compatibility and
+	// has no effect on vSphere.
+	PreferredDiskCache *instancetypev1alpha1.DriverCache `json:"preferredDiskCache,omitempty"`
+	// preferredDiskIO is the I/O mode of disks: default, native or threads. It is stored for compatibility and has no
+	// effect on vSphere.
+	PreferredDiskIO *instancetypev1alpha1.DriverIO `json:"preferredDiskIO,omitempty"`
+	// preferredDiskBlockSize is the block size of disks. It is stored for compatibility and has no effect on vSphere.
+	PreferredDiskBlockSize *BlockSizeApplyConfiguration `json:"preferredDiskBlockSize,omitempty"`
+	// preferredInterfaceModel is the model of network interfaces that do not specify one: vmxnet3, e1000e, e1000, sriov,
+	// or virtio, which means vmxnet3. Other models of KubeVirt are stored and have no effect on vSphere.
+	PreferredInterfaceModel *string `json:"preferredInterfaceModel,omitempty"`
+	// preferredRng adds a source of random numbers. It is stored for compatibility and has no effect on vSphere.
+	PreferredRng *instancetypev1alpha1.Rng `json:"preferredRng,omitempty"`
+	// preferredBlockMultiQueue gives disks one queue per vCPU. It is stored for compatibility and has no effect on
+	// vSphere.
+	PreferredBlockMultiQueue *bool `json:"preferredBlockMultiQueue,omitempty"`
+	// preferredNetworkInterfaceMultiQueue gives network interfaces one queue per vCPU. It is stored for compatibility
+	// and has no effect on vSphere.
+	PreferredNetworkInterfaceMultiQueue *bool `json:"preferredNetworkInterfaceMultiQueue,omitempty"`
+	// preferredTPM configures the TPM if the virtual machine does not.
+	PreferredTPM *TPMDeviceApplyConfiguration `json:"preferredTPM,omitempty"`
+	// preferredInterfaceMasquerade hides the guest behind the address of the pod. It is stored for compatibility and has
+	// no effect on vSphere.
+	PreferredInterfaceMasquerade *instancetypev1alpha1.InterfaceMasquerade `json:"preferredInterfaceMasquerade,omitempty"`
+	// preferredPanicDeviceModel adds a device with which the guest reports a crash: hyperv, isa or pvpanic. It is stored
+	// for compatibility and has no effect on vSphere.
 	PreferredPanicDeviceModel *instancetypev1alpha1.PanicDeviceModel `json:"preferredPanicDeviceModel,omitempty"`
-	// preferredVideoType is the type of the graphics device, for example vga.
+	// preferredVideoType is the type of the video card. vSphere supports only svga. Other values are stored and cause a
+	// warning.
 	PreferredVideoType *string `json:"preferredVideoType,omitempty"`
 }
 

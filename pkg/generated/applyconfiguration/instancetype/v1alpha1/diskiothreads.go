@@ -10,8 +10,7 @@ package v1alpha1
 //
 // DiskIOThreads sets the number of I/O threads.
 type DiskIOThreadsApplyConfiguration struct {
-	// supplementalPoolThreadCount is the number of threads in the pool that
-	// ioThreadsPolicy supplementalPool uses.
+	// supplementalPoolThreadCount is the number of threads in the pool if ioThreadsPolicy is supplementalPool.
 	SupplementalPoolThreadCount *int32 `json:"supplementalPoolThreadCount,omitempty"`
 }
 

@@ -10,10 +10,9 @@ package v1alpha1
 //
 // EFI are the settings of EFI firmware.
 type EFIApplyConfiguration struct {
-	// secureBoot turns secure boot on. Unset stands for true.
+	// secureBoot enables secure boot. Defaults, when used, to true.
 	SecureBoot *bool `json:"secureBoot,omitempty"`
-	// persistent keeps the EFI variables when the virtual machine is powered
-	// off, as vSphere always does.
+	// persistent preserves the EFI variables across power cycles. vSphere always does this.
 	Persistent *bool `json:"persistent,omitempty"`
 }
 

@@ -10,9 +10,9 @@ package v1alpha1
 //
 // FeatureAPIC is the interrupt controller.
 type FeatureAPICApplyConfiguration struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// endOfInterrupt turns the paravirtual end-of-interrupt on.
+	// endOfInterrupt enables the paravirtual end-of-interrupt.
 	EndOfInterrupt *bool `json:"endOfInterrupt,omitempty"`
 }
 

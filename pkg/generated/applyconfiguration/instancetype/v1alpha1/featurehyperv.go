@@ -8,18 +8,18 @@ package v1alpha1
 // FeatureHypervApplyConfiguration represents a declarative configuration of the FeatureHyperv type for use
 // with apply.
 //
-// FeatureHyperv are the Hyper-V enlightenments, each merged on its own. vSphere
-// knows them only together, as virtualization-based security.
+// FeatureHyperv configures the Hyper-V enlightenments, each of which is merged separately. They are stored for
+// compatibility and have no effect on vSphere.
 type FeatureHypervApplyConfiguration struct {
-	// relaxed tells the guest not to trust watchdogs.
+	// relaxed informs the guest that watchdog timers are not reliable.
 	Relaxed *FeatureStateApplyConfiguration `json:"relaxed,omitempty"`
 	// vapic is the virtual interrupt controller.
 	VAPIC *FeatureStateApplyConfiguration `json:"vapic,omitempty"`
-	// spinlocks tells the guest how often to retry a spinlock.
+	// spinlocks sets the number of spinlock retries of the guest.
 	Spinlocks *FeatureSpinlocksApplyConfiguration `json:"spinlocks,omitempty"`
-	// vpindex is the index of the virtual processor.
+	// vpindex provides the index of the virtual processor.
 	VPIndex *FeatureStateApplyConfiguration `json:"vpindex,omitempty"`
-	// runtime is the run time of the virtual processor.
+	// runtime provides the run time of the virtual processor.
 	Runtime *FeatureStateApplyConfiguration `json:"runtime,omitempty"`
 	// synic is the synthetic interrupt controller.
 	SyNIC *FeatureStateApplyConfiguration `json:"synic,omitempty"`
@@ -27,11 +27,11 @@ type FeatureHypervApplyConfiguration struct {
 	SyNICTimer *SyNICTimerApplyConfiguration `json:"synictimer,omitempty"`
 	// reset lets the guest reset itself through Hyper-V.
 	ResetFeature *FeatureStateApplyConfiguration `json:"reset,omitempty"`
-	// vendorid is the vendor string shown to the guest.
+	// vendorid is the vendor string that the guest sees.
 	VendorID *FeatureVendorIDApplyConfiguration `json:"vendorid,omitempty"`
 	// frequencies shows the frequencies of the clocks to the guest.
 	Frequencies *FeatureStateApplyConfiguration `json:"frequencies,omitempty"`
-	// reenlightenment tells the guest when its clock frequency changed.
+	// reenlightenment notifies the guest of changes of its clock frequency.
 	Reenlightenment *FeatureStateApplyConfiguration `json:"reenlightenment,omitempty"`
 	// tlbflush lets the guest flush the translation buffers of other processors.
 	TLBFlush *TLBFlushApplyConfiguration `json:"tlbflush,omitempty"`

@@ -8,19 +8,20 @@ package v1alpha1
 // FeaturePreferencesApplyConfiguration represents a declarative configuration of the FeaturePreferences type for use
 // with apply.
 //
-// FeaturePreferences are the preferred hypervisor features.
+// FeaturePreferences are the preferred hypervisor features. They are stored for compatibility and have no effect on
+// vSphere.
 type FeaturePreferencesApplyConfiguration struct {
-	// preferredAcpi is ACPI.
+	// preferredAcpi enables or disables ACPI.
 	PreferredAcpi *FeatureStateApplyConfiguration `json:"preferredAcpi,omitempty"`
-	// preferredApic is the interrupt controller.
+	// preferredApic configures the interrupt controller (APIC).
 	PreferredApic *FeatureAPICApplyConfiguration `json:"preferredApic,omitempty"`
-	// preferredHyperv are the Hyper-V enlightenments.
+	// preferredHyperv configures the Hyper-V enlightenments.
 	PreferredHyperv *FeatureHypervApplyConfiguration `json:"preferredHyperv,omitempty"`
-	// preferredKvm are the features of KVM.
+	// preferredKvm configures KVM features.
 	PreferredKvm *FeatureKVMApplyConfiguration `json:"preferredKvm,omitempty"`
-	// preferredPvspinlock are paravirtual spinlocks.
+	// preferredPvspinlock enables or disables paravirtual spinlocks.
 	PreferredPvspinlock *FeatureStateApplyConfiguration `json:"preferredPvspinlock,omitempty"`
-	// preferredSmm is the System Management Mode.
+	// preferredSmm enables or disables System Management Mode.
 	PreferredSmm *FeatureStateApplyConfiguration `json:"preferredSmm,omitempty"`
 }
 

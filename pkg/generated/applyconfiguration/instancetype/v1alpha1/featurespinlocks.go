@@ -8,11 +8,11 @@ package v1alpha1
 // FeatureSpinlocksApplyConfiguration represents a declarative configuration of the FeatureSpinlocks type for use
 // with apply.
 //
-// FeatureSpinlocks tells the guest how often to retry a spinlock.
+// FeatureSpinlocks sets the number of spinlock retries of a guest.
 type FeatureSpinlocksApplyConfiguration struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// spinlocks is the number of retries, at least 4096.
+	// spinlocks is the number of retries. Minimum 4096.
 	Retries *int64 `json:"spinlocks,omitempty"`
 }
 

@@ -8,9 +8,9 @@ package v1alpha1
 // FeatureStateApplyConfiguration represents a declarative configuration of the FeatureState type for use
 // with apply.
 //
-// FeatureState turns one feature on or off.
+// FeatureState enables or disables a feature.
 type FeatureStateApplyConfiguration struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	Enabled *bool `json:"enabled,omitempty"`
 }
 

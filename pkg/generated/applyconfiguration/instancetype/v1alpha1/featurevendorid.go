@@ -8,9 +8,9 @@ package v1alpha1
 // FeatureVendorIDApplyConfiguration represents a declarative configuration of the FeatureVendorID type for use
 // with apply.
 //
-// FeatureVendorID is the vendor string shown to a guest.
+// FeatureVendorID is the vendor string that the guest sees.
 type FeatureVendorIDApplyConfiguration struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	Enabled *bool `json:"enabled,omitempty"`
 	// vendorid is the vendor string, at most 12 characters.
 	VendorID *string `json:"vendorid,omitempty"`

@@ -8,22 +8,19 @@ package v1alpha1
 // FirmwarePreferencesApplyConfiguration represents a declarative configuration of the FirmwarePreferences type for use
 // with apply.
 //
-// FirmwarePreferences is the preferred firmware. A virtual machine that chose
-// BIOS or EFI itself keeps its choice.
+// FirmwarePreferences is the preferred firmware. It has no effect on a virtual machine that specifies BIOS or EFI
+// itself.
 type FirmwarePreferencesApplyConfiguration struct {
-	// preferredUseBios asks for BIOS.
+	// preferredUseBios selects BIOS.
 	PreferredUseBios *bool `json:"preferredUseBios,omitempty"`
-	// preferredUseBiosSerial asks for BIOS output on the serial console. It is
-	// stored for compatibility and has no meaning on vSphere.
+	// preferredUseBiosSerial enables BIOS output on the serial console. It is stored for compatibility and has no effect
+	// on vSphere.
 	PreferredUseBiosSerial *bool `json:"preferredUseBiosSerial,omitempty"`
-	// preferredUseEfi asks for EFI.
-	// Deprecated: set preferredEfi.
+	// preferredUseEfi selects EFI. Deprecated: use preferredEfi.
 	DeprecatedPreferredUseEfi *bool `json:"preferredUseEfi,omitempty"`
-	// preferredUseSecureBoot asks for secure boot.
-	// Deprecated: set preferredEfi.secureBoot.
+	// preferredUseSecureBoot enables secure boot. Deprecated: use preferredEfi.secureBoot.
 	DeprecatedPreferredUseSecureBoot *bool `json:"preferredUseSecureBoot,omitempty"`
-	// preferredEfi asks for EFI with these settings. It wins over the deprecated
-	// fields.
+	// preferredEfi selects EFI with these settings. It takes precedence over the deprecated fields.
 	PreferredEfi *EFIApplyConfiguration `json:"preferredEfi,omitempty"`
 }
 

@@ -8,21 +8,20 @@ package v1alpha1
 // GPUApplyConfiguration represents a declarative configuration of the GPU type for use
 // with apply.
 //
-// GPU is one GPU of a virtual machine.
+// GPU is a GPU of a virtual machine.
 type GPUApplyConfiguration struct {
-	// name tells the GPUs of one virtual machine apart.
+	// name identifies the GPU among the GPUs of the virtual machine.
 	Name *string `json:"name,omitempty"`
-	// deviceName is the vGPU profile or the name of the passed through device.
+	// deviceName is the vGPU profile or the name of the pass-through device.
 	DeviceName *string `json:"deviceName,omitempty"`
-	// virtualGPUOptions are settings of a shared GPU.
+	// virtualGPUOptions are settings of a shared GPU. They are stored for compatibility and have no effect on vSphere.
 	VirtualGPUOptions *VGPUOptionsApplyConfiguration `json:"virtualGPUOptions,omitempty"`
-	// tag is handed to the guest to recognise the device by.
+	// tag identifies the device in the guest. It is stored for compatibility and has no effect on vSphere.
 	Tag *string `json:"tag,omitempty"`
-	// claimName names the resource claim that provides the device. It is stored
-	// for compatibility and has no meaning on vSphere.
+	// claimName is the name of the resource claim that provides the device. It is stored for compatibility and has no
+	// effect on vSphere.
 	ClaimName *string `json:"claimName,omitempty"`
-	// requestName names the request within the claim. It is stored for
-	// compatibility and has no meaning on vSphere.
+	// requestName is the name of the request in the claim. It is stored for compatibility and has no effect on vSphere.
 	RequestName *string `json:"requestName,omitempty"`
 }
 

@@ -8,19 +8,18 @@ package v1alpha1
 // HostDeviceApplyConfiguration represents a declarative configuration of the HostDevice type for use
 // with apply.
 //
-// HostDevice is one device of the host passed through to a virtual machine.
+// HostDevice is a host device that is passed through to a virtual machine.
 type HostDeviceApplyConfiguration struct {
-	// name tells the host devices of one virtual machine apart.
+	// name identifies the device among the host devices of the virtual machine.
 	Name *string `json:"name,omitempty"`
-	// deviceName is the name under which the host offers the device.
+	// deviceName is the name of the device on the host.
 	DeviceName *string `json:"deviceName,omitempty"`
-	// tag is handed to the guest to recognise the device by.
+	// tag identifies the device in the guest. It is stored for compatibility and has no effect on vSphere.
 	Tag *string `json:"tag,omitempty"`
-	// claimName names the resource claim that provides the device. It is stored
-	// for compatibility and has no meaning on vSphere.
+	// claimName is the name of the resource claim that provides the device. It is stored for compatibility and has no
+	// effect on vSphere.
 	ClaimName *string `json:"claimName,omitempty"`
-	// requestName names the request within the claim. It is stored for
-	// compatibility and has no meaning on vSphere.
+	// requestName is the name of the request in the claim. It is stored for compatibility and has no effect on vSphere.
 	RequestName *string `json:"requestName,omitempty"`
 }
 

@@ -14,10 +14,9 @@ import (
 //
 // HPETTimer is the High Precision Event Timer.
 type HPETTimerApplyConfiguration struct {
-	// tickPolicy is what happens to missed ticks: delay, catchup, merge or
-	// discard.
+	// tickPolicy defines how missed ticks are handled: delay, catchup, merge or discard.
 	TickPolicy *instancetypev1alpha1.HPETTickPolicy `json:"tickPolicy,omitempty"`
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	Enabled *bool `json:"present,omitempty"`
 }
 

@@ -8,9 +8,9 @@ package v1alpha1
 // HypervTimerApplyConfiguration represents a declarative configuration of the HypervTimer type for use
 // with apply.
 //
-// HypervTimer is the reference time of Hyper-V.
+// HypervTimer is the Hyper-V reference time.
 type HypervTimerApplyConfiguration struct {
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	Enabled *bool `json:"present,omitempty"`
 }
 

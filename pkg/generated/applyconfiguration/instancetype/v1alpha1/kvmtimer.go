@@ -8,9 +8,9 @@ package v1alpha1
 // KVMTimerApplyConfiguration represents a declarative configuration of the KVMTimer type for use
 // with apply.
 //
-// KVMTimer is the clock of KVM.
+// KVMTimer is the KVM clock.
 type KVMTimerApplyConfiguration struct {
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	Enabled *bool `json:"present,omitempty"`
 }
 

@@ -12,14 +12,13 @@ import (
 // LaunchSecurityApplyConfiguration represents a declarative configuration of the LaunchSecurity type for use
 // with apply.
 //
-// LaunchSecurity asks for memory encryption and attestation at launch. At most
-// one of its fields may be set.
+// LaunchSecurity requests memory encryption and attestation at launch. At most one field can be set.
 type LaunchSecurityApplyConfiguration struct {
-	// sev asks for AMD Secure Encrypted Virtualization.
+	// sev requests AMD Secure Encrypted Virtualization.
 	SEV *SEVApplyConfiguration `json:"sev,omitempty"`
-	// snp asks for AMD SEV with Secure Nested Paging.
+	// snp requests AMD SEV with Secure Nested Paging.
 	SNP *instancetypev1alpha1.SEVSNP `json:"snp,omitempty"`
-	// tdx asks for Intel Trust Domain Extensions.
+	// tdx requests Intel Trust Domain Extensions.
 	TDX *instancetypev1alpha1.TDX `json:"tdx,omitempty"`
 }
 

@@ -10,8 +10,8 @@ package v1alpha1
 //
 // MachinePreferences is the preferred machine type.
 type MachinePreferencesApplyConfiguration struct {
-	// preferredMachineType is the virtual hardware version, for example vmx-21.
-	// Machine types of other hypervisors are stored and ignored.
+	// preferredMachineType is the virtual hardware version, for example vmx-21. Machine types of other hypervisors are
+	// stored and have no effect.
 	PreferredMachineType *string `json:"preferredMachineType,omitempty"`
 }
 

@@ -12,19 +12,16 @@ import (
 // MemoryInstancetypeApplyConfiguration represents a declarative configuration of the MemoryInstancetype type for use
 // with apply.
 //
-// MemoryInstancetype is the memory part of an instance type.
+// MemoryInstancetype defines the memory of an instance type.
 type MemoryInstancetypeApplyConfiguration struct {
-	// guest is the amount of memory that the guest sees. vSphere gives memory in
-	// multiples of 4 MiB.
+	// guest is the amount of memory that the guest sees. On vSphere, it must be a multiple of 4 MiB.
 	Guest *resource.Quantity `json:"guest,omitempty"`
-	// hugepages backs the memory with large pages. It excludes
-	// overcommitPercent.
+	// hugepages backs the memory with large pages. Mutually exclusive with overcommitPercent.
 	Hugepages *HugepagesApplyConfiguration `json:"hugepages,omitempty"`
-	// overcommitPercent is the share of guest that is not reserved on the host,
-	// from 0 to 100. It excludes hugepages.
+	// overcommitPercent is the percentage of guest that is not reserved on the host. Allowed: 0 to 100. Mutually
+	// exclusive with hugepages.
 	OvercommitPercent *int32 `json:"overcommitPercent,omitempty"`
-	// maxGuest is the amount up to which memory can be added while the virtual
-	// machine runs, at least guest.
+	// maxGuest is the maximum memory that hot-add can reach. It must not be less than guest.
 	MaxGuest *resource.Quantity `json:"maxGuest,omitempty"`
 }
 

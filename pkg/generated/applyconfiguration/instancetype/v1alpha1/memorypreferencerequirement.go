@@ -12,9 +12,9 @@ import (
 // MemoryPreferenceRequirementApplyConfiguration represents a declarative configuration of the MemoryPreferenceRequirement type for use
 // with apply.
 //
-// MemoryPreferenceRequirement is the amount of memory that is needed.
+// MemoryPreferenceRequirement is the required amount of memory.
 type MemoryPreferenceRequirementApplyConfiguration struct {
-	// guest is the least amount of memory, more than 0.
+	// guest is the minimum amount of memory. It must be greater than 0.
 	Guest *resource.Quantity `json:"guest,omitempty"`
 }
 

@@ -12,9 +12,9 @@ import (
 // NUMAApplyConfiguration represents a declarative configuration of the NUMA type for use
 // with apply.
 //
-// NUMA says how NUMA is presented to the guest.
+// NUMA defines the NUMA topology that the guest sees.
 type NUMAApplyConfiguration struct {
-	// guestMappingPassthrough presents the layout of the host to the guest.
+	// guestMappingPassthrough exposes the host's NUMA topology to the guest.
 	GuestMappingPassthrough *instancetypev1alpha1.NUMAGuestMappingPassthrough `json:"guestMappingPassthrough,omitempty"`
 }
 

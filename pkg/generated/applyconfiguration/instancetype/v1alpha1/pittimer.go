@@ -14,9 +14,9 @@ import (
 //
 // PITTimer is the Programmable Interval Timer.
 type PITTimerApplyConfiguration struct {
-	// tickPolicy is what happens to missed ticks: delay, catchup or discard.
+	// tickPolicy defines how missed ticks are handled: delay, catchup or discard.
 	TickPolicy *instancetypev1alpha1.PITTickPolicy `json:"tickPolicy,omitempty"`
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	Enabled *bool `json:"present,omitempty"`
 }
 

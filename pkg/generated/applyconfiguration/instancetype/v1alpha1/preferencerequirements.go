@@ -8,13 +8,13 @@ package v1alpha1
 // PreferenceRequirementsApplyConfiguration represents a declarative configuration of the PreferenceRequirements type for use
 // with apply.
 //
-// PreferenceRequirements are what a guest needs at least.
+// PreferenceRequirements are the minimum resources of a guest.
 type PreferenceRequirementsApplyConfiguration struct {
-	// cpu is the number of vCPUs that is needed.
+	// cpu is the required number of vCPUs.
 	CPU *CPUPreferenceRequirementApplyConfiguration `json:"cpu,omitempty"`
-	// memory is the amount of memory that is needed.
+	// memory is the required amount of memory.
 	Memory *MemoryPreferenceRequirementApplyConfiguration `json:"memory,omitempty"`
-	// architecture is the CPU architecture that is needed.
+	// architecture is the required CPU architecture.
 	Architecture *string `json:"architecture,omitempty"`
 }
 

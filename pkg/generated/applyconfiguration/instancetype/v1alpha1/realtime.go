@@ -10,8 +10,8 @@ package v1alpha1
 //
 // Realtime tunes vCPUs for predictable latency.
 type RealtimeApplyConfiguration struct {
-	// mask selects the vCPUs by range and exclusion, for example "0-3,^1". Empty
-	// selects all of them.
+	// mask selects vCPUs by range and exclusion, for example "0-3,^1". It is stored for compatibility and has no effect
+	// because vSphere applies latency sensitivity to all vCPUs.
 	Mask *string `json:"mask,omitempty"`
 }
 

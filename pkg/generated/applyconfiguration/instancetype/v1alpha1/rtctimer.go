@@ -14,11 +14,11 @@ import (
 //
 // RTCTimer is the Real Time Clock.
 type RTCTimerApplyConfiguration struct {
-	// tickPolicy is what happens to missed ticks: delay or catchup.
+	// tickPolicy defines how missed ticks are handled: delay or catchup.
 	TickPolicy *instancetypev1alpha1.RTCTickPolicy `json:"tickPolicy,omitempty"`
-	// present is whether the guest has the timer. Unset stands for true.
+	// present defines whether the guest has the timer. Defaults, when used, to true.
 	Enabled *bool `json:"present,omitempty"`
-	// track is what the timer follows: guest or wall.
+	// track is the time that the timer follows: guest or wall.
 	Track *instancetypev1alpha1.RTCTimerTrack `json:"track,omitempty"`
 }
 

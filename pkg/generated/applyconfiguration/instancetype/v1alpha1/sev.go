@@ -12,15 +12,15 @@ import (
 // SEVApplyConfiguration represents a declarative configuration of the SEV type for use
 // with apply.
 //
-// SEV are the settings of AMD Secure Encrypted Virtualization.
+// SEV configures AMD Secure Encrypted Virtualization.
 type SEVApplyConfiguration struct {
-	// policy says what is encrypted beside memory.
+	// policy defines what is encrypted in addition to memory.
 	Policy *SEVPolicyApplyConfiguration `json:"policy,omitempty"`
-	// attestation makes the virtual machine wait for attestation before it runs.
+	// attestation delays the start of the virtual machine until attestation is complete.
 	Attestation *instancetypev1alpha1.SEVAttestation `json:"attestation,omitempty"`
-	// session is the session blob of the guest owner, base64.
+	// session is the session blob of the guest owner, base64-encoded.
 	Session *string `json:"session,omitempty"`
-	// dhCert is the Diffie-Hellman certificate of the guest owner, base64.
+	// dhCert is the Diffie-Hellman certificate of the guest owner, base64-encoded.
 	DHCert *string `json:"dhCert,omitempty"`
 }
 

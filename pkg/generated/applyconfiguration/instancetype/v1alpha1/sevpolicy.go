@@ -8,9 +8,9 @@ package v1alpha1
 // SEVPolicyApplyConfiguration represents a declarative configuration of the SEVPolicy type for use
 // with apply.
 //
-// SEVPolicy says what is encrypted beside memory.
+// SEVPolicy defines what is encrypted in addition to memory.
 type SEVPolicyApplyConfiguration struct {
-	// encryptedState encrypts the registers too (SEV-ES).
+	// encryptedState also encrypts the CPU registers (SEV-ES).
 	EncryptedState *bool `json:"encryptedState,omitempty"`
 }
 

@@ -12,14 +12,13 @@ import (
 // SpreadOptionsApplyConfiguration represents a declarative configuration of the SpreadOptions type for use
 // with apply.
 //
-// SpreadOptions are the settings of the spread topology.
+// SpreadOptions configures the spread topology.
 type SpreadOptionsApplyConfiguration struct {
-	// across names what the vCPUs are divided over: SocketsCores,
-	// SocketsCoresThreads or CoresThreads. Unset stands for SocketsCores.
+	// across defines the levels over which the vCPUs are distributed: SocketsCores, SocketsCoresThreads or CoresThreads.
+	// Defaults, when used, to SocketsCores.
 	Across *instancetypev1alpha1.SpreadAcross `json:"across,omitempty"`
-	// ratio is the number of cores per socket, or of threads per core across
-	// CoresThreads, where only 2 is allowed. At least 1. Unset stands for
-	// preferSpreadSocketToCoreRatio, and without that for 2.
+	// ratio is the number of cores per socket or, with CoresThreads, of threads per core, which must be 2. Minimum 1.
+	// Defaults, when used, to preferSpreadSocketToCoreRatio or else to 2.
 	Ratio *int32 `json:"ratio,omitempty"`
 }
 

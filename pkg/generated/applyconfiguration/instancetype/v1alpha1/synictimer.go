@@ -10,9 +10,9 @@ package v1alpha1
 //
 // SyNICTimer are the synthetic timers of Hyper-V.
 type SyNICTimerApplyConfiguration struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// direct turns the direct mode on.
+	// direct enables direct mode.
 	Direct *FeatureStateApplyConfiguration `json:"direct,omitempty"`
 }
 

@@ -8,17 +8,17 @@ package v1alpha1
 // TimerApplyConfiguration represents a declarative configuration of the Timer type for use
 // with apply.
 //
-// Timer are the timers that a guest is given.
+// Timer are the timers of a guest.
 type TimerApplyConfiguration struct {
 	// hpet is the High Precision Event Timer.
 	HPET *HPETTimerApplyConfiguration `json:"hpet,omitempty"`
-	// kvm is the clock of KVM.
+	// kvm is the KVM clock.
 	KVM *KVMTimerApplyConfiguration `json:"kvm,omitempty"`
 	// pit is the Programmable Interval Timer.
 	PIT *PITTimerApplyConfiguration `json:"pit,omitempty"`
 	// rtc is the Real Time Clock.
 	RTC *RTCTimerApplyConfiguration `json:"rtc,omitempty"`
-	// hyperv is the reference time of Hyper-V.
+	// hyperv is the Hyper-V reference time.
 	Hyperv *HypervTimerApplyConfiguration `json:"hyperv,omitempty"`
 }
 

@@ -10,11 +10,11 @@ package v1alpha1
 //
 // TLBFlush lets a guest flush the translation buffers of other processors.
 type TLBFlushApplyConfiguration struct {
-	// enabled is whether the feature is on. Unset stands for true.
+	// enabled defines whether the feature is enabled. Defaults, when used, to true.
 	Enabled *bool `json:"enabled,omitempty"`
 	// direct lets nested guests flush directly.
 	Direct *FeatureStateApplyConfiguration `json:"direct,omitempty"`
-	// extended allows flushing parts only.
+	// extended allows partial flushes.
 	Extended *FeatureStateApplyConfiguration `json:"extended,omitempty"`
 }
 

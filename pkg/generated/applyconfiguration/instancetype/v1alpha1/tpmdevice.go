@@ -10,10 +10,9 @@ package v1alpha1
 //
 // TPMDevice is a Trusted Platform Module.
 type TPMDeviceApplyConfiguration struct {
-	// enabled is whether the virtual machine has a TPM. Unset stands for true.
+	// enabled defines whether the virtual machine has a TPM. Defaults, when used, to true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// persistent keeps the state when the virtual machine is powered off, as
-	// vSphere always does.
+	// persistent preserves the TPM state across power cycles. vSphere always does this.
 	Persistent *bool `json:"persistent,omitempty"`
 }
 

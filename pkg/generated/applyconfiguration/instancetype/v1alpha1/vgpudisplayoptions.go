@@ -8,11 +8,11 @@ package v1alpha1
 // VGPUDisplayOptionsApplyConfiguration represents a declarative configuration of the VGPUDisplayOptions type for use
 // with apply.
 //
-// VGPUDisplayOptions says whether and how a shared GPU drives a display.
+// VGPUDisplayOptions configures the display of a shared GPU.
 type VGPUDisplayOptionsApplyConfiguration struct {
-	// enabled turns the display on. Unset leaves it to the platform.
+	// enabled enables the display. If unset, the platform decides.
 	Enabled *bool `json:"enabled,omitempty"`
-	// ramFB gives the guest a frame buffer until its driver is loaded.
+	// ramFB provides a frame buffer until the guest's driver is loaded.
 	RamFB *FeatureStateApplyConfiguration `json:"ramFB,omitempty"`
 }
 

@@ -10,7 +10,7 @@ package v1alpha1
 //
 // VGPUOptions are settings of a shared GPU.
 type VGPUOptionsApplyConfiguration struct {
-	// display says whether and how the GPU drives a display.
+	// display configures the display of the GPU.
 	Display *VGPUDisplayOptionsApplyConfiguration `json:"display,omitempty"`
 }
 

@@ -17,14 +17,12 @@ import (
 // VirtualMachineClusterInstancetypeApplyConfiguration represents a declarative configuration of the VirtualMachineClusterInstancetype type for use
 // with apply.
 //
-// VirtualMachineClusterInstancetype is a size for virtual machines of every
-// namespace.
+// VirtualMachineClusterInstancetype defines vCPUs, memory and related settings for virtual machines of all namespaces.
 type VirtualMachineClusterInstancetypeApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the size. It may be changed at any time: virtual machines keep the
-	// revision they captured until they are refreshed.
+	// spec defines the size. After a change, virtual machines keep using their pinned revision until they are refreshed.
 	Spec *VirtualMachineInstancetypeSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

@@ -17,14 +17,13 @@ import (
 // VirtualMachineClusterPreferenceApplyConfiguration represents a declarative configuration of the VirtualMachineClusterPreference type for use
 // with apply.
 //
-// VirtualMachineClusterPreference holds preferred hardware for virtual machines
-// of every namespace.
+// VirtualMachineClusterPreference defines the preferred virtual hardware for virtual machines of all namespaces.
 type VirtualMachineClusterPreferenceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what is preferred. It may be changed at any time: virtual machines
-	// keep the revision they captured until they are refreshed.
+	// spec defines the preferred values. After a change, virtual machines keep using their pinned revision until they
+	// are refreshed.
 	Spec *VirtualMachinePreferenceSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

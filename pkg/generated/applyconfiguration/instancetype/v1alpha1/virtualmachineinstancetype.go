@@ -17,15 +17,13 @@ import (
 // VirtualMachineInstancetypeApplyConfiguration represents a declarative configuration of the VirtualMachineInstancetype type for use
 // with apply.
 //
-// VirtualMachineInstancetype is a size for virtual machines of its own
-// namespace: vCPUs, memory and what goes with them. A virtual machine that
-// names it takes these values and must not set them itself.
+// VirtualMachineInstancetype defines vCPUs, memory and related settings for virtual machines of the same namespace. A
+// virtual machine that refers to it uses these values and must not set them itself.
 type VirtualMachineInstancetypeApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the size. It may be changed at any time: virtual machines keep the
-	// revision they captured until they are refreshed.
+	// spec defines the size. After a change, virtual machines keep using their pinned revision until they are refreshed.
 	Spec *VirtualMachineInstancetypeSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

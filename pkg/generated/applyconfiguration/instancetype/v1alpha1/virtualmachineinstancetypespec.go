@@ -12,35 +12,32 @@ import (
 // VirtualMachineInstancetypeSpecApplyConfiguration represents a declarative configuration of the VirtualMachineInstancetypeSpec type for use
 // with apply.
 //
-// VirtualMachineInstancetypeSpec is what an instance type prescribes. A virtual
-// machine that sets one of these values too is in conflict with it.
+// VirtualMachineInstancetypeSpec contains the values that an instance type sets. A virtual machine that also sets one
+// of them conflicts with the instance type.
 type VirtualMachineInstancetypeSpecApplyConfiguration struct {
-	// nodeSelector restricts the hosts on which the virtual machine may run to
-	// those that carry all these labels.
+	// nodeSelector selects hosts by label. It is stored for compatibility and has no effect because vSphere chooses the
+	// host.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// schedulerName names the scheduler that places the virtual machine. It is
-	// stored for compatibility and has no meaning on vSphere.
+	// schedulerName is the name of the scheduler. It is stored for compatibility and has no effect on vSphere.
 	SchedulerName *string `json:"schedulerName,omitempty"`
-	// cpu is the number of vCPUs and how they are provided.
+	// cpu defines the vCPUs.
 	CPU *CPUInstancetypeApplyConfiguration `json:"cpu,omitempty"`
-	// memory is the amount of memory and how it is provided.
+	// memory defines the memory.
 	Memory *MemoryInstancetypeApplyConfiguration `json:"memory,omitempty"`
-	// gpus are the GPUs given to the virtual machine, by profile or device name.
+	// gpus are the GPUs of the virtual machine, by profile or device name.
 	GPUs []GPUApplyConfiguration `json:"gpus,omitempty"`
-	// hostDevices are devices of the host passed through to the virtual machine.
+	// hostDevices are the host devices that are passed through to the virtual machine.
 	HostDevices []HostDeviceApplyConfiguration `json:"hostDevices,omitempty"`
-	// ioThreads sets the number of I/O threads. It is stored for compatibility
-	// and has no meaning on vSphere.
+	// ioThreads sets the number of I/O threads. It is stored for compatibility and has no effect on vSphere.
 	IOThreads *DiskIOThreadsApplyConfiguration `json:"ioThreads,omitempty"`
-	// ioThreadsPolicy says how disks share I/O threads: shared, auto or
-	// supplementalPool. It is stored for compatibility and has no meaning on
-	// vSphere.
+	// ioThreadsPolicy defines how disks share I/O threads: shared, auto or supplementalPool. It is stored for
+	// compatibility and has no effect on vSphere.
 	IOThreadsPolicy *instancetypev1alpha1.IOThreadsPolicy `json:"ioThreadsPolicy,omitempty"`
-	// launchSecurity asks for memory encryption and attestation at launch.
-	// Deprecated: set preferredLaunchSecurity of a preference.
+	// launchSecurity requests memory encryption and attestation at launch. It is stored for compatibility and has no
+	// effect on vSphere. Deprecated: use preferredLaunchSecurity of a preference.
 	LaunchSecurity *LaunchSecurityApplyConfiguration `json:"launchSecurity,omitempty"`
-	// annotations are added to the running instance. A virtual machine that sets
-	// the same key to another value is in conflict with the instance type.
+	// annotations are added to the VirtualMachineInstance. A virtual machine that sets the same key to another value
+	// conflicts with the instance type.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 

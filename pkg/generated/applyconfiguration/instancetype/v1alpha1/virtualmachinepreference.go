@@ -17,15 +17,14 @@ import (
 // VirtualMachinePreferenceApplyConfiguration represents a declarative configuration of the VirtualMachinePreference type for use
 // with apply.
 //
-// VirtualMachinePreference holds the hardware that a guest operating system
-// likes best, for virtual machines of its own namespace. It fills what a
-// virtual machine leaves unset and never overrules it.
+// VirtualMachinePreference defines the preferred virtual hardware of a guest operating system, for virtual machines of
+// the same namespace. It provides values that a virtual machine does not set and never overrides values that it sets.
 type VirtualMachinePreferenceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what is preferred. It may be changed at any time: virtual machines
-	// keep the revision they captured until they are refreshed.
+	// spec defines the preferred values. After a change, virtual machines keep using their pinned revision until they
+	// are refreshed.
 	Spec *VirtualMachinePreferenceSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

@@ -8,42 +8,38 @@ package v1alpha1
 // VirtualMachinePreferenceSpecApplyConfiguration represents a declarative configuration of the VirtualMachinePreferenceSpec type for use
 // with apply.
 //
-// VirtualMachinePreferenceSpec is what a preference suggests and what it
-// requires.
+// VirtualMachinePreferenceSpec contains the preferred values and the requirements of a preference.
 type VirtualMachinePreferenceSpecApplyConfiguration struct {
 	// clock is the preferred clock.
 	Clock *ClockPreferencesApplyConfiguration `json:"clock,omitempty"`
-	// cpu is the preferred arrangement of vCPUs.
+	// cpu is the preferred vCPU topology.
 	CPU *CPUPreferencesApplyConfiguration `json:"cpu,omitempty"`
 	// devices are the preferred virtual devices.
 	Devices *DevicePreferencesApplyConfiguration `json:"devices,omitempty"`
-	// features are the preferred hypervisor features.
+	// features are the preferred hypervisor features. They are stored for compatibility and have no effect on vSphere.
 	Features *FeaturePreferencesApplyConfiguration `json:"features,omitempty"`
 	// firmware is the preferred firmware.
 	Firmware *FirmwarePreferencesApplyConfiguration `json:"firmware,omitempty"`
 	// machine is the preferred machine type.
 	Machine *MachinePreferencesApplyConfiguration `json:"machine,omitempty"`
-	// volumes are the preferences for volumes that are created.
+	// volumes are the preferences for new volumes.
 	Volumes *VolumePreferencesApplyConfiguration `json:"volumes,omitempty"`
 	// preferredSubdomain is the domain part of the host name.
 	PreferredSubdomain *string `json:"preferredSubdomain,omitempty"`
-	// preferredTerminationGracePeriodSeconds is the time in seconds that the
-	// guest is given to shut down, at least 0.
+	// preferredTerminationGracePeriodSeconds is the time that the guest has to shut down, in seconds. Minimum 0.
 	PreferredTerminationGracePeriodSeconds *int64 `json:"preferredTerminationGracePeriodSeconds,omitempty"`
-	// requirements are what the guest needs at least. A virtual machine that
-	// gives less is refused.
+	// requirements are the minimum resources of the guest. A virtual machine with fewer resources is not created.
 	Requirements *PreferenceRequirementsApplyConfiguration `json:"requirements,omitempty"`
-	// annotations are added to the running instance where it does not have the
-	// key yet.
+	// annotations are added to the VirtualMachineInstance if it does not have the key yet.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// preferSpreadSocketToCoreRatio is the number of cores per socket with the
-	// spread topology. spec.cpu.spreadOptions.ratio wins over it; 0 stands for 2.
+	// preferSpreadSocketToCoreRatio is the number of cores per socket with the spread topology.
+	// spec.cpu.spreadOptions.ratio takes precedence. 0 means 2.
 	PreferSpreadSocketToCoreRatio *int32 `json:"preferSpreadSocketToCoreRatio,omitempty"`
-	// preferredArchitecture is the CPU architecture of the guest, for example
-	// amd64.
+	// preferredArchitecture is the CPU architecture of the guest, for example amd64. It is stored for compatibility and
+	// has no effect on vSphere.
 	PreferredArchitecture *string `json:"preferredArchitecture,omitempty"`
-	// preferredLaunchSecurity asks for memory encryption and attestation at
-	// launch.
+	// preferredLaunchSecurity requests memory encryption and attestation at launch. It is stored for compatibility and
+	// has no effect on vSphere.
 	PreferredLaunchSecurity *LaunchSecurityApplyConfiguration `json:"preferredLaunchSecurity,omitempty"`
 }
 

@@ -8,9 +8,9 @@ package v1alpha1
 // VolumePreferencesApplyConfiguration represents a declarative configuration of the VolumePreferences type for use
 // with apply.
 //
-// VolumePreferences are the preferences for volumes that are created.
+// VolumePreferences are the preferences for new volumes.
 type VolumePreferencesApplyConfiguration struct {
-	// preferredStorageClassName is the storage class of volumes that name none.
+	// preferredStorageClassName is the storage class of volumes that do not specify one.
 	PreferredStorageClassName *string `json:"preferredStorageClassName,omitempty"`
 }
 

@@ -8,13 +8,13 @@ package v1alpha1
 // AppliedRevisionApplyConfiguration represents a declarative configuration of the AppliedRevision type for use
 // with apply.
 //
-// AppliedRevision is an instance type or preference in the revision that was applied.
+// AppliedRevision is an applied revision of an instance type or preference.
 type AppliedRevisionApplyConfiguration struct {
 	// name of the object.
 	Name *string `json:"name,omitempty"`
 	// kind in canonical form.
 	Kind *string `json:"kind,omitempty"`
-	// revisionName is the ControllerRevision.
+	// revisionName is the name of the ControllerRevision.
 	RevisionName *string `json:"revisionName,omitempty"`
 }
 

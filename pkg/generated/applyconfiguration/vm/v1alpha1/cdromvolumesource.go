@@ -10,9 +10,9 @@ package v1alpha1
 //
 // CDROMVolumeSource is a CD-ROM drive with an ISO image.
 type CDROMVolumeSourceApplyConfiguration struct {
-	// image is the ISO image. The drive is empty when unset.
+	// image is the ISO image. If unset, the drive is empty.
 	Image *VirtualMachineImageRefApplyConfiguration `json:"image,omitempty"`
-	// connected says whether the medium is in the drive. Defaults to true.
+	// connected defines whether the medium is connected. Defaults to true.
 	Connected *bool `json:"connected,omitempty"`
 }
 

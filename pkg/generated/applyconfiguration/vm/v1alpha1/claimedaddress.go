@@ -8,17 +8,17 @@ package v1alpha1
 // ClaimedAddressApplyConfiguration represents a declarative configuration of the ClaimedAddress type for use
 // with apply.
 //
-// ClaimedAddress is an address that is claimed from a pool.
+// ClaimedAddress is an address that was claimed from a pool.
 type ClaimedAddressApplyConfiguration struct {
 	// claimName is the name of the IPAddressClaim, in the namespace of the virtual machine.
 	ClaimName *string `json:"claimName,omitempty"`
 	// interface is the name of the interface.
 	Interface *string `json:"interface,omitempty"`
-	// pool that the address is from.
+	// pool that the address is claimed from.
 	Pool *IPPoolReferenceApplyConfiguration `json:"pool,omitempty"`
-	// address with prefix length, for example 192.0.2.5/24; empty as long as none was given.
+	// address with prefix length, for example 192.0.2.5/24. Empty until the pool assigns one.
 	Address *string `json:"address,omitempty"`
-	// gateway of the network that the address is from.
+	// gateway of the address's network.
 	Gateway *string `json:"gateway,omitempty"`
 }
 

@@ -10,23 +10,21 @@ package v1alpha1
 //
 // CloudInitBootstrap configures cloud-init.
 type CloudInitBootstrapApplyConfiguration struct {
-	// instanceID is the cloud-init instance ID; the UID of the object when unset. Another
-	// one makes cloud-init run at the next boot as at the first one, with the data that the
-	// Secrets have then.
+	// instanceID is the cloud-init instance ID. Defaults to the UID of the object. If it changes, cloud-init runs at the
+	// next boot as it does at the first boot, with the current data of the Secrets.
 	InstanceID *string `json:"instanceID,omitempty"`
-	// rawCloudConfig selects the user data; key user-data when not named.
+	// rawCloudConfig selects the user data. The key defaults to user-data.
 	RawCloudConfig *SecretKeySelectorApplyConfiguration `json:"rawCloudConfig,omitempty"`
-	// cloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most
-	// 32 KiB. Who may read the object reads it, so that passwords and private keys in it are
-	// refused.
+	// cloudConfig is inline user data in place of rawCloudConfig: a cloud-config in YAML of at most 32 KiB. Passwords
+	// and private keys are rejected because every user who can read the object can read this field.
 	CloudConfig *string `json:"cloudConfig,omitempty"`
-	// sshAuthorizedKeys are public keys that may log in as the default user of the image,
-	// as in a file authorized_keys; at most 16.
+	// sshAuthorizedKeys are the public keys for the default user of the image, in the format of an authorized_keys file.
+	// At most 16.
 	SSHAuthorizedKeys []string `json:"sshAuthorizedKeys,omitempty"`
-	// rawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in
-	// place of that which is made of spec.network; key network-config when not named.
+	// rawNetworkConfig selects a cloud-init network configuration, version 1 or 2. It replaces the configuration that is
+	// generated from spec.network. The key defaults to network-config.
 	RawNetworkConfig *SecretKeySelectorApplyConfiguration `json:"rawNetworkConfig,omitempty"`
-	// rawVendorData selects the vendor data; key vendor-data when not named.
+	// rawVendorData selects the vendor data. The key defaults to vendor-data.
 	RawVendorData *SecretKeySelectorApplyConfiguration `json:"rawVendorData,omitempty"`
 }
 

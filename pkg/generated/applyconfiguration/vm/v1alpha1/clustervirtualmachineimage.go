@@ -17,13 +17,13 @@ import (
 // ClusterVirtualMachineImageApplyConfiguration represents a declarative configuration of the ClusterVirtualMachineImage type for use
 // with apply.
 //
-// ClusterVirtualMachineImage is a VirtualMachineImage for virtual machines of every
-// namespace, which name it with its kind.
+// ClusterVirtualMachineImage is an image for virtual machines of all namespaces. A reference to it must specify the
+// kind.
 type ClusterVirtualMachineImageApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says where the image is. Immutable.
+	// spec is the location of the image. Immutable.
 	Spec *VirtualMachineImageSpecApplyConfiguration `json:"spec,omitempty"`
 	// status is the observed state.
 	Status *VirtualMachineImageStatusApplyConfiguration `json:"status,omitempty"`

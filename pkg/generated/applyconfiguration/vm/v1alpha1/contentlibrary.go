@@ -17,13 +17,13 @@ import (
 // ContentLibraryApplyConfiguration represents a declarative configuration of the ContentLibrary type for use
 // with apply.
 //
-// ContentLibrary publishes the items of a content library of vSphere: each has an image
-// object as long as it is there.
+// ContentLibrary publishes the items of a vSphere content library. The controller creates an image object for each
+// item. It deletes the image when the item is deleted and no virtual machine refers to the image.
 type ContentLibraryApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says what is published, and for whom.
+	// spec defines which items are published, and in which namespaces.
 	Spec *ContentLibrarySpecApplyConfiguration `json:"spec,omitempty"`
 	// status is the observed state.
 	Status *ContentLibraryStatusApplyConfiguration `json:"status,omitempty"`

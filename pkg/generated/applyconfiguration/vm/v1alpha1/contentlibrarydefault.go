@@ -8,19 +8,19 @@ package v1alpha1
 // ContentLibraryDefaultApplyConfiguration represents a declarative configuration of the ContentLibraryDefault type for use
 // with apply.
 //
-// ContentLibraryDefault says what is inferred from images of a guest operating system, by
-// the labels that they get.
+// ContentLibraryDefault defines the instance type and preference for images of a guest operating system. The controller
+// sets them as labels of the images.
 type ContentLibraryDefaultApplyConfiguration struct {
-	// guestID is a pattern of vSphere's identifier of the guest operating system, for
-	// example ubuntu*. * stands for any characters, and ? for one.
+	// guestID is a pattern for the vSphere identifier of the guest operating system, for example ubuntu*. * matches any
+	// number of characters, ? matches one.
 	GuestID *string `json:"guestID,omitempty"`
 	// instancetype is the name of the default instance type.
 	Instancetype *string `json:"instancetype,omitempty"`
-	// instancetypeKind is its kind. VirtualMachineClusterInstancetype when unset.
+	// instancetypeKind is the kind of the instance type. Defaults, when used, to VirtualMachineClusterInstancetype.
 	InstancetypeKind *string `json:"instancetypeKind,omitempty"`
 	// preference is the name of the default preference.
 	Preference *string `json:"preference,omitempty"`
-	// preferenceKind is its kind. VirtualMachineClusterPreference when unset.
+	// preferenceKind is the kind of the preference. Defaults, when used, to VirtualMachineClusterPreference.
 	PreferenceKind *string `json:"preferenceKind,omitempty"`
 }
 

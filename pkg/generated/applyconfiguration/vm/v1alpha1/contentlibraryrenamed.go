@@ -8,14 +8,13 @@ package v1alpha1
 // ContentLibraryRenamedApplyConfiguration represents a declarative configuration of the ContentLibraryRenamed type for use
 // with apply.
 //
-// ContentLibraryRenamed is an item whose image could not have the name that the template
-// says.
+// ContentLibraryRenamed is an item whose image has another name than the template defines.
 type ContentLibraryRenamedApplyConfiguration struct {
 	// item is the name of the item in vSphere.
 	Item *string `json:"item,omitempty"`
-	// image is the name that the image got.
+	// image is the name of the image.
 	Image *string `json:"image,omitempty"`
-	// wanted is the name that was taken.
+	// wanted is the name that the template defines and that is in use.
 	Wanted *string `json:"wanted,omitempty"`
 }
 

@@ -12,31 +12,29 @@ import (
 // ContentLibrarySpecApplyConfiguration represents a declarative configuration of the ContentLibrarySpec type for use
 // with apply.
 //
-// ContentLibrarySpec says what of a content library is published, and for whom.
+// ContentLibrarySpec defines which items of a content library are published, and in which namespaces.
 type ContentLibrarySpecApplyConfiguration struct {
 	// library is the name of the content library in vSphere. Immutable.
 	Library *string `json:"library,omitempty"`
-	// namespace in which VirtualMachineImages are made. Unset, ClusterVirtualMachineImages
-	// are made. Immutable.
+	// namespace in which VirtualMachineImages are created. If unset, ClusterVirtualMachineImages are created. Immutable.
 	Namespace *string `json:"namespace,omitempty"`
-	// include are patterns of the names of the items that are published, at most 64. In
-	// them * stands for any characters, and ? for one. All when unset.
+	// include are patterns for the names of the items that are published, at most 64. * matches any number of
+	// characters, ? matches one. If unset, all items are published.
 	Include []string `json:"include,omitempty"`
-	// exclude are patterns of those that are not, whatever include says; at most 64.
+	// exclude are patterns for the names of the items that are not published, at most 64. They take precedence over
+	// include.
 	Exclude []string `json:"exclude,omitempty"`
-	// nameTemplate is the name of the images, in which {item} and {library} stand for the
-	// names in vSphere, in lower case and with a hyphen for what a name cannot have.
-	// Defaults to {item}. Immutable.
+	// nameTemplate is the name of the images. {item} and {library} are replaced with the vSphere names, in lower case
+	// and with hyphens in place of characters that are not allowed. Defaults to {item}. Immutable.
 	NameTemplate *string `json:"nameTemplate,omitempty"`
-	// defaults say which instance type and preference are inferred from an image, by its
-	// guest operating system; at most 64. The first that fits counts.
+	// defaults define the instance type and preference that are inferred from an image, by guest operating system. The
+	// first entry that matches is used. At most 64.
 	Defaults []ContentLibraryDefaultApplyConfiguration `json:"defaults,omitempty"`
-	// vCenter is the name of the VCenter in whose library of the name virtual machines are
-	// published. Images are made of the items of every vCenter that has one. Defaults to
-	// default. Immutable.
+	// vCenter is the name of the VCenter whose library of this name receives published virtual machines. Images are
+	// created for the items of all vCenters that have the library. Defaults to default. Immutable.
 	VCenter *string `json:"vCenter,omitempty"`
-	// publishFrom selects the namespaces, by their labels, whose virtual machines may be
-	// published in the library. None when unset; an empty selector selects all.
+	// publishFrom selects, by label, the namespaces whose virtual machines can be published in the library. If unset, no
+	// namespace is selected. An empty selector selects all namespaces.
 	PublishFrom *v1.LabelSelectorApplyConfiguration `json:"publishFrom,omitempty"`
 }
 

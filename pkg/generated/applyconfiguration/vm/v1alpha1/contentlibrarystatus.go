@@ -14,19 +14,19 @@ import (
 //
 // ContentLibraryStatus is the observed state of a content library.
 type ContentLibraryStatusApplyConfiguration struct {
-	// conditions are the observations in detail: Ready and Deleting.
+	// conditions are the conditions of the content library: Ready and Deleting.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// items is the number of items that vSphere has in it.
+	// items is the number of items in the library.
 	Items *int32 `json:"items,omitempty"`
-	// images is the number of images that there are for it.
+	// images is the number of image objects of the library.
 	Images *int32 `json:"images,omitempty"`
-	// kept names images whose items are gone and which virtual machines refer to, at most
-	// 64, in the order of the alphabet.
+	// kept are the names of images whose items were deleted but which virtual machines still use, in alphabetical order.
+	// At most 64.
 	Kept []string `json:"kept,omitempty"`
-	// renamed are items whose image has another name than the template says, because that
-	// name was taken; at most 64.
+	// renamed are the items whose images have another name than the template defines, because that name is in use. At
+	// most 64.
 	Renamed []ContentLibraryRenamedApplyConfiguration `json:"renamed,omitempty"`
 }
 

@@ -15,11 +15,11 @@ import (
 //
 // DiskVolumeSource describes an empty disk.
 type DiskVolumeSourceApplyConfiguration struct {
-	// size of the disk; whole mebibytes.
+	// size of the disk, in whole mebibytes.
 	Capacity *resource.Quantity `json:"size,omitempty"`
-	// storageClass of this disk; spec.storageClass when unset.
+	// storageClass of this disk. Defaults to spec.storageClass.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// provisioning of the disk. The datastore decides when unset. Immutable.
+	// provisioning of the disk. If unset, the datastore decides. Immutable.
 	Provisioning *vmv1alpha1.DiskProvisioning `json:"provisioning,omitempty"`
 }
 

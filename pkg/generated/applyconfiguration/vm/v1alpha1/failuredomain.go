@@ -8,13 +8,13 @@ package v1alpha1
 // FailureDomainApplyConfiguration represents a declarative configuration of the FailureDomain type for use
 // with apply.
 //
-// FailureDomain is a place that can fail as a whole.
+// FailureDomain is a zone that can fail independently of others.
 type FailureDomainApplyConfiguration struct {
 	// name of the Zone.
 	Name *string `json:"name,omitempty"`
-	// controlPlane is true for a place where control plane machines may be.
+	// controlPlane is true if control plane machines can be in this failure domain.
 	ControlPlane *bool `json:"controlPlane,omitempty"`
-	// attributes are what is told of it besides, for example its vCenter.
+	// attributes are additional properties, for example the vCenter.
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 

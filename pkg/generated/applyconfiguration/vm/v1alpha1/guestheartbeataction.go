@@ -12,10 +12,9 @@ import (
 // GuestHeartbeatActionApplyConfiguration represents a declarative configuration of the GuestHeartbeatAction type for use
 // with apply.
 //
-// GuestHeartbeatAction compares the heartbeat.
+// GuestHeartbeatAction checks the heartbeat of VMware Tools.
 type GuestHeartbeatActionApplyConfiguration struct {
-	// thresholdStatus is the lowest status that counts as ready, Yellow or
-	// Green. Defaults to Green.
+	// thresholdStatus is the lowest status that counts as ready. Allowed: Yellow, Green. Defaults to Green.
 	ThresholdStatus *vmv1alpha1.GuestHeartbeatStatus `json:"thresholdStatus,omitempty"`
 }
 

@@ -8,12 +8,12 @@ package v1alpha1
 // GuestInfoActionApplyConfiguration represents a declarative configuration of the GuestInfoAction type for use
 // with apply.
 //
-// GuestInfoAction compares one guestinfo variable.
+// GuestInfoAction checks a guestinfo variable.
 type GuestInfoActionApplyConfiguration struct {
-	// key without the prefix guestinfo.
+	// key of the variable without the prefix guestinfo.
 	Key *string `json:"key,omitempty"`
-	// value is a regular expression (RE2) that the whole value must match; an
-	// existing key suffices when empty. A value of more than 4096 bytes matches none.
+	// value is a regular expression (RE2 syntax) that must match the entire value. If empty, the key only has to exist.
+	// A value longer than 4096 bytes does not match.
 	Value *string `json:"value,omitempty"`
 }
 

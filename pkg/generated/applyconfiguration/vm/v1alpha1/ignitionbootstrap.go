@@ -8,10 +8,9 @@ package v1alpha1
 // IgnitionBootstrapApplyConfiguration represents a declarative configuration of the IgnitionBootstrap type for use
 // with apply.
 //
-// IgnitionBootstrap configures Ignition, which runs at the first boot only.
+// IgnitionBootstrap configures Ignition. Ignition runs only at the first boot.
 type IgnitionBootstrapApplyConfiguration struct {
-	// rawConfig selects the configuration in JSON, as Butane makes it; key ignition when
-	// not named.
+	// rawConfig selects the configuration in JSON, for example the output of Butane. The key defaults to ignition.
 	RawConfig *SecretKeySelectorApplyConfiguration `json:"rawConfig,omitempty"`
 }
 

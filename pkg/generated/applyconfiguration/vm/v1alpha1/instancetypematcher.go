@@ -16,19 +16,18 @@ import (
 type InstancetypeMatcherApplyConfiguration struct {
 	// name of the instance type. One of name and inferFromVolume is required.
 	Name *string `json:"name,omitempty"`
-	// kind of the instance type, in any letter case, singular or plural:
-	// VirtualMachineInstancetype or VirtualMachineClusterInstancetype.
-	// Omitted, it means VirtualMachineClusterInstancetype.
+	// kind of the instance type: VirtualMachineInstancetype or VirtualMachineClusterInstancetype, in any letter case,
+	// singular or plural. Defaults, when used, to VirtualMachineClusterInstancetype.
 	Kind *string `json:"kind,omitempty"`
 	// revisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
 	RevisionName *string `json:"revisionName,omitempty"`
 	// controllerRevisionRef pins the ControllerRevision that holds the instance
 	// type. The controller never sets it.
 	ControllerRevisionRef *ControllerRevisionRefApplyConfiguration `json:"controllerRevisionRef,omitempty"`
-	// inferFromVolume names a volume, or "image" for the boot image, whose
-	// labels name the instance type. The result goes to status only.
+	// inferFromVolume is the name of a volume, or "image" for the boot image, whose labels specify the instance type.
+	// The result is written only to status.
 	InferFromVolume *string `json:"inferFromVolume,omitempty"`
-	// inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
+	// inferFromVolumeFailurePolicy is Reject or Ignore. Defaults, when used, to Reject.
 	InferFromVolumeFailurePolicy *vmv1alpha1.InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
 }
 

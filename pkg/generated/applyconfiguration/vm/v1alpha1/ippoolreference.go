@@ -8,8 +8,8 @@ package v1alpha1
 // IPPoolReferenceApplyConfiguration represents a declarative configuration of the IPPoolReference type for use
 // with apply.
 //
-// IPPoolReference refers to a pool of addresses, of the kinds that a provider of
-// ipam.cluster.x-k8s.io has. A namespaced one is in the namespace of the virtual machine.
+// IPPoolReference refers to an address pool of a provider of ipam.cluster.x-k8s.io. A namespaced pool must be in the
+// namespace of the virtual machine.
 type IPPoolReferenceApplyConfiguration struct {
 	// apiGroup of the pool, for example ipam.cluster.x-k8s.io.
 	APIGroup *string `json:"apiGroup,omitempty"`

@@ -10,7 +10,7 @@ package v1alpha1
 //
 // LinuxPrepBootstrap configures guest customization for Linux.
 type LinuxPrepBootstrapApplyConfiguration struct {
-	// hardwareClockIsUTC says that the hardware clock holds UTC.
+	// hardwareClockIsUTC is true if the hardware clock is in UTC.
 	HardwareClockIsUTC *bool `json:"hardwareClockIsUTC,omitempty"`
 	// timeZone is a tz database name, for example Europe/Berlin.
 	TimeZone *string `json:"timeZone,omitempty"`

@@ -16,19 +16,17 @@ import (
 type PreferenceMatcherApplyConfiguration struct {
 	// name of the preference. One of name and inferFromVolume is required.
 	Name *string `json:"name,omitempty"`
-	// kind of the preference, in any letter case, singular or plural:
-	// VirtualMachinePreference or VirtualMachineClusterPreference. Omitted, it
-	// means VirtualMachineClusterPreference.
+	// kind of the preference: VirtualMachinePreference or VirtualMachineClusterPreference, in any letter case, singular
+	// or plural. Defaults, when used, to VirtualMachineClusterPreference.
 	Kind *string `json:"kind,omitempty"`
 	// revisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
 	RevisionName *string `json:"revisionName,omitempty"`
-	// controllerRevisionRef pins the ControllerRevision that holds the
-	// preference. The controller never sets it.
+	// controllerRevisionRef pins the ControllerRevision that contains the preference. The controller never sets it.
 	ControllerRevisionRef *ControllerRevisionRefApplyConfiguration `json:"controllerRevisionRef,omitempty"`
-	// inferFromVolume names a volume, or "image" for the boot image, whose
-	// labels name the preference. The result goes to status only.
+	// inferFromVolume is the name of a volume, or "image" for the boot image, whose labels specify the preference. The
+	// result is written only to status.
 	InferFromVolume *string `json:"inferFromVolume,omitempty"`
-	// inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
+	// inferFromVolumeFailurePolicy is Reject or Ignore. Defaults, when used, to Reject.
 	InferFromVolumeFailurePolicy *vmv1alpha1.InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
 }
 

@@ -12,33 +12,29 @@ import (
 // PreferenceRefApplyConfiguration represents a declarative configuration of the PreferenceRef type for use
 // with apply.
 //
-// PreferenceRef records which preference a virtual machine uses, and in which
-// revision.
+// PreferenceRef identifies the preference that a virtual machine uses, and its revision.
 type PreferenceRefApplyConfiguration struct {
-	// name of the preference. Empty when nothing could be inferred under the
-	// policy Ignore, which stays so until a refresh.
+	// name of the preference. Empty if nothing could be inferred and the failure policy is Ignore. It then stays empty
+	// until a refresh.
 	Name *string `json:"name,omitempty"`
-	// kind in canonical form: virtualmachinepreference or
-	// virtualmachineclusterpreference.
+	// kind in canonical form: virtualmachinepreference or virtualmachineclusterpreference.
 	Kind *string `json:"kind,omitempty"`
-	// controllerRevisionRef refers to the captured copy. Absent between a
-	// refresh and the next capture.
+	// controllerRevisionRef refers to the pinned revision. Unset between a refresh and the next reconcile, which pins a
+	// revision.
 	ControllerRevisionRef *ControllerRevisionRefApplyConfiguration `json:"controllerRevisionRef,omitempty"`
-	// sourceUID is the UID of the captured object.
+	// sourceUID is the UID of the object that the pinned revision is a copy of.
 	SourceUID *string `json:"sourceUID,omitempty"`
-	// sourceGeneration is the generation of the captured object.
+	// sourceGeneration is the generation of the object that the pinned revision is a copy of.
 	SourceGeneration *int64 `json:"sourceGeneration,omitempty"`
-	// latestGeneration is the generation that the live object has now; 0 when
-	// the live object is gone.
+	// latestGeneration is the current generation of the object. 0 if the object was deleted.
 	LatestGeneration *int64 `json:"latestGeneration,omitempty"`
-	// outdated is true when the live object differs in UID or generation from
-	// the captured one.
+	// outdated is true if the UID or generation of the current object differs from the pinned revision.
 	Outdated *bool `json:"outdated,omitempty"`
 	// inferFromVolume is the volume that the preference was inferred from.
 	InferFromVolume *string `json:"inferFromVolume,omitempty"`
 	// inferFromVolumeFailurePolicy mirrors the spec.
 	InferFromVolumeFailurePolicy *vmv1alpha1.InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
-	// resources is the size that the captured copy was applied to.
+	// resources is the size that the pinned revision was applied to.
 	Resources *VirtualMachineResourcesApplyConfiguration `json:"resources,omitempty"`
 }
 

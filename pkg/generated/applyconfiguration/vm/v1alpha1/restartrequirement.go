@@ -8,13 +8,13 @@ package v1alpha1
 // RestartRequirementApplyConfiguration represents a declarative configuration of the RestartRequirement type for use
 // with apply.
 //
-// RestartRequirement is one difference that needs a power cycle.
+// RestartRequirement is a difference that only a power cycle can apply.
 type RestartRequirementApplyConfiguration struct {
 	// path of the field in the effective spec, for example cpu.cores.
 	Path *string `json:"path,omitempty"`
-	// running is the value that the running VM has.
+	// running is the value in the running VM.
 	Running *string `json:"running,omitempty"`
-	// desired is the value that the effective spec has.
+	// desired is the value in the effective spec.
 	Desired *string `json:"desired,omitempty"`
 }
 

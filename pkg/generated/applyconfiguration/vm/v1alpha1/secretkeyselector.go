@@ -8,12 +8,11 @@ package v1alpha1
 // SecretKeySelectorApplyConfiguration represents a declarative configuration of the SecretKeySelector type for use
 // with apply.
 //
-// SecretKeySelector selects a key of a Secret of the same namespace.
+// SecretKeySelector selects a key of a Secret in the same namespace.
 type SecretKeySelectorApplyConfiguration struct {
 	// name of the Secret.
 	Name *string `json:"name,omitempty"`
-	// key within the Secret. Defaults, when read, to the key that the
-	// bootstrap provider names in its documentation.
+	// key in the Secret. If unset, the default of the bootstrap provider applies, which the referring field describes.
 	Key *string `json:"key,omitempty"`
 }
 

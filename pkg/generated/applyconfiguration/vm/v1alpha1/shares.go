@@ -16,8 +16,7 @@ import (
 type SharesApplyConfiguration struct {
 	// level is Low, Normal, High or Custom.
 	Level *vmv1alpha1.SharesLevel `json:"level,omitempty"`
-	// shares is the number of shares; required when level is Custom, otherwise
-	// not allowed. Range 1 to 1000000.
+	// shares is the number of shares. Allowed: 1 to 1000000. Required if level is Custom, otherwise not allowed.
 	Shares *int32 `json:"shares,omitempty"`
 }
 

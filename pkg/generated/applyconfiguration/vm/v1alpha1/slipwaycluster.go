@@ -17,8 +17,8 @@ import (
 // SlipwayClusterApplyConfiguration represents a declarative configuration of the SlipwayCluster type for use
 // with apply.
 //
-// SlipwayCluster is what a Kubernetes cluster of Cluster API needs of vSphere besides
-// machines: the endpoint of its API, and the zones that machines can be in.
+// SlipwayCluster is the infrastructure of a Cluster API cluster: the endpoint of its API server and the zones of its
+// machines.
 type SlipwayClusterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.

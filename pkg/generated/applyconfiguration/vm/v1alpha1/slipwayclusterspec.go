@@ -10,10 +10,10 @@ package v1alpha1
 //
 // SlipwayClusterSpec is the desired state of a SlipwayCluster.
 type SlipwayClusterSpecApplyConfiguration struct {
-	// controlPlaneEndpoint is where the API of the cluster is: an address or a name that the
-	// user provides, for example of a load balancer. The cluster is provisioned when it is set.
+	// controlPlaneEndpoint is the endpoint of the cluster's API server, for example the address of a load balancer. The
+	// user must provide it. The cluster is provisioned when it is set.
 	ControlPlaneEndpoint *APIEndpointApplyConfiguration `json:"controlPlaneEndpoint,omitempty"`
-	// zones are the names of the Zones that machines can be in, at most 100. Unset, all are.
+	// zones are the names of the Zones that machines can use, at most 100. If unset, machines can use all zones.
 	Zones []string `json:"zones,omitempty"`
 }
 

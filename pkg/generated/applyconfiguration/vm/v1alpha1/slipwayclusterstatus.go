@@ -14,14 +14,13 @@ import (
 //
 // SlipwayClusterStatus is the observed state of a SlipwayCluster.
 type SlipwayClusterStatusApplyConfiguration struct {
-	// conditions tell what is observed.
+	// conditions are the conditions of the cluster: Ready and Paused.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// initialization is the state of the first provisioning, as the Cluster API
-	// infrastructure contract wants it.
+	// initialization is the state of the first provisioning, in the format of the Cluster API infrastructure contract.
 	Initialization *VirtualMachineInitializationApplyConfiguration `json:"initialization,omitempty"`
-	// failureDomains are the zones, as that contract wants them.
+	// failureDomains are the zones, in the format of the Cluster API infrastructure contract.
 	FailureDomains []FailureDomainApplyConfiguration `json:"failureDomains,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 }
 

@@ -8,30 +8,28 @@ package v1alpha1
 // SysprepAnswersApplyConfiguration represents a declarative configuration of the SysprepAnswers type for use
 // with apply.
 //
-// SysprepAnswers are the answers to what the setup of Windows asks.
+// SysprepAnswers are the answers for Windows Setup.
 type SysprepAnswersApplyConfiguration struct {
-	// fullName of the user that Windows is registered for.
+	// fullName of the registered user.
 	FullName *string `json:"fullName,omitempty"`
-	// organization that Windows is registered for.
+	// organization of the registered user.
 	Organization *string `json:"organization,omitempty"`
-	// productKey selects the product key; key product-key when not named. Windows that was
-	// installed with a volume licence needs none.
+	// productKey selects the product key. The key defaults to product-key. Not needed for Windows with a volume license.
 	ProductKey *SecretKeySelectorApplyConfiguration `json:"productKey,omitempty"`
-	// administratorPassword selects the password of the account Administrator; key password
-	// when not named. The account keeps what the image has when unset.
+	// administratorPassword selects the password of the Administrator account. The key defaults to password. If unset,
+	// the password of the image is not changed.
 	AdministratorPassword *SecretKeySelectorApplyConfiguration `json:"administratorPassword,omitempty"`
-	// autoLogonCount is how often Administrator logs on by itself, 0 to 100. It needs
+	// autoLogonCount is the number of automatic logons of Administrator. Allowed: 0 to 100. Requires
 	// administratorPassword.
 	AutoLogonCount *int32 `json:"autoLogonCount,omitempty"`
-	// timeZone is Microsoft's index of a time zone, 0 to 999. Defaults, when used, to 85, GMT
-	// Standard Time.
+	// timeZone is the Microsoft time zone index. Allowed: 0 to 999. Defaults, when used, to 85 (GMT Standard Time).
 	TimeZone *int32 `json:"timeZone,omitempty"`
-	// workgroup that the computer joins. Defaults, when used, to WORKGROUP if there is no
-	// domain.
+	// workgroup that the computer joins. Mutually exclusive with domain. Defaults, when used, to WORKGROUP if domain is
+	// not set.
 	Workgroup *string `json:"workgroup,omitempty"`
-	// domain that the computer joins. Excludes workgroup.
+	// domain that the computer joins. Mutually exclusive with workgroup.
 	Domain *SysprepDomainApplyConfiguration `json:"domain,omitempty"`
-	// runOnce are commands that run when a user logs on for the first time, at most 64.
+	// runOnce are the commands that run at the first logon of a user. At most 64.
 	RunOnce []string `json:"runOnce,omitempty"`
 }
 

@@ -8,13 +8,12 @@ package v1alpha1
 // SysprepBootstrapApplyConfiguration represents a declarative configuration of the SysprepBootstrap type for use
 // with apply.
 //
-// SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep
-// and answers is set.
+// SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep and answers must be set.
 type SysprepBootstrapApplyConfiguration struct {
-	// rawSysprep selects the answer file; key unattend when not named.
+	// rawSysprep selects the answer file. The key defaults to unattend.
 	RawSysprep *SecretKeySelectorApplyConfiguration `json:"rawSysprep,omitempty"`
-	// answers are what vSphere makes the answer file of. The computer gets the name
-	// spec.network.hostName, or that of the object.
+	// answers are the settings from which vSphere generates the answer file. The computer name is spec.network.hostName
+	// or, if unset, the name of the object.
 	Answers *SysprepAnswersApplyConfiguration `json:"answers,omitempty"`
 }
 

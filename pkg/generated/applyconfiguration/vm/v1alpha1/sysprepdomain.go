@@ -12,12 +12,12 @@ package v1alpha1
 type SysprepDomainApplyConfiguration struct {
 	// name of the domain.
 	Name *string `json:"name,omitempty"`
-	// user that may add computers to the domain.
+	// user with permission to add computers to the domain.
 	User *string `json:"user,omitempty"`
-	// password selects the password of the user; key domain-password when not named.
+	// password selects the password of the user. The key defaults to domain-password.
 	Password *SecretKeySelectorApplyConfiguration `json:"password,omitempty"`
-	// organizationalUnit is where the computer goes, for example OU=Servers,DC=example,DC=org.
-	// It needs vSphere 8.0 Update 2.
+	// organizationalUnit of the computer account, for example OU=Servers,DC=example,DC=org. Requires vSphere 8.0 Update
+	// 2.
 	OrganizationalUnit *string `json:"organizationalUnit,omitempty"`
 }
 

@@ -10,10 +10,9 @@ package v1alpha1
 //
 // TCPSocketAction opens a TCP connection.
 type TCPSocketActionApplyConfiguration struct {
-	// port of the guest, 1 to 65535.
+	// port of the guest. Allowed: 1 to 65535.
 	Port *int32 `json:"port,omitempty"`
-	// host to connect to, one of the IP addresses that the guest reports; its primary one
-	// when unset.
+	// host to connect to. Must be one of the IP addresses that the guest reports. Defaults to the primary address.
 	Host *string `json:"host,omitempty"`
 }
 

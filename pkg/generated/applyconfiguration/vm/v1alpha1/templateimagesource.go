@@ -8,10 +8,10 @@ package v1alpha1
 // TemplateImageSourceApplyConfiguration represents a declarative configuration of the TemplateImageSource type for use
 // with apply.
 //
-// TemplateImageSource is a template of the inventory.
+// TemplateImageSource is a virtual machine template in the inventory.
 type TemplateImageSourceApplyConfiguration struct {
-	// inventoryPath of the template, absolute or relative to the datacenter's
-	// VM folder, for example templates/ubuntu-24.04.
+	// inventoryPath of the template, absolute or relative to the VM folder of the datacenter, for example
+	// templates/ubuntu-24.04.
 	InventoryPath *string `json:"inventoryPath,omitempty"`
 }
 

@@ -8,11 +8,11 @@ package v1alpha1
 // TemplateMetadataApplyConfiguration represents a declarative configuration of the TemplateMetadata type for use
 // with apply.
 //
-// TemplateMetadata is the metadata of what is made from a template.
+// TemplateMetadata is the metadata of objects that are created from a template.
 type TemplateMetadataApplyConfiguration struct {
-	// labels of what is made.
+	// labels of the created objects.
 	Labels map[string]string `json:"labels,omitempty"`
-	// annotations of what is made.
+	// annotations of the created objects.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 

@@ -12,7 +12,7 @@ package v1alpha1
 type VAppConfigBootstrapApplyConfiguration struct {
 	// properties are OVF property values by key.
 	Properties map[string]string `json:"properties,omitempty"`
-	// rawProperties names a Secret whose keys and values are properties.
+	// rawProperties is the name of a Secret whose keys and values are OVF properties.
 	RawProperties *string `json:"rawProperties,omitempty"`
 }
 

@@ -17,14 +17,13 @@ import (
 // VCenterApplyConfiguration represents a declarative configuration of the VCenter type for use
 // with apply.
 //
-// VCenter is a vCenter Server that virtual machines are in. It is connected to, connected
-// to anew and left as the object says, while the server runs. Zones say where in it virtual machines
-// go.
+// VCenter is a vCenter Server that runs virtual machines. The server connects, reconnects and disconnects when the
+// object changes; no restart is needed. Zones define where virtual machines are placed in it.
 type VCenterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says how to reach it.
+	// spec describes how to connect to the vCenter.
 	Spec *VCenterSpecApplyConfiguration `json:"spec,omitempty"`
 	// status is the observed state.
 	Status *VCenterStatusApplyConfiguration `json:"status,omitempty"`

@@ -12,11 +12,11 @@ import (
 // VCenterInventoryApplyConfiguration represents a declarative configuration of the VCenterInventory type for use
 // with apply.
 //
-// VCenterInventory is what the server keeps in mind of a vCenter.
+// VCenterInventory holds statistics of the server's inventory cache of a vCenter.
 type VCenterInventoryApplyConfiguration struct {
-	// virtualMachines is the number of VMs that belong to objects.
+	// virtualMachines is the number of vSphere VMs that belong to VirtualMachine objects.
 	VirtualMachines *int32 `json:"virtualMachines,omitempty"`
-	// readDuration is how long it took to read everything, the last time that was needed.
+	// readDuration is the duration of the last full read of the inventory.
 	ReadDuration *v1.Duration `json:"readDuration,omitempty"`
 }
 

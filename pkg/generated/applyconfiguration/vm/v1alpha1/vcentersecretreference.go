@@ -8,7 +8,7 @@ package v1alpha1
 // VCenterSecretReferenceApplyConfiguration represents a declarative configuration of the VCenterSecretReference type for use
 // with apply.
 //
-// VCenterSecretReference names a Secret of the namespace that the server has for them.
+// VCenterSecretReference refers to a Secret in the namespace that the server uses for credentials.
 type VCenterSecretReferenceApplyConfiguration struct {
 	// name of the Secret.
 	Name *string `json:"name,omitempty"`

@@ -14,9 +14,9 @@ import (
 //
 // VCenterSession is a session with a vCenter.
 type VCenterSessionApplyConfiguration struct {
-	// userName is who logged in.
+	// userName is the user that logged in.
 	UserName *string `json:"userName,omitempty"`
-	// loginTime is when.
+	// loginTime is the time of the login.
 	LoginTime *v1.Time `json:"loginTime,omitempty"`
 }
 

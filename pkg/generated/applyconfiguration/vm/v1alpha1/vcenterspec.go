@@ -8,19 +8,17 @@ package v1alpha1
 // VCenterSpecApplyConfiguration represents a declarative configuration of the VCenterSpec type for use
 // with apply.
 //
-// VCenterSpec says how to reach a vCenter. At most one of caBundle and thumbprint is set;
-// without either the certificate authorities of the server's system are trusted.
+// VCenterSpec describes how to connect to a vCenter. At most one of caBundle and thumbprint can be set. If neither is
+// set, the certificate authorities of the server's operating system are trusted.
 type VCenterSpecApplyConfiguration struct {
-	// url of the SDK, https://host[:port]/sdk.
+	// url is the URL of the vCenter SDK endpoint, in the form https://host[:port]/sdk.
 	URL *string `json:"url,omitempty"`
-	// caBundle holds the certificate authorities to trust, in PEM.
+	// caBundle holds the trusted certificate authorities, in PEM format.
 	CABundle []byte `json:"caBundle,omitempty"`
-	// thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with
-	// or without colons.
+	// thumbprint is the SHA-256 or SHA-1 thumbprint of the trusted certificate, in hexadecimal, with or without colons.
 	Thumbprint *string `json:"thumbprint,omitempty"`
-	// credentialsSecretRef names a Secret with the keys username and password. It is read at
-	// every login, from the one namespace that --vcenter-secrets-namespace names: who may
-	// write a VCenter reaches no other Secret by it.
+	// credentialsSecretRef refers to a Secret with the keys username and password. The Secret must be in the namespace
+	// that the server flag --vcenter-secrets-namespace sets. The server reads it at every login.
 	CredentialsSecretRef *VCenterSecretReferenceApplyConfiguration `json:"credentialsSecretRef,omitempty"`
 }
 

@@ -12,22 +12,22 @@ import (
 // VCenterStatusApplyConfiguration represents a declarative configuration of the VCenterStatus type for use
 // with apply.
 //
-// VCenterStatus is what is seen of a vCenter.
+// VCenterStatus is the observed state of a vCenter.
 type VCenterStatusApplyConfiguration struct {
-	// conditions are the observations in detail: Ready, Connected and Deleting.
+	// conditions are the conditions of the vCenter: Ready, Connected and Deleting.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// version of the product, for example 8.0.3.
+	// version is the product version, for example 8.0.3.
 	Version *string `json:"version,omitempty"`
-	// apiVersion is that of its API, for example 8.0.3.0.
+	// apiVersion is the version of the vSphere API, for example 8.0.3.0.
 	APIVersion *string `json:"apiVersion,omitempty"`
-	// instanceUUID identifies the installation. Another one that answers at the URL is not
-	// logged in to: the virtual machines are not in it.
+	// instanceUUID is the instance UUID of the vCenter. The server does not log in to a vCenter with another instance
+	// UUID that answers at the same URL.
 	InstanceUUID *string `json:"instanceUUID,omitempty"`
-	// session is the present one.
+	// session is the current session.
 	Session *VCenterSessionApplyConfiguration `json:"session,omitempty"`
-	// inventory is what the server keeps in mind of it, once it was read.
+	// inventory holds statistics of the inventory cache. It is set after the first full read.
 	Inventory *VCenterInventoryApplyConfiguration `json:"inventory,omitempty"`
 }
 

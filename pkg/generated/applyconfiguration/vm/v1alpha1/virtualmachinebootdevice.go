@@ -16,8 +16,8 @@ import (
 type VirtualMachineBootDeviceApplyConfiguration struct {
 	// type of the device.
 	Type *vmv1alpha1.BootDeviceType `json:"type,omitempty"`
-	// name of the volume or interface. A disk without is the boot disk of the image; a
-	// CD-ROM drive has none, as vSphere does not tell them apart here.
+	// name of the volume or interface. A disk without a name is the boot disk of the image. Not allowed for a CD-ROM
+	// drive, because vSphere cannot distinguish between drives here.
 	Name *string `json:"name,omitempty"`
 }
 

@@ -13,14 +13,14 @@ import (
 // VirtualMachineBootDiskApplyConfiguration represents a declarative configuration of the VirtualMachineBootDisk type for use
 // with apply.
 //
-// VirtualMachineBootDisk changes the first disk of the image.
+// VirtualMachineBootDisk configures the first disk of the image.
 type VirtualMachineBootDiskApplyConfiguration struct {
-	// size of the disk; whole mebibytes, and no less than it has. It can grow at any
-	// time, and never shrinks.
+	// size of the disk, in whole mebibytes. It must not be smaller than the current size. It can be increased at any
+	// time.
 	Capacity *resource.Quantity `json:"size,omitempty"`
-	// storageClass of this disk; spec.storageClass when unset.
+	// storageClass of this disk. Defaults to spec.storageClass.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// provisioning of the disk. The image and the datastore decide when unset. Immutable.
+	// provisioning of the disk. If unset, the image and the datastore decide. Immutable.
 	Provisioning *vmv1alpha1.DiskProvisioning `json:"provisioning,omitempty"`
 }
 

@@ -18,8 +18,8 @@ type VirtualMachineBootDiskStatusApplyConfiguration struct {
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 	// diskUUID is the UUID that the guest sees.
 	DiskUUID *string `json:"diskUUID,omitempty"`
-	// compliance of the disk with its storage policy, as vSphere found it last: compliant,
-	// nonCompliant, unknown, notApplicable or outOfDate.
+	// compliance of the disk with its storage policy, from the last check by vSphere: compliant, nonCompliant, unknown,
+	// notApplicable or outOfDate.
 	Compliance *string `json:"compliance,omitempty"`
 	// deviceKey is the vSphere device key.
 	DeviceKey *int32 `json:"deviceKey,omitempty"`

@@ -8,10 +8,9 @@ package v1alpha1
 // VirtualMachineBootstrapApplyConfiguration represents a declarative configuration of the VirtualMachineBootstrap type for use
 // with apply.
 //
-// VirtualMachineBootstrap configures the guest at its first start. At most one
-// provider is set.
+// VirtualMachineBootstrap configures the guest at its first boot. At most one provider can be set.
 type VirtualMachineBootstrapApplyConfiguration struct {
-	// cloudInit hands user data to cloud-init through guestinfo.
+	// cloudInit passes user data to cloud-init through guestinfo.
 	CloudInit *CloudInitBootstrapApplyConfiguration `json:"cloudInit,omitempty"`
 	// linuxPrep uses vSphere guest customization for Linux.
 	LinuxPrep *LinuxPrepBootstrapApplyConfiguration `json:"linuxPrep,omitempty"`
@@ -19,13 +18,13 @@ type VirtualMachineBootstrapApplyConfiguration struct {
 	Sysprep *SysprepBootstrapApplyConfiguration `json:"sysprep,omitempty"`
 	// vAppConfig sets OVF properties.
 	VAppConfig *VAppConfigBootstrapApplyConfiguration `json:"vAppConfig,omitempty"`
-	// waitForTools makes readiness wait for VMware Tools after power on.
+	// waitForTools keeps the virtual machine from becoming ready until VMware Tools runs.
 	WaitForTools *bool `json:"waitForTools,omitempty"`
-	// ignition hands a configuration to Ignition through guestinfo.
+	// ignition passes a configuration to Ignition through guestinfo.
 	Ignition *IgnitionBootstrapApplyConfiguration `json:"ignition,omitempty"`
-	// removeAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the
-	// guest has it, for cloudInit and ignition; what identifies the guest stays. The
-	// condition BootstrapDataRemoved tells of it.
+	// removeAfterFirstBoot removes the data that was read from Secrets from the vSphere VM after the guest has read it.
+	// The instance data that identifies the guest remains. Supported for cloudInit and ignition. The condition
+	// BootstrapDataRemoved reports the result.
 	RemoveAfterFirstBoot *bool `json:"removeAfterFirstBoot,omitempty"`
 }
 

@@ -8,9 +8,9 @@ package v1alpha1
 // VirtualMachineBootstrapStatusApplyConfiguration represents a declarative configuration of the VirtualMachineBootstrapStatus type for use
 // with apply.
 //
-// VirtualMachineBootstrapStatus is what the guest was told.
+// VirtualMachineBootstrapStatus is the observed state of the bootstrap data.
 type VirtualMachineBootstrapStatusApplyConfiguration struct {
-	// instanceID is the cloud-init instance ID in the vSphere VM, if it is not the UID of the
+	// instanceID is the cloud-init instance ID in the vSphere VM. It is set only if it differs from the UID of the
 	// object.
 	InstanceID *string `json:"instanceID,omitempty"`
 }

@@ -17,13 +17,13 @@ import (
 // VirtualMachineClassApplyConfiguration represents a declarative configuration of the VirtualMachineClass type for use
 // with apply.
 //
-// VirtualMachineClass is a size that virtual machines of its namespace refer
-// to by name. Changes reach a VM with its next reconcile: there are no revisions.
+// VirtualMachineClass defines a size for virtual machines of the same namespace. It has no revisions: a change applies
+// to a VM at its next reconcile.
 type VirtualMachineClassApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the size.
+	// spec defines the size.
 	Spec *VirtualMachineClassSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

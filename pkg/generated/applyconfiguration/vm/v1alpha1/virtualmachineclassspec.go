@@ -10,15 +10,15 @@ package v1alpha1
 //
 // VirtualMachineClassSpec is the size of a class.
 type VirtualMachineClassSpecApplyConfiguration struct {
-	// cpu of the virtual machines; sockets, cores or threads are required.
+	// cpu of the virtual machines. At least one of sockets, cores and threads is required.
 	CPU *VirtualMachineCPUApplyConfiguration `json:"cpu,omitempty"`
-	// memory of the virtual machines; guest is required.
+	// memory of the virtual machines. The field guest is required.
 	Memory *VirtualMachineMemoryApplyConfiguration `json:"memory,omitempty"`
 	// devices of the virtual machines.
 	Devices *VirtualMachineDevicesApplyConfiguration `json:"devices,omitempty"`
-	// minHardwareVersion is the lowest virtual hardware version.
+	// minHardwareVersion is the minimum virtual hardware version.
 	MinHardwareVersion *int32 `json:"minHardwareVersion,omitempty"`
-	// description for people.
+	// description is a human-readable description.
 	Description *string `json:"description,omitempty"`
 }
 

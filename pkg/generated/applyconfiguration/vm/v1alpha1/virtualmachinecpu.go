@@ -13,8 +13,8 @@ import (
 // VirtualMachineCPUApplyConfiguration represents a declarative configuration of the VirtualMachineCPU type for use
 // with apply.
 //
-// VirtualMachineCPU describes the virtual CPUs. The number of vCPUs is
-// sockets × cores × threads, each taken as 1 when unset.
+// VirtualMachineCPU describes the virtual CPUs. The number of vCPUs is sockets × cores × threads. Each counts as 1 if
+// unset.
 type VirtualMachineCPUApplyConfiguration struct {
 	// sockets is the number of virtual sockets.
 	Sockets *int32 `json:"sockets,omitempty"`
@@ -22,27 +22,25 @@ type VirtualMachineCPUApplyConfiguration struct {
 	Cores *int32 `json:"cores,omitempty"`
 	// threads is the number of threads per core.
 	Threads *int32 `json:"threads,omitempty"`
-	// maxSockets is the ceiling to which sockets can be added to a running VM.
+	// maxSockets is the maximum number of sockets that hot-add can reach on a running VM.
 	MaxSockets *int32 `json:"maxSockets,omitempty"`
-	// hotAddEnabled lets vCPUs be added to a running VM. It is set while the VM
-	// is powered off. Defaults, in the effective spec, to true when maxSockets
-	// exceeds sockets.
+	// hotAddEnabled allows adding vCPUs to a running VM. A change takes effect while the VM is powered off. Defaults, in
+	// the effective spec, to true if maxSockets is greater than sockets.
 	HotAddEnabled *bool `json:"hotAddEnabled,omitempty"`
-	// model asks for a CPU model. It has no meaning on vSphere, where EVC
-	// decides, and is kept with a warning.
+	// model requests a CPU model. vSphere ignores it, because EVC determines the CPU model. The value is stored and
+	// causes a warning.
 	Model *string `json:"model,omitempty"`
 	// dedicatedCPUPlacement reserves all CPU cycles and sets high latency sensitivity.
 	DedicatedCPUPlacement *bool `json:"dedicatedCPUPlacement,omitempty"`
 	// latencySensitivity is Normal or High.
 	LatencySensitivity *vmv1alpha1.LatencySensitivity `json:"latencySensitivity,omitempty"`
-	// exposeVNUMA keeps the vNUMA topology visible to the guest.
+	// exposeVNUMA makes the vNUMA topology visible to the guest.
 	ExposeVNUMA *bool `json:"exposeVNUMA,omitempty"`
-	// reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz;
-	// whole megahertz.
+	// reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz. Must be whole megahertz.
 	Reservation *resource.Quantity `json:"reservation,omitempty"`
-	// limit is the most CPU in hertz; whole megahertz.
+	// limit is the maximum CPU in hertz. Must be whole megahertz.
 	Limit *resource.Quantity `json:"limit,omitempty"`
-	// shares is the weight under contention.
+	// shares is the relative weight under contention.
 	Shares *SharesApplyConfiguration `json:"shares,omitempty"`
 }
 

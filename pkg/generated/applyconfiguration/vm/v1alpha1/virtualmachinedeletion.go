@@ -12,13 +12,13 @@ import (
 // VirtualMachineDeletionApplyConfiguration represents a declarative configuration of the VirtualMachineDeletion type for use
 // with apply.
 //
-// VirtualMachineDeletion says how a virtual machine that is deleted is powered off.
+// VirtualMachineDeletion defines how a virtual machine is powered off when it is deleted.
 type VirtualMachineDeletionApplyConfiguration struct {
-	// powerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a
-	// guest that does not answer keeps nobody from deleting its VM.
+	// powerOffMode defines how the virtual machine is powered off. Soft has the same effect as TrySoft. Defaults to
+	// spec.powerOffMode.
 	PowerOffMode *vmv1alpha1.PowerOpMode `json:"powerOffMode,omitempty"`
-	// timeoutSeconds is how long the guest is waited for before it is powered off hard, in
-	// seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.
+	// timeoutSeconds is the time to wait for the guest before a hard power off, in seconds. Allowed: 1 to 86400.
+	// Defaults to terminationGracePeriodSeconds.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 }
 

@@ -8,12 +8,12 @@ package v1alpha1
 // VirtualMachineDeviceApplyConfiguration represents a declarative configuration of the VirtualMachineDevice type for use
 // with apply.
 //
-// VirtualMachineDevice is a device of the host given to the virtual machine.
+// VirtualMachineDevice is a host device that is assigned to the virtual machine.
 type VirtualMachineDeviceApplyConfiguration struct {
 	// name of the device in this list.
 	Name *string `json:"name,omitempty"`
-	// deviceName is the vGPU profile, for example grid_a100-10c, or
-	// vendor:device in hexadecimal.
+	// deviceName is the vGPU profile, for example grid_a100-10c, or the PCI vendor and device ID as vendor:device in
+	// hexadecimal.
 	DeviceName *string `json:"deviceName,omitempty"`
 }
 

@@ -8,19 +8,19 @@ package v1alpha1
 // VirtualMachineDevicesApplyConfiguration represents a declarative configuration of the VirtualMachineDevices type for use
 // with apply.
 //
-// VirtualMachineDevices lists devices besides disks and network interfaces.
+// VirtualMachineDevices lists the devices other than disks and network interfaces.
 type VirtualMachineDevicesApplyConfiguration struct {
-	// gpus are the vGPU profiles or pass-through GPUs.
+	// gpus are the vGPU profiles and pass-through GPUs.
 	GPUs []VirtualMachineDeviceApplyConfiguration `json:"gpus,omitempty"`
 	// hostDevices are the pass-through PCI devices (Dynamic DirectPath I/O).
 	HostDevices []VirtualMachineDeviceApplyConfiguration `json:"hostDevices,omitempty"`
-	// tpm is the virtual trusted platform module; needs EFI.
+	// tpm is the virtual trusted platform module. Requires EFI.
 	TPM *VirtualMachineTPMApplyConfiguration `json:"tpm,omitempty"`
 	// video configures the video card.
 	Video *VirtualMachineVideoApplyConfiguration `json:"video,omitempty"`
-	// disableHotplug turns hot-add of devices off.
+	// disableHotplug disables hot-add of devices.
 	DisableHotplug *bool `json:"disableHotplug,omitempty"`
-	// autoattachGraphicsDevice adds the video card. Unset, it is added.
+	// autoattachGraphicsDevice adds a video card. Defaults to true.
 	AutoattachGraphicsDevice *bool `json:"autoattachGraphicsDevice,omitempty"`
 	// autoattachSerialConsole adds a serial port.
 	AutoattachSerialConsole *bool `json:"autoattachSerialConsole,omitempty"`

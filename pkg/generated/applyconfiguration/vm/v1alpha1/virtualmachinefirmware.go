@@ -14,11 +14,11 @@ import (
 //
 // VirtualMachineFirmware configures the firmware.
 type VirtualMachineFirmwareApplyConfiguration struct {
-	// bootloader is BIOS or EFI. The image decides when unset.
+	// bootloader is BIOS or EFI. If unset, the image decides.
 	Bootloader *vmv1alpha1.Bootloader `json:"bootloader,omitempty"`
-	// secureBoot turns UEFI secure boot on; needs EFI.
+	// secureBoot enables UEFI secure boot. Requires EFI.
 	SecureBoot *bool `json:"secureBoot,omitempty"`
-	// uuid is the BIOS UUID. The server fills it at creation. Immutable once set.
+	// uuid is the BIOS UUID. The server sets it at creation if unset. Immutable once set.
 	UUID *string `json:"uuid,omitempty"`
 }
 

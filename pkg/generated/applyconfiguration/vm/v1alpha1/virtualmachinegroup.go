@@ -17,7 +17,7 @@ import (
 // VirtualMachineGroupApplyConfiguration represents a declarative configuration of the VirtualMachineGroup type for use
 // with apply.
 //
-// VirtualMachineGroup powers virtual machines on in an order, and off in the reverse one.
+// VirtualMachineGroup powers on virtual machines in a defined order and powers them off in the reverse order.
 type VirtualMachineGroupApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.

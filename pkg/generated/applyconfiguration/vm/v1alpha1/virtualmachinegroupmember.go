@@ -8,10 +8,9 @@ package v1alpha1
 // VirtualMachineGroupMemberApplyConfiguration represents a declarative configuration of the VirtualMachineGroupMember type for use
 // with apply.
 //
-// VirtualMachineGroupMember is a virtual machine or another group of the namespace.
+// VirtualMachineGroupMember refers to a virtual machine or a group in the same namespace.
 type VirtualMachineGroupMemberApplyConfiguration struct {
-	// kind of the member. Allowed: VirtualMachine, VirtualMachineGroup. Defaults to
-	// VirtualMachine.
+	// kind of the member. Allowed: VirtualMachine, VirtualMachineGroup. Defaults to VirtualMachine.
 	Kind *string `json:"kind,omitempty"`
 	// name of the member.
 	Name *string `json:"name,omitempty"`

@@ -14,7 +14,7 @@ import (
 // VirtualMachineGroupMemberStatusApplyConfiguration represents a declarative configuration of the VirtualMachineGroupMemberStatus type for use
 // with apply.
 //
-// VirtualMachineGroupMemberStatus is a member as it is, and what the group asks of it.
+// VirtualMachineGroupMemberStatus is the observed and the desired state of a member.
 type VirtualMachineGroupMemberStatusApplyConfiguration struct {
 	// conditions of the member in the group: GroupLinked, PowerStateSynced and Ready.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
@@ -22,15 +22,14 @@ type VirtualMachineGroupMemberStatusApplyConfiguration struct {
 	Kind *string `json:"kind,omitempty"`
 	// name of the member.
 	Name *string `json:"name,omitempty"`
-	// uid of the member, empty while there is none of the name.
+	// uid of the member. Empty if the member does not exist.
 	UID *string `json:"uid,omitempty"`
-	// powerState of the member now.
+	// powerState is the observed power state of the member.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// desiredPowerState is the one that the group asks of the member now: it becomes that
-	// of the group when the step of the member begins. A member that sets its own goes by
-	// that.
+	// desiredPowerState is the power state that the group requests from the member. It becomes the power state of the
+	// group when the member's step begins. It does not apply to a member that sets its own power state.
 	DesiredPowerState *vmv1alpha1.PowerState `json:"desiredPowerState,omitempty"`
-	// desiredSince is since when it does.
+	// desiredSince is the time when desiredPowerState last changed.
 	DesiredSince *metav1.MicroTime `json:"desiredSince,omitempty"`
 }
 

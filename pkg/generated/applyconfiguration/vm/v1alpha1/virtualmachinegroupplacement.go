@@ -12,11 +12,11 @@ import (
 // VirtualMachineGroupPlacementApplyConfiguration represents a declarative configuration of the VirtualMachineGroupPlacement type for use
 // with apply.
 //
-// VirtualMachineGroupPlacement says where members go in relation to each other.
+// VirtualMachineGroupPlacement defines where the members of a group are placed relative to each other.
 type VirtualMachineGroupPlacementApplyConfiguration struct {
-	// policy is Together or Apart. A member stays where it is when others come.
+	// policy is Together or Apart. Existing members are not moved when members are added.
 	Policy *vmv1alpha1.PlacementPolicy `json:"policy,omitempty"`
-	// topology is Zone.
+	// topology is the type of topology domain. Allowed: Zone.
 	Topology *vmv1alpha1.PlacementTopology `json:"topology,omitempty"`
 }
 

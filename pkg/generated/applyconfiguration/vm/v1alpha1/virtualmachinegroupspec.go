@@ -12,21 +12,19 @@ import (
 // VirtualMachineGroupSpecApplyConfiguration represents a declarative configuration of the VirtualMachineGroupSpec type for use
 // with apply.
 //
-// VirtualMachineGroupSpec says who is in a group, and how it is powered.
+// VirtualMachineGroupSpec defines the members of a group and its power state.
 type VirtualMachineGroupSpecApplyConfiguration struct {
-	// groupName names the VirtualMachineGroup of the namespace that this one is a member
-	// of.
+	// groupName is the name of the VirtualMachineGroup in the same namespace that this group is a member of.
 	GroupName *string `json:"groupName,omitempty"`
-	// bootOrder are the steps in which the group is powered on; it is powered off and
-	// suspended in the reverse order. At most 64, with at most 512 members in all. A member
-	// is linked when it names the group in its own spec.groupName.
+	// bootOrder are the steps in which the group is powered on. It is powered off and suspended in the reverse order. At
+	// most 64 steps with at most 512 members in total. A member is linked if its spec.groupName is the name of the
+	// group.
 	BootOrder []VirtualMachineGroupStepApplyConfiguration `json:"bootOrder,omitempty"`
-	// powerState is the desired power state of all members that leave theirs unset. When it
-	// is unset, the group inherits that of the group that it is in; without one, such
-	// members stay as they are.
+	// powerState is the desired power state of all members that do not set their own. If unset, the group inherits the
+	// power state of its parent group. Without a parent, the power state of such members does not change.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// placement says where the virtual machines of the group go in relation to each other.
-	// It counts when one is created that does not ask for a zone itself.
+	// placement defines where the virtual machines of the group are placed relative to each other. It applies when a
+	// virtual machine is created that does not request a zone.
 	Placement *VirtualMachineGroupPlacementApplyConfiguration `json:"placement,omitempty"`
 }
 

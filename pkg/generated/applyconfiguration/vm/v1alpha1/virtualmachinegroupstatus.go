@@ -16,15 +16,16 @@ import (
 //
 // VirtualMachineGroupStatus is the observed state of a group.
 type VirtualMachineGroupStatusApplyConfiguration struct {
-	// conditions are GroupLinked, if it is in another group, PowerStateSynced and Ready.
+	// conditions are the conditions of the group: PowerStateSynced, Ready and, if the group is in another group,
+	// GroupLinked.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// observedGeneration is the generation that the status tells of.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// powerState is the one that the members are brought to now; empty if none is wanted.
+	// powerState is the desired power state of the group. Empty if neither the group nor a parent group sets one.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// powerStateTime is since when.
+	// powerStateTime is the time when the desired power state last changed.
 	PowerStateTime *metav1.MicroTime `json:"powerStateTime,omitempty"`
-	// members are those that spec names, as they are.
+	// members is the observed state of the members in the spec.
 	Members []VirtualMachineGroupMemberStatusApplyConfiguration `json:"members,omitempty"`
 }
 

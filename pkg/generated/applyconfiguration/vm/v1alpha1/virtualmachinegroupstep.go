@@ -12,21 +12,21 @@ import (
 // VirtualMachineGroupStepApplyConfiguration represents a declarative configuration of the VirtualMachineGroupStep type for use
 // with apply.
 //
-// VirtualMachineGroupStep are members that are powered at the same time.
+// VirtualMachineGroupStep is a set of members that are powered on or off at the same time.
 type VirtualMachineGroupStepApplyConfiguration struct {
 	// members of the step, at most 256.
 	Members []VirtualMachineGroupMemberApplyConfiguration `json:"members,omitempty"`
-	// powerOnDelaySeconds is how long after the step before, or after the group was told,
-	// the members are powered on, in seconds, 0 to 86400.
+	// powerOnDelaySeconds is the delay before the members are powered on, in seconds. It starts after the previous step,
+	// or for the first step when the group's power state changes. Allowed: 0 to 86400.
 	PowerOnDelaySeconds *int32 `json:"powerOnDelaySeconds,omitempty"`
-	// powerOffDelaySeconds is how long after the next step, or after the group was told, the
-	// members are powered off or suspended, in seconds, 0 to 86400.
+	// powerOffDelaySeconds is the delay before the members are powered off or suspended, in seconds. It starts after the
+	// next step, or for the last step when the group's power state changes. Allowed: 0 to 86400.
 	PowerOffDelaySeconds *int32 `json:"powerOffDelaySeconds,omitempty"`
-	// waitFor says what is waited for between this step and the next one, after which the
-	// delay counts. Defaults to Nothing.
+	// waitFor defines the state that the group waits for between this step and the next one, before the delay starts.
+	// Defaults to Nothing.
 	WaitFor *vmv1alpha1.WaitFor `json:"waitFor,omitempty"`
-	// waitTimeoutSeconds is how long that is waited for at most, in seconds, 1 to 86400. It
-	// is waited for ever when unset.
+	// waitTimeoutSeconds is the maximum time to wait for that state, in seconds. Allowed: 1 to 86400. If unset, the wait
+	// has no limit.
 	WaitTimeoutSeconds *int32 `json:"waitTimeoutSeconds,omitempty"`
 }
 

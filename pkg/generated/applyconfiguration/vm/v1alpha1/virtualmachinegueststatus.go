@@ -13,7 +13,7 @@ import (
 // VirtualMachineGuestStatusApplyConfiguration represents a declarative configuration of the VirtualMachineGuestStatus type for use
 // with apply.
 //
-// VirtualMachineGuestStatus is what VMware Tools reports of the guest.
+// VirtualMachineGuestStatus is the state of the guest that VMware Tools reports.
 type VirtualMachineGuestStatusApplyConfiguration struct {
 	// guestID is the guest operating system identifier that Tools reports.
 	GuestID *string `json:"guestID,omitempty"`
@@ -25,9 +25,9 @@ type VirtualMachineGuestStatusApplyConfiguration struct {
 	ToolsRunning *bool `json:"toolsRunning,omitempty"`
 	// toolsVersion is the version of VMware Tools.
 	ToolsVersion *string `json:"toolsVersion,omitempty"`
-	// heartbeat is the heartbeat colour.
+	// heartbeat is the heartbeat color.
 	Heartbeat *vmv1alpha1.GuestHeartbeatStatus `json:"heartbeat,omitempty"`
-	// bootTime is when the virtual machine was last powered on.
+	// bootTime is the time when the virtual machine was last powered on.
 	BootTime *v1.Time `json:"bootTime,omitempty"`
 }
 

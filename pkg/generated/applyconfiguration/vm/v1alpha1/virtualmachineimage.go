@@ -17,13 +17,13 @@ import (
 // VirtualMachineImageApplyConfiguration represents a declarative configuration of the VirtualMachineImage type for use
 // with apply.
 //
-// VirtualMachineImage names something in vSphere that virtual machines are
-// created from. Its labels may name a default instance type and preference.
+// VirtualMachineImage represents an image in vSphere from which virtual machines are created. Its labels can specify a
+// default instance type and preference.
 type VirtualMachineImageApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says where the image is. Immutable.
+	// spec is the location of the image. Immutable.
 	Spec *VirtualMachineImageSpecApplyConfiguration `json:"spec,omitempty"`
 	// status is the observed state.
 	Status *VirtualMachineImageStatusApplyConfiguration `json:"status,omitempty"`

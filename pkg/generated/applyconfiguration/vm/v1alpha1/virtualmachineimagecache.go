@@ -17,14 +17,14 @@ import (
 // VirtualMachineImageCacheApplyConfiguration represents a declarative configuration of the VirtualMachineImageCache type for use
 // with apply.
 //
-// VirtualMachineImageCache keeps copies of the files of one image on datastores, so that
-// virtual machines are made there in seconds. One is made when a virtual machine of a fast
-// deploy mode needs it; who writes one by hand has the copies before.
+// VirtualMachineImageCache keeps copies of an image's files on datastores, so that virtual machines can be created from
+// them in seconds. The server creates one when a virtual machine with a fast deploy mode needs it. A user can create
+// one to copy the files in advance.
 type VirtualMachineImageCacheApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says of what copies are kept, and where.
+	// spec defines which image is copied, and to which datastores.
 	Spec *VirtualMachineImageCacheSpecApplyConfiguration `json:"spec,omitempty"`
 	// status is the observed state.
 	Status *VirtualMachineImageCacheStatusApplyConfiguration `json:"status,omitempty"`

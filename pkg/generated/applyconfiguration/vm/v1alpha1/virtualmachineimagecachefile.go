@@ -13,15 +13,15 @@ import (
 // VirtualMachineImageCacheFileApplyConfiguration represents a declarative configuration of the VirtualMachineImageCacheFile type for use
 // with apply.
 //
-// VirtualMachineImageCacheFile is a copy of a file of an image.
+// VirtualMachineImageCacheFile is a copy of an image file.
 type VirtualMachineImageCacheFileApplyConfiguration struct {
-	// id of the file in the image, as its descriptor names it.
+	// id of the file in the OVF descriptor of the image.
 	ID *string `json:"id,omitempty"`
 	// path of the copy as a datastore path.
 	Path *string `json:"path,omitempty"`
 	// type is Disk or Other.
 	Type *vmv1alpha1.CachedFileType `json:"type,omitempty"`
-	// contentSize of the copy on the datastore, in bytes.
+	// contentSize is the space that the copy uses on the datastore, in bytes.
 	ContentSize *resource.Quantity `json:"contentSize,omitempty"`
 }
 

@@ -8,15 +8,14 @@ package v1alpha1
 // VirtualMachineImageCacheLocationApplyConfiguration represents a declarative configuration of the VirtualMachineImageCacheLocation type for use
 // with apply.
 //
-// VirtualMachineImageCacheLocation is where copies are kept.
+// VirtualMachineImageCacheLocation is a datastore that holds copies.
 type VirtualMachineImageCacheLocationApplyConfiguration struct {
 	// vCenter is the name of the VCenter. Defaults to default.
 	VCenter *string `json:"vCenter,omitempty"`
-	// datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or
-	// its name where only one has it.
+	// datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or its name if the name is
+	// unique.
 	Datastore *string `json:"datastore,omitempty"`
-	// storagePolicy is the name or the ID of the storage policy that the copies have. None
-	// when unset.
+	// storagePolicy is the name or ID of the storage policy of the copies. If unset, the copies have no storage policy.
 	StoragePolicy *string `json:"storagePolicy,omitempty"`
 }
 

@@ -14,34 +14,33 @@ import (
 // VirtualMachineImageCacheLocationStatusApplyConfiguration represents a declarative configuration of the VirtualMachineImageCacheLocationStatus type for use
 // with apply.
 //
-// VirtualMachineImageCacheLocationStatus is what is known of one place.
+// VirtualMachineImageCacheLocationStatus is the observed state of a location.
 type VirtualMachineImageCacheLocationStatusApplyConfiguration struct {
-	// conditions are the observations in detail: Ready.
+	// conditions are the conditions of the location: Ready.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// vCenter is the name of the VCenter.
 	VCenter *string `json:"vCenter,omitempty"`
-	// datastore as the spec writes it.
+	// datastore is the value in the spec.
 	Datastore *string `json:"datastore,omitempty"`
-	// storagePolicy as the spec writes it.
+	// storagePolicy is the value in the spec.
 	StoragePolicy *string `json:"storagePolicy,omitempty"`
-	// datastoreID is vSphere's managed object ID of the datastore; empty until it is found.
+	// datastoreID is the managed object ID of the datastore. Empty until the datastore is found.
 	DatastoreID *string `json:"datastoreID,omitempty"`
-	// profileID is vSphere's ID of the storage policy; empty without one, or until it is
-	// found.
+	// profileID is the vSphere ID of the storage policy. Empty if there is no policy or it is not found yet.
 	ProfileID *string `json:"profileID,omitempty"`
-	// itemID is vSphere's ID of the library item that the copies are of.
+	// itemID is the vSphere ID of the library item.
 	ItemID *string `json:"itemID,omitempty"`
-	// contentVersion is the version of the item that the copies are of.
+	// contentVersion is the version of the library item that was copied.
 	ContentVersion *string `json:"contentVersion,omitempty"`
 	// directory of the copies as a datastore path, for example [ssd] slipway-images/a.
 	Directory *string `json:"directory,omitempty"`
 	// files are the copies, in the order of the image.
 	Files []VirtualMachineImageCacheFileApplyConfiguration `json:"files,omitempty"`
-	// contentSize is what the copies take on the datastore, in bytes.
+	// contentSize is the space that the copies use on the datastore, in bytes.
 	ContentSize *resource.Quantity `json:"contentSize,omitempty"`
-	// progress of the copies, in percent; 100 when all are there.
+	// progress of the copy operations, in percent. 100 if all copies exist.
 	Progress *int32 `json:"progress,omitempty"`
-	// lastUsed is when a virtual machine was last made of the copies, to the minute.
+	// lastUsed is the time when a virtual machine was last created from the copies, with a precision of one minute.
 	LastUsed *metav1.Time `json:"lastUsed,omitempty"`
 }
 

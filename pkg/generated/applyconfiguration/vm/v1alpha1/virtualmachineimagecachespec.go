@@ -8,13 +8,13 @@ package v1alpha1
 // VirtualMachineImageCacheSpecApplyConfiguration represents a declarative configuration of the VirtualMachineImageCacheSpec type for use
 // with apply.
 //
-// VirtualMachineImageCacheSpec says of what copies are kept, and where.
+// VirtualMachineImageCacheSpec defines which image is copied, and to which datastores.
 type VirtualMachineImageCacheSpecApplyConfiguration struct {
-	// contentLibrary is the OVF item of a content library whose files are kept, of the
-	// vCenter of each location. Immutable.
+	// contentLibrary is the OVF item whose files are copied from the content library in the vCenter of each location.
+	// Immutable.
 	ContentLibrary *ContentLibraryImageSourceApplyConfiguration `json:"contentLibrary,omitempty"`
-	// locations are where copies are kept, at most 64. One that is taken away gives its
-	// copies up when no disk and no copy needs them any more.
+	// locations are the datastores that hold copies, at most 64. The copies of a removed location are deleted when no
+	// disk or copy operation uses them.
 	Locations []VirtualMachineImageCacheLocationApplyConfiguration `json:"locations,omitempty"`
 }
 

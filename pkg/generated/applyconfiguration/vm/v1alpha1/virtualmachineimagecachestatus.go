@@ -12,14 +12,13 @@ import (
 // VirtualMachineImageCacheStatusApplyConfiguration represents a declarative configuration of the VirtualMachineImageCacheStatus type for use
 // with apply.
 //
-// VirtualMachineImageCacheStatus is the observed state of a cache.
+// VirtualMachineImageCacheStatus is the observed state of an image cache.
 type VirtualMachineImageCacheStatusApplyConfiguration struct {
-	// conditions are the observations in detail: Ready, and before it ProviderReady,
-	// OVFReady and FilesReady.
+	// conditions are the conditions of the cache: Ready, ProviderReady, OVFReady and FilesReady.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// locations are what is known of each place that has copies, or is to have them.
+	// locations is the observed state of the locations in the spec and of removed locations that still have copies.
 	Locations []VirtualMachineImageCacheLocationStatusApplyConfiguration `json:"locations,omitempty"`
 }
 

@@ -14,10 +14,9 @@ import (
 //
 // VirtualMachineImageDisk is a disk of an image.
 type VirtualMachineImageDiskApplyConfiguration struct {
-	// name that the image has for it, for example Hard disk 1.
+	// name of the disk in the image, for example Hard disk 1.
 	Name *string `json:"name,omitempty"`
-	// capacity of the disk as the guest sees it, in bytes; absent where the image leaves
-	// it to the deployment.
+	// capacity of the disk that the guest sees, in bytes. Unset if it is chosen at deployment.
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 }
 

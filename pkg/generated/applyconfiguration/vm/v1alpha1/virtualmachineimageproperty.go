@@ -10,21 +10,19 @@ package v1alpha1
 //
 // VirtualMachineImageProperty is an OVF property of an image.
 type VirtualMachineImagePropertyApplyConfiguration struct {
-	// key with class and instance, as spec.bootstrap.vAppConfig names it.
+	// key, including class and instance, as used in spec.bootstrap.vAppConfig.
 	Key *string `json:"key,omitempty"`
-	// type of the value as vSphere writes it, for example string(1..), boolean or ip.
+	// type of the value in vSphere syntax, for example string(1..), boolean or ip.
 	Type *string `json:"type,omitempty"`
-	// label for people.
+	// label is a human-readable name.
 	Label *string `json:"label,omitempty"`
-	// description for people, cut to 256 bytes.
+	// description is a human-readable text, truncated to 256 bytes.
 	Description *string `json:"description,omitempty"`
-	// default is the value that the property has when none is given, cut to 256
-	// bytes; that of a password is not shown.
+	// default is the default value, truncated to 256 bytes. It is not shown for a password.
 	Default *string `json:"default,omitempty"`
-	// required is true when a value has to be given: users may set it, it must not be
-	// empty, and it has no default.
+	// required is true if a value must be set: the property is user-configurable, has no default and must not be empty.
 	Required *bool `json:"required,omitempty"`
-	// userConfigurable is false for a property whose value is the image's own.
+	// userConfigurable is true if a virtual machine can set the value.
 	UserConfigurable *bool `json:"userConfigurable,omitempty"`
 }
 

@@ -10,14 +10,13 @@ package v1alpha1
 //
 // VirtualMachineImageRef refers to an image.
 type VirtualMachineImageRefApplyConfiguration struct {
-	// kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and
-	// VirtualMachine for a clone. Defaults to VirtualMachineImage.
+	// kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and VirtualMachine for a clone.
+	// Defaults to VirtualMachineImage.
 	Kind *string `json:"kind,omitempty"`
-	// name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace
-	// of the virtual machine.
+	// name of the image. A VirtualMachineImage or VirtualMachine must be in the same namespace.
 	Name *string `json:"name,omitempty"`
-	// snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned.
-	// Unset, its present state is cloned, and it must be powered off.
+	// snapshot is the name of the vSphere snapshot of the VirtualMachine that is cloned. If unset, the current state is
+	// cloned, and the source must be powered off.
 	Snapshot *string `json:"snapshot,omitempty"`
 }
 

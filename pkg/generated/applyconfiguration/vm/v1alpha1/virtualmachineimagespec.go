@@ -8,11 +8,11 @@ package v1alpha1
 // VirtualMachineImageSpecApplyConfiguration represents a declarative configuration of the VirtualMachineImageSpec type for use
 // with apply.
 //
-// VirtualMachineImageSpec says where the image is. Exactly one source is set.
+// VirtualMachineImageSpec is the location of an image. Exactly one source must be set.
 type VirtualMachineImageSpecApplyConfiguration struct {
 	// contentLibrary is an OVF item of a content library.
 	ContentLibrary *ContentLibraryImageSourceApplyConfiguration `json:"contentLibrary,omitempty"`
-	// template is a virtual machine template of the inventory.
+	// template is a virtual machine template in the inventory.
 	Template *TemplateImageSourceApplyConfiguration `json:"template,omitempty"`
 }
 

@@ -14,47 +14,44 @@ import (
 // VirtualMachineImageStatusApplyConfiguration represents a declarative configuration of the VirtualMachineImageStatus type for use
 // with apply.
 //
-// VirtualMachineImageStatus is the observed state of an image. Everything but the
-// conditions describes the content of contentVersion, and stays while vSphere cannot be
-// read or does not show the image any more: the conditions tell whether it still holds.
+// VirtualMachineImageStatus is the observed state of an image. All fields except conditions describe the content of
+// contentVersion. They keep their values if vSphere cannot be read or no longer reports the image. The conditions show
+// whether they are current.
 type VirtualMachineImageStatusApplyConfiguration struct {
-	// conditions are the observations in detail: Ready, OVFReady and SettingsApplied.
+	// conditions are the conditions of the image: Ready, OVFReady and SettingsApplied.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// type is OVF, VMTX, ISO or Template.
 	Type *vmv1alpha1.ImageType `json:"type,omitempty"`
-	// contentVersion is the version of what status describes, as vSphere counts it: the
-	// content version of a library item, the change version of a template.
+	// contentVersion is the vSphere version of the content that this status describes: the content version of a library
+	// item or the change version of a template.
 	ContentVersion *string `json:"contentVersion,omitempty"`
-	// contentSize is what the image takes on its datastore, in bytes. An item of a subscribed
-	// library that was not fetched yet takes none.
+	// contentSize is the space that the image uses on its datastore, in bytes. It is 0 for an item of a subscribed
+	// library that is not downloaded yet.
 	ContentSize *resource.Quantity `json:"contentSize,omitempty"`
-	// guestID is vSphere's identifier of the guest operating system, for example
-	// ubuntu64Guest.
+	// guestID is the vSphere identifier of the guest operating system, for example ubuntu64Guest.
 	GuestID *string `json:"guestID,omitempty"`
-	// firmware is BIOS or EFI, empty where the image does not say.
+	// firmware is BIOS or EFI. Empty if the image does not specify it.
 	Firmware *vmv1alpha1.Bootloader `json:"firmware,omitempty"`
-	// secureBoot is true for an image that wants UEFI secure boot, and absent where it
-	// does not say.
+	// secureBoot is true if the image requires UEFI secure boot. Unset if the image does not specify it.
 	SecureBoot *bool `json:"secureBoot,omitempty"`
-	// hardwareVersion is the virtual hardware version, for example 19; absent where the
-	// image names none of vSphere's.
+	// hardwareVersion is the virtual hardware version, for example 19 for vmx-19. Unset if the image does not specify a
+	// vSphere version.
 	HardwareVersion *int32 `json:"hardwareVersion,omitempty"`
-	// disks are the disks, in the order of the image: it boots from the first.
+	// disks are the disks, in the order of the image. The first is the boot disk.
 	Disks []VirtualMachineImageDiskApplyConfiguration `json:"disks,omitempty"`
-	// networks are the networks that the image was made with, by their names there.
+	// networks are the names of the networks in the image.
 	Networks []string `json:"networks,omitempty"`
-	// properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.
+	// properties are the OVF properties that can be set in spec.bootstrap.vAppConfig of a virtual machine.
 	Properties []VirtualMachineImagePropertyApplyConfiguration `json:"properties,omitempty"`
-	// providerItemID is vSphere's own ID of what status describes: of a library item, or
-	// of a template. It changes when somebody makes another one of the same name.
+	// providerItemID is the vSphere ID of the library item or template. It changes if the item is replaced by another
+	// one with the same name.
 	ProviderItemID *string `json:"providerItemID,omitempty"`
-	// vCenters are the names of the VCenters that have the image: virtual machines can be
-	// made of it in their zones.
+	// vCenters are the names of the VCenters that contain the image. Virtual machines can be created from it in the
+	// zones of these VCenters.
 	VCenters []string `json:"vCenters,omitempty"`
-	// eula is true for an image with license agreements, which spec.acceptEULA of a virtual
-	// machine must accept.
+	// eula is true if the image has license agreements, which spec.acceptEULA of a virtual machine must accept.
 	EULA *bool `json:"eula,omitempty"`
 }
 

@@ -10,8 +10,7 @@ package v1alpha1
 //
 // VirtualMachineInitialization is the state of the first provisioning.
 type VirtualMachineInitializationApplyConfiguration struct {
-	// provisioned is true once the VM was created, powered on and has an
-	// address, and never becomes false again.
+	// provisioned is true after the VM was created, was powered on and got an address. It never becomes false again.
 	Provisioned *bool `json:"provisioned,omitempty"`
 }
 

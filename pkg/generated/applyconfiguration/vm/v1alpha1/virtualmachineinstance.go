@@ -17,9 +17,8 @@ import (
 // VirtualMachineInstanceApplyConfiguration represents a declarative configuration of the VirtualMachineInstance type for use
 // with apply.
 //
-// VirtualMachineInstance is a running virtual machine. The controller makes it
-// when the VM is powered on and removes it when the VM is powered off; users
-// only read it.
+// VirtualMachineInstance represents a running virtual machine. The controller creates it when the VM is powered on and
+// deletes it when the VM is powered off. It is read-only for users.
 type VirtualMachineInstanceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.

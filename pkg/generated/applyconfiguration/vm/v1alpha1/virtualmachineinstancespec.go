@@ -8,20 +8,20 @@ package v1alpha1
 // VirtualMachineInstanceSpecApplyConfiguration represents a declarative configuration of the VirtualMachineInstanceSpec type for use
 // with apply.
 //
-// VirtualMachineInstanceSpec is the effective spec of a virtual machine: class
-// or instance type, preference and defaults resolved. The provider applies it.
+// VirtualMachineInstanceSpec is the effective spec of a virtual machine, with class or instance type, preference and
+// defaults resolved.
 type VirtualMachineInstanceSpecApplyConfiguration struct {
-	// instancetype names the instance type revision that was applied.
+	// instancetype is the instance type revision that was applied.
 	Instancetype *AppliedRevisionApplyConfiguration `json:"instancetype,omitempty"`
-	// preference names the preference revision that was applied.
+	// preference is the preference revision that was applied.
 	Preference *AppliedRevisionApplyConfiguration `json:"preference,omitempty"`
-	// className names the class that was applied.
+	// className is the name of the class that was applied.
 	ClassName *string `json:"className,omitempty"`
 	// cpu is the effective CPU.
 	CPU *VirtualMachineCPUApplyConfiguration `json:"cpu,omitempty"`
 	// memory is the effective memory.
 	Memory *VirtualMachineMemoryApplyConfiguration `json:"memory,omitempty"`
-	// image is the image.
+	// image is the image that the virtual machine was created from.
 	Image *VirtualMachineImageRefApplyConfiguration `json:"image,omitempty"`
 	// storageClass is the effective storage class.
 	StorageClass *string `json:"storageClass,omitempty"`
@@ -35,19 +35,19 @@ type VirtualMachineInstanceSpecApplyConfiguration struct {
 	Firmware *VirtualMachineFirmwareApplyConfiguration `json:"firmware,omitempty"`
 	// devices are the effective devices.
 	Devices *VirtualMachineDevicesApplyConfiguration `json:"devices,omitempty"`
-	// minHardwareVersion is the effective lowest hardware version.
+	// minHardwareVersion is the effective minimum hardware version.
 	MinHardwareVersion *int32 `json:"minHardwareVersion,omitempty"`
 	// guestID is the effective guest operating system identifier.
 	GuestID *string `json:"guestID,omitempty"`
-	// nodeSelector restricts the hosts, from the instance type.
+	// nodeSelector is copied from the instance type. It has no effect because vSphere chooses the host.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// annotations come from the instance type and the preference.
+	// annotations are the annotations of the instance type and the preference.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// terminationGracePeriodSeconds bounds a soft power off, in seconds.
+	// terminationGracePeriodSeconds is the time that a soft power off waits for the guest, in seconds.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 	// bootDisk is the effective boot disk.
 	BootDisk *VirtualMachineBootDiskApplyConfiguration `json:"bootDisk,omitempty"`
-	// bootOrder is what the firmware tries to boot from.
+	// bootOrder lists the devices that the firmware tries to boot from, in order.
 	BootOrder []VirtualMachineBootDeviceApplyConfiguration `json:"bootOrder,omitempty"`
 }
 

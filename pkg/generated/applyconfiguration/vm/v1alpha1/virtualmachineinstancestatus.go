@@ -15,15 +15,15 @@ import (
 //
 // VirtualMachineInstanceStatus is the observed state of a running VM.
 type VirtualMachineInstanceStatusApplyConfiguration struct {
-	// conditions are the observations in detail.
+	// conditions are the conditions of the virtual machine.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// phase is a summary for people: Starting, Running, Suspended, Stopping.
+	// phase is a summary of the state for display: Starting, Running, Suspended or Stopping.
 	Phase *vmv1alpha1.VirtualMachinePhase `json:"phase,omitempty"`
 	// nodeName is the name of the ESXi host.
 	NodeName *string `json:"nodeName,omitempty"`
 	// network is the observed network.
 	Network *VirtualMachineNetworkStatusApplyConfiguration `json:"network,omitempty"`
-	// guest is what VMware Tools reports.
+	// guest is the state of the guest that VMware Tools reports.
 	Guest *VirtualMachineGuestStatusApplyConfiguration `json:"guest,omitempty"`
 }
 

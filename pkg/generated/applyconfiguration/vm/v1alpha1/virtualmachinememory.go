@@ -14,22 +14,20 @@ import (
 //
 // VirtualMachineMemory describes the memory.
 type VirtualMachineMemoryApplyConfiguration struct {
-	// guest is the memory that the guest sees; a multiple of 4Mi.
+	// guest is the amount of memory that the guest sees. Must be a multiple of 4Mi.
 	Guest *resource.Quantity `json:"guest,omitempty"`
-	// maxGuest is the ceiling to which memory can be added to a running VM.
+	// maxGuest is the maximum memory that hot-add can reach on a running VM.
 	MaxGuest *resource.Quantity `json:"maxGuest,omitempty"`
-	// hotAddEnabled lets memory be added to a running VM. It is set while the
-	// VM is powered off. Defaults, in the effective spec, to true when maxGuest
-	// exceeds guest.
+	// hotAddEnabled allows adding memory to a running VM. A change takes effect while the VM is powered off. Defaults,
+	// in the effective spec, to true if maxGuest is greater than guest.
 	HotAddEnabled *bool `json:"hotAddEnabled,omitempty"`
-	// hugePageSize backs the guest with large pages: 2Mi or 1Gi. 1Gi needs a
-	// full memory reservation.
+	// hugePageSize backs the guest memory with large pages. Allowed: 2Mi, 1Gi. 1Gi requires a full memory reservation.
 	HugePageSize *string `json:"hugePageSize,omitempty"`
-	// reservation is the guaranteed memory; whole mebibytes.
+	// reservation is the guaranteed memory. Must be whole mebibytes.
 	Reservation *resource.Quantity `json:"reservation,omitempty"`
-	// limit is the most memory; whole mebibytes.
+	// limit is the maximum host memory. Must be whole mebibytes.
 	Limit *resource.Quantity `json:"limit,omitempty"`
-	// shares is the weight under contention.
+	// shares is the relative weight under contention.
 	Shares *SharesApplyConfiguration `json:"shares,omitempty"`
 }
 

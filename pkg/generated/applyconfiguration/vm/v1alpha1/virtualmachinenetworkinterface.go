@@ -12,30 +12,29 @@ package v1alpha1
 type VirtualMachineNetworkInterfaceApplyConfiguration struct {
 	// name of the interface in this list, for example eth0.
 	Name *string `json:"name,omitempty"`
-	// network is the vSphere network (standard or distributed port group) by
-	// name or inventory path. The server's default network when unset.
+	// network is the name of a network of the zone. If no Zone object exists, it is the name or inventory path of a
+	// vSphere network (standard or distributed port group). Defaults to the default network of the zone.
 	Network *string `json:"network,omitempty"`
-	// model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which
-	// means vmxnet3. A preference or vmxnet3 when unset.
+	// model of the adapter. Allowed: vmxnet3, e1000e, e1000, sriov, and virtio, which means vmxnet3. Defaults to the
+	// value of the preference or else to vmxnet3.
 	Model *string `json:"model,omitempty"`
-	// macAddress is the hardware address. vSphere chooses one when unset.
+	// macAddress is the hardware address. If unset, vSphere chooses one.
 	MACAddress *string `json:"macAddress,omitempty"`
-	// addresses are static IP addresses with prefix length, for example
-	// 192.0.2.5/24.
+	// addresses are the static IP addresses with prefix length, for example 192.0.2.5/24.
 	Addresses []string `json:"addresses,omitempty"`
 	// gateway4 is the IPv4 gateway.
 	Gateway4 *string `json:"gateway4,omitempty"`
 	// gateway6 is the IPv6 gateway.
 	Gateway6 *string `json:"gateway6,omitempty"`
-	// dhcp4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.
+	// dhcp4 requests an IPv4 address by DHCP. Mutually exclusive with static IPv4 addresses.
 	DHCP4 *bool `json:"dhcp4,omitempty"`
-	// dhcp6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.
+	// dhcp6 requests an IPv6 address by DHCP. Mutually exclusive with static IPv6 addresses.
 	DHCP6 *bool `json:"dhcp6,omitempty"`
-	// mtu in bytes, 576 to 9000.
+	// mtu in bytes. Allowed: 576 to 9000.
 	MTU *int32 `json:"mtu,omitempty"`
-	// addressesFromPools are pools of addresses, at most 8. One address is claimed from
-	// each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual
-	// machine, and is given to the guest like those of addresses.
+	// addressesFromPools are the pools to claim addresses from, at most 8. One address is claimed from each pool with an
+	// IPAddressClaim of ipam.cluster.x-k8s.io in the same namespace. It is configured in the guest like a static
+	// address.
 	AddressesFromPools []IPPoolReferenceApplyConfiguration `json:"addressesFromPools,omitempty"`
 }
 

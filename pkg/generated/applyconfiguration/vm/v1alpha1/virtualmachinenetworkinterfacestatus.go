@@ -10,14 +10,13 @@ package v1alpha1
 //
 // VirtualMachineNetworkInterfaceStatus is an observed interface.
 type VirtualMachineNetworkInterfaceStatusApplyConfiguration struct {
-	// name of the interface in the spec; empty for interfaces that the guest
-	// made itself.
+	// name of the interface in the spec. Empty for interfaces that the guest created.
 	Name *string `json:"name,omitempty"`
 	// deviceKey is the vSphere device key.
 	DeviceKey *int32 `json:"deviceKey,omitempty"`
 	// macAddress is the hardware address.
 	MACAddress *string `json:"macAddress,omitempty"`
-	// connected is true when the guest reports a link.
+	// connected is true if the guest reports a link.
 	Connected *bool `json:"connected,omitempty"`
 	// ipAddresses are the addresses with prefix length.
 	IPAddresses []string `json:"ipAddresses,omitempty"`

@@ -8,12 +8,11 @@ package v1alpha1
 // VirtualMachineNetworkSpecApplyConfiguration represents a declarative configuration of the VirtualMachineNetworkSpec type for use
 // with apply.
 //
-// VirtualMachineNetworkSpec configures interfaces and the guest's network.
+// VirtualMachineNetworkSpec configures the network interfaces and the guest's network.
 type VirtualMachineNetworkSpecApplyConfiguration struct {
-	// disabled gives the virtual machine no network interface.
+	// disabled creates the virtual machine without network interfaces.
 	Disabled *bool `json:"disabled,omitempty"`
-	// hostName is the host name of the guest. Defaults, in the guest, to the
-	// name of the virtual machine.
+	// hostName is the host name of the guest. Defaults, in the guest, to the name of the virtual machine.
 	HostName *string `json:"hostName,omitempty"`
 	// domainName is the DNS domain of the guest.
 	DomainName *string `json:"domainName,omitempty"`
@@ -21,8 +20,8 @@ type VirtualMachineNetworkSpecApplyConfiguration struct {
 	Nameservers []string `json:"nameservers,omitempty"`
 	// searchDomains are the guest's DNS search domains.
 	SearchDomains []string `json:"searchDomains,omitempty"`
-	// interfaces are the network interfaces. The server adds one named eth0
-	// when the network is not disabled and none is given at creation.
+	// interfaces are the network interfaces. If the network is not disabled and none is specified at creation, the
+	// server adds one named eth0.
 	Interfaces []VirtualMachineNetworkInterfaceApplyConfiguration `json:"interfaces,omitempty"`
 }
 

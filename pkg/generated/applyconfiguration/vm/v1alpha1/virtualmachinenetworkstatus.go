@@ -10,9 +10,9 @@ package v1alpha1
 //
 // VirtualMachineNetworkStatus is the observed network.
 type VirtualMachineNetworkStatusApplyConfiguration struct {
-	// primaryIP4 is the IPv4 address to reach the guest by.
+	// primaryIP4 is the primary IPv4 address of the guest.
 	PrimaryIP4 *string `json:"primaryIP4,omitempty"`
-	// primaryIP6 is the IPv6 address to reach the guest by.
+	// primaryIP6 is the primary IPv6 address of the guest.
 	PrimaryIP6 *string `json:"primaryIP6,omitempty"`
 	// hostName is the host name that the guest reports.
 	HostName *string `json:"hostName,omitempty"`

@@ -8,17 +8,16 @@ package v1alpha1
 // VirtualMachineOwnerApplyConfiguration represents a declarative configuration of the VirtualMachineOwner type for use
 // with apply.
 //
-// VirtualMachineOwner is the Machine whose infrastructure a virtual machine is.
+// VirtualMachineOwner is the Machine that uses a virtual machine as its infrastructure.
 type VirtualMachineOwnerApplyConfiguration struct {
-	// apiGroup of the Machine: cluster.slipway.dev, or cluster.x-k8s.io of Cluster API in the
-	// host cluster.
+	// apiGroup of the Machine: cluster.slipway.dev, or cluster.x-k8s.io for a Cluster API Machine in the management
+	// cluster.
 	APIGroup *string `json:"apiGroup,omitempty"`
 	// name of the Machine, in the namespace of the virtual machine.
 	Name *string `json:"name,omitempty"`
-	// dataSecretName is the Secret with the bootstrap data that the virtual machine was made
-	// with.
+	// dataSecretName is the name of the Secret with the bootstrap data that the virtual machine was created with.
 	DataSecretName *string `json:"dataSecretName,omitempty"`
-	// dataFormat is that of the data: cloud-config or ignition.
+	// dataFormat is the format of the bootstrap data: cloud-config or ignition.
 	DataFormat *string `json:"dataFormat,omitempty"`
 }
 

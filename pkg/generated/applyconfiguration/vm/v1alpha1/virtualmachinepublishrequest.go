@@ -17,13 +17,12 @@ import (
 // VirtualMachinePublishRequestApplyConfiguration represents a declarative configuration of the VirtualMachinePublishRequest type for use
 // with apply.
 //
-// VirtualMachinePublishRequest makes an item of a content library from a virtual machine,
-// once.
+// VirtualMachinePublishRequest publishes a virtual machine as an item of a content library, once.
 type VirtualMachinePublishRequestApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says what is published as what. Immutable but for how long the request stays.
+	// spec defines the source and the target. Immutable except for ttlSecondsAfterFinished.
 	Spec *VirtualMachinePublishRequestSpecApplyConfiguration `json:"spec,omitempty"`
 	// status is the observed state.
 	Status *VirtualMachinePublishRequestStatusApplyConfiguration `json:"status,omitempty"`

@@ -8,14 +8,14 @@ package v1alpha1
 // VirtualMachinePublishRequestSpecApplyConfiguration represents a declarative configuration of the VirtualMachinePublishRequestSpec type for use
 // with apply.
 //
-// VirtualMachinePublishRequestSpec says what is published as what.
+// VirtualMachinePublishRequestSpec defines the source and the target of a request.
 type VirtualMachinePublishRequestSpecApplyConfiguration struct {
-	// source is the virtual machine.
+	// source is the virtual machine that is published.
 	Source *VirtualMachinePublishSourceApplyConfiguration `json:"source,omitempty"`
-	// target is the item.
+	// target is the library item that is created.
 	Target *VirtualMachinePublishTargetApplyConfiguration `json:"target,omitempty"`
-	// ttlSecondsAfterFinished is how long the request stays when it is complete, in
-	// seconds. It stays until somebody deletes it when unset.
+	// ttlSecondsAfterFinished is the time after which a complete request is deleted, in seconds. If unset, the request
+	// is not deleted automatically.
 	TTLSecondsAfterFinished *int64 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 

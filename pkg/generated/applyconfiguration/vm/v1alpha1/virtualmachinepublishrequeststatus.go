@@ -15,24 +15,23 @@ import (
 //
 // VirtualMachinePublishRequestStatus is the observed state of a request.
 type VirtualMachinePublishRequestStatusApplyConfiguration struct {
-	// conditions are the observations in detail: Complete, and before it SourceValid,
-	// TargetValid, Uploaded and ImageAvailable.
+	// conditions are the conditions of the request: Complete, SourceValid, TargetValid, Uploaded and ImageAvailable.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// attempts is how often it was begun.
+	// attempts is the number of attempts that were started.
 	Attempts *int32 `json:"attempts,omitempty"`
-	// startTime is when the first was begun.
+	// startTime is the start time of the first attempt.
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// completionTime is when all was done.
+	// completionTime is the time when the request completed.
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	// itemID is vSphere's ID of the item.
+	// itemID is the vSphere ID of the item.
 	ItemID *string `json:"itemID,omitempty"`
-	// contentVersion is the version of the item that was made.
+	// contentVersion is the version of the item that the request created.
 	ContentVersion *string `json:"contentVersion,omitempty"`
-	// imageName is the name of the image that stands for the item.
+	// imageName is the name of the image object of the item.
 	ImageName *string `json:"imageName,omitempty"`
-	// imageKind is its kind.
+	// imageKind is the kind of the image object.
 	ImageKind *string `json:"imageKind,omitempty"`
 }
 

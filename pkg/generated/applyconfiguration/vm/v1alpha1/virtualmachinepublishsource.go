@@ -10,7 +10,7 @@ package v1alpha1
 //
 // VirtualMachinePublishSource is the virtual machine that is published.
 type VirtualMachinePublishSourceApplyConfiguration struct {
-	// name of a VirtualMachine of the namespace. Defaults to the name of the request.
+	// name of a VirtualMachine in the same namespace. Defaults to the name of the request.
 	Name *string `json:"name,omitempty"`
 }
 

@@ -8,15 +8,14 @@ package v1alpha1
 // VirtualMachinePublishTargetApplyConfiguration represents a declarative configuration of the VirtualMachinePublishTarget type for use
 // with apply.
 //
-// VirtualMachinePublishTarget is the item that is made.
+// VirtualMachinePublishTarget is the library item that is created.
 type VirtualMachinePublishTargetApplyConfiguration struct {
-	// contentLibrary is the name of a ContentLibrary that lets the namespace publish.
+	// contentLibrary is the name of a ContentLibrary that allows the namespace to publish.
 	ContentLibrary *string `json:"contentLibrary,omitempty"`
-	// item is the name of the item. An item of the name that was published from the
-	// namespace gets a new version, another is left alone. Defaults to the name of the
-	// virtual machine.
+	// item is the name of the item. If an item of this name was published from the same namespace, it gets a new
+	// version. Other items of this name are not changed. Defaults to the name of the virtual machine.
 	Item *string `json:"item,omitempty"`
-	// description of the item for people.
+	// description is a human-readable description of the item.
 	Description *string `json:"description,omitempty"`
 }
 

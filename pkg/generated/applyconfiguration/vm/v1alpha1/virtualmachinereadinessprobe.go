@@ -8,19 +8,18 @@ package v1alpha1
 // VirtualMachineReadinessProbeApplyConfiguration represents a declarative configuration of the VirtualMachineReadinessProbe type for use
 // with apply.
 //
-// VirtualMachineReadinessProbe decides whether the guest is ready. Exactly one
-// action is set.
+// VirtualMachineReadinessProbe determines whether the guest is ready. Exactly one action must be set.
 type VirtualMachineReadinessProbeApplyConfiguration struct {
 	// tcpSocket opens a TCP connection.
 	TCPSocket *TCPSocketActionApplyConfiguration `json:"tcpSocket,omitempty"`
-	// guestHeartbeat looks at the heartbeat of VMware Tools.
+	// guestHeartbeat checks the heartbeat of VMware Tools.
 	GuestHeartbeat *GuestHeartbeatActionApplyConfiguration `json:"guestHeartbeat,omitempty"`
-	// guestInfo compares guestinfo variables.
+	// guestInfo checks guestinfo variables.
 	GuestInfo []GuestInfoActionApplyConfiguration `json:"guestInfo,omitempty"`
-	// periodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The
-	// others are decided whenever vSphere reports a change.
+	// periodSeconds is the time between two tcpSocket probes, in seconds. Allowed: 1 to 3600. Defaults to 10. Other
+	// probes are evaluated when vSphere reports a change.
 	PeriodSeconds *int32 `json:"periodSeconds,omitempty"`
-	// timeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.
+	// timeoutSeconds is the timeout of a tcpSocket probe, in seconds. Allowed: 1 to 60. Defaults to 10.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 // VirtualMachineResourcesApplyConfiguration represents a declarative configuration of the VirtualMachineResources type for use
 // with apply.
 //
-// VirtualMachineResources is a size.
+// VirtualMachineResources is the size of a virtual machine.
 type VirtualMachineResourcesApplyConfiguration struct {
 	// vcpus is the number of virtual CPUs.
 	VCPUs *int32 `json:"vcpus,omitempty"`

@@ -17,13 +17,13 @@ import (
 // VirtualMachineSnapshotApplyConfiguration represents a declarative configuration of the VirtualMachineSnapshot type for use
 // with apply.
 //
-// VirtualMachineSnapshot is a snapshot of a virtual machine: its disks, its configuration
-// and, if asked for, its memory, with the object as it was.
+// VirtualMachineSnapshot is a snapshot of a virtual machine. It contains the disks, the configuration, the
+// VirtualMachine object and, on request, the memory.
 type VirtualMachineSnapshotApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says what is kept. Immutable.
+	// spec is the desired state. Immutable.
 	Spec *VirtualMachineSnapshotSpecApplyConfiguration `json:"spec,omitempty"`
 	// status is the observed state.
 	Status *VirtualMachineSnapshotStatusApplyConfiguration `json:"status,omitempty"`

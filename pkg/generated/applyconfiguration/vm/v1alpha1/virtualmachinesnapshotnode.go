@@ -14,22 +14,21 @@ import (
 // VirtualMachineSnapshotNodeApplyConfiguration represents a declarative configuration of the VirtualMachineSnapshotNode type for use
 // with apply.
 //
-// VirtualMachineSnapshotNode is a snapshot of a virtual machine in vSphere.
+// VirtualMachineSnapshotNode is a vSphere snapshot of a virtual machine.
 type VirtualMachineSnapshotNodeApplyConfiguration struct {
 	// uniqueID is the managed object ID, for example snapshot-42.
 	UniqueID *string `json:"uniqueID,omitempty"`
-	// name in vSphere.
+	// name of the snapshot in vSphere.
 	Name *string `json:"name,omitempty"`
-	// snapshotName is the name of the VirtualMachineSnapshot that it is of; empty for one
-	// that somebody else made.
+	// snapshotName is the name of the VirtualMachineSnapshot. Empty if the snapshot was created outside Slipway.
 	SnapshotName *string `json:"snapshotName,omitempty"`
-	// parent is the uniqueID of the snapshot that it follows; empty for a root.
+	// parent is the uniqueID of the parent snapshot. Empty for a root.
 	Parent *string `json:"parent,omitempty"`
-	// creationTime is when vSphere made it.
+	// creationTime is the time when vSphere created the snapshot.
 	CreationTime *v1.Time `json:"creationTime,omitempty"`
-	// powerState is that which it keeps.
+	// powerState is the power state of the virtual machine in the snapshot.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// occupied is what only this snapshot occupies on datastores.
+	// occupied is the datastore space that only this snapshot uses.
 	Occupied *resource.Quantity `json:"occupied,omitempty"`
 }
 

@@ -8,10 +8,10 @@ package v1alpha1
 // VirtualMachineSnapshotQuiesceApplyConfiguration represents a declarative configuration of the VirtualMachineSnapshotQuiesce type for use
 // with apply.
 //
-// VirtualMachineSnapshotQuiesce says how a guest is brought to rest.
+// VirtualMachineSnapshotQuiesce defines how a guest is quiesced.
 type VirtualMachineSnapshotQuiesceApplyConfiguration struct {
-	// timeoutSeconds for the guest, in seconds, 300 to 14400, rounded up to minutes, which
-	// vSphere counts in. vSphere's default when unset.
+	// timeoutSeconds is the time that the guest has to quiesce, in seconds. Allowed: 300 to 14400. It is rounded up to
+	// whole minutes. If unset, the default of vSphere applies.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }
 

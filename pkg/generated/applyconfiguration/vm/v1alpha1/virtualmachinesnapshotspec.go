@@ -8,16 +8,17 @@ package v1alpha1
 // VirtualMachineSnapshotSpecApplyConfiguration represents a declarative configuration of the VirtualMachineSnapshotSpec type for use
 // with apply.
 //
-// VirtualMachineSnapshotSpec says of what a snapshot is made, and how.
+// VirtualMachineSnapshotSpec defines the virtual machine and the content of a snapshot.
 type VirtualMachineSnapshotSpecApplyConfiguration struct {
-	// vmName is the name of the VirtualMachine of the namespace.
+	// vmName is the name of a VirtualMachine in the same namespace.
 	VMName *string `json:"vmName,omitempty"`
-	// memory keeps the memory of a running virtual machine too, which runs on from there
-	// when it is reverted. Excludes quiesce.
+	// memory includes the memory of a running virtual machine. After a revert, the virtual machine continues to run from
+	// this state. Mutually exclusive with quiesce.
 	Memory *bool `json:"memory,omitempty"`
-	// quiesce lets VMware Tools bring the file systems of a running guest to rest before.
+	// quiesce lets VMware Tools quiesce the file systems of a running guest before the snapshot is taken. Mutually
+	// exclusive with memory.
 	Quiesce *VirtualMachineSnapshotQuiesceApplyConfiguration `json:"quiesce,omitempty"`
-	// description for people.
+	// description is a human-readable description.
 	Description *string `json:"description,omitempty"`
 }
 

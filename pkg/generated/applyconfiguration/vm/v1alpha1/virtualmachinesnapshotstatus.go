@@ -17,29 +17,30 @@ import (
 //
 // VirtualMachineSnapshotStatus is the observed state of a snapshot.
 type VirtualMachineSnapshotStatusApplyConfiguration struct {
-	// conditions are Created and Ready.
+	// conditions are the conditions of the snapshot: Created and Ready.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// uniqueID is the managed object ID of the snapshot, for example snapshot-42.
 	UniqueID *string `json:"uniqueID,omitempty"`
-	// creationTime is when vSphere made it.
+	// creationTime is the time when vSphere created the snapshot.
 	CreationTime *metav1.Time `json:"creationTime,omitempty"`
-	// powerState is that of the virtual machine then, and after a revert: PoweredOff
-	// without memory.
+	// powerState is the power state of the virtual machine after a revert. It is PoweredOff if the snapshot does not
+	// include memory.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// quiesced is true when the guest was brought to rest.
+	// quiesced is true if the guest was quiesced.
 	Quiesced *bool `json:"quiesced,omitempty"`
-	// parent is the managed object ID of the snapshot that it follows.
+	// parent is the managed object ID of the parent snapshot.
 	Parent *string `json:"parent,omitempty"`
-	// occupied is what only this snapshot occupies on datastores.
+	// occupied is the datastore space that only this snapshot uses.
 	Occupied *resource.Quantity `json:"occupied,omitempty"`
-	// instancetypeRevision names the ControllerRevision that the virtual machine had its
-	// size from, which is kept as long as the snapshot.
+	// instancetypeRevision is the name of the ControllerRevision of the virtual machine's instance type. It is kept as
+	// long as the snapshot exists.
 	InstancetypeRevision *string `json:"instancetypeRevision,omitempty"`
-	// preferenceRevision names that of its preference.
+	// preferenceRevision is the name of the ControllerRevision of the virtual machine's preference. It is kept as long
+	// as the snapshot exists.
 	PreferenceRevision *string `json:"preferenceRevision,omitempty"`
-	// children are the managed object IDs of the snapshots that follow it.
+	// children are the managed object IDs of the child snapshots.
 	Children []string `json:"children,omitempty"`
 }
 

@@ -12,110 +12,97 @@ import (
 // VirtualMachineSpecApplyConfiguration represents a declarative configuration of the VirtualMachineSpec type for use
 // with apply.
 //
-// VirtualMachineSpec is the desired state of a VirtualMachine. Exactly one of
-// className, instancetype, or inline cpu and memory gives its size.
+// VirtualMachineSpec is the desired state of a VirtualMachine. Exactly one of className, instancetype, and inline cpu
+// and memory must define the size.
 type VirtualMachineSpecApplyConfiguration struct {
-	// className names a VirtualMachineClass of the same namespace that gives
-	// the size. Mutually exclusive with instancetype and with inline cpu and memory.
+	// className is the name of a VirtualMachineClass in the same namespace that defines the size. Mutually exclusive
+	// with instancetype and with inline cpu and memory.
 	ClassName *string `json:"className,omitempty"`
-	// instancetype refers to the instance type that gives the size. Mutually
-	// exclusive with className and with inline cpu and memory.
+	// instancetype refers to the instance type that defines the size. Mutually exclusive with className and with inline
+	// cpu and memory.
 	Instancetype *InstancetypeMatcherApplyConfiguration `json:"instancetype,omitempty"`
-	// cpu gives the virtual CPUs inline.
+	// cpu defines the virtual CPUs inline.
 	CPU *VirtualMachineCPUApplyConfiguration `json:"cpu,omitempty"`
-	// memory gives the memory inline.
+	// memory defines the memory inline.
 	Memory *VirtualMachineMemoryApplyConfiguration `json:"memory,omitempty"`
-	// preference refers to a preference that fills what this spec and the
-	// instance type leave unset.
+	// preference refers to a preference, which provides values that are set neither in this spec nor in the instance
+	// type.
 	Preference *PreferenceMatcherApplyConfiguration `json:"preference,omitempty"`
 	// image is the image that the virtual machine is created from. Immutable
 	// once set.
 	Image *VirtualMachineImageRefApplyConfiguration `json:"image,omitempty"`
-	// storageClass names the StorageClass of the disks that are made for the
-	// virtual machine.
+	// storageClass is the name of the StorageClass for the disks that are created for the virtual machine.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// powerState is the desired power state. Defaults to PoweredOn, unless groupName is set:
-	// then one that is unset is that of the group.
+	// powerState is the desired power state. Defaults to PoweredOn if groupName is not set. If groupName is set and
+	// powerState is not, the group's power state applies.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// powerOffMode says how to power off. Defaults to TrySoft.
+	// powerOffMode defines how the virtual machine is powered off. Defaults to TrySoft.
 	PowerOffMode *vmv1alpha1.PowerOpMode `json:"powerOffMode,omitempty"`
-	// suspendMode says how to suspend. Defaults to TrySoft.
+	// suspendMode defines how the virtual machine is suspended. Defaults to TrySoft.
 	SuspendMode *vmv1alpha1.PowerOpMode `json:"suspendMode,omitempty"`
-	// restartMode says how to restart. Defaults to TrySoft.
+	// restartMode defines how the virtual machine is restarted. Defaults to TrySoft.
 	RestartMode *vmv1alpha1.PowerOpMode `json:"restartMode,omitempty"`
-	// nextRestartTime asks for one restart: "now", which the server replaces
-	// with the current time, or an RFC 3339 time. A time that is not later
-	// than status.lastRestartTime asks for nothing.
+	// nextRestartTime requests one restart. The value is "now", which the server replaces with the current time, or a
+	// time in RFC 3339 format. A time that is not later than status.lastRestartTime has no effect.
 	NextRestartTime *string `json:"nextRestartTime,omitempty"`
 	// network configures the network interfaces and the guest's network.
 	Network *VirtualMachineNetworkSpecApplyConfiguration `json:"network,omitempty"`
-	// volumes are the disks beyond those of the image.
+	// volumes are the disks and CD-ROM drives in addition to the disks of the image.
 	Volumes []VirtualMachineVolumeApplyConfiguration `json:"volumes,omitempty"`
-	// bootstrap configures the guest at its first start.
+	// bootstrap configures the guest at its first boot.
 	Bootstrap *VirtualMachineBootstrapApplyConfiguration `json:"bootstrap,omitempty"`
-	// firmware configures BIOS or EFI.
+	// firmware configures the BIOS or EFI firmware.
 	Firmware *VirtualMachineFirmwareApplyConfiguration `json:"firmware,omitempty"`
-	// devices are the devices besides disks and network interfaces.
+	// devices are the devices other than disks and network interfaces.
 	Devices *VirtualMachineDevicesApplyConfiguration `json:"devices,omitempty"`
-	// readinessProbe decides the Ready condition beyond the power state.
+	// readinessProbe is a check that must succeed, in addition to the power state, before the Ready condition is True.
 	ReadinessProbe *VirtualMachineReadinessProbeApplyConfiguration `json:"readinessProbe,omitempty"`
-	// promoteDisksMode says when linked-clone disks are made independent.
-	// Defaults to Online.
+	// promoteDisksMode defines when the disks of a linked clone are promoted to independent disks. Defaults to Online.
 	PromoteDisksMode *vmv1alpha1.PromoteDisksMode `json:"promoteDisksMode,omitempty"`
-	// minHardwareVersion is the lowest virtual hardware version, for example
-	// 19 for vmx-19. Allowed: 13 to 22.
+	// minHardwareVersion is the minimum virtual hardware version, for example 19 for vmx-19. Allowed: 13 to 22.
 	MinHardwareVersion *int32 `json:"minHardwareVersion,omitempty"`
-	// guestID is the vSphere guest operating system identifier, for example
-	// ubuntu64Guest.
+	// guestID is the vSphere identifier of the guest operating system, for example ubuntu64Guest.
 	GuestID *string `json:"guestID,omitempty"`
-	// groupName names the VirtualMachineGroup of the namespace that this virtual machine is
-	// a member of. It is when the group names it too.
+	// groupName is the name of a VirtualMachineGroup in the same namespace. The virtual machine is a member if the group
+	// also lists it.
 	GroupName *string `json:"groupName,omitempty"`
-	// currentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the
-	// virtual machine becomes what it was then, and so do labels, annotations and spec of
-	// the object, with which this field is empty again. What happened since is lost.
+	// currentSnapshotName requests a revert to the VirtualMachineSnapshot of this name. The revert restores the virtual
+	// machine and the labels, annotations and spec of the object, which clears this field. Later changes are lost.
 	CurrentSnapshotName *string `json:"currentSnapshotName,omitempty"`
-	// updateStrategy says what happens to a running VM when its effective spec
-	// changes. Defaults to LiveUpdate.
+	// updateStrategy defines how changes of the effective spec are applied to a running VM. Defaults to LiveUpdate.
 	UpdateStrategy *vmv1alpha1.UpdateStrategy `json:"updateStrategy,omitempty"`
-	// instanceUUID adopts the vSphere VM with this instance UUID instead of
-	// creating one. Defaults to the UID of the object, without being written
-	// here. Immutable.
+	// instanceUUID adopts the vSphere VM with this instance UUID instead of creating one. If unset, the object's UID is
+	// used; it is not written to this field. Immutable.
 	InstanceUUID *string `json:"instanceUUID,omitempty"`
-	// providerID is the node provider ID of the virtual machine, as Cluster API
-	// uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which
-	// VM this is and takes none over, as instanceUUID does. The server fills it as soon as
-	// the BIOS UUID is known, mostly at creation. Immutable once set.
+	// providerID is the node provider ID in the format of Cluster API: vsphere:// followed by the BIOS UUID. It
+	// identifies the VM but, unlike instanceUUID, does not adopt one. The server sets it when the BIOS UUID is known,
+	// usually at creation. Immutable once set.
 	ProviderID *string `json:"providerID,omitempty"`
-	// whenMissing says what happens when vSphere had the VM and does not show it any
-	// more: after it was unregistered or deleted by hand, while its host is removed, or
-	// while a permission is missing. Defaults to Wait; Recreate makes a new VM from the
-	// image, whose disks have nothing of the old one.
+	// whenMissing defines what happens when vSphere no longer reports the VM, for example because it was unregistered or
+	// deleted, its host was removed, or a permission is missing. Wait waits. Recreate creates a new VM from the image;
+	// data on the previous disks is lost. Defaults to Wait.
 	WhenMissing *vmv1alpha1.WhenMissing `json:"whenMissing,omitempty"`
-	// terminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the
-	// guest before it becomes a hard one, in seconds, from 0. Defaults to what the
-	// preference prefers.
+	// terminationGracePeriodSeconds is the time that a power off with mode TrySoft waits for the guest before it falls
+	// back to Hard, in seconds. Minimum 0. Defaults to the value of the preference.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
-	// zone names the Zone that the virtual machine goes to. The label
-	// topology.kubernetes.io/zone says the same; without either the server chooses, and
-	// status.zone says what. Immutable once the virtual machine is in a zone.
+	// zone is the name of the Zone in which the virtual machine is placed. The label topology.kubernetes.io/zone has the
+	// same effect. If neither is set, the server chooses a zone and reports it in status.zone. Immutable once the
+	// virtual machine has a zone.
 	Zone *string `json:"zone,omitempty"`
-	// bootDisk changes the first disk of the image.
+	// bootDisk configures the first disk of the image.
 	BootDisk *VirtualMachineBootDiskApplyConfiguration `json:"bootDisk,omitempty"`
-	// bootOrder lists what the firmware tries to boot from, first to last, at most 16.
-	// The firmware decides when unset.
+	// bootOrder lists the devices that the firmware tries to boot from, in order. At most 16 entries. If unset, the
+	// firmware decides.
 	BootOrder []VirtualMachineBootDeviceApplyConfiguration `json:"bootOrder,omitempty"`
-	// deletion says how the VM is powered off when it is deleted.
+	// deletion defines how the VM is powered off when the object is deleted.
 	Deletion *VirtualMachineDeletionApplyConfiguration `json:"deletion,omitempty"`
-	// powerPolicy says when a VM that should be powered on, and went off by itself, is powered
-	// on again. Always powers it on again, after pauses from 10 seconds to 5 minutes if that
-	// repeats. OnFailure does so unless it was shut down in an orderly way, by its guest or in
-	// vSphere. Manual powers it on only when powerState changes to PoweredOn or a start is
-	// requested. Unset means Always.
+	// powerPolicy defines when a VM that powered off unexpectedly is powered on again. Always powers it on, with delays
+	// from 10 seconds to 5 minutes if this repeats. OnFailure does so unless the guest or vSphere shut it down in an
+	// orderly way. Manual powers it on only when powerState changes to PoweredOn or a start is requested. Defaults to
+	// Always.
 	PowerPolicy *vmv1alpha1.PowerPolicy `json:"powerPolicy,omitempty"`
-	// acceptEULA accepts the license agreements of the image. A virtual machine is not created
-	// from an image with an agreement while it is false. It has no effect afterwards. Defaults
-	// to false.
+	// acceptEULA accepts the license agreements of the image. A virtual machine is not created from an image that has
+	// license agreements while this field is false. It has no effect after creation. Defaults to false.
 	AcceptEULA *bool `json:"acceptEULA,omitempty"`
 }
 

@@ -16,44 +16,43 @@ import (
 //
 // VirtualMachineStatus is the observed state of a VirtualMachine.
 type VirtualMachineStatusApplyConfiguration struct {
-	// conditions are the observations in detail.
+	// conditions are the conditions of the virtual machine.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// phase is a summary for people.
+	// phase is a summary of the state for display.
 	Phase *vmv1alpha1.VirtualMachinePhase `json:"phase,omitempty"`
-	// printableStatus is a word or two that say what the VM does or lacks.
+	// printableStatus is a short summary of the state or of the current problem, for display.
 	PrintableStatus *string `json:"printableStatus,omitempty"`
-	// powerState is the power state that vSphere reports; empty before creation.
+	// powerState is the power state that vSphere reports. Empty before the VM is created.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// class is the class that the VM has its size from. While what a newer generation
-	// of it changes waits for a restart, this is the generation before.
+	// class is the class that defines the current size. While changes of a newer class generation wait for a restart,
+	// this is the previous generation.
 	Class *VirtualMachineClassStatusApplyConfiguration `json:"class,omitempty"`
 	// instancetypeRef is the instance type in use.
 	InstancetypeRef *InstancetypeRefApplyConfiguration `json:"instancetypeRef,omitempty"`
 	// preferenceRef is the preference in use.
 	PreferenceRef *PreferenceRefApplyConfiguration `json:"preferenceRef,omitempty"`
-	// resources is the size that the VM has, whatever it comes from; before it is
-	// created, the size that it will have.
+	// resources is the current size of the VM, from any source. Before the VM is created, it is the size that it will
+	// have.
 	Resources *VirtualMachineResourcesApplyConfiguration `json:"resources,omitempty"`
-	// desiredResources is the size that the VM shall have, while that is another than
-	// the one that it has.
+	// desiredResources is the desired size of the VM. It is set only while it differs from the current size.
 	DesiredResources *VirtualMachineResourcesApplyConfiguration `json:"desiredResources,omitempty"`
 	// uniqueID is the managed object ID in vSphere, for example vm-42.
 	UniqueID *string `json:"uniqueID,omitempty"`
-	// biosUUID is the BIOS UUID.
+	// biosUUID is the BIOS UUID of the VM.
 	BiosUUID *string `json:"biosUUID,omitempty"`
-	// instanceUUID is the instance UUID.
+	// instanceUUID is the instance UUID of the VM.
 	InstanceUUID *string `json:"instanceUUID,omitempty"`
-	// vCenterInstanceUUID is the instance UUID of the vCenter that has the VM: that of
-	// status.instanceUUID of its VCenter. It changes when the VM is found in another vCenter.
+	// vCenterInstanceUUID is the instance UUID of the vCenter that contains the VM. It equals status.instanceUUID of the
+	// VCenter object and changes when the VM is found in another vCenter.
 	VCenterInstanceUUID *string `json:"vCenterInstanceUUID,omitempty"`
 	// hardwareVersion is the virtual hardware version, for example 21 for vmx-21.
 	HardwareVersion *int32 `json:"hardwareVersion,omitempty"`
-	// creationTime is when the VM was created in vSphere, by the clock of its vCenter. It is
-	// not set if vCenter does not report it.
+	// creationTime is the time when the VM was created in vSphere, by the clock of its vCenter. Unset if the vCenter
+	// does not report it.
 	CreationTime *metav1.Time `json:"creationTime,omitempty"`
-	// guest is what VMware Tools reports.
+	// guest is the state of the guest that VMware Tools reports.
 	Guest *VirtualMachineGuestStatusApplyConfiguration `json:"guest,omitempty"`
 	// network is the observed network.
 	Network *VirtualMachineNetworkStatusApplyConfiguration `json:"network,omitempty"`
@@ -61,44 +60,40 @@ type VirtualMachineStatusApplyConfiguration struct {
 	Storage *VirtualMachineStorageStatusApplyConfiguration `json:"storage,omitempty"`
 	// volumes are the observed volumes.
 	Volumes []VirtualMachineVolumeStatusApplyConfiguration `json:"volumes,omitempty"`
-	// zone names the Zone that was chosen for the VM. It is chosen once.
+	// zone is the name of the Zone that was chosen for the VM. It does not change.
 	Zone *string `json:"zone,omitempty"`
 	// nodeName is the name of the ESXi host.
 	NodeName *string `json:"nodeName,omitempty"`
-	// lastRestartTime is when the controller last restarted the VM on request.
+	// lastRestartTime is the time when the controller last restarted the VM on request.
 	LastRestartTime *metav1.Time `json:"lastRestartTime,omitempty"`
-	// currentSnapshot names the snapshot that the VM runs on.
+	// currentSnapshot is the name of the snapshot that the VM runs on.
 	CurrentSnapshot *string `json:"currentSnapshot,omitempty"`
-	// rootSnapshots names the snapshots without parent.
+	// rootSnapshots are the names of the snapshots without a parent.
 	RootSnapshots []string `json:"rootSnapshots,omitempty"`
-	// snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its
-	// children.
+	// snapshots is the tree of vSphere snapshots. A parent is listed before its children. At most 64 snapshots are
+	// listed.
 	Snapshots []VirtualMachineSnapshotNodeApplyConfiguration `json:"snapshots,omitempty"`
-	// bootstrap is what the guest was told.
+	// bootstrap is the bootstrap data that the guest received.
 	Bootstrap *VirtualMachineBootstrapStatusApplyConfiguration `json:"bootstrap,omitempty"`
-	// restartRequired lists what differs between the running VM and the
-	// effective spec and can only change with a power cycle.
+	// restartRequired lists the differences between the running VM and the effective spec that only a power cycle can
+	// apply.
 	RestartRequired []RestartRequirementApplyConfiguration `json:"restartRequired,omitempty"`
-	// addresses are the addresses, as the Cluster API infrastructure contract
-	// wants them.
+	// addresses are the addresses of the VM, in the format of the Cluster API infrastructure contract.
 	Addresses []MachineAddressApplyConfiguration `json:"addresses,omitempty"`
-	// initialization is the state of the first provisioning, as the Cluster API
-	// infrastructure contract wants it.
+	// initialization is the state of the first provisioning, in the format of the Cluster API infrastructure contract.
 	Initialization *VirtualMachineInitializationApplyConfiguration `json:"initialization,omitempty"`
-	// failureDomain is the zone, as the Cluster API infrastructure contract wants it.
+	// failureDomain is the name of the zone, as the Cluster API infrastructure contract requires.
 	FailureDomain *string `json:"failureDomain,omitempty"`
-	// claimedAddresses are the addresses that are claimed from pools, each for an interface
-	// that names the pool. One that was given stays as long as the VM is in vSphere,
-	// whatever the spec names.
+	// claimedAddresses are the addresses that were claimed from pools for the interfaces that refer to a pool. An
+	// assigned address stays assigned while the VM exists in vSphere, even if the spec changes.
 	ClaimedAddresses []ClaimedAddressApplyConfiguration `json:"claimedAddresses,omitempty"`
-	// inheritedPowerState is the power state that the VM has to have by its group. It is
-	// empty when the spec sets one, and while no group asks for any: then the VM stays as
-	// it is.
+	// inheritedPowerState is the desired power state that the VM inherits from its group. It is empty if the spec sets
+	// powerState or no group sets one. If no group sets one, the power state does not change.
 	InheritedPowerState *vmv1alpha1.PowerState `json:"inheritedPowerState,omitempty"`
-	// firstStartTime is when the VM was first seen to be powered on. A VM that has run is
-	// powered on also while a part of its configuration is refused.
+	// firstStartTime is the time when the VM was first observed as powered on. After the first start, the VM is powered
+	// on even if vSphere rejects part of its configuration.
 	FirstStartTime *metav1.Time `json:"firstStartTime,omitempty"`
-	// machine is the Machine of a Kubernetes cluster whose infrastructure the VM is.
+	// machine is the cluster Machine that uses this VM as its infrastructure.
 	Machine *VirtualMachineOwnerApplyConfiguration `json:"machine,omitempty"`
 }
 

@@ -16,11 +16,11 @@ import (
 type VirtualMachineStorageStatusApplyConfiguration struct {
 	// committed is the space in use on datastores.
 	Committed *resource.Quantity `json:"committed,omitempty"`
-	// provisioned is the space that may come into use, the committed included.
+	// provisioned is the maximum space that the VM can use, including the committed space.
 	Provisioned *resource.Quantity `json:"provisioned,omitempty"`
-	// compliance of the home of the VM with its storage policy, as vSphere found it last.
+	// compliance of the VM's home directory with its storage policy, from the last check by vSphere.
 	Compliance *string `json:"compliance,omitempty"`
-	// bootDisk is the first disk of the image.
+	// bootDisk is the state of the first disk of the image.
 	BootDisk *VirtualMachineBootDiskStatusApplyConfiguration `json:"bootDisk,omitempty"`
 }
 

@@ -17,13 +17,13 @@ import (
 // VirtualMachineTemplateApplyConfiguration represents a declarative configuration of the VirtualMachineTemplate type for use
 // with apply.
 //
-// VirtualMachineTemplate is what virtual machines are made from that are nodes of Kubernetes
-// clusters. Nothing runs of it itself. Its spec is immutable: other machines need another one.
+// VirtualMachineTemplate is a template for virtual machines that are nodes of Kubernetes clusters. The spec is
+// immutable. To change machines, create a new template.
 type VirtualMachineTemplateApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says what is made.
+	// spec contains the template.
 	Spec *VirtualMachineTemplateSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

@@ -8,7 +8,7 @@ package v1alpha1
 // VirtualMachineTemplateResourceApplyConfiguration represents a declarative configuration of the VirtualMachineTemplateResource type for use
 // with apply.
 //
-// VirtualMachineTemplateResource is what a virtual machine is made from.
+// VirtualMachineTemplateResource describes the virtual machines that are created from a template.
 type VirtualMachineTemplateResourceApplyConfiguration struct {
 	// metadata of the virtual machines.
 	Metadata *TemplateMetadataApplyConfiguration `json:"metadata,omitempty"`

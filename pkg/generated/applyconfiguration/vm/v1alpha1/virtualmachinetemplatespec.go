@@ -8,7 +8,7 @@ package v1alpha1
 // VirtualMachineTemplateSpecApplyConfiguration represents a declarative configuration of the VirtualMachineTemplateSpec type for use
 // with apply.
 //
-// VirtualMachineTemplateSpec says what is made.
+// VirtualMachineTemplateSpec contains the template.
 type VirtualMachineTemplateSpecApplyConfiguration struct {
 	// template of the virtual machines.
 	Template *VirtualMachineTemplateResourceApplyConfiguration `json:"template,omitempty"`

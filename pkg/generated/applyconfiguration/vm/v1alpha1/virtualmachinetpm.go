@@ -10,9 +10,9 @@ package v1alpha1
 //
 // VirtualMachineTPM configures the virtual TPM.
 type VirtualMachineTPMApplyConfiguration struct {
-	// enabled adds the device. Unset, it is added.
+	// enabled adds the TPM. Defaults to true.
 	Enabled *bool `json:"enabled,omitempty"`
-	// persistent keeps its state over power cycles; on vSphere it always does.
+	// persistent preserves the TPM state across power cycles. vSphere always does this.
 	Persistent *bool `json:"persistent,omitempty"`
 }
 

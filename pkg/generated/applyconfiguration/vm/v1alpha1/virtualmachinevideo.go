@@ -10,8 +10,7 @@ package v1alpha1
 //
 // VirtualMachineVideo configures the video card.
 type VirtualMachineVideoApplyConfiguration struct {
-	// type of the video card; vSphere has one (svga), other values are kept
-	// with a warning.
+	// type of the video card. vSphere supports only svga. Other values are stored and cause a warning.
 	Type *string `json:"type,omitempty"`
 }
 

@@ -12,28 +12,27 @@ import (
 // VirtualMachineVolumeApplyConfiguration represents a declarative configuration of the VirtualMachineVolume type for use
 // with apply.
 //
-// VirtualMachineVolume is a disk. Exactly one source is set.
+// VirtualMachineVolume is a disk or a CD-ROM drive. Exactly one source must be set.
 type VirtualMachineVolumeApplyConfiguration struct {
 	// name of the volume in this list.
 	Name *string `json:"name,omitempty"`
-	// persistentVolumeClaim attaches the disk of a claim of the same namespace.
+	// persistentVolumeClaim attaches the disk of a PersistentVolumeClaim in the same namespace.
 	PersistentVolumeClaim *PersistentVolumeClaimVolumeSourceApplyConfiguration `json:"persistentVolumeClaim,omitempty"`
-	// disk makes an empty disk that lives and dies with the virtual machine.
+	// disk creates an empty disk that is deleted with the virtual machine.
 	Disk *DiskVolumeSourceApplyConfiguration `json:"disk,omitempty"`
-	// bus is the controller: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide,
-	// scsi or virtio (both mean pvscsi). A preference or pvscsi when unset.
+	// bus is the type of the disk controller. Allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide, and scsi or
+	// virtio, which both mean pvscsi. Defaults to the value of the preference or else to pvscsi.
 	Bus *string `json:"bus,omitempty"`
 	// cdrom is a CD-ROM drive.
 	CDROM *CDROMVolumeSourceApplyConfiguration `json:"cdrom,omitempty"`
-	// reclaimPolicy says what becomes of a disk that is removed from this list. Unset, it
-	// is detached and its file is kept.
+	// reclaimPolicy defines what happens to a disk that is removed from this list. If unset, the disk is detached and
+	// its file is kept.
 	ReclaimPolicy *vmv1alpha1.VolumeReclaimPolicy `json:"reclaimPolicy,omitempty"`
-	// controllerBusNumber is the number of the controller of the bus, from 0: up to 3 for
-	// pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset.
-	// Immutable.
+	// controllerBusNumber is the number of the controller on the bus. Allowed: 0 to 3 for pvscsi, lsilogic, lsilogicsas,
+	// sata and nvme; 0 to 1 for ide. Chosen by the server if unset. Immutable.
 	ControllerBusNumber *int32 `json:"controllerBusNumber,omitempty"`
-	// unitNumber is the place at the controller, from 0; a SCSI controller is its own
-	// unit 7. Chosen when unset. Immutable.
+	// unitNumber is the unit number on the controller, starting at 0. Unit 7 of a SCSI controller is reserved for the
+	// controller. Chosen by the server if unset. Immutable.
 	UnitNumber *int32 `json:"unitNumber,omitempty"`
 }
 

@@ -16,22 +16,22 @@ import (
 type VirtualMachineVolumeStatusApplyConfiguration struct {
 	// name of the volume.
 	Name *string `json:"name,omitempty"`
-	// attached is true when the disk is attached.
+	// attached is true if the disk is attached.
 	Attached *bool `json:"attached,omitempty"`
 	// diskUUID is the UUID that the guest sees.
 	DiskUUID *string `json:"diskUUID,omitempty"`
 	// capacity of the disk.
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
-	// error says why the volume is not attached.
+	// error is the reason why the volume is not attached.
 	Error *string `json:"error,omitempty"`
-	// storageClass that the disk was made with.
+	// storageClass that the disk was created with.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// compliance of the disk with its storage policy, as vSphere found it last: compliant,
-	// nonCompliant, unknown, notApplicable or outOfDate.
+	// compliance of the disk with its storage policy, from the last check by vSphere: compliant, nonCompliant, unknown,
+	// notApplicable or outOfDate.
 	Compliance *string `json:"compliance,omitempty"`
-	// claimName is the PersistentVolumeClaim that the disk belongs to.
+	// claimName is the name of the PersistentVolumeClaim that the disk belongs to.
 	ClaimName *string `json:"claimName,omitempty"`
-	// volumeID is the identifier of the claim's disk in vSphere.
+	// volumeID is the vSphere identifier of the claim's disk.
 	VolumeID *string `json:"volumeID,omitempty"`
 	// deviceKey is the vSphere device key.
 	DeviceKey *int32 `json:"deviceKey,omitempty"`

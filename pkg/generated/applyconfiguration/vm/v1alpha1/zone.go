@@ -17,12 +17,12 @@ import (
 // ZoneApplyConfiguration represents a declarative configuration of the Zone type for use
 // with apply.
 //
-// Zone is a place in a vCenter that virtual machines go to: a failure domain.
+// Zone is a failure domain: a part of a vCenter in which virtual machines are placed.
 type ZoneApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says what the zone is made of.
+	// spec describes the vSphere resources of the zone.
 	Spec *ZoneSpecApplyConfiguration `json:"spec,omitempty"`
 	// status is the observed state.
 	Status *ZoneStatusApplyConfiguration `json:"status,omitempty"`

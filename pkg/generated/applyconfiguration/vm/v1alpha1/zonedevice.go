@@ -12,11 +12,11 @@ import (
 // ZoneDeviceApplyConfiguration represents a declarative configuration of the ZoneDevice type for use
 // with apply.
 //
-// ZoneDevice is a device that virtual machines of a zone may have.
+// ZoneDevice is a device that virtual machines of a zone can use.
 type ZoneDeviceApplyConfiguration struct {
-	// deviceName is the vGPU profile, or vendor:device in hexadecimal.
+	// deviceName is the vGPU profile, or the PCI vendor and device ID as vendor:device in hexadecimal.
 	DeviceName *string `json:"deviceName,omitempty"`
-	// namespaceSelector selects the namespaces that may use it. All when unset.
+	// namespaceSelector selects the namespaces that can use the device. If unset, all namespaces are selected.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 }
 

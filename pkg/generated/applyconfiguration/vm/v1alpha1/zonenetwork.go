@@ -12,14 +12,13 @@ import (
 // ZoneNetworkApplyConfiguration represents a declarative configuration of the ZoneNetwork type for use
 // with apply.
 //
-// ZoneNetwork is a network of a zone under the name that virtual machines know it by in
-// every zone.
+// ZoneNetwork is a network of a zone. Virtual machines can refer to it by the same name in every zone.
 type ZoneNetworkApplyConfiguration struct {
-	// name that interfaces give.
+	// name that interfaces use to refer to the network.
 	Name *string `json:"name,omitempty"`
-	// network is the standard or distributed port group or opaque network.
+	// network is the vSphere network: a standard port group, a distributed port group or an opaque network.
 	Network *string `json:"network,omitempty"`
-	// namespaceSelector selects the namespaces that may use it. All when unset.
+	// namespaceSelector selects the namespaces that can use the network. If unset, all namespaces are selected.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 }
 

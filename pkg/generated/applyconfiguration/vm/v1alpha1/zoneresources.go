@@ -12,7 +12,7 @@ import (
 // ZoneResourcesApplyConfiguration represents a declarative configuration of the ZoneResources type for use
 // with apply.
 //
-// ZoneResources are amounts of what a zone has.
+// ZoneResources are amounts of a zone's resources.
 type ZoneResourcesApplyConfiguration struct {
 	// cpu in hertz.
 	CPU *resource.Quantity `json:"cpu,omitempty"`

@@ -12,33 +12,32 @@ import (
 // ZoneSpecApplyConfiguration represents a declarative configuration of the ZoneSpec type for use
 // with apply.
 //
-// ZoneSpec says what a zone is made of. Objects of vSphere are given by name, if only one
-// of the datacenter has it, or by inventory path.
+// ZoneSpec describes the vSphere resources of a zone. A vSphere object is specified by inventory path, or by name if
+// the name is unique in the datacenter.
 type ZoneSpecApplyConfiguration struct {
-	// vCenter names the VCenter. Defaults to default. Immutable.
+	// vCenter is the name of the VCenter. Defaults to default. Immutable.
 	VCenter *string `json:"vCenter,omitempty"`
-	// datacenter of all that the zone names. The only one of the vCenter when unset.
-	// Immutable once set.
+	// datacenter that contains all objects of the zone. Defaults to the only datacenter of the vCenter. Immutable once
+	// set.
 	Datacenter *string `json:"datacenter,omitempty"`
-	// cluster is the cluster, or the host without one, whose root resource pool virtual
-	// machines go to. Exactly one of cluster and resourcePools is set.
+	// cluster is the cluster or standalone host whose root resource pool is used for virtual machines. Exactly one of
+	// cluster and resourcePools must be set.
 	Cluster *string `json:"cluster,omitempty"`
-	// resourcePools are the resource pools that virtual machines go to, at most 32.
+	// resourcePools are the resource pools for virtual machines, at most 32.
 	ResourcePools []string `json:"resourcePools,omitempty"`
-	// folder that virtual machines are made in; a folder of each namespace is made below
-	// it. Immutable.
+	// folder in which virtual machines are created, in one subfolder for each namespace. Immutable.
 	Folder *string `json:"folder,omitempty"`
-	// networks are the networks that interfaces can name, at most 256.
+	// networks are the networks that interfaces can use, at most 256.
 	Networks []ZoneNetworkApplyConfiguration `json:"networks,omitempty"`
-	// defaultNetwork names the one of networks that an interface is in which names none.
+	// defaultNetwork is the network used by interfaces that do not specify one. It must be listed in networks.
 	DefaultNetwork *string `json:"defaultNetwork,omitempty"`
-	// storage says on which datastores virtual machines are.
+	// storage defines the datastores for virtual machines.
 	Storage *ZoneStorageApplyConfiguration `json:"storage,omitempty"`
-	// devices are the vGPU profiles and pass-through devices that virtual machines may
-	// have, at most 256. None when unset.
+	// devices are the vGPU profiles and pass-through devices that virtual machines can use, at most 256. If unset, none
+	// is allowed.
 	Devices []ZoneDeviceApplyConfiguration `json:"devices,omitempty"`
-	// namespaceSelector selects the namespaces whose virtual machines can be in the zone,
-	// by their labels; kubernetes.io/metadata.name is their name. All when unset.
+	// namespaceSelector selects, by label, the namespaces whose virtual machines can use the zone. The label
+	// kubernetes.io/metadata.name is the name of a namespace. If unset, all namespaces are selected.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 }
 

@@ -14,17 +14,17 @@ import (
 //
 // ZoneStatus is the observed state of a zone.
 type ZoneStatusApplyConfiguration struct {
-	// conditions are the observations in detail: Ready and Deleting.
+	// conditions are the conditions of the zone: Ready and Deleting.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// observedGeneration is the generation of spec that this is about.
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// capacity is what the hosts and datastores of the zone have.
+	// capacity is the total capacity of the zone's hosts and datastores.
 	Capacity *ZoneResourcesApplyConfiguration `json:"capacity,omitempty"`
-	// free is what is not in use of it.
+	// free is the unused part of the capacity.
 	Free *ZoneResourcesApplyConfiguration `json:"free,omitempty"`
-	// hosts is the number of hosts that virtual machines can run on now.
+	// hosts is the number of hosts on which virtual machines can run now.
 	Hosts *int32 `json:"hosts,omitempty"`
-	// virtualMachines is the number of objects whose virtual machines are in the zone.
+	// virtualMachines is the number of VirtualMachine objects in the zone.
 	VirtualMachines *int32 `json:"virtualMachines,omitempty"`
 }
 

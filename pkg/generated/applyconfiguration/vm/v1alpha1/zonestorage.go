@@ -8,16 +8,15 @@ package v1alpha1
 // ZoneStorageApplyConfiguration represents a declarative configuration of the ZoneStorage type for use
 // with apply.
 //
-// ZoneStorage says on which datastores virtual machines of a zone are: those that are
-// compatible with a storage policy, those that are named, or those of both.
+// ZoneStorage defines the datastores for the virtual machines of a zone. If both policy and datastores are set, a
+// datastore must match both.
 type ZoneStorageApplyConfiguration struct {
-	// policy is the storage policy, by name, of what has no storage class.
+	// policy is the name of the storage policy for disks without a storage class.
 	Policy *string `json:"policy,omitempty"`
-	// datastores are the datastores and datastore clusters, at most 64. Without a policy
-	// the one with the most free space is taken.
+	// datastores are the datastores and datastore clusters that can be used, at most 64. If no policy is set, the one
+	// with the most free space is used.
 	Datastores []string `json:"datastores,omitempty"`
-	// classes say what a StorageClass of the cluster is in this zone, if it is another
-	// thing than its parameters say; at most 64.
+	// classes override the parameters of StorageClasses in this zone. At most 64.
 	Classes []ZoneStorageClassApplyConfiguration `json:"classes,omitempty"`
 }
 

@@ -8,14 +8,13 @@ package v1alpha1
 // ZoneStorageClassApplyConfiguration represents a declarative configuration of the ZoneStorageClass type for use
 // with apply.
 //
-// ZoneStorageClass is what a StorageClass is in a zone.
+// ZoneStorageClass overrides the parameters of a StorageClass in a zone.
 type ZoneStorageClassApplyConfiguration struct {
 	// name of the StorageClass.
 	Name *string `json:"name,omitempty"`
-	// policy is the storage policy, by name. That of the class's parameters when unset.
+	// policy is the name of the storage policy. Defaults to the policy in the parameters of the StorageClass.
 	Policy *string `json:"policy,omitempty"`
-	// datastores that may be used, of those that the policy leaves. Those of the zone
-	// when unset.
+	// datastores that can be used, if they are compatible with the policy. Defaults to the datastores of the zone.
 	Datastores []string `json:"datastores,omitempty"`
 }
 

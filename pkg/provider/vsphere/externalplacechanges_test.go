@@ -15,9 +15,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// behindsOfPlaces are those that concern where a VM is, what it has, and what may be
-// done with it.
-var behindsOfPlaces = []behind{
+// externalPlaceChanges are the changes of a VM's location, devices and permissions.
+var externalPlaceChanges = []externalChange{
 	{name: "its host is removed and added again", reported: missingVM, another: true,
 		event: func(v *victim) {
 			name := v.host().Name()
@@ -28,7 +27,7 @@ var behindsOfPlaces = []behind{
 			v.event(http.MethodPost, "/host/add?host="+v.left)
 			v.confirm()
 		}},
-	{name: "its host is removed and added again, and it has its ID", reported: missingVM,
+	{name: "its host is removed and added again, and its ID is unchanged", reported: missingVM,
 		event: func(v *victim) {
 			name := v.host().Name()
 			v.event(http.MethodPost, "/host/remove?host="+name)
@@ -63,7 +62,7 @@ var behindsOfPlaces = []behind{
 		check: func(v *victim) {
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			v.powersOffAndOn()
-			v.l.until("it is powered as wanted", running(v.req), v.req)
+			v.l.until("the VM has the desired power state", isRunning(v.req), v.req)
 		},
 		undo: func(v *victim) { v.event(http.MethodPost, "/datastore/rename?from=renamed&to=LocalDS_0") }},
 	{name: "it becomes a template", reported: "PoweredOff, Created True Succeeded, ConfigurationSynced Unknown UnknownState",
@@ -99,20 +98,20 @@ var behindsOfPlaces = []behind{
 			}
 		},
 		check: func(v *victim) {
-			v.seen(func(vm *mo.VirtualMachine) bool {
+			v.awaitInventory(func(vm *mo.VirtualMachine) bool {
 				devices := object.VirtualDeviceList(vm.Config.Hardware.Device)
 				return len(devices.SelectByType((*types.VirtualDisk)(nil))) == 2
 			})
-			v.l.until("it is left where it is", running(v.req), v.req)
+			v.l.until("the VM is not moved", isRunning(v.req), v.req)
 		}},
-	{name: "a backup disables what powers it off", reported: allWell,
+	{name: "a backup disables its power-off method", reported: allWell,
 		event: func(v *victim) { v.event(http.MethodPut, "/vm/disabled?vm=%s&methods=PowerOffVM_Task") },
 		check: refusesToPowerOff,
 		undo: func(v *victim) {
 			v.event(http.MethodPut, "/vm/disabled?vm=%s")
 			v.powersOffAndOn()
 		}},
-	{name: "the right to power it off is taken", reported: allWell,
+	{name: "the privilege to power it off is revoked", reported: allWell,
 		event: func(v *victim) {
 			v.event(http.MethodPut, "/permissions?entity=%s&without=VirtualMachine.Interact.PowerOff")
 		},
@@ -123,24 +122,24 @@ var behindsOfPlaces = []behind{
 		}},
 }
 
-// refusesToPowerOff asks for what vSphere refuses.
+// refusesToPowerOff requests a power-off that vSphere refuses.
 func refusesToPowerOff(v *victim) {
 	v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	v.l.until("status reports the refusal", func() bool {
 		return reason(&v.req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) == "False Error"
 	}, v.req)
 	if got := v.req.VM.Status.PowerState; got != vmv1alpha1.PoweredOn {
-		v.t.Errorf("power state %s, want PoweredOn: nothing has changed it", got)
+		v.t.Errorf("power state %s, want PoweredOn, unchanged", got)
 	}
 }
 
-// powersOffAndOn waits until what was refused is made up for.
+// powersOffAndOn waits until the refused power-off succeeds.
 func (v *victim) powersOffAndOn() {
-	v.l.until("it is off", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
+	v.l.until("the VM is off", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
 	v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 }
 
-// host is where the victim runs, with its name.
+// host returns the host of the victim and its name.
 func (v *victim) host() *object.HostSystem {
 	v.t.Helper()
 	host, err := v.vm.HostSystem(v.t.Context())

@@ -24,20 +24,20 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// victim is a virtual machine to which things happen in vCenter.
+// victim is a virtual machine that is changed in vCenter.
 type victim struct {
 	t     *testing.T
 	ready vcenter.Ready
 	p     *Provider
 	l     *loop
 	req   *provider.Request
-	// vm as an administrator sees it, with the ID that it had first.
+	// vm is the VM in an administrator's session, with its original managed object ID.
 	vm *object.VirtualMachine
-	// left is what an event returned, for who takes it back.
+	// left is the response to an event, for undo.
 	left string
 }
 
-// event lets something happen to the victim; %s stands for its managed object ID.
+// event sends a request to the simulator. %s in path is replaced by the managed object ID.
 func (v *victim) event(method, path string) {
 	v.t.Helper()
 	if strings.Contains(path, "%s") {
@@ -73,22 +73,22 @@ const (
 	adminFolder = "/DC0/vm/elsewhere"
 )
 
-// behind is what an administrator, or vCenter itself, does to a VM that runs.
-type behind struct {
+// externalChange is a change of a running VM by an administrator or by vCenter.
+type externalChange struct {
 	name  string
 	event func(*victim)
 	// reported is the status after the event. It is empty if the status differs for a short time only.
 	reported string
-	// check looks at the rest.
+	// check checks further results.
 	check func(*victim)
-	// undo takes it back; afterwards all is well.
+	// undo reverts the event. Afterwards the status must be allWell.
 	undo func(*victim)
-	// another: the VM has another managed object ID afterwards.
+	// another is true if the VM has a new managed object ID afterwards.
 	another bool
 }
 
-var behinds = []behind{
-	{name: "its datastore is away", reported: unreadable,
+var behinds = []externalChange{
+	{name: "its datastore is inaccessible", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=inaccessible") },
 		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
 	{name: "its host is disconnected", reported: unreadable,
@@ -100,13 +100,13 @@ var behinds = []behind{
 	{name: "it is invalid", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=invalid") },
 		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
-	{name: "all permissions on it are taken", reported: unreadable,
+	{name: "all permissions on it are revoked", reported: unreadable,
 		event: func(v *victim) { v.event(http.MethodPut, "/permissions?entity=%s&only=") },
 		undo:  func(v *victim) { v.event(http.MethodDelete, "/permissions?entity=%s") }},
 	{name: "it is unregistered and registered again", reported: "PoweredOff, Created Unknown Missing, ConfigurationSynced True Succeeded", another: true,
 		event: func(v *victim) {
 			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-			v.l.until("it is off", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
+			v.l.until("the VM is off", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
 			v.event(http.MethodPost, "/vm/unregister?vm=%s")
 		},
 		undo: func(v *victim) {
@@ -120,7 +120,7 @@ var behinds = []behind{
 		event: func(v *victim) { v.reconfigure(types.VirtualMachineConfigSpec{InstanceUuid: uuid.NewString()}) },
 		check: func(v *victim) {
 			if got := v.req.VM.Status.InstanceUUID; got != string(v.req.VM.UID) {
-				v.t.Errorf("instance UUID %s, want that of the object back", got)
+				v.t.Errorf("instance UUID %s, want the object's", got)
 			}
 		}},
 	{name: "it is moved out of the managed folder", reported: allWell,
@@ -130,57 +130,57 @@ var behinds = []behind{
 				return reason(&v.req.VM.Status, vmv1alpha1.ConditionLocationValid) == "False Moved"
 			}, v.req)
 			v.powerOff()
-			v.l.until("it is followed where it is", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
-			v.l.until("and powered on", running(v.req), v.req)
+			v.l.until("the VM is managed in its new folder", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
+			v.l.until("the VM is powered on", isRunning(v.req), v.req)
 		},
 		undo: func(v *victim) { v.event(http.MethodPost, "/vm/move?folder=/DC0/vm/slipway/team-a&vm=%s") }},
 	{name: "it is renamed", reported: allWell,
 		event: func(v *victim) { v.await(v.vm.Rename(v.t.Context(), "renamed")) },
 		check: func(v *victim) {
-			v.l.until("the name is back", func() bool { return v.p.inventory.Get(v.vm.Reference()).Name == v.req.VM.Name }, v.req)
+			v.l.until("the name is corrected", func() bool { return v.p.inventory.Get(v.vm.Reference()).Name == v.req.VM.Name }, v.req)
 		}},
-	{name: "it is powered off by hand", reported: allWell, event: func(v *victim) { v.powerOff() }},
-	{name: "it is suspended by hand", reported: allWell, event: func(v *victim) { v.await(v.vm.Suspend(v.t.Context())) }},
-	{name: "it is reset by hand", reported: allWell, event: func(v *victim) { v.await(v.vm.Reset(v.t.Context())) }},
+	{name: "it is powered off manually", reported: allWell, event: func(v *victim) { v.powerOff() }},
+	{name: "it is suspended manually", reported: allWell, event: func(v *victim) { v.await(v.vm.Suspend(v.t.Context())) }},
+	{name: "it is reset manually", reported: allWell, event: func(v *victim) { v.await(v.vm.Reset(v.t.Context())) }},
 	{name: "its CPUs are changed while it is off", reported: allWell,
 		event: func(v *victim) {
 			v.powerOff()
 			v.reconfigure(types.VirtualMachineConfigSpec{NumCPUs: 1})
-			// Powered on before that is seen it has one until the next power cycle.
-			v.seen(func(vm *mo.VirtualMachine) bool { return vm.Config.Hardware.NumCPU == 1 })
+			// If the VM is powered on before the change is observed, it has one CPU until the next power cycle.
+			v.awaitInventory(func(vm *mo.VirtualMachine) bool { return vm.Config.Hardware.NumCPU == 1 })
 		},
 		check: func(v *victim) {
 			if got := v.p.inventory.Get(v.vm.Reference()).Config.Hardware.NumCPU; got != 2 {
-				v.t.Errorf("%d CPUs, want 2 again", got)
+				v.t.Errorf("%d CPUs, want 2", got)
 			}
 		}},
 	{name: "its owner key is removed", reported: allWell,
 		event: func(v *victim) { v.setKey(observe.OwnerKey, "") },
 		check: func(v *victim) {
-			v.l.until("the key is back", func() bool {
+			v.l.until("the key is set again", func() bool {
 				o, ok := observe.OwnerOf(v.p.inventory.Get(v.vm.Reference()))
 				return ok && o.UID == string(v.req.VM.UID)
 			}, v.req)
 		}},
-	{name: "its owner key is made another's", reported: ", Created False Invalid, ConfigurationSynced True Succeeded",
+	{name: "its owner key is changed to another object", reported: ", Created False Invalid, ConfigurationSynced True Succeeded",
 		event: func(v *victim) { v.setKey(observe.OwnerKey, "team-b/other/"+uuid.NewString()) },
 		undo: func(v *victim) {
 			v.setKey(observe.OwnerKey, observe.Owner{Key: keyOf(v.req), UID: string(v.req.VM.UID)}.String())
 		}},
 	{name: "an administrator pauses it", reported: allWell,
-		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE"); v.seen(observe.Paused) },
+		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE"); v.awaitInventory(observe.Paused) },
 		check: func(v *victim) {
 			v.powerOff()
-			v.seen(func(vm *mo.VirtualMachine) bool {
+			v.awaitInventory(func(vm *mo.VirtualMachine) bool {
 				return vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff
 			})
 			if ch, err := v.p.CreateOrUpdateVirtualMachineAsync(v.t.Context(), v.req); ch != nil || !errors.Is(err, provider.ErrPaused) {
-				v.t.Errorf("pass = %v, want ErrPaused and nothing started", err)
+				v.t.Errorf("reconcile = %v, want ErrPaused and no operation", err)
 			}
 		},
 		undo: func(v *victim) {
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "")
-			v.seen(func(vm *mo.VirtualMachine) bool { return !observe.Paused(vm) })
+			v.awaitInventory(func(vm *mo.VirtualMachine) bool { return !observe.Paused(vm) })
 		}},
 	{name: "an adapter is removed", reported: allWell,
 		event: func(v *victim) {
@@ -207,7 +207,7 @@ var behinds = []behind{
 		undo: func(v *victim) { v.powerOff() }},
 	{name: "a snapshot is taken", reported: allWell,
 		event: func(v *victim) { v.await(v.vm.CreateSnapshot(v.t.Context(), "by-hand", "", false, false)) }},
-	{name: "it is cloned beside itself", reported: allWell,
+	{name: "it is cloned in its folder", reported: allWell,
 		event: func(v *victim) {
 			folder, err := find.NewFinder(v.vm.Client()).Folder(v.t.Context(), "/DC0/vm/slipway/team-a")
 			if err != nil {
@@ -233,17 +233,17 @@ var behinds = []behind{
 			if err := v.vm.Answer(v.t.Context(), q.Id, q.Choice.ChoiceInfo[0].GetElementDescription().Key); err != nil {
 				v.t.Fatal(err)
 			}
-			v.l.until("nothing is asked", func() bool { return reason(&v.req.VM.Status, vmv1alpha1.ConditionQuestionsAnswered) == "" }, v.req)
+			v.l.until("no question is pending", func() bool { return reason(&v.req.VM.Status, vmv1alpha1.ConditionQuestionsAnswered) == "" }, v.req)
 		}},
 }
 
-// seen waits until the inventory has it.
-func (v *victim) seen(what func(*mo.VirtualMachine) bool) {
+// awaitInventory waits until the inventory has a matching state.
+func (v *victim) awaitInventory(what func(*mo.VirtualMachine) bool) {
 	v.t.Helper()
-	eventually(v.t, "the inventory has it", func() bool { return what(v.p.inventory.Get(v.vm.Reference())) })
+	eventually(v.t, "the inventory has the state", func() bool { return what(v.p.inventory.Get(v.vm.Reference())) })
 }
 
-// confirm says, as virtctl adopt --copies does, that the VM is the one of its name.
+// confirm confirms, like virtctl adopt --copies, that the copy is the object's VM.
 func (v *victim) confirm() {
 	v.t.Helper()
 	v.l.until("the copy is reported", func() bool { return v.reported() == copyFound }, v.req)
@@ -254,8 +254,8 @@ func (v *victim) confirm() {
 	}
 }
 
-// apart moves a VM to another host than that.
-func (v *victim) apart(vm *object.VirtualMachine, host *object.HostSystem) {
+// moveToOtherHost moves vm to a host other than the given one.
+func (v *victim) moveToOtherHost(vm *object.VirtualMachine, host *object.HostSystem) {
 	v.t.Helper()
 	hosts, err := find.NewFinder(vm.Client()).HostSystemList(v.t.Context(), "/DC0/host/DC0_C0/*")
 	if err != nil {
@@ -271,7 +271,7 @@ func (v *victim) setKey(key, value string) {
 	v.reconfigure(types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: key, Value: value}}})
 }
 
-func TestWhatHappensBehindOurBack(t *testing.T) {
+func TestExternalChanges_AreReportedAndCorrected(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -283,10 +283,10 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, tc := range append(behinds, behindsOfPlaces...) {
+	for n, tc := range append(behinds, externalPlaceChanges...) {
 		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
 			req := newRequest(fmt.Sprintf("vm-%02d", n), templateImage())
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			first := req.VM.Status.UniqueID
 			v := &victim{t: t, ready: ready, p: p, l: l, req: req,
 				vm: object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: first})}
@@ -301,19 +301,19 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 			}
 			if tc.undo != nil {
 				tc.undo(v)
-				l.until("all is well again", func() bool { return v.reported() == allWell && running(req)() }, req)
+				l.until("the VM is synchronized again", func() bool { return v.reported() == allWell && isRunning(req)() }, req)
 			}
 			if id := req.VM.Status.UniqueID; (id != first) != tc.another {
-				t.Errorf("the VM is %s, and was %s", id, first)
+				t.Errorf("the VM is %s, want %s", id, first)
 			}
 			after := counted.snapshot()
 			if made, destroyed := after["CloneVM_Task"]-before["CloneVM_Task"], after["Destroy_Task"]-before["Destroy_Task"]; made+destroyed != 0 {
-				t.Errorf("%d VMs were made and %d destroyed", made, destroyed)
+				t.Errorf("%d VMs were created and %d destroyed", made, destroyed)
 			}
 			l.remove(req)
 			for _, left := range vmsOf(t, ready) {
 				if left.InstanceUUID == string(req.VM.UID) {
-					t.Errorf("the VM %s is left after its object", left.ID)
+					t.Errorf("VM %s still exists after the deletion of its object", left.ID)
 				}
 			}
 		})
@@ -325,12 +325,12 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 		}
 	}
 	if copies != 1 {
-		t.Errorf("%d copies made by hand are left, want the one", copies)
+		t.Errorf("%d manual copies exist, want 1", copies)
 	}
 }
 
-// A VM that nobody can reach is not destroyed, and not made anew; its object waits.
-func TestADeletionWaitsForWhatCannotBeReached(t *testing.T) {
+// An unreachable VM is neither destroyed nor created again. Its object waits.
+func TestDeletion_WaitsForAnUnreachableVM(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
@@ -338,16 +338,16 @@ func TestADeletionWaitsForWhatCannotBeReached(t *testing.T) {
 	for _, state := range []string{"inaccessible", "orphaned", "disconnected", "invalid"} {
 		t.Run(state, func(t *testing.T) {
 			req := newRequest("vm-"+state, templateImage())
-			l.until("the VM runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			id := req.VM.Status.UniqueID
 			control(t, ready, http.MethodPost, "/vm/hide?state="+state+"&vm="+id)
-			l.until("it is not reached", func() bool {
+			l.until("the VM is unreachable", func() bool {
 				return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "Unknown UnknownState"
 			}, req)
 			before := counted.snapshot()["Destroy_Task"]
 			err := p.DeleteVirtualMachine(t.Context(), req)
 			if !provider.IsNoRequeue(err) || !strings.Contains(err.Error(), id) {
-				t.Errorf("deletion = %v, want it to wait, and to say for what", err)
+				t.Errorf("deletion = %v, want it to wait with a reason", err)
 			}
 			if n := counted.snapshot()["Destroy_Task"] - before; n != 0 {
 				t.Errorf("Destroy_Task was called %d times", n)
@@ -356,16 +356,16 @@ func TestADeletionWaitsForWhatCannotBeReached(t *testing.T) {
 				req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationUnregister: ""}
 				l.remove(req)
 				if n := counted.snapshot()["UnregisterVM"]; n != 1 {
-					t.Errorf("UnregisterVM was called %d times, want once, as asked", n)
+					t.Errorf("UnregisterVM was called %d times, want once, as requested", n)
 				}
 				return
 			}
 			control(t, ready, http.MethodPost, "/vm/show?vm="+id)
 			ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
-			eventually(t, "it is seen", func() bool { return observe.Trouble(p.inventory.Get(ref)) == "" })
+			eventually(t, "the inventory has the recovery", func() bool { return observe.Trouble(p.inventory.Get(ref)) == "" })
 			l.remove(req)
 			if n := counted.snapshot()["Destroy_Task"] - before; n != 1 {
-				t.Errorf("Destroy_Task was called %d times after it was back, want once", n)
+				t.Errorf("Destroy_Task was called %d times after the recovery, want once", n)
 			}
 		})
 	}

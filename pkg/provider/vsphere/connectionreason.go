@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Trouble is the reason, for a condition, why there is no connection; empty for nil.
+// Trouble returns the condition reason for a connection error. It is empty for nil.
 func Trouble(err error) string {
 	switch {
 	case err == nil:

@@ -14,19 +14,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// happenings keeps what happened, as "reason: note".
-type happenings struct {
+// eventLog collects events as "reason: note".
+type eventLog struct {
 	mu  sync.Mutex
 	all []provider.Happening
 }
 
-func (n *happenings) take(h provider.Happening) {
+func (n *eventLog) add(h provider.Happening) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all = append(n.all, h)
 }
 
-func (n *happenings) has(reason, note string) int {
+func (n *eventLog) count(reason, note string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(slices.DeleteFunc(slices.Clone(n.all), func(h provider.Happening) bool {
@@ -34,50 +34,50 @@ func (n *happenings) has(reason, note string) int {
 	}))
 }
 
-// The property stream delivers the events of vCenter: nothing asks for them.
-func TestWhatVSphereDoesToAVMIsToldOnce(t *testing.T) {
+// The property stream delivers vCenter's events without further calls.
+func TestEvents_AreReportedOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
-	var first happenings
-	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = first.take })
+	var first eventLog
+	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = first.add })
 	req := newRequest("eventful", templateImage())
-	newLoop(t, p).until("the VM runs", running(req), req)
+	newLoop(t, p).until("the VM runs", isRunning(req), req)
 	happens := func(kind, message string) {
 		q := url.Values{"vm": {req.VM.Status.UniqueID}, "kind": {kind}, "message": {message}}
 		control(t, ready, http.MethodPost, "/vm/event?"+q.Encode())
 	}
 	happens("DrsVmMigratedEvent", "")
-	eventually(t, "the move is told", func() bool { return first.has("MigratedByDRS", "from host esx-before to host ") == 1 })
+	eventually(t, "the migration is reported", func() bool { return first.count("MigratedByDRS", "from host esx-before to host ") == 1 })
 	happens("VmMessageErrorEvent", "There is no more space for virtual disk")
 	happens("com.example.NothingToTell", "")
 	happens("com.vmware.vc.ha.VmRestartedByHAEvent", "")
-	eventually(t, "the failure of the host is told", func() bool { return first.has("RestartedByHA", "") == 1 })
-	if got := first.has("Error", "no more space for virtual disk"); got != 1 {
-		t.Errorf("the error was told %d times, want once", got)
+	eventually(t, "the failure of the host is reported", func() bool { return first.count("RestartedByHA", "") == 1 })
+	if got := first.count("Error", "no more space for virtual disk"); got != 1 {
+		t.Errorf("the error was reported %d times, want once", got)
 	}
 	first.mu.Lock()
 	all := slices.Clone(first.all)
 	first.mu.Unlock()
 	if len(all) != 3 {
-		t.Errorf("told %+v, want three", all)
+		t.Errorf("reported %+v, want three events", all)
 	}
 	for _, h := range all {
 		if h.Key.Name != "eventful" || h.UID != req.VM.UID || h.At.IsZero() {
-			t.Errorf("told %+v, want it of the object", h)
+			t.Errorf("reported %+v, want the object's key", h)
 		}
 	}
 
-	// A process that begins then tells the same again, by the same names.
-	var second happenings
-	_, _ = startProvider(t, ready, func(s *settings) { s.Happened = second.take })
-	eventually(t, "the next process tells of them", func() bool {
-		return second.has("RestartedByHA", "") == 1 && second.has("MigratedByDRS", "") == 1 && second.has("Error", "") == 1
+	// A new process reports the same events again, with the same IDs.
+	var second eventLog
+	_, _ = startProvider(t, ready, func(s *settings) { s.Happened = second.add })
+	eventually(t, "the next process reports the events", func() bool {
+		return second.count("RestartedByHA", "") == 1 && second.count("MigratedByDRS", "") == 1 && second.count("Error", "") == 1
 	})
 	second.mu.Lock()
 	defer second.mu.Unlock()
 	for _, h := range second.all {
 		if !slices.ContainsFunc(all, func(before provider.Happening) bool { return before.ID == h.ID && before.Reason == h.Reason }) {
-			t.Errorf("%+v was told with another ID before: %+v", h, all)
+			t.Errorf("%+v was reported with another ID before: %+v", h, all)
 		}
 	}
 }

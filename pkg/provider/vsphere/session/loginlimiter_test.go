@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// The password was changed in vCenter and not yet in the Secret.
-func TestAWrongPasswordIsSentOnceOverBothAPIs(t *testing.T) {
+// This happens when the password has been changed in vCenter but not yet in the Secret.
+func TestRefusedLogin_IsSentOnceOverBothAPIs(t *testing.T) {
 	srv := startServer(t)
 	var wrong atomic.Bool
 	var logins atomic.Int32
@@ -60,7 +60,7 @@ func TestAWrongPasswordIsSentOnceOverBothAPIs(t *testing.T) {
 		}
 	}
 	if n := logins.Load(); n != 1 {
-		t.Errorf("%d logins were sent, want 1: repeating them locks the account", n)
+		t.Errorf("%d logins were sent, want 1: repetitions lock the account", n)
 	}
 	wrong.Store(false)
 	if err := deploy(); err != nil {
@@ -68,23 +68,23 @@ func TestAWrongPasswordIsSentOnceOverBothAPIs(t *testing.T) {
 	}
 }
 
-func TestRefusalsStayBelowTheLockoutOfTheAccount(t *testing.T) {
+func TestRefusedLogins_StayBelowTheLockoutLimit(t *testing.T) {
 	denied := soap.WrapVimFault(&types.InvalidLogin{})
 	for name, passwords := range map[string]func(i int) string{
-		"one password":         func(int) string { return "wrong" },
-		"two in turn":          func(i int) string { return strconv.Itoa(i % 2) },
-		"another at each time": strconv.Itoa,
+		"one password":   func(int) string { return "wrong" },
+		"alternating":    func(i int) string { return strconv.Itoa(i % 2) },
+		"always another": strconv.Itoa,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var r refusals
+				var r loginLimiter
 				var sent []time.Time
 				for i := range 1200 { // 20 minutes
 					if a, err := r.begin("user", passwords(i)); err == nil {
 						r.end(a, denied)
 						sent = append(sent, time.Now())
 					} else if vimfault.KindOf(err) != vimfault.Denied {
-						t.Fatalf("held back with %v, want the refusal", err)
+						t.Fatalf("login not sent: %v, want the original refusal", err)
 					}
 					time.Sleep(time.Second)
 				}
@@ -94,16 +94,16 @@ func TestRefusalsStayBelowTheLockoutOfTheAccount(t *testing.T) {
 					}
 				}
 				if len(sent) < 6 {
-					t.Errorf("%d logins in 20 minutes: it was given up", len(sent))
+					t.Errorf("only %d logins in 20 minutes", len(sent))
 				}
 			})
 		})
 	}
 }
 
-func TestLoginsWithoutAnAnswerCountUntilTheyHaveEnded(t *testing.T) {
-	var r refusals
-	var under []*attempt
+func TestUnansweredLogins_CountUntilTheyEnd(t *testing.T) {
+	var r loginLimiter
+	var under []*loginAttempt
 	for i := range maxRefusals {
 		a, err := r.begin("user", strconv.Itoa(i))
 		if err != nil {
@@ -112,17 +112,17 @@ func TestLoginsWithoutAnAnswerCountUntilTheyHaveEnded(t *testing.T) {
 		under = append(under, a)
 	}
 	if _, err := r.begin("user", "next"); err == nil || !strings.Contains(err.Error(), "could lock the account") {
-		t.Errorf("login beside %d others = %v, want it held back", maxRefusals, err)
+		t.Errorf("login during %d other logins = %v, want an error", maxRefusals, err)
 	}
 	for _, a := range under {
 		r.end(a, errors.New("connection reset"))
 	}
 	a, err := r.begin("user", "next")
 	if err != nil {
-		t.Fatalf("login after %d had no answer = %v, want it sent: an outage locks nothing", maxRefusals, err)
+		t.Fatalf("login after %d unanswered logins = %v, want it sent: an outage does not lock the account", maxRefusals, err)
 	}
 	r.end(a, nil)
 	if len(r.attempts) != 0 {
-		t.Errorf("%d attempts are remembered after a login", len(r.attempts))
+		t.Errorf("%d attempts are stored after a successful login", len(r.attempts))
 	}
 }

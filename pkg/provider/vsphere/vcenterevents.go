@@ -19,9 +19,10 @@ import (
 
 var eventKinds = report.EventKinds()
 
-// happened tells of events of the virtual machines of objects; nil for nobody to tell.
-func (d *Driver) happened(tell func(provider.Happening)) func(vimtypes.BaseEvent) {
-	if tell == nil {
+// eventHandler returns a function that converts vCenter events of the objects' virtual machines and calls
+// handle with each. It returns nil if handle is nil.
+func (d *Driver) eventHandler(handle func(provider.Happening)) func(vimtypes.BaseEvent) {
+	if handle == nil {
 		return nil
 	}
 	return func(e vimtypes.BaseEvent) {
@@ -35,14 +36,14 @@ func (d *Driver) happened(tell func(provider.Happening)) func(vimtypes.BaseEvent
 		}
 		h.Key, h.UID = owner.Key, types.UID(owner.UID)
 		h.ID = fmt.Sprintf("%s/%d", d.session.Info().Installation, e.GetEvent().Key)
-		tell(h)
+		handle(h)
 	}
 }
 
-// detached returns what reports a disk that was detached before its VM is destroyed; nil if
-// nothing takes reports.
-func (d *Driver) detached(tell func(provider.Happening)) func(vm *mo.VirtualMachine, file, why string) {
-	if tell == nil {
+// detachHandler returns a function that calls handle for each disk that is detached before its VM is
+// destroyed. It returns nil if handle is nil.
+func (d *Driver) detachHandler(handle func(provider.Happening)) func(vm *mo.VirtualMachine, file, why string) {
+	if handle == nil {
 		return nil
 	}
 	return func(vm *mo.VirtualMachine, file, why string) {
@@ -50,10 +51,10 @@ func (d *Driver) detached(tell func(provider.Happening)) func(vm *mo.VirtualMach
 		if !ok {
 			return
 		}
-		tell(provider.Happening{
+		handle(provider.Happening{
 			Key: owner.Key, UID: types.UID(owner.UID), ID: fmt.Sprintf("%s/%s/detached %s", d.session.Info().Installation, vm.Self.Value, file),
 			At: time.Now(), Reason: "DiskDetached",
-			Note: conditions.Line(fmt.Sprintf("disk %s was detached before the vSphere VM is destroyed, and is kept: %s", file, why), conditions.MaxNote),
+			Note: conditions.Line(fmt.Sprintf("disk %s was detached and kept before the deletion of the vSphere VM: %s", file, why), conditions.MaxNote),
 		})
 	}
 }

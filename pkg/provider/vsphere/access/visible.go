@@ -23,60 +23,61 @@ import (
 	slipwaysession "github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// maxSeen is how many objects of a kind are named: enough to choose from, and on one screen. Of
-// content libraries no more are read, because each takes two calls.
-const maxSeen = 10
+// maxListed is the number of objects of a kind that are listed. It is also the number of content
+// libraries that are read, because each needs two calls.
+const maxListed = 10
 
-// Seen is what an account sees of what virtual machines are made from and put on, whether
-// anything names it or not.
+// Seen lists the datastores and content libraries that are visible to an account, whether or not
+// Slipway is configured to use them.
 type Seen struct {
-	// Datastores are all, those first that virtual machines can be put on, with the most free
-	// space first. DatastoresErr is why they could not be listed.
+	// Datastores are sorted: usable ones first, then by free space in descending order.
+	// DatastoresErr is set if they could not be listed.
 	Datastores    []Datastore
 	DatastoresErr error
-	// Libraries are some content libraries of AllLibraries, in the order of vCenter.
-	// LibrariesErr is why they could not be listed.
+	// Libraries are the first of AllLibraries content libraries, in vCenter's order. LibrariesErr
+	// is set if they could not be listed.
 	Libraries    []Library
 	AllLibraries int
 	LibrariesErr error
 }
 
-// Datastore is one that the account sees.
+// Datastore is a datastore that is visible to the account.
 type Datastore struct {
-	// Name that it has.
+	// Name is the datastore's name.
 	Name string
 	// Free and Capacity are in bytes.
 	Free, Capacity int64
-	// Accessible is true when a host reaches it.
+	// Accessible is true if at least one host can access the datastore.
 	Accessible bool
-	// Missing are the privileges that the account lacks to put virtual machines on it.
+	// Missing lists the privileges that the account lacks to place virtual machines on the
+	// datastore.
 	Missing []string
 }
 
-// usable is true when virtual machines can be put on it.
-func (d *Datastore) usable() bool { return d.Accessible && len(d.Missing) == 0 }
+// isUsable reports whether virtual machines can be placed on the datastore.
+func (d *Datastore) isUsable() bool { return d.Accessible && len(d.Missing) == 0 }
 
-// Library is a content library that the account sees.
+// Library is a content library that is visible to the account.
 type Library struct {
-	// Name that it has, and Type as vCenter writes it: LOCAL or SUBSCRIBED.
+	// Name is the library's name. Type is LOCAL or SUBSCRIBED.
 	Name, Type string
-	// Items is how many it has.
+	// Items is the number of library items.
 	Items int
-	// Err is why it could not be read.
+	// Err is set if the library could not be read.
 	Err error
 }
 
-// See lists what the account sees. What cannot be listed is said so in Seen.
+// See lists the objects that are visible to the account. Errors are recorded in Seen.
 func See(ctx context.Context, s *slipwaysession.Session) Seen {
 	var seen Seen
-	seen.Datastores, seen.DatastoresErr = seeDatastores(ctx, s)
+	seen.Datastores, seen.DatastoresErr = listDatastores(ctx, s)
 	seen.LibrariesErr = s.WithREST(ctx, "rest.FindLibraries", func(ctx context.Context, c *rest.Client) error {
 		return seen.readLibraries(ctx, library.NewManager(c))
 	})
 	return seen
 }
 
-func seeDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore, error) {
+func listDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func seeDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore,
 	if err != nil {
 		return nil, err
 	}
-	missing, err := lackedOn(ctx, c, found)
+	missing, err := missingOn(ctx, c, found)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +96,8 @@ func seeDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore,
 		all = append(all, Datastore{Name: d.Name, Free: d.Summary.FreeSpace, Capacity: d.Summary.Capacity, Accessible: d.Summary.Accessible, Missing: missing[d.Self]})
 	}
 	slices.SortFunc(all, func(a, b Datastore) int {
-		if a.usable() != b.usable() {
-			if a.usable() {
+		if a.isUsable() != b.isUsable() {
+			if a.isUsable() {
 				return -1
 			}
 			return 1
@@ -106,8 +107,8 @@ func seeDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore,
 	return all, nil
 }
 
-// lackedOn are the privileges that the account lacks on each datastore, asked for in one call.
-func lackedOn(ctx context.Context, c *vim25.Client, found []mo.Datastore) (map[types.ManagedObjectReference][]string, error) {
+// missingOn returns the privileges that the account lacks on each datastore. It makes one call.
+func missingOn(ctx context.Context, c *vim25.Client, found []mo.Datastore) (map[types.ManagedObjectReference][]string, error) {
 	me, err := userSession(ctx, c)
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -118,7 +119,7 @@ func lackedOn(ctx context.Context, c *vim25.Client, found []mo.Datastore) (map[t
 	}
 	res, err := methods.HasPrivilegeOnEntities(ctx, c, ask)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the privileges on the datastores: %w", err)
+		return nil, fmt.Errorf("querying the privileges on the datastores: %w", err)
 	}
 	missing := map[types.ManagedObjectReference][]string{}
 	for _, on := range res.Returnval {
@@ -131,17 +132,17 @@ func lackedOn(ctx context.Context, c *vim25.Client, found []mo.Datastore) (map[t
 	return missing, nil
 }
 
-// readLibraries reads the first content libraries. It may be called again.
+// readLibraries reads the first content libraries. It can be called more than once.
 func (s *Seen) readLibraries(ctx context.Context, m *library.Manager) error {
 	ids, err := m.ListLibraries(ctx)
 	if err != nil {
 		return fmt.Errorf("listing the content libraries: %w", err)
 	}
 	s.AllLibraries, s.Libraries = len(ids), nil
-	for _, id := range ids[:min(len(ids), maxSeen)] {
+	for _, id := range ids[:min(len(ids), maxListed)] {
 		l := Library{Name: id}
 		if got, err := m.GetLibraryByID(ctx, id); err != nil {
-			l.Err = fmt.Errorf("reading it: %w", err)
+			l.Err = fmt.Errorf("reading the library: %w", err)
 		} else {
 			l.Name, l.Type = got.Name, got.Type
 			items, err := m.ListLibraryItems(ctx, id)
@@ -154,12 +155,12 @@ func (s *Seen) readLibraries(ctx context.Context, m *library.Manager) error {
 	return nil
 }
 
-// Print writes what is seen in lines whose number is bounded.
+// Print writes a limited number of lines.
 func (s *Seen) Print(w io.Writer) {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 	usable := 0
 	for i := range s.Datastores {
-		if s.Datastores[i].usable() {
+		if s.Datastores[i].isUsable() {
 			usable++
 		}
 	}
@@ -167,17 +168,17 @@ func (s *Seen) Print(w io.Writer) {
 	case s.DatastoresErr != nil:
 		line("datastores: %v", s.DatastoresErr)
 	default:
-		line("datastores that the account sees: %d, and %d that it can put virtual machines on", len(s.Datastores), usable)
+		line("datastores visible to the account: %d (%d usable for virtual machines)", len(s.Datastores), usable)
 	}
-	for i := range s.Datastores[:min(len(s.Datastores), maxSeen)] {
+	for i := range s.Datastores[:min(len(s.Datastores), maxListed)] {
 		line("  %s", s.Datastores[i].line())
 	}
-	more(line, len(s.Datastores))
+	printMore(line, len(s.Datastores))
 	if s.LibrariesErr != nil {
 		line("content libraries: %v", s.LibrariesErr)
 		return
 	}
-	line("content libraries that the account sees: %d", s.AllLibraries)
+	line("content libraries visible to the account: %d", s.AllLibraries)
 	for _, l := range s.Libraries {
 		switch {
 		case l.Err != nil:
@@ -186,24 +187,24 @@ func (s *Seen) Print(w io.Writer) {
 			line("  %s: %d items, %s", l.Name, l.Items, strings.ToLower(l.Type))
 		}
 	}
-	more(line, s.AllLibraries)
+	printMore(line, s.AllLibraries)
 }
 
-// more says how many are not named.
-func more(line func(string, ...any), all int) {
-	if all > maxSeen {
-		line("  and %d more", all-maxSeen)
+// printMore writes how many objects are not listed.
+func printMore(line func(string, ...any), all int) {
+	if all > maxListed {
+		line("  and %d more", all-maxListed)
 	}
 }
 
 func (d *Datastore) line() string {
 	const gibi = 1 << 30
-	text := fmt.Sprintf("%s: %.1f GiB of %.1f GiB are free", d.Name, float64(d.Free)/gibi, float64(d.Capacity)/gibi)
+	text := fmt.Sprintf("%s: %.1f GiB of %.1f GiB free", d.Name, float64(d.Free)/gibi, float64(d.Capacity)/gibi)
 	switch {
 	case !d.Accessible:
-		return text + ", no host reaches it"
+		return text + ", not accessible from any host"
 	case len(d.Missing) > 0:
 		return text + ", missing privilege " + strings.Join(d.Missing, ", ")
 	}
-	return text + ", can be used"
+	return text + ", usable"
 }

@@ -21,17 +21,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// blindness keeps a provider from hearing of changes, so that its records age,
-// until it has decided and calls a method.
-type blindness struct {
+// streamBlocker blocks the stream of changes of a provider until the provider calls a method. Its inventory is
+// outdated in the meantime.
+type streamBlocker struct {
 	until string
 
 	mu    sync.Mutex
-	lift  chan struct{} // not nil while changes are held back
-	blind chan struct{} // not nil until the first of them is
+	lift  chan struct{} // not nil while changes are blocked
+	blind chan struct{} // not nil until the first change is blocked
 }
 
-func (b *blindness) call(method string) {
+func (b *streamBlocker) call(method string) {
 	b.mu.Lock()
 	lift := b.lift
 	if method != "WaitForUpdatesEx" {
@@ -52,9 +52,8 @@ func (b *blindness) call(method string) {
 	}
 }
 
-// begin returns when the provider, which must have heard of everything, hears
-// nothing any more.
-func (b *blindness) begin(t *testing.T) {
+// begin blocks the stream and returns when the provider no longer receives changes.
+func (b *streamBlocker) begin(t *testing.T) {
 	t.Helper()
 	blind := make(chan struct{})
 	b.mu.Lock()
@@ -62,18 +61,18 @@ func (b *blindness) begin(t *testing.T) {
 	b.mu.Unlock()
 	t.Cleanup(func() { b.call(b.until) })
 	select {
-	case <-blind: // The wait that was under way has ended without a change.
+	case <-blind: // The running wait has ended without a change.
 	case <-time.After(testTimeout):
-		t.Fatal("the provider asks for no changes")
+		t.Fatal("the provider does not wait for changes")
 	}
 }
 
-// startBlind returns a VM that is off, a loop over a provider whose record of it is
-// going to age until it calls a method, and the VM as an administrator sees it.
-func startBlind(t *testing.T, until string) (*loop, *provider.Request, *object.VirtualMachine) {
+// startOutdated returns a loop, the request of a powered-off VM, and the VM in an administrator's session. The
+// inventory of the loop's provider is outdated until the provider calls the method until.
+func startOutdated(t *testing.T, until string) (*loop, *provider.Request, *object.VirtualMachine) {
 	t.Helper()
 	ready := startVCenter(t)
-	b := &blindness{until: until}
+	b := &streamBlocker{until: until}
 	p, _ := startProvider(t, ready, func(c *settings) { c.OnCall, c.MaxWait = b.call, 1 })
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
@@ -82,7 +81,7 @@ func startBlind(t *testing.T, until string) (*loop, *provider.Request, *object.V
 		return isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) && isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced)
 	}, req)
 	vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
-	eventually(t, "the record is as vCenter has it", func() bool {
+	eventually(t, "the inventory is up to date", func() bool {
 		var now mo.VirtualMachine
 		if err := vm.Properties(t.Context(), vm.Reference(), []string{"config.changeVersion", "runtime.powerState"}, &now); err != nil {
 			t.Fatal(err)
@@ -114,9 +113,9 @@ func adapters(t *testing.T, vm *object.VirtualMachine) object.VirtualDeviceList 
 	return devices.SelectByType((*types.VirtualEthernetCard)(nil))
 }
 
-func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
+func TestReconfiguration_FromAnOutdatedInventoryAddsNoDevice(t *testing.T) {
 	t.Parallel()
-	l, req, vm := startBlind(t, "RetrieveProperties")
+	l, req, vm := startOutdated(t, "RetrieveProperties")
 	first := adapters(t, vm)[0].(*types.VirtualVmxnet3)
 	if err := vm.AddDevice(t.Context(), &types.VirtualVmxnet3{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: types.VirtualEthernetCard{
 		VirtualDevice: types.VirtualDevice{Key: -1, Backing: first.Backing},
@@ -128,10 +127,10 @@ func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 	req.Now = time.Now()
 	ch, err := l.p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if ch == nil {
-		t.Fatalf("no change was started: %v", err)
+		t.Fatalf("no operation was started: %v", err)
 	}
 	if err := <-ch; vimfault.KindOf(err) != vimfault.WrongState {
-		t.Errorf("adding an adapter that the VM has meanwhile = %v, want that it is refused", err)
+		t.Errorf("adding an adapter after another client has changed the VM = %v, want a refusal", err)
 	}
 	l.until("the VM has both adapters", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
@@ -141,51 +140,51 @@ func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 	}
 }
 
-// A snapshot gives a disk another file and leaves config.changeVersion as it is.
-func TestReconfiguration_WithTheFilesOfBeforeASnapshotIsNotSent(t *testing.T) {
+// A snapshot changes the file of a disk and does not change config.changeVersion.
+func TestReconfiguration_WithPreviousDiskFilesIsNotSent(t *testing.T) {
 	t.Parallel()
-	l, req, vm := startBlind(t, "RetrieveProperties")
+	l, req, vm := startOutdated(t, "RetrieveProperties")
 	snapshot(t, vm, "backup")
 	req.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse("40Gi"))}
 	req.Now = time.Now()
 	ch, err := l.p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if ch == nil {
-		t.Fatalf("no change was started: %v", err)
+		t.Fatalf("no operation was started: %v", err)
 	}
 	if err := <-ch; vimfault.KindOf(err) != vimfault.WrongState || !strings.Contains(err.Error(), "files of its disks, have changed") {
-		t.Errorf("growing a disk that has another file meanwhile = %v, want that nothing is sent", err)
+		t.Errorf("extending a disk whose file has changed = %v, want an error without a request", err)
 	}
-	l.until("it is refused", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid" }, req)
+	l.until("the change is refused", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False Invalid" }, req)
 }
 
-func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
+func TestDeletion_ReadsTheVMAgain(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		key, value string
-		// held is true for the answer of a deletion that leaves the VM.
+		// blockedCalls reports whether err is the result of a deletion that keeps the VM.
 		held func(error) bool
 	}{
 		"an administrator paused it": {vmv1alpha1.ExtraConfigPausedKey, "TRUE", func(err error) bool { return errors.Is(err, provider.ErrPaused) }},
 		"another object has it":      {observe.OwnerKey, "team-b/db/another", func(err error) bool { return err == nil }},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
-			l, req, vm := startBlind(t, "RetrieveProperties")
+			l, req, vm := startOutdated(t, "RetrieveProperties")
 			reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: tc.key, Value: tc.value}}})
 			req.Now = time.Now()
 			if err := l.p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
-				t.Fatalf("delete = %v, want that vSphere is asked", err)
+				t.Fatalf("delete = %v, want that vSphere is queried", err)
 			}
-			eventually(t, "the delete is held up", func() bool { return tc.held(l.p.DeleteVirtualMachine(t.Context(), req)) })
+			eventually(t, "the deletion waits", func() bool { return tc.held(l.p.DeleteVirtualMachine(t.Context(), req)) })
 			if _, err := vm.ObjectName(t.Context()); err != nil {
-				t.Errorf("the VM is gone: %v", err)
+				t.Errorf("the VM does not exist: %v", err)
 			}
 		})
 	}
 }
 
-func TestPowerByARecordThatHasAgedDoesNoHarm(t *testing.T) {
+func TestPowerOn_FromAnOutdatedInventoryIsHarmless(t *testing.T) {
 	t.Parallel()
-	l, req, vm := startBlind(t, "PowerOnVM_Task")
+	l, req, vm := startOutdated(t, "PowerOnVM_Task")
 	task, err := vm.PowerOn(t.Context())
 	if err == nil {
 		err = task.Wait(t.Context())
@@ -193,9 +192,9 @@ func TestPowerByARecordThatHasAgedDoesNoHarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The record says that it is off.
+	// In the outdated inventory the VM is off.
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-	l.until("the VM is seen to run", func() bool {
+	l.until("the power-on is observed", func() bool {
 		return req.VM.Status.PowerState == vmv1alpha1.PoweredOn && isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced)
 	}, req)
 }

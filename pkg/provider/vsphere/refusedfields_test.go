@@ -14,15 +14,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// saying is true when the condition has failed, and tells of the field.
-func saying(req *provider.Request, kind, text string) func() bool {
+// failsWith reports whether the condition is False and its message contains text.
+func failsWith(req *provider.Request, kind, text string) func() bool {
 	return func() bool {
 		c := meta.FindStatusCondition(req.VM.Status.Conditions, kind)
 		return c != nil && c.Reason == vmv1alpha1.ReasonError && strings.Contains(c.Message, text)
 	}
 }
 
-func TestDatastoreWithoutRoom_IsNamedWithTheSizeOfTheCopy(t *testing.T) {
+func TestCreate_ReportsAFullDatastoreWithTheSizeOfTheCopy(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -31,7 +31,7 @@ func TestDatastoreWithoutRoom_IsNamedWithTheSizeOfTheCopy(t *testing.T) {
 	l := newLoop(t, p)
 	control(t, ready, http.MethodPut, "/datastores/free?datastore=LocalDS_0&bytes=0")
 	req := fastRequest("web", vmv1alpha1.FastDeployDirect, cacheOf(f))
-	l.until("the create fails", saying(req, vmv1alpha1.ConditionCreated, "NoDiskSpace"), req)
+	l.until("the create fails", failsWith(req, vmv1alpha1.ConditionCreated, "NoDiskSpace"), req)
 	message := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated).Message
 	for _, want := range []string{"copying disk " + cachedDisk + " (16Gi) to [LocalDS_0] ", "datastore LocalDS_0 has too little free space"} {
 		if !strings.Contains(message, want) {
@@ -44,10 +44,10 @@ func TestDatastoreWithoutRoom_IsNamedWithTheSizeOfTheCopy(t *testing.T) {
 		}
 	}
 	control(t, ready, http.MethodPut, "/datastores/free?datastore=LocalDS_0&bytes=109951162777600")
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 }
 
-func TestWhatVSphereRefusesIsNamedByItsFieldAndValue(t *testing.T) {
+func TestRefusedConfiguration_IsReportedByFieldAndValue(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	const said = `spec.guestID "1": reconfiguring vm-`
@@ -57,19 +57,19 @@ func TestWhatVSphereRefusesIsNamedByItsFieldAndValue(t *testing.T) {
 			l := newLoop(t, p)
 			req := newRequest("changed-"+name, image)
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-			l.until("the VM is there", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
+			l.until("the VM is configured", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
 			req.Effective.GuestID = "1"
-			l.until("the condition names the field", saying(req, vmv1alpha1.ConditionConfigurationSynced, said), req)
+			l.until("the condition names the field", failsWith(req, vmv1alpha1.ConditionConfigurationSynced, said), req)
 			req.Effective.GuestID = "otherLinux64Guest"
-			l.until("the VM has what is right", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
+			l.until("the VM has the corrected value", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, req)
 			l.remove(req)
 		})
-		t.Run("made, "+name, func(t *testing.T) {
+		t.Run("created, "+name, func(t *testing.T) {
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := newRequest("made-"+name, image)
 			req.Effective.GuestID = "1"
-			l.until("the condition names the field", saying(req, vmv1alpha1.ConditionCreated, `spec.guestID "1"`), req)
+			l.until("the condition names the field", failsWith(req, vmv1alpha1.ConditionCreated, `spec.guestID "1"`), req)
 			l.remove(req)
 		})
 	}

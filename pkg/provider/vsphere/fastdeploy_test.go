@@ -24,10 +24,10 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// cachedDisk is where the copy of the image's disk is.
+// cachedDisk is the path of the copy of the image's disk.
 const cachedDisk = "[LocalDS_0] images/photon-5/disk.vmdk"
 
-// files is the datastore of a test as an administrator sees it.
+// imageFiles is a datastore in an administrator's session.
 type files struct {
 	t  *testing.T
 	ds *object.Datastore
@@ -48,7 +48,8 @@ func datastoreOf(t *testing.T, ready vcenter.Ready) files {
 	return files{t, ds, dc}
 }
 
-// list are the names of the files in a directory; nil for one that is not there.
+// list returns the names of the files in a directory. It returns nil if the directory does not
+// exist.
 func (f files) list(dir string) []string {
 	f.t.Helper()
 	b, err := f.ds.Browser(f.t.Context())
@@ -81,7 +82,7 @@ func (f files) do(err error) {
 	}
 }
 
-// makeDisk makes a disk of 16 GiB.
+// makeDisk creates a disk of 16 GiB.
 func (f files) makeDisk(file string) {
 	f.t.Helper()
 	ctx := f.t.Context()
@@ -92,7 +93,7 @@ func (f files) makeDisk(file string) {
 	f.do(task.Wait(ctx))
 }
 
-// cacheOf is a cache that has the copies of the image.
+// cacheOf returns an image cache with the copies of the image.
 func cacheOf(f files) *vmv1alpha1.VirtualMachineImageCache {
 	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: "photon", UID: "cache", ResourceVersion: "1"}}
 	c.Spec.ContentLibrary = *libraryImage().Spec.ContentLibrary
@@ -104,7 +105,7 @@ func cacheOf(f files) *vmv1alpha1.VirtualMachineImageCache {
 	return c
 }
 
-// fastRequest is for a VM of copies of its image.
+// fastRequest returns a request for a VM that is created from copies of its image.
 func fastRequest(name string, mode vmv1alpha1.FastDeployMode, cache *vmv1alpha1.VirtualMachineImageCache) *provider.Request {
 	req := newRequest(name, libraryImage())
 	req.FastDeploy, req.ImageCache = mode, cache
@@ -112,7 +113,7 @@ func fastRequest(name string, mode vmv1alpha1.FastDeployMode, cache *vmv1alpha1.
 	return req
 }
 
-// parentsOf are the files that the disks of a VM depend on.
+// parentsOf returns the disks of a VM and the files that they depend on.
 func parentsOf(t *testing.T, ready vcenter.Ready, id string) (disks, parents []string) {
 	t.Helper()
 	vm := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: id})
@@ -130,7 +131,7 @@ func parentsOf(t *testing.T, ready vcenter.Ready, id string) (disks, parents []s
 	return disks, parents
 }
 
-func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
+func TestFastDeploy_UsesCopiesAndKeepsThemAtDeletion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -144,7 +145,7 @@ func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
 			req := fastRequest("web-"+string(mode), mode, cacheOf(f))
 			req.VM.CreationTimestamp = metav1.Now()
 			before := counted.snapshot()
-			l.until("it runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			disks, parents := parentsOf(t, ready, req.VM.Status.UniqueID)
 			dir := string(req.VM.UID)
 			if diff := cmp.Diff([]string{"[LocalDS_0] " + dir + "/disk-0.vmdk"}, disks); diff != "" {
@@ -171,20 +172,20 @@ func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
 				}
 			}
 			t.Logf("%d calls", total)
-			nothingToDo(t, p, req)
+			checkNoOperation(t, p, req)
 			l.remove(req)
 			if left := f.list(dir); left != nil {
-				t.Errorf("left in the directory of the VM: %q", left)
+				t.Errorf("the directory of the VM still contains %q", left)
 			}
 			if got := f.list("images/photon-5"); !slices.Contains(got, "disk.vmdk") || !slices.Contains(got, "disk-flat.vmdk") {
-				t.Errorf("of the copies there are %q", got)
+				t.Errorf("the image directory contains %q", got)
 			}
 		})
 	}
 }
 
-// The last VM with a disk takes it along in vCenter, whoever has put it there.
-func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
+// vCenter deletes a disk with the last VM that uses it, regardless of which client created the disk.
+func TestFastDeploy_KeepsTheParentDiskAtDeletion(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -192,9 +193,9 @@ func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
-	l.until("it runs", running(req), req)
+	l.until("the VM runs", isRunning(req), req)
 	vm := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
-	// Whoever edits the VM may take away what tells vCenter to keep the disk.
+	// An edit of the VM may remove the setting that makes vCenter keep the disk.
 	task, err := vm.Reconfigure(t.Context(), vimtypes.VirtualMachineConfigSpec{ExtraConfig: []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: "vmprov.keepDisks", Value: ""}}})
 	if err == nil {
 		err = task.Wait(t.Context())
@@ -204,15 +205,15 @@ func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
 	}
 	l.remove(req)
 	if got := f.list("images/photon-5"); !slices.Contains(got, "disk.vmdk") || !slices.Contains(got, "disk-flat.vmdk") {
-		t.Errorf("of the copies there are %q", got)
+		t.Errorf("the image directory contains %q", got)
 	}
 	if left := f.list(string(req.VM.UID)); left != nil {
-		t.Errorf("left in the directory of the VM: %q", left)
+		t.Errorf("the directory of the VM still contains %q", left)
 	}
 }
 
-// A disk that was detached to be kept lies beside the VM, and another VM may have it by now.
-func TestWhatIsLeftOfAVMIsRemovedWithoutTheDisksOfOthers(t *testing.T) {
+// A detached disk that must be kept is in the VM's directory, and another VM may have attached it.
+func TestLeftovers_AreRemovedExceptDisksOfOtherVMs(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -225,15 +226,15 @@ func TestWhatIsLeftOfAVMIsRemovedWithoutTheDisksOfOthers(t *testing.T) {
 		req.VM.DeletionTimestamp = new(metav1.Now())
 		newLoop(t, p).remove(req)
 		if left := f.list(dir); slices.Contains(left, name) != kept {
-			t.Errorf("%s: in the directory of the VM are %q; want it kept: %v", name, left, kept)
+			t.Errorf("%s: the directory of the VM contains %q; want the file kept: %v", name, left, kept)
 		}
 	}
 }
 
-// What a zone says of datastores is where new VMs go, not where there are some.
-func TestAnotherZoneKeepsNoVMFromBeingRemovedWithWhatItHas(t *testing.T) {
+// The datastores of a zone apply to new VMs only, not to existing ones.
+func TestDeletion_RemovesLeftoversAfterAChangeOfTheZone(t *testing.T) {
 	t.Parallel()
-	for name, datastores := range map[string][]string{"a datastore is gone": {"LocalDS_0", "gone"}, "another datastore": {"LocalDS_1"}} {
+	for name, datastores := range map[string][]string{"a missing datastore": {"LocalDS_0", "gone"}, "another datastore": {"LocalDS_1"}} {
 		t.Run(name, func(t *testing.T) {
 			ready := startVCenter(t)
 			f := datastoreOf(t, ready)
@@ -241,25 +242,25 @@ func TestAnotherZoneKeepsNoVMFromBeingRemovedWithWhatItHas(t *testing.T) {
 			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
-			l.until("it runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: {
 				Datacenter: "DC0", Cluster: "DC0_C0", Folder: "/DC0/vm/slipway", Storage: vmv1alpha1.ZoneStorage{Datastores: datastores}}})
 			req.VM.DeletionTimestamp = new(metav1.Now())
 			l.remove(req)
-			// vCenter leaves what it does not delete with the VM.
+			// vCenter leaves files that it does not delete with the VM.
 			dir := string(req.VM.UID)
 			f.makeDisk("[LocalDS_0] " + dir + "/disk-0.vmdk")
-			if err := p.driver.creator(vmv1alpha1.DefaultZone).RemoveLeftovers(t.Context(), dir, "LocalDS_0"); err != nil {
+			if err := p.driver.newCreator(vmv1alpha1.DefaultZone).RemoveLeftovers(t.Context(), dir, "LocalDS_0"); err != nil {
 				t.Error(err)
 			}
 			if left := f.list(dir); left != nil {
-				t.Errorf("left in the directory of the VM: %q", left)
+				t.Errorf("the directory of the VM still contains %q", left)
 			}
 		})
 	}
 }
 
-func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
+func TestFastDeploy_RequestsMissingCopies(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -269,7 +270,7 @@ func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 	ask := func(req *provider.Request) *provider.ImageCacheNotReadyError {
 		t.Helper()
 		var lacks *provider.ImageCacheNotReadyError
-		eventually(t, "it says what it lacks", func() bool {
+		eventually(t, "the missing copy is reported", func() bool {
 			_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 			return errors.As(err, &lacks)
 		})
@@ -279,7 +280,7 @@ func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 	want := &provider.ImageCacheNotReadyError{
 		Name: provider.ImageCacheName(*libraryImage().Spec.ContentLibrary), Source: *libraryImage().Spec.ContentLibrary,
 		Location:    vmv1alpha1.VirtualMachineImageCacheLocation{VCenter: "default", Datastore: "/DC0/datastore/LocalDS_0"},
-		DatastoreID: f.ds.Reference().Value, Reason: "the files of the image are not on datastore LocalDS_0 yet",
+		DatastoreID: f.ds.Reference().Value, Reason: "the image files are not on datastore LocalDS_0 yet",
 	}
 	if diff := cmp.Diff(want, lacks); diff != "" {
 		t.Errorf("without a cache (-want +got):\n%s", diff)
@@ -290,24 +291,24 @@ func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 		reason string
 		stale  bool
 	}{
-		"a copy that is gone, direct": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+		"a missing copy, direct": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].Files[0].Path = "[LocalDS_0] images/photon-5/gone.vmdk"
-		}, vmv1alpha1.FastDeployDirect, "the copy [LocalDS_0] images/photon-5/gone.vmdk is not there any more", true},
-		"a copy that is gone, linked": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+		}, vmv1alpha1.FastDeployDirect, "the copy [LocalDS_0] images/photon-5/gone.vmdk no longer exists", true},
+		"a missing copy, linked": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].Files[0].Path = "[LocalDS_0] images/photon-5/gone.vmdk"
-		}, vmv1alpha1.FastDeployLinked, "the copy [LocalDS_0] images/photon-5/gone.vmdk is not there any more", true},
-		"copies in the making": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+		}, vmv1alpha1.FastDeployLinked, "the copy [LocalDS_0] images/photon-5/gone.vmdk no longer exists", true},
+		"copies in progress": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].Conditions[0].Status = metav1.ConditionFalse
-		}, vmv1alpha1.FastDeployDirect, "the files of the image are not on datastore LocalDS_0 yet", false},
+		}, vmv1alpha1.FastDeployDirect, "the image files are not on datastore LocalDS_0 yet", false},
 		"copies of another version": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].ContentVersion = "7"
-		}, vmv1alpha1.FastDeployDirect, "the copies on datastore LocalDS_0 are of version 7 of the image, which has version ", true},
+		}, vmv1alpha1.FastDeployDirect, "the copies on datastore LocalDS_0 have version 7 of the image; its current version is ", true},
 		"another disk": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].Files[0].ID = "file2"
 		}, vmv1alpha1.FastDeployDirect, `the image has no copy of file "photon-5-disk1.vmdk"`, true},
 		"of another policy": {func(c *vmv1alpha1.VirtualMachineImageCache) {
 			c.Status.Locations[0].ProfileID = "gold"
-		}, vmv1alpha1.FastDeployDirect, "the files of the image are not on datastore LocalDS_0 yet", false},
+		}, vmv1alpha1.FastDeployDirect, "the image files are not on datastore LocalDS_0 yet", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cache := cacheOf(f)
@@ -318,13 +319,13 @@ func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 				t.Errorf("%+v, want cache photon, stale %v and %q", lacks, tc.stale, tc.reason)
 			}
 			if left := f.list(string(req.VM.UID)); left != nil {
-				t.Errorf("left on the datastore: %q", left)
+				t.Errorf("remaining files on the datastore: %q", left)
 			}
 		})
 	}
 }
 
-func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
+func TestFastDeploy_CopiesADiskThatCannotBeLinked(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -337,16 +338,16 @@ func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
 	}{
 		"a larger boot disk": {&vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse("20Gi"))},
 			"bootDisk.size: 20Gi is more than the 16Gi of the image's disk, and vSphere extends no disk that depends on another one"},
-		"a thick one": {&vmv1alpha1.VirtualMachineBootDisk{Provisioning: vmv1alpha1.DiskProvisioningThick},
+		"a thick boot disk": {&vmv1alpha1.VirtualMachineBootDisk{Provisioning: vmv1alpha1.DiskProvisioningThick},
 			"bootDisk.provisioning: a disk that depends on another one is never Thick"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &loop{t: t, p: l.p, wake: l.wake}
 			req := fastRequest(strings.ReplaceAll(name, " ", "-"), vmv1alpha1.FastDeployLinked, cacheOf(f))
 			req.Effective.BootDisk = tc.boot
-			l.until("it runs", synced(req), req)
+			l.until("the VM runs", isSynced(req), req)
 			if _, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(parents) > 0 {
-				t.Errorf("its disks depend on %q", parents)
+				t.Errorf("the VM's disks depend on %q", parents)
 			}
 			if got := message(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady); !strings.HasSuffix(got, tc.why) {
 				t.Errorf("message %q, want %q", got, tc.why)
@@ -361,8 +362,8 @@ func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
 	}
 }
 
-// On vSAN a directory at the top is made by the manager of namespaces, and has another name.
-func TestAVMOfCopiesGoesWhereThereAreNoTopLevelDirectories(t *testing.T) {
+// On vSAN the namespace manager creates top-level directories, and their names differ.
+func TestFastDeploy_WorksWithoutTopLevelDirectories(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -375,9 +376,9 @@ func TestAVMOfCopiesGoesWhereThereAreNoTopLevelDirectories(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			l := &loop{t: t, p: l.p, wake: l.wake}
 			req := fastRequest("web-"+string(mode), mode, cacheOf(f))
-			l.until("it runs", running(req), req)
+			l.until("the VM runs", isRunning(req), req)
 			if disks, _ := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks) != 1 || strings.Contains(disks[0], string(req.VM.UID)) {
-				t.Errorf("disks %q, want one in a directory with a name of vSphere's", disks)
+				t.Errorf("disks %q, want one in a directory whose name vSphere has chosen", disks)
 			}
 			l.remove(req)
 			if diff := cmp.Diff(before, ask(t, ready, http.MethodGet, "/datastores/list?datastore=LocalDS_0")); diff != "" {

@@ -3,16 +3,16 @@
 
 package vimfault
 
-// ChangedError means that an object is no longer as it was when the operation was
-// planned; KindOf sorts it as WrongState.
+// ChangedError is returned when an object has changed since the operation was planned. Its Kind is
+// WrongState.
 type ChangedError struct {
-	// Message for people.
+	// Message is the text for users.
 	Message string
 }
 
-// BusyError means that something has to end first; KindOf sorts it as Temporary.
+// BusyError is returned when another operation must end first. Its Kind is Temporary.
 type BusyError struct {
-	// Message for people.
+	// Message is the text for users.
 	Message string
 }
 

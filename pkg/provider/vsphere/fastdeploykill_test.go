@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// held is how many calls of a method wait.
-func held(t *testing.T, ready vcenter.Ready, method string) int {
+// blockedCalls returns the number of blocked calls of a method.
+func blockedCalls(t *testing.T, ready vcenter.Ready, method string) int {
 	t.Helper()
 	waiting := map[string]int{}
 	if err := json.Unmarshal([]byte(ask(t, ready, http.MethodGet, "/hold")), &waiting); err != nil {
@@ -30,10 +30,9 @@ func held(t *testing.T, ready vcenter.Ready, method string) int {
 	return waiting[method]
 }
 
-// A process is killed while vCenter has not got a call, or has carried it out and its answer
-// is lost. The next one finds what is there: the VM runs, or its object goes, and nothing is
-// left.
-func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
+// A process is killed before vCenter receives a call, or before it receives the response. The next process
+// continues from the state in vCenter: the VM runs, or the object is deleted and no files remain.
+func TestFastDeploy_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	steps := map[vmv1alpha1.FastDeployMode][]string{
 		vmv1alpha1.FastDeployDirect: {"MakeDirectory", "CopyVirtualDisk_Task", "CreateVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"},
@@ -54,13 +53,13 @@ func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
 						})
 					}
 				}
-				files{t, f.ds, f.dc}.intact(t)
+				files{t, f.ds, f.dc}.checkCopies(t)
 			})
 		}
 	}
 }
 
-func TestAPromotionOfAKilledProcessEndsAsAnyOther(t *testing.T) {
+func TestPromotion_IsCompletedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
@@ -74,7 +73,7 @@ func TestAPromotionOfAKilledProcessEndsAsAnyOther(t *testing.T) {
 			})
 		}
 	}
-	files{t, f.ds, f.dc}.intact(t)
+	files{t, f.ds, f.dc}.checkCopies(t)
 }
 
 func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, step string, deleted bool) {
@@ -87,11 +86,11 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 	req.VM.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute))
 	control(t, ready, http.MethodPut, "/hold?method="+step)
 	ended := make(chan struct{})
-	go func() { // The passes of the first process; its hints do not matter.
+	go func() { // The first process reconciles without events.
 		defer close(ended)
-		for held(t, ready, step) == 0 && t.Context().Err() == nil {
+		for blockedCalls(t, ready, step) == 0 && t.Context().Err() == nil {
 			req.Now = time.Now()
-			if ch, _ := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil && held(t, ready, step) == 0 {
+			if ch, _ := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil && blockedCalls(t, ready, step) == 0 {
 				select {
 				case <-ch:
 				case <-time.After(50 * time.Millisecond):
@@ -101,7 +100,7 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 	}()
 	<-ended
 	go stop()
-	control(t, ready, http.MethodPost, "/outage?seconds=1") // A process that is killed loses its connections.
+	control(t, ready, http.MethodPost, "/outage?seconds=1") // A killed process loses its connections.
 	control(t, ready, http.MethodDelete, "/hold?method="+step)
 
 	second, _ := startProvider(t, ready, nil)
@@ -110,9 +109,9 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 	if deleted {
 		req.VM.DeletionTimestamp = new(metav1.Now())
 	} else {
-		l.until("it runs", running(req), req)
+		l.until("the VM runs", isRunning(req), req)
 		if req.VM.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeOnline {
-			l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+			l.until("the VM's disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
 		}
 		if disks, _ := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks) != 1 {
 			t.Errorf("disks %q, want one", disks)
@@ -120,10 +119,10 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 	}
 	l.remove(req)
 	if left := f.list(string(req.VM.UID)); left != nil {
-		t.Errorf("left in the directory of the VM: %q", left)
+		t.Errorf("the directory of the VM still contains %q", left)
 	}
 	top := slices.DeleteFunc(f.list(""), func(name string) bool { return !strings.HasPrefix(name, string(req.VM.UID)) })
 	if diff := cmp.Diff([]string(nil), top); diff != "" && len(top) > 0 {
-		t.Errorf("left on the datastore:\n%s", diff)
+		t.Errorf("remaining files on the datastore:\n%s", diff)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestWhatKeepsFromAVCenterHasAReason(t *testing.T) {
+func TestTrouble_ReturnsTheReason(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	installation := admin(t, ready).ServiceContent.About.InstanceUuid
@@ -23,8 +23,8 @@ func TestWhatKeepsFromAVCenterHasAReason(t *testing.T) {
 		want   string
 	}{
 		"nothing":                  {func(*Config) {}, ""},
-		"the installation meant":   {func(c *Config) { c.Installation = &installation }, ""},
-		"another installation":     {func(c *Config) { other := uuid.NewString(); c.Installation = &other }, vmv1alpha1.ReasonOtherInstallation},
+		"the required instance":    {func(c *Config) { c.Installation = &installation }, ""},
+		"another instance":         {func(c *Config) { other := uuid.NewString(); c.Installation = &other }, vmv1alpha1.ReasonOtherInstallation},
 		"another thumbprint":       {func(c *Config) { c.CAFile, c.Thumbprint = "", strings.Repeat("ab", 32) }, vmv1alpha1.ReasonUntrusted},
 		"the system's authorities": {func(c *Config) { c.CAFile = "" }, vmv1alpha1.ReasonUntrusted},
 		"a wrong password": {func(c *Config) {
@@ -33,7 +33,7 @@ func TestWhatKeepsFromAVCenterHasAReason(t *testing.T) {
 		"no Secret": {func(c *Config) {
 			c.Credentials = func(context.Context) (string, string, error) { return "", "", errors.New("not found") }
 		}, vmv1alpha1.ReasonLoginRefused},
-		"nobody there": {func(c *Config) { c.URL = "https://127.0.0.1:1/sdk" }, vmv1alpha1.ReasonUnreachable},
+		"no server": {func(c *Config) { c.URL = "https://127.0.0.1:1/sdk" }, vmv1alpha1.ReasonUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Config{URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials}

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-func TestDatastoresAndLibrariesThatTheAccountSeesAreListedWithWhatItMayUse(t *testing.T) {
+func TestSee_ListsDatastoresAndLibraries(t *testing.T) {
 	ready := simulated.Start(t)
 	q := url.Values{"entity": {"/DC0/datastore/LocalDS_0"}, "without": {"Datastore.AllocateSpace"}}
 	simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
@@ -29,39 +29,39 @@ func TestDatastoresAndLibrariesThatTheAccountSeesAreListedWithWhatItMayUse(t *te
 	var out strings.Builder
 	seen.Print(&out)
 	all := len(seen.Datastores)
-	if all < 2 || !strings.HasPrefix(out.String(), fmt.Sprintf("datastores that the account sees: %d, and %d that it can put virtual machines on\n", all, all-1)) {
+	if all < 2 || !strings.HasPrefix(out.String(), fmt.Sprintf("datastores visible to the account: %d (%d usable for virtual machines)\n", all, all-1)) {
 		t.Errorf("%d datastores:\n%s", all, out.String())
 	}
 	for _, want := range []string{
-		`(?m)^  LocalDS_0: [0-9.]+ GiB of [0-9.]+ GiB are free, missing privilege Datastore.AllocateSpace$`,
-		`(?m)^  LocalDS_1: [0-9.]+ GiB of [0-9.]+ GiB are free, can be used$`,
-		`(?m)^content libraries that the account sees: [1-9]`, `(?m)^  slipway: [1-9][0-9]* items, local$`,
+		`(?m)^  LocalDS_0: [0-9.]+ GiB of [0-9.]+ GiB free, missing privilege Datastore.AllocateSpace$`,
+		`(?m)^  LocalDS_1: [0-9.]+ GiB of [0-9.]+ GiB free, usable$`,
+		`(?m)^content libraries visible to the account: [1-9]`, `(?m)^  slipway: [1-9][0-9]* items, local$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
-			t.Errorf("no line is as %s:\n%s", want, out.String())
+			t.Errorf("no line matches %s:\n%s", want, out.String())
 		}
 	}
 	if last := seen.Datastores[all-1]; last.Name != "LocalDS_0" {
-		t.Errorf("the last one is %s, want the one that cannot be used", last.Name)
+		t.Errorf("the last datastore is %s, want the unusable one", last.Name)
 	}
 }
 
-func TestWhatIsSeenIsPrintedInABoundedNumberOfLines(t *testing.T) {
-	seen := Seen{AllLibraries: 40, Libraries: []Library{{Name: "golden", Type: "SUBSCRIBED", Items: 3}, {Name: "id-2", Err: errors.New("reading it: 403")}}}
+func TestSeen_PrintsALimitedNumberOfLines(t *testing.T) {
+	seen := Seen{AllLibraries: 40, Libraries: []Library{{Name: "golden", Type: "SUBSCRIBED", Items: 3}, {Name: "id-2", Err: errors.New("reading the library: 403")}}}
 	for i := range 12 {
 		seen.Datastores = append(seen.Datastores, Datastore{Name: fmt.Sprintf("ds-%02d", i), Free: 1 << 29, Capacity: 1 << 30, Accessible: i < 9})
 	}
 	var out strings.Builder
 	seen.Print(&out)
-	want := "datastores that the account sees: 12, and 9 that it can put virtual machines on\n"
+	want := "datastores visible to the account: 12 (9 usable for virtual machines)\n"
 	for i := range 9 {
-		want += fmt.Sprintf("  ds-%02d: 0.5 GiB of 1.0 GiB are free, can be used\n", i)
+		want += fmt.Sprintf("  ds-%02d: 0.5 GiB of 1.0 GiB free, usable\n", i)
 	}
-	want += `  ds-09: 0.5 GiB of 1.0 GiB are free, no host reaches it
+	want += `  ds-09: 0.5 GiB of 1.0 GiB free, not accessible from any host
   and 2 more
-content libraries that the account sees: 40
+content libraries visible to the account: 40
   golden: 3 items, subscribed
-  id-2: reading it: 403
+  id-2: reading the library: 403
   and 30 more
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -74,8 +74,8 @@ content libraries that the account sees: 40
 	}
 }
 
-// Without a session nobody can tell what the account lacks.
-func TestDatastoresAreNotCalledUsableWithoutASession(t *testing.T) {
+// Without a session the missing privileges are unknown.
+func TestMissingOn_FailsWithoutASession(t *testing.T) {
 	at, err := url.Parse(simulated.Start(t).URL)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestDatastoresAreNotCalledUsableWithoutASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if missing, err := lackedOn(t.Context(), c, []mo.Datastore{{}}); err == nil || !strings.Contains(err.Error(), "there is none") {
-		t.Errorf("missing %v, error %v; want that there is no session", missing, err)
+	if missing, err := missingOn(t.Context(), c, []mo.Datastore{{}}); err == nil || !strings.Contains(err.Error(), "no session") {
+		t.Errorf("missing %v, error %v; want an error: no session", missing, err)
 	}
 }
