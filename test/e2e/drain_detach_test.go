@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
@@ -39,7 +40,7 @@ func TestVolumeDetach_IsWaitedFor(t *testing.T) {
 		got, err := detach.Check(t.Context(), s.client, s.in)
 		s.must(err)
 		if len(want) == 0 {
-			if diff := cmp.Diff(detach.Result{Done: true}, got); diff != "" {
+			if diff := cmp.Diff(drain.Result{Done: true}, got); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
 			return
