@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package e2e
 
 import (
 	"bytes"
@@ -20,12 +20,15 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// TestADrainPlanIsShownBeforehand asks for it as a user does.
-func TestADrainPlanIsShownBeforehand(t *testing.T) {
-	s := newDeletionScene(t)
+// The plan names Pods that a disruption budget or a rule holds.
+func TestVirtctlDrainPlan_ShowsWhatADrainWillDo(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.WorkNamespace()
 	s.machine("m")
-	s.guarded("guarded", s.Node("m"))
-	_, err := pair.Work.AddPod(t.Context(), s.Namespace, "last", s.Node("m"))
+	s.join("m")
+	s.Guarded("guarded", s.Node("m"))
+	_, err := s.Work.AddPod(t.Context(), s.Namespace, "last", s.Node("m"))
 	s.Must(err)
 	_, err = s.API.ClusterV1alpha1().MachineDrainRules(s.Namespace).Create(t.Context(), &clusterv1alpha1.MachineDrainRule{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "rule"},
@@ -36,9 +39,9 @@ func TestADrainPlanIsShownBeforehand(t *testing.T) {
 	}, metav1.CreateOptions{})
 	s.Must(err)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	s.Must(os.WriteFile(file, pair.Work.Kubeconfig(), 0o600))
+	s.Must(os.WriteFile(file, s.Work.Kubeconfig(), 0o600))
 	var out, errOut bytes.Buffer
-	code := root.Main(t.Context(), []string{"virtctl", "--kubeconfig=" + pair.Host.AdminKubeconfig, "--namespace=" + s.Namespace, "drain-plan", "m", "--workload-kubeconfig=" + file},
+	code := root.Main(t.Context(), []string{"virtctl", "--kubeconfig=" + s.Host.AdminKubeconfig, "--namespace=" + s.Namespace, "drain-plan", "m", "--workload-kubeconfig=" + file},
 		genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
 	var rows [][]string
 	for line := range strings.Lines(out.String()) {

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package operations
 
 import (
 	"fmt"
@@ -10,10 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
@@ -21,32 +19,11 @@ import (
 )
 
 func hookedAtBoth(m *clusterv1alpha1.Machine) {
-	m.Annotations[preDrain], m.Annotations[preTerminate] = "", "x"
+	m.Annotations[preDrainHook], m.Annotations[preTerminateHook] = "", "x"
 }
 
 // finalized keeps a Pod in deletion until the test takes the finalizer away.
 func finalized(p *corev1.Pod) { p.Finalizers = []string{heldFinalizer} }
-
-// guarded makes a Pod with a PodDisruptionBudget that does not let it go, and waits until that
-// is known.
-func (s *deletionScene) guarded(name, node string) {
-	s.Helper()
-	_, err := pair.Work.AddPod(s.Context(), s.Namespace, name, node)
-	s.Must(err)
-	budgets := s.nodes.PolicyV1().PodDisruptionBudgets(s.Namespace)
-	_, err = budgets.Create(s.Context(), &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}},
-	}, metav1.CreateOptions{})
-	s.Must(err)
-	s.Eventually("the budget is computed", func() error {
-		b, err := budgets.Get(s.Context(), name, metav1.GetOptions{})
-		if err == nil && b.Status.CurrentHealthy != 1 {
-			err = fmt.Errorf("status %+v", b.Status)
-		}
-		return err
-	})
-}
 
 // daemonSet makes one with a volume, whose Pods run on node alone, and waits for its Pod.
 func (s *deletionScene) daemonSet(name, node string) {
@@ -82,9 +59,9 @@ func (s *deletionScene) attached(name, node string) {
 	workloadcluster.AttachVolume(s.T, s.nodes, s.Namespace, s.Namespace+"-"+name, node)
 }
 
-// TestAServerThatIsKilledAtEveryStageGoesOnWhereItWas is MT14 and MT16-27: the whole way of a Machine
+// TestMachineDeletion_GoesOnAfterAKillAtEachStage is MT14 and MT16-27: the whole way of a Machine
 // with all that can hold it up, each of which the test takes away after a kill.
-func TestAServerThatIsKilledAtEveryStageGoesOnWhereItWas(t *testing.T) {
+func TestMachineDeletion_GoesOnAfterAKillAtEachStage(t *testing.T) {
 	s := newDeletionScene(t)
 	const m = "m"
 	s.machine(m, hookedAtBoth, func(m *clusterv1alpha1.Machine) { m.Spec.Deletion.NodeDeletionTimeoutSeconds = ptr.To(int32(0)) })
@@ -92,23 +69,23 @@ func TestAServerThatIsKilledAtEveryStageGoesOnWhereItWas(t *testing.T) {
 	s.attached("agent", node)
 	s.attached("web", node)
 	s.daemonSet("agent", node)
-	s.guarded("guarded", node)
-	_, err := pair.Work.AddPod(t.Context(), s.Namespace, "slow", node, finalized)
+	s.Guarded("guarded", node)
+	_, err := s.Work.AddPod(t.Context(), s.Namespace, "slow", node, finalized)
 	s.Must(err)
 	s.delete(m)
 
-	hooks := s.waitsAt(m, clusterv1alpha1.MachineDeletionStagePreDrainHook, clusterv1alpha1.WaitingForPreDrainHookReason, preDrain)
-	s.Kill()
+	hooks := s.waitsAt(m, clusterv1alpha1.MachineDeletionStagePreDrainHook, clusterv1alpha1.WaitingForPreDrainHookReason, preDrainHook)
+	s.KillSlipway()
 	if n, err := s.nodes.CoreV1().Nodes().Get(t.Context(), node, metav1.GetOptions{}); err != nil || n.Spec.Unschedulable {
 		t.Errorf("the Node is cordoned before the hook is removed (%v)", err)
 	}
-	s.unhook(m, preDrain)
+	s.unhook(m, preDrainHook)
 
 	drains := s.waitsAt(m, clusterv1alpha1.MachineDeletionStageDrain, clusterv1alpha1.DrainingNodeReason,
 		"Pod "+s.Namespace+"/slow: deletionTimestamp set, but still not removed from the Node",
 		"Pod "+s.Namespace+"/guarded: cannot evict pod as it would violate the pod's disruption budget. The disruption budget guarded needs 1 healthy pods and has 1 currently")
 	s.keeps(hooks, drains)
-	s.Kill()
+	s.KillSlipway()
 	s.Must(s.nodes.PolicyV1().PodDisruptionBudgets(s.Namespace).Delete(t.Context(), "guarded", metav1.DeleteOptions{}))
 	_, err = s.nodes.CoreV1().Pods(s.Namespace).Patch(t.Context(), "slow", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	s.Must(err)
@@ -116,16 +93,16 @@ func TestAServerThatIsKilledAtEveryStageGoesOnWhereItWas(t *testing.T) {
 	detaches := s.waitsAt(m, clusterv1alpha1.MachineDeletionStageVolumeDetach, clusterv1alpha1.WaitingForVolumeDetachReason,
 		"\n* PersistentVolumeClaims: "+s.Namespace+"/"+s.Namespace+"-web")
 	s.keeps(drains, detaches)
-	_, err = pair.Work.AddPod(t.Context(), s.Namespace, "late", node)
+	_, err = s.Work.AddPod(t.Context(), s.Namespace, "late", node)
 	s.Must(err)
-	s.Kill()
+	s.KillSlipway()
 	s.Must(s.nodes.StorageV1().VolumeAttachments().Delete(t.Context(), s.Namespace+"-web", metav1.DeleteOptions{}))
 
-	hooks = s.waitsAt(m, clusterv1alpha1.MachineDeletionStagePreTerminateHook, clusterv1alpha1.WaitingForPreTerminateHookReason, preTerminate)
+	hooks = s.waitsAt(m, clusterv1alpha1.MachineDeletionStagePreTerminateHook, clusterv1alpha1.WaitingForPreTerminateHookReason, preTerminateHook)
 	s.keeps(detaches, hooks)
-	s.Kill()
+	s.KillSlipway()
 	s.onlyLateAndAgentAreLeft()
-	s.unhook(m, preTerminate)
+	s.unhook(m, preTerminateHook)
 	s.objectsAndNodeGo(m)
 	if diff := cmp.Diff(map[string]int{"SuccessfulDrainNode": 1, "NodeVolumesDetached": 1}, s.events(m, "SuccessfulDrainNode", "NodeVolumesDetached")); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -135,27 +112,27 @@ func TestAServerThatIsKilledAtEveryStageGoesOnWhereItWas(t *testing.T) {
 // objectsAndNodeGo is the second half of a deletion, with a kill at each stage.
 func (s *deletionScene) objectsAndNodeGo(m string) {
 	s.Helper()
-	s.isDeleted(machines, m)
+	s.isDeleted(exampleMachines, m)
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageInfrastructure, clusterv1alpha1.WaitingForInfrastructureDeletionReason, "Waiting for ExampleMachine to be deleted")
-	s.Kill()
+	s.KillSlipway()
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageInfrastructure, clusterv1alpha1.WaitingForInfrastructureDeletionReason)
 	if !s.hasNode(m) {
 		s.Error("the Node is deleted before its machine is gone")
 	}
-	s.release(machines, m)
+	s.release(exampleMachines, m)
 
-	s.isDeleted(configs, m)
+	s.isDeleted(exampleConfigs, m)
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageBootstrap, clusterv1alpha1.WaitingForBootstrapDeletionReason, "Waiting for ExampleConfig to be deleted")
-	s.Kill()
+	s.KillSlipway()
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageBootstrap, clusterv1alpha1.WaitingForBootstrapDeletionReason)
-	s.Must(pair.Work.Freeze())
-	defer func() { s.Must(pair.Work.Thaw()) }()
-	s.release(configs, m)
+	s.Must(s.Work.Freeze())
+	defer func() { s.Must(s.Work.Thaw()) }()
+	s.release(exampleConfigs, m)
 
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageNode, clusterv1alpha1.DeletingNodeReason)
-	s.Kill()
+	s.KillSlipway()
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageNode, clusterv1alpha1.DeletingNodeReason)
-	s.Must(pair.Work.Thaw())
+	s.Must(s.Work.Thaw())
 	s.gone(m)
 	if s.hasNode(m) {
 		s.Error("the Node is left")

@@ -1,15 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package operations
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,12 +21,21 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
-	"github.com/slipway-dev/slipway/test/workloadcluster"
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
 var (
-	machines = schema.GroupVersionResource{Group: "infrastructure.example.org", Version: "v1", Resource: "examplemachines"}
-	configs  = schema.GroupVersionResource{Group: "bootstrap.example.org", Version: "v1", Resource: "exampleconfigs"}
+	exampleMachines = schema.GroupVersionResource{Group: "infrastructure.example.org", Version: "v1", Resource: "examplemachines"}
+	exampleConfigs  = schema.GroupVersionResource{Group: "bootstrap.example.org", Version: "v1", Resource: "exampleconfigs"}
+)
+
+//go:embed testdata/deletion.yaml
+var exampleProvider string
+
+// Hooks of the test at the deletion of a Machine.
+const (
+	preDrainHook     = clusterv1alpha1.PreDrainDeleteHookAnnotationPrefix + "/test"
+	preTerminateHook = clusterv1alpha1.PreTerminateDeleteHookAnnotationPrefix + "/test"
 )
 
 // heldFinalizer is the finalizer of the test.
@@ -34,16 +43,19 @@ const heldFinalizer = "example.org/held"
 
 // deletionScene is a Cluster in a namespace of its own, in both clusters.
 type deletionScene struct {
-	*workloadcluster.Scene
+	*testenv.Scene
 	objects dynamic.Interface
 	// nodes is the workload cluster.
 	nodes kubernetes.Interface
 }
 
 func newDeletionScene(t *testing.T) *deletionScene {
-	s := &deletionScene{Scene: workloadcluster.NewScene(t, &pair), objects: dynamic.NewForConfigOrDie(pair.Host.RestConfig()), nodes: pair.Work.Client()}
-	_, err := s.nodes.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Namespace}}, metav1.CreateOptions{})
-	s.Must(err)
+	t.Helper()
+	s := &deletionScene{Scene: testenv.NewScene(t)}
+	s.objects, s.nodes = dynamic.NewForConfigOrDie(s.Host.RestConfig()), s.Work.Client()
+	s.Put(exampleProvider)
+	s.Meets("Established", "crd/examplemachines.infrastructure.example.org", "crd/exampleconfigs.bootstrap.example.org")
+	s.WorkNamespace()
 	c, err := s.API.ClusterV1alpha1().Clusters(s.Namespace).Create(t.Context(), &clusterv1alpha1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "c"},
 	}, metav1.CreateOptions{})
@@ -64,14 +76,14 @@ func newDeletionScene(t *testing.T) *deletionScene {
 func (s *deletionScene) machine(name string, change ...func(*clusterv1alpha1.Machine)) {
 	s.Helper()
 	provider := "example://" + s.Namespace + "/" + name
-	s.object(machines, "ExampleMachine", name, map[string]any{"providerID": provider}, map[string]any{"initialization": map[string]any{"provisioned": true}})
-	s.object(configs, "ExampleConfig", name, map[string]any{}, map[string]any{"initialization": map[string]any{"dataSecretCreated": true}, "dataSecretName": "data"})
+	s.object(exampleMachines, "ExampleMachine", name, map[string]any{"providerID": provider}, map[string]any{"initialization": map[string]any{"provisioned": true}})
+	s.object(exampleConfigs, "ExampleConfig", name, map[string]any{}, map[string]any{"initialization": map[string]any{"dataSecretCreated": true}, "dataSecretName": "data"})
 	m := &clusterv1alpha1.Machine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name, Annotations: map[string]string{}},
 		Spec: clusterv1alpha1.MachineSpec{
 			ClusterName:       "c",
-			Bootstrap:         clusterv1alpha1.Bootstrap{ConfigRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: configs.Group, Kind: "ExampleConfig", Name: name}},
-			InfrastructureRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: machines.Group, Kind: "ExampleMachine", Name: name},
+			Bootstrap:         clusterv1alpha1.Bootstrap{ConfigRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: exampleConfigs.Group, Kind: "ExampleConfig", Name: name}},
+			InfrastructureRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: exampleMachines.Group, Kind: "ExampleMachine", Name: name},
 		},
 	}
 	for _, c := range change {
@@ -79,7 +91,7 @@ func (s *deletionScene) machine(name string, change ...func(*clusterv1alpha1.Mac
 	}
 	_, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Create(s.Context(), m, metav1.CreateOptions{})
 	s.Must(err)
-	_, err = pair.Work.AddNode(s.Context(), s.Node(name), provider)
+	_, err = s.Work.AddNode(s.Context(), s.Node(name), provider)
 	s.Must(err)
 	s.Eventually("Machine "+name+" has its Node", func() error {
 		if m := s.get(name); m.Status.NodeRef.Name != s.Node(name) {

@@ -1,9 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package e2e
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
 func labeled(value string) func(*corev1.Pod) {
@@ -64,8 +66,9 @@ func (s *drainScene) ruleForLast() *clusterv1alpha1.MachineDrainRule {
 	}
 }
 
-// TestADrain goes through MB121-125 and MB138-139 on one Node, pass after pass.
-func TestADrain(t *testing.T) {
+// TestDrain_EvictsPodsInOrder goes through MB121-125 and MB138-139 on one Node, pass after pass.
+func TestDrain_EvictsPodsInOrder(t *testing.T) {
+	t.Parallel()
 	s := newDrainScene(t)
 	s.pod("plain")
 	s.pod("guarded")
@@ -136,9 +139,10 @@ func TestADrain(t *testing.T) {
 	}
 }
 
-// TestAPodThatWasMadeAgainIsNotEvicted has a Pod go and come back on another Node between
+// TestDrain_DoesNotEvictARecreatedPod has a Pod go and come back on another Node between
 // the reading of the Pods and the eviction, as those of StatefulSets do.
-func TestAPodThatWasMadeAgainIsNotEvicted(t *testing.T) {
+func TestDrain_DoesNotEvictARecreatedPod(t *testing.T) {
+	t.Parallel()
 	s := newDrainScene(t)
 	s.pod("web-0")
 	s.before = func(pod string) {
@@ -157,8 +161,9 @@ func TestAPodThatWasMadeAgainIsNotEvicted(t *testing.T) {
 	}
 }
 
-// TestAPodThatIsGoneMeanwhileIsNotWaitedFor has it removed before it is evicted.
-func TestAPodThatIsGoneMeanwhileIsNotWaitedFor(t *testing.T) {
+// TestDrain_DoesNotWaitForAPodDeletedMeanwhile has it removed before it is evicted.
+func TestDrain_DoesNotWaitForAPodDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
 	s := newDrainScene(t)
 	s.pod("a")
 	s.before = s.remove
@@ -167,8 +172,9 @@ func TestAPodThatIsGoneMeanwhileIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestAnUnreachableNode is MB124, with the grace period that Pods get.
-func TestAnUnreachableNode(t *testing.T) {
+// TestDrain_OfAnUnreachableNodeNeedsNoKubelet is MB124, with the grace period that Pods get.
+func TestDrain_OfAnUnreachableNodeNeedsNoKubelet(t *testing.T) {
+	t.Parallel()
 	s := newDrainScene(t, ready(corev1.ConditionUnknown))
 	s.pod("a")
 	s.pod("guarded")
@@ -183,32 +189,20 @@ func TestAnUnreachableNode(t *testing.T) {
 		t.Errorf("grace period %v, want 1 second", a.DeletionGracePeriodSeconds)
 	}
 	s.must(s.client.PolicyV1().PodDisruptionBudgets(s.namespace).Delete(t.Context(), "guards", metav1.DeleteOptions{}))
-	eventuallyDrained(t, func() bool { return s.pass().Done }, "the drain is done, with Pods that nobody ends")
+	testenv.Eventually(t, testenv.Short, "the drain is done, although no kubelet ends the Pods", func() error {
+		if got := s.pass(); !got.Done {
+			return errors.New(got.Message)
+		}
+		return nil
+	})
 	if diff := cmp.Diff(map[string]bool{"a": true, "guarded": true}, s.deleted()); diff != "" {
 		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
 	}
 }
 
-// TestThePodsOfANodeThatIsAnotherMachinesAreLeftAlone has the name given to another machine.
-func TestThePodsOfANodeThatIsAnotherMachinesAreLeftAlone(t *testing.T) {
-	s := newDrainScene(t)
-	s.pod("a")
-	s.in.ProviderID = "vsphere://of-the-machine-before"
-	if got := s.pass(); !got.Done {
-		t.Errorf("pass = %+v, want it to be done", got)
-	}
-	node, err := s.client.CoreV1().Nodes().Get(t.Context(), s.node, metav1.GetOptions{})
-	s.must(err)
-	if node.Spec.Unschedulable {
-		t.Error("the Node of another machine is cordoned")
-	}
-	if diff := cmp.Diff(map[string]bool{"a": false}, s.deleted()); diff != "" {
-		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
-	}
-}
-
-// TestARehearsalChangesNothing asks the real API for evictions as a dry run.
-func TestARehearsalChangesNothing(t *testing.T) {
+// TestDrainRehearsal_ChangesNothing asks the real API for evictions as a dry run.
+func TestDrainRehearsal_ChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := newDrainScene(t)
 	s.pod("plain")
 	s.pod("guarded")

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package e2e
 
 import (
 	"context"
@@ -55,9 +55,10 @@ var (
 
 // MB21, MB32, MB42, MT5-10, MT25: what a provider has as CustomResourceDefinitions is taken over,
 // read by the version that its label names, and deleted in its turn.
-func TestAMachineIsMadeOfAnyProvidersObjects(t *testing.T) {
+func TestMachine_UsesObjectsOfAnyProvider(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
-	others := dynamic.NewForConfigOrDie(pair.Host.RestConfig())
+	others := dynamic.NewForConfigOrDie(s.Host.RestConfig())
 	s.make(others, roles, fmt.Sprintf(provider, "", ""))
 	for kind, plural := range map[string]string{"ExampleMachine": "examplemachines", "ExampleConfig": "exampleconfigs"} {
 		s.make(others, definitions, fmt.Sprintf(provider, kind, plural))
@@ -116,7 +117,8 @@ func TestAMachineIsMadeOfAnyProvidersObjects(t *testing.T) {
 }
 
 // A kind that nobody knows is told, and nothing is taken for gone.
-func TestAKindThatNobodyKnowsIsTold(t *testing.T) {
+func TestMachine_ReportsAnUnknownKind(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	data := "data"
 	s.Must(first(s.API.ClusterV1alpha1().Machines(s.Namespace).Create(t.Context(), &clusterv1alpha1.Machine{

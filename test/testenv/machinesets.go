@@ -1,14 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package testenv
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,27 +15,23 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
-	"github.com/slipway-dev/slipway/test/testenv"
-	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
-// setScene is a namespace with Cluster "c", whose API is the workload cluster, where every Machine
-// that has an address gets a Node.
-type setScene struct {
-	*workloadcluster.Scene
-	// u does without processes what the scene makes and reads.
-	u testenv.User
+// MachineSets is a Scene with Cluster "c", where every Machine that has an address gets a Node.
+type MachineSets struct {
+	*Scene
 
 	mu sync.Mutex
-	// most is how many Machines there were at a time, since it was asked for last.
+	// most is the largest number of Machines at a time since MostMachines was called.
 	most int
-	// nodes are the names of the Nodes that were made.
+	// nodes are the names of the Nodes that were created.
 	nodes map[string]bool
 }
 
-const catalogue = `
+const machineSetCatalogue = `
 apiVersion: v1
 kind: Secret
 metadata: {name: data}
@@ -79,8 +73,8 @@ metadata: {name: c}
 spec: {infrastructureRef: {apiGroup: vm.slipway.dev, kind: SlipwayCluster, name: c}}
 `
 
-// workers is a MachineDeployment.
-func workers(replicas int, more string) string {
+// Workers is the manifest of MachineDeployment "workers".
+func Workers(replicas int, more string) string {
 	return fmt.Sprintf(`
 apiVersion: cluster.slipway.dev/v1alpha1
 kind: MachineDeployment
@@ -100,27 +94,39 @@ spec:
 `, replicas, more)
 }
 
-func newSetScene(t *testing.T) *setScene {
+// NewMachineSets creates the Cluster, and what the Machines of Workers refer to.
+func NewMachineSets(t *testing.T) *MachineSets {
 	t.Helper()
-	s := &setScene{Scene: workloadcluster.NewScene(t, &pair), nodes: map[string]bool{}}
-	s.u = testenv.User{T: t, Kubeconfig: pair.Host.AdminKubeconfig, Namespace: s.Namespace}
-	s.apply(catalogue)
-	ctx, stop := context.WithCancel(context.Background())
+	s := &MachineSets{Scene: NewScene(t), nodes: map[string]bool{}}
+	s.Put(machineSetCatalogue)
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	joining := make(chan struct{})
 	go func() {
 		defer close(joining)
 		s.join(ctx)
 	}()
 	t.Cleanup(func() {
-		s.kubectl("delete", "namespace", s.Namespace, "--timeout=240s")
+		s.removeNamespace(ctx)
 		stop()
 		<-joining
 	})
 	return s
 }
 
-// join makes a Node for every Machine that has its virtual machine, until ctx is done.
-func (s *setScene) join(ctx context.Context) {
+// removeNamespace waits until everything in the namespace is deleted.
+func (s *MachineSets) removeNamespace(ctx context.Context) {
+	s.Remove("namespace/" + s.Namespace)
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		_, err := s.Core.CoreV1().Namespaces().Get(ctx, s.Namespace, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+	if err != nil {
+		s.Errorf("namespace %s is not deleted: %v", s.Namespace, err)
+	}
+}
+
+// join creates a Node for every Machine that has its virtual machine, until ctx is done.
+func (s *MachineSets) join(ctx context.Context) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -138,8 +144,8 @@ func (s *setScene) join(ctx context.Context) {
 		s.mu.Unlock()
 		for i := range list.Items {
 			m := &list.Items[i]
-			if name := s.Namespace + "-" + m.Name; m.Spec.ProviderID != "" && m.DeletionTimestamp == nil && !s.nodes[name] {
-				if _, err := pair.Work.AddNode(ctx, name, m.Spec.ProviderID); err == nil || apierrors.IsAlreadyExists(err) {
+			if name := s.Node(m.Name); m.Spec.ProviderID != "" && m.DeletionTimestamp == nil && !s.nodes[name] {
+				if _, err := s.Work.AddNode(ctx, name, m.Spec.ProviderID); err == nil || apierrors.IsAlreadyExists(err) {
 					s.nodes[name] = true
 				}
 			}
@@ -147,8 +153,8 @@ func (s *setScene) join(ctx context.Context) {
 	}
 }
 
-// mostMachines is how many there were at a time since it was asked for last.
-func (s *setScene) mostMachines() int {
+// MostMachines returns the largest number of Machines at a time since it was called before.
+func (s *MachineSets) MostMachines() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.most
@@ -156,57 +162,14 @@ func (s *setScene) mostMachines() int {
 	return n
 }
 
-// run runs a program in the namespace.
-func (s *setScene) run(input, program string, args ...string) (string, error) {
-	c := exec.Command(filepath.Join(pair.BinDir, program), append([]string{"--kubeconfig", pair.Host.AdminKubeconfig, "--namespace", s.Namespace}, args...)...)
-	c.Stdin = strings.NewReader(input)
-	out, err := c.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
-}
-
-func (s *setScene) kubectl(args ...string) string {
-	s.Helper()
-	out, err := s.run("", "kubectl", args...)
-	if err != nil {
-		s.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
+// Overview returns the objects of the namespace as kubectl prints them, for the message of a failed test.
+func (s *MachineSets) Overview() string {
+	out, _, _ := s.Try("", "kubectl", "get", "machinedeployments,machinesets,machines,vm", "-o", "wide")
 	return out
 }
 
-func (s *setScene) virtctl(args ...string) string {
-	s.Helper()
-	out, err := s.run("", "virtctl", args...)
-	if err != nil {
-		s.Fatalf("virtctl %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return out
-}
-
-func (s *setScene) apply(manifest string) {
-	s.Helper()
-	s.u.Put(manifest)
-}
-
-// get is a field of an object, by a path of JSONPath.
-func (s *setScene) get(object, path string) string {
-	s.Helper()
-	return s.u.Get(object, path)
-}
-
-// wants waits until a field of an object is so.
-func (s *setScene) wants(object, path, want string) {
-	s.Helper()
-	s.u.Wants(object, path, want)
-}
-
-// picture is what there is, for who reads why a test failed.
-func (s *setScene) picture() string {
-	out, _ := s.run("", "kubectl", "get", "machinedeployments,machinesets,machines,vm", "-o", "wide")
-	return out
-}
-
-// machines are the names of those that nobody deletes, by their set.
-func (s *setScene) machines() []string {
+// Machines returns the sorted names of the Machines that are not being deleted.
+func (s *MachineSets) Machines() []string {
 	s.Helper()
 	list, err := s.API.ClusterV1alpha1().Machines(s.Namespace).List(s.Context(), metav1.ListOptions{})
 	s.Must(err)
@@ -220,8 +183,8 @@ func (s *setScene) machines() []string {
 	return names
 }
 
-// available waits until the deployment has so many Machines, all available and none else.
-func (s *setScene) available(n int) {
+// Available waits until the deployment has n Machines, which are all available and of its template.
+func (s *MachineSets) Available(n int) {
 	s.Helper()
 	s.Eventually(fmt.Sprintf("%d Machines are available", n), func() error {
 		d, err := s.API.ClusterV1alpha1().MachineDeployments(s.Namespace).Get(s.Context(), "workers", metav1.GetOptions{})
@@ -233,6 +196,20 @@ func (s *setScene) available(n int) {
 			(st.Phase == clusterv1alpha1.MachineDeploymentPhaseRunning) {
 			return nil
 		}
-		return errors.New(s.picture())
+		return errors.New(s.Overview())
 	})
+}
+
+// UseTemplate changes the template of the deployment.
+func (s *MachineSets) UseTemplate(name string) {
+	s.Helper()
+	s.Patch("machinedeployment/workers", fmt.Sprintf(`{"spec":{"template":{"spec":{"infrastructureRef":{"name":%q}}}}}`, name))
+}
+
+// Sizes returns the instance types of the virtual machines.
+func (s *MachineSets) Sizes() string {
+	s.Helper()
+	sizes := strings.Fields(s.Get("vm", ".items[*].spec.instancetype.name"))
+	slices.Sort(sizes)
+	return strings.Join(sizes, " ")
 }

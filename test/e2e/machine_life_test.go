@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package e2e
 
 import (
 	"errors"
@@ -15,6 +15,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
 var oneGiB = resource.MustParse("1Gi")
@@ -67,7 +68,8 @@ func (s *scene) writes(name string) func(is func(*clusterv1alpha1.Machine) bool)
 }
 
 // MB18, MB20, MB65-66, MB105, MC19, MC24, MT11-14, MT16-27: from its creation to its Node, and orderly to its end.
-func TestAMachineBecomesANodeAndGoesInOrder(t *testing.T) {
+func TestMachine_BecomesANodeAndIsDeletedInOrder(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	count := s.writes("m1")
 	s.machine("m1", hooked)
@@ -82,13 +84,13 @@ func TestAMachineBecomesANodeAndGoesInOrder(t *testing.T) {
 		return conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.AvailableCondition)
 	})
 	s.Eventually("the Node has the label of the Machine", func() error {
-		n, err := pair.Work.Client().CoreV1().Nodes().Get(t.Context(), s.Node("m1"), metav1.GetOptions{})
+		n, err := s.Work.Client().CoreV1().Nodes().Get(t.Context(), s.Node("m1"), metav1.GetOptions{})
 		if err == nil && (n.Labels[synced] != "7" || n.Annotations[clusterv1alpha1.MachineAnnotation] != "m1") {
 			err = errors.New("it has not")
 		}
 		return err
 	})
-	s.Must(first(pair.Work.AddPod(t.Context(), "default", s.Node("m1"), s.Node("m1"))))
+	s.Must(first(s.Work.AddPod(t.Context(), "default", s.Node("m1"), s.Node("m1"))))
 
 	s.delete("m1")
 	s.waits("m1", clusterv1alpha1.WaitingForPreDrainHookReason)
@@ -103,7 +105,7 @@ func TestAMachineBecomesANodeAndGoesInOrder(t *testing.T) {
 	if n := s.workNode("m1"); n == nil || !n.Spec.Unschedulable {
 		t.Errorf("Node %v after its drain", n)
 	}
-	_, err := pair.Work.Client().CoreV1().Pods("default").Get(t.Context(), s.Node("m1"), metav1.GetOptions{})
+	_, err := s.Work.Client().CoreV1().Pods("default").Get(t.Context(), s.Node("m1"), metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the Pod of a drained Node: %v", err)
 	}
@@ -120,7 +122,7 @@ func TestAMachineBecomesANodeAndGoesInOrder(t *testing.T) {
 // workNode is the Node of a Machine, nil when it is gone.
 func (s *scene) workNode(name string) *corev1.Node {
 	s.Helper()
-	n, err := pair.Work.Client().CoreV1().Nodes().Get(s.Context(), s.Node(name), metav1.GetOptions{})
+	n, err := s.Work.Client().CoreV1().Nodes().Get(s.Context(), s.Node(name), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -130,7 +132,8 @@ func (s *scene) workNode(name string) *corev1.Node {
 
 // MB13, MB18, MT3: a Cluster that is paused and goes on has its Machines looked at at once, and so
 // has a Node that goes.
-func TestPausesAndNodesThatGoAreTold(t *testing.T) {
+func TestMachine_FollowsPausesAndTheDeletionOfItsNode(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.machine("m1")
 	s.join("m1")
@@ -145,7 +148,7 @@ func TestPausesAndNodesThatGoAreTold(t *testing.T) {
 	}
 	pause(true)
 	pause(false)
-	s.Must(pair.Work.Client().CoreV1().Nodes().Delete(t.Context(), s.Node("m1"), metav1.DeleteOptions{}))
+	s.Must(s.Work.Client().CoreV1().Nodes().Delete(t.Context(), s.Node("m1"), metav1.DeleteOptions{}))
 	s.until("m1", "the Machine knows that its Node is gone", func(m *clusterv1alpha1.Machine) bool {
 		c := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineNodeHealthyCondition)
 		return c != nil && c.Reason == clusterv1alpha1.NodeDeletedReason
@@ -156,7 +159,8 @@ func TestPausesAndNodesThatGoAreTold(t *testing.T) {
 
 // MB150, MT15: with its Cluster a Machine goes and what is its own; the Node is left to its API, which
 // nobody promises to be there any longer.
-func TestAMachineGoesWithItsCluster(t *testing.T) {
+func TestMachine_IsDeletedWithItsCluster(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.machine("m1")
 	s.join("m1")
@@ -178,4 +182,22 @@ func TestAMachineGoesWithItsCluster(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// A silent Node is drained without its kubelet, and its volumes are not waited for, although nothing detaches them.
+func TestMachine_WithASilentNodeIsDeletedWithoutItsKubelet(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.WorkNamespace()
+	s.machine("m1")
+	s.join("m1")
+	node := s.Node("m1")
+	s.Must(first(s.Work.AddPod(t.Context(), s.Namespace, "stuck", node, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/held"} })))
+	workloadcluster.AttachVolume(t, s.Work.Client(), s.Namespace, s.Namespace+"-web", node)
+	s.Must(s.Work.SetReady(t.Context(), node, corev1.ConditionUnknown))
+	s.delete("m1")
+	s.until("m1", "the Machine is deleted", func(m *clusterv1alpha1.Machine) bool { return m == nil })
+	if s.workNode("m1") != nil {
+		t.Error("the Node is left")
+	}
 }

@@ -1,10 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package e2e
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -19,10 +20,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// pair.Host is what all tests share; set by TestMain.
-// drainScene is a Node of its own with Pods in a namespace of its own.
+// drainScene is a Node of the management cluster with Pods in a namespace of its own. No kubelet ends them: a Pod that is
+// deleted stays until the test removes it.
 type drainScene struct {
 	*testing.T
 	client    kubernetes.Interface
@@ -34,9 +36,12 @@ type drainScene struct {
 }
 
 func newDrainScene(t *testing.T, change ...func(*corev1.Node)) *drainScene {
-	name := "t" + strings.ToLower(fmt.Sprintf("%.40s", t.Name()))
+	t.Helper()
+	u := admin(t)
+	name := u.Namespace
+	u.Label("namespace/"+name, "team="+name)
 	s := &drainScene{T: t, namespace: name, node: "node-of-" + name, before: func(string) {}}
-	config := pair.Host.RestConfig()
+	config := testenv.Of(t).RestConfig()
 	config.QPS, config.Burst = 200, 200
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -47,18 +52,22 @@ func newDrainScene(t *testing.T, change ...func(*corev1.Node)) *drainScene {
 		})
 	})
 	s.client = kubernetes.NewForConfigOrDie(config)
-	_, err := s.client.CoreV1().Namespaces().Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": name}}}, metav1.CreateOptions{})
-	s.must(err)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.node}, Spec: corev1.NodeSpec{ProviderID: "vsphere://" + name}}
 	for _, c := range change {
 		c(node)
 	}
 	status := node.Status
-	node, err = s.client.CoreV1().Nodes().Create(s.Context(), node, metav1.CreateOptions{})
+	node, err := s.client.CoreV1().Nodes().Create(s.Context(), node, metav1.CreateOptions{})
 	s.must(err)
 	node.Status.Conditions, node.Status.VolumesAttached = status.Conditions, status.VolumesAttached
 	_, err = s.client.CoreV1().Nodes().UpdateStatus(s.Context(), node, metav1.UpdateOptions{})
 	s.must(err)
+	t.Cleanup(func() {
+		ctx, now := context.WithoutCancel(t.Context()), metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}
+		if err := errors.Join(s.client.CoreV1().Pods(name).DeleteCollection(ctx, now, metav1.ListOptions{}), s.client.CoreV1().Nodes().Delete(ctx, s.node, now)); err != nil {
+			t.Error(err)
+		}
+	})
 
 	s.in = drain.Input{Node: s.node, ProviderID: "vsphere://" + name, Started: time.Now(), Now: time.Now()}
 	return s

@@ -1,35 +1,19 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package e2e
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/detach"
+	"github.com/slipway-dev/slipway/pkg/controller/cluster/machine/drain"
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
-
-// eventuallyDrained waits until what has come true.
-func eventuallyDrained(t *testing.T, come func() bool, what string) {
-	t.Helper()
-	deadline := time.NewTimer(time.Minute)
-	defer deadline.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !come() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("waited a minute in vain until %s", what)
-		}
-	}
-}
 
 // claiming makes a Pod use the claim of a volume.
 func (s *drainScene) claiming(name string) func(*corev1.Pod) {
@@ -40,8 +24,9 @@ func (s *drainScene) claiming(name string) func(*corev1.Pod) {
 	}
 }
 
-// TestVolumesAreWaitedFor goes through MB142-144 on one Node.
-func TestVolumesAreWaitedFor(t *testing.T) {
+// TestVolumeDetach_IsWaitedFor goes through MB142-144 on one Node.
+func TestVolumeDetach_IsWaitedFor(t *testing.T) {
+	t.Parallel()
 	s := newDrainScene(t, ready(corev1.ConditionTrue), func(n *corev1.Node) {
 		n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/csi/x^1"}}
 	})
@@ -55,7 +40,7 @@ func TestVolumesAreWaitedFor(t *testing.T) {
 		got, err := detach.Check(t.Context(), s.client, s.in)
 		s.must(err)
 		if len(want) == 0 {
-			if diff := cmp.Diff(detach.Result{Done: true}, got); diff != "" {
+			if diff := cmp.Diff(drain.Result{Done: true}, got); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
 			return

@@ -1,12 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package e2e
 
 import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,19 +16,20 @@ import (
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/slipway-dev/slipway/test/argocd"
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
 // patch merges into the deployment.
 func (s *setScene) patch(text string) {
 	s.Helper()
-	s.u.Patch("machinedeployment/workers", text)
+	s.Patch("machinedeployment/workers", text)
 }
 
 // status is what the kstatus library, by which Flux, kpt and others wait, says of an object.
 func (s *setScene) status(object string) kstatus.Status {
 	s.Helper()
 	is := &unstructured.Unstructured{}
-	s.Must(is.UnmarshalJSON([]byte(s.kubectl("get", object, "-o", "json"))))
+	s.Must(is.UnmarshalJSON([]byte(s.Kubectl("get", object, "-o", "json"))))
 	got, err := kstatus.Compute(is)
 	s.Must(err)
 	checks, err := argocd.Shipped()
@@ -50,31 +52,32 @@ func (s *setScene) statuses(when string, pairs ...string) {
 func (s *setScene) replaced(before []string, n int) {
 	s.Helper()
 	s.Eventually("all Machines are others", func() error {
-		for _, name := range s.machines() {
+		for _, name := range s.Machines() {
 			if slices.Contains(before, name) {
-				return errors.New(s.picture())
+				return errors.New(s.Overview())
 			}
 		}
 		return nil
 	})
-	s.available(n)
+	s.Available(n)
 }
 
-func TestADeploymentRollsWhenItIsToldTo(t *testing.T) {
+func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
+	t.Parallel()
 	s := newSetScene(t)
-	s.apply(workers(2, "rollout: {strategy: {type: OnDelete}}"))
+	s.Put(testenv.Workers(2, "rollout: {strategy: {type: OnDelete}}"))
 	s.statuses("that was just made", "machinedeployment/workers", "InProgress")
-	s.available(2)
-	first := s.machines()
-	s.wants("machine/"+first[0], `.status.conditions[?(@.type=="Ready")].status`, "True")
-	s.wants("clusters.cluster.slipway.dev/c", `.status.conditions[?(@.type=="Available")].status`, "True")
-	set := s.kubectl("get", "machinesets", "-o", "name")
+	s.Available(2)
+	first := s.Machines()
+	s.Wants("machine/"+first[0], `.status.conditions[?(@.type=="Ready")].status`, "True")
+	s.Wants("clusters.cluster.slipway.dev/c", `.status.conditions[?(@.type=="Available")].status`, "True")
+	set := strings.TrimSpace(s.Kubectl("get", "machinesets", "-o", "name"))
 	s.statuses("that has all it wants",
 		"machinedeployment/workers", "Current", set, "Current", "machine/"+first[0], "Current", "clusters.cluster.slipway.dev/c", "Current")
 
 	t.Log("OnDelete: nothing is replaced until somebody deletes it")
-	s.template("large")
-	s.wants("machinedeployment/workers", ".status.upToDateReplicas", "0")
+	s.UseTemplate("large")
+	s.Wants("machinedeployment/workers", ".status.upToDateReplicas", "0")
 	s.Eventually("there is a set of the other template", func() error {
 		list, err := s.API.ClusterV1alpha1().MachineSets(s.Namespace).List(t.Context(), metav1.ListOptions{})
 		if err == nil && len(list.Items) != 2 {
@@ -82,30 +85,30 @@ func TestADeploymentRollsWhenItIsToldTo(t *testing.T) {
 		}
 		return err
 	})
-	if got := s.machines(); !slices.Equal(got, first) {
+	if got := s.Machines(); !slices.Equal(got, first) {
 		t.Errorf("Machines are %s, want %s as before", got, first)
 	}
-	s.u.Delete("machine/" + first[0])
-	s.wants("machinedeployment/workers", ".status.upToDateReplicas", "1")
-	s.wants("machinedeployment/workers", ".status.availableReplicas", "2")
-	if got := s.machines(); !slices.Contains(got, first[1]) || len(got) != 2 || s.sizes() != "large small" {
-		t.Errorf("Machines are %s of %s, want %s and one large one", got, s.sizes(), first[1])
+	s.Delete("machine/" + first[0])
+	s.Wants("machinedeployment/workers", ".status.upToDateReplicas", "1")
+	s.Wants("machinedeployment/workers", ".status.availableReplicas", "2")
+	if got := s.Machines(); !slices.Contains(got, first[1]) || len(got) != 2 || s.Sizes() != "large small" {
+		t.Errorf("Machines are %s of %s, want %s and one large one", got, s.Sizes(), first[1])
 	}
 
 	t.Log("RollingUpdate: what is left of the old template goes")
 	s.patch(`{"spec":{"rollout":{"strategy":{"type":"RollingUpdate"}}}}`)
-	s.available(2)
-	if got := s.sizes(); got != "large large" {
+	s.Available(2)
+	if got := s.Sizes(); got != "large large" {
 		t.Errorf("virtual machines are %s", got)
 	}
 
 	t.Log("rollout.after: the same template again, and not before its time")
-	before := s.machines()
+	before := s.Machines()
 	at := metav1.NewTime(time.Now().Add(8 * time.Second).Truncate(time.Second))
 	s.patch(fmt.Sprintf(`{"spec":{"rollout":{"after":%q}}}`, at.UTC().Format(time.RFC3339)))
-	generation := s.get("machinedeployment/workers", ".metadata.generation")
-	s.wants("machinedeployment/workers", ".status.observedGeneration", generation)
-	if got := s.machines(); !slices.Equal(got, before) && time.Now().Before(at.Time) {
+	generation := s.Get("machinedeployment/workers", ".metadata.generation")
+	s.Wants("machinedeployment/workers", ".status.observedGeneration", generation)
+	if got := s.Machines(); !slices.Equal(got, before) && time.Now().Before(at.Time) {
 		t.Errorf("before %s Machines are %s, want %s as before", at, got, before)
 	}
 	s.replaced(before, 2)
@@ -120,10 +123,10 @@ func TestADeploymentRollsWhenItIsToldTo(t *testing.T) {
 	})
 
 	t.Log("what goes is Terminating")
-	s.u.Annotate("machine/"+s.machines()[0], "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test=")
-	last := s.machines()[0]
-	s.u.Remove("machine/" + last)
+	s.Annotate("machine/"+s.Machines()[0], "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test=")
+	last := s.Machines()[0]
+	s.Remove("machine/" + last)
 	s.statuses("that is deleted", "machine/"+last, "Terminating")
-	s.u.Annotate("machine/"+last, "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test-")
-	s.available(2)
+	s.Annotate("machine/"+last, "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test-")
+	s.Available(2)
 }

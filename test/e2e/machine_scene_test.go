@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package machines
+package e2e
 
 import (
 	"errors"
@@ -17,15 +17,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/test/workloadcluster"
+	"github.com/slipway-dev/slipway/test/testenv"
 )
 
 // scene is a namespace with Cluster "c", whose API is the workload cluster.
-type scene struct{ *workloadcluster.Scene }
+type scene struct{ *testenv.Scene }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s, ctx := &scene{workloadcluster.NewScene(t, &pair)}, t.Context()
+	s, ctx := &scene{testenv.NewScene(t)}, t.Context()
 	s.Must(first(s.Core.CoreV1().Secrets(s.Namespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"}, StringData: map[string]string{"value": "#cloud-config\n{}", "format": "cloud-config"},
 	}, metav1.CreateOptions{})))
@@ -108,7 +108,7 @@ func (s *scene) join(name string) *clusterv1alpha1.Machine {
 	m := s.until(name, "the Machine is provisioned", func(m *clusterv1alpha1.Machine) bool {
 		return m != nil && m.Spec.ProviderID != "" && len(m.Status.Addresses) > 0
 	})
-	s.Must(first(pair.Work.AddNode(s.Context(), s.Node(name), m.Spec.ProviderID)))
+	s.Must(first(s.Work.AddNode(s.Context(), s.Node(name), m.Spec.ProviderID)))
 	return s.until(name, "the Machine runs", func(m *clusterv1alpha1.Machine) bool {
 		return m != nil && m.Status.Phase == clusterv1alpha1.MachinePhaseRunning
 	})
