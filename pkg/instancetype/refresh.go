@@ -12,9 +12,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// NoMatcherError means that the virtual machine has no such reference.
+// NoMatcherError is returned if the virtual machine has no such reference.
 type NoMatcherError struct {
-	// Role that was to be refreshed.
+	// Role is the role to refresh.
 	Role Role
 }
 
@@ -23,11 +23,11 @@ func (e *NoMatcherError) Error() string {
 	return fmt.Sprintf("the virtual machine has no spec.%s, so there is nothing to refresh", e.Role)
 }
 
-// SourceGoneError means that the live object does not exist.
+// SourceGoneError is returned if the live object does not exist.
 type SourceGoneError struct {
-	// Role that was to be refreshed.
+	// Role is the role to refresh.
 	Role Role
-	// Captured is true when the virtual machine has a revision of it.
+	// Captured is true if the virtual machine uses a revision of the object.
 	Captured bool
 	// Err is the cause.
 	Err error
@@ -38,36 +38,36 @@ func (e *SourceGoneError) Error() string {
 	if !e.Captured {
 		return fmt.Sprintf("the %s does not exist: %s", e.Role.noun(), e.Err)
 	}
-	return fmt.Sprintf("the %s does not exist any more, the captured revision stays in use: %s", e.Role.noun(), e.Err)
+	return fmt.Sprintf("the %s no longer exists and the current revision remains in use: %s", e.Role.noun(), e.Err)
 }
 
 // Unwrap returns the cause.
 func (e *SourceGoneError) Unwrap() error { return e.Err }
 
-// RefreshRefusedError means that the spec must be changed before a refresh.
+// RefreshRefusedError is returned if the spec must be changed before a refresh.
 type RefreshRefusedError struct {
-	// Message says what to change.
+	// Message describes the required change.
 	Message string
 }
 
 // Error implements error.
 func (e *RefreshRefusedError) Error() string { return e.Message }
 
-// Refresh is what a refresh does.
+// Refresh is the planned refresh.
 type Refresh struct {
-	// Result is the answer to the user.
+	// Result is the response to the user.
 	Result *vmv1alpha1.RefreshResult
-	// VM is the virtual machine to store; nil when nothing changes.
+	// VM is the virtual machine to store; nil if nothing changes.
 	VM *vmv1alpha1.VirtualMachine
 }
 
-// PlanRefresh checks whether vm can move to the live instance type or
-// preference and says what then changes. It clears the pins of spec and status;
-// the controller captures the new revision. running is what vm runs with, which
-// decides what needs a power cycle; nil when it does not run, or when nothing has
-// recorded it yet. The sources are those of GatherLatest. It fails with *NoMatcherError, *SourceGoneError,
-// *RefreshRefusedError or *apply.Error when the refresh is refused, and with other
-// errors when something could not be read.
+// PlanRefresh checks whether vm can use the live instance type or preference, and returns the changes. The new VM has
+// no revisions in spec and status, so the controller stores a new one. running is the effective spec that vm runs with;
+// it determines which changes need a power cycle. It is nil if vm does not run or if the spec is not recorded yet. The
+// sources must be from GatherLatest.
+//
+// The error is a *NoMatcherError, *SourceGoneError, *RefreshRefusedError or *apply.Error if the refresh is refused, or
+// another error if a read has failed.
 func PlanRefresh(
 	vm *vmv1alpha1.VirtualMachine, role Role, running *vmv1alpha1.VirtualMachineInstanceSpec, s *Sources,
 ) (*Refresh, error) {
@@ -77,7 +77,7 @@ func PlanRefresh(
 	}
 	if m.InferFromVolume != "" && (m.Name != "" || m.Kind != "") {
 		return nil, &RefreshRefusedError{Message: fmt.Sprintf(
-			"spec.%s has name or kind beside inferFromVolume: to infer again, clear name, kind and controllerRevisionRef first; "+
+			"spec.%s has name or kind together with inferFromVolume: to infer again, clear name, kind and controllerRevisionRef first; "+
 				"to keep the name, clear inferFromVolume first", role)}
 	}
 	latest, err := s.of(role).latest, s.of(role).latestErr
@@ -113,9 +113,8 @@ func PlanRefresh(
 	return &Refresh{Result: result, VM: ClearPins(vm, role)}, nil
 }
 
-// ClearPins returns a copy of vm without the revisions that spec pins and
-// status names for role. What status says about the object otherwise stays
-// until the next capture.
+// ClearPins returns a copy of vm without the revisions of role in spec and status. The other fields of the reference in
+// status are kept until a new revision is stored.
 func ClearPins(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.VirtualMachine {
 	out := vm.DeepCopy()
 	if m := matcher(&out.Spec, role); m != nil {
@@ -124,13 +123,13 @@ func ClearPins(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.VirtualMach
 	if ref := StatusRef(out, role); ref != nil {
 		ref.ControllerRevisionRef = nil
 		if ref.Name == "" {
-			SetStatusRef(out, role, nil) // nothing was inferred, and is to be inferred again
+			SetStatusRef(out, role, nil) // nothing was inferred earlier, so infer again
 		}
 	}
 	return out
 }
 
-// describe fills the part of the result that needs no comparison.
+// describe returns the part of the result that needs no comparison.
 func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alpha1.RefreshResult {
 	result := &vmv1alpha1.RefreshResult{
 		SourceName:    latest.Meta.Name,
@@ -152,8 +151,8 @@ func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alp
 	return result
 }
 
-// upToDate reports whether vm has captured the latest object. A recreated
-// object has another UID and counts as newer. A pin counts by what it holds.
+// upToDate reports whether vm uses the latest object. A recreated object has another UID and counts as newer. A
+// revision in spec must be the same as the one in status.
 func upToDate(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) bool {
 	ref := StatusRef(vm, role)
 	if ref == nil || ref.ControllerRevisionRef == nil || !sameIdentity(ref, role, latest.identity()) {
@@ -165,8 +164,7 @@ func upToDate(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) bool {
 	return ref.SourceUID == string(latest.Meta.UID) && ref.SourceGeneration == latest.Meta.Generation
 }
 
-// lost reports whether the revision in use is gone or of no use, which a refresh
-// repairs.
+// lost reports whether the revision in use does not exist or cannot be used. A refresh repairs this.
 func (g *gathered) lost() (bool, error) {
 	var broken *RevisionError
 	switch {
@@ -178,10 +176,9 @@ func (g *gathered) lost() (bool, error) {
 	return false, g.err
 }
 
-// changedFields computes the effective spec with the latest object, which
-// checks conflicts, topology and requirements, and compares it with the present
-// one. A present one that cannot be computed has no fields to compare: a
-// refresh may be what repairs it.
+// changedFields computes the effective spec with the latest object, which also checks conflicts, topology and
+// requirements. It compares the result with the current effective spec. If the current one cannot be computed, it
+// returns no fields, because the refresh may repair this.
 func changedFields(
 	vm *vmv1alpha1.VirtualMachine, role Role, running *vmv1alpha1.VirtualMachineInstanceSpec, s *Sources,
 ) ([]vmv1alpha1.RefreshField, error) {
@@ -191,7 +188,7 @@ func changedFields(
 	}
 	kept, err := s.Find(other)
 	if lost, _ := s.of(other).lost(); lost {
-		// Where both are lost, each is to be refreshed without the other.
+		// If both revisions are lost, each can be refreshed only with the latest object of the other.
 		if kept, err = s.of(other).latest, s.of(other).latestErr; err != nil {
 			err = &RoleError{Role: other, Err: err}
 		}

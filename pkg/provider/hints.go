@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Hints delivers hints to those that watch. What is sent while nobody does is kept,
-// once for each object, for the first that watches.
+// Hints delivers events to all watchers. Events that are sent while there is no watcher are stored, once per object,
+// and delivered to the first watcher.
 type Hints struct {
 	mu       sync.Mutex
 	next     int
@@ -17,7 +17,7 @@ type Hints struct {
 	kept     map[Key]struct{}
 }
 
-// Watch delivers to changed until ctx is done.
+// Watch calls changed for every event until ctx is done.
 func (h *Hints) Watch(ctx context.Context, changed func(Hint)) {
 	h.mu.Lock()
 	if h.watchers == nil {
@@ -37,7 +37,7 @@ func (h *Hints) Watch(ctx context.Context, changed func(Hint)) {
 	delete(h.watchers, id)
 }
 
-// Send tells all that watch of key.
+// Send sends an event for key to all watchers.
 func (h *Hints) Send(key Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

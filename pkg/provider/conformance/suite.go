@@ -22,17 +22,17 @@ func Run(t *testing.T, newTarget MakeTarget) {
 		name string
 		run  func(*testing.T, MakeTarget)
 	}{
-		{"what cannot be read is unknown", unknown},
-		{"a create runs once however often it is asked for", createsOnce},
-		{"a steady pass starts and asks nothing", steady},
-		{"creates are bounded and the next is called", bounded},
-		{"power follows the spec", power},
-		{"without an effective spec only power goes off", unresolved},
+		{"an unread hypervisor means an unknown state", unknown},
+		{"a repeated create runs once", createsOnce},
+		{"a reconcile without changes sends no requests", steady},
+		{"creates are limited and the next is woken", bounded},
+		{"the power state follows the spec", power},
+		{"without an effective spec only power off works", unresolved},
 		{"without prerequisites nothing is created", prerequisites},
 		{"deleting during a create leaves nothing", deletesCreate},
-		{"deleting what is not there succeeds", deletesNothing},
-		{"a VM of another object is left alone", foreign},
-		{"who is forgotten holds no create slot", forgets},
+		{"deleting a VM that does not exist succeeds", deletesNothing},
+		{"a VM of another object is not changed", foreign},
+		{"a forgotten object uses no create slot", forgets},
 		{"the blocking call waits", blocking},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, newTarget) })
@@ -43,19 +43,19 @@ func unknown(t *testing.T, newTarget MakeTarget) {
 	o := observe(t, newTarget(t, 1))
 	req := o.Request("vm")
 	if ch, err := o.pass(req); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
-		t.Fatalf("pass = %v, want ErrUnknownState and nothing started", err)
+		t.Fatalf("reconcile = %v, want ErrUnknownState and nothing started", err)
 	}
 	if err := o.delete(req); !errors.Is(err, provider.ErrUnknownState) {
 		t.Fatalf("delete = %v, want ErrUnknownState", err)
 	}
 	if err := o.Provider.Healthy(t.Context()); err == nil && !o.readable() {
-		t.Error("Healthy = nil although nothing was read")
+		t.Error("Healthy = nil before the hypervisor was read")
 	}
 	o.Start()
 	o.until("the VM runs", on(req), req)
 }
 
-// readable reports whether a pass gets beyond ErrUnknownState.
+// readable reports whether a reconcile succeeds beyond ErrUnknownState.
 func (o *observer) readable() bool {
 	probe := o.Request("probe")
 	probe.PrerequisitesReady = false
@@ -72,7 +72,7 @@ func createsOnce(t *testing.T, newTarget MakeTarget) {
 		t.Errorf("the hypervisor has %d VMs, want 1", n)
 	}
 	again := o.Request("vm")
-	again.VM.UID = req.VM.UID // What a new process knows: the object, no status.
+	again.VM.UID = req.VM.UID // a new process has the object without a status
 	o.until("the VM is found", on(again), again)
 	if n := o.Count(string(req.VM.UID)); n != 1 {
 		t.Errorf("after a repeated create the hypervisor has %d VMs, want 1", n)
@@ -82,7 +82,7 @@ func createsOnce(t *testing.T, newTarget MakeTarget) {
 	}
 }
 
-// known is true once the provider says anything about Created.
+// known reports whether the provider has set condition Created.
 func (o *observer) known(req *provider.Request) bool {
 	return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated) != nil
 }
@@ -95,14 +95,14 @@ func steady(t *testing.T, newTarget MakeTarget) {
 	calls, status := o.Calls(), req.VM.Status.DeepCopy()
 	for range 10 {
 		if ch, err := o.pass(req); ch != nil || err != nil {
-			t.Fatalf("a steady pass started something or failed: %v", err)
+			t.Fatalf("a reconcile without changes started an operation or failed: %v", err)
 		}
 	}
 	if got := o.Calls(); got != calls {
-		t.Errorf("10 steady passes asked the hypervisor %d times", got-calls)
+		t.Errorf("10 reconciles without changes sent %d requests to the hypervisor", got-calls)
 	}
 	if diff := cmp.Diff(status, &req.VM.Status); diff != "" {
-		t.Errorf("a steady pass changed status (-before +after):\n%s", diff)
+		t.Errorf("a reconcile without changes changed the status (-before +after):\n%s", diff)
 	}
 }
 
@@ -128,14 +128,14 @@ func bounded(t *testing.T, newTarget MakeTarget) {
 			t.Fatal(err)
 		}
 		if _, err := o.pass(req); i < 2 && !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("second pass over vm-%d = %v, want ErrReconcileInProgress", i, err)
+			t.Errorf("second reconcile of vm-%d = %v, want ErrReconcileInProgress", i, err)
 		}
 	}
 	if refused != 3 {
-		t.Errorf("%d creates were refused, want 3 of 5 with 2 slots", refused)
+		t.Errorf("%d creates were rejected, want 3 of 5 with 2 slots", refused)
 	}
 	if n := o.Calls() - before; n > 2 {
-		t.Errorf("5 creates with 2 slots asked the hypervisor %d times before any could go on", n)
+		t.Errorf("5 creates with 2 slots sent %d requests to the hypervisor while they were blocked", n)
 	}
 	release()
 	o.until("all VMs run", on(reqs...), reqs...)

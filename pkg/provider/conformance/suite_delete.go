@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// remove deletes at first and at every hint, until nothing is left.
+// remove calls delete, first immediately and then after every event, until nothing is left.
 func (o *observer) remove(req *provider.Request) {
 	o.t.Helper()
 	deadline := time.NewTimer(timeout)
@@ -38,7 +38,7 @@ func (o *observer) remove(req *provider.Request) {
 		case <-o.wake:
 		case <-retry.C:
 		case <-deadline.C:
-			o.t.Fatalf("no hint led to the end of deleting; last error: %v", err)
+			o.t.Fatalf("timeout: no event led to the end of the deletion; last error: %v", err)
 		}
 		retry.Stop()
 	}
@@ -63,7 +63,7 @@ func deletesCreate(t *testing.T, newTarget MakeTarget) {
 	}
 	o.remove(warm)
 	if n := o.Count(string(warm.VM.UID)); n != 0 {
-		t.Errorf("after deleting a VM that ran the hypervisor has %d, want none", n)
+		t.Errorf("after the deletion of a running VM the hypervisor has %d VMs, want none", n)
 	}
 	// The slot of the create is free.
 	next := o.Request("next")
@@ -95,8 +95,7 @@ func blocking(t *testing.T, newTarget MakeTarget) {
 	o.until("the VM runs", on(req), req)
 }
 
-// An object can go without DeleteVirtualMachine: the vSphere VM is to be left in
-// place, or somebody removed the finalizer.
+// An object can be deleted without DeleteVirtualMachine if the vSphere VM must be kept or a user removed the finalizer.
 func forgets(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	warm := o.Request("warm")
@@ -115,11 +114,11 @@ func forgets(t *testing.T, newTarget MakeTarget) {
 	release()
 	o.until("the next VM runs", on(first, next), first, next)
 	if n := o.Count(string(gone.VM.UID)); n != 0 {
-		t.Errorf("the hypervisor has %d VMs of the one that is gone, want none", n)
+		t.Errorf("the hypervisor has %d VMs of the deleted object, want none", n)
 	}
 }
 
-// An object names the VM of another one by spec.instanceUUID.
+// The object has the instance UUID of another object's VM in spec.instanceUUID.
 func foreign(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	victim := o.Request("victim")
@@ -129,15 +128,15 @@ func foreign(t *testing.T, newTarget MakeTarget) {
 		thief := o.Request("thief")
 		thief.VM.Namespace, thief.VM.Spec.InstanceUUID, thief.VM.Spec.PowerState = namespace, id, vmv1alpha1.PoweredOff
 		if ch, err := o.pass(thief); ch != nil || !provider.IsNoRequeue(err) {
-			t.Errorf("pass = %v, want a NoRequeueError and nothing started", err)
+			t.Errorf("reconcile = %v, want a NoRequeueError and nothing started", err)
 		}
 		c := meta.FindStatusCondition(thief.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 		if c == nil || c.Reason != vmv1alpha1.ReasonInvalid || strings.Contains(c.Message, victim.VM.Name) || thief.VM.Status.UniqueID != "" {
-			t.Errorf("Created = %+v, uniqueID %q; want Invalid, and nothing of the other object", c, thief.VM.Status.UniqueID)
+			t.Errorf("Created = %+v, uniqueID %q; want reason Invalid and no information about the other object", c, thief.VM.Status.UniqueID)
 		}
 		o.remove(thief)
 	}
-	o.until("the other's VM runs on", on(victim), victim)
+	o.until("the other object's VM still runs", on(victim), victim)
 	if n := o.Count(id); n != 1 {
 		t.Errorf("the hypervisor has %d VMs of the other object, want 1", n)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
-// absent handles a virtual machine that a complete reading does not show.
+// absent handles a virtual machine that a complete read has not found.
 func (p *pass) absent(ctx context.Context, copies []string) error {
 	if wasThere(p.req.VM) {
 		if again, err := p.missing(ctx, copies); !again {
@@ -30,14 +30,14 @@ func (p *pass) absent(ctx context.Context, copies []string) error {
 	return p.create(ctx)
 }
 
-// create makes the virtual machine.
+// create starts the create of the virtual machine, or reports what it waits for.
 func (p *pass) create(ctx context.Context) error {
 	p.Observation = &provider.Observation{}
 	p.tellChecked()
 	if p.rec.running != nil {
 		return provider.ErrReconcileInProgress
 	}
-	p.AttachedKnown = !wasThere(p.req.VM) // What was never made has nothing.
+	p.AttachedKnown = !wasThere(p.req.VM) // a VM that was never created has no disks
 	refused := p.engine.driver.Refused(p.want)
 	if err := refused.Err(); err != nil {
 		p.False(vmv1alpha1.ConditionCreated, refused.Reason(), err.Error())
@@ -56,7 +56,8 @@ func (p *pass) create(ctx context.Context) error {
 	return p.startCreate(ctx, op, parts...)
 }
 
-// startCreate starts a create, or what finishes one, of what the parts tell.
+// startCreate starts op, which creates a virtual machine or completes an interrupted create. A failed create is retried
+// early if parts have changed.
 func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...any) error {
 	op.Detail = fmt.Sprintf("%016x", hash(parts...))
 	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
@@ -71,7 +72,7 @@ func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...an
 	err := p.start(ctx, op)
 	switch {
 	case isRefused(err):
-		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "other virtual machines are created first")
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "waiting for a free create slot")
 	case err == nil:
 		p.AttachedKnown = false
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
@@ -79,13 +80,13 @@ func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...an
 	return err
 }
 
-// retried is true when an earlier attempt to create the virtual machine may have left
-// something: one of this process that failed, or one of a process before.
+// retried reports whether an earlier create may have left files: a failed create of this process, or a create of an
+// earlier process.
 func (p *pass) retried() bool {
 	return p.rec.last.Last(driver.KindCreate) != nil || !p.req.VM.CreationTimestamp.After(p.engine.started)
 }
 
-// waitForPrerequisites says what is not there, and checks the rest meanwhile.
+// waitForPrerequisites reports the missing prerequisites and checks the others.
 func (p *pass) waitForPrerequisites(ctx context.Context) error {
 	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, p.waitingFor())
 	if started, err := p.check(ctx); started || err != nil {
@@ -94,18 +95,18 @@ func (p *pass) waitForPrerequisites(ctx context.Context) error {
 	if err := p.lookAgain(); err != nil || !p.want.Adopted {
 		return err
 	}
-	return &provider.RequeueError{After: recheck, Reason: "the vSphere VM that is named is looked for again"}
+	return &provider.RequeueError{After: recheck, Reason: "the vSphere VM in spec.instanceUUID is searched for again"}
 }
 
-// waitingFor says what a create waits for. A VM that is taken over needs none of it.
+// waitingFor describes what a create waits for. If the VM can be adopted, its prerequisites are not needed.
 func (p *pass) waitingFor() string {
 	if p.want.Adopted {
-		return p.lacking() + ", or for a vSphere VM with instance UUID " + p.want.Identity.InstanceUUID + " below the configured folder"
+		return p.lacking() + ", or for a vSphere VM with instance UUID " + p.want.Identity.InstanceUUID + " in the configured folder"
 	}
 	return p.lacking()
 }
 
-// lacking names the prerequisites that are not there.
+// lacking lists the missing prerequisites.
 func (p *pass) lacking() string {
 	st := p.req.VM.Status.DeepCopy()
 	p.Apply(st, p.req.VM.Generation, p.req.Now)
@@ -119,14 +120,14 @@ func (p *pass) lacking() string {
 	case len(kinds) > 0:
 		return "waiting for " + strings.Join(kinds, ", ")
 	case p.want.Effective == nil:
-		return "waiting for a size: the effective spec cannot be resolved"
+		return "waiting for CPU and memory settings: the effective spec cannot be resolved"
 	case p.want.Image == nil:
 		return "waiting for the image"
 	}
 	return "waiting for other conditions"
 }
 
-// hash identifies values that can be written as JSON, as all of the API can.
+// hash returns a hash of the JSON encoding of parts.
 func hash(parts ...any) uint64 {
 	h := fnv.New64a()
 	e := json.NewEncoder(h)

@@ -9,18 +9,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// What makes an outage of a number of missing virtual machines: more than so many, and
-// more than one in so many of the managed ones, first missed within the window. The
-// numbers are a judgement: an administrator deletes a handful by hand, and whoever
-// takes a host, a folder or a right away takes more.
+// The circuit breaker trips if more than brakeCount virtual machines and more than one in brakeShare of the managed
+// ones have disappeared within brakeWindow. The values are a judgement: an administrator deletes a few virtual machines
+// manually, while the loss of a host, a folder or a permission affects more.
 const (
 	brakeCount  = 5
 	brakeShare  = 20
 	brakeWindow = time.Minute
 )
 
-// brake knows what is missing. Once pulled it stays so until few are missing. It has
-// no lock and no clock of its own. The zero value is ready for use.
+// brake is the circuit breaker for mass disappearance. After it has tripped, it resets when only few virtual machines
+// are missing. It has no lock and no clock. The zero value is ready to use.
 type brake struct {
 	since map[provider.Key]time.Time
 	on    bool
@@ -35,11 +34,10 @@ func (b *brake) missed(key provider.Key, now time.Time) {
 	}
 }
 
-// found says that a virtual machine is back, or known to be gone.
+// found records that a virtual machine exists, or is known to be deleted.
 func (b *brake) found(key provider.Key) { delete(b.since, key) }
 
-// pulled is true while an outage goes on. managed is the number of virtual machines
-// that are shown.
+// pulled reports whether the breaker is tripped. managed is the number of visible virtual machines.
 func (b *brake) pulled(now time.Time, managed int) bool {
 	many := func(n int) bool { return n > brakeCount && n*brakeShare > managed+len(b.since) }
 	if !many(len(b.since)) {
@@ -59,8 +57,8 @@ func (b *brake) pulled(now time.Time, managed int) bool {
 	return b.on
 }
 
-// Missing returns how many virtual machines of objects are missing, and whether these are
-// so many that nothing may follow from it.
+// Missing returns the number of missing virtual machines, and whether the circuit breaker for mass disappearance is
+// tripped.
 func (e *Engine) Missing() (machines int, many bool) {
 	managed := e.driver.Managed()
 	e.mu.Lock()

@@ -17,17 +17,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// checked is what was found out about prerequisites.
+// checked is the result of a check of prerequisites.
 type checked struct {
 	report driver.Report
-	// of identifies what was checked, 0 for what a create found out by the way.
+	// of identifies the inputs of the check. It is 0 for a result that a create has reported.
 	of uint64
 	at time.Time
-	// failed is how often the same check has failed before.
+	// failed is the number of consecutive failures of the same check before this one.
 	failed int
 }
 
-// pause is how long the outcome counts: a failure only briefly at first.
+// pause returns how long the result is valid. A first failure is valid only for a short time.
 func (c *checked) pause() time.Duration {
 	if c.report.Err() == nil {
 		return recheck
@@ -35,8 +35,8 @@ func (c *checked) pause() time.Duration {
 	return min(firstRecheck<<min(c.failed, 10), recheck)
 }
 
-// check resolves what the virtual machine needs of the hypervisor, or only what
-// belongs to some conditions, unless that was done a moment ago.
+// check checks the prerequisites in the hypervisor, or only those of the given condition types, unless a recent result
+// exists.
 func (p *pass) check(ctx context.Context, kinds ...string) (started bool, err error) {
 	w := checkable(p.want, p.req.VM)
 	of := checkOf(w, kinds)
@@ -47,7 +47,7 @@ func (p *pass) check(ctx context.Context, kinds ...string) (started bool, err er
 	err = p.start(ctx, driver.Operation{Kind: driver.KindCheck, Run: func(ctx context.Context) error {
 		report := p.engine.driver.Check(ctx, w, kinds...)
 		if w.Image == nil {
-			// Whether the object exists is for the caller to say.
+			// Only the caller knows whether the image object exists.
 			delete(report, vmv1alpha1.ConditionImageReady)
 		}
 		keep(report)
@@ -56,7 +56,8 @@ func (p *pass) check(ctx context.Context, kinds ...string) (started bool, err er
 	return err == nil, err
 }
 
-// checkable returns w for a check: without a size or a preference, what the spec of the object says by itself.
+// checkable returns w for a check. If the effective spec cannot be resolved, it uses the networks and disks of the
+// object's own spec.
 func checkable(w *driver.Want, vm *vmv1alpha1.VirtualMachine) *driver.Want {
 	if w.Effective != nil {
 		return w
@@ -66,7 +67,7 @@ func checkable(w *driver.Want, vm *vmv1alpha1.VirtualMachine) *driver.Want {
 	return &own
 }
 
-// checkOf identifies a check.
+// checkOf returns a hash of the inputs of a check.
 func checkOf(w *driver.Want, kinds []string) uint64 {
 	var image *vmv1alpha1.VirtualMachineImageSpec
 	if w.Image != nil {
@@ -81,8 +82,8 @@ func checkOf(w *driver.Want, kinds []string) uint64 {
 	return hash(w.Effective.Network, image, w.CloneOf, w.StorageClasses, discs, kinds)
 }
 
-// keepChecked returns what remembers what was found out. It is called by operations, which
-// go on when the pass is over and its request is the caller's again.
+// keepChecked returns a function that stores the result of a check. Operations call it after the reconcile has ended,
+// so it must not use the request.
 func (p *pass) keepChecked(of uint64) func(driver.Report) {
 	e, key, uid, at := p.engine, p.key, p.uid(), p.req.Now
 	return func(report driver.Report) {
@@ -96,10 +97,9 @@ func (p *pass) keepChecked(of uint64) func(driver.Report) {
 	}
 }
 
-// tellChecked puts what was found out into the conditions, with the time of the check:
-// the caller may set the same conditions anew in every pass, and a time that moves
-// with each would make each pass a change. What a status has already said, and is
-// good, need not be remembered any longer.
+// tellChecked writes the result of the checks into the conditions, with the time of the check. The caller may set the
+// same conditions in every reconcile; with the current time, each reconcile would change the status. A successful
+// result is removed after the status has it.
 func (p *pass) tellChecked() {
 	c := p.rec.checked
 	if c == nil {
@@ -137,16 +137,16 @@ func reasonOf(err error) string {
 	return vmv1alpha1.ReasonError
 }
 
-// lookAgain asks for another pass when something that was checked is missing.
+// lookAgain returns a RequeueError if a check has failed.
 func (p *pass) lookAgain() error {
 	c := p.rec.checked
 	if c == nil || c.report.Err() == nil {
 		return nil
 	}
-	return &provider.RequeueError{After: max(c.at.Add(c.pause()).Sub(p.req.Now), 0), Reason: "what vSphere lacks is looked for again"}
+	return &provider.RequeueError{After: max(c.at.Add(c.pause()).Sub(p.req.Now), 0), Reason: "failed vSphere checks are repeated"}
 }
 
-// resolved ends a failure to find something that was reported earlier.
+// resolved clears a failure that was reported earlier.
 func (p *pass) resolved(kinds ...string) {
 	if c := p.rec.checked; c != nil && c.report.Err() != nil {
 		p.engine.change(p.key, p.uid(), func(r *record) { r.checked = nil })

@@ -30,7 +30,7 @@ func (e *Engine) DeleteVirtualMachine(ctx context.Context, req *provider.Request
 	return p.Result, err
 }
 
-// remove takes the next step of a deletion; nil means that nothing is left.
+// remove performs the next step of a deletion. It returns nil if nothing is left.
 func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 	how := deleteMode(p.req.VM, plan.Grace(p.want))
 	switch run := p.rec.running; {
@@ -53,19 +53,18 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 	case driver.Exists:
 	}
 	if s.Ownership != driver.Own {
-		klog.FromContext(ctx).Info("The object names a vSphere VM that is not its own, which is left in place",
+		klog.FromContext(ctx).Info("The object refers to a vSphere VM that it does not own; the VM is not deleted",
 			"virtualMachine", klog.KRef(p.key.Namespace, p.key.Name), "vm", s.Machine.Observe(p.want).UniqueID)
-		p.Observation = &provider.Observation{} // so that nobody says of it that it is deleted
+		p.Observation = &provider.Observation{} // so that no deletion of the VM is reported
 		return nil
 	}
 	return p.removeMachine(ctx, s.Machine, how)
 }
 
-// removeAbsent lets an object go whose virtual machine is not shown, when the
-// hypervisor itself says that it has none. One that was there once may only be out of
-// sight: then it has its time to come back, unless the hypervisor knows of its end, as
-// when a process was killed that had destroyed it. One of which there are copies waits for an
-// administrator, for one of them may be it.
+// removeAbsent lets the object be deleted if the hypervisor confirms that its virtual machine does not exist. A virtual
+// machine that existed may only be invisible. It has the grace period to reappear, unless the hypervisor knows that it
+// was destroyed, for example by a process that was killed. If there are copies, an administrator must decide, because
+// one of them may be the virtual machine.
 func (p *pass) removeAbsent(ctx context.Context, copies []string) error {
 	if proved, err := p.prove(ctx, copies); !proved {
 		return err
@@ -73,35 +72,35 @@ func (p *pass) removeAbsent(ctx context.Context, copies []string) error {
 	if !wasThere(p.req.VM) || p.rec.absent.destroyed {
 		return p.removeLeftovers(ctx)
 	}
-	what := fmt.Sprintf("vSphere does not show the VM %s any more", p.want.Identity.UniqueID)
+	what := fmt.Sprintf("VM %s is no longer visible in vSphere", p.want.Identity.UniqueID)
 	if p.engine.braked(p.key, p.req.VM) {
 		p.manyMissing(what)
 		return &provider.RequeueError{After: recheck, Reason: "many virtual machines are missing"}
 	}
 	if !confirmed(p.req.VM) && p.copyFound(what, copies) {
-		return &provider.RequeueError{After: recheck, Reason: "a vSphere VM with the identity of this one may be it; the annotation " +
-			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID + " lets the object go without it"}
+		return &provider.RequeueError{After: recheck, Reason: "a vSphere VM with the same identity may be this VM. To delete the object and keep that VM, set the annotation " +
+			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID}
 	}
 	if rest := p.graceLeft(); rest > 0 && !confirmed(p.req.VM) {
 		p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonMissing, what+
-			fmt.Sprintf("; the object goes if it is not back %s after it was missed", p.engine.opts.MissingGrace))
-		return &provider.RequeueError{After: rest, Reason: "a missing virtual machine may come back"}
+			fmt.Sprintf("; the object is deleted if the VM does not reappear within %s", p.engine.opts.MissingGrace))
+		return &provider.RequeueError{After: rest, Reason: "a missing virtual machine may reappear"}
 	}
 	return nil
 }
 
-// removeLeftovers removes what attempts to create a virtual machine have left that never was, or
-// that is known to be destroyed: the files of any other may be in use.
+// removeLeftovers removes the files of earlier creates if the virtual machine never existed or is known to be
+// destroyed. In other cases the files may be in use.
 func (p *pass) removeLeftovers(ctx context.Context) error {
 	if !p.want.Identity.Copied {
 		return nil
 	}
 	if _, many := p.engine.Missing(); many {
-		return &provider.RequeueError{After: recheck, Reason: "many virtual machines are missing, so that no files are removed until they are back"}
+		return &provider.RequeueError{After: recheck, Reason: "many virtual machines are missing; no files are removed until they reappear"}
 	}
 	op := p.ending(p.engine.driver.RemoveLeftovers(p.want.Identity))
 	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
-		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to remove what creates have left: " + hold.Message}
+		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to remove files of earlier creates failed: " + hold.Message}
 	}
 	if err := p.start(ctx, op); err != nil {
 		return err
@@ -109,13 +108,13 @@ func (p *pass) removeLeftovers(ctx context.Context) error {
 	return provider.ErrReconcileInProgress
 }
 
-// removeMachine powers off and destroys. A VM that has another managed object ID than before is named
-// by status first, so that another process looks for the end of the right one.
+// removeMachine powers off and destroys the virtual machine. If its managed object ID has changed, the new ID is first
+// written to status, so that another process searches for the right VM.
 func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff) error {
 	observed := m.Observe(p.want)
 	if wasThere(p.req.VM) && observed.Readable && observed.UniqueID != p.req.VM.Status.UniqueID {
 		p.Observation = &observed
-		return &provider.RequeueError{Reason: "status names the VM that it has become before that is destroyed"}
+		return &provider.RequeueError{Reason: "the new managed object ID is written to status before the VM is destroyed"}
 	}
 	_, unregister := p.req.VM.Annotations[vmv1alpha1.AnnotationUnregister]
 	var op driver.Operation
@@ -123,8 +122,8 @@ func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff
 	case observed.Paused:
 		return provider.ErrPaused
 	case p.engine.outage(p.req.VM):
-		return &provider.RequeueError{After: recheck, Reason: "many other virtual machines are missing, so that none is deleted until they are back, or annotation " +
-			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID + " says that this one may go"}
+		return &provider.RequeueError{After: recheck, Reason: "many other virtual machines are missing, so none is deleted until they reappear. To delete this one, set the annotation " +
+			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID}
 	case unregister && (observed.Orphaned || !observed.Readable):
 		op = p.ending(m.Unregister(p.want.Identity))
 	case observed.Trouble != "":
@@ -146,8 +145,8 @@ func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff
 	return provider.ErrReconcileInProgress
 }
 
-// unpromoted makes op end a promotion that is in its way: one that an earlier process has
-// begun.
+// unpromoted returns op with a retry: if a promotion by an earlier process makes the VM busy, the promotion is stopped
+// and op runs again.
 func (p *pass) unpromoted(op driver.Operation, m driver.Machine) driver.Operation {
 	run := op.Run
 	op.Run = func(ctx context.Context) error {
@@ -163,7 +162,7 @@ func (p *pass) unpromoted(op driver.Operation, m driver.Machine) driver.Operatio
 	return op
 }
 
-// ending makes the end of op the end of the virtual machine.
+// ending returns op so that its success marks the virtual machine as deleted.
 func (p *pass) ending(op driver.Operation) driver.Operation {
 	run := op.Run
 	op.Run = func(ctx context.Context) error {
@@ -176,8 +175,8 @@ func (p *pass) ending(op driver.Operation) driver.Operation {
 	return op
 }
 
-// outage is true while so many virtual machines are missing that one which was there
-// before it is not deleted either.
+// outage reports whether the circuit breaker for mass disappearance prevents the deletion of a virtual machine that
+// existed.
 func (e *Engine) outage(vm *vmv1alpha1.VirtualMachine) bool {
 	managed := e.driver.Managed()
 	e.mu.Lock()
@@ -185,27 +184,24 @@ func (e *Engine) outage(vm *vmv1alpha1.VirtualMachine) bool {
 	return wasThere(vm) && !confirmed(vm) && e.brake.pulled(e.opts.Now(), managed)
 }
 
-// interruptible is true for what a deletion need not wait for: a promotion of disks that are
-// to go, and the wait for a guest,
-// but not a power off by the same means that the deletion wants itself. A create is
-// awaited: a deployment that is cancelled may be carried out all the same after
-// everybody has looked away. What is published leaves nothing behind.
+// interruptible reports whether a deletion interrupts the operation. It interrupts publications, promotions and waits
+// for a guest, but not a power off of the same kind as its own. It waits for creates, because a cancelled deployment
+// may still complete later. An interrupted publication leaves nothing behind.
 func interruptible(op *driver.Operation, how powerOff) bool {
 	return op.Kind == driver.KindPublish || op.Kind == driver.KindPromote || op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != how.detail())
 }
 
-// powerOff is how a virtual machine that is being deleted is powered off.
+// powerOff describes how a virtual machine is powered off before its deletion.
 type powerOff struct {
 	mode vmv1alpha1.PowerOpMode
-	// grace bounds the wait for the guest; 0 means the driver's default.
+	// grace limits the wait for the guest; 0 means the driver's default.
 	grace time.Duration
-	// own is true when spec.deletion gives the grace.
+	// own is true if grace is from spec.deletion.
 	own bool
 }
 
-// deleteMode decides it by spec.deletion, and by what holds for any power off, grace with it,
-// where that says nothing. A guest that does not answer must not keep its virtual machine for
-// ever, so that Soft becomes TrySoft.
+// deleteMode returns the power off mode and the grace period from spec.deletion. The defaults are spec.powerOffMode and
+// grace. Soft becomes TrySoft, so that a guest that does not respond cannot block the deletion for ever.
 func deleteMode(vm *vmv1alpha1.VirtualMachine, grace time.Duration) powerOff {
 	how := powerOff{mode: vm.Spec.PowerOffMode, grace: grace}
 	if d := vm.Spec.Deletion; d != nil {
@@ -220,8 +216,8 @@ func deleteMode(vm *vmv1alpha1.VirtualMachine, grace time.Duration) powerOff {
 	return how
 }
 
-// detail tells power offs apart. With a time of its own one is no repetition of another: who
-// shortens it does not wait for the end of the longer one.
+// detail identifies a power off in outcomes. A grace period in spec.deletion is part of it, so that a shorter one takes
+// effect immediately.
 func (h powerOff) detail() string {
 	if h.own && h.mode != vmv1alpha1.PowerOpModeHard {
 		return string(h.mode) + " within " + h.grace.String()

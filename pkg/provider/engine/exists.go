@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
-// exists handles a virtual machine that is shown. One without owner is seen only if
-// the object names it; the configuration that comes first gives it one.
+// exists handles a virtual machine that exists. A virtual machine without an owner is observed only if the object has
+// its instance UUID. The next reconfiguration sets the owner.
 func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 	if s.Ownership == driver.Foreign {
 		return p.refuse()
@@ -43,7 +43,7 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 	return p.update(ctx, in)
 }
 
-// input is what a plan is made of.
+// input returns the input of a plan.
 func (p *pass) input(s driver.Sighting) plan.Input {
 	in := plan.Input{
 		VM: p.req.VM, Want: p.want, Machine: s.Machine, Observation: s.Machine.Observe(p.want),
@@ -70,7 +70,7 @@ func (e *Engine) ReportVirtualMachine(_ context.Context, req *provider.Request) 
 	return p.Result, nil
 }
 
-// update carries out the plan.
+// update plans and starts the next operation.
 func (p *pass) update(ctx context.Context, in plan.Input) error {
 	next, err := plan.Make(in)
 	if len(next.Unresolved) > 0 {
@@ -105,7 +105,7 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 	return err
 }
 
-// settle forgets what a pass that starts nothing has no use for, and keeps the remaining outcomes.
+// settle drops state that a reconcile without an operation no longer needs, and keeps the remaining outcomes.
 func (p *pass) settle(remaining plan.Outcomes) {
 	last := len(remaining) != len(p.rec.last)
 	recorded := !p.rec.recorded.IsZero() && p.req.Now.Sub(p.rec.recorded) >= p.engine.opts.RecordPause
@@ -122,29 +122,29 @@ func (p *pass) settle(remaining plan.Outcomes) {
 	})
 }
 
-// waitForPlace says that an operation waits for others of its kind.
+// waitForPlace reports that an operation waits for a free slot.
 func (p *pass) waitForPlace(kind driver.Kind) {
 	condition := vmv1alpha1.ConditionPowerStateSynced
 	switch kind {
 	case driver.KindReconfigure:
 		condition = vmv1alpha1.ConditionConfigurationSynced
 	case driver.KindPromote:
-		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, "the disks of others are promoted first")
+		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, "waiting for a free disk-promotion slot")
 		return
 	case driver.KindRevert:
 		condition = vmv1alpha1.ConditionSnapshotSynced
 	default:
 	}
-	p.False(condition, vmv1alpha1.ReasonTooManyOperations, "others come first: to "+string(kind)+" waits for its turn")
+	p.False(condition, vmv1alpha1.ReasonTooManyOperations, "waiting for a free slot to "+string(kind))
 }
 
-// complete finishes a create that was interrupted. The data for it is gathered for
-// what is not created, so that the pass after the first one has it.
+// complete completes an interrupted create. The caller resolves the data for a create only while the condition Created
+// is False, so it is available from the second reconcile on.
 func (p *pass) complete(ctx context.Context, m driver.Machine) error {
-	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "an interrupted create is finished")
+	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "completing an interrupted create")
 	if !p.req.PrerequisitesReady && !p.req.CompletionReady || p.want.Effective == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites,
-			p.lacking()+", to finish a create that was interrupted")
+			p.lacking()+", to complete an interrupted create")
 		return nil
 	}
 	w := p.want.Clone()
@@ -152,7 +152,7 @@ func (p *pass) complete(ctx context.Context, m driver.Machine) error {
 	return p.startCreate(ctx, m.Complete(w), "complete", w.Effective)
 }
 
-// merge adds a result to that of the pass.
+// merge adds a result to the result of the reconcile.
 func (p *pass) merge(r provider.Result) {
 	p.Observation, p.Compared, p.RestartRequired, p.Settled, p.Reverted = r.Observation, r.Compared, r.RestartRequired, r.Settled, r.Reverted
 	p.Withdrawn = append(p.Withdrawn, r.Withdrawn...)

@@ -49,7 +49,7 @@ func (e *Engine) StartImageOperation(ctx context.Context, location string, op pr
 		files, err := op.Run(ctx, func(percent int32) { e.imageProgress(key, percent) })
 		e.changeImage(location, func(op *provider.ImageOperation) { op.Files = files })
 		return err
-	}}, "the operation is tried again")
+	}}, "the operation is retried")
 	if errors.Is(err, provider.ErrReconcileInProgress) {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (e *Engine) changeImage(location string, f func(*provider.ImageOperation)) 
 	f(e.images[location])
 }
 
-// imageProgress keeps the progress of an operation, in steps.
+// imageProgress records the progress of an operation in steps.
 func (e *Engine) imageProgress(key provider.Key, percent int32) {
 	e.changeImage(key.Name, func(op *provider.ImageOperation) {
 		if percent = percent / progressStep * progressStep; percent > op.Progress {
@@ -93,8 +93,8 @@ func (e *Engine) imageProgress(key provider.Key, percent int32) {
 	})
 }
 
-// imageEnded keeps the outcome of an operation on copies of images. Copies that had no room are tried again after
-// others were removed. The caller holds the lock.
+// imageEnded records the outcome of an operation on copies of images. After a removal, copies that failed because of
+// missing space are retried. The caller holds the lock.
 func (e *Engine) imageEnded(location string, kind driver.Kind, err error) {
 	op := e.images[location]
 	op.Ended, op.Err = true, err
@@ -111,7 +111,7 @@ func (e *Engine) imageEnded(location string, kind driver.Kind, err error) {
 	}
 }
 
-// interruptImages ends the operations on copies of images: nothing can use a copy that is not complete.
+// interruptImages interrupts the operations on copies of images, because an incomplete copy cannot be used.
 func (e *Engine) interruptImages(cause error) {
 	for location := range e.images {
 		if rec := e.records[imageKey(location)]; rec != nil && rec.running != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Collector shows what an engine works on, and how many virtual machines it has and has
-// not, as Prometheus metrics. Everything is counted when it is asked for.
+// Collector is a Prometheus collector for the operations and the virtual machines of an engine. All values are computed
+// when the metrics are collected.
 type Collector struct {
 	engine  *Engine
 	orphans FindOrphans
@@ -21,19 +21,19 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns the metrics of e, whose hypervisor is called vcenter.
+// NewCollector returns a collector for e. vcenter is the value of the label of that name.
 func NewCollector(e *Engine, vcenter string, orphans FindOrphans) *Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("slipway_provider_"+name, help, labels, prometheus.Labels{"vcenter": vcenter})
 	}
 	return &Collector{
 		engine: e, orphans: orphans,
-		operations: desc("operations", "Operations that run.", "operation"),
-		places:     desc("places", "Operations of a class that may run at once.", "class"),
-		used:       desc("places_used", "Operations of a class that run.", "class"),
-		waiting:    desc("places_waiting", "Virtual machines that wait for a place in a class.", "class"),
-		managed:    desc("virtual_machines", "Virtual machines that belong to objects. Absent while vCenter is not read."),
-		orphaned:   desc("orphaned_virtual_machines", "Virtual machines whose object does not exist. Absent while they or vCenter are not read."),
+		operations: desc("operations", "Running operations.", "operation"),
+		places:     desc("places", "Maximum number of concurrent operations of a class.", "class"),
+		used:       desc("places_used", "Running operations of a class.", "class"),
+		waiting:    desc("places_waiting", "Objects that wait for a free slot of a class.", "class"),
+		managed:    desc("virtual_machines", "Virtual machines that belong to an object. Absent until vCenter is read."),
+		orphaned:   desc("orphaned_virtual_machines", "Virtual machines whose object does not exist. Absent until the objects and vCenter are read."),
 	}
 }
 
@@ -62,7 +62,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// usage is what an engine works on at a moment.
+// usage is the current work of an engine.
 type usage struct {
 	running map[driver.Kind]int
 	places  map[class]placesUsage

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
-// start starts an operation of the pass.
+// start starts an operation of the reconcile, or returns an error if it cannot start now.
 func (p *pass) start(ctx context.Context, op driver.Operation) error {
 	e := p.engine
 	if err := e.opts.Permit(); err != nil {
@@ -66,7 +66,7 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 	return nil
 }
 
-// protect turns a panic of an operation into an error.
+// protect runs an operation and converts a panic into an error.
 func protect(ctx context.Context, op driver.Operation) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -76,7 +76,7 @@ func protect(ctx context.Context, op driver.Operation) (err error) {
 	return op.Run(ctx)
 }
 
-// ended remembers how an operation ended, and calls those that wait for its place.
+// ended records the outcome of an operation and releases its slot.
 func (e *Engine) ended(key provider.Key, run *running, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -103,8 +103,8 @@ func (e *Engine) ended(key provider.Key, run *running, err error) {
 	e.tidy(run.of, own)
 }
 
-// remember notes an outcome. What was interrupted has none: somebody wanted something
-// else. What only asks says itself what it found out.
+// remember records the outcome of an operation. An interrupted operation has no outcome, because something else is
+// desired now. Checks and successful searches store their own results.
 func (r *record) remember(run *running, err error, failure driver.Failure, now time.Time) {
 	kind := run.op.Kind
 	switch {
@@ -119,7 +119,7 @@ func (r *record) remember(run *running, err error, failure driver.Failure, now t
 	r.last = r.last.After(kind, run.fingerprint, err, failure, now)
 }
 
-// interrupt ends the operation of key, if it is still the one that was seen.
+// interrupt interrupts the operation of key if it is still run.
 func (e *Engine) interrupt(key provider.Key, run *running) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -128,8 +128,7 @@ func (e *Engine) interrupt(key provider.Key, run *running) {
 	}
 }
 
-// passed says that a pass is over: an offered place that it did not use goes to the
-// next.
+// passed ends a reconcile. An offered slot that it did not use goes to the next object.
 func (e *Engine) passed(key provider.Key) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -138,7 +137,7 @@ func (e *Engine) passed(key provider.Key) {
 	}
 }
 
-// offer calls those that places were offered to. The caller holds the lock.
+// offer sends an event to the objects to which slots were offered. The caller holds the lock.
 func (e *Engine) offer(keys []provider.Key) {
 	if e.closed || len(keys) == 0 {
 		return
@@ -152,8 +151,8 @@ func (e *Engine) offer(keys []provider.Key) {
 	e.expiry = time.AfterFunc(e.opts.OfferTimeout, e.expire)
 }
 
-// expire passes offers on that nobody took: whoever was called may have been deleted
-// or paused since, and nothing else may be running that would do it.
+// expire removes offers that were not used in time and offers the slots to others. An object may have been deleted or
+// paused since it received the offer, and there may be no other operation whose end would offer the slot.
 func (e *Engine) expire() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,9 +161,8 @@ func (e *Engine) expire() {
 	}
 }
 
-// shutdown refuses new operations, gives those that run until ctx is done, then
-// leaves them to the hypervisor, and returns when all have ended. Those on copies of
-// images it ends with cause.
+// shutdown rejects new operations and interrupts copies of images with cause. It waits for the other operations until
+// ctx is done. Then it leaves them to the hypervisor, and returns when all have ended.
 func (e *Engine) shutdown(ctx context.Context, cause error) {
 	e.mu.Lock()
 	e.closed = true
@@ -183,10 +181,10 @@ func (e *Engine) shutdown(ctx context.Context, cause error) {
 	<-done
 }
 
-// isRefused is true when there was no place for an operation.
+// isRefused reports whether no slot was free for an operation.
 func isRefused(err error) bool {
 	return errors.Is(err, provider.ErrTooManyCreates) || errors.Is(err, provider.ErrTooManyOperations)
 }
 
-// uid is that of the object whose record the pass has.
+// uid returns the UID of the object whose state the reconcile uses.
 func (p *pass) uid() types.UID { return p.rec.uid }

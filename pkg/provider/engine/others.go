@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// passFor is a pass about vm for another object, and the record of that object. The error
-// tells of an operation that runs already.
+// passFor returns a reconcile of vm on behalf of another object, and the state of that object. It returns an error if
+// an operation of vm already runs.
 func (e *Engine) passFor(key provider.Key, uid types.UID, vm *vmv1alpha1.VirtualMachine, now time.Time) (*pass, record, error) {
 	own := e.snapshot(key, uid)
 	p := e.newPass(&provider.Request{VM: vm, Now: now})
@@ -31,8 +31,7 @@ func (e *Engine) passFor(key provider.Key, uid types.UID, vm *vmv1alpha1.Virtual
 	return p, own, nil
 }
 
-// startFor starts an operation for another object, whose record is own, unless the same has
-// failed a moment ago.
+// startFor starts an operation for another object with the state own, unless the same operation has failed recently.
 func (p *pass) startFor(ctx context.Context, own record, op driver.Operation, again string) error {
 	if hold := own.last.Held(op, p.req.Now); hold != nil {
 		return errors.Join(hold.Err, &provider.RequeueError{After: hold.Wait, Reason: again})
@@ -43,7 +42,7 @@ func (p *pass) startFor(ctx context.Context, own record, op driver.Operation, ag
 	return provider.ErrReconcileInProgress
 }
 
-// endingFor makes the end of op the end of what the other object stands for.
+// endingFor returns op so that its success marks the other object's counterpart in the hypervisor as deleted.
 func (p *pass) endingFor(op driver.Operation) driver.Operation {
 	run := op.Run
 	op.Run = func(ctx context.Context) error {

@@ -17,22 +17,22 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// pass is one call for one virtual machine. It lives on the stack of one worker.
+// pass is one reconcile of a virtual machine. It is used by one worker only.
 type pass struct {
 	provider.Result
 	engine *Engine
 	req    *provider.Request
 	key    provider.Key
 	want   *driver.Want
-	// of is the object that operations are started for, which takes their places and
-	// keeps how they end, and ofUID its UID. It is that of key but for a publication.
+	// of and ofUID are the key and the UID of the object for which operations are started. Slots and outcomes belong to
+	// it. They differ from key for publications and snapshots.
 	of    provider.Key
 	ofUID types.UID
-	// records: the operation of the plan writes the record of the object.
+	// records is true if the planned operation writes the object record.
 	records bool
-	// rec is the record as it was when the pass began.
+	// rec is a copy of the object's state at the start of the reconcile.
 	rec record
-	// lost is the error of the present outage, nil if there is none.
+	// lost is the error of the current outage, nil if there is none.
 	lost *provider.UnreachableError
 }
 
@@ -42,17 +42,17 @@ func (e *Engine) newPass(req *provider.Request) *pass {
 	p.rec, p.lost = e.snapshot(p.key, req.VM.UID), e.Unreachable()
 	id := &p.want.Identity
 	id.MissingSince = p.missingSince()
-	// A status that says what is waited for now does not say how an attempt before has ended.
+	// The status may have replaced the outcome of an earlier attempt with the current prerequisite.
 	if req.VM.DeletionTimestamp != nil && !wasThere(req.VM) && p.retried() {
 		id.Attempted = true
 	}
 	return p
 }
 
-// reconcile brings what was seen towards the request.
+// reconcile moves the observed state towards the desired state.
 func (p *pass) reconcile(ctx context.Context, s driver.Sighting) error {
 	if p.lost != nil && s.State != driver.Exists {
-		return p.unreachable() // memory may be out of date
+		return p.unreachable() // the inventory may be out of date
 	}
 	p.seen(s.State)
 	switch s.State {
@@ -65,7 +65,7 @@ func (p *pass) reconcile(ctx context.Context, s driver.Sighting) error {
 	return p.unknown(s)
 }
 
-// seen ends the wait for the hypervisor, and what was known of an absence.
+// seen ends the wait for the first read. If the virtual machine exists, it also clears a recorded absence.
 func (p *pass) seen(s driver.State) {
 	if s == driver.Unknown || !p.rec.awaits && (s == driver.Absent || p.rec.absent == nil) {
 		return
@@ -82,8 +82,8 @@ func (p *pass) seen(s driver.State) {
 	}
 }
 
-// unknown reports that nothing can be planned. A virtual machine that could be created now
-// waits until the inventory is read: it may have been created before.
+// unknown reports that the state is unknown, so that nothing is planned. A virtual machine that could be created now
+// waits until the inventory is read, because it may already exist.
 func (p *pass) unknown(s driver.Sighting) error {
 	if p.lost != nil {
 		return p.unreachable()
@@ -99,7 +99,7 @@ func (p *pass) unknown(s driver.Sighting) error {
 	return provider.ErrUnknownState
 }
 
-// want is what req asks for.
+// want returns the desired state of a request.
 func want(req *provider.Request) *driver.Want {
 	vm := req.VM
 	w := &driver.Want{
@@ -123,7 +123,7 @@ func want(req *provider.Request) *driver.Want {
 	return w
 }
 
-// guestInfo are the variables that the readiness probe asks for.
+// guestInfo returns the guestinfo variables in the readiness probe.
 func guestInfo(vm *vmv1alpha1.VirtualMachine) []string {
 	if vm.Spec.ReadinessProbe == nil {
 		return nil
@@ -135,7 +135,7 @@ func guestInfo(vm *vmv1alpha1.VirtualMachine) []string {
 	return names
 }
 
-// adapters are those that the status names.
+// adapters returns the device keys of the network adapters in status, by interface name.
 func adapters(vm *vmv1alpha1.VirtualMachine) map[string]int32 {
 	if vm.Status.Network == nil {
 		return nil
@@ -149,7 +149,7 @@ func adapters(vm *vmv1alpha1.VirtualMachine) map[string]int32 {
 	return out
 }
 
-// identity is everything that can name the virtual machine of vm.
+// identity returns all identifiers of the virtual machine of vm.
 func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
 	id := driver.Identity{
 		Key: provider.KeyOf(vm).NamespacedName, UID: string(vm.UID),
@@ -171,8 +171,8 @@ func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
 	return id
 }
 
-// attempted is true when a create may have been begun whose end no status tells. One that has
-// failed may be carried out all the same: its answer may be what was lost.
+// attempted reports whether a create may have started whose outcome is not in status. A failed create may still have
+// succeeded in vSphere if only its response was lost.
 func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.Status.UniqueID != "" {
 		return false
@@ -188,9 +188,9 @@ func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 	return true
 }
 
-// refuse keeps the virtual machine of another object from one that names its instance
-// UUID: who may create objects in one namespace must not reach into others. It does
-// not say whose it is, for who may read one namespace may not know of the others.
+// refuse rejects an object that refers to the virtual machine of another object by its instance UUID. Otherwise a user
+// with permissions in one namespace could access other namespaces. The message does not identify the owner, because the
+// user may not be allowed to read its namespace.
 func (p *pass) refuse() error {
 	p.Observation = &provider.Observation{}
 	err := errors.New("the vSphere VM with instance UUID " + p.want.Identity.InstanceUUID + " belongs to another object")

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// class is what is bounded together.
+// class is a group of operation kinds that share a limit.
 type class string
 
 const (
@@ -25,7 +25,8 @@ const (
 	imageCopies      class = "image copies"
 )
 
-// classOf is empty for what is not bounded: what only asks, or waits for a guest.
+// classOf returns the class of an operation. It is empty for operations without a limit: those that only read or wait
+// for a guest.
 func classOf(op *driver.Operation) class {
 	switch op.Kind {
 	case driver.KindCreate:
@@ -51,14 +52,14 @@ func classOf(op *driver.Operation) class {
 	return ""
 }
 
-// places counts the operations of one class. It has no lock and no clock of its own.
+// places is the slot pool of one class. It has no lock and no clock.
 type places struct {
 	total   int
 	timeout time.Duration
 	used    int
-	// held counts by namespace the places that are used or offered.
+	// held is the number of used or offered slots by namespace.
 	held map[string]int
-	// line holds those that were refused, in the order in which they are called.
+	// line is the queue of the objects that found no free slot, in the order in which slots are offered to them.
 	line   *priorityqueue.Queue[provider.Key]
 	offers map[provider.Key]time.Time
 }
@@ -90,7 +91,7 @@ func newPlaces(l Limits, timeout time.Duration) map[class]*places {
 	return out
 }
 
-// take takes a place for key, or queues key and returns false.
+// take acquires a slot for key. If none is free, it queues key and returns false.
 func (p *places) take(key provider.Key, priority int, now time.Time) bool {
 	p.expire(now)
 	if _, offered := p.offers[key]; offered || p.used+len(p.offers) < p.total {
@@ -104,14 +105,14 @@ func (p *places) take(key provider.Key, priority int, now time.Time) bool {
 	return false
 }
 
-// release gives the place of key back and returns those to offer places to.
+// release releases the slot of key and returns the objects to which slots were offered.
 func (p *places) release(key provider.Key, now time.Time) []provider.Key {
 	p.used--
 	p.leave(key.Namespace)
 	return p.offer(now)
 }
 
-// decline withdraws the offer to key and returns those to offer places to.
+// decline removes the offer to key and returns the objects to which slots were offered.
 func (p *places) decline(key provider.Key, now time.Time) []provider.Key {
 	if _, ok := p.offers[key]; !ok {
 		return nil
@@ -120,9 +121,8 @@ func (p *places) decline(key provider.Key, now time.Time) []provider.Key {
 	return p.offer(now)
 }
 
-// offer offers every free place to the first in the line. A namespace that holds half of
-// the places, of which there is one at most while another place is free, lets the others
-// of the priority go first.
+// offer offers each free slot to the first object in the queue. A namespace that uses at least half of the slots yields
+// to other namespaces with the same priority. While another slot is free, at most one namespace uses half of them.
 func (p *places) offer(now time.Time) []provider.Key {
 	p.expire(now)
 	var out []provider.Key
@@ -132,7 +132,7 @@ func (p *places) offer(now time.Time) []provider.Key {
 				p.line.Yield(namespace)
 			}
 		}
-		key, _ := p.line.Get() // It does not wait: nobody else takes from the line.
+		key, _ := p.line.Get() // Get does not block: the queue is not empty, and only offer removes items.
 		p.line.Done(key)
 		p.offers[key] = now
 		p.held[key.Namespace]++
@@ -141,7 +141,7 @@ func (p *places) offer(now time.Time) []provider.Key {
 	return out
 }
 
-// expire drops offers that nobody took in time.
+// expire removes offers that were not used in time.
 func (p *places) expire(now time.Time) {
 	for k, at := range p.offers {
 		if now.Sub(at) >= p.timeout {
@@ -150,7 +150,7 @@ func (p *places) expire(now time.Time) {
 	}
 }
 
-// withdraw drops the offer to key, if there is one.
+// withdraw removes the offer to key, if there is one.
 func (p *places) withdraw(key provider.Key) {
 	if _, ok := p.offers[key]; ok {
 		delete(p.offers, key)
@@ -158,7 +158,7 @@ func (p *places) withdraw(key provider.Key) {
 	}
 }
 
-// leave notes that a namespace has a place less.
+// leave decrements the number of slots of a namespace.
 func (p *places) leave(namespace string) {
 	if p.held[namespace]--; p.held[namespace] <= 0 {
 		delete(p.held, namespace)

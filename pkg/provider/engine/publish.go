@@ -16,9 +16,8 @@ import (
 
 var _ provider.Publisher = (*Engine)(nil)
 
-// Publish implements provider.Publisher. What it starts is the operation of the virtual
-// machine, so that nothing else changes that meanwhile; how it ended is kept for the
-// request, whose place it takes.
+// Publish implements provider.Publisher. The operation belongs to the virtual machine, so that no other operation
+// changes it in the meantime. The slot and the outcome belong to the request.
 func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provider.Published, error) {
 	defer e.passed(pub.Key())
 	if own := e.snapshot(pub.Key(), pub.UID); own.published != nil {
@@ -32,10 +31,10 @@ func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provi
 	if err != nil {
 		return nil, err
 	}
-	return nil, p.startFor(ctx, own, op, "publishing is tried again")
+	return nil, p.startFor(ctx, own, op, "publishing is retried")
 }
 
-// publish makes the operation, if the virtual machine is as it has to be.
+// publish returns the operation, or an error if the virtual machine cannot be published.
 func (p *pass) publish(s driver.Sighting, pub *provider.Publication) (driver.Operation, error) {
 	refuse := func(reason, what string) error {
 		return &provider.PublishRefusedError{
@@ -47,7 +46,7 @@ func (p *pass) publish(s driver.Sighting, pub *provider.Publication) (driver.Ope
 	case err != nil:
 		return driver.Operation{}, err
 	case observed.PowerState != vmv1alpha1.PoweredOff:
-		return driver.Operation{}, refuse(vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s, and only one that is PoweredOff can be published", observed.PowerState))
+		return driver.Operation{}, refuse(vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s and must be PoweredOff to be published", observed.PowerState))
 	}
 	kept := *pub
 	kept.VM = nil
@@ -75,10 +74,10 @@ func (e *Engine) Withdraw(ctx context.Context, pub *provider.Publication) error 
 	p := &pass{engine: e, req: &provider.Request{Now: pub.Now}, key: key, rec: own, of: key, ofUID: pub.UID}
 	kept := *pub
 	kept.VM = nil
-	return p.startFor(ctx, own, p.ending(e.driver.Withdraw(kept)), "what is half made is looked for again")
+	return p.startFor(ctx, own, p.ending(e.driver.Withdraw(kept)), "the search for a partly created item is retried")
 }
 
-// runningOf is what runs for an object, whichever of its name it is.
+// runningOf returns the running operation of an object, for any UID.
 func (e *Engine) runningOf(key provider.Key) *running {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -14,58 +14,58 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
-// record is all that is remembered of one object. One that holds nothing is dropped:
-// a virtual machine that is as desired needs none.
+// record is the in-memory state of one object. An empty state is removed. A virtual machine that matches its desired
+// state needs none.
 type record struct {
-	// uid is that of the object; what is known of an earlier one of the name says
-	// nothing about a later one.
+	// uid is the UID of the object. The state does not apply to another object of the same name.
 	uid types.UID
 	// running is the operation that runs.
 	running *running
-	// last is how operations ended, by kind, since there was nothing to do. It is
-	// replaced and never changed.
+	// last are the outcomes of earlier operations by kind, since a reconcile had nothing to do. It is replaced, never
+	// modified.
 	last plan.Outcomes
-	// recorded is when a reconfiguration last wrote the record of the object, until a pass
-	// finds that long ago.
+	// recorded is the time when a reconfiguration last wrote the object record. It is cleared when it is older than
+	// RecordPause.
 	recorded time.Time
-	// checked is what was found out about prerequisites, until a status has it.
+	// checked is the last result of the prerequisite checks. It is cleared after it was written to status.
 	checked *checked
-	// absent is what is known of a virtual machine that is not shown.
+	// absent is what is known about a missing virtual machine.
 	absent *absence
-	// gone: a deletion has ended, and no pass has seen it yet.
+	// gone is true after a deletion has ended, until a reconcile has seen it.
 	gone bool
-	// published is what was made for a request to publish, until a pass has seen it.
+	// published is the item that was created for a publish request, until a reconcile has seen it.
 	published *provider.Published
-	// awaits: the object wants a hint when the hypervisor was read.
+	// awaits is true if the object needs an event after the hypervisor is read.
 	awaits bool
 }
 
-// running is an operation under way.
+// running is a running operation.
 type running struct {
-	// of is the object that it runs for, with its UID.
+	// of and uid are the key and the UID of the object for which the operation runs.
 	of  provider.Key
 	uid types.UID
 	op  driver.Operation
 	// fingerprint of op.
 	fingerprint uint64
-	// records: op writes the record.
+	// records is true if op writes the object record.
 	records bool
-	// interrupt ends it.
+	// interrupt cancels the operation.
 	interrupt context.CancelCauseFunc
-	// progress is how far it has come, in percent.
+	// progress is the progress in percent.
 	progress int32
 }
 
-// absence is what is known of a virtual machine that is not shown.
+// absence is what is known about a missing virtual machine.
 type absence struct {
-	// since is when a pass first missed it.
+	// since is when a reconcile first found it missing.
 	since time.Time
-	// proved is when the hypervisor itself last said so, zero if it never did.
+	// proved is the time of the last search in the hypervisor; zero if there was none.
 	proved time.Time
-	// destroyed is true when the hypervisor knows of its end, needsEnd when it was asked for it.
+	// destroyed is true if the hypervisor reports that it was destroyed. needsEnd is true if the search included that
+	// question.
 	destroyed, needsEnd bool
-	// copies are those that memory had when the hypervisor was asked, and elsewhere is one in
-	// another hypervisor.
+	// copies are the copies that were known at the time of the search. elsewhere describes a copy in another
+	// hypervisor.
 	copies    []string
 	elsewhere string
 }
@@ -74,8 +74,7 @@ func (r *record) empty() bool {
 	return r.running == nil && r.last == nil && r.recorded.IsZero() && r.checked == nil && r.absent == nil && !r.gone && r.published == nil && !r.awaits
 }
 
-// snapshot returns a copy of the record of an object, and forgets what is known of an
-// earlier one of its name.
+// snapshot returns a copy of an object's state. It removes the state of an earlier object of the same name.
 func (e *Engine) snapshot(key provider.Key, uid types.UID) record {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -90,7 +89,7 @@ func (e *Engine) snapshot(key provider.Key, uid types.UID) record {
 	return *rec
 }
 
-// change changes the record of an object, if it is still the object's.
+// change calls f with the object's state if it still belongs to the same UID.
 func (e *Engine) change(key provider.Key, uid types.UID, f func(*record)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -105,22 +104,22 @@ func (e *Engine) change(key provider.Key, uid types.UID, f func(*record)) {
 	e.tidy(key, rec)
 }
 
-// tidy drops a record that holds nothing. The caller holds the lock.
+// tidy removes an empty state. The caller holds the lock.
 func (e *Engine) tidy(key provider.Key, rec *record) {
 	if rec.empty() {
 		delete(e.records, key)
 	}
 }
 
-// await remembers that an object wants a hint when the hypervisor was read.
+// await records that an object needs an event after the hypervisor is read.
 func (e *Engine) await(key provider.Key, uid types.UID) {
 	e.change(key, uid, func(r *record) { r.awaits = true })
 	if e.driver.Synced() && e.Unreachable() == nil {
-		e.wakeAwaiting() // It was read in between.
+		e.wakeAwaiting() // the read ended in the meantime
 	}
 }
 
-// forget drops what is known of an object that is gone. What runs goes on.
+// forget removes the state of a deleted object. A running operation continues.
 func (e *Engine) forget(key provider.Key) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

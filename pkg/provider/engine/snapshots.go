@@ -17,8 +17,8 @@ import (
 
 var _ provider.Snapshotter = (*Engine)(nil)
 
-// Snapshot implements provider.Snapshotter. What it starts is the operation of the virtual
-// machine, so that nothing else changes that meanwhile.
+// Snapshot implements provider.Snapshotter. The operation belongs to the virtual machine, so that no other operation
+// changes it in the meantime.
 func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
 	defer e.passed(s.Key())
 	p, own, err := e.passFor(s.Key(), s.UID, s.VM, s.Now)
@@ -33,7 +33,7 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 	made := madeFor(observed.Snapshots, s)
 	switch {
 	case made != nil && (observed.Kept == nil || observed.Kept.UID != s.UID || s.UniqueID != "" || plan.Reverting(s.VM)):
-		// Whose ID is known was finished: what the virtual machine keeps is from a revert.
+		// A snapshot with a known ID is complete. The stored record is then from a revert.
 		if own.last != nil {
 			e.change(s.Key(), s.UID, func(r *record) { r.last = nil })
 		}
@@ -41,7 +41,7 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 	case made == nil && s.UniqueID != "":
 		return nil, provider.ErrSnapshotMissing
 	case observed.Kept != nil && observed.Kept.UID != s.UID:
-		return nil, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "what the virtual machine was reverted to is restored first"}
+		return nil, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "waiting until the object is restored after a revert"}
 	case made == nil:
 		if err := first(observed, s.VM); err != nil {
 			return nil, err
@@ -53,25 +53,26 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 	if err != nil {
 		return nil, err
 	}
-	return nil, p.startFor(ctx, own, op, "the snapshot is tried again")
+	return nil, p.startFor(ctx, own, op, "the snapshot is retried")
 }
 
-// snapshotted returns the observed state of a virtual machine whose snapshots are known.
+// snapshotted returns the observed state of a virtual machine, or a SnapshotRefusedError if it cannot be used for
+// snapshots.
 func (p *pass) snapshotted(seen driver.Sighting, s *provider.Snapshot) (provider.Observation, error) {
 	return p.usable(seen, func(reason, what string) error {
 		return &provider.SnapshotRefusedError{Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", s.Source.Name, what)}
 	})
 }
 
-// usable returns the observed state of a virtual machine with which something is done for another object.
-// refuse is told why nothing can be.
+// usable returns the observed state of a virtual machine that is used by another object. If it cannot be used, it
+// returns the error of refuse.
 func (p *pass) usable(seen driver.Sighting, refuse func(reason, what string) error) (provider.Observation, error) {
 	switch {
 	case seen.State == driver.Unknown:
 		p.engine.await(p.key, p.uid())
 		return provider.Observation{}, provider.ErrUnknownState
 	case seen.State == driver.Absent || seen.Ownership != driver.Own:
-		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotFound, "is not in vSphere")
+		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotFound, "does not exist in vSphere")
 	}
 	observed := seen.Machine.Observe(p.want)
 	switch {
@@ -85,7 +86,7 @@ func (p *pass) usable(seen driver.Sighting, refuse func(reason, what string) err
 	return observed, nil
 }
 
-// first says what comes before a snapshot: what would not be possible with one.
+// first returns an error if something must happen before the snapshot because it is not possible afterwards.
 func first(observed provider.Observation, vm *vmv1alpha1.VirtualMachine) error {
 	wait := func(format string, args ...any) error {
 		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: fmt.Sprintf(format, args...)}
@@ -94,12 +95,12 @@ func first(observed provider.Observation, vm *vmv1alpha1.VirtualMachine) error {
 	case observed.Customizing:
 		return wait("the guest is being customized, or will be at its next start")
 	case observed.Depending > 0 && vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled:
-		return wait("%d disks depend on disks elsewhere and are made independent first (spec.promoteDisksMode)", observed.Depending)
+		return wait("%d disks depend on parent disks elsewhere and are promoted first (spec.promoteDisksMode)", observed.Depending)
 	}
 	return nil
 }
 
-// madeFor is the snapshot that was made for an object, nil if there is none.
+// madeFor returns the observed snapshot of an object, or nil.
 func madeFor(all []provider.ObservedSnapshot, s *provider.Snapshot) *provider.ObservedSnapshot {
 	for i := range all {
 		if all[i].UID == s.UID || s.UniqueID != "" && all[i].UniqueID == s.UniqueID {
@@ -126,13 +127,13 @@ func (e *Engine) RemoveSnapshot(ctx context.Context, s *provider.Snapshot) error
 	case err != nil:
 		return err
 	case observed.Kept != nil && (observed.Kept.UID != s.UID || plan.Reverting(s.VM)):
-		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "the virtual machine was reverted, and its object is restored first"}
+		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "waiting until the object is restored after a revert"}
 	}
 	kept := *s
 	kept.VM = nil
 	op := p.endingFor(seen.Machine.RemoveSnapshot(p.want.Identity, kept))
 	op.Detail = string(s.UID)
-	return p.startFor(ctx, own, op, "the snapshot is removed again")
+	return p.startFor(ctx, own, op, "the removal of the snapshot is retried")
 }
 
 // ForgetSnapshot implements provider.Snapshotter.

@@ -12,43 +12,43 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// outage is what is known of a hypervisor that does not answer.
+// outage is the state of a connection failure of the hypervisor.
 type outage struct {
-	// since is when the first of the failed observations was made, zero while they succeed.
+	// since is the time of the first failed observation; zero while observations succeed.
 	since time.Time
-	// reported is the error that virtual machines report, nil before the outage is reported. It stays the same
-	// until the end of the outage, so that each of their statuses is written once.
+	// reported is the error in the status of virtual machines; nil before the outage is reported. It does not change
+	// during the outage, so that each status is written once.
 	reported *provider.UnreachableError
 }
 
-// ObserveConnection reports the result of an observation of the connection. If it fails for longer than patience,
-// each virtual machine is queued once and reports the outage. Each is queued again at its end.
+// ObserveConnection records the result of a connection check. After failures for longer than patience, each virtual
+// machine is enqueued once and reports the outage. All are enqueued again when the outage ends.
 func (e *Engine) ObserveConnection(err *provider.UnreachableError, patience time.Duration) {
 	e.mu.Lock()
-	was, now := e.lost, e.opts.Now()
+	before, now := e.lost, e.opts.Now()
 	switch {
 	case err == nil:
 		e.lost = outage{}
-	case was.since.IsZero():
+	case before.since.IsZero():
 		e.lost.since = now
-	case was.reported == nil && now.Sub(was.since) >= patience:
+	case before.reported == nil && now.Sub(before.since) >= patience:
 		e.lost.reported = err
 	}
-	changed := (was.reported == nil) != (e.lost.reported == nil)
+	changed := (before.reported == nil) != (e.lost.reported == nil)
 	e.mu.Unlock()
 	if changed {
 		e.wakeAll()
 	}
 }
 
-// Unreachable returns the error of the present outage, nil if there is none.
+// Unreachable returns the error of the current outage, or nil.
 func (e *Engine) Unreachable() *provider.UnreachableError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.lost.reported
 }
 
-// wakeAll queues every virtual machine that memory has, and every object that waits for the hypervisor.
+// wakeAll enqueues every virtual machine in the inventory and every object that waits for the hypervisor.
 func (e *Engine) wakeAll() {
 	keys := map[provider.Key]struct{}{}
 	for _, owned := range e.driver.Owned() {
@@ -66,8 +66,8 @@ func (e *Engine) wakeAll() {
 	}
 }
 
-// unreachable reports an outage in the conditions of what comes next: the creation, or configuration and power
-// state of a virtual machine that exists. The object is queued at the end of the outage.
+// unreachable reports an outage: in condition Created, or in the conditions of configuration and power state if the
+// virtual machine existed before. The object is enqueued at the end of the outage.
 func (p *pass) unreachable() error {
 	kinds := []string{vmv1alpha1.ConditionCreated}
 	if wasThere(p.req.VM) {
@@ -81,7 +81,7 @@ func (p *pass) unreachable() error {
 
 // removalUnreachable reports an outage that delays a deletion.
 func (p *pass) removalUnreachable() error {
-	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, "the deletion continues when vCenter answers: "+p.lost.Error())
+	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, "the deletion continues when vCenter responds: "+p.lost.Error())
 	return p.awaitConnection()
 }
 

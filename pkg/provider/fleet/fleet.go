@@ -17,26 +17,26 @@ type Member interface {
 	provider.Provider
 	provider.Publisher
 	provider.Snapshotter
-	// Run keeps it until ctx is done, and returns when all that it started has ended.
+	// Run runs the provider until ctx is done. It returns when everything that it has started has ended.
 	Run(ctx context.Context)
 }
 
-// Placer chooses zones, and so vCenters, for virtual machines that have none.
+// Placer chooses zones, and thus vCenters, for virtual machines without a zone.
 type Placer interface {
-	// Place chooses one, which is in the result.
+	// Place chooses a zone and returns it in the result.
 	Place(ctx context.Context, req *provider.Request) (provider.Result, error)
-	// Seen is called for every virtual machine that has a zone and is reconciled.
+	// Seen is called for every reconciled virtual machine that has a zone.
 	Seen(vm *vmv1alpha1.VirtualMachine, now time.Time)
-	// Forget drops what is known of a virtual machine that is gone.
+	// Forget removes the state of a deleted virtual machine.
 	Forget(key provider.Key)
 }
 
-// Fleet implements provider.Provider over members by the names of their vCenters.
+// Fleet implements provider.Provider with one member per vCenter, by name.
 type Fleet[M Member] struct {
 	of     func(*vmv1alpha1.VirtualMachine) string
 	placer Placer
 	hints  provider.Hints
-	// replacing is held for reading while one is; closed is true when none is any more.
+	// replacing is held for reading while a member is replaced. closed is true after Run has ended.
 	replacing sync.RWMutex
 	closed    bool
 
@@ -44,28 +44,28 @@ type Fleet[M Member] struct {
 	berths map[string]*berth[M]
 }
 
-// berth is the place of a member.
+// berth is the slot of one member.
 type berth[M Member] struct {
-	// known is true when it was said what is here, there when something is.
+	// known is true if it is known whether the vCenter is configured. there is true if it has a member.
 	known, there bool
 	member       M
-	// end makes the member end and waits until it has.
+	// end stops the member and waits until it has ended.
 	end func()
-	// unsettled are the virtual machines whose last call did not succeed, and those that
-	// were only asked about, with the object.
+	// unsettled are the virtual machines whose last call failed. Those for which only Unread was called are included
+	// with the object.
 	unsettled map[provider.Key]*vmv1alpha1.VirtualMachine
 }
 
-// New returns a Fleet without members. of names the vCenter of a virtual machine; it is empty
-// for one whose zone is not there. placer has those that have no zone.
+// New returns a Fleet without members. of returns the name of the vCenter of a virtual machine; it is empty if its zone
+// does not exist. placer handles virtual machines without a zone.
 func New[M Member](of func(*vmv1alpha1.VirtualMachine) string, placer Placer) *Fleet[M] {
 	return &Fleet[M]{of: of, placer: placer, berths: map[string]*berth[M]{}}
 }
 
-// Hint says that a virtual machine is worth another look.
+// Hint sends an event for a virtual machine.
 func (f *Fleet[M]) Hint(key provider.Key) { f.hints.Send(key) }
 
-// Run waits until ctx is done and then ends all members. It returns when they have.
+// Run waits until ctx is done and then stops all members. It returns when they have ended.
 func (f *Fleet[M]) Run(ctx context.Context) {
 	<-ctx.Done()
 	f.replacing.Lock()
@@ -82,9 +82,9 @@ func (f *Fleet[M]) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Use makes open give the provider of the vCenter of a name, after the one before has ended;
-// with nil there is none any more. If it fails there is none either. After the end of Run
-// nothing is done. Calls with the same name must not overlap.
+// Use replaces the provider of a vCenter. It stops the previous provider, waits until that has ended, and calls open.
+// If open is nil or fails, the vCenter has no provider. After Run has ended it does nothing. Calls with the same name
+// must not overlap.
 func (f *Fleet[M]) Use(ctx context.Context, name string, open func() (M, error)) error {
 	f.replacing.RLock()
 	defer f.replacing.RUnlock()
@@ -103,7 +103,7 @@ func (f *Fleet[M]) Use(ctx context.Context, name string, open func() (M, error))
 	return err
 }
 
-// leave ends the member of a name. What is asked of it from now on waits for the next.
+// leave stops the member of a vCenter. From now on calls for it return ErrUnknownState until the next member is set.
 func (f *Fleet[M]) leave(name string) {
 	f.mu.Lock()
 	b := f.berth(name)
@@ -115,8 +115,8 @@ func (f *Fleet[M]) leave(name string) {
 	}
 }
 
-// enter puts the next one into its place and wakes who waits for it, unless there is
-// nothing to do before it has read its vCenter, which it then tells.
+// enter sets the next member and sends events to the waiting virtual machines. It omits those that must wait until the
+// member has read its vCenter, because the member sends these events itself.
 func (f *Fleet[M]) enter(name string, next berth[M]) {
 	f.mu.Lock()
 	b := f.berth(name)
@@ -130,10 +130,10 @@ func (f *Fleet[M]) enter(name string, next berth[M]) {
 	}
 }
 
-// run starts a member and returns what ends it.
+// run starts a member and returns a function that stops it.
 func (f *Fleet[M]) run(ctx context.Context, m M) (end func()) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	// Its last hints come when it ends.
+	// Watching continues until the member has ended, because it sends events while it ends.
 	watching, deaf := context.WithCancel(context.WithoutCancel(ctx))
 	var ended sync.WaitGroup
 	ended.Go(func() { m.Run(running) })
@@ -147,7 +147,7 @@ func (f *Fleet[M]) run(ctx context.Context, m M) (end func()) {
 	}
 }
 
-// berth returns that of a name. mu is held.
+// berth returns the berth of a vCenter. The caller holds mu.
 func (f *Fleet[M]) berth(name string) *berth[M] {
 	b := f.berths[name]
 	if b == nil {
@@ -157,8 +157,8 @@ func (f *Fleet[M]) berth(name string) *berth[M] {
 	return b
 }
 
-// Members returns those that run, by the names of their vCenters, and whether what every
-// vCenter is was said, at least of one.
+// Members returns the running members by vCenter name. known is true if there is at least one vCenter and the
+// configuration of every vCenter is known.
 func (f *Fleet[M]) Members() (members map[string]M, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -172,7 +172,7 @@ func (f *Fleet[M]) Members() (members map[string]M, known bool) {
 	return members, known
 }
 
-// Known reports whether it was said what the vCenter of a name is, and it is not being replaced.
+// Known reports whether the configuration of a vCenter is known and its member is not being replaced.
 func (f *Fleet[M]) Known(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -34,8 +34,8 @@ func (f *Fleet[M]) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *p
 	return f.call(req, func(m M) (provider.Result, error) { return m.CreateOrUpdateVirtualMachineAsync(ctx, req) })
 }
 
-// DeleteVirtualMachine implements provider.Provider. Of one without a zone nothing was made,
-// unless there were none: then it is looked for in the default one, if that is there.
+// DeleteVirtualMachine implements provider.Provider. A virtual machine without a zone was never created, unless it was
+// created before zones existed. In that case it is searched for in the default zone, if that exists.
 func (f *Fleet[M]) DeleteVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
 	if provider.ZoneOf(req.VM) == "" && f.of(req.VM) == "" {
 		return provider.Result{}, nil
@@ -51,12 +51,12 @@ func (f *Fleet[M]) ReportVirtualMachine(ctx context.Context, req *provider.Reque
 	return f.call(req, func(m M) (provider.Result, error) { return m.ReportVirtualMachine(ctx, req) })
 }
 
-// call asks the member of the virtual machine. It is noted before: one that is asked while
-// it ends refuses, and who waits for the next one must not be forgotten.
+// call calls the member of the virtual machine. The virtual machine is added to unsettled before the call, because a
+// member that is being stopped fails the call and the virtual machine must then wait for the next member.
 func (f *Fleet[M]) call(req *provider.Request, ask func(M) (provider.Result, error)) (r provider.Result, err error) {
 	name, key := f.of(req.VM), provider.KeyOf(req.VM)
 	if name == "" {
-		err := fmt.Errorf("%w: there is no Zone %q", provider.ErrUnknownState, provider.ZoneOf(req.VM))
+		err := fmt.Errorf("%w: Zone %q does not exist", provider.ErrUnknownState, provider.ZoneOf(req.VM))
 		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
 		return r, err
 	}
@@ -69,7 +69,7 @@ func (f *Fleet[M]) call(req *provider.Request, ask func(M) (provider.Result, err
 	case !known:
 		return r, provider.ErrUnknownState
 	case !there:
-		err := fmt.Errorf("%w: there is no VCenter %q", provider.ErrUnknownState, name)
+		err := fmt.Errorf("%w: VCenter %q does not exist", provider.ErrUnknownState, name)
 		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
 		return r, err
 	}

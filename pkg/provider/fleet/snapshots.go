@@ -38,12 +38,12 @@ func (f *Fleet[M]) ForgetSnapshot(key types.NamespacedName) {
 	}
 }
 
-// snapshotter is the member of the vCenter that has the virtual machine.
+// snapshotter returns the member of the vCenter that has the virtual machine.
 func (f *Fleet[M]) snapshotter(s *provider.Snapshot) (m M, err error) {
 	return f.inUse(f.of(s.VM))
 }
 
-// inUse is the member of a vCenter. While there is none nothing is known of what is there.
+// inUse returns the member of a vCenter, or ErrNotInUse if there is none.
 func (f *Fleet[M]) inUse(vcenter string) (m M, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,31 +21,30 @@ import (
 )
 
 const (
-	// asking bounds how many virtual machines zones are asked about at the same time.
+	// asking is the maximum number of virtual machines for which zones are checked concurrently.
 	asking = 16
-	// firstPause is how long an answer by which no zone can hold a virtual machine counts at
-	// first; it doubles up to lastPause.
+	// firstPause is how long a result without a usable zone is valid at first. It doubles with each failure up to
+	// lastPause.
 	firstPause = 5 * time.Second
 	lastPause  = time.Minute
-	// unseen is how long a choice counts whose virtual machine was not seen to be there: it is
-	// another process that makes those of zones that are not this one's.
+	// unseen is how long a choice counts if the virtual machine was not observed. Other processes manage the virtual
+	// machines in the zones of other shards.
 	unseen = 15 * time.Minute
-	// patience bounds how long a zone is asked.
+	// patience is the timeout of a zone check.
 	patience = 30 * time.Second
 )
 
 // Options configure a Placer.
 type Options struct {
-	// Zones are all that there are, the default one among them if it is there to be chosen;
-	// known is false while they are not read.
+	// Zones returns all zones, including the default zone if it can be chosen. known is false until the zones are read.
 	Zones func() (all []*vmv1alpha1.Zone, known bool)
-	// Offer asks a zone.
+	// Offer checks a zone.
 	Offer func(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.Offer
-	// Hint is called when zones were asked about a virtual machine.
+	// Hint is called after the zones were checked for a virtual machine.
 	Hint func(provider.Key)
 }
 
-// Placer chooses zones for virtual machines that have none.
+// Placer chooses zones for virtual machines without a zone.
 type Placer struct {
 	opts   Options
 	places chan struct{}
@@ -54,19 +53,19 @@ type Placer struct {
 	records map[provider.Key]*record
 }
 
-// record is what is known of a virtual machine.
+// record is the state of a virtual machine.
 type record struct {
 	uid types.UID
-	// of identifies what was asked.
+	// of is a hash of the inputs of the check.
 	of uint64
-	// running is true while zones are asked; offers are their answers, since at.
+	// running is true while zones are checked. offers are the results, and at is the time when they were received.
 	running bool
 	offers  []provider.Offer
 	at      time.Time
-	// failed is how often no zone could hold it.
+	// failed is the number of consecutive checks without a usable zone.
 	failed int
-	// chosen is the zone, size what is taken of it, from the choice until a moment after
-	// madeAt, when it was first seen to be there.
+	// chosen is the chosen zone, and size the resources that it must reserve. Both are kept until shortly after madeAt,
+	// when the virtual machine was first observed.
 	chosen string
 	size   provider.Resources
 	madeAt time.Time
@@ -77,16 +76,15 @@ func New(o Options) *Placer {
 	return &Placer{opts: o, places: make(chan struct{}, asking), records: map[provider.Key]*record{}}
 }
 
-// Place chooses a zone for a virtual machine that has none, and returns it in the result
-// until status has it. While zones are asked it returns ErrReconcileInProgress, and a hint
-// follows.
+// Place chooses a zone for a virtual machine and returns it in the result until it is in status. While zones are
+// checked, it returns ErrReconcileInProgress, and an event follows.
 func (p *Placer) Place(ctx context.Context, req *provider.Request) (r provider.Result, err error) {
 	all, known := p.opts.Zones()
 	if !known {
 		return r, provider.ErrUnknownState
 	}
 	if len(all) == 0 {
-		err := fmt.Errorf("%w: there is no VCenter %q, and no Zone", provider.ErrUnknownState, vmv1alpha1.DefaultVCenter)
+		err := fmt.Errorf("%w: VCenter %q does not exist, and no Zone exists", provider.ErrUnknownState, vmv1alpha1.DefaultVCenter)
 		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
 		return r, err
 	}
@@ -100,35 +98,34 @@ func (p *Placer) Place(ctx context.Context, req *provider.Request) (r provider.R
 	return p.choose(ctx, req, left, refusals)
 }
 
-// waits is true while no zone is chosen because the request lacks something else. Zones are queried meanwhile, so
-// that everything that is missing is reported at the same time.
+// waits reports whether the choice waits because the request lacks other prerequisites. Zones are checked in the
+// meantime, so that all missing prerequisites are reported together.
 func waits(req *provider.Request) bool {
 	return req.VM.Spec.InstanceUUID == "" && (!req.PrerequisitesReady || req.Effective == nil || req.Image == nil)
 }
 
-// waiting is the result meanwhile, if a zone would do.
+// waiting returns the result for that case if a zone can be used.
 func waiting() (r provider.Result) {
-	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "a zone is chosen when the other conditions are met")
+	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for other prerequisites before a zone is chosen")
 	return r
 }
 
-// placed is the result of a choice. The create begins with the next pass, when status has
-// the zone.
+// placed returns the result of a choice. The create starts with the next reconcile, when the zone is in status.
 func placed(zone string) (r provider.Result) {
 	r.Zone = zone
 	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
 	return r
 }
 
-// refused is the result of no choice, with how long that counts.
+// refused returns the result if no zone can be used. pause is how long it is valid.
 func refused(refusals []Refusal, pause time.Duration) (r provider.Result, err error) {
 	status, reason, message := condition(refusals)
 	r.Set(vmv1alpha1.ConditionPlacementReady, status, reason, message)
-	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for a zone that can hold it")
-	return r, &provider.RequeueError{After: pause, Reason: "zones are asked again"}
+	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for a zone that can be used")
+	return r, &provider.RequeueError{After: pause, Reason: "zones are checked again"}
 }
 
-// choose asks the zones, unless they were a moment ago, and chooses.
+// choose checks the zones, unless a recent result exists, and chooses one.
 func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1alpha1.Zone, refusals []Refusal) (provider.Result, error) {
 	key, of := provider.KeyOf(req.VM), hash(req, left)
 	p.mu.Lock()
@@ -169,8 +166,8 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 	return asked(req, rec), provider.ErrReconcileInProgress
 }
 
-// asked returns the result while zones are queried. It does not replace the reasons that an
-// earlier query has given: they stay true until the next one has ended.
+// asked returns the result while zones are checked. It keeps the reasons of an earlier check, which remain valid until
+// the new check has ended.
 func asked(req *provider.Request, rec *record) (r provider.Result) {
 	switch {
 	case rec.offers != nil:
@@ -182,10 +179,10 @@ func asked(req *provider.Request, rec *record) (r provider.Result) {
 	return r
 }
 
-// awaited is the result for a virtual machine that is to be taken over and is in no zone.
+// awaited returns the result for a virtual machine that must be adopted and is not in any zone.
 func awaited(pause time.Duration) (r provider.Result, err error) {
-	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "no zone has a vSphere VM with the instance UUID that spec.instanceUUID names")
-	return r, &provider.RequeueError{After: pause, Reason: "the vSphere VM that is named is looked for again"}
+	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "no zone has a vSphere VM with the instance UUID in spec.instanceUUID")
+	return r, &provider.RequeueError{After: pause, Reason: "the search for the vSphere VM in spec.instanceUUID is repeated"}
 }
 
 func hasIt(offers []provider.Offer) string {
@@ -197,7 +194,7 @@ func hasIt(offers []provider.Offer) string {
 	return ""
 }
 
-// ask asks all zones at the same time.
+// ask checks all zones concurrently.
 func (p *Placer) ask(ctx context.Context, key provider.Key, rec *record, req *provider.Request, left []*vmv1alpha1.Zone) {
 	p.places <- struct{}{}
 	defer func() { <-p.places }()
@@ -215,14 +212,15 @@ func (p *Placer) ask(ctx context.Context, key provider.Key, rec *record, req *pr
 	p.opts.Hint(key)
 }
 
-// ownCopy is req for a goroutine of its own.
+// ownCopy returns a copy of req for use in another goroutine.
 func ownCopy(req *provider.Request) *provider.Request {
 	c := *req
 	c.VM, c.Effective, c.Image = req.VM.DeepCopy(), req.Effective.DeepCopy(), req.Image.DeepCopy()
 	return &c
 }
 
-// taken is what was chosen and does not show in the offers. mu is held.
+// taken returns the resources that are assigned to chosen virtual machines and are still free in offers. The caller
+// holds mu.
 func (p *Placer) taken(offers []provider.Offer) map[string]Taken {
 	read := map[string]time.Time{}
 	for _, o := range offers {
@@ -247,8 +245,8 @@ func (p *Placer) taken(offers []provider.Offer) map[string]Taken {
 	return out
 }
 
-// Seen takes note of a virtual machine that has a zone: what it takes shows, a moment after
-// it is there, in what is free.
+// Seen records that a virtual machine has a zone. Shortly after it is created, the free resources in vSphere include
+// it, so its state is removed.
 func (p *Placer) Seen(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	key := provider.KeyOf(vm)
 	p.mu.Lock()
@@ -263,19 +261,18 @@ func (p *Placer) Seen(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	}
 }
 
-// Forget drops what is known of a virtual machine that is gone.
+// Forget removes the state of a deleted virtual machine.
 func (p *Placer) Forget(key provider.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.records, key)
 }
 
-// before is true for a virtual machine that may have been made in the default zone when
-// there were no others.
+// before reports whether the virtual machine may have been created in the default zone before other zones existed.
 func before(vm *vmv1alpha1.VirtualMachine, all []*vmv1alpha1.Zone) bool {
 	standing := false
 	for _, z := range all {
-		if z.UID == "" { // It is described by flags.
+		if z.UID == "" { // the default zone is configured by flags
 			standing = true
 		} else if !vm.CreationTimestamp.Time.Before(z.CreationTimestamp.Time) {
 			return false
@@ -284,7 +281,7 @@ func before(vm *vmv1alpha1.VirtualMachine, all []*vmv1alpha1.Zone) bool {
 	return standing
 }
 
-// hash identifies what zones are asked.
+// hash returns a hash of the inputs of a zone check.
 func hash(req *provider.Request, left []*vmv1alpha1.Zone) uint64 {
 	h := fnv.New64a()
 	e := json.NewEncoder(h)
