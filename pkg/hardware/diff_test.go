@@ -37,7 +37,7 @@ type staged struct {
 	live, pending, none    []string
 }
 
-func TestStageDividesWhatCanChangeLive(t *testing.T) {
+func TestStage_SeparatesLiveChanges(t *testing.T) {
 	for _, tc := range []staged{
 		{"F137 more sockets and memory", hotAdd,
 			`cpu: {sockets: 4, cores: 1, threads: 1, hotAddEnabled: true}, memory: {guest: 8Gi, reservation: 8Gi, hotAddEnabled: true}`,
@@ -84,7 +84,7 @@ func TestStageDividesWhatCanChangeLive(t *testing.T) {
 	}
 }
 
-func TestStageKnowsWhichHardwareCanBePlugged(t *testing.T) {
+func TestStage_ConsidersHotPlug(t *testing.T) {
 	for _, tc := range []staged{
 		{"node selector, annotations and grace period", hotAdd,
 			hotAdd + `, nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`,
@@ -215,7 +215,7 @@ func paths(list []vmv1alpha1.RestartRequirement) []string {
 	return out
 }
 
-func TestPendingNamesBothValues(t *testing.T) {
+func TestStage_ReturnsBothValuesOfPendingChanges(t *testing.T) {
 	_, pending := hardware.Stage(
 		instanceSpec(t, `cpu: {cores: 2}, memory: {guest: 8192Mi}`),
 		instanceSpec(t, `cpu: {cores: 4}, memory: {guest: 4Gi, hugePageSize: 1Gi}`), vmv1alpha1.UpdateStrategyLiveUpdate)
@@ -230,7 +230,7 @@ func TestPendingNamesBothValues(t *testing.T) {
 	}
 }
 
-func TestDifferencesPrintWhatIsSetWithItsUnit(t *testing.T) {
+func TestDiff_PrintsValuesWithUnits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		running, desired string
 		want             hardware.Difference
@@ -331,7 +331,7 @@ func TestField_CopiesWhatItsPathNamesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestTargetNamesTheSourcesOnceAllIsInEffect(t *testing.T) {
+func TestStage_SetsTheSourcesAfterAllChanges(t *testing.T) {
 	running := instanceSpec(t, hotAdd+`, instancetype: {name: small, kind: k, revisionName: r1}`)
 	desired := instanceSpec(t, hotAdd+`, instancetype: {name: big, kind: k, revisionName: r2}`)
 	desired.CPU.Sockets = 16
@@ -350,7 +350,7 @@ func TestTargetNamesTheSourcesOnceAllIsInEffect(t *testing.T) {
 	}
 }
 
-func TestTargetNamesNoSourceOnceTheReferenceIsGone(t *testing.T) {
+func TestStage_RemovesTheSourceAfterTheReference(t *testing.T) {
 	running := instanceSpec(t, hotAdd+`, instancetype: {name: small, kind: k, revisionName: r1}, preference: {name: p, kind: k, revisionName: r2}`)
 	target, pending := hardware.Stage(running, instanceSpec(t, hotAdd), vmv1alpha1.UpdateStrategyLiveUpdate)
 	if len(pending) != 0 || target.Instancetype != nil || target.Preference != nil {

@@ -29,7 +29,7 @@ func admissionWorld(t *testing.T) *world {
 	return w
 }
 
-func TestAdmitOnCreate(t *testing.T) {
+func TestAdmit_OnCreate(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm string
 		want     []string
@@ -62,7 +62,7 @@ func TestAdmitOnCreate(t *testing.T) {
 }
 
 // Twenty vCPU numbers that do not divide, and as many that do.
-func TestAdmitChecksThatSpreadDivides(t *testing.T) {
+func TestAdmit_ChecksThatSpreadDivides(t *testing.T) {
 	for _, tc := range []struct {
 		spread          string
 		refused, allows []int
@@ -95,7 +95,7 @@ func TestAdmitChecksThatSpreadDivides(t *testing.T) {
 	}
 }
 
-func TestAdmitOnUpdate(t *testing.T) {
+func TestAdmit_OnUpdate(t *testing.T) {
 	for _, tc := range []struct {
 		name, old, vm string
 		refused       bool

@@ -12,7 +12,7 @@ import (
 
 // Drift is what the live object tells: a read that fails tells nothing, and one
 // that finds nothing tells that there is nothing newer.
-func TestDriftIsWhatIsKnownOfTheLiveObject(t *testing.T) {
+func TestCapture_ReportsDriftFromTheLiveObject(t *testing.T) {
 	w, vm := outdated(t, size(4), "{}")
 	capture := func() (generation int64, outdated bool) {
 		t.Helper()

@@ -48,7 +48,7 @@ func (s *shared) keeps(revision *itv1alpha1.ControllerRevision) string {
 	return instancetype.Keeps(revision, instancetype.Users{Machines: s.vms, Instances: s.vmis, Snapshots: s.snapshots}, s.revisions)
 }
 
-func TestARevisionStaysWhileSomethingNeedsIt(t *testing.T) {
+func TestKeeps_KeepsAReferencedRevision(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(t *testing.T, s *shared)
@@ -126,7 +126,7 @@ func TestARevisionStaysWhileSomethingNeedsIt(t *testing.T) {
 	}
 }
 
-func TestARevisionInUseStaysUntilTheLastVirtualMachineIsGone(t *testing.T) {
+func TestKeeps_KeepsARevisionUntilTheLastVMIsDeleted(t *testing.T) {
 	s := newShared(t)
 	if s.keeps(s.current) == "" {
 		t.Error("F48 the revision that status names goes")
@@ -137,7 +137,7 @@ func TestARevisionInUseStaysUntilTheLastVirtualMachineIsGone(t *testing.T) {
 	}
 }
 
-func TestAwaitsIsAboutRefreshedReferences(t *testing.T) {
+func TestAwaits_IsTrueAfterARefresh(t *testing.T) {
 	s := newShared(t)
 	if instancetype.Awaits(&s.vms[0]) {
 		t.Error("one that has captured awaits a capture")

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-func TestWhatIsMissingIsNamedOnce(t *testing.T) {
+func TestErrors_IncludeAMissingNameOnce(t *testing.T) {
 	for name, spec := range map[string]string{
 		"instance type":            "{instancetype: {name: absent}}",
 		"preference":               "{preference: {name: absent, kind: VirtualMachinePreference}}",

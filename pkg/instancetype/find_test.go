@@ -106,7 +106,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindPrefersTheCapturedRevision(t *testing.T) {
+func TestFind_PrefersTheRevisionInStatus(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		_, cluster, spec := kinds(role)
 		t.Run(string(role)+" F9 F20 status ref instead of the live object", func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestFindPrefersTheCapturedRevision(t *testing.T) {
 	}
 }
 
-func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
+func TestFind_RejectsRevisionsOfOtherObjects(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
 		t.Run(string(role)+" F11 F22 a status ref to another object is ignored", func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
 	}
 }
 
-func TestResolveReportsEveryMissingReference(t *testing.T) {
+func TestResolve_ReportsEveryMissingReference(t *testing.T) {
 	vm := vmOf(t, "{className: c, instancetype: {name: a}, preference: {name: b}}")
 	_, err := resolve(vm, newWorld())
 	for _, want := range []string{"class", "instance type", "preference"} {
@@ -215,14 +215,14 @@ func TestResolveReportsEveryMissingReference(t *testing.T) {
 	}
 }
 
-func TestEffectiveSpecWithoutReferencesNamesNoSource(t *testing.T) {
+func TestEffective_HasNoSourceWithoutReferences(t *testing.T) {
 	inline, err := effectiveSpec(vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}"), newWorld())
 	if err != nil || inline.Instancetype != nil || inline.Preference != nil || inline.Annotations != nil {
 		t.Errorf("F141 sources %+v, %+v and annotations %v (%v), want none", inline.Instancetype, inline.Preference, inline.Annotations, err)
 	}
 }
 
-func TestErrorOfALostRevisionSaysWhatRepairsIt(t *testing.T) {
+func TestLostError_DescribesTheRepair(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		_, cluster, spec := kinds(role)
 		w := newWorld()

@@ -61,7 +61,7 @@ func inferring(t *testing.T, role instancetype.Role, matcher string) *vmv1alpha1
 	return vmOf(t, spec[:len(spec)-1]+volumes)
 }
 
-func TestInferFromVolume(t *testing.T) {
+func TestInfer_FromVolume(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
 		for _, tc := range []struct {
@@ -96,7 +96,7 @@ func TestInferFromVolume(t *testing.T) {
 	}
 }
 
-func TestInfer_ANameCountsBeforeAVolume(t *testing.T) {
+func TestInfer_PrefersANameToAVolume(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
 		w := newWorld()
@@ -109,7 +109,7 @@ func TestInfer_ANameCountsBeforeAVolume(t *testing.T) {
 	}
 }
 
-func TestABootImageOfTheClusterIsInferredFrom(t *testing.T) {
+func TestInfer_UsesAClusterImageAsBootImage(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, _, spec := kinds(role)
 		w := newWorld()
@@ -126,7 +126,7 @@ func TestABootImageOfTheClusterIsInferredFrom(t *testing.T) {
 	}
 }
 
-func TestInferenceFailures(t *testing.T) {
+func TestInfer_Failures(t *testing.T) {
 	const ignore, reject = ", inferFromVolumeFailurePolicy: Ignore", ", inferFromVolumeFailurePolicy: Reject"
 	noLabels := func(w *world) { w.claim("pvc", "", nil); w.image("boot", nil) }
 	for _, role := range []instancetype.Role{it, pref} {
@@ -167,7 +167,7 @@ func TestInferenceFailures(t *testing.T) {
 	}
 }
 
-func TestInferenceIsKeptUntilARefresh(t *testing.T) {
+func TestInfer_KeepsTheResultUntilARefresh(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		_, cluster, spec := kinds(role)
 		w := newWorld()
@@ -211,7 +211,7 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 
 // A virtual machine for which nothing was inferred does not change by itself when a
 // label appears.
-func TestNothingInferredIsKeptUntilARefresh(t *testing.T) {
+func TestInfer_KeepsAnEmptyResultUntilARefresh(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		w := newWorld()
 		_, cluster, spec := kinds(role)
@@ -246,7 +246,7 @@ func TestNothingInferredIsKeptUntilARefresh(t *testing.T) {
 	}
 }
 
-func TestFallbackSizeOfAnIgnorablyInferredInstancetype(t *testing.T) {
+func TestCompute_IgnoresTheFallbackSizeIfAnInstancetypeIsInferred(t *testing.T) {
 	const fallback = "cpu: {sockets: 1}, memory: {guest: 1Gi}"
 	for _, tc := range []struct {
 		name, policy string

@@ -33,7 +33,7 @@ func outdated(t testing.TB, newSize, newPref string) (*world, *vmv1alpha1.Virtua
 	return w, vm
 }
 
-func TestRefreshMovesToTheNewGeneration(t *testing.T) {
+func TestRefresh_UsesTheNewGeneration(t *testing.T) {
 	w, vm := outdated(t, size(4), "{devices: {preferredTPM: {}}}")
 	before := vm.DeepCopy()
 	plan, err := planRefresh(vm, it, nil, w)
@@ -82,7 +82,7 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 	}
 }
 
-func TestRefreshSaysWhenItReachesTheVM(t *testing.T) {
+func TestRefresh_ReportsWhenFieldsTakeEffect(t *testing.T) {
 	// Two generations that differ in a live field, one that needs a power cycle, and
 	// one that never reaches a virtual machine.
 	const newSize = `{cpu: {guest: 4}, memory: {guest: 1Gi}, nodeSelector: {a: b}}`
@@ -125,7 +125,7 @@ func TestRefreshSaysWhenItReachesTheVM(t *testing.T) {
 	}
 }
 
-func TestRefreshKnowsTheHardwareVersion(t *testing.T) {
+func TestRefresh_ConsidersTheHardwareVersion(t *testing.T) {
 	for have, want := range map[int32]vmv1alpha1.RefreshEffect{19: vmv1alpha1.RefreshEffectRestart, 21: vmv1alpha1.RefreshEffectNone} {
 		w, vm := outdated(t, size(2), "{machine: {preferredMachineType: vmx-21}}")
 		vm.Status.HardwareVersion = have
@@ -136,7 +136,7 @@ func TestRefreshKnowsTheHardwareVersion(t *testing.T) {
 	}
 }
 
-func TestRefreshOfTheNewestIsNothing(t *testing.T) {
+func TestRefresh_ChangesNothingIfUpToDate(t *testing.T) {
 	w := newWorld()
 	vm := vmOf(t, "{instancetype: {name: small, kind: virtualMachineClusterInstancetypes}}")
 	w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
@@ -150,7 +150,7 @@ func TestRefreshOfTheNewestIsNothing(t *testing.T) {
 	}
 }
 
-func TestRefreshClearsPins(t *testing.T) {
+func TestRefresh_ClearsTheRevisionInTheSpec(t *testing.T) {
 	for _, field := range []string{"revisionName: ", "controllerRevisionRef: {name: "} {
 		w, vm := outdated(t, size(4), "{}")
 		name := vm.Status.InstancetypeRef.ControllerRevisionRef.Name
@@ -170,7 +170,7 @@ func TestRefreshClearsPins(t *testing.T) {
 	}
 }
 
-func TestRefreshOfThePinnedNewest_ClearsThePinAndNothingElse(t *testing.T) {
+func TestRefresh_ClearsOnlyTheRevisionInTheSpecIfUpToDate(t *testing.T) {
 	w := newWorld()
 	vm := vmOf(t, "{instancetype: {name: small}}")
 	revision := w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
@@ -189,7 +189,7 @@ func TestRefreshOfThePinnedNewest_ClearsThePinAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestRefreshRepairsLostRevisions(t *testing.T) {
+func TestRefresh_RepairsLostRevisions(t *testing.T) {
 	for name, lost := range map[string][]instancetype.Role{"one": {it}, "both": {it, pref}} {
 		t.Run(name, func(t *testing.T) {
 			w, vm := newWorld(), vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
@@ -213,7 +213,7 @@ func TestRefreshRepairsLostRevisions(t *testing.T) {
 	}
 }
 
-func TestRefusedRefreshes(t *testing.T) {
+func TestRefresh_Refusals(t *testing.T) {
 	t.Run("F153 no such reference", func(t *testing.T) {
 		var want *instancetype.NoMatcherError
 		if _, err := planRefresh(vmOf(t, "{}"), pref, nil, newWorld()); !errors.As(err, &want) {
@@ -259,7 +259,7 @@ func TestRefusedRefreshes(t *testing.T) {
 	})
 }
 
-func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
+func TestRefresh_ToAnInvalidResultChangesNothing(t *testing.T) {
 	for _, tc := range []struct {
 		name, size, pref string
 		role             instancetype.Role
@@ -306,7 +306,7 @@ func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 	})
 }
 
-func TestRefreshRepairsALostRevision(t *testing.T) {
+func TestRefresh_RepairsALostRevision(t *testing.T) {
 	w, vm := outdated(t, size(4), "{}")
 	delete(w.revisions, "default/"+vm.Status.InstancetypeRef.ControllerRevisionRef.Name)
 	plan, err := planRefresh(vm, it, nil, w)

@@ -36,7 +36,7 @@ func snapshotted(t *testing.T, sourcesGone bool) (*world, *vmv1alpha1.VirtualMac
 	return w, vm, spec
 }
 
-func TestPinnedSpecHoldsNamesKindsAndRevisions(t *testing.T) {
+func TestPinnedSpec_HasNamesKindsAndRevisions(t *testing.T) {
 	_, vm, spec := snapshotted(t, false)
 	want := vmOf(t, `{instancetype: {name: small, kind: virtualmachineclusterinstancetype, controllerRevisionRef: {name: small-v1alpha1-it-uid-1}},
 	  preference: {name: linux, kind: virtualmachineclusterpreference, inferFromVolume: image, inferFromVolumeFailurePolicy: Reject, controllerRevisionRef: {name: linux-v1alpha1-p-uid-1}}, image: {name: boot}}`).Spec
@@ -48,7 +48,7 @@ func TestPinnedSpecHoldsNamesKindsAndRevisions(t *testing.T) {
 	}
 }
 
-func TestRestoreUsesTheSnapshottedRevisions(t *testing.T) {
+func TestAdopt_UsesTheRevisionsOfTheSnapshot(t *testing.T) {
 	for name, gone := range map[string]bool{"F144 F147 source changed": false, "F144 F147 source deleted": true} {
 		t.Run(name, func(t *testing.T) {
 			w, vm, spec := snapshotted(t, gone)
@@ -70,7 +70,7 @@ func TestRestoreUsesTheSnapshottedRevisions(t *testing.T) {
 }
 
 // A clone in the same namespace shares the revisions; in another it needs them there.
-func TestCloneGetsItsOwnRevisions(t *testing.T) {
+func TestAdopt_CreatesRevisionsForAClone(t *testing.T) {
 	for _, power := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff} {
 		w, original, spec := snapshotted(t, true)
 		var saved []*itv1alpha1.ControllerRevision
@@ -103,7 +103,7 @@ func TestCloneGetsItsOwnRevisions(t *testing.T) {
 	}
 }
 
-func TestRestoreBringsBackTheRevisionsOfTheSnapshot(t *testing.T) {
+func TestAdopt_RestoresTheRevisionsOfTheSnapshot(t *testing.T) {
 	const name = "small-v1alpha1-it-uid-1"
 	// saved is what the snapshot keeps; change is what happened to the revision since.
 	for _, tc := range []struct {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-func TestAGuestIsGivenWhatFitsAndNothingElse(t *testing.T) {
+func TestEncodeGuestInfo_RejectsTooLongValues(t *testing.T) {
 	noise := make([]byte, MaxGuestInfo)
 	source := rand.New(rand.NewPCG(1, 2))
 	for i := range noise {

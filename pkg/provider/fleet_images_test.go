@@ -29,7 +29,7 @@ func (l library) Items(context.Context, string) ([]provider.LibraryItem, error) 
 	return out, l.err
 }
 
-func TestItemsOfALibraryAreThoseOfAllVCenters(t *testing.T) {
+func TestImages_ListsItemsOfAllVCenters(t *testing.T) {
 	away := errors.New("away")
 	missing := &provider.NotUsableError{Message: "there is no library", Missing: true}
 	twice := &provider.NotUsableError{Message: "there are 2 libraries"}

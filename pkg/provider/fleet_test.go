@@ -95,7 +95,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestVirtualMachinesGoToTheirVCenters(t *testing.T) {
+func TestFleet_CallsTheProviderOfTheVMsVCenter(t *testing.T) {
 	f, one, two := newFleet(t, byNamespace), fake.New(), fake.New()
 	use(t, f, "one", one)
 	use(t, f, "two", two)
@@ -111,7 +111,7 @@ func TestVirtualMachinesGoToTheirVCenters(t *testing.T) {
 	}
 }
 
-func TestAVirtualMachineWaitsUntilItIsKnownWhatItsVCenterIs(t *testing.T) {
+func TestFleet_WaitsUntilAVCenterIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, byNamespace)
 		hints := watch(t, f)
@@ -162,7 +162,7 @@ func drain(hints <-chan string) []string {
 	return names
 }
 
-func TestTheNextProviderOfAVCenterBeginsWhenTheOneBeforeHasEnded(t *testing.T) {
+func TestFleet_StartsTheNextProviderAfterThePreviousHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, before, after := newFleet(t, byNamespace), fake.New(), fake.New()
 		hints := watch(t, f)
@@ -202,7 +202,7 @@ func TestTheNextProviderOfAVCenterBeginsWhenTheOneBeforeHasEnded(t *testing.T) {
 	})
 }
 
-func TestTheEndOfTheFleetIsThatOfItsMembers(t *testing.T) {
+func TestFleet_EndsAfterItsMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fleet.New[*member](func(*vmv1alpha1.VirtualMachine) string { return "vc" }, placement.New(placement.Options{}))
 		m := &member{ending: make(chan struct{})}
@@ -228,7 +228,7 @@ func TestTheEndOfTheFleetIsThatOfItsMembers(t *testing.T) {
 	})
 }
 
-func TestAProviderThatCannotBeOpenedIsNone(t *testing.T) {
+func TestFleet_HasNoMemberIfOpenFails(t *testing.T) {
 	f, d := newFleet(t, byNamespace), fake.New()
 	use(t, f, "vc", d)
 	bad := errors.New("bad")
@@ -243,7 +243,7 @@ func TestAProviderThatCannotBeOpenedIsNone(t *testing.T) {
 
 // Thousands that exist are asked about at a start: a pass over each could only find that it
 // is not read yet.
-func TestWhatTheNextProviderHasYetToReadIsNotHintedAt(t *testing.T) {
+func TestFleet_SendsNoEventForUnreadVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fleet.New[*member](byNamespace, placement.New(placement.Options{}))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -284,7 +284,7 @@ func (m *member) Run(ctx context.Context) { <-ctx.Done(); <-m.ending }
 
 func (m *member) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
 
-func TestAVirtualMachineIsPublishedInItsOwnVCenter(t *testing.T) {
+func TestFleet_PublishesOnlyInTheVCenterOfTheVM(t *testing.T) {
 	f, one := newFleet(t, byNamespace), fake.New()
 	use(t, f, "one", one)
 	req := newRequest("one", "vm")

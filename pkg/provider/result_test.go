@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestResult_PutsWhatIsObservedIntoTheStatus(t *testing.T) {
+func TestResult_AppliesTheObservationToTheStatus(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	first := vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1", Name: "by hand"}
 	second := vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-2", Name: "uid", SnapshotName: "nightly", Parent: "snapshot-1"}

@@ -51,7 +51,7 @@ func namespace(machines map[string]string, groups ...*vmv1alpha1.VirtualMachineG
 	}
 }
 
-func TestOneVirtualMachineKeepsAGroupTheFirstByName(t *testing.T) {
+func TestGroupsOf_StoresAGroupInTheFirstVMByName(t *testing.T) {
 	const unknown = "unknown"
 	shop, site := group("shop", "site", "web", "db", "gone"), group("site", "", "/shop", "edge", "a")
 	for name, tc := range map[string]struct {
@@ -106,7 +106,7 @@ func TestOneVirtualMachineKeepsAGroupTheFirstByName(t *testing.T) {
 	}
 }
 
-func TestAHeadSaysWhetherGroupsHaveChangedAndNothingElseOfThem(t *testing.T) {
+func TestHead_HasAHashOfTheGroups(t *testing.T) {
 	vm := machine()
 	vm.Spec.GroupName = "shop"
 	of := func(g *vmv1alpha1.VirtualMachineGroup) vmrecord.Groups { return namespace(nil, g).GroupsOf(vm) }
@@ -135,7 +135,7 @@ func TestAHeadSaysWhetherGroupsHaveChangedAndNothingElseOfThem(t *testing.T) {
 	}
 }
 
-func TestOnlyGroupsThatNameTheVirtualMachineAreMadeAgain(t *testing.T) {
+func TestParentGroups_OmitsGroupsThatDoNotListTheVM(t *testing.T) {
 	shop, site := vmrecord.Group{Name: "shop", Spec: group("", "site", "web").Spec}, vmrecord.Group{Name: "site", Spec: group("", "", "/shop").Spec}
 	for name, tc := range map[string]struct {
 		in     string

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-func TestAHeadChangesWithWhatIsRecorded(t *testing.T) {
+func TestHead_ChangesWithTheRecordedData(t *testing.T) {
 	captured := func(name string) *vmv1alpha1.InstancetypeRef {
 		return &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: name}}
 	}
@@ -50,7 +50,7 @@ func TestAHeadChangesWithWhatIsRecorded(t *testing.T) {
 	}
 }
 
-func TestAHeadIsReadAsItWasWritten(t *testing.T) {
+func TestHead_ParsesItsOwnText(t *testing.T) {
 	head := vmrecord.HeadOf(machine())
 	if got := vmrecord.ParseHead(head.String()); got != head || head.Schema != vmrecord.Schema || head.Generation != 7 || head.UID != "1234" {
 		t.Errorf("read as %+v, written as %+v", got, head)
@@ -65,7 +65,7 @@ func TestAHeadIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestAnObjectIsMadeAgainAsItWas(t *testing.T) {
+func TestRecord_RestoresALostObject(t *testing.T) {
 	lost := machine()
 	lost.Status.Zone = "east"
 	lost.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "u1.small", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "revision-1"}}
@@ -99,7 +99,7 @@ func TestAnObjectIsMadeAgainAsItWas(t *testing.T) {
 	}
 }
 
-func TestAnObjectWithoutItsRevisionsIsNotRecorded(t *testing.T) {
+func TestText_FailsWithoutThePinnedRevisions(t *testing.T) {
 	vm := machine()
 	vm.Status.PreferenceRef = &vmv1alpha1.PreferenceRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "lost"}}
 	if text, err := vmrecord.Text(vm, []*itv1alpha1.ControllerRevision{revision()}, vmrecord.Groups{}, ""); err == nil || errors.Is(err, vmrecord.ErrTooLarge) || !strings.Contains(err.Error(), `"lost"`) {
@@ -107,7 +107,7 @@ func TestAnObjectWithoutItsRevisionsIsNotRecorded(t *testing.T) {
 	}
 }
 
-func TestWhatIsRestoredKeepsWhatIsNoPartOfARecord(t *testing.T) {
+func TestRestore_KeepsKeysThatAreNotRecorded(t *testing.T) {
 	vm := machine()
 	r := vmrecord.Of(vm)
 	vm.Labels, vm.Annotations = map[string]string{"app": "db", "new": "x"}, map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "new": "y"}

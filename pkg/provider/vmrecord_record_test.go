@@ -52,7 +52,7 @@ func revision() *itv1alpha1.ControllerRevision {
 	}
 }
 
-func TestWhatIsReadIsWhatWasWrittenWithoutWhatIsTheServersOwn(t *testing.T) {
+func TestRecord_DecodesToTheObjectWithoutServerFields(t *testing.T) {
 	text, err := vmrecord.Of(machine(), revision()).Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestWhatIsReadIsWhatWasWrittenWithoutWhatIsTheServersOwn(t *testing.T) {
 	}
 }
 
-func TestTheSameObjectGivesTheSameText(t *testing.T) {
+func TestRecord_IsDeterministic(t *testing.T) {
 	vm := machine()
 	vm.Labels = map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
 	first, err := vmrecord.Of(vm, revision()).Encode()
@@ -90,7 +90,7 @@ func TestTheSameObjectGivesTheSameText(t *testing.T) {
 	}
 }
 
-func TestARecordSharesNothingWithItsObject(t *testing.T) {
+func TestRecord_IsADeepCopy(t *testing.T) {
 	vm, rev := machine(), revision()
 	r := vmrecord.Of(vm, rev)
 	vm.Labels["app"], vm.Annotations["note"], vm.Spec.Instancetype.Name, rev.Labels["a"] = "db", "y", "u1.large", "c"
@@ -102,7 +102,7 @@ func TestARecordSharesNothingWithItsObject(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatIsTooLargeHasNoText(t *testing.T) {
+func TestRecord_RejectsATooLargeObject(t *testing.T) {
 	vm := machine()
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 200 {
@@ -117,7 +117,7 @@ func TestAnObjectThatIsTooLargeHasNoText(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotWrittenHereIsAnError(t *testing.T) {
+func TestDecode_RejectsInvalidRecords(t *testing.T) {
 	pack := func(plain string) string {
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)

@@ -81,7 +81,7 @@ func BenchmarkEffectiveCatalogue(b *testing.B) {
 }
 
 // The time is the benchmark's to tell; allocations can be counted exactly.
-func TestEveryPairOfACatalogueExpandsWithFewAllocations(t *testing.T) {
+func TestEffective_NeedsFewAllocations(t *testing.T) {
 	const most = 100
 	vm, _ := benchInputs(t)
 	for i, in := range catalogue(t) {

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-func TestInstancetypeGivesTheSize(t *testing.T) {
+func TestEffective_UsesTheSizeOfTheInstancetype(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm, size, pref string
 		cpu                  string
@@ -93,7 +93,7 @@ func TestInstancetypeGivesTheSize(t *testing.T) {
 	}
 }
 
-func TestConflictsAreAllReported(t *testing.T) {
+func TestEffective_ReportsAllConflicts(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm, size string
 		want           []string
@@ -140,7 +140,7 @@ func TestConflictsAreAllReported(t *testing.T) {
 	}
 }
 
-func TestInvalidInstancetypesAreReported(t *testing.T) {
+func TestEffective_ReportsInvalidInstancetypes(t *testing.T) {
 	for _, tc := range []struct{ name, size, want string }{
 		{"F112 no vCPUs", `{cpu: {guest: 0}, memory: {guest: 1Gi}}`, "0 vCPUs were given"},
 		{"F112 no memory", `{cpu: {guest: 1}, memory: {guest: 0}}`, "memory.guest 0"},
@@ -159,7 +159,7 @@ func TestInvalidInstancetypesAreReported(t *testing.T) {
 	}
 }
 
-func TestNUMALayoutExcludesHotAddWhateverTheCeiling(t *testing.T) {
+func TestEffective_DisablesHotAddWithVirtualNUMA(t *testing.T) {
 	const size = `{cpu: {guest: 2, maxSockets: 2, numa: {guestMappingPassthrough: {}}}, memory: {guest: 4Gi}}`
 	spec := mustEffective(t, "{}", size, `{cpu: {preferredCPUTopology: cores}}`)
 	want := `{sockets: 1, cores: 2, threads: 1, maxSockets: 2, exposeVNUMA: true, hotAddEnabled: false}`
@@ -169,7 +169,7 @@ func TestNUMALayoutExcludesHotAddWhateverTheCeiling(t *testing.T) {
 }
 
 // F138
-func TestSizeAboveTheCeilingsOfTheVMIsReported(t *testing.T) {
+func TestEffective_ReportsASizeAboveTheMaximumsOfTheVM(t *testing.T) {
 	_, err := effective(t, `{cpu: {maxSockets: 1}, memory: {maxGuest: 2Gi}}`, small, "")
 	if diff := cmp.Diff([]string{"spec.cpu.maxSockets", "spec.memory.maxGuest"}, fieldsOf(t, err)); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
@@ -180,7 +180,7 @@ func TestSizeAboveTheCeilingsOfTheVMIsReported(t *testing.T) {
 	mustEffective(t, `{cpu: {maxSockets: 1}, memory: {maxGuest: 4Gi}}`, small, `{cpu: {preferredCPUTopology: cores}}`)
 }
 
-func TestDevicesSelectorAndAnnotationsOfTheInstancetype(t *testing.T) {
+func TestEffective_UsesDevicesSelectorAndAnnotationsOfTheInstancetype(t *testing.T) {
 	const size = `{cpu: {guest: 1}, memory: {guest: 1Gi, overcommitPercent: 100},
 	  gpus: [{name: g, deviceName: grid_a100-10c}], hostDevices: [{name: h, deviceName: "10de:1eb8"}],
 	  nodeSelector: {zone: a}, annotations: {team: blue}}`
@@ -206,7 +206,7 @@ func TestDevicesSelectorAndAnnotationsOfTheInstancetype(t *testing.T) {
 	}
 }
 
-func TestDecimalSizesAreRoundedUpTheCeilingToo(t *testing.T) {
+func TestEffective_RoundsUpDecimalSizes(t *testing.T) {
 	got := mustEffective(t, `{}`, `{cpu: {guest: 1}, memory: {guest: 2G, maxGuest: 2G}}`, "").Memory
 	want := parse[vmv1alpha1.VirtualMachineMemory](t, `{guest: 1908Mi, maxGuest: 1908Mi, reservation: 1908Mi, hotAddEnabled: false}`)
 	if diff := cmp.Diff(want, got, quantities); diff != "" {
@@ -214,7 +214,7 @@ func TestDecimalSizesAreRoundedUpTheCeilingToo(t *testing.T) {
 	}
 }
 
-func TestMessageOfAConflictSaysWhatIsTrue(t *testing.T) {
+func TestEffective_ConflictMessages(t *testing.T) {
 	_, err := effective(t, `{cpu: {sockets: 1, limit: 1G, reservation: 1G}, memory: {limit: 1Gi}}`, small, "")
 	var problems *apply.Error
 	if !errors.As(err, &problems) {
@@ -236,7 +236,7 @@ func TestMessageOfAConflictSaysWhatIsTrue(t *testing.T) {
 	}
 }
 
-func TestConflictsAndUnmetRequirementsAreReportedTogether(t *testing.T) {
+func TestEffective_ReportsConflictsAndUnmetRequirementsTogether(t *testing.T) {
 	for name, tc := range map[string]struct {
 		vm, size, pref string
 		want           []string
@@ -254,7 +254,7 @@ func TestConflictsAndUnmetRequirementsAreReportedTogether(t *testing.T) {
 	}
 }
 
-func TestAnnotationsOfVMAndInstancetype(t *testing.T) {
+func TestEffective_CombinesAnnotations(t *testing.T) {
 	size := sizeOf(t, `{cpu: {guest: 1}, memory: {guest: 1Gi}, annotations: {a: "1", b: "2", c: "3"}}`)
 	vm := vmOf(t, "{}")
 	vm.Annotations = map[string]string{"a": "1"}
@@ -270,7 +270,7 @@ func TestAnnotationsOfVMAndInstancetype(t *testing.T) {
 	}
 }
 
-func TestReservationIsExact(t *testing.T) {
+func TestReservation_IsExact(t *testing.T) {
 	const maxGuest = int64(1)<<62 - int64(4)<<20
 	for _, tc := range []struct {
 		guest int64
@@ -295,7 +295,7 @@ func TestReservationIsExact(t *testing.T) {
 	}
 }
 
-func TestEffectiveLeavesItsArgumentsAlone(t *testing.T) {
+func TestEffective_DoesNotChangeItsArguments(t *testing.T) {
 	const vmSpec = `{volumes: [{name: d, disk: {size: 1Gi}}], network: {interfaces: [{name: eth0}]}, devices: {video: {}}}`
 	const sizeSpec = `{cpu: {guest: 2, maxSockets: 4}, memory: {guest: 4Gi}, annotations: {a: b}, nodeSelector: {x: y}}`
 	const prefSpec = `{devices: {preferredDiskBus: sata, preferredInterfaceModel: e1000, preferredVideoType: svga, preferredTPM: {enabled: true}}, annotations: {c: d}}`

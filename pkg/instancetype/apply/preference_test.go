@@ -15,7 +15,7 @@ import (
 
 const inline = `cpu: {sockets: 2}, memory: {guest: 4Gi}`
 
-func TestPreferenceFillsWhatIsUnset(t *testing.T) {
+func TestPreference_SetsUnsetFields(t *testing.T) {
 	type spec = vmv1alpha1.VirtualMachineInstanceSpec
 	disks := func(s *spec) any { return []string{s.Volumes[0].Bus, s.Volumes[1].Bus} }
 	nics := func(s *spec) any { return []string{s.Network.Interfaces[0].Model, s.Network.Interfaces[1].Model} }
@@ -74,7 +74,7 @@ func TestPreferenceFillsWhatIsUnset(t *testing.T) {
 	}
 }
 
-func TestAutoattachIsFilledOnlyWhenUnset(t *testing.T) {
+func TestPreference_SetsAutoattachOnlyIfUnset(t *testing.T) {
 	yes, no := true, false
 	for _, tc := range []struct {
 		name      string
@@ -113,7 +113,7 @@ func TestAutoattachIsFilledOnlyWhenUnset(t *testing.T) {
 	}
 }
 
-func TestFirmwarePreferenceNeverOverrules(t *testing.T) {
+func TestPreference_NeverOverridesFirmware(t *testing.T) {
 	for _, tc := range []struct{ name, own, pref, want string }{
 		{"F99 EFI, secure boot unless it says otherwise", "", `preferredEfi: {}`, `{bootloader: EFI, secureBoot: true}`},
 		{"F99 EFI without secure boot", "", `preferredEfi: {secureBoot: false}`, `{bootloader: EFI, secureBoot: false}`},
@@ -148,7 +148,7 @@ func TestFirmwarePreferenceNeverOverrules(t *testing.T) {
 	}
 }
 
-func TestAnnotationPrecedence(t *testing.T) {
+func TestEffective_AnnotationPrecedence(t *testing.T) {
 	vm := vmOf(t, "{}")
 	vm.Annotations = map[string]string{"vm": "own"}
 	spec, err := apply.Effective(vm, apply.Inputs{
@@ -169,7 +169,7 @@ func TestAnnotationPrecedence(t *testing.T) {
 	}
 }
 
-func TestAnnotationsNameTheSources(t *testing.T) {
+func TestEffective_AnnotatesTheSources(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		size, pref string
@@ -196,7 +196,7 @@ func TestAnnotationsNameTheSources(t *testing.T) {
 	}
 }
 
-func TestFirmwareUUIDDependsOnTheUIDOnly(t *testing.T) {
+func TestFirmwareUUID_DependsOnlyOnTheUID(t *testing.T) {
 	first, again, other := apply.FirmwareUUID("a"), apply.FirmwareUUID("a"), apply.FirmwareUUID("b")
 	if first != again || first == other || len(first) != 36 {
 		t.Errorf("F149 UUIDs %s, %s, %s: the first two must be equal, the third another", first, again, other)

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-func TestRequirementsThatAreMet(t *testing.T) {
+func TestRequirements_Met(t *testing.T) {
 	for _, tc := range []struct{ name, vm, size, pref string }{
 		{"F106 vCPUs of the instance type", "{}", small, `{requirements: {cpu: {guest: 2}}}`},
 		{"F106 memory of the instance type", "{}", small, `{requirements: {memory: {guest: 4Gi}}}`},
@@ -64,7 +64,7 @@ func checkUnmet(t *testing.T, cases []unmet) {
 	}
 }
 
-func TestRequirementsThatAreNotMet(t *testing.T) {
+func TestRequirements_NotMet(t *testing.T) {
 	checkUnmet(t, []unmet{
 		{
 			"F107 all that is lacking of an instance type", "{}", small, `{requirements: {cpu: {guest: 4}, memory: {guest: 8Gi}, architecture: s390x}}`,
@@ -93,7 +93,7 @@ func TestRequirementsThatAreNotMet(t *testing.T) {
 	})
 }
 
-func TestRequirementsThatAVirtualMachineItselfDoesNotMeet(t *testing.T) {
+func TestRequirements_UnmetByTheVM(t *testing.T) {
 	checkUnmet(t, []unmet{
 		{
 			"F107 sockets", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {cpu: {guest: 2}}}`,
@@ -138,7 +138,7 @@ func TestRequirementsThatAVirtualMachineItselfDoesNotMeet(t *testing.T) {
 	})
 }
 
-func TestAVirtualMachineWithoutSizeIsRefused(t *testing.T) {
+func TestEffective_RejectsAVMWithoutASize(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm string
 		want     []string
@@ -156,7 +156,7 @@ func TestAVirtualMachineWithoutSizeIsRefused(t *testing.T) {
 	}
 }
 
-func TestClassGivesTheSameShape(t *testing.T) {
+func TestEffective_ClassAndInstancetypeGiveTheSameSize(t *testing.T) {
 	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t,
 		`{cpu: {sockets: 2, cores: 2, reservation: 2G}, memory: {guest: 8Gi}, minHardwareVersion: 19, devices: {gpus: [{name: g, deviceName: x}], tpm: {}}}`)}
 	class.Name = "gold"
@@ -183,7 +183,7 @@ network: {interfaces: [{name: eth0, model: vmxnet3}]}`)
 }
 
 // All memory of what is pinned is reserved, and vSphere has no limit below a reservation.
-func TestALimitBelowMemoryThatHasToBeReservedIsReported(t *testing.T) {
+func TestEffective_ReportsALimitBelowFullyReservedMemory(t *testing.T) {
 	const size, gpu = "cpu: {sockets: 1}, memory: {guest: 1Gi, limit: 4Mi}", "devices: {gpus: [{name: a, deviceName: grid_t4-8q}]}"
 	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{"+size+"}")}
 	for name, tc := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-func TestArrangeGivesEveryVCPUAPlace(t *testing.T) {
+func TestArrange_UsesAllVCPUs(t *testing.T) {
 	const (
 		cores      = `{cpu: {preferredCPUTopology: cores}}`
 		threads    = `{cpu: {preferredCPUTopology: threads}}`
@@ -88,7 +88,7 @@ func TestArrangeGivesEveryVCPUAPlace(t *testing.T) {
 	}
 }
 
-func TestArrangeRefusesWhatCannotBeDivided(t *testing.T) {
+func TestArrange_RejectsIndivisibleVCPUs(t *testing.T) {
 	for _, tc := range []struct {
 		name, pref, want string
 		vcpus            int32
@@ -118,7 +118,7 @@ func TestArrangeRefusesWhatCannotBeDivided(t *testing.T) {
 }
 
 // Whatever the preference, an arrangement holds all vCPUs and no dimension is 0.
-func TestArrangeIsExactOrAnError(t *testing.T) {
+func TestArrange_IsExactOrFails(t *testing.T) {
 	for _, across := range []string{"SocketsCores", "SocketsCoresThreads", "CoresThreads"} {
 		for ratio := int32(1); ratio <= 8; ratio++ {
 			pref := prefOf(t, fmt.Sprintf(`{cpu: {preferredCPUTopology: spread, spreadOptions: {across: %s, ratio: %d}}}`, across, ratio))

@@ -31,7 +31,7 @@ func (d *asked) Search(ctx context.Context, id driver.Identity) (driver.Finding,
 
 // A create whose answer was lost goes on in the hypervisor, and so does that of a process
 // before: what the status says by the time of the deletion does not end it.
-func TestADeletionAwaitsACreateWhateverTheStatusSaysByThen(t *testing.T) {
+func TestDeletion_WaitsForACreateWhoseOutcomeIsUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		old, fails, lacks bool
 		created           string

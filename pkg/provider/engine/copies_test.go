@@ -24,7 +24,7 @@ import (
 )
 
 // A removed host, an unregistered VM or one in another vCenter does not prove that a VM is deleted.
-func TestRecreate_NeedsAProofThatTheVMIsDeleted(t *testing.T) {
+func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 	gone := func(req *provider.Request) {
 		req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: req.VM.Status.UniqueID}
 	}
@@ -87,7 +87,7 @@ func TestRecreate_NeedsAProofThatTheVMIsDeleted(t *testing.T) {
 	}
 }
 
-func TestWhenMissingWait_MakesNothingAlthoughTheVMIsDeleted(t *testing.T) {
+func TestWhenMissingWait_DoesNotRecreateADeletedVM(t *testing.T) {
 	for name, tc := range map[string]struct {
 		whenMissing          vmv1alpha1.WhenMissing
 		destroyed, confirmed bool
@@ -142,7 +142,7 @@ func TestDeletion_WaitsWhileACopyMayBeTheVM(t *testing.T) {
 }
 
 // A process that is killed after the destroy leaves another one that has status alone.
-func TestDeletion_NamesTheVMWithItsNewIDBeforeItIsDestroyed(t *testing.T) {
+func TestDeletion_RecordsANewIDBeforeItDestroysTheVM(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.UniqueID = "fake-9" })
@@ -157,7 +157,7 @@ func TestDeletion_NamesTheVMWithItsNewIDBeforeItIsDestroyed(t *testing.T) {
 }
 
 // Files of a VM that is only out of the inventory look like those of an attempt that failed.
-func TestLeftovers_AreRemovedOnlyOfAVMThatNeverWasOrIsDestroyed(t *testing.T) {
+func TestLeftovers_AreRemovedOnlyIfTheVMNeverExistedOrIsDestroyed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		never bool
 		event func(*fake.VM)
@@ -210,7 +210,7 @@ func (d *found) Search(ctx context.Context, id driver.Identity) (driver.Finding,
 	return d.Driver.Search(ctx, id)
 }
 
-func TestWhatASearchFindsAgainDoesNotCountAsMissing(t *testing.T) {
+func TestSearch_ClearsAMissingVMThatItFinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &found{Driver: fake.New()}
 		s := &scene{t: t, driver: d.Driver, Engine: engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}})}

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestADeletionPowersOffAsItsSpecSays(t *testing.T) {
+func TestDeletePowerOff_FollowsTheSpec(t *testing.T) {
 	const hard, soft, try = vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft, vmv1alpha1.PowerOpModeTrySoft
 	type deletion = vmv1alpha1.VirtualMachineDeletion
 	const grace = 7 * time.Second

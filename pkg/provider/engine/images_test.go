@@ -34,7 +34,7 @@ func imageOperation(kind, detail string) (provider.ImageOperation, chan error) {
 	}, end
 }
 
-func TestImageCopies_AreLimitedAndTheirPlacesAreOffered(t *testing.T) {
+func TestImageCopies_AreLimited(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		var ends []chan error
 		for i := range 5 {
@@ -87,7 +87,7 @@ func TestImageCopies_AreLimitedAndTheirPlacesAreOffered(t *testing.T) {
 	})
 }
 
-func TestImageOperations_ThatFailAreTriedAgainLaterAndLater(t *testing.T) {
+func TestImageOperations_AreRetriedWithIncreasingDelays(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		fail := func(location string, err error) (held time.Duration) {
 			t.Helper()
@@ -126,7 +126,7 @@ func TestImageOperations_ThatFailAreTriedAgainLaterAndLater(t *testing.T) {
 	})
 }
 
-func TestImageOperations_AreInterruptedAtTheEnd(t *testing.T) {
+func TestEndImageOperation_InterruptsARunningOperation(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		for _, location := range []string{"a", "b"} {
 			op, _ := imageOperation(provider.ImageCopy, location)
@@ -148,7 +148,7 @@ func TestImageOperations_AreInterruptedAtTheEnd(t *testing.T) {
 }
 
 // Nothing can use a copy that is not complete, so that it has no time to end by itself.
-func TestImageOperations_EndAtOnceWithTheEndOfRun(t *testing.T) {
+func TestImageOperations_EndImmediatelyAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := engine.New(engine.Options{Driver: fake.New()})
 		ctx, stop := context.WithCancelCause(context.Background())

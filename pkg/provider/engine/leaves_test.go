@@ -11,7 +11,7 @@ import (
 
 // Status must not go on to name what a deletion leaves in place: events would tell that it is
 // deleted.
-func TestADeletionForgetsAVirtualMachineThatIsNotItsOwn(t *testing.T) {
+func TestDeletion_ClearsTheIDOfAVMThatItDoesNotOwn(t *testing.T) {
 	for name, owner := range map[string]string{"of nobody": "", "of another object": "another"} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(s *scene) {

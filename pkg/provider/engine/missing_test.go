@@ -100,7 +100,7 @@ func created(req *provider.Request) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-func TestWhatIsMissingIsNotMadeAgainAndComesBackByItself(t *testing.T) {
+func TestMissingVM_IsNotRecreatedByDefaultAndMayReappear(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		id := req.VM.Status.UniqueID
@@ -121,7 +121,7 @@ func TestWhatIsMissingIsNotMadeAgainAndComesBackByItself(t *testing.T) {
 	})
 }
 
-func TestWhatTheHypervisorFindsIsNotMissing(t *testing.T) {
+func TestMissingVM_IsUnknownWhileTheSearchFails(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		s.hide(req, true)
@@ -133,7 +133,7 @@ func TestWhatTheHypervisorFindsIsNotMissing(t *testing.T) {
 	})
 }
 
-func TestWhatIsMissingIsMadeAgainAfterItsGraceIfItsObjectSaysSo(t *testing.T) {
+func TestMissingVM_IsRecreatedAfterTheGracePeriod(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
@@ -150,7 +150,7 @@ func TestWhatIsMissingIsMadeAgainAfterItsGraceIfItsObjectSaysSo(t *testing.T) {
 	})
 }
 
-func TestTheObjectOfWhatIsMissingGoesAfterItsGrace(t *testing.T) {
+func TestDeletion_OfAMissingVMWaitsForTheGracePeriod(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req, confirmed := s.running("vm"), s.running("confirmed")
 		s.hide(req, true)
@@ -171,7 +171,7 @@ func TestTheObjectOfWhatIsMissingGoesAfterItsGrace(t *testing.T) {
 	})
 }
 
-func TestAnObjectWhoseVMWasNeverMadeGoesAtOnce(t *testing.T) {
+func TestDeletion_OfAnObjectWithoutAVMIsImmediate(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		if err := s.remove(newRequest("never")); err != nil {
 			t.Errorf("deletion = %v, want it done", err)
@@ -182,7 +182,7 @@ func TestAnObjectWhoseVMWasNeverMadeGoesAtOnce(t *testing.T) {
 	})
 }
 
-func TestManyMissingAtOnceStopWhatCreatesAndDeletes(t *testing.T) {
+func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		var reqs []*provider.Request
 		for i := range 40 {

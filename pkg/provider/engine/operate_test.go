@@ -25,7 +25,7 @@ import (
 // call is a method of a provider.
 type call func(context.Context, *provider.Request) (provider.Result, error)
 
-func TestAnotherModeEndsTheWaitForTheGuest(t *testing.T) {
+func TestPowerOff_WithAnotherModeInterruptsTheWaitForTheGuest(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		release := s.driver.Hold() // A guest that does not answer.
@@ -51,7 +51,7 @@ func TestAnotherModeEndsTheWaitForTheGuest(t *testing.T) {
 	})
 }
 
-func TestOperation_ThatWasInterruptedIsStartedAgainAtOnce(t *testing.T) {
+func TestOperation_IsRestartedImmediatelyAfterAnInterruption(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		release := s.driver.Hold() // A guest that does not answer.
@@ -76,7 +76,7 @@ func TestOperation_ThatWasInterruptedIsStartedAgainAtOnce(t *testing.T) {
 	})
 }
 
-func TestADeletionEndsTheWaitForAGuestThatItNeedsNot(t *testing.T) {
+func TestDeletion_InterruptsAWaitForTheGuestOfAnotherMode(t *testing.T) {
 	for mode, ends := range map[vmv1alpha1.PowerOpMode]bool{vmv1alpha1.PowerOpModeTrySoft: false, vmv1alpha1.PowerOpModeHard: true} {
 		t.Run(string(mode), func(t *testing.T) {
 			inBubble(t, func(s *scene) {
@@ -105,7 +105,7 @@ func TestADeletionEndsTheWaitForAGuestThatItNeedsNot(t *testing.T) {
 }
 
 // Who shortens the time of a deletion does not wait for the longer one.
-func TestAnotherTimeoutEndsTheWaitOfADeletion(t *testing.T) {
+func TestDeletion_WithAnotherTimeoutInterruptsTheWait(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		release := s.driver.Hold()
@@ -132,7 +132,7 @@ func TestAnotherTimeoutEndsTheWaitOfADeletion(t *testing.T) {
 }
 
 // A value that the hypervisor gives back differently would be set for ever.
-func TestWhatSucceedsWithoutEffectIsTriedLessAndLessOften(t *testing.T) {
+func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
@@ -168,7 +168,7 @@ func TestWhatSucceedsWithoutEffectIsTriedLessAndLessOften(t *testing.T) {
 }
 
 // A controller of somebody's that writes what it sees into annotations.
-func TestWhoAnnotatesAllTheTimeReconfiguresOnceAMinute(t *testing.T) {
+func TestBackup_FrequentAnnotationsCauseOneReconfigurationPerMinute(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		seen := func() int { return s.driver.Ran(driver.KindReconfigure) }
@@ -210,7 +210,7 @@ func TestWhoAnnotatesAllTheTimeReconfiguresOnceAMinute(t *testing.T) {
 	})
 }
 
-func TestHowAnEarlierObjectOfTheNameFaredSaysNothing(t *testing.T) {
+func TestOutcome_DoesNotApplyToALaterObjectOfTheSameName(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
 		req := newRequest("vm")
@@ -224,7 +224,7 @@ func TestHowAnEarlierObjectOfTheNameFaredSaysNothing(t *testing.T) {
 	})
 }
 
-func TestAnotherSpecIsTriedAtOnceAfterAFailure(t *testing.T) {
+func TestCreate_IsRetriedImmediatelyAfterAChangeOfTheSpec(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
 		req := newRequest("vm")
@@ -238,7 +238,7 @@ func TestAnotherSpecIsTriedAtOnceAfterAFailure(t *testing.T) {
 
 // The virtual machine that is offered a place may have been deleted or paused since it
 // was refused. Nothing else runs that could wake the next one then.
-func TestAPlaceThatNobodyTakesIsOfferedToTheNext(t *testing.T) {
+func TestSlots_UnusedOfferGoesToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 1}, OfferTimeout: 30 * time.Second})
@@ -268,7 +268,7 @@ func TestAPlaceThatNobodyTakesIsOfferedToTheNext(t *testing.T) {
 	})
 }
 
-func TestCreatesThatWaitAreCalledInTurnsBetweenNamespaces(t *testing.T) {
+func TestSlots_AlternateBetweenNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 1}})
@@ -308,7 +308,7 @@ func TestCreatesThatWaitAreCalledInTurnsBetweenNamespaces(t *testing.T) {
 	})
 }
 
-func TestAPanicIsTheErrorOfItsOperation(t *testing.T) {
+func TestOperation_ReturnsItsPanicAsAnError(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.driver.PanicNext(driver.KindCreate)
 		req := newRequest("vm")
@@ -322,7 +322,7 @@ func TestAPanicIsTheErrorOfItsOperation(t *testing.T) {
 	})
 }
 
-func TestTheEndOfRunLeavesWhatTheHypervisorWorksOn(t *testing.T) {
+func TestRun_LeavesOperationsToTheHypervisorAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d})
@@ -347,14 +347,14 @@ func TestTheEndOfRunLeavesWhatTheHypervisorWorksOn(t *testing.T) {
 	})
 }
 
-func TestObjectsOfTwoKindsMayHaveOneName(t *testing.T) {
+func TestKey_DistinguishesKinds(t *testing.T) {
 	name := provider.KeyOf(newRequest("one").VM).NamespacedName
 	if provider.VirtualMachineKey(name) == (provider.Key{Kind: "VirtualMachineImageCache", NamespacedName: name}) {
 		t.Error("an image cache meets the virtual machine of its name")
 	}
 }
 
-func TestEveryKindOfOperationIsBoundedByItself(t *testing.T) {
+func TestSlots_AreSeparateForEachKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{PowerChanges: 2, Reconfigurations: 2, Deletes: 2}})
@@ -396,7 +396,7 @@ func TestEveryKindOfOperationIsBoundedByItself(t *testing.T) {
 	})
 }
 
-func TestF2NothingStartsWithoutPermission(t *testing.T) {
+func TestF2Operation_DoesNotStartWithoutPermission(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		refused := errors.New("another may be at work")

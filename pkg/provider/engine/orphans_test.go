@@ -31,7 +31,7 @@ func (s *scene) orphansOf(all ...*provider.Request) engine.FindOrphans {
 	}
 }
 
-func TestS8AVMWhoseObjectIsGoneIsAnOrphan(t *testing.T) {
+func TestS8Orphans_ListsVMsWithoutAnObject(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		first, second, third := s.running("first"), s.running("second"), s.running("third")
 		names := func(find engine.FindOrphans) string {
@@ -68,7 +68,7 @@ func TestS8AVMWhoseObjectIsGoneIsAnOrphan(t *testing.T) {
 	})
 }
 
-func TestMetricsTellOfOrphanedVMsAndOfPlaces(t *testing.T) {
+func TestMetrics_CountOrphansAndSlots(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		var all []*provider.Request
 		for i := range 30 {

@@ -15,7 +15,7 @@ import (
 
 // An operation that was interrupted because something else is desired must not hold back its
 // next start.
-func TestOperation_IsHeldBackByItsFailureOnly(t *testing.T) {
+func TestOperation_IsDelayedOnlyByItsFailure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err     error
 		failure driver.Failure

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestAFreePlaceGoesToTheHighestPriorityThatWaitsLongest(t *testing.T) {
+func TestSlots_GoToTheHighestPriorityThatWaitsLongest(t *testing.T) {
 	now := time.Time{}
 	key := func(name string) provider.Key {
 		return provider.VirtualMachineKey(types.NamespacedName{Namespace: "ns", Name: name})

@@ -33,7 +33,7 @@ func publication(of *provider.Request, namespace, name string) *provider.Publica
 	}
 }
 
-func TestADeletionEndsThePublicationOfItsVirtualMachine(t *testing.T) {
+func TestDeletion_InterruptsThePublicationOfItsVM(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
 		release := s.driver.Hold()
@@ -53,7 +53,7 @@ func TestADeletionEndsThePublicationOfItsVirtualMachine(t *testing.T) {
 	})
 }
 
-func TestPublicationsAreBoundedAndTheirPlacesAreOffered(t *testing.T) {
+func TestPublish_IsLimited(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		var pubs []*provider.Publication
 		for i := range 5 {
@@ -89,7 +89,7 @@ func TestPublicationsAreBoundedAndTheirPlacesAreOffered(t *testing.T) {
 	})
 }
 
-func TestARequestOfTheSameNameIsAnotherOne(t *testing.T) {
+func TestPublish_DistinguishesRequestsOfTheSameNameByUID(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
 		first := publication(req, "ns", "now")

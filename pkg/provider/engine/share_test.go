@@ -49,7 +49,7 @@ func (c *crowd) end(namespace string) (called []string) {
 	return called
 }
 
-func TestS14ANamespaceHoldsAtMostHalfOfThePlacesWhileOthersWait(t *testing.T) {
+func TestS14Slots_NamespaceUsesAtMostHalfWhileOthersWait(t *testing.T) {
 	c := newCrowd()
 	c.ask("slow", 0, 100, 0)
 	if n := len(c.running["slow"]); n != 12 {
@@ -82,7 +82,7 @@ func TestS14ANamespaceHoldsAtMostHalfOfThePlacesWhileOthersWait(t *testing.T) {
 	}
 }
 
-func TestS14WhatIsMoreUrgentGoesFirstWhoseverItIs(t *testing.T) {
+func TestS14Slots_HigherPriorityComesFirstInAnyNamespace(t *testing.T) {
 	c := newCrowd()
 	c.ask("slow", 0, 12, 0)
 	c.ask("other", 0, 1, 0)

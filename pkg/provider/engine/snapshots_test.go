@@ -44,7 +44,7 @@ func (s *scene) taken(of *provider.Request, name string) *provider.Snapshot {
 
 // The record that a virtual machine has of a snapshot is what its object is restored from after a
 // revert. Who looks after the snapshot meanwhile must not take it for what was left undone.
-func TestWhatIsRevertedToIsNotTakenForASnapshotThatIsUnfinished(t *testing.T) {
+func TestSnapshot_RecordOfARevertDoesNotMeanAnUnfinishedSnapshot(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
 		snapshot := s.taken(req, "before")
@@ -65,7 +65,7 @@ func TestWhatIsRevertedToIsNotTakenForASnapshotThatIsUnfinished(t *testing.T) {
 	})
 }
 
-func TestASnapshotIsNeitherTakenNorRemovedBeforeWhatWasRevertedIsRestored(t *testing.T) {
+func TestSnapshot_WaitsUntilARevertedObjectIsRestored(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
 		snapshot := s.taken(req, "before")
@@ -87,7 +87,7 @@ func TestASnapshotIsNeitherTakenNorRemovedBeforeWhatWasRevertedIsRestored(t *tes
 	})
 }
 
-func TestSnapshotOfAPausedVM_IsNeitherTakenNorRemovedAndSaysWhy(t *testing.T) {
+func TestSnapshot_OfAPausedVMIsRefused(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
 		snapshot := s.taken(req, "before")
@@ -102,7 +102,7 @@ func TestSnapshotOfAPausedVM_IsNeitherTakenNorRemovedAndSaysWhy(t *testing.T) {
 	})
 }
 
-func TestASnapshotIsRemovedOnceAndForgotten(t *testing.T) {
+func TestSnapshot_IsRemovedOnce(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		snapshot := s.taken(s.stopped("vm"), "before")
 		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {

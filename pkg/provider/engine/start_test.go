@@ -17,7 +17,7 @@ import (
 
 // Two reconciles meet if the keys of a VM and of its snapshot are handled at the same time: both
 // have read that nothing runs.
-func TestStart_OfASecondOperationOfAVMIsRefused(t *testing.T) {
+func TestStart_RefusesASecondOperationOfAVM(t *testing.T) {
 	e := New(Options{Driver: fake.New()})
 	vm := &vmv1alpha1.VirtualMachine{}
 	vm.Namespace, vm.Name, vm.UID = "team-a", "web", "uid"

@@ -33,7 +33,7 @@ func (d *lateDriver) Look(id driver.Identity) driver.Sighting {
 
 // The pass over the virtual machine has seen that nothing runs, and a snapshot of it begins before
 // the pass starts its operation.
-func TestOperation_DoesNotStartWhileAnotherRunsThatBeganSinceThePassDid(t *testing.T) {
+func TestOperation_DoesNotStartIfAnotherStartedDuringTheReconcile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &lateDriver{Driver: fake.New()}
 		e := engine.New(engine.Options{Driver: d})
@@ -59,7 +59,7 @@ func TestOperation_DoesNotStartWhileAnotherRunsThatBeganSinceThePassDid(t *testi
 }
 
 // The pass has seen the guest before its restart, and finds that nothing runs any more.
-func TestAPassThatStraddlesTheEndOfARestartDoesNotRestartAgain(t *testing.T) {
+func TestRestart_IsNotRepeatedByAReconcileThatBeganBeforeItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &lateDriver{Driver: fake.New()}
 		e := engine.New(engine.Options{Driver: d})

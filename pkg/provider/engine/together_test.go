@@ -130,7 +130,7 @@ func inState(state vmv1alpha1.PowerState) func(*scene, *provider.Request) bool {
 
 // One operation of a virtual machine runs at a time: whatever is wished meanwhile either
 // ends it or waits for it, and is carried out in the end.
-func TestWhatIsWishedWhileAnOperationRunsEndsItOrWaits(t *testing.T) {
+func TestOperation_IsInterruptedOrAwaitedAfterAChange(t *testing.T) {
 	for _, b := range begun {
 		for _, w := range wishes {
 			t.Run(string(b.kind)+", "+w.name, func(t *testing.T) {

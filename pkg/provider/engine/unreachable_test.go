@@ -64,7 +64,7 @@ func conditionOf(req *provider.Request, kind string) string {
 
 const away = `Unknown Unreachable VCenter "east" is not connected: connection refused`
 
-func TestOutage_QueuesEachVMOnceAndAgainAtItsEnd(t *testing.T) {
+func TestOutage_EnqueuesEachVMAtItsStartAndEnd(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.running("a")
 		s.running("b")
@@ -137,7 +137,7 @@ func TestOutage_IsInTheConditionsOfEveryVM(t *testing.T) {
 	})
 }
 
-func TestOutage_HasOneReasonInAllConditions(t *testing.T) {
+func TestOutage_HasTheSameReasonInAllConditions(t *testing.T) {
 	for name, never := range map[string]bool{"read before": false, "never read": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(s *scene) {
@@ -161,7 +161,7 @@ func TestOutage_HasOneReasonInAllConditions(t *testing.T) {
 }
 
 // A server that starts while vCenter is away has read nothing.
-func TestOutage_IsReportedOfWhatWasNeverRead(t *testing.T) {
+func TestOutage_IsReportedForUnreadVMs(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		known := s.running("known")
 		s.driver.SetReadable(false)
@@ -181,7 +181,7 @@ func TestOutage_IsReportedOfWhatWasNeverRead(t *testing.T) {
 	})
 }
 
-func TestOutage_IsTheReasonOfADeletionThatWaits(t *testing.T) {
+func TestOutage_IsReportedByAWaitingDeletion(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		deleted, never, under := s.running("deleted"), newRequest("never"), s.running("under")
 		now := metav1.Now()

@@ -156,7 +156,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-func TestTheMessageNamesEveryZone(t *testing.T) {
+func TestCondition_ListsEveryZone(t *testing.T) {
 	status, reason, message := condition([]Refusal{
 		{Zone: "b", Err: &provider.NotUsableError{Message: "no network", Missing: true}},
 		{Zone: "a", Err: &provider.NotUsableError{Message: "not allowed", NotAllowed: true}},

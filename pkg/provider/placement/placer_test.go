@@ -89,7 +89,7 @@ func (w *world) pass(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 	}
 }
 
-func TestAZoneIsChosenOnce(t *testing.T) {
+func TestPlacer_ChoosesAZoneOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		vm := machine("vm")
@@ -114,7 +114,7 @@ func TestAZoneIsChosenOnce(t *testing.T) {
 	})
 }
 
-func TestMembersThatAreChosenForAtTheSameTimeKnowOfEachOther(t *testing.T) {
+func TestPlacer_ConsidersConcurrentChoicesForTheSameGroup(t *testing.T) {
 	for policy, want := range map[vmv1alpha1.PlacementPolicy]string{vmv1alpha1.PlacementTogether: "aaa", vmv1alpha1.PlacementApart: "abc"} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestMembersThatAreChosenForAtTheSameTimeKnowOfEachOther(t *testing.T) {
 	}
 }
 
-func TestAMemberThatHasNoRoomBesideTheOthersSaysSo(t *testing.T) {
+func TestPlace_ReportsThatTheZoneOfTheGroupIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Lacks = errors.New("it is full") })
@@ -155,7 +155,7 @@ func TestAMemberThatHasNoRoomBesideTheOthersSaysSo(t *testing.T) {
 	})
 }
 
-func TestZonesAreAskedAboutOtherDisksOfClaimsAnew(t *testing.T) {
+func TestPlace_ChecksZonesAgainAfterAChangeOfClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		vm := machine("vm")
@@ -174,7 +174,7 @@ func TestZonesAreAskedAboutOtherDisksOfClaimsAnew(t *testing.T) {
 	})
 }
 
-func TestWhatWasChosenForOthersCountsUntilItShows(t *testing.T) {
+func TestPlacer_CountsChoicesUntilFreeResourcesIncludeThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b", "c")
 		count := map[string]int{}
@@ -207,7 +207,7 @@ func TestWhatWasChosenForOthersCountsUntilItShows(t *testing.T) {
 	})
 }
 
-func TestZonesAreAskedAgainLaterAndLater(t *testing.T) {
+func TestPlace_ChecksZonesWithIncreasingDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
 		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Lacks = errors.New("it is full") })
@@ -242,7 +242,7 @@ func TestZonesAreAskedAgainLaterAndLater(t *testing.T) {
 	})
 }
 
-func TestWithoutZonesNothingIsChosen(t *testing.T) {
+func TestPlace_WithoutZonesChoosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		if r, err := w.pass(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || r.Zone != "" || !strings.Contains(err.Error(), `there is no VCenter "default"`) {
@@ -255,7 +255,7 @@ func TestWithoutZonesNothingIsChosen(t *testing.T) {
 	})
 }
 
-func TestWhatWasBeforeThereWereZonesIsInTheDefaultOne(t *testing.T) {
+func TestPlace_OldVMsAreInTheDefaultZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
 		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: vmv1alpha1.DefaultZone}})
@@ -281,7 +281,7 @@ func TestWhatWasBeforeThereWereZonesIsInTheDefaultOne(t *testing.T) {
 	})
 }
 
-func TestOneThatIsTakenOverWaitsForItsVM(t *testing.T) {
+func TestPlace_WaitsForTheVMToAdopt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		vm := machine("vm")
@@ -310,7 +310,7 @@ func TestOneThatIsTakenOverWaitsForItsVM(t *testing.T) {
 
 // The virtual machines of zones that another process takes care of are not seen here, nor
 // that they go.
-func TestAChoiceThatIsNotSeenCountsForAWhile(t *testing.T) {
+func TestPlacer_KeepsAnUnobservedChoiceForALimitedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		chosen := func(name string) string {
@@ -331,7 +331,7 @@ func TestAChoiceThatIsNotSeenCountsForAWhile(t *testing.T) {
 }
 
 // What a zone lacks is reported next to the conditions that the virtual machine waits for, and no zone is chosen.
-func TestPlace_ReportsWhatZonesLackBeforeOtherConditionsAreMet(t *testing.T) {
+func TestPlace_ReportsMissingResourcesBeforeOtherPrerequisitesAreMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
 		w.offers["a"] = offer("a", func(o *provider.Offer) {
@@ -371,7 +371,7 @@ func TestPlace_ReportsWhatZonesLackBeforeOtherConditionsAreMet(t *testing.T) {
 	})
 }
 
-func TestPlace_NamesAVCenterThatDoesNotAnswer(t *testing.T) {
+func TestPlace_ReportsAnUnreachableVCenter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
 		lost := &provider.UnreachableError{VCenter: "east", Err: errors.New("connection refused")}

@@ -197,7 +197,7 @@ func says(r provider.Result, condition string) string {
 
 // A refusal concerns its own field: a VM that has run is powered on, resumed, suspended, powered
 // off and restarted with what it has, and gets everything else.
-func TestRefusal_ConcernsItsOwnField(t *testing.T) {
+func TestRefusal_AffectsOnlyItsField(t *testing.T) {
 	message := func(text string) map[string]string {
 		return map[string]string{vmv1alpha1.ConditionConfigurationSynced: text}
 	}
@@ -236,7 +236,7 @@ func TestRefusal_ConcernsItsOwnField(t *testing.T) {
 }
 
 // A claim that is refused is not attached, and nobody waits for it.
-func TestRefusal_OfAClaimKeepsNoVMOff(t *testing.T) {
+func TestRefusal_OfAClaimDoesNotPreventPowerOn(t *testing.T) {
 	in := runningMachine(state(isOff, isOn), ran, func(in *Input) {
 		in.Want.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}
 	})
@@ -309,7 +309,7 @@ func TestPowerStateSynced_IsSetByEveryReport(t *testing.T) {
 
 // A restart whose changes vSphere refuses restarts with what the VM has. The message names why
 // they are not applied.
-func TestRestart_ThatCouldNotApplyItsChangesSaysSo(t *testing.T) {
+func TestRestart_ReportsThatItsChangesWereNotApplied(t *testing.T) {
 	in := runningMachine(differs(cold))
 	in.Last = in.Last.After(driver.KindRestart, 1, errors.New("no licence for 4 CPUs"), driver.Refused, in.Now)
 	checkPlan(t, in, planned{synced: synced, config: "False Error", restart: []string{"cpu.sockets"}, settled: true, messages: map[string]string{

@@ -84,7 +84,7 @@ func labelled(after time.Duration, change func(*Input, *keeper)) func(*Input, *k
 	}
 }
 
-func TestChartBackupAndSchemaUpgrade(t *testing.T) {
+func TestMake_BackupAndSchemaUpgrade(t *testing.T) {
 	live := driver.Difference{Path: "cpu.shares", Live: true}
 	lack := driver.Difference{Path: "metadata.interfaces", Live: true, Names: true}
 	newer := func(in *Input) { in.Observation.Recorded.Generation = 9; in.VM.Spec.GuestID = "changed" }
@@ -171,7 +171,7 @@ func outlined(in Input) (got string, err error) {
 	return got, err
 }
 
-func TestARecordIsNotWrittenAgainAtOnceForLabelsAlone(t *testing.T) {
+func TestBackup_DelaysARewriteForLabelsOnly(t *testing.T) {
 	live := driver.Difference{Path: "cpu.shares", Live: true}
 	for name, tc := range map[string]struct {
 		change func(*Input, *keeper)
@@ -197,7 +197,7 @@ func TestARecordIsNotWrittenAgainAtOnceForLabelsAlone(t *testing.T) {
 	}
 }
 
-func TestARecordKeepsTheGroupsOfBeforeWhileTheyAreNotKnown(t *testing.T) {
+func TestBackup_KeepsTheRecordedGroupsWhileGroupsAreUnknown(t *testing.T) {
 	var wrote driver.Record
 	if _, err := Make(kept(func(in *Input, k *keeper) { in.VM.Generation, in.Groups, k.wrote = 5, vmrecord.Groups{}, &wrote })); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestPausesGrow(t *testing.T) {
+func TestOutcomes_DelaysIncrease(t *testing.T) {
 	broken := errors.New("broken")
 	s := time.Second
 	for name, tc := range map[string]struct {
@@ -45,7 +45,7 @@ func TestPausesGrow(t *testing.T) {
 	}
 }
 
-func TestAFailureAfterASuccessBeginsAnew(t *testing.T) {
+func TestOutcomes_AfterResetsRepeatsOnAFailureAfterASuccess(t *testing.T) {
 	var o Outcomes
 	for _, err := range []error{nil, nil, errors.New("broken")} {
 		o = o.After(driver.KindReconfigure, 7, err, driver.Refused, now)
@@ -59,7 +59,7 @@ func change(path, running, desired string) driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{{Path: path, Running: running, Desired: desired}}}
 }
 
-func TestWhatIsSeenDoesNotMakeItAnotherRequest(t *testing.T) {
+func TestFingerprint_IgnoresTheCurrentValue(t *testing.T) {
 	if Fingerprint(change("guestID", "a", "c")) != Fingerprint(change("guestID", "b", "c")) {
 		t.Error("a value that vSphere gives back differently every time is set again without pause")
 	}
@@ -70,7 +70,7 @@ func TestWhatIsSeenDoesNotMakeItAnotherRequest(t *testing.T) {
 
 // A restart whose record is never seen, whatever the cause, and a value that vSphere
 // gives back differently: both succeed, and both wait longer each time.
-func TestS1S2WhatSucceedsAndIsPlannedAgainBacksOff(t *testing.T) {
+func TestS1S2Outcomes_DelayRepeatedSuccesses(t *testing.T) {
 	for name, op := range map[string]driver.Operation{
 		"S1 restart": {Kind: driver.KindRestart, Detail: "0001-01-01T00:00:00Z"},
 		"S2 value":   change("devices.gpus", "grid\ufffdx", "grid\u001bx"),
@@ -95,7 +95,7 @@ func TestS1S2WhatSucceedsAndIsPlannedAgainBacksOff(t *testing.T) {
 
 // Two operations that take turns would each undo the memory of the other, whether of one
 // kind or of two.
-func TestOperationsThatTakeTurnsAreBothHeld(t *testing.T) {
+func TestOutcomes_DelayAlternatingOperations(t *testing.T) {
 	config, restart := change("guestID", "a", "c"), driver.Operation{Kind: driver.KindRestart, Detail: "0"}
 	last := Outcomes{}
 	for range 2 {
@@ -116,7 +116,7 @@ func TestOperationsThatTakeTurnsAreBothHeld(t *testing.T) {
 }
 
 // vSphere lowers a reservation with its limit, say, and raises it with the reservation.
-func TestTwoChangesThatUndoEachOtherBackOff(t *testing.T) {
+func TestOutcomes_DelayChangesThatUndoEachOther(t *testing.T) {
 	ops := []driver.Operation{change("memory.reservation", "4Mi", "1Gi"), change("memory.limit", "", "4Mi")}
 	last, at, started := Outcomes{}, now, 0
 	for end := now.Add(time.Hour); at.Before(end); started++ {
@@ -131,7 +131,7 @@ func TestTwoChangesThatUndoEachOtherBackOff(t *testing.T) {
 	}
 }
 
-func TestTheLatestOutcomesAreRemembered(t *testing.T) {
+func TestOutcomes_AreLimited(t *testing.T) {
 	var last Outcomes
 	for i := range uint64(remembered + 3) {
 		last = last.After(driver.KindReconfigure, i, nil, driver.Refused, now)

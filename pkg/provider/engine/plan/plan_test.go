@@ -19,7 +19,7 @@ var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // A revert brings configuration and power state back, which the steps behind it would change
 // by a spec that is about to be replaced.
-func TestStepsComeInTheOrderOfTheSpecificationButForARevert(t *testing.T) {
+func TestSteps_HaveTheOrderOfTheSpecificationExceptForRevert(t *testing.T) {
 	var got []string
 	for _, s := range steps {
 		got = append(got, s.name)
@@ -29,7 +29,7 @@ func TestStepsComeInTheOrderOfTheSpecificationButForARevert(t *testing.T) {
 	}
 }
 
-func TestEachErrorFollowsItsRule(t *testing.T) {
+func TestMake_HandlesTheErrorOfEachStep(t *testing.T) {
 	retry, stop := errors.New("again"), &provider.NoRequeueError{Err: errors.New("never")}
 	all := []string{"schema upgrade", "status", "backup", "revert", "config", "power state", "disk promotion"}
 	saved := steps
@@ -87,7 +87,7 @@ func TestEachErrorFollowsItsRule(t *testing.T) {
 	}
 }
 
-func TestAnOperationEndsThePlanWithTheErrorsBefore(t *testing.T) {
+func TestMake_EndsWithAnOperationAndReturnsEarlierErrors(t *testing.T) {
 	saved := steps
 	defer func() { steps = saved }()
 	retry := errors.New("again")
@@ -121,7 +121,7 @@ func TestMake_KeepsTheErrorOfEveryStep(t *testing.T) {
 	}
 }
 
-func TestAnOperationIsOutdatedWhenSomethingElseIsWanted(t *testing.T) {
+func TestOutdated_OperationAfterAChangeOfTheSpec(t *testing.T) {
 	const hard, soft = vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft
 	on, off, suspended := vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	for _, tc := range []struct {
@@ -160,7 +160,7 @@ func TestAnOperationIsOutdatedWhenSomethingElseIsWanted(t *testing.T) {
 	}
 }
 
-func TestAnOperationOfAMemberIsOutdatedWhenItsGroupWantsSomethingElse(t *testing.T) {
+func TestOutdated_OperationAfterAChangeOfTheGroup(t *testing.T) {
 	on, off, suspended := vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	for name, tc := range map[string]struct {
 		kind     driver.Kind

@@ -32,7 +32,7 @@ func ended(kinds ...driver.Kind) func(*Input) {
 	}
 }
 
-func TestPowerPolicy_DecidesAboutWhatGoesOff(t *testing.T) {
+func TestPowerPolicy_DecidesWhetherAStoppedVMIsPoweredOn(t *testing.T) {
 	const on, no = "power on: False PoweringOn", ": False "
 	clean := func(in *Input) { in.Observation.CleanPowerOff = true }
 	ran := reported(isOn, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
@@ -79,7 +79,7 @@ func TestPowerPolicy_DecidesAboutWhatGoesOff(t *testing.T) {
 
 // A guest whose boot ends in a shutdown is powered on again after growing pauses. One that runs
 // for longer is powered on at once again.
-func TestPowerOn_ThatIsUndoneBacksOff(t *testing.T) {
+func TestPowerOn_BacksOffIfUndone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		runs time.Duration // until it shuts down
 		want []time.Duration
@@ -112,7 +112,7 @@ func TestPowerOn_ThatIsUndoneBacksOff(t *testing.T) {
 	}
 }
 
-func TestPowerOperations_ThatAreUndoneBackOff(t *testing.T) {
+func TestPowerOperations_BackOffIfUndone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		observed, desired vmv1alpha1.PowerState
 		op                driver.Operation
@@ -137,7 +137,7 @@ func TestPowerOperations_ThatAreUndoneBackOff(t *testing.T) {
 }
 
 // virtctl start ends a pause, and counts for what ended before it.
-func TestStart_EndsThePauseBetweenAttempts(t *testing.T) {
+func TestStart_EndsTheBackOff(t *testing.T) {
 	in := runningMachine(state(isOff, isOn), ended(driver.KindPowerOn, driver.KindPowerOn))
 	if p, _ := Make(in); p.Operation != nil {
 		t.Fatalf("operation %+v, want a pause", p.Operation)
@@ -153,7 +153,7 @@ func TestStart_EndsThePauseBetweenAttempts(t *testing.T) {
 }
 
 // What a user changes is not undone by others.
-func TestPowerOn_AfterAPowerOffOnRequestDoesNotWait(t *testing.T) {
+func TestPowerOn_IsNotDelayedAfterARequestedPowerOff(t *testing.T) {
 	in := runningMachine(state(isOff, isOn), ended(driver.KindPowerOn, driver.KindPowerOff, driver.KindPowerOn, driver.KindSuspend, driver.KindPowerOn, driver.KindRevert))
 	if p, _ := Make(in); p.Operation == nil || p.Operation.Kind != driver.KindPowerOn {
 		t.Errorf("operation %+v, condition %s; want a power on at once", p.Operation, says(p.Result, vmv1alpha1.ConditionPowerStateSynced))

@@ -23,7 +23,7 @@ func (promotable) Promote(func(int32)) driver.Operation {
 	return driver.Operation{Kind: driver.KindPromote, Run: func(context.Context) error { return nil }}
 }
 
-func TestDisksArePromotedWhenNothingKeepsThemFromIt(t *testing.T) {
+func TestPromotion_DependsOnModeAndPowerState(t *testing.T) {
 	const online, offline, disabled = vmv1alpha1.PromoteDisksModeOnline, vmv1alpha1.PromoteDisksModeOffline, vmv1alpha1.PromoteDisksModeDisabled
 	failed := Outcomes{{Kind: driver.KindPromote, Fingerprint: Fingerprint(driver.Operation{Kind: driver.KindPromote, Detail: "Online"}), Err: errors.New("no space"), Next: now.Add(time.Minute)}}
 	for name, tc := range map[string]struct {
@@ -67,7 +67,7 @@ func TestDisksArePromotedWhenNothingKeepsThemFromIt(t *testing.T) {
 	}
 }
 
-func TestAPromotionIsOutdatedWhenSomethingElseIsWantedMore(t *testing.T) {
+func TestOutdated_PromotionAfterAChangeOfTheSpec(t *testing.T) {
 	op := driver.Operation{Kind: driver.KindPromote, Detail: "Online"}
 	for name, tc := range map[string]struct {
 		change func(*vmv1alpha1.VirtualMachineSpec)

@@ -28,7 +28,7 @@ func (inert) DropKept() driver.Operation {
 // What happens next to a virtual machine follows from what it is asked for, what its status
 // says, and which record vSphere has in it: each state that a process may leave behind when it
 // is killed between two steps of a revert is one of these.
-func TestARevertGoesOnFromEveryStateThatAKilledProcessLeaves(t *testing.T) {
+func TestRevert_ContinuesAfterAnInterruption(t *testing.T) {
 	const none, reverting, done, failed = "", "False Reverting", "True Succeeded", "False Error"
 	failure := Outcomes{{Kind: driver.KindRevert, Fingerprint: Fingerprint(driver.Operation{Kind: driver.KindRevert, Detail: "a"}), Err: errors.New("no space"), Next: now.Add(time.Minute)}}
 	for name, tc := range map[string]struct {
@@ -117,7 +117,7 @@ func revertOf(t *testing.T, asked, target, kept, status string, last Outcomes, a
 	return got
 }
 
-func TestNothingElseHappensToAVirtualMachineThatIsBeingReverted(t *testing.T) {
+func TestRevert_PreventsOtherOperations(t *testing.T) {
 	for name, change := range map[string]func(*Input){
 		"vSphere has yet to": func(in *Input) {},
 		"its object has yet to": func(in *Input) {

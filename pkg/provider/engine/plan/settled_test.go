@@ -79,7 +79,7 @@ func runningMachine(change ...func(*Input)) Input {
 
 // The instance of a machine says what it runs with as soon as its configuration is
 // settled: what else the plan waits for must not keep it stale.
-func TestConfigurationIsSettledWhateverElseThePlanWaitsFor(t *testing.T) {
+func TestMake_SettledDependsOnlyOnTheConfiguration(t *testing.T) {
 	differs := func(d driver.Difference) func(*Input) {
 		return func(in *Input) { in.Machine = inert{differs: []driver.Difference{d}} }
 	}
@@ -107,7 +107,7 @@ func TestConfigurationIsSettledWhateverElseThePlanWaitsFor(t *testing.T) {
 
 // The configuration lets go on what is being powered off, so the power step has to look
 // for itself whether anybody can change the machine.
-func TestMachineOutOfReachIsNotPoweredOff(t *testing.T) {
+func TestMake_DoesNotPowerOffAnUnreachableVM(t *testing.T) {
 	got, err := Make(runningMachine(func(in *Input) {
 		in.VM.Spec.PowerState, in.Observation.Trouble = vmv1alpha1.PoweredOff, "its host is disconnected"
 	}))
@@ -117,7 +117,7 @@ func TestMachineOutOfReachIsNotPoweredOff(t *testing.T) {
 }
 
 // A difference that only matters before the first power-on requires no restart of a VM that runs.
-func TestRestartRequired_LeavesOutWhatIsForTheFirstBoot(t *testing.T) {
+func TestRestartRequired_OmitsFirstBootDifferences(t *testing.T) {
 	got, err := Make(runningMachine(func(in *Input) {
 		in.Machine = inert{differs: []driver.Difference{{Path: "bootstrap", Desired: "data", FirstBoot: true}, {Path: "cpu.cores", Desired: "4"}}}
 	}))
