@@ -26,10 +26,10 @@ func TestSizeOf_IncludesTheLargerBootDisk(t *testing.T) {
 		image *vmv1alpha1.VirtualMachineImage
 		want  int64
 	}{
-		"as the image has it":            {image: image, want: 15 * gib},
-		"grown":                          {image: image, boot: "20Gi", want: 27 * gib},
-		"smaller, which will be refused": {image: image, boot: "4Gi", want: 15 * gib},
-		"of an image that is not known":  {boot: "20Gi", want: 25 * gib},
+		"as in the image":                   {image: image, want: 15 * gib},
+		"larger":                            {image: image, boot: "20Gi", want: 27 * gib},
+		"smaller, which validation rejects": {image: image, boot: "4Gi", want: 15 * gib},
+		"unknown image":                     {boot: "20Gi", want: 25 * gib},
 	} {
 		e := &vmv1alpha1.VirtualMachineInstanceSpec{
 			Memory:  &vmv1alpha1.VirtualMachineMemory{Guest: ptr.To(resource.MustParse("1Gi"))},

@@ -13,8 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
-// An operation that was interrupted because something else is desired must not hold back its
-// next start.
+// An operation that was interrupted because of a change must not delay its next start.
 func TestOperation_IsDelayedOnlyByItsFailure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err     error
@@ -31,7 +30,7 @@ func TestOperation_IsDelayedOnlyByItsFailure(t *testing.T) {
 			r := &record{}
 			r.remember(&running{op: op, fingerprint: plan.Fingerprint(op)}, tc.err, tc.failure, now)
 			if got := r.last.Held(op, now); (got != nil) != tc.held {
-				t.Errorf("held back: %+v, want %t", got, tc.held)
+				t.Errorf("delayed: %+v, want %t", got, tc.held)
 			}
 		})
 	}

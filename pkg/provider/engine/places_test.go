@@ -20,14 +20,14 @@ func TestSlots_GoToTheHighestPriorityThatWaitsLongest(t *testing.T) {
 	}
 	p := newPlaces(Limits{Creates: 1}, time.Minute)[creates]
 	if !p.take(key("first"), 100, now) {
-		t.Fatal("the first was refused")
+		t.Fatal("the first got no slot")
 	}
 	for _, who := range []struct {
 		name     string
 		priority int
 	}{{"low", 1}, {"high-1", 100}, {"high-2", 100}, {"raised", 1}, {"raised", 200}} {
 		if p.take(key(who.name), who.priority, now) {
-			t.Errorf("%s got a place, and there is none", who.name)
+			t.Errorf("%s got a slot although none is free", who.name)
 		}
 	}
 	var called []string
@@ -37,11 +37,11 @@ func TestSlots_GoToTheHighestPriorityThatWaitsLongest(t *testing.T) {
 			last = k
 			called = append(called, k.Name)
 			if !p.take(k, 0, now) {
-				t.Errorf("%s was called and refused", k.Name)
+				t.Errorf("%s got no slot after its wake-up", k.Name)
 			}
 		}
 	}
 	if diff := cmp.Diff([]string{"raised", "high-1", "high-2", "low"}, called); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+		t.Errorf("wake-ups (-want +got):\n%s", diff)
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// Two reconciles meet if the keys of a VM and of its snapshot are handled at the same time: both
-// have read that nothing runs.
+// Reconciles of a VM and its snapshot can run concurrently. Both have read that no operation runs.
 func TestStart_RefusesASecondOperationOfAVM(t *testing.T) {
 	e := New(Options{Driver: fake.New()})
 	vm := &vmv1alpha1.VirtualMachine{}

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Validation refuses such times; these were stored before it did.
+// Validation rejects such times; stored objects may have them.
 func TestS1Restart_RejectsTimesThatCannotBeRecorded(t *testing.T) {
 	for _, text := range []string{"0001-01-01T00:00:00Z", "0000-01-01T00:00:00+23:59", "1999-12-31T23:59:59Z"} {
 		vm := &vmv1alpha1.VirtualMachine{}
