@@ -49,26 +49,26 @@ func TestExpand_KeepsTheEffectiveSpec(t *testing.T) {
 				t.Fatal(err)
 			}
 			if out.Spec.Instancetype != nil || out.Spec.Preference != nil || out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil {
-				t.Errorf("F132 references are left: %+v", out.Spec)
+				t.Errorf("F132 references remain: %+v", out.Spec)
 			}
 			after, err := effectiveSpec(out, w)
 			if err != nil {
 				t.Fatalf("F132 the expanded VM has no effective spec: %v", err)
 			}
-			after.Annotations, before.Annotations = nil, nil // they moved to metadata
+			after.Annotations, before.Annotations = nil, nil // they are in metadata now
 			before.Instancetype, before.Preference = nil, nil
 			if diff := cmp.Diff(before, after, quantities); diff != "" {
 				t.Errorf("F132 (-want +got):\n%s", diff)
 			}
 			if !cmp.Equal(out.Annotations, map[string]string{"a": "b"}) || vm.Annotations != nil {
-				t.Errorf("annotations %v of the result, %v of the argument", out.Annotations, vm.Annotations)
+				t.Errorf("annotations of the result %v, of the argument %v", out.Annotations, vm.Annotations)
 			}
 		})
 	}
 }
 
-// Who writes an instance type or a preference of a namespace need not be privileged, and what is
-// expanded is written by a controller, which is.
+// The author of a namespaced instance type or preference may not be privileged, but the controller that writes the
+// expanded VM is.
 func TestExpand_OmitsAnnotationsOfPrivilegedUsers(t *testing.T) {
 	const steers, remove, powerOn = vmv1alpha1.AnnotationSkipDelete, vmv1alpha1.CheckDeletePrefix + "x", vmv1alpha1.CheckPowerOnPrefix + "x"
 	w := newWorld()

@@ -48,7 +48,7 @@ func (c *Captured) Object(role Role) (*Object, error) {
 	}
 	if c.object.Kind.Role() != role {
 		return nil, &RevisionError{Name: c.Revision.Name, Message: fmt.Sprintf(
-			"it contains a %s, which is not a %s", c.object.Kind.TypeName(), role.noun())}
+			"it contains a %s, which cannot be used for spec.%s", c.object.Kind.TypeName(), role)}
 	}
 	return c.object, nil
 }

@@ -145,7 +145,7 @@ func TestDecode_RejectsUnknownContent(t *testing.T) {
 		{"F136 no JSON", `{`, "not an object"},
 		{"F136 another group", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"},"spec":{}}`, `apiVersion "apps/v1"`},
 		{"F136 another kind", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"Foo","metadata":{"name":"x"},"spec":{}}`, `kind "Foo"`},
-		{"F136 another role", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachinePreference","metadata":{"name":"x"},"spec":{}}`, "no instance type"},
+		{"F136 another role", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachinePreference","metadata":{"name":"x"},"spec":{}}`, "cannot be used for spec.instancetype"},
 		{"F136 no name", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","spec":{}}`, "metadata.name"},
 		{"F136 a spec of another shape", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","metadata":{"name":"x"},"spec":[]}`, "spec cannot be read"},
 	} {

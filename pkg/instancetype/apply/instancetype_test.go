@@ -142,7 +142,7 @@ func TestEffective_ReportsAllConflicts(t *testing.T) {
 
 func TestEffective_ReportsInvalidInstancetypes(t *testing.T) {
 	for _, tc := range []struct{ name, size, want string }{
-		{"F112 no vCPUs", `{cpu: {guest: 0}, memory: {guest: 1Gi}}`, "0 vCPUs were given"},
+		{"F112 no vCPUs", `{cpu: {guest: 0}, memory: {guest: 1Gi}}`, "0 vCPUs are not allowed"},
 		{"F112 no memory", `{cpu: {guest: 1}, memory: {guest: 0}}`, "memory.guest 0"},
 		{"negative memory", `{cpu: {guest: 1}, memory: {guest: -1Gi}}`, "must be positive"},
 		{"F113 overcommit below 0", `{cpu: {guest: 1}, memory: {guest: 1Gi, overcommitPercent: -1}}`, "in range between 0 and 100"},
@@ -174,7 +174,7 @@ func TestEffective_ReportsASizeAboveTheMaximumsOfTheVM(t *testing.T) {
 	if diff := cmp.Diff([]string{"spec.cpu.maxSockets", "spec.memory.maxGuest"}, fieldsOf(t, err)); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
-	if want := "1 is below the 2 sockets of the instance type"; !strings.Contains(err.Error(), want) {
+	if want := "1 is less than the 2 sockets of the instance type"; !strings.Contains(err.Error(), want) {
 		t.Errorf("error %q, want one with %q", err, want)
 	}
 	mustEffective(t, `{cpu: {maxSockets: 1}, memory: {maxGuest: 4Gi}}`, small, `{cpu: {preferredCPUTopology: cores}}`)
@@ -199,10 +199,10 @@ func TestEffective_UsesDevicesSelectorAndAnnotationsOfTheInstancetype(t *testing
 		t.Errorf("F84 annotations (-want +got):\n%s", diff)
 	}
 	if got := spec.Memory.Reservation; got.Cmp(resource.MustParse("1Gi")) != 0 {
-		t.Errorf("reservation %s, want all memory, because devices are passed through", got)
+		t.Errorf("reservation %s, want all memory because of passthrough devices", got)
 	}
 	if none := mustEffective(t, "{}", small, ""); none.NodeSelector != nil || none.Devices != nil || none.Annotations != nil {
-		t.Errorf("F82 an instance type without them added %v, %v, %v", none.NodeSelector, none.Devices, none.Annotations)
+		t.Errorf("F82 an instance type without them adds %v, %v, %v", none.NodeSelector, none.Devices, none.Annotations)
 	}
 }
 
@@ -224,9 +224,9 @@ func TestEffective_ConflictMessages(t *testing.T) {
 	for _, p := range problems.Problems {
 		got[p.Field] = p.Message
 	}
-	const notSet = "conflicts with selected instance type, which alone decides what is guaranteed"
+	const notSet = "conflicts with selected instance type, which alone defines the guaranteed resources"
 	want := map[string]string{
-		"spec.cpu.sockets":     "conflicts with selected instance type, which sets it too",
+		"spec.cpu.sockets":     "conflicts with selected instance type, which also sets it",
 		"spec.cpu.limit":       notSet,
 		"spec.cpu.reservation": notSet,
 		"spec.memory.limit":    notSet,
@@ -260,7 +260,7 @@ func TestEffective_CombinesAnnotations(t *testing.T) {
 	vm.Annotations = map[string]string{"a": "1"}
 	in := apply.Inputs{Instancetype: size}
 	if _, err := apply.Effective(vm, in); err != nil {
-		t.Errorf("F84 an equal annotation was refused: %v", err)
+		t.Errorf("F84 an equal annotation is rejected: %v", err)
 	}
 	vm.Annotations = map[string]string{"b": "other", "c": "other"}
 	want := []string{"metadata.annotations.b", "metadata.annotations.c"}

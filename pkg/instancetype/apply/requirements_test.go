@@ -28,7 +28,7 @@ func TestRequirements_Met(t *testing.T) {
 		{"F106 memory of the VM", `{cpu: {sockets: 1}, memory: {guest: 2Gi}}`, "", `{requirements: {memory: {guest: 2Gi}}}`},
 		{"F106 one vCPU", `{cpu: {sockets: 1}, memory: {guest: 2Gi}}`, "", `{requirements: {cpu: {guest: 1}}}`},
 		{"F109 architecture", "{}", small, `{requirements: {architecture: amd64}}`},
-		{"F109 architecture of a VM that gives its size itself", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {architecture: amd64}}`},
+		{"F109 architecture of a VM with an inline size", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {architecture: amd64}}`},
 		{"F109 no requirement", "{}", small, `{requirements: {}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -37,8 +37,7 @@ func TestRequirements_Met(t *testing.T) {
 	}
 }
 
-// unmet is a combination that lacks what the preference requires, and all that is
-// said about it.
+// unmet is a combination that does not meet the requirements of the preference, with the expected problems.
 type unmet struct {
 	name, vm, size, pref string
 	want                 []apply.Problem
@@ -71,16 +70,16 @@ func TestRequirements_NotMet(t *testing.T) {
 			[]apply.Problem{
 				problem("spec.instancetype", "insufficient CPU resources of 2 vCPU provided by instance type, preference requires 4 vCPU"),
 				problem("spec.instancetype", "insufficient Memory resources of 4Gi provided by instance type, preference requires 8Gi"),
-				problem("spec.preference", "preference requires architecture s390x but amd64 is being requested, which all guests of vSphere have: choose a preference for it"),
+				problem("spec.preference", "preference requires architecture s390x but amd64 is being requested, the only architecture of vSphere guests: choose another preference"),
 			},
 		},
 		{
 			"F102 F109 the architecture is that of vSphere, whatever is preferred", "{}", small, `{preferredArchitecture: arm64, requirements: {architecture: arm64}}`,
-			[]apply.Problem{problem("spec.preference", "preference requires architecture arm64 but amd64 is being requested, which all guests of vSphere have: choose a preference for it")},
+			[]apply.Problem{problem("spec.preference", "preference requires architecture arm64 but amd64 is being requested, the only architecture of vSphere guests: choose another preference")},
 		},
 		{
 			"F109 an architecture that vSphere does not have", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {architecture: s390x}}`,
-			[]apply.Problem{problem("spec.preference", "preference requires architecture s390x but amd64 is being requested, which all guests of vSphere have: choose a preference for it")},
+			[]apply.Problem{problem("spec.preference", "preference requires architecture s390x but amd64 is being requested, the only architecture of vSphere guests: choose another preference")},
 		},
 		{
 			"F107 vCPUs of the instance type", "{}", small, `{requirements: {cpu: {guest: 3}}}`,
@@ -182,7 +181,7 @@ network: {interfaces: [{name: eth0, model: vmxnet3}]}`)
 	}
 }
 
-// All memory of what is pinned is reserved, and vSphere has no limit below a reservation.
+// All memory of a pinned VM is reserved, and vSphere rejects a limit below a reservation.
 func TestEffective_ReportsALimitBelowFullyReservedMemory(t *testing.T) {
 	const size, gpu = "cpu: {sockets: 1}, memory: {guest: 1Gi, limit: 4Mi}", "devices: {gpus: [{name: a, deviceName: grid_t4-8q}]}"
 	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{"+size+"}")}
@@ -193,7 +192,7 @@ func TestEffective_ReportsALimitBelowFullyReservedMemory(t *testing.T) {
 	}{
 		"of a class":                    {"{" + gpu + "}", class, []string{"spec.className"}},
 		"of the virtual machine":        {"{" + size + ", " + gpu + "}", nil, []string{"spec.memory.limit"}},
-		"with nothing that is pinned":   {"{" + size + "}", nil, nil},
+		"without pinning":               {"{" + size + "}", nil, nil},
 		"a limit of exactly the memory": {"{cpu: {sockets: 1}, memory: {guest: 1Gi, limit: 1024Mi}, " + gpu + "}", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +207,7 @@ func TestEffective_ReportsALimitBelowFullyReservedMemory(t *testing.T) {
 				t.Errorf("fields (-want +got):\n%s", diff)
 			}
 			if !strings.Contains(err.Error(), "memory.limit 4Mi of ") {
-				t.Errorf("error %q does not say what was given", err)
+				t.Errorf("error %q does not include the value", err)
 			}
 		})
 	}
