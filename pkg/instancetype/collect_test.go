@@ -59,12 +59,12 @@ func TestKeeps_KeepsAReferencedRevision(t *testing.T) {
 			snapshot := vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Name: "before"}}
 			snapshot.Status.InstancetypeRevision = s.old.Name
 			s.snapshots = append(s.snapshots, snapshot)
-		}, "snapshot before needs it"},
+		}, "used by snapshot before"},
 		{"kept while a snapshot uses it as the preference", func(_ *testing.T, s *shared) {
 			snapshot := vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Name: "before"}}
 			snapshot.Status.PreferenceRevision = s.old.Name
 			s.snapshots = append(s.snapshots, snapshot)
-		}, "snapshot before needs it"},
+		}, "used by snapshot before"},
 		{"a snapshot that uses another revision", func(_ *testing.T, s *shared) {
 			snapshot := vmv1alpha1.VirtualMachineSnapshot{}
 			snapshot.Status.InstancetypeRevision = s.current.Name
@@ -74,7 +74,7 @@ func TestKeeps_KeepsAReferencedRevision(t *testing.T) {
 			vmi := vmv1alpha1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "vm"}}
 			vmi.Spec.Instancetype = &vmv1alpha1.AppliedRevision{RevisionName: s.old.Name}
 			s.vmis = append(s.vmis, vmi)
-		}, "instance vm runs with it"},
+		}, "used by virtual machine instance vm"},
 		{"F48 kept while spec refers to it", func(_ *testing.T, s *shared) {
 			s.vms[0].Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: s.old.Name}
 		}, "used by virtual machine vm"},

@@ -21,9 +21,9 @@ import (
 
 // DeleteVirtualMachine implements provider.Provider.
 func (e *Engine) DeleteVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
-	p := e.newPass(req)
-	defer e.passed(p.key)
-	err := p.remove(ctx, e.driver.Look(p.want.Identity))
+	p := e.newReconciliation(req)
+	defer e.returnUnusedOffers(p.key)
+	err := p.remove(ctx, e.driver.Look(p.desired.Identity))
 	if err == nil {
 		e.forget(p.key)
 	}
@@ -31,30 +31,30 @@ func (e *Engine) DeleteVirtualMachine(ctx context.Context, req *provider.Request
 }
 
 // remove performs the next step of a deletion. It returns nil if nothing is left.
-func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
-	how := deleteMode(p.req.VM, plan.Grace(p.want))
-	switch run := p.rec.running; {
-	case p.rec.gone:
+func (p *reconciliation) remove(ctx context.Context, s driver.Sighting) error {
+	how := deletePowerOff(p.req.VM, plan.Grace(p.desired))
+	switch run := p.state.running; {
+	case p.state.deleted:
 		return nil
-	case p.lost != nil:
-		return p.removalUnreachable()
+	case p.outageErr != nil:
+		return p.reportUnreachableDeletion()
 	case run != nil:
-		if interruptible(&run.op, how) {
+		if isInterruptible(&run.op, how) {
 			p.engine.interrupt(p.key, run)
 		}
 		return provider.ErrReconcileInProgress
 	}
-	p.seen(s.State)
+	p.recordObserved(s.State)
 	switch s.State {
 	case driver.Unknown:
-		return p.unknown(s)
+		return p.reportUnknown(s)
 	case driver.Absent:
 		return p.removeAbsent(ctx, s.Copies)
 	case driver.Exists:
 	}
 	if s.Ownership != driver.Own {
 		klog.FromContext(ctx).Info("The object refers to a vSphere VM that it does not own; the VM is not deleted",
-			"virtualMachine", klog.KRef(p.key.Namespace, p.key.Name), "vm", s.Machine.Observe(p.want).UniqueID)
+			"virtualMachine", klog.KRef(p.key.Namespace, p.key.Name), "vm", s.Machine.Observe(p.desired).UniqueID)
 		p.Observation = &provider.Observation{} // so that no deletion of the VM is reported
 		return nil
 	}
@@ -65,23 +65,23 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 // machine that existed may only be invisible. It has the grace period to reappear, unless the hypervisor knows that it
 // was destroyed, for example by a process that was killed. If there are copies, an administrator must decide, because
 // one of them may be the virtual machine.
-func (p *pass) removeAbsent(ctx context.Context, copies []string) error {
-	if proved, err := p.prove(ctx, copies); !proved {
+func (p *reconciliation) removeAbsent(ctx context.Context, copies []string) error {
+	if proved, err := p.confirmAbsence(ctx, copies); !proved {
 		return err
 	}
-	if !wasThere(p.req.VM) || p.rec.absent.destroyed {
+	if !hasExisted(p.req.VM) || p.state.absent.destroyed {
 		return p.removeLeftovers(ctx)
 	}
-	what := fmt.Sprintf("VM %s is no longer visible in vSphere", p.want.Identity.UniqueID)
-	if p.engine.braked(p.key, p.req.VM) {
-		p.manyMissing(what)
-		return &provider.RequeueError{After: recheck, Reason: "many virtual machines are missing"}
+	what := fmt.Sprintf("VM %s is no longer visible in vSphere", p.desired.Identity.UniqueID)
+	if p.engine.recordMissing(p.key, p.req.VM) {
+		p.reportManyMissing(what)
+		return &provider.RequeueError{After: recheckInterval, Reason: "many virtual machines are missing"}
 	}
-	if !confirmed(p.req.VM) && p.copyFound(what, copies) {
-		return &provider.RequeueError{After: recheck, Reason: "a vSphere VM with the same identity may be this VM. To delete the object and keep that VM, set the annotation " +
-			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID}
+	if !isConfirmedDeleted(p.req.VM) && p.reportCopies(what, copies) {
+		return &provider.RequeueError{After: recheckInterval, Reason: "a vSphere VM with the same identity may be this VM. To delete the object and keep that VM, set the annotation " +
+			vmv1alpha1.AnnotationConfirmedGone + "=" + p.desired.Identity.UniqueID}
 	}
-	if rest := p.graceLeft(); rest > 0 && !confirmed(p.req.VM) {
+	if rest := p.remainingGrace(); rest > 0 && !isConfirmedDeleted(p.req.VM) {
 		p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonMissing, what+
 			fmt.Sprintf("; the object is deleted if the VM does not reappear within %s", p.engine.opts.MissingGrace))
 		return &provider.RequeueError{After: rest, Reason: "a missing virtual machine may reappear"}
@@ -91,15 +91,15 @@ func (p *pass) removeAbsent(ctx context.Context, copies []string) error {
 
 // removeLeftovers removes the files of earlier creates if the virtual machine never existed or is known to be
 // destroyed. In other cases the files may be in use.
-func (p *pass) removeLeftovers(ctx context.Context) error {
-	if !p.want.Identity.Copied {
+func (p *reconciliation) removeLeftovers(ctx context.Context) error {
+	if !p.desired.Identity.Copied {
 		return nil
 	}
 	if _, many := p.engine.Missing(); many {
-		return &provider.RequeueError{After: recheck, Reason: "many virtual machines are missing; no files are removed until they reappear"}
+		return &provider.RequeueError{After: recheckInterval, Reason: "many virtual machines are missing; no files are removed until they reappear"}
 	}
-	op := p.ending(p.engine.driver.RemoveLeftovers(p.want.Identity))
-	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
+	op := p.markDeletedAfter(p.engine.driver.RemoveLeftovers(p.desired.Identity))
+	if hold := p.state.outcomes.Held(op, p.req.Now); hold != nil {
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to remove files of earlier creates failed: " + hold.Message}
 	}
 	if err := p.start(ctx, op); err != nil {
@@ -110,9 +110,9 @@ func (p *pass) removeLeftovers(ctx context.Context) error {
 
 // removeMachine powers off and destroys the virtual machine. If its managed object ID has changed, the new ID is first
 // written to status, so that another process searches for the right VM.
-func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff) error {
-	observed := m.Observe(p.want)
-	if wasThere(p.req.VM) && observed.Readable && observed.UniqueID != p.req.VM.Status.UniqueID {
+func (p *reconciliation) removeMachine(ctx context.Context, m driver.Machine, how powerOff) error {
+	observed := m.Observe(p.desired)
+	if hasExisted(p.req.VM) && observed.Readable && observed.UniqueID != p.req.VM.Status.UniqueID {
 		p.Observation = &observed
 		return &provider.RequeueError{Reason: "the new managed object ID is written to status before the VM is destroyed"}
 	}
@@ -121,22 +121,22 @@ func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff
 	switch {
 	case observed.Paused:
 		return provider.ErrPaused
-	case p.engine.outage(p.req.VM):
-		return &provider.RequeueError{After: recheck, Reason: "many other virtual machines are missing, so none is deleted until they reappear. To delete this one, set the annotation " +
-			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID}
+	case p.engine.isDeletionBlocked(p.req.VM):
+		return &provider.RequeueError{After: recheckInterval, Reason: "many other virtual machines are missing, so none is deleted until they reappear. To delete this one, set the annotation " +
+			vmv1alpha1.AnnotationConfirmedGone + "=" + p.desired.Identity.UniqueID}
 	case unregister && (observed.Orphaned || !observed.Readable):
-		op = p.ending(m.Unregister(p.want.Identity))
+		op = p.markDeletedAfter(m.Unregister(p.desired.Identity))
 	case observed.Trouble != "":
 		return &provider.NoRequeueError{Err: errors.New(observed.Trouble)}
 	case observed.PowerState == vmv1alpha1.PoweredOn:
 		op = how.operation(m)
 	default:
-		op = p.ending(m.Destroy(p.want.Identity))
+		op = p.markDeletedAfter(m.Destroy(p.desired.Identity))
 	}
 	if observed.Depending > 0 {
-		op = p.unpromoted(op, m)
+		op = p.stopPromotionIfBusy(op, m)
 	}
-	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
+	if hold := p.state.outcomes.Held(op, p.req.Now); hold != nil {
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}
 	}
 	if err := p.start(ctx, op); err != nil {
@@ -145,9 +145,9 @@ func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff
 	return provider.ErrReconcileInProgress
 }
 
-// unpromoted returns op with a retry: if a promotion by an earlier process makes the VM busy, the promotion is stopped
-// and op runs again.
-func (p *pass) unpromoted(op driver.Operation, m driver.Machine) driver.Operation {
+// stopPromotionIfBusy returns op with a retry: if a promotion by an earlier process makes the VM busy, the promotion is
+// stopped and op runs again.
+func (p *reconciliation) stopPromotionIfBusy(op driver.Operation, m driver.Machine) driver.Operation {
 	run := op.Run
 	op.Run = func(ctx context.Context) error {
 		err := run(ctx)
@@ -162,32 +162,32 @@ func (p *pass) unpromoted(op driver.Operation, m driver.Machine) driver.Operatio
 	return op
 }
 
-// ending returns op so that its success marks the virtual machine as deleted.
-func (p *pass) ending(op driver.Operation) driver.Operation {
+// markDeletedAfter returns op so that its success marks the virtual machine as deleted.
+func (p *reconciliation) markDeletedAfter(op driver.Operation) driver.Operation {
 	run := op.Run
 	op.Run = func(ctx context.Context) error {
 		if err := run(ctx); err != nil {
 			return err
 		}
-		p.engine.change(p.key, p.uid(), func(r *record) { r.gone = true })
+		p.engine.updateState(p.key, p.uid(), func(r *objectState) { r.deleted = true })
 		return nil
 	}
 	return op
 }
 
-// outage reports whether the circuit breaker for mass disappearance prevents the deletion of a virtual machine that
-// existed.
-func (e *Engine) outage(vm *vmv1alpha1.VirtualMachine) bool {
+// isDeletionBlocked reports whether the circuit breaker for mass disappearance prevents the deletion of a virtual
+// machine that existed.
+func (e *Engine) isDeletionBlocked(vm *vmv1alpha1.VirtualMachine) bool {
 	managed := e.driver.Managed()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return wasThere(vm) && !confirmed(vm) && e.brake.pulled(e.opts.Now(), managed)
+	return hasExisted(vm) && !isConfirmedDeleted(vm) && e.breaker.isTripped(e.opts.Now(), managed)
 }
 
-// interruptible reports whether a deletion interrupts the operation. It interrupts publications, promotions and waits
+// isInterruptible reports whether a deletion interrupts the operation. It interrupts publications, promotions and waits
 // for a guest, but not a power off of the same kind as its own. It waits for creates, because a cancelled deployment
 // may still complete later. An interrupted publication leaves nothing behind.
-func interruptible(op *driver.Operation, how powerOff) bool {
+func isInterruptible(op *driver.Operation, how powerOff) bool {
 	return op.Kind == driver.KindPublish || op.Kind == driver.KindPromote || op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != how.detail())
 }
 
@@ -200,9 +200,9 @@ type powerOff struct {
 	own bool
 }
 
-// deleteMode returns the power off mode and the grace period from spec.deletion. The defaults are spec.powerOffMode and
-// grace. Soft becomes TrySoft, so that a guest that does not respond cannot block the deletion for ever.
-func deleteMode(vm *vmv1alpha1.VirtualMachine, grace time.Duration) powerOff {
+// deletePowerOff returns the power off mode and the grace period from spec.deletion. The defaults are spec.powerOffMode
+// and grace. Soft becomes TrySoft, so that a guest that does not respond cannot block the deletion for ever.
+func deletePowerOff(vm *vmv1alpha1.VirtualMachine, grace time.Duration) powerOff {
 	how := powerOff{mode: vm.Spec.PowerOffMode, grace: grace}
 	if d := vm.Spec.Deletion; d != nil {
 		how.mode = cmp.Or(d.PowerOffMode, how.mode)

@@ -33,15 +33,15 @@ func TestDeletePowerOff_FollowsTheSpec(t *testing.T) {
 		"timeout with Hard":                             {mode: hard, deletion: &deletion{TimeoutSeconds: 90}, want: powerOff{mode: hard, grace: 90 * time.Second, own: true}, detail: "Hard"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := deleteMode(&vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerOffMode: tc.mode, Deletion: tc.deletion}}, grace)
+			got := deletePowerOff(&vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerOffMode: tc.mode, Deletion: tc.deletion}}, grace)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(powerOff{})); diff != "" || got.detail() != tc.detail {
 				t.Errorf("power off %q, want %q (-want +got):\n%s", got.detail(), tc.detail, diff)
 			}
 			asked := driver.Operation{Kind: driver.KindPowerOff, Detail: tc.detail, Asks: tc.want.mode != hard}
-			if interruptible(&asked, got) {
+			if isInterruptible(&asked, got) {
 				t.Error("a deletion interrupts its own power off")
 			}
-			if other := (driver.Operation{Kind: driver.KindPowerOff, Detail: "TrySoft within 1h0m0s", Asks: true}); !interruptible(&other, got) {
+			if other := (driver.Operation{Kind: driver.KindPowerOff, Detail: "TrySoft within 1h0m0s", Asks: true}); !isInterruptible(&other, got) {
 				t.Error("a deletion waits for a power off with another timeout")
 			}
 		})

@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package engine reconciles virtual machines through a driver. The engine keeps state, decides and starts operations; the
-// driver observes and executes.
+// Package engine reconciles virtual machines through a driver. The engine keeps state, decides and starts operations;
+// the driver observes and executes.
 //
 // In addition to the guarantees of package provider, the engine guarantees:
 //

@@ -18,10 +18,10 @@ import (
 const (
 	// shutdownGrace is how long operations may continue after the context of Run is done.
 	shutdownGrace = 5 * time.Second
-	// recheck is the interval of checks for changes that cause no event. firstRecheck is the delay after a first failed
-	// check; it doubles with every further failure.
-	recheck      = time.Minute
-	firstRecheck = 5 * time.Second
+	// recheckInterval is the interval of checks for changes that cause no event. firstRecheckDelay is the delay after a
+	// first failed check; it doubles with every further failure.
+	recheckInterval      = time.Minute
+	firstRecheckDelay = 5 * time.Second
 )
 
 // Limits are the maximum numbers of concurrent operations, by kind. Operations that only wait for a guest do not count.
@@ -86,13 +86,13 @@ type Engine struct {
 
 	mu      sync.Mutex
 	closed  bool
-	records map[provider.Key]*record
+	states map[provider.Key]*objectState
 	// images are the operations on copies of images, by location.
 	images map[string]*provider.ImageOperation
-	places map[class]*places
-	brake  brake
-	// lost is the current outage of the hypervisor.
-	lost outage
+	slots map[class]*slotPool
+	breaker  breaker
+	// outage is the current outage of the hypervisor.
+	outage outage
 	// expiry removes unused offers. It is reset with each new offer.
 	expiry *time.Timer
 }
@@ -119,7 +119,7 @@ func New(o Options) *Engine {
 	if o.MissingGrace <= 0 {
 		o.MissingGrace = time.Minute
 	}
-	e := &Engine{opts: o, started: o.Now(), driver: o.Driver, records: map[provider.Key]*record{}, images: map[string]*provider.ImageOperation{}, places: newPlaces(o.Limits, o.OfferTimeout)}
+	e := &Engine{opts: o, started: o.Now(), driver: o.Driver, states: map[provider.Key]*objectState{}, images: map[string]*provider.ImageOperation{}, slots: newSlotPools(o.Limits, o.OfferTimeout)}
 	e.base, e.end = context.WithCancelCause(context.Background())
 	return e
 }
@@ -154,7 +154,7 @@ func (e *Engine) Unread(vm *vmv1alpha1.VirtualMachine) bool {
 	if !e.driver.Starting() || e.Unreachable() != nil || e.driver.Look(identity(vm)).State != driver.Unknown {
 		return false
 	}
-	e.await(provider.KeyOf(vm), vm.UID)
+	e.awaitRead(provider.KeyOf(vm), vm.UID)
 	return true
 }
 
@@ -166,11 +166,11 @@ func (e *Engine) CreateOrUpdateVirtualMachine(ctx context.Context, req *provider
 
 // CreateOrUpdateVirtualMachineAsync implements provider.Provider.
 func (e *Engine) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *provider.Request) (provider.Result, error) {
-	p := e.newPass(req)
+	p := e.newReconciliation(req)
 	// An offered slot that is not used goes to the next object.
-	defer e.passed(p.key)
+	defer e.returnUnusedOffers(p.key)
 	// The state must be read before the observation, so that the observation is not older than the state.
-	err := p.reconcile(ctx, e.driver.Look(p.want.Identity))
+	err := p.reconcile(ctx, e.driver.Look(p.desired.Identity))
 	return p.Result, err
 }
 
@@ -178,7 +178,7 @@ func (e *Engine) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *pro
 func (e *Engine) Changed(name types.NamespacedName) {
 	key := provider.VirtualMachineKey(name)
 	e.mu.Lock()
-	rec := e.records[key]
+	rec := e.states[key]
 	busy := rec != nil && rec.running != nil
 	e.mu.Unlock()
 	if !busy {
@@ -199,11 +199,11 @@ func (e *Engine) Read() {
 func (e *Engine) wakeAwaiting() {
 	e.mu.Lock()
 	var waiting []provider.Key
-	for key, rec := range e.records {
-		if rec.awaits {
-			rec.awaits = false
+	for key, rec := range e.states {
+		if rec.awaitsRead {
+			rec.awaitsRead = false
 			waiting = append(waiting, key)
-			e.tidy(key, rec)
+			e.dropIfEmpty(key, rec)
 		}
 	}
 	e.mu.Unlock()

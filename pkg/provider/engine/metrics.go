@@ -15,7 +15,7 @@ type Collector struct {
 	engine  *Engine
 	orphans FindOrphans
 
-	operations, places, used, waiting *prometheus.Desc
+	operations, slots, used, waiting *prometheus.Desc
 	managed, orphaned                 *prometheus.Desc
 }
 
@@ -29,7 +29,7 @@ func NewCollector(e *Engine, vcenter string, orphans FindOrphans) *Collector {
 	return &Collector{
 		engine: e, orphans: orphans,
 		operations: desc("operations", "Running operations.", "operation"),
-		places:     desc("places", "Maximum number of concurrent operations of a class.", "class"),
+		slots:     desc("places", "Maximum number of concurrent operations of a class.", "class"),
 		used:       desc("places_used", "Running operations of a class.", "class"),
 		waiting:    desc("places_waiting", "Objects that wait for a free slot of a class.", "class"),
 		managed:    desc("virtual_machines", "Virtual machines that belong to an object. Absent until vCenter is read."),
@@ -49,8 +49,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	for kind, n := range u.running {
 		gauge(c.operations, n, string(kind))
 	}
-	for class, p := range u.places {
-		gauge(c.places, p.total, string(class))
+	for class, p := range u.slots {
+		gauge(c.slots, p.total, string(class))
 		gauge(c.used, p.used, string(class))
 		gauge(c.waiting, p.waiting, string(class))
 	}
@@ -65,25 +65,25 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 // usage is the current work of an engine.
 type usage struct {
 	running map[driver.Kind]int
-	places  map[class]placesUsage
+	slots  map[class]slotUsage
 }
 
-type placesUsage struct{ total, used, waiting int }
+type slotUsage struct{ total, used, waiting int }
 
 func (e *Engine) usage() usage {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	u := usage{running: map[driver.Kind]int{}, places: map[class]placesUsage{}}
+	u := usage{running: map[driver.Kind]int{}, slots: map[class]slotUsage{}}
 	for _, kind := range driver.Kinds {
 		u.running[kind] = 0
 	}
-	for _, rec := range e.records {
+	for _, rec := range e.states {
 		if rec.running != nil {
 			u.running[rec.running.op.Kind]++
 		}
 	}
-	for class, p := range e.places {
-		u.places[class] = placesUsage{total: p.total, used: p.used, waiting: p.line.Len()}
+	for class, p := range e.slots {
+		u.slots[class] = slotUsage{total: p.total, used: p.used, waiting: p.queue.Len()}
 	}
 	return u
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Want returns the desired state of req for the check of a zone.
-func Want(req *provider.Request) *driver.Want { return checkable(want(req), req.VM) }
+func Want(req *provider.Request) *driver.Want { return withOwnSpec(desiredOf(req), req.VM) }
 
 // Offer checks a zone for the virtual machine of req and waits for the result. It fails immediately while vCenter is
 // unreachable.

@@ -16,13 +16,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// passFor returns a reconcile of vm on behalf of another object, and the state of that object. It returns an error if
-// an operation of vm already runs.
-func (e *Engine) passFor(key provider.Key, uid types.UID, vm *vmv1alpha1.VirtualMachine, now time.Time) (*pass, record, error) {
-	own := e.snapshot(key, uid)
-	p := e.newPass(&provider.Request{VM: vm, Now: now})
+// newReconciliationFor returns a reconcile of vm on behalf of another object, and the state of that object. It returns
+// an error if an operation of vm already runs.
+func (e *Engine) newReconciliationFor(key provider.Key, uid types.UID, vm *vmv1alpha1.VirtualMachine, now time.Time) (*reconciliation, objectState, error) {
+	own := e.stateOf(key, uid)
+	p := e.newReconciliation(&provider.Request{VM: vm, Now: now})
 	p.of, p.ofUID = key, uid
-	switch run := p.rec.running; {
+	switch run := p.state.running; {
 	case run != nil && run.of == key:
 		return nil, own, provider.ErrReconcileInProgress
 	case run != nil:
@@ -32,8 +32,8 @@ func (e *Engine) passFor(key provider.Key, uid types.UID, vm *vmv1alpha1.Virtual
 }
 
 // startFor starts an operation for another object with the state own, unless the same operation has failed recently.
-func (p *pass) startFor(ctx context.Context, own record, op driver.Operation, again string) error {
-	if hold := own.last.Held(op, p.req.Now); hold != nil {
+func (p *reconciliation) startFor(ctx context.Context, own objectState, op driver.Operation, again string) error {
+	if hold := own.outcomes.Held(op, p.req.Now); hold != nil {
 		return errors.Join(hold.Err, &provider.RequeueError{After: hold.Wait, Reason: again})
 	}
 	if err := p.start(ctx, op); err != nil {
@@ -42,14 +42,15 @@ func (p *pass) startFor(ctx context.Context, own record, op driver.Operation, ag
 	return provider.ErrReconcileInProgress
 }
 
-// endingFor returns op so that its success marks the other object's counterpart in the hypervisor as deleted.
-func (p *pass) endingFor(op driver.Operation) driver.Operation {
+// markOwnerDeletedAfter returns op so that its success marks the other object's counterpart in the hypervisor as
+// deleted.
+func (p *reconciliation) markOwnerDeletedAfter(op driver.Operation) driver.Operation {
 	run := op.Run
 	op.Run = func(ctx context.Context) error {
 		if err := run(ctx); err != nil {
 			return err
 		}
-		p.engine.change(p.of, p.ofUID, func(r *record) { r.gone = true })
+		p.engine.updateState(p.of, p.ofUID, func(r *objectState) { r.deleted = true })
 		return nil
 	}
 	return op

@@ -27,9 +27,9 @@ func TestOperation_IsDelayedOnlyByItsFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			op, now := driver.Operation{Kind: driver.KindPowerOff, Asks: true}, time.Unix(1_700_000_000, 0)
-			r := &record{}
-			r.remember(&running{op: op, fingerprint: plan.Fingerprint(op)}, tc.err, tc.failure, now)
-			if got := r.last.Held(op, now); (got != nil) != tc.held {
+			r := &objectState{}
+			r.recordOutcome(&running{op: op, fingerprint: plan.Fingerprint(op)}, tc.err, tc.failure, now)
+			if got := r.outcomes.Held(op, now); (got != nil) != tc.held {
 				t.Errorf("delayed: %+v, want %t", got, tc.held)
 			}
 		})

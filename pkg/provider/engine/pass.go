@@ -17,90 +17,90 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// pass is one reconcile of a virtual machine. It is used by one worker only.
-type pass struct {
+// reconciliation is one reconcile of a virtual machine. It is used by one worker only.
+type reconciliation struct {
 	provider.Result
 	engine *Engine
 	req    *provider.Request
 	key    provider.Key
-	want   *driver.Want
-	// of and ofUID are the key and the UID of the object for which operations are started. Slots and outcomes belong to
-	// it. They differ from key for publications and snapshots.
+	desired   *driver.Want
+	// owner and ownerUID are the key and the UID of the object for which operations are started. Slots and outcomes
+	// belong to it. They differ from key for publications and snapshots.
 	of    provider.Key
 	ofUID types.UID
-	// records is true if the planned operation writes the object record.
-	records bool
-	// rec is a copy of the object's state at the start of the reconcile.
-	rec record
-	// lost is the error of the current outage, nil if there is none.
-	lost *provider.UnreachableError
+	// writesRecord is true if the planned operation writes the object record.
+	writesRecord bool
+	// state is a copy of the object's state at the start of the reconcile.
+	state objectState
+	// outageErr is the error of the current outage, nil if there is none.
+	outageErr *provider.UnreachableError
 }
 
-func (e *Engine) newPass(req *provider.Request) *pass {
-	p := &pass{engine: e, req: req, key: provider.KeyOf(req.VM), want: want(req)}
+func (e *Engine) newReconciliation(req *provider.Request) *reconciliation {
+	p := &reconciliation{engine: e, req: req, key: provider.KeyOf(req.VM), desired: desiredOf(req)}
 	p.of, p.ofUID = p.key, req.VM.UID
-	p.rec, p.lost = e.snapshot(p.key, req.VM.UID), e.Unreachable()
-	id := &p.want.Identity
-	id.MissingSince = p.missingSince()
+	p.state, p.outageErr = e.stateOf(p.key, req.VM.UID), e.Unreachable()
+	id := &p.desired.Identity
+	id.MissingSince = p.firstMissing()
 	// The status may have replaced the outcome of an earlier attempt with the current prerequisite.
-	if req.VM.DeletionTimestamp != nil && !wasThere(req.VM) && p.retried() {
+	if req.VM.DeletionTimestamp != nil && !hasExisted(req.VM) && p.mayHaveLeftovers() {
 		id.Attempted = true
 	}
 	return p
 }
 
 // reconcile moves the observed state towards the desired state.
-func (p *pass) reconcile(ctx context.Context, s driver.Sighting) error {
-	if p.lost != nil && s.State != driver.Exists {
-		return p.unreachable() // the inventory may be out of date
+func (p *reconciliation) reconcile(ctx context.Context, s driver.Sighting) error {
+	if p.outageErr != nil && s.State != driver.Exists {
+		return p.reportUnreachable() // the inventory may be out of date
 	}
-	p.seen(s.State)
+	p.recordObserved(s.State)
 	switch s.State {
 	case driver.Absent:
-		return p.absent(ctx, s.Copies)
+		return p.handleAbsent(ctx, s.Copies)
 	case driver.Exists:
-		return p.exists(ctx, s)
+		return p.handleExisting(ctx, s)
 	case driver.Unknown:
 	}
-	return p.unknown(s)
+	return p.reportUnknown(s)
 }
 
-// seen ends the wait for the first read. If the virtual machine exists, it also clears a recorded absence.
-func (p *pass) seen(s driver.State) {
-	if s == driver.Unknown || !p.rec.awaits && (s == driver.Absent || p.rec.absent == nil) {
+// recordObserved ends the wait for the first read. If the virtual machine exists, it also clears a recorded absence.
+func (p *reconciliation) recordObserved(s driver.State) {
+	if s == driver.Unknown || !p.state.awaitsRead && (s == driver.Absent || p.state.absent == nil) {
 		return
 	}
-	p.engine.change(p.key, p.uid(), func(r *record) {
-		r.awaits = false
+	p.engine.updateState(p.key, p.uid(), func(r *objectState) {
+		r.awaitsRead = false
 		if s == driver.Exists {
 			r.absent = nil
-			p.engine.brake.found(p.key)
+			p.engine.breaker.clearMissing(p.key)
 		}
 	})
 	if s == driver.Exists {
-		p.rec.absent = nil
+		p.state.absent = nil
 	}
 }
 
-// unknown reports that the state is unknown, so that nothing is planned. A virtual machine that could be created now
-// waits until the inventory is read, because it may already exist.
-func (p *pass) unknown(s driver.Sighting) error {
-	if p.lost != nil {
-		return p.unreachable()
+// reportUnknown reports that the state is unknown, so that nothing is planned. A virtual machine that could be created
+// now waits until the inventory is read, because it may already exist.
+func (p *reconciliation) reportUnknown(s driver.Sighting) error {
+	if p.outageErr != nil {
+		return p.reportUnreachable()
 	}
 	if s.Why != "" {
 		p.Set(vmv1alpha1.ConditionCreated, "Unknown", vmv1alpha1.ReasonUnknownState, s.Why)
-		return &provider.RequeueError{After: recheck, Reason: s.Why}
+		return &provider.RequeueError{After: recheckInterval, Reason: s.Why}
 	}
-	if !wasThere(p.req.VM) && p.req.PrerequisitesReady {
+	if !hasExisted(p.req.VM) && p.req.PrerequisitesReady {
 		p.Set(vmv1alpha1.ConditionCreated, "Unknown", vmv1alpha1.ReasonUnknownState, "the inventory of vCenter is being read")
 	}
-	p.engine.await(p.key, p.uid())
+	p.engine.awaitRead(p.key, p.uid())
 	return provider.ErrUnknownState
 }
 
-// want returns the desired state of a request.
-func want(req *provider.Request) *driver.Want {
+// desiredOf returns the desired state of a request.
+func desiredOf(req *provider.Request) *driver.Want {
 	vm := req.VM
 	w := &driver.Want{
 		Desired:     req.Desired,
@@ -163,17 +163,17 @@ func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
 	if id.BiosUUID == "" && vm.Spec.Firmware != nil {
 		id.BiosUUID = strings.ToLower(vm.Spec.Firmware.UUID)
 	}
-	id.Confirmed = confirmedAs(vm)
-	id.NeedsEnd = wasThere(vm) && (vm.DeletionTimestamp != nil || vm.Spec.WhenMissing == vmv1alpha1.WhenMissingRecreate)
+	id.Confirmed = confirmedNewID(vm)
+	id.NeedsEnd = hasExisted(vm) && (vm.DeletionTimestamp != nil || vm.Spec.WhenMissing == vmv1alpha1.WhenMissingRecreate)
 	if vm.DeletionTimestamp != nil {
-		id.DeletedAt, id.Attempted = vm.DeletionTimestamp.Time, attempted(vm)
+		id.DeletedAt, id.Attempted = vm.DeletionTimestamp.Time, mayHaveStartedCreate(vm)
 	}
 	return id
 }
 
-// attempted reports whether a create may have started whose outcome is not in status. A failed create may still have
-// succeeded in vSphere if only its response was lost.
-func attempted(vm *vmv1alpha1.VirtualMachine) bool {
+// mayHaveStartedCreate reports whether a create may have started whose outcome is not in status. A failed create may
+// still have succeeded in vSphere if only its response was lost.
+func mayHaveStartedCreate(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.Status.UniqueID != "" {
 		return false
 	}
@@ -188,12 +188,12 @@ func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 	return true
 }
 
-// refuse rejects an object that refers to the virtual machine of another object by its instance UUID. Otherwise a user
-// with permissions in one namespace could access other namespaces. The message does not identify the owner, because the
-// user may not be allowed to read its namespace.
-func (p *pass) refuse() error {
+// refuseForeign rejects an object that refers to the virtual machine of another object by its instance UUID. Otherwise
+// a user with permissions in one namespace could access other namespaces. The message does not identify the owner,
+// because the user may not be allowed to read its namespace.
+func (p *reconciliation) refuseForeign() error {
 	p.Observation = &provider.Observation{}
-	err := errors.New("the vSphere VM with instance UUID " + p.want.Identity.InstanceUUID + " belongs to another object")
+	err := errors.New("the vSphere VM with instance UUID " + p.desired.Identity.InstanceUUID + " belongs to another object")
 	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonInvalid, err.Error())
 	return &provider.NoRequeueError{Err: err}
 }

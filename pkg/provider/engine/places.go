@@ -52,20 +52,20 @@ func classOf(op *driver.Operation) class {
 	return ""
 }
 
-// places is the slot pool of one class. It has no lock and no clock.
-type places struct {
+// slotPool is the slot pool of one class. It has no lock and no clock.
+type slotPool struct {
 	total   int
 	timeout time.Duration
 	used    int
-	// held is the number of used or offered slots by namespace.
-	held map[string]int
-	// line is the queue of the objects that found no free slot, in the order in which slots are offered to them.
-	line   *priorityqueue.Queue[provider.Key]
+	// byNamespace is the number of used or offered slots by namespace.
+	byNamespace map[string]int
+	// queue is the queue of the objects that found no free slot, in the order in which slots are offered to them.
+	queue   *priorityqueue.Queue[provider.Key]
 	offers map[provider.Key]time.Time
 }
 
-func newPlaces(l Limits, timeout time.Duration) map[class]*places {
-	out := map[class]*places{}
+func newSlotPools(l Limits, timeout time.Duration) map[class]*slotPool {
+	out := map[class]*slotPool{}
 	for _, c := range []struct {
 		class            class
 		limit, byDefault int
@@ -83,84 +83,85 @@ func newPlaces(l Limits, timeout time.Duration) map[class]*places {
 			c.limit = c.byDefault
 		}
 		namespace := func(k provider.Key) string { return k.Namespace }
-		out[c.class] = &places{
-			total: c.limit, timeout: timeout, held: map[string]int{}, offers: map[provider.Key]time.Time{},
-			line: priorityqueue.New(string(c.class), priorityqueue.WithFairness(namespace)),
+		out[c.class] = &slotPool{
+			total: c.limit, timeout: timeout, byNamespace: map[string]int{}, offers: map[provider.Key]time.Time{},
+			queue: priorityqueue.New(string(c.class), priorityqueue.WithFairness(namespace)),
 		}
 	}
 	return out
 }
 
-// take acquires a slot for key. If none is free, it queues key and returns false.
-func (p *places) take(key provider.Key, priority int, now time.Time) bool {
-	p.expire(now)
+// acquire acquires a slot for key. If none is free, it queues key and returns false.
+func (p *slotPool) acquire(key provider.Key, priority int, now time.Time) bool {
+	p.dropExpired(now)
 	if _, offered := p.offers[key]; offered || p.used+len(p.offers) < p.total {
-		p.withdraw(key)
-		p.line.Remove(key)
+		p.dropOffer(key)
+		p.queue.Remove(key)
 		p.used++
-		p.held[key.Namespace]++
+		p.byNamespace[key.Namespace]++
 		return true
 	}
-	p.line.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, key)
+	p.queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, key)
 	return false
 }
 
 // release releases the slot of key and returns the objects to which slots were offered.
-func (p *places) release(key provider.Key, now time.Time) []provider.Key {
+func (p *slotPool) release(key provider.Key, now time.Time) []provider.Key {
 	p.used--
-	p.leave(key.Namespace)
-	return p.offer(now)
+	p.decrement(key.Namespace)
+	return p.offerFree(now)
 }
 
-// decline removes the offer to key and returns the objects to which slots were offered.
-func (p *places) decline(key provider.Key, now time.Time) []provider.Key {
+// returnOffer removes the offer to key and returns the objects to which slots were offered.
+func (p *slotPool) returnOffer(key provider.Key, now time.Time) []provider.Key {
 	if _, ok := p.offers[key]; !ok {
 		return nil
 	}
-	p.withdraw(key)
-	return p.offer(now)
+	p.dropOffer(key)
+	return p.offerFree(now)
 }
 
-// offer offers each free slot to the first object in the queue. A namespace that uses at least half of the slots yields
-// to other namespaces with the same priority. While another slot is free, at most one namespace uses half of them.
-func (p *places) offer(now time.Time) []provider.Key {
-	p.expire(now)
+// offerFree offers each free slot to the first object in the queue. A namespace that uses at least half of the slots
+// yields to other namespaces with the same priority. While another slot is free, at most one namespace uses half of
+// them.
+func (p *slotPool) offerFree(now time.Time) []provider.Key {
+	p.dropExpired(now)
 	var out []provider.Key
-	for p.used+len(p.offers) < p.total && p.line.Len() > 0 {
-		for namespace, n := range p.held {
+	for p.used+len(p.offers) < p.total && p.queue.Len() > 0 {
+		for namespace, n := range p.byNamespace {
 			if 2*n >= p.total {
-				p.line.Yield(namespace)
+				p.queue.Yield(namespace)
 			}
 		}
-		key, _ := p.line.Get() // Get does not block: the queue is not empty, and only offer removes items.
-		p.line.Done(key)
+		key, _ := p.queue.Get() // Get does not block: the queue is not empty, and only offerFree removes items.
+		p.queue.Done(key)
 		p.offers[key] = now
-		p.held[key.Namespace]++
+		p.byNamespace[key.Namespace]++
 		out = append(out, key)
 	}
 	return out
 }
 
-// expire removes offers that were not used in time.
-func (p *places) expire(now time.Time) {
+// dropExpired removes offers that were not used in time.
+func (p *slotPool) dropExpired(now time.Time) {
 	for k, at := range p.offers {
 		if now.Sub(at) >= p.timeout {
-			p.withdraw(k)
+			p.dropOffer(k)
 		}
 	}
 }
 
-// withdraw removes the offer to key, if there is one.
-func (p *places) withdraw(key provider.Key) {
+// dropOffer removes the offer to key, if there is one.
+func (p *slotPool) dropOffer(key provider.Key) {
 	if _, ok := p.offers[key]; ok {
 		delete(p.offers, key)
-		p.leave(key.Namespace)
+		p.decrement(key.Namespace)
 	}
 }
 
-// leave decrements the number of slots of a namespace.
-func (p *places) leave(namespace string) {
-	if p.held[namespace]--; p.held[namespace] <= 0 {
-		delete(p.held, namespace)
+// decrement decrements the number of slots of a namespace.
+func (p *slotPool) decrement(namespace string) {
+	if p.byNamespace[namespace]--; p.byNamespace[namespace] <= 0 {
+		delete(p.byNamespace, namespace)
 	}
 }

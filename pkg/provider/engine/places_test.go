@@ -18,15 +18,15 @@ func TestSlots_GoToTheHighestPriorityThatWaitsLongest(t *testing.T) {
 	key := func(name string) provider.Key {
 		return provider.VirtualMachineKey(types.NamespacedName{Namespace: "ns", Name: name})
 	}
-	p := newPlaces(Limits{Creates: 1}, time.Minute)[creates]
-	if !p.take(key("first"), 100, now) {
+	p := newSlotPools(Limits{Creates: 1}, time.Minute)[creates]
+	if !p.acquire(key("first"), 100, now) {
 		t.Fatal("the first got no slot")
 	}
 	for _, who := range []struct {
 		name     string
 		priority int
 	}{{"low", 1}, {"high-1", 100}, {"high-2", 100}, {"raised", 1}, {"raised", 200}} {
-		if p.take(key(who.name), who.priority, now) {
+		if p.acquire(key(who.name), who.priority, now) {
 			t.Errorf("%s got a slot although none is free", who.name)
 		}
 	}
@@ -36,7 +36,7 @@ func TestSlots_GoToTheHighestPriorityThatWaitsLongest(t *testing.T) {
 		for _, k := range next {
 			last = k
 			called = append(called, k.Name)
-			if !p.take(k, 0, now) {
+			if !p.acquire(k, 0, now) {
 				t.Errorf("%s got no slot after its wake-up", k.Name)
 			}
 		}

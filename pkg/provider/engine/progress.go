@@ -12,11 +12,11 @@ import (
 // progressStep is the change of progress in percent that is written to status. A smaller step causes more writes.
 const progressStep = 10
 
-// progressOf returns a function that records the progress of an object's operation.
-func (e *Engine) progressOf(key provider.Key) func(percent int32) {
+// progressRecorder returns a function that records the progress of an object's operation.
+func (e *Engine) progressRecorder(key provider.Key) func(percent int32) {
 	return func(percent int32) {
 		e.mu.Lock()
-		rec := e.records[key]
+		rec := e.states[key]
 		news := rec != nil && rec.running != nil && percent/progressStep > rec.running.progress/progressStep
 		if news {
 			rec.running.progress = percent

@@ -16,13 +16,13 @@ import (
 
 // crowd acquires and queues slots of a class with twelve slots, at a fixed time.
 type crowd struct {
-	*places
+	*slotPool
 	now     time.Time
 	running map[string][]provider.Key
 }
 
 func newCrowd() *crowd {
-	return &crowd{places: newPlaces(Limits{Creates: 12}, time.Minute)[creates], running: map[string][]provider.Key{}}
+	return &crowd{slotPool: newSlotPools(Limits{Creates: 12}, time.Minute)[creates], running: map[string][]provider.Key{}}
 }
 
 func (c *crowd) ask(namespace string, from, to, priority int) {
@@ -32,7 +32,7 @@ func (c *crowd) ask(namespace string, from, to, priority int) {
 }
 
 func (c *crowd) start(key provider.Key, priority int) {
-	if c.take(key, priority, c.now) {
+	if c.acquire(key, priority, c.now) {
 		c.running[key.Namespace] = append(c.running[key.Namespace], key)
 	}
 }

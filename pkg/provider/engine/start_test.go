@@ -21,7 +21,7 @@ func TestStart_RefusesASecondOperationOfAVM(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{}
 	vm.Namespace, vm.Name, vm.UID = "team-a", "web", "uid"
 	req := &provider.Request{VM: vm, Now: time.Now()}
-	first, second := e.newPass(req), e.newPass(req)
+	first, second := e.newReconciliation(req), e.newReconciliation(req)
 	release, ran := make(chan struct{}), make(chan struct{}, 2)
 	op := driver.Operation{Kind: driver.KindReconfigure, Run: func(context.Context) error { ran <- struct{}{}; <-release; return nil }}
 	if err := first.start(t.Context(), op); err != nil {

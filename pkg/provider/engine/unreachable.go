@@ -25,16 +25,16 @@ type outage struct {
 // machine is enqueued once and reports the outage. All are enqueued again when the outage ends.
 func (e *Engine) ObserveConnection(err *provider.UnreachableError, patience time.Duration) {
 	e.mu.Lock()
-	before, now := e.lost, e.opts.Now()
+	before, now := e.outage, e.opts.Now()
 	switch {
 	case err == nil:
-		e.lost = outage{}
+		e.outage = outage{}
 	case before.since.IsZero():
-		e.lost.since = now
+		e.outage.since = now
 	case before.reported == nil && now.Sub(before.since) >= patience:
-		e.lost.reported = err
+		e.outage.reported = err
 	}
-	changed := (before.reported == nil) != (e.lost.reported == nil)
+	changed := (before.reported == nil) != (e.outage.reported == nil)
 	e.mu.Unlock()
 	if changed {
 		e.wakeAll()
@@ -45,7 +45,7 @@ func (e *Engine) ObserveConnection(err *provider.UnreachableError, patience time
 func (e *Engine) Unreachable() *provider.UnreachableError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.lost.reported
+	return e.outage.reported
 }
 
 // wakeAll enqueues every virtual machine in the inventory and every object that waits for the hypervisor.
@@ -55,8 +55,8 @@ func (e *Engine) wakeAll() {
 		keys[provider.VirtualMachineKey(owned.Key)] = struct{}{}
 	}
 	e.mu.Lock()
-	for key, rec := range e.records {
-		if rec.awaits || rec.running != nil {
+	for key, rec := range e.states {
+		if rec.awaitsRead || rec.running != nil {
 			keys[key] = struct{}{}
 		}
 	}
@@ -66,29 +66,29 @@ func (e *Engine) wakeAll() {
 	}
 }
 
-// unreachable reports an outage: in condition Created, or in the conditions of configuration and power state if the
-// virtual machine existed before. The object is enqueued at the end of the outage.
-func (p *pass) unreachable() error {
+// reportUnreachable reports an outage: in condition Created, or in the conditions of configuration and power state if
+// the virtual machine existed before. The object is enqueued at the end of the outage.
+func (p *reconciliation) reportUnreachable() error {
 	kinds := []string{vmv1alpha1.ConditionCreated}
-	if wasThere(p.req.VM) {
+	if hasExisted(p.req.VM) {
 		kinds = []string{vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced}
 	}
 	for _, kind := range kinds {
-		p.Set(kind, metav1.ConditionUnknown, vmv1alpha1.ReasonUnreachable, p.lost.Error())
+		p.Set(kind, metav1.ConditionUnknown, vmv1alpha1.ReasonUnreachable, p.outageErr.Error())
 	}
 	return p.awaitConnection()
 }
 
-// removalUnreachable reports an outage that delays a deletion.
-func (p *pass) removalUnreachable() error {
-	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, "the deletion continues when vCenter responds: "+p.lost.Error())
+// reportUnreachableDeletion reports an outage that delays a deletion.
+func (p *reconciliation) reportUnreachableDeletion() error {
+	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, "the deletion continues when vCenter responds: "+p.outageErr.Error())
 	return p.awaitConnection()
 }
 
-func (p *pass) awaitConnection() error {
-	if p.rec.running != nil {
+func (p *reconciliation) awaitConnection() error {
+	if p.state.running != nil {
 		return provider.ErrReconcileInProgress
 	}
-	p.engine.await(p.key, p.uid())
+	p.engine.awaitRead(p.key, p.uid())
 	return provider.ErrUnknownState
 }

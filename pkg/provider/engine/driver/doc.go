@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package driver defines the interface between the engine and one hypervisor: a driver observes, computes differences and
-// creates operations. It decides nothing.
+// Package driver defines the interface between the engine and one hypervisor: a driver observes, computes differences
+// and creates operations. It decides nothing.
 //
 // Every driver guarantees:
 //
