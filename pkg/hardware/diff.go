@@ -78,7 +78,7 @@ func Stage(
 		// All changes are in effect, so the desired sources are too.
 		target.Instancetype, target.Preference, target.ClassName = wanted.Instancetype, wanted.Preference, wanted.ClassName
 	}
-	return target.without(spec), pending
+	return target.withoutEmptyParts(spec), pending
 }
 
 // assign copies the field at path, whose effect is Live.

@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hardware has the table of the fields that describe the hardware of a virtual machine. For each field it defines
-// the path, the type, how values are printed, the vSphere property, and whether a change is applied live or needs a power
-// cycle. Refresh previews, staged updates, status.restartRequired and the comparison with vSphere use it.
+// Package hardware has the table of the fields that describe the hardware of a virtual machine. For each field it
+// defines the path, the type, how values are printed, the vSphere property, and whether a change is applied live or
+// needs a power cycle. Refresh previews, staged updates, status.restartRequired and the comparison with vSphere use it.
 //
 // The package guarantees:
 //

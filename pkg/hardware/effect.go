@@ -23,8 +23,8 @@ func always(e vmv1alpha1.RefreshEffect) effect {
 	return func(_, _ *State) vmv1alpha1.RefreshEffect { return e }
 }
 
-// whenSet is for fields that keep their value if the desired state does not set them.
-func whenSet(e vmv1alpha1.RefreshEffect, set func(desired *State) bool) effect {
+// ifSet is for fields that keep their value if the desired state does not set them.
+func ifSet(e vmv1alpha1.RefreshEffect, set func(desired *State) bool) effect {
 	return func(_, desired *State) vmv1alpha1.RefreshEffect {
 		if set(desired) {
 			return e
@@ -67,13 +67,13 @@ func Pinned(s *Spec) bool {
 
 // shapeEffect returns the effect of a change of the cores per socket, which needs a power cycle.
 func shapeEffect(running, desired *State) vmv1alpha1.RefreshEffect {
-	if sameShape(running, desired) {
+	if hasSameShape(running, desired) {
 		return none
 	}
 	return restart
 }
 
-func sameShape(running, desired *State) bool {
+func hasSameShape(running, desired *State) bool {
 	_, before := CPUs(running.CPU)
 	_, after := CPUs(desired.CPU)
 	return before == after
@@ -100,7 +100,7 @@ func pagesEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 func socketsEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	have, want := running.CPU, desired.CPU
 	vcpus, _ := CPUs(want)
-	return liveIf(want.Sockets > have.Sockets && sameShape(running, desired) && vcpus%running.CoresPerSocket == 0 &&
+	return liveIf(want.Sockets > have.Sockets && hasSameShape(running, desired) && vcpus%running.CoresPerSocket == 0 &&
 		isTrue(have.HotAddEnabled) && (want.MaxSockets == nil || want.Sockets <= *want.MaxSockets))
 }
 
@@ -122,8 +122,8 @@ func cpuReservationEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	return liveIf(!(OwnCores(running.CPU) && after < before) && !(waits && after > before))
 }
 
-// pinned reports whether the full memory reservation cannot be removed while the virtual machine runs.
-func pinned(running *State) bool { return running.MemoryLocked && Pinned(&running.Spec) }
+// isMemoryPinned reports whether the full memory reservation cannot be removed while the virtual machine runs.
+func isMemoryPinned(running *State) bool { return running.MemoryLocked && Pinned(&running.Spec) }
 
 // memoryReservationEffect returns the effect for the memory reservation. It can change at any time, with these
 // exceptions: it cannot exceed the current memory, it cannot differ from fully reserved memory, and it cannot be
@@ -131,18 +131,18 @@ func pinned(running *State) bool { return running.MemoryLocked && Pinned(&runnin
 func memoryReservationEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	before, after := bytesOf(running.Memory.Reservation), bytesOf(desired.Memory.Reservation)
 	guest := bytesOf(running.Memory.Guest)
-	return liveIf(!(pinned(running) && after < before) &&
-		!(memoryWaits(running, desired) && (running.MemoryLocked || desired.MemoryLocked || after > guest)))
+	return liveIf(!(isMemoryPinned(running) && after < before) &&
+		!(memoryNeedsRestart(running, desired) && (running.MemoryLocked || desired.MemoryLocked || after > guest)))
 }
 
 // memoryLockedEffect returns the effect for the full memory reservation. It can change unless the running virtual
 // machine is pinned or the memory size waits for a power cycle.
 func memoryLockedEffect(running, desired *State) vmv1alpha1.RefreshEffect {
-	return liveIf(!pinned(running) && !memoryWaits(running, desired))
+	return liveIf(!isMemoryPinned(running) && !memoryNeedsRestart(running, desired))
 }
 
-// memoryWaits reports whether a change of the memory size needs a power cycle.
-func memoryWaits(running, desired *State) bool {
+// memoryNeedsRestart reports whether a change of the memory size needs a power cycle.
+func memoryNeedsRestart(running, desired *State) bool {
 	return bytesOf(running.Memory.Guest) != bytesOf(desired.Memory.Guest) && guestEffect(running, desired) == restart
 }
 

@@ -46,7 +46,7 @@ func adapter(i *vmv1alpha1.VirtualMachineNetworkInterface) string {
 	if out := Adapter(i.Model, i.Network, i.MACAddress); out != "" {
 		return out
 	}
-	return present
+	return presentValue
 }
 
 // interfaceNamed returns the interface called name, or nil.
@@ -70,7 +70,7 @@ func InterfaceEffect(before, after *vmv1alpha1.VirtualMachineNetworkInterface, r
 	case after == nil && len(desired.Network.Interfaces) == 0 && !desired.Network.Disabled:
 		return none
 	case before == nil, after == nil:
-		return liveIf(plugsAdapters(running, desired))
+		return liveIf(canPlugAdapters(running, desired))
 	}
 	same := *after
 	if same.MACAddress == "" {
@@ -83,8 +83,8 @@ func InterfaceEffect(before, after *vmv1alpha1.VirtualMachineNetworkInterface, r
 	return liveIf(adapter(&same) == adapter(before) && before.Model != modelSRIOV)
 }
 
-// plugsAdapters reports whether network adapters can be added and removed live. This is not possible with SR-IOV.
-func plugsAdapters(running, desired *State) bool {
+// canPlugAdapters reports whether network adapters can be added and removed live. This is not possible with SR-IOV.
+func canPlugAdapters(running, desired *State) bool {
 	return !isTrue(running.Devices.DisableHotplug) && !isTrue(desired.Devices.DisableHotplug) && !usesSRIOV(&running.Spec) && !usesSRIOV(&desired.Spec)
 }
 

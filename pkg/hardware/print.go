@@ -151,14 +151,14 @@ func seconds(n *int64) string {
 // text prints a string type of the API.
 func text[T ~string](s T) string { return string(s) }
 
-// present is the value of a device that exists at most once.
-const present = "present"
+// presentValue is the value of a device that exists at most once.
+const presentValue = "present"
 
 func tpm(t *vmv1alpha1.VirtualMachineTPM) string {
 	if t == nil || t.Enabled != nil && !*t.Enabled {
 		return ""
 	}
-	return present
+	return presentValue
 }
 
 func video(v *vmv1alpha1.VirtualMachineVideo) string {

@@ -142,8 +142,8 @@ type value struct {
 	copy  func(to, from *State)
 }
 
-// at returns the value of a field of type T.
-func at[T any](field func(*State) *T, print func(T) string) value {
+// fieldValue returns the value of a field of type T.
+func fieldValue[T any](field func(*State) *T, print func(T) string) value {
 	return value{
 		print: func(s *State) string { return print(*field(s)) },
 		copy:  func(to, from *State) { *field(to) = *field(from) },
@@ -179,62 +179,62 @@ func (f *Field) Effect(running, desired *State) vmv1alpha1.RefreshEffect {
 var Fields = slices.Concat(cpuFields, memoryFields, otherFields)
 
 var cpuFields = []Field{
-	{Path: CPUSockets, Property: "config.hardware", value: at(func(s *State) *int32 { return &s.CPU.Sockets }, dimension), effect: socketsEffect},
-	{Path: CPUCores, Property: "config.hardware", value: at(func(s *State) *int32 { return &s.CPU.Cores }, dimension), effect: shapeEffect},
-	{Path: CPUThreads, value: at(func(s *State) *int32 { return &s.CPU.Threads }, dimension), effect: shapeEffect},
-	{Path: CPUMaxSockets, value: at(func(s *State) **int32 { return &s.CPU.MaxSockets }, optional), effect: always(live)},
-	{Path: CPUHotAdd, Property: "config.cpuHotAddEnabled", value: at(func(s *State) **bool { return &s.CPU.HotAddEnabled }, flag), unset: "false", effect: always(restart)},
-	{Path: CPUDedicated, value: at(func(s *State) **bool { return &s.CPU.DedicatedCPUPlacement }, flag), unset: "false", effect: placementEffect},
-	{Path: CPULatency, Property: "config.latencySensitivity", value: at(func(s *State) *vmv1alpha1.LatencySensitivity { return &s.CPU.LatencySensitivity }, text),
+	{Path: CPUSockets, Property: "config.hardware", value: fieldValue(func(s *State) *int32 { return &s.CPU.Sockets }, dimension), effect: socketsEffect},
+	{Path: CPUCores, Property: "config.hardware", value: fieldValue(func(s *State) *int32 { return &s.CPU.Cores }, dimension), effect: shapeEffect},
+	{Path: CPUThreads, value: fieldValue(func(s *State) *int32 { return &s.CPU.Threads }, dimension), effect: shapeEffect},
+	{Path: CPUMaxSockets, value: fieldValue(func(s *State) **int32 { return &s.CPU.MaxSockets }, optional), effect: always(live)},
+	{Path: CPUHotAdd, Property: "config.cpuHotAddEnabled", value: fieldValue(func(s *State) **bool { return &s.CPU.HotAddEnabled }, flag), unset: "false", effect: always(restart)},
+	{Path: CPUDedicated, value: fieldValue(func(s *State) **bool { return &s.CPU.DedicatedCPUPlacement }, flag), unset: "false", effect: placementEffect},
+	{Path: CPULatency, Property: "config.latencySensitivity", value: fieldValue(func(s *State) *vmv1alpha1.LatencySensitivity { return &s.CPU.LatencySensitivity }, text),
 		unset: string(vmv1alpha1.LatencySensitivityNormal), effect: placementEffect},
-	{Path: CPUExposeVNUMA, value: at(func(s *State) **bool { return &s.CPU.ExposeVNUMA }, flag), unset: "false", effect: always(none)},
-	{Path: CPUReservation, Property: "config.cpuAllocation", value: at(func(s *State) **resource.Quantity { return &s.CPU.Reservation }, cpuOrZero), effect: cpuReservationEffect},
-	{Path: CPULimit, Property: "config.cpuAllocation", value: at(func(s *State) **resource.Quantity { return &s.CPU.Limit }, cpu), effect: always(live)},
-	{Path: CPUShares, Property: "config.cpuAllocation", value: at(func(s *State) **vmv1alpha1.Shares { return &s.CPU.Shares }, shares),
+	{Path: CPUExposeVNUMA, value: fieldValue(func(s *State) **bool { return &s.CPU.ExposeVNUMA }, flag), unset: "false", effect: always(none)},
+	{Path: CPUReservation, Property: "config.cpuAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.CPU.Reservation }, cpuOrZero), effect: cpuReservationEffect},
+	{Path: CPULimit, Property: "config.cpuAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.CPU.Limit }, cpu), effect: always(live)},
+	{Path: CPUShares, Property: "config.cpuAllocation", value: fieldValue(func(s *State) **vmv1alpha1.Shares { return &s.CPU.Shares }, shares),
 		unset: string(vmv1alpha1.SharesNormal), effect: always(live)},
 }
 
 var memoryFields = []Field{
-	{Path: MemoryGuest, Property: "config.hardware", value: at(func(s *State) **resource.Quantity { return &s.Memory.Guest }, memory), effect: guestEffect},
-	{Path: MemoryMaxGuest, value: at(func(s *State) **resource.Quantity { return &s.Memory.MaxGuest }, memory), effect: always(live)},
-	{Path: MemoryHotAdd, Property: "config.memoryHotAddEnabled", value: at(func(s *State) **bool { return &s.Memory.HotAddEnabled }, flag), unset: "false", effect: always(restart)},
-	{Path: MemoryHugePages, Property: "config.extraConfig", value: at(func(s *State) *string { return &s.Memory.HugePageSize }, text), effect: pagesEffect},
-	{Path: MemoryReservation, Property: "config.memoryAllocation", value: at(func(s *State) **resource.Quantity { return &s.Memory.Reservation }, memoryOrZero),
+	{Path: MemoryGuest, Property: "config.hardware", value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.Guest }, memory), effect: guestEffect},
+	{Path: MemoryMaxGuest, value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.MaxGuest }, memory), effect: always(live)},
+	{Path: MemoryHotAdd, Property: "config.memoryHotAddEnabled", value: fieldValue(func(s *State) **bool { return &s.Memory.HotAddEnabled }, flag), unset: "false", effect: always(restart)},
+	{Path: MemoryHugePages, Property: "config.extraConfig", value: fieldValue(func(s *State) *string { return &s.Memory.HugePageSize }, text), effect: pagesEffect},
+	{Path: MemoryReservation, Property: "config.memoryAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.Reservation }, memoryOrZero),
 		effect: memoryReservationEffect},
-	{Path: MemoryLocked, Property: "config.memoryReservationLockedToMax", value: at(func(s *State) *bool { return &s.MemoryLocked }, Flag), effect: memoryLockedEffect},
-	{Path: MemoryLimit, Property: "config.memoryAllocation", value: at(func(s *State) **resource.Quantity { return &s.Memory.Limit }, memory), effect: memoryLimitEffect},
-	{Path: MemoryShares, Property: "config.memoryAllocation", value: at(func(s *State) **vmv1alpha1.Shares { return &s.Memory.Shares }, shares),
+	{Path: MemoryLocked, Property: "config.memoryReservationLockedToMax", value: fieldValue(func(s *State) *bool { return &s.MemoryLocked }, Flag), effect: memoryLockedEffect},
+	{Path: MemoryLimit, Property: "config.memoryAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.Limit }, memory), effect: memoryLimitEffect},
+	{Path: MemoryShares, Property: "config.memoryAllocation", value: fieldValue(func(s *State) **vmv1alpha1.Shares { return &s.Memory.Shares }, shares),
 		unset: string(vmv1alpha1.SharesNormal), effect: always(live)},
 }
 
 // otherFields are fields that are not changed on a virtual machine if the spec does not set them.
 var otherFields = []Field{
-	{Path: Bootloader, Property: "config.firmware", value: at(func(s *State) *vmv1alpha1.Bootloader { return &s.Firmware.Bootloader }, text)},
-	{Path: SecureBoot, Property: "config.bootOptions", value: at(func(s *State) **bool { return &s.Firmware.SecureBoot }, flag), unset: "false"},
-	{Path: BIOSUUID, Property: "config.uuid", value: at(func(s *State) *string { return &s.Firmware.UUID }, strings.ToLower)},
-	{Path: HardwareVersion, Property: "config.version", value: at(func(s *State) *int32 { return &s.MinHardwareVersion }, Count), unset: "0", effect: hardwareVersionEffect},
-	{Path: GuestID, Property: "config.guestId", value: at(func(s *State) *string { return &s.GuestID }, text)},
-	{Path: StorageClass, Property: "config.extraConfig", value: at(func(s *State) *string { return &s.StorageClass }, text),
-		effect: whenSet(live, func(s *State) bool { return s.StorageClass != "" })},
-	{Path: BootDiskSize, Property: "config.hardware", value: at(func(s *State) **resource.Quantity { return &s.BootDisk.Capacity }, memory), effect: bootDiskEffect},
-	{Path: BootDiskStorageClass, Property: "config.extraConfig", value: at(func(s *State) *string { return &s.BootDisk.StorageClass }, text),
-		effect: whenSet(live, func(s *State) bool { return s.BootDisk.StorageClass != "" })},
-	{Path: BootOrder, Property: "config.bootOptions", value: at(func(s *State) *[]vmv1alpha1.VirtualMachineBootDevice { return &s.BootOrder }, bootOrder)},
-	{Path: GPUs, Property: "config.hardware", value: at(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.GPUs }, deviceNames), effect: always(restart)},
+	{Path: Bootloader, Property: "config.firmware", value: fieldValue(func(s *State) *vmv1alpha1.Bootloader { return &s.Firmware.Bootloader }, text)},
+	{Path: SecureBoot, Property: "config.bootOptions", value: fieldValue(func(s *State) **bool { return &s.Firmware.SecureBoot }, flag), unset: "false"},
+	{Path: BIOSUUID, Property: "config.uuid", value: fieldValue(func(s *State) *string { return &s.Firmware.UUID }, strings.ToLower)},
+	{Path: HardwareVersion, Property: "config.version", value: fieldValue(func(s *State) *int32 { return &s.MinHardwareVersion }, Count), unset: "0", effect: hardwareVersionEffect},
+	{Path: GuestID, Property: "config.guestId", value: fieldValue(func(s *State) *string { return &s.GuestID }, text)},
+	{Path: StorageClass, Property: "config.extraConfig", value: fieldValue(func(s *State) *string { return &s.StorageClass }, text),
+		effect: ifSet(live, func(s *State) bool { return s.StorageClass != "" })},
+	{Path: BootDiskSize, Property: "config.hardware", value: fieldValue(func(s *State) **resource.Quantity { return &s.BootDisk.Capacity }, memory), effect: bootDiskEffect},
+	{Path: BootDiskStorageClass, Property: "config.extraConfig", value: fieldValue(func(s *State) *string { return &s.BootDisk.StorageClass }, text),
+		effect: ifSet(live, func(s *State) bool { return s.BootDisk.StorageClass != "" })},
+	{Path: BootOrder, Property: "config.bootOptions", value: fieldValue(func(s *State) *[]vmv1alpha1.VirtualMachineBootDevice { return &s.BootOrder }, bootOrder)},
+	{Path: GPUs, Property: "config.hardware", value: fieldValue(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.GPUs }, deviceNames), effect: always(restart)},
 	// The versions are from VMware's documents: "Add a PCI Device to a Virtual Machine" (vSphere 7.0 Host Client) for
 	// Dynamic DirectPath I/O, and "Virtual Trusted Platform Module" for the TPM.
-	{Path: HostDevices, Property: "config.hardware", MinVersion: 17, value: at(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.HostDevices }, deviceNames), effect: always(restart)},
-	{Path: TPM, Property: "config.hardware", MinVersion: 14, value: at(func(s *State) **vmv1alpha1.VirtualMachineTPM { return &s.Devices.TPM }, tpm),
-		effect: whenSet(restart, func(s *State) bool { return s.Devices.TPM != nil })},
-	{Path: VideoType, value: at(func(s *State) **vmv1alpha1.VirtualMachineVideo { return &s.Devices.Video }, video), effect: always(none)},
-	{Path: DisableHotplug, Property: "config.extraConfig", value: at(func(s *State) **bool { return &s.Devices.DisableHotplug }, flag), unset: "false"},
-	{Path: GraphicsDevice, Property: "config.extraConfig", value: at(func(s *State) **bool { return &s.Devices.AutoattachGraphicsDevice }, flag), unset: "true"},
+	{Path: HostDevices, Property: "config.hardware", MinVersion: 17, value: fieldValue(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.HostDevices }, deviceNames), effect: always(restart)},
+	{Path: TPM, Property: "config.hardware", MinVersion: 14, value: fieldValue(func(s *State) **vmv1alpha1.VirtualMachineTPM { return &s.Devices.TPM }, tpm),
+		effect: ifSet(restart, func(s *State) bool { return s.Devices.TPM != nil })},
+	{Path: VideoType, value: fieldValue(func(s *State) **vmv1alpha1.VirtualMachineVideo { return &s.Devices.Video }, video), effect: always(none)},
+	{Path: DisableHotplug, Property: "config.extraConfig", value: fieldValue(func(s *State) **bool { return &s.Devices.DisableHotplug }, flag), unset: "false"},
+	{Path: GraphicsDevice, Property: "config.extraConfig", value: fieldValue(func(s *State) **bool { return &s.Devices.AutoattachGraphicsDevice }, flag), unset: "true"},
 	// A serial port is never removed.
-	{Path: SerialConsole, Property: "config.hardware", value: at(func(s *State) **bool { return &s.Devices.AutoattachSerialConsole }, flag), unset: "false",
-		effect: whenSet(restart, func(s *State) bool { return isTrue(s.Devices.AutoattachSerialConsole) })},
-	{Path: NodeSelector, value: at(func(s *State) *map[string]string { return &s.NodeSelector }, labels), effect: always(none)},
-	{Path: Annotations, value: at(func(s *State) *map[string]string { return &s.Annotations }, labels), effect: always(live)},
-	{Path: TerminationGracePeriod, value: at(func(s *State) **int64 { return &s.TerminationGracePeriodSeconds }, seconds), effect: always(live)},
+	{Path: SerialConsole, Property: "config.hardware", value: fieldValue(func(s *State) **bool { return &s.Devices.AutoattachSerialConsole }, flag), unset: "false",
+		effect: ifSet(restart, func(s *State) bool { return isTrue(s.Devices.AutoattachSerialConsole) })},
+	{Path: NodeSelector, value: fieldValue(func(s *State) *map[string]string { return &s.NodeSelector }, labels), effect: always(none)},
+	{Path: Annotations, value: fieldValue(func(s *State) *map[string]string { return &s.Annotations }, labels), effect: always(live)},
+	{Path: TerminationGracePeriod, value: fieldValue(func(s *State) **int64 { return &s.TerminationGracePeriodSeconds }, seconds), effect: always(live)},
 }
 
 // Properties returns the distinct properties of vSphere's VirtualMachine that have values of the fields.
@@ -271,36 +271,36 @@ func StateOf(spec *Spec) *State {
 	if spec != nil {
 		s.Spec = *spec
 	}
-	fill(&s.CPU)
-	fill(&s.Memory)
-	fill(&s.Firmware)
-	fill(&s.Devices)
-	fill(&s.Network)
-	fill(&s.BootDisk)
+	createPart(&s.CPU)
+	createPart(&s.Memory)
+	createPart(&s.Firmware)
+	createPart(&s.Devices)
+	createPart(&s.Network)
+	createPart(&s.BootDisk)
 	s.MemoryLocked = Pinned(&s.Spec)
 	_, s.CoresPerSocket = CPUs(s.CPU)
 	return s
 }
 
-// without returns the spec of a state. Empty parts that are nil in spec are removed.
-func (s *State) without(spec *Spec) *Spec {
+// withoutEmptyParts returns the spec of a state. Empty parts that are nil in spec are removed.
+func (s *State) withoutEmptyParts(spec *Spec) *Spec {
 	out := s.Spec
-	drop(&out.Firmware, spec.Firmware)
-	drop(&out.Devices, spec.Devices)
-	drop(&out.Network, spec.Network)
-	drop(&out.BootDisk, spec.BootDisk)
+	dropEmptyPart(&out.Firmware, spec.Firmware)
+	dropEmptyPart(&out.Devices, spec.Devices)
+	dropEmptyPart(&out.Network, spec.Network)
+	dropEmptyPart(&out.BootDisk, spec.BootDisk)
 	return &out
 }
 
-// fill creates a part that is nil.
-func fill[T any](part **T) {
+// createPart creates a part that is nil.
+func createPart[T any](part **T) {
 	if *part == nil {
 		*part = new(T)
 	}
 }
 
-// drop removes a part that fill has created and that is still empty.
-func drop[T any](part **T, before *T) {
+// dropEmptyPart removes a part that createPart has created and that is still empty.
+func dropEmptyPart[T any](part **T, before *T) {
 	if before == nil && equality.Semantic.DeepEqual(*part, new(T)) {
 		*part = nil
 	}

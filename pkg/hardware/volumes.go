@@ -54,7 +54,7 @@ func volume(v *vmv1alpha1.VirtualMachineVolume) string {
 	case v.PersistentVolumeClaim != nil:
 		return Claim(v.PersistentVolumeClaim.ClaimName)
 	}
-	return strings.TrimSpace(present + " " + v.Bus)
+	return strings.TrimSpace(presentValue + " " + v.Bus)
 }
 
 // drive prints a CD-ROM drive and the name of its image.
@@ -84,15 +84,15 @@ func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desir
 	case after == nil && before.CDROM != nil:
 		return restart
 	case after == nil && (before.ReclaimPolicy != "" || before.PersistentVolumeClaim != nil):
-		return liveIf(plugs(before.Bus, running, desired))
+		return liveIf(canPlugDisk(before.Bus, running, desired))
 	case after != nil && after.CDROM != nil:
 		return liveIf(before != nil && before.CDROM != nil)
-	case after == nil || before != nil && sameSource(before, after):
+	case after == nil || before != nil && isSameSource(before, after):
 		return none
 	case after.Disk == nil:
-		return liveIf(after.PersistentVolumeClaim != nil && plugs(after.Bus, running, desired))
+		return liveIf(after.PersistentVolumeClaim != nil && canPlugDisk(after.Bus, running, desired))
 	case before == nil:
-		return liveIf(plugs(after.Bus, running, desired))
+		return liveIf(canPlugDisk(after.Bus, running, desired))
 	case before.Disk == nil:
 		return restart
 	case bytesOf(after.Disk.Capacity) == bytesOf(before.Disk.Capacity) && after.Disk.StorageClass == "":
@@ -106,15 +106,15 @@ func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desir
 	}
 }
 
-// sameSource reports whether two volumes differ only in their controller.
-func sameSource(a, b *vmv1alpha1.VirtualMachineVolume) bool {
+// isSameSource reports whether two volumes differ only in their controller.
+func isSameSource(a, b *vmv1alpha1.VirtualMachineVolume) bool {
 	moved := *b
 	moved.Bus = a.Bus
 	return volume(a) == volume(&moved)
 }
 
-// plugs reports whether a disk can be added on bus live.
-func plugs(bus string, running, desired *State) bool {
+// canPlugDisk reports whether a disk can be added on bus live.
+func canPlugDisk(bus string, running, desired *State) bool {
 	there := slices.ContainsFunc(running.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Bus == bus })
 	return PlugsDisk(bus, there, isTrue(desired.Devices.DisableHotplug))
 }

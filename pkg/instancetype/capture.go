@@ -21,14 +21,14 @@ type Capture struct {
 // Capture returns how to record in status what Find returns for role; nil if there is nothing to record. The sources
 // must be from GatherLive.
 func (s *Sources) Capture(vm *vmv1alpha1.VirtualMachine, role Role) (*Capture, error) {
-	m, found := matcher(&vm.Spec, role), s.of(role).found
+	m, found := matcher(&vm.Spec, role), s.forRole(role).found
 	if m == nil || found == nil {
 		return nil, nil
 	}
 	out := &Capture{}
 	name := found.Revision
 	// The oldest format has no UID, so that the name of a new revision cannot be determined.
-	if name == "" || (found.upgrade && found.Object.Meta.UID != "") {
+	if name == "" || (found.needsUpgrade && found.Object.Meta.UID != "") {
 		revision, err := NewRevision(vm.Namespace, found.Object)
 		if err != nil {
 			return nil, err
@@ -44,13 +44,13 @@ func (s *Sources) Capture(vm *vmv1alpha1.VirtualMachine, role Role) (*Capture, e
 		InferFromVolume:              m.InferFromVolume,
 		InferFromVolumeFailurePolicy: copyPolicy(m.InferFromVolumeFailurePolicy),
 	}
-	s.of(role).drift(out.Ref, StatusRef(vm, role))
+	s.forRole(role).setDrift(out.Ref, StatusRef(vm, role))
 	return out, nil
 }
 
-// drift compares the object in use with the live object. If the live object could not be read, the fields of old are
+// setDrift compares the object in use with the live object. If the live object could not be read, the fields of old are
 // kept.
-func (g *gathered) drift(ref, old *vmv1alpha1.InstancetypeRef) {
+func (g *roleSources) setDrift(ref, old *vmv1alpha1.InstancetypeRef) {
 	switch {
 	case g.liveErr == nil:
 		ref.LatestGeneration = g.live.Meta.Generation

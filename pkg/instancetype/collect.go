@@ -13,16 +13,16 @@ import (
 
 // NamedBy returns the names of the revisions in vm's status and spec.
 func NamedBy(vm *vmv1alpha1.VirtualMachine) []string {
-	names := append(statusNames(vm), pinnedBy(&vm.Spec)...)
+	names := append(statusNames(vm), pinnedNames(&vm.Spec)...)
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// pinnedBy returns the names of the revisions in a spec. They may be empty.
-func pinnedBy(spec *vmv1alpha1.VirtualMachineSpec) []string {
+// pinnedNames returns the names of the revisions in a spec. They may be empty.
+func pinnedNames(spec *vmv1alpha1.VirtualMachineSpec) []string {
 	var names []string
 	for _, role := range roles {
 		if m := matcher(spec, role); m != nil {
-			names = append(names, pin(m), m.RevisionName)
+			names = append(names, pinnedName(m), m.RevisionName)
 		}
 	}
 	return names
@@ -47,7 +47,7 @@ func NamedBySnapshot(s *vmv1alpha1.VirtualMachineSnapshot) []string {
 
 // Awaits reports whether a refresh has removed a revision from vm's status and the new one is not stored yet.
 func Awaits(vm *vmv1alpha1.VirtualMachine) bool {
-	return slices.ContainsFunc(roles, func(role Role) bool { return awaited(vm, role) != nil })
+	return slices.ContainsFunc(roles, func(role Role) bool { return pendingRef(vm, role) != nil })
 }
 
 // Users are all objects in a namespace that may refer to revisions: virtual machines, instances, snapshots, and
@@ -87,7 +87,7 @@ func Keeps(revision *itv1alpha1.ControllerRevision, users Users, revisions []itv
 			}
 		}
 		for _, role := range roles {
-			if ref := awaited(&vms[i], role); ref != nil && held != nil && sameIdentity(ref, role, held.identity()) {
+			if ref := pendingRef(&vms[i], role); ref != nil && held != nil && hasIdentity(ref, role, held.identity()) {
 				return fmt.Sprintf("virtual machine %s waits for a new revision of %s %q", vms[i].Name, held.Kind, held.Meta.Name)
 			}
 		}
@@ -103,7 +103,7 @@ func Keeps(revision *itv1alpha1.ControllerRevision, users Users, revisions []itv
 		}
 	}
 	for i := range users.Templates {
-		if slices.Contains(pinnedBy(&users.Templates[i].Spec.Template.Spec), revision.Name) {
+		if slices.Contains(pinnedNames(&users.Templates[i].Spec.Template.Spec), revision.Name) {
 			return fmt.Sprintf("used by template %s", users.Templates[i].Name)
 		}
 	}
@@ -121,9 +121,9 @@ func statusNames(vm *vmv1alpha1.VirtualMachine) []string {
 	return names
 }
 
-// awaited returns the reference in vm's status that a refresh has left without a revision. It returns nil if there is
-// none or if vm is being deleted.
-func awaited(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.InstancetypeRef {
+// pendingRef returns the reference in vm's status that a refresh has left without a revision. It returns nil if there
+// is none or if vm is being deleted.
+func pendingRef(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.InstancetypeRef {
 	ref := StatusRef(vm, role)
 	if vm.DeletionTimestamp != nil || ref == nil || ref.Name == "" || ref.ControllerRevisionRef != nil {
 		return nil

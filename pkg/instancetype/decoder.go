@@ -15,7 +15,7 @@ import (
 const decodedSize = 1024
 
 // Decoder is a cache for Decode. It is safe for concurrent use.
-type Decoder struct{ known *lru.Cache }
+type Decoder struct{ cache *lru.Cache }
 
 // decodedKey identifies a version of a revision.
 type decodedKey struct {
@@ -24,7 +24,7 @@ type decodedKey struct {
 }
 
 // NewDecoder returns a Decoder with an empty cache.
-func NewDecoder() *Decoder { return &Decoder{known: lru.New(decodedSize)} }
+func NewDecoder() *Decoder { return &Decoder{cache: lru.New(decodedSize)} }
 
 // Decode is like the function Decode. It retains revision, which must not be changed.
 func (d *Decoder) Decode(revision *itv1alpha1.ControllerRevision) *Captured {
@@ -32,10 +32,10 @@ func (d *Decoder) Decode(revision *itv1alpha1.ControllerRevision) *Captured {
 		return Decode(revision)
 	}
 	key := decodedKey{revision.UID, revision.ResourceVersion}
-	if known, ok := d.known.Get(key); ok {
+	if known, ok := d.cache.Get(key); ok {
 		return known.(*Captured)
 	}
 	captured := Decode(revision)
-	d.known.Add(key, captured)
+	d.cache.Add(key, captured)
 	return captured
 }

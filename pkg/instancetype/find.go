@@ -21,12 +21,12 @@ type Found struct {
 	// Revision is the name of the ControllerRevision that contains it; empty for the live object, which is not stored
 	// in a revision yet.
 	Revision string
-	// upgrade is true if the controller has written the revision in a format of an older version.
-	upgrade bool
+	// needsUpgrade is true if the controller has written the revision in a format of an older version.
+	needsUpgrade bool
 }
 
-// applied returns the reference to record in the effective spec; nil for nil.
-func (f *Found) applied() *vmv1alpha1.AppliedRevision {
+// appliedRevision returns the reference to record in the effective spec; nil for nil.
+func (f *Found) appliedRevision() *vmv1alpha1.AppliedRevision {
 	if f == nil {
 		return nil
 	}
@@ -48,8 +48,8 @@ type Resolved struct {
 func (r *Resolved) inputs() apply.Inputs {
 	in := apply.Inputs{
 		Class:                r.Class,
-		InstancetypeRevision: r.Instancetype.applied(),
-		PreferenceRevision:   r.Preference.applied(),
+		InstancetypeRevision: r.Instancetype.appliedRevision(),
+		PreferenceRevision:   r.Preference.appliedRevision(),
 	}
 	if r.Instancetype != nil {
 		in.Instancetype = r.Instancetype.Object.Instancetype
@@ -66,7 +66,7 @@ func find(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reade
 	if m == nil {
 		return nil, nil
 	}
-	if name := pin(m); name != "" {
+	if name := pinnedName(m); name != "" {
 		return findPinned(ctx, vm, role, m, name, r)
 	}
 	want, err := target(ctx, vm, role, r)
@@ -104,7 +104,7 @@ func findPinned(
 // findCaptured reads the revision in status. It returns nil if there is none or if it belongs to another object.
 func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, want identity, r Reader) (*Found, error) {
 	ref := StatusRef(vm, role)
-	if ref == nil || ref.ControllerRevisionRef == nil || !sameIdentity(ref, role, want) {
+	if ref == nil || ref.ControllerRevisionRef == nil || !hasIdentity(ref, role, want) {
 		return nil, nil
 	}
 	name := ref.ControllerRevisionRef.Name
@@ -117,12 +117,12 @@ func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role,
 	}
 	return &Found{
 		Object: object, Revision: name,
-		upgrade: revision.Labels[LabelObjectVersion] != objectVersion,
+		needsUpgrade: revision.Labels[LabelObjectVersion] != objectVersion,
 	}, nil
 }
 
-// sameIdentity reports whether ref refers to want. Kinds may be spelt differently.
-func sameIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) bool {
+// hasIdentity reports whether ref refers to want. Kinds may be spelt differently.
+func hasIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) bool {
 	kind, err := ParseKind(role, ref.Kind)
 	return err == nil && kind == want.kind && ref.Name == want.name
 }
@@ -160,7 +160,7 @@ func findLatest(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r
 	if matcher(&vm.Spec, role) == nil {
 		return nil, nil
 	}
-	want, err := inferAgain(ctx, vm, role, r)
+	want, err := inferTarget(ctx, vm, role, r)
 	if err != nil || want == nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func Effective(vm *vmv1alpha1.VirtualMachine, s *Sources) (*vmv1alpha1.VirtualMa
 // Compute returns the effective spec of vm with the given resolved objects. The error is an *apply.Error.
 func Compute(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
 	m := vm.Spec.Instancetype
-	if resolved.Instancetype != nil && m != nil && m.InferFromVolume != "" && ignores(m) {
+	if resolved.Instancetype != nil && m != nil && m.InferFromVolume != "" && ignoresFailure(m) {
 		vm = withoutFallback(vm)
 	}
 	return apply.Effective(vm, resolved.inputs())

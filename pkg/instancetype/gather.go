@@ -33,11 +33,11 @@ type Reader interface {
 type Sources struct {
 	class    *vmv1alpha1.VirtualMachineClass
 	classErr error
-	roles    [2]gathered
+	roles    [2]roleSources
 }
 
-// gathered is the result for one reference.
-type gathered struct {
+// roleSources is the result for one reference.
+type roleSources struct {
 	// found is the object in use. It is nil if there is no such reference, if nothing is inferred, or if err is set.
 	// err is a *RoleError.
 	found *Found
@@ -61,7 +61,7 @@ func Gather(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sourc
 		}
 	}
 	for _, role := range roles {
-		g := s.of(role)
+		g := s.forRole(role)
 		var err error
 		if g.found, err = find(ctx, vm, role, r); err != nil {
 			g.found, g.err = nil, &RoleError{Role: role, Err: err}
@@ -74,7 +74,7 @@ func Gather(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sourc
 func GatherLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sources {
 	s := Gather(ctx, vm, r)
 	for _, role := range roles {
-		g := s.of(role)
+		g := s.forRole(role)
 		switch {
 		case g.found == nil:
 		case g.found.Revision == "":
@@ -92,7 +92,7 @@ func GatherLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *S
 func GatherLatest(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sources {
 	s := Gather(ctx, vm, r)
 	for _, role := range roles {
-		g := s.of(role)
+		g := s.forRole(role)
 		g.latest, g.latestErr = findLatest(ctx, vm, role, r)
 	}
 	return s
@@ -101,7 +101,7 @@ func GatherLatest(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) 
 // roles are the two roles, in the order in which they are reported.
 var roles = []Role{RoleInstancetype, RolePreference}
 
-func (s *Sources) of(role Role) *gathered {
+func (s *Sources) forRole(role Role) *roleSources {
 	if role == RolePreference {
 		return &s.roles[1]
 	}
@@ -114,12 +114,12 @@ func (s *Sources) Class() (*vmv1alpha1.VirtualMachineClass, error) { return s.cl
 // Find returns the instance type or preference that the virtual machine uses: the revision in its spec, or the revision
 // in its status if that belongs to the same object, or the live object. It returns nil if there is no such reference,
 // or if nothing can be inferred under the policy Ignore. The error is a *RoleError.
-func (s *Sources) Find(role Role) (*Found, error) { return s.of(role).found, s.of(role).err }
+func (s *Sources) Find(role Role) (*Found, error) { return s.forRole(role).found, s.forRole(role).err }
 
 // Resolve returns the objects that the virtual machine uses. Errors are joined; each is a *ClassError or a *RoleError.
 // The other objects are returned with the error.
 func (s *Sources) Resolve() (*Resolved, error) {
-	it, pref := s.of(RoleInstancetype), s.of(RolePreference)
+	it, pref := s.forRole(RoleInstancetype), s.forRole(RolePreference)
 	return &Resolved{Class: s.class, Instancetype: it.found, Preference: pref.found},
 		errors.Join(s.classErr, it.err, pref.err)
 }
@@ -128,10 +128,10 @@ func (s *Sources) Resolve() (*Resolved, error) {
 func (s *Sources) ResolveLatest() (*Resolved, error) {
 	errs := []error{s.classErr}
 	for _, role := range roles {
-		if err := s.of(role).latestErr; err != nil {
+		if err := s.forRole(role).latestErr; err != nil {
 			errs = append(errs, &RoleError{Role: role, Err: err})
 		}
 	}
-	return &Resolved{Class: s.class, Instancetype: s.of(RoleInstancetype).latest, Preference: s.of(RolePreference).latest},
+	return &Resolved{Class: s.class, Instancetype: s.forRole(RoleInstancetype).latest, Preference: s.forRole(RolePreference).latest},
 		errors.Join(errs...)
 }

@@ -24,11 +24,11 @@ const bootImage = "image"
 func target(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
 	m := matcher(&vm.Spec, role)
 	if m.Name != "" || m.InferFromVolume == "" {
-		return named(m, role)
+		return explicitTarget(m, role)
 	}
 	ref := StatusRef(vm, role)
 	if ref == nil || ref.InferFromVolume != m.InferFromVolume {
-		return inferAgain(ctx, vm, role, r)
+		return inferTarget(ctx, vm, role, r)
 	}
 	if ref.ControllerRevisionRef != nil {
 		kind, err := ParseKind(role, ref.Kind)
@@ -37,21 +37,21 @@ func target(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Rea
 		}
 		return &identity{kind: kind, name: ref.Name}, nil
 	}
-	if ref.Name == "" && ignores(m) {
+	if ref.Name == "" && ignoresFailure(m) {
 		return nil, nil
 	}
-	return inferAgain(ctx, vm, role, r)
+	return inferTarget(ctx, vm, role, r)
 }
 
-// inferAgain is like target but ignores earlier results.
-func inferAgain(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
+// inferTarget is like target but ignores earlier results.
+func inferTarget(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
 	m := matcher(&vm.Spec, role)
 	if m.Name != "" || m.InferFromVolume == "" {
-		return named(m, role)
+		return explicitTarget(m, role)
 	}
 	inferred, err := infer(ctx, vm, role, m.InferFromVolume, r)
 	var failed *InferError
-	if errors.As(err, &failed) && failed.Ignorable && ignores(m) {
+	if errors.As(err, &failed) && failed.Ignorable && ignoresFailure(m) {
 		return nil, nil
 	}
 	return inferred, err
@@ -67,7 +67,7 @@ func Uninferred(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.Instancety
 	}
 }
 
-func named(m *vmv1alpha1.InstancetypeMatcher, role Role) (*identity, error) {
+func explicitTarget(m *vmv1alpha1.InstancetypeMatcher, role Role) (*identity, error) {
 	kind, err := ParseKind(role, m.Kind)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func named(m *vmv1alpha1.InstancetypeMatcher, role Role) (*identity, error) {
 	return &identity{kind: kind, name: m.Name}, nil
 }
 
-func ignores(m *vmv1alpha1.InstancetypeMatcher) bool {
+func ignoresFailure(m *vmv1alpha1.InstancetypeMatcher) bool {
 	return m.InferFromVolumeFailurePolicy != nil &&
 		*m.InferFromVolumeFailurePolicy == vmv1alpha1.InferFromVolumeFailureIgnore
 }

@@ -134,9 +134,9 @@ func SetStatusRef(vm *vmv1alpha1.VirtualMachine, role Role, ref *vmv1alpha1.Inst
 	vm.Status.InstancetypeRef = ref
 }
 
-// pin returns the name of the revision in a matcher, or an empty string. The deprecated field is used if the other one
-// is not set.
-func pin(m *vmv1alpha1.InstancetypeMatcher) string {
+// pinnedName returns the name of the revision in a matcher, or an empty string. The deprecated field is used if the
+// other one is not set.
+func pinnedName(m *vmv1alpha1.InstancetypeMatcher) string {
 	if m.ControllerRevisionRef != nil && m.ControllerRevisionRef.Name != "" {
 		return m.ControllerRevisionRef.Name
 	}

@@ -80,7 +80,7 @@ func PlanRefresh(
 			"spec.%s has name or kind together with inferFromVolume: to infer again, clear name, kind and controllerRevisionRef first; "+
 				"to keep the name, clear inferFromVolume first", role)}
 	}
-	latest, err := s.of(role).latest, s.of(role).latestErr
+	latest, err := s.forRole(role).latest, s.forRole(role).latestErr
 	if err != nil {
 		if apierrors.IsNotFound(unwrapAPI(err)) {
 			ref := StatusRef(vm, role)
@@ -91,9 +91,9 @@ func PlanRefresh(
 	if latest == nil {
 		return nil, &RefreshRefusedError{Message: fmt.Sprintf("nothing can be inferred from volume %q", m.InferFromVolume)}
 	}
-	result := describe(vm, role, latest.Object)
-	result.SpecPinCleared = pin(m) != ""
-	lost, err := s.of(role).lost()
+	result := newRefreshResult(vm, role, latest.Object)
+	result.SpecPinCleared = pinnedName(m) != ""
+	lost, err := s.forRole(role).isLost()
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +129,8 @@ func ClearPins(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.VirtualMach
 	return out
 }
 
-// describe returns the part of the result that needs no comparison.
-func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alpha1.RefreshResult {
+// newRefreshResult returns the part of the result that needs no comparison.
+func newRefreshResult(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alpha1.RefreshResult {
 	result := &vmv1alpha1.RefreshResult{
 		SourceName:    latest.Meta.Name,
 		SourceKind:    string(latest.Kind),
@@ -145,7 +145,7 @@ func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alp
 			result.OldRevision = ref.ControllerRevisionRef.Name
 		}
 	}
-	if name := pin(matcher(&vm.Spec, role)); name != "" {
+	if name := pinnedName(matcher(&vm.Spec, role)); name != "" {
 		result.OldRevision = name
 	}
 	return result
@@ -155,17 +155,17 @@ func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alp
 // revision in spec must be the same as the one in status.
 func upToDate(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) bool {
 	ref := StatusRef(vm, role)
-	if ref == nil || ref.ControllerRevisionRef == nil || !sameIdentity(ref, role, latest.identity()) {
+	if ref == nil || ref.ControllerRevisionRef == nil || !hasIdentity(ref, role, latest.identity()) {
 		return false
 	}
-	if name := pin(matcher(&vm.Spec, role)); name != "" && name != ref.ControllerRevisionRef.Name {
+	if name := pinnedName(matcher(&vm.Spec, role)); name != "" && name != ref.ControllerRevisionRef.Name {
 		return false
 	}
 	return ref.SourceUID == string(latest.Meta.UID) && ref.SourceGeneration == latest.Meta.Generation
 }
 
-// lost reports whether the revision in use does not exist or cannot be used. A refresh repairs this.
-func (g *gathered) lost() (bool, error) {
+// isLost reports whether the revision in use does not exist or cannot be used. A refresh repairs this.
+func (g *roleSources) isLost() (bool, error) {
 	var broken *RevisionError
 	switch {
 	case g.err == nil:
@@ -187,9 +187,9 @@ func changedFields(
 		other = RoleInstancetype
 	}
 	kept, err := s.Find(other)
-	if lost, _ := s.of(other).lost(); lost {
+	if lost, _ := s.forRole(other).isLost(); lost {
 		// If both revisions are lost, each can be refreshed only with the latest object of the other.
-		if kept, err = s.of(other).latest, s.of(other).latestErr; err != nil {
+		if kept, err = s.forRole(other).latest, s.forRole(other).latestErr; err != nil {
 			err = &RoleError{Role: other, Err: err}
 		}
 	}
@@ -197,8 +197,8 @@ func changedFields(
 		return nil, err
 	}
 	resolved := &Resolved{Class: s.class}
-	resolved.set(role, s.of(role).latest)
-	resolved.set(other, kept)
+	resolved.setRole(role, s.forRole(role).latest)
+	resolved.setRole(other, kept)
 	desired, err := Compute(vm, resolved)
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func changedFields(
 	if err != nil {
 		return nil, nil
 	}
-	resolved.set(role, found)
+	resolved.setRole(role, found)
 	current, err := Compute(vm, resolved)
 	if err != nil {
 		return nil, nil
@@ -215,7 +215,7 @@ func changedFields(
 	return refreshFields(vm, running, current, desired), nil
 }
 
-func (r *Resolved) set(role Role, found *Found) {
+func (r *Resolved) setRole(role Role, found *Found) {
 	if role == RolePreference {
 		r.Preference = found
 		return

@@ -33,8 +33,8 @@ const (
 // objectVersion is the API version of new revisions.
 var objectVersion = itv1alpha1.SchemeGroupVersion.Version
 
-// stored is the content of a revision: an object of any of the kinds.
-type stored struct {
+// revisionContent is the content of a revision: an object of any of the kinds.
+type revisionContent struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	Spec              any `json:"spec"`
@@ -44,7 +44,7 @@ type stored struct {
 // its labels, annotations, finalizers, owners and managed fields. It has no owner reference, so that it is deleted only
 // if no object uses it, and never by garbage collection.
 func NewRevision(namespace string, o *Object) (*itv1alpha1.ControllerRevision, error) {
-	content := stored{
+	content := revisionContent{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: itv1alpha1.SchemeGroupVersion.String(),
 			Kind:       o.Kind.TypeName(),

@@ -39,10 +39,10 @@ func Adopt(
 	var missing []*itv1alpha1.ControllerRevision
 	for _, role := range roles {
 		m := matcher(&out.Spec, role)
-		if m == nil || pin(m) == "" {
+		if m == nil || pinnedName(m) == "" {
 			continue
 		}
-		object, err := pinnedObject(ctx, vm.Namespace, pin(m), role, saved, r)
+		object, err := pinnedObject(ctx, vm.Namespace, pinnedName(m), role, saved, r)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -69,7 +69,8 @@ type ImageOperation struct {
 // operations are retried with increasing delays. An event for the location follows when an operation makes progress or
 // ends.
 type ImageOperator interface {
-	// ImageOperations returns the running operations, and the ended ones until EndImageOperation is called, by location.
+	// ImageOperations returns the running operations, and the ended ones until EndImageOperation is called, by
+	// location.
 	ImageOperations() map[string]ImageOperation
 	// StartImageOperation starts an operation. The error is ErrReconcileInProgress if the location already has an
 	// operation, and ErrTooManyOperations if no slot is free. It is a RequeueError, joined with the last failure, if

@@ -66,7 +66,7 @@ type Request struct {
 	// CompletionReady is true also if only the image is missing. An interrupted create no longer needs the image after
 	// the virtual machine was created.
 	CompletionReady bool
-	// Priority orders the creates that wait for a slot. Higher values come first.
+	// Priority orders the creates that wait for a slot. Higher priorities are created earlier.
 	Priority int
 	// Now is the time of the reconcile.
 	Now time.Time
@@ -115,7 +115,7 @@ type Provider interface {
 	// DeleteVirtualMachine removes the virtual machine and the leftovers of a failed create. It returns nil if nothing
 	// is left, and ErrReconcileInProgress while an operation of the virtual machine runs. It returns ErrPaused if an
 	// administrator paused the virtual machine in the hypervisor. If the virtual machine cannot be removed, it returns
-	// a NoRequeueError that says what must change first.
+	// a NoRequeueError with the required change.
 	DeleteVirtualMachine(ctx context.Context, req *Request) (Result, error)
 
 	// ReportVirtualMachine returns the observed state and starts nothing. It is used while a deletion is blocked. The

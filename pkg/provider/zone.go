@@ -57,14 +57,14 @@ func ZoneOf(vm *vmv1alpha1.VirtualMachine) string {
 	switch {
 	case vm.Status.Zone != "":
 		return vm.Status.Zone
-	case vm.Status.UniqueID != "" || attempted(vm):
+	case vm.Status.UniqueID != "" || mayHaveStartedCreate(vm):
 		return vmv1alpha1.DefaultZone
 	}
 	return ""
 }
 
-// attempted reports whether a create may have been started according to the status.
-func attempted(vm *vmv1alpha1.VirtualMachine) bool {
+// mayHaveStartedCreate reports whether a create may have been started according to the status.
+func mayHaveStartedCreate(vm *vmv1alpha1.VirtualMachine) bool {
 	c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if c == nil {
 		return false
@@ -106,11 +106,11 @@ func SizeOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualM
 			}
 		}
 	}
-	return r.grown(e, image)
+	return r.withBootDisk(e, image)
 }
 
-// grown adds the difference between the capacity of spec.bootDisk and that of the image's boot disk.
-func (r Resources) grown(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
+// withBootDisk adds the difference between the capacity of spec.bootDisk and that of the image's boot disk.
+func (r Resources) withBootDisk(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
 	if e == nil || e.BootDisk == nil || e.BootDisk.Capacity == nil {
 		return r
 	}

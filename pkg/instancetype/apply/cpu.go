@@ -39,7 +39,7 @@ func applyCPU(
 	if it.CPU.Realtime != nil {
 		cpu.LatencySensitivity = vmv1alpha1.LatencySensitivityHigh
 	}
-	if wantsVNUMA(&it.CPU) {
+	if exposesVNUMA(&it.CPU) {
 		expose := true
 		cpu.ExposeVNUMA = &expose
 	}
@@ -61,7 +61,7 @@ func cpuConflicts(own *vmv1alpha1.VirtualMachineCPU, it *itv1alpha1.CPUInstancet
 		{"spec.cpu.maxSockets", own.MaxSockets != nil && it.MaxSockets != nil},
 		{"spec.cpu.model", own.Model != "" && it.Model != nil},
 		{"spec.cpu.dedicatedCPUPlacement", own.DedicatedCPUPlacement != nil && it.DedicatedCPUPlacement != nil},
-		{"spec.cpu.exposeVNUMA", own.ExposeVNUMA != nil && wantsVNUMA(it)},
+		{"spec.cpu.exposeVNUMA", own.ExposeVNUMA != nil && exposesVNUMA(it)},
 		{"spec.cpu.latencySensitivity", own.LatencySensitivity != "" && (it.Realtime != nil || dedicated)},
 	} {
 		if c.both {
@@ -76,6 +76,6 @@ func cpuConflicts(own *vmv1alpha1.VirtualMachineCPU, it *itv1alpha1.CPUInstancet
 	}
 }
 
-func wantsVNUMA(it *itv1alpha1.CPUInstancetype) bool {
+func exposesVNUMA(it *itv1alpha1.CPUInstancetype) bool {
 	return it.NUMA != nil && it.NUMA.GuestMappingPassthrough != nil
 }

@@ -119,7 +119,7 @@ func defaultNetwork(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha
 	if spec.Network == nil {
 		spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
 	}
-	if len(spec.Network.Interfaces) == 0 && !spec.Network.Disabled && wantsInterface(pref) {
+	if len(spec.Network.Interfaces) == 0 && !spec.Network.Disabled && hasDefaultInterface(pref) {
 		spec.Network.Interfaces = []vmv1alpha1.VirtualMachineNetworkInterface{DefaultInterface()}
 		if pref != nil {
 			fillInterfaces(spec, pref.Devices)
@@ -135,7 +135,7 @@ func defaultNetwork(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha
 	}
 }
 
-func wantsInterface(pref *itv1alpha1.VirtualMachinePreferenceSpec) bool {
+func hasDefaultInterface(pref *itv1alpha1.VirtualMachinePreferenceSpec) bool {
 	return pref == nil || pref.Devices == nil ||
 		pref.Devices.PreferredAutoattachPodInterface == nil || *pref.Devices.PreferredAutoattachPodInterface
 }

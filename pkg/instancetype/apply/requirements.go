@@ -13,7 +13,7 @@ import (
 // architecture is the architecture of all vSphere guests. VirtualMachineGuestOsIdentifier has no other.
 const architecture = "amd64"
 
-// checkRequirements compares the size with the requirements of the preference, and reports all that are not met. A
+// checkRequirements compares the size with the requirements of the preference, and reports all unmet requirements. A
 // missing size is reported elsewhere.
 func checkRequirements(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, found *problems) {
 	required := in.Preference.Requirements

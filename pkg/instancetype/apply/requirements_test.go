@@ -66,7 +66,7 @@ func checkUnmet(t *testing.T, cases []unmet) {
 func TestRequirements_NotMet(t *testing.T) {
 	checkUnmet(t, []unmet{
 		{
-			"F107 all that is lacking of an instance type", "{}", small, `{requirements: {cpu: {guest: 4}, memory: {guest: 8Gi}, architecture: s390x}}`,
+			"F107 all unmet requirements of an instance type", "{}", small, `{requirements: {cpu: {guest: 4}, memory: {guest: 8Gi}, architecture: s390x}}`,
 			[]apply.Problem{
 				problem("spec.instancetype", "insufficient CPU resources of 2 vCPU provided by instance type, preference requires 4 vCPU"),
 				problem("spec.instancetype", "insufficient Memory resources of 4Gi provided by instance type, preference requires 8Gi"),

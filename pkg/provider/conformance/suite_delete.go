@@ -44,13 +44,13 @@ func (o *observer) remove(req *provider.Request) {
 	}
 }
 
-func deletesCreate(t *testing.T, newTarget MakeTarget) {
+func testDeleteDuringCreate(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	warm := o.Request("warm")
-	o.until("the first VM runs", on(warm), warm)
+	o.until("the first VM runs", poweredOn(warm), warm)
 	release := o.Hold()
 	req := o.Request("vm")
-	if ch, err := o.pass(req); ch == nil {
+	if ch, err := o.reconcile(req); ch == nil {
 		t.Fatalf("no create was started: %v", err)
 	}
 	if err := o.delete(req); !errors.Is(err, provider.ErrReconcileInProgress) {
@@ -67,17 +67,17 @@ func deletesCreate(t *testing.T, newTarget MakeTarget) {
 	}
 	// The slot of the create is free.
 	next := o.Request("next")
-	o.until("the next VM runs", on(next), next)
+	o.until("the next VM runs", poweredOn(next), next)
 }
 
-func deletesNothing(t *testing.T, newTarget MakeTarget) {
+func testDeleteMissing(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("never-made")
 	o.remove(req)
 	o.remove(req)
 }
 
-func blocking(t *testing.T, newTarget MakeTarget) {
+func testBlocking(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	o.until("the hypervisor is read", o.readable)
@@ -92,42 +92,42 @@ func blocking(t *testing.T, newTarget MakeTarget) {
 			t.Fatalf("CreateOrUpdateVirtualMachine: %v", err)
 		}
 	}
-	o.until("the VM runs", on(req), req)
+	o.until("the VM runs", poweredOn(req), req)
 }
 
 // An object can be deleted without DeleteVirtualMachine if the vSphere VM must be kept or a user removed the finalizer.
-func forgets(t *testing.T, newTarget MakeTarget) {
+func testForget(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	warm := o.Request("warm")
-	o.until("the first VM runs", on(warm), warm)
+	o.until("the first VM runs", poweredOn(warm), warm)
 	release := o.Hold()
 	first, gone, next := o.Request("first"), o.Request("gone"), o.Request("next")
-	if ch, err := o.pass(first); ch == nil {
+	if ch, err := o.reconcile(first); ch == nil {
 		t.Fatalf("no create was started: %v", err)
 	}
 	for _, req := range []*provider.Request{gone, next} {
-		if _, err := o.pass(req); !errors.Is(err, provider.ErrTooManyCreates) {
+		if _, err := o.reconcile(req); !errors.Is(err, provider.ErrTooManyCreates) {
 			t.Fatalf("second create = %v, want ErrTooManyCreates", err)
 		}
 	}
 	o.Provider.Forget(types.NamespacedName{Namespace: gone.VM.Namespace, Name: gone.VM.Name})
 	release()
-	o.until("the next VM runs", on(first, next), first, next)
+	o.until("the next VM runs", poweredOn(first, next), first, next)
 	if n := o.Count(string(gone.VM.UID)); n != 0 {
 		t.Errorf("the hypervisor has %d VMs of the deleted object, want none", n)
 	}
 }
 
 // The object has the instance UUID of another object's VM in spec.instanceUUID.
-func foreign(t *testing.T, newTarget MakeTarget) {
+func testForeign(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	victim := o.Request("victim")
-	o.until("the VM runs", on(victim), victim)
+	o.until("the VM runs", poweredOn(victim), victim)
 	id := string(victim.VM.UID)
 	for _, namespace := range []string{victim.VM.Namespace, "another"} {
 		thief := o.Request("thief")
 		thief.VM.Namespace, thief.VM.Spec.InstanceUUID, thief.VM.Spec.PowerState = namespace, id, vmv1alpha1.PoweredOff
-		if ch, err := o.pass(thief); ch != nil || !provider.IsNoRequeue(err) {
+		if ch, err := o.reconcile(thief); ch != nil || !provider.IsNoRequeue(err) {
 			t.Errorf("reconcile = %v, want a NoRequeueError and nothing started", err)
 		}
 		c := meta.FindStatusCondition(thief.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
@@ -136,7 +136,7 @@ func foreign(t *testing.T, newTarget MakeTarget) {
 		}
 		o.remove(thief)
 	}
-	o.until("the other object's VM still runs", on(victim), victim)
+	o.until("the other object's VM still runs", poweredOn(victim), victim)
 	if n := o.Count(id); n != 1 {
 		t.Errorf("the hypervisor has %d VMs of the other object, want 1", n)
 	}

@@ -41,8 +41,8 @@ type observer struct {
 	t    *testing.T
 	wake chan struct{}
 
-	mu    sync.Mutex
-	hints []provider.Hint
+	mu     sync.Mutex
+	events []provider.Hint
 }
 
 func observe(t *testing.T, target *Target) *observer {
@@ -50,7 +50,7 @@ func observe(t *testing.T, target *Target) *observer {
 	o := &observer{Target: target, t: t, wake: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { target.Provider.Watch(ctx, o.hint) })
+	wg.Go(func() { target.Provider.Watch(ctx, o.recordEvent) })
 	t.Cleanup(func() { cancel(); wg.Wait() })
 	return o
 }
@@ -63,9 +63,9 @@ func start(t *testing.T, newTarget MakeTarget, slots int) *observer {
 	return o
 }
 
-func (o *observer) hint(h provider.Hint) {
+func (o *observer) recordEvent(h provider.Hint) {
 	o.mu.Lock()
-	o.hints = append(o.hints, h)
+	o.events = append(o.events, h)
 	o.mu.Unlock()
 	select {
 	case o.wake <- struct{}{}:
@@ -73,8 +73,8 @@ func (o *observer) hint(h provider.Hint) {
 	}
 }
 
-// pass runs one reconcile.
-func (o *observer) pass(req *provider.Request) (<-chan error, error) {
+// reconcile runs one reconcile.
+func (o *observer) reconcile(req *provider.Request) (<-chan error, error) {
 	req.Now = time.Now()
 	r, err := o.Provider.CreateOrUpdateVirtualMachineAsync(o.t.Context(), req)
 	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
@@ -97,7 +97,7 @@ func (o *observer) until(what string, done func() bool, reqs ...*provider.Reques
 		var last error
 		after := timeout
 		for _, r := range reqs {
-			_, err := o.pass(r)
+			_, err := o.reconcile(r)
 			if d, ok := provider.AsRequeue(err); ok {
 				after = min(after, d)
 			}
@@ -119,8 +119,8 @@ func (o *observer) until(what string, done func() bool, reqs ...*provider.Reques
 	}
 }
 
-// on returns a function that reports whether all VMs are powered on and have an address.
-func on(reqs ...*provider.Request) func() bool {
+// poweredOn returns a function that reports whether all VMs are powered on and have an address.
+func poweredOn(reqs ...*provider.Request) func() bool {
 	return func() bool {
 		for _, r := range reqs {
 			n := r.VM.Status.Network

@@ -55,11 +55,11 @@ func TestDeletion_WaitsForACreateWhoseOutcomeIsUnknown(t *testing.T) {
 				}
 				if tc.fails {
 					d.FailNext(driver.KindCreate, errors.New("no answer"))
-					s.retried(req)
+					s.reconcileWithDelays(req)
 				}
 				if tc.lacks {
 					req.PrerequisitesReady = false
-					s.retried(req)
+					s.reconcileWithDelays(req)
 				}
 				if got := created(req); got != tc.created {
 					t.Fatalf("Created %q before the deletion, want %q", got, tc.created)
@@ -76,10 +76,10 @@ func TestDeletion_WaitsForACreateWhoseOutcomeIsUnknown(t *testing.T) {
 	}
 }
 
-// retried reconciles until a requeue with a delay or success.
-func (s *scene) retried(req *provider.Request) {
+// reconcileWithDelays reconciles until a requeue with a delay or success.
+func (s *scene) reconcileWithDelays(req *provider.Request) {
 	s.t.Helper()
-	if err := s.pass(req); err != nil {
+	if err := s.reconcile(req); err != nil {
 		if _, again := provider.AsRequeue(err); !again {
 			s.t.Fatal(err)
 		}

@@ -21,8 +21,8 @@ const (
 // breaker is the circuit breaker for mass disappearance. After it has tripped, it resets when only few virtual machines
 // are missing. It has no lock and no clock. The zero value is ready to use.
 type breaker struct {
-	since map[provider.Key]time.Time
-	tripped    bool
+	since   map[provider.Key]time.Time
+	tripped bool
 }
 
 func (b *breaker) recordMissing(key provider.Key, now time.Time) {

@@ -22,7 +22,7 @@ type checkResult struct {
 	report driver.Report
 	// inputHash identifies the inputs of the check. It is 0 for a result that a create has reported.
 	inputHash uint64
-	at time.Time
+	at        time.Time
 	// failures is the number of consecutive failures of the same check before this one.
 	failures int
 }

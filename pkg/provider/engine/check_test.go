@@ -39,7 +39,7 @@ func TestCheck_CoversTheSpecOfAVMWithoutASize(t *testing.T) {
 		req.Effective, req.Image, req.PrerequisitesReady = nil, nil, false
 		req.VM.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0", Network: "nope"}}}
 		req.VM.Spec.StorageClass = "missing"
-		_ = s.pass(req)
+		_ = s.reconcile(req)
 		if len(c.seen) == 0 || c.seen[0].Effective == nil || c.seen[0].Effective.Network == nil || c.seen[0].Effective.StorageClass != "missing" {
 			t.Fatalf("checked %+v, want the network and the class of the spec", c.seen)
 		}

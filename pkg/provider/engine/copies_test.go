@@ -63,12 +63,12 @@ func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 						tc.event(v)
 					}
 				})
-				_ = s.pass(req)
+				_ = s.reconcile(req)
 				time.Sleep(time.Hour)
 				if len(d.VMs()[string(req.VM.UID)].Copies) == 0 && tc.confirm != nil {
 					d.Forget(string(req.VM.UID)) // so that it can be recreated
 				}
-				_ = s.pass(req)
+				_ = s.reconcile(req)
 				if got := created(req); got != tc.created {
 					t.Errorf("Created %s, want %s", got, tc.created)
 				}
@@ -106,7 +106,7 @@ func TestWhenMissingWait_DoesNotRecreateADeletedVM(t *testing.T) {
 				}
 				s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Destroyed = true, tc.destroyed })
 				for range 2 {
-					if err := s.pass(req); err != nil || created(req) != "Unknown Missing" {
+					if err := s.reconcile(req); err != nil || created(req) != "Unknown Missing" {
 						t.Errorf("error %v, Created %s; want Unknown Missing", err, created(req))
 					}
 					time.Sleep(time.Hour)
@@ -223,7 +223,7 @@ func TestSearch_ClearsAMissingVMThatItFinds(t *testing.T) {
 			lost = append(lost, req)
 		}
 		for _, req := range lost {
-			_ = s.pass(req)
+			_ = s.reconcile(req)
 		}
 		if n, many := s.Missing(); n != len(lost) || !many {
 			t.Fatalf("%d missing, many: %t; want %d and true", n, many, len(lost))
@@ -231,7 +231,7 @@ func TestSearch_ClearsAMissingVMThatItFinds(t *testing.T) {
 		time.Sleep(time.Hour)
 		for _, req := range lost {
 			d.back = append(d.back, string(req.VM.UID))
-			if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
+			if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
 				t.Fatalf("%s has reappeared: error %v, Created %s", req.VM.Name, err, created(req))
 			}
 		}

@@ -69,7 +69,7 @@ func (p *reconciliation) removeAbsent(ctx context.Context, copies []string) erro
 	if proved, err := p.confirmAbsence(ctx, copies); !proved {
 		return err
 	}
-	if !hasExisted(p.req.VM) || p.state.absent.destroyed {
+	if !hasExisted(p.req.VM) || p.state.absence.destroyed {
 		return p.removeLeftovers(ctx)
 	}
 	what := fmt.Sprintf("VM %s is no longer visible in vSphere", p.desired.Identity.UniqueID)
@@ -201,7 +201,7 @@ type powerOff struct {
 }
 
 // deletePowerOff returns the power off mode and the grace period from spec.deletion. The defaults are spec.powerOffMode
-// and grace. Soft becomes TrySoft, so that a guest that does not respond cannot block the deletion for ever.
+// and grace. Soft becomes TrySoft, so that a guest that does not respond cannot block the deletion permanently.
 func deletePowerOff(vm *vmv1alpha1.VirtualMachine, grace time.Duration) powerOff {
 	how := powerOff{mode: vm.Spec.PowerOffMode, grace: grace}
 	if d := vm.Spec.Deletion; d != nil {

@@ -20,7 +20,7 @@ const (
 	shutdownGrace = 5 * time.Second
 	// recheckInterval is the interval of checks for changes that cause no event. firstRecheckDelay is the delay after a
 	// first failed check; it doubles with every further failure.
-	recheckInterval      = time.Minute
+	recheckInterval   = time.Minute
 	firstRecheckDelay = 5 * time.Second
 )
 
@@ -84,13 +84,13 @@ type Engine struct {
 	end  context.CancelCauseFunc
 	wg   sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
+	mu     sync.Mutex
+	closed bool
 	states map[provider.Key]*objectState
 	// images are the operations on copies of images, by location.
-	images map[string]*provider.ImageOperation
-	slots map[class]*slotPool
-	breaker  breaker
+	images  map[string]*provider.ImageOperation
+	slots   map[class]*slotPool
+	breaker breaker
 	// outage is the current outage of the hypervisor.
 	outage outage
 	// expiry removes unused offers. It is reset with each new offer.
@@ -192,11 +192,11 @@ func (e *Engine) Blocked(name types.NamespacedName) { e.hints.Send(provider.Virt
 // Read implements driver.Sink. After a complete read an outage has ended.
 func (e *Engine) Read() {
 	e.ObserveConnection(nil, 0)
-	e.wakeAwaiting()
+	e.wakeWaiting()
 }
 
-// wakeAwaiting sends an event to each object that waits until the hypervisor was read.
-func (e *Engine) wakeAwaiting() {
+// wakeWaiting sends an event to each object that waits until the hypervisor was read.
+func (e *Engine) wakeWaiting() {
 	e.mu.Lock()
 	var waiting []provider.Key
 	for key, rec := range e.states {

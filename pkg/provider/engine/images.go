@@ -44,7 +44,7 @@ func (e *Engine) StartImageOperation(ctx context.Context, location string, op pr
 	}
 	e.images[location] = &op
 	e.mu.Unlock()
-	p := &reconciliation{engine: e, req: &provider.Request{Now: e.opts.Now()}, key: key, state: own, of: key}
+	p := &reconciliation{engine: e, req: &provider.Request{Now: e.opts.Now()}, key: key, state: own, owner: key}
 	err := p.startFor(ctx, own, driver.Operation{Kind: driver.Kind(op.Kind), Detail: op.Detail, Run: func(ctx context.Context) error {
 		files, err := op.Run(ctx, func(percent int32) { e.imageProgress(key, percent) })
 		e.changeImage(location, func(op *provider.ImageOperation) { op.Files = files })

@@ -16,7 +16,7 @@ type Collector struct {
 	orphans FindOrphans
 
 	operations, slots, used, waiting *prometheus.Desc
-	managed, orphaned                 *prometheus.Desc
+	managed, orphaned                *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -29,7 +29,7 @@ func NewCollector(e *Engine, vcenter string, orphans FindOrphans) *Collector {
 	return &Collector{
 		engine: e, orphans: orphans,
 		operations: desc("operations", "Running operations.", "operation"),
-		slots:     desc("places", "Maximum number of concurrent operations of a class.", "class"),
+		slots:      desc("places", "Maximum number of concurrent operations of a class.", "class"),
 		used:       desc("places_used", "Running operations of a class.", "class"),
 		waiting:    desc("places_waiting", "Objects that wait for a free slot of a class.", "class"),
 		managed:    desc("virtual_machines", "Virtual machines that belong to an object. Absent until vCenter is read."),
@@ -65,7 +65,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 // usage is the current work of an engine.
 type usage struct {
 	running map[driver.Kind]int
-	slots  map[class]slotUsage
+	slots   map[class]slotUsage
 }
 
 type slotUsage struct{ total, used, waiting int }

@@ -33,7 +33,7 @@ var reasonsForMissing = []string{vmv1alpha1.ReasonMissing, vmv1alpha1.ReasonMany
 
 // firstMissing returns when the virtual machine was first missing, according to this process or to the status.
 func (p *reconciliation) firstMissing() (since time.Time) {
-	if a := p.state.absent; a != nil {
+	if a := p.state.absence; a != nil {
 		since = a.since
 	}
 	c := meta.FindStatusCondition(p.req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
@@ -53,7 +53,7 @@ func (p *reconciliation) handleMissing(ctx context.Context, copies []string) (ag
 	if proved, err := p.confirmAbsence(ctx, copies); !proved {
 		return false, err
 	}
-	vm, absent := p.req.VM, p.state.absent
+	vm, absent := p.req.VM, p.state.absence
 	what := fmt.Sprintf("VM %s is no longer visible in vSphere (missing since about %s)", p.desired.Identity.UniqueID, absent.since.UTC().Format(time.RFC3339))
 	many := p.engine.recordMissing(p.key, vm)
 	recreate := vm.Spec.WhenMissing == vmv1alpha1.WhenMissingRecreate
@@ -83,8 +83,8 @@ func (p *reconciliation) handleMissing(ctx context.Context, copies []string) (ag
 // reportCopies reports copies of a missing virtual machine in the conditions. It does not change them. It returns false
 // if there are none.
 func (p *reconciliation) reportCopies(what string, copies []string) bool {
-	if p.state.absent.elsewhere != "" {
-		copies = append(slices.Clone(copies), p.state.absent.elsewhere)
+	if p.state.absence.elsewhere != "" {
+		copies = append(slices.Clone(copies), p.state.absence.elsewhere)
 	}
 	if len(copies) == 0 {
 		return false
@@ -102,7 +102,7 @@ func (p *reconciliation) reportCopies(what string, copies []string) bool {
 func (p *reconciliation) confirmAbsence(ctx context.Context, copies []string) (proved bool, err error) {
 	e, now := p.engine, p.req.Now
 	id := p.desired.Identity
-	if p.state.absent.isCurrent(&id, copies, now) {
+	if p.state.absence.isCurrent(&id, copies, now) {
 		return true, nil
 	}
 	recreates := id.NeedsEnd && id.DeletedAt.IsZero()
@@ -119,14 +119,14 @@ func (p *reconciliation) confirmAbsence(ctx context.Context, copies []string) (p
 		}
 		e.updateState(p.key, p.uid(), func(r *objectState) {
 			if found == driver.Found {
-				r.absent = nil
+				r.absence = nil
 				e.breaker.clearMissing(p.key) // the next reconcile finds no recorded absence to clear
 				return
 			}
-			if r.absent != nil {
-				next.since, next.destroyed = r.absent.since, next.destroyed || r.absent.destroyed
+			if r.absence != nil {
+				next.since, next.destroyed = r.absence.since, next.destroyed || r.absence.destroyed
 			}
-			r.absent = &next
+			r.absence = &next
 		})
 		return nil
 	}}
@@ -149,7 +149,7 @@ func (a *absence) isCurrent(id *driver.Identity, copies []string, now time.Time)
 
 // remainingGrace returns the remaining grace period of a missing virtual machine.
 func (p *reconciliation) remainingGrace() time.Duration {
-	return max(p.state.absent.since.Add(p.engine.opts.MissingGrace).Sub(p.req.Now), 0)
+	return max(p.state.absence.since.Add(p.engine.opts.MissingGrace).Sub(p.req.Now), 0)
 }
 
 // reportManyMissing reports in condition Created that the circuit breaker for mass disappearance has tripped.

@@ -45,8 +45,8 @@ func inBubble(t *testing.T, test func(*scene)) {
 	})
 }
 
-// pass reconciles until no operation runs, and returns the last error.
-func (s *scene) pass(req *provider.Request) error {
+// reconcile reconciles until no operation runs, and returns the last error.
+func (s *scene) reconcile(req *provider.Request) error {
 	s.t.Helper()
 	return s.until(req, s.CreateOrUpdateVirtualMachineAsync)
 }
@@ -81,7 +81,7 @@ func (s *scene) once(req *provider.Request, call call) (provider.Result, error) 
 func (s *scene) running(name string) *provider.Request {
 	s.t.Helper()
 	req := newRequest(name)
-	if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+	if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 		s.t.Fatalf("%s: error %v, power state %q; want PoweredOn", name, err, req.VM.Status.PowerState)
 	}
 	return req
@@ -106,7 +106,7 @@ func TestMissingVM_IsNotRecreatedByDefaultAndMayReappear(t *testing.T) {
 		id := req.VM.Status.UniqueID
 		s.hide(req, true)
 		for range 3 {
-			if err := s.pass(req); err != nil || created(req) != "Unknown Missing" || req.VM.Status.UniqueID != id {
+			if err := s.reconcile(req); err != nil || created(req) != "Unknown Missing" || req.VM.Status.UniqueID != id {
 				t.Fatalf("error %v, Created %s, uniqueID %q; want Unknown Missing and the same ID %s", err, created(req), req.VM.Status.UniqueID, id)
 			}
 			time.Sleep(time.Hour)
@@ -115,7 +115,7 @@ func TestMissingVM_IsNotRecreatedByDefaultAndMayReappear(t *testing.T) {
 			t.Errorf("%d VMs were created, want only the first", n)
 		}
 		s.hide(req, false)
-		if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
+		if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
 			t.Errorf("after it has reappeared: error %v, Created %s; want True Succeeded", err, created(req))
 		}
 	})
@@ -126,7 +126,7 @@ func TestMissingVM_IsUnknownWhileTheSearchFails(t *testing.T) {
 		req := s.running("vm")
 		s.hide(req, true)
 		s.driver.FailNext(driver.KindSearch, errors.New("no answer"))
-		err := s.pass(req)
+		err := s.reconcile(req)
 		if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown UnknownState" {
 			t.Errorf("error %v, Created %s; want a requeue and UnknownState", err, created(req))
 		}
@@ -138,13 +138,13 @@ func TestMissingVM_IsRecreatedAfterTheGracePeriod(t *testing.T) {
 		req := s.running("vm")
 		req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Destroyed = true, true })
-		err := s.pass(req)
+		err := s.reconcile(req)
 		after, again := provider.AsRequeue(err)
 		if !again || after != time.Minute || created(req) != "Unknown Missing" || s.driver.Made() != 1 {
 			t.Fatalf("error %v, Created %s, %d created; want a grace period of one minute", err, created(req), s.driver.Made())
 		}
 		time.Sleep(after)
-		if err := s.pass(req); err != nil || s.driver.Made() != 2 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+		if err := s.reconcile(req); err != nil || s.driver.Made() != 2 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 			t.Errorf("error %v, %d created, power state %s; want a second VM that is powered on", err, s.driver.Made(), req.VM.Status.PowerState)
 		}
 	})
@@ -193,11 +193,11 @@ func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
 		lost, kept := reqs[:7], reqs[7]
 		for _, req := range lost {
 			s.hide(req, true)
-			_ = s.pass(req)
+			_ = s.reconcile(req)
 		}
 		time.Sleep(time.Hour)
 		for _, req := range lost {
-			err := s.pass(req)
+			err := s.reconcile(req)
 			if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown ManyMissing" {
 				t.Fatalf("%s: error %v, Created %s; want ManyMissing and a requeue", req.VM.Name, err, created(req))
 			}
@@ -209,7 +209,7 @@ func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
 			t.Errorf("deletion of another = %v, %d deletes; want it to wait", err, s.driver.Ran(driver.KindDelete))
 		}
 		fresh := newRequest("fresh")
-		if err := s.pass(fresh); err != nil || created(fresh) != "True Succeeded" {
+		if err := s.reconcile(fresh); err != nil || created(fresh) != "True Succeeded" {
 			t.Errorf("a new VM: error %v, Created %s; want it created", err, created(fresh))
 		}
 		if err := s.remove(fresh); err == nil {
@@ -218,12 +218,12 @@ func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
 		lost[0].VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: lost[0].VM.Status.UniqueID}
 		s.driver.Forget(string(lost[0].VM.UID))
 		time.Sleep(2 * time.Minute)
-		if err := s.pass(lost[0]); err != nil || created(lost[0]) != "True Succeeded" {
+		if err := s.reconcile(lost[0]); err != nil || created(lost[0]) != "True Succeeded" {
 			t.Errorf("after a confirmation: error %v, Created %s; want it recreated", err, created(lost[0]))
 		}
 		for _, req := range lost[1:] {
 			s.hide(req, false)
-			if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
+			if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
 				t.Errorf("%s has reappeared: error %v, Created %s", req.VM.Name, err, created(req))
 			}
 		}

@@ -34,7 +34,7 @@ func (p *reconciliation) start(ctx context.Context, op driver.Operation) error {
 		return context.Canceled
 	case rec.running != nil || rec.uid != p.uid():
 		return provider.ErrReconcileInProgress
-	case c == "" || e.slots[c].acquire(p.of, p.req.Priority, e.opts.Now()):
+	case c == "" || e.slots[c].acquire(p.owner, p.req.Priority, e.opts.Now()):
 	case c == creates:
 		return provider.ErrTooManyCreates
 	default:
@@ -42,7 +42,7 @@ func (p *reconciliation) start(ctx context.Context, op driver.Operation) error {
 	}
 	opCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(e.base, func() { cancel(context.Cause(e.base)) })
-	rec.running = &running{of: p.of, uid: p.ofUID, op: op, fingerprint: plan.Fingerprint(op), writesRecord: p.writesRecord, interrupt: cancel}
+	rec.running = &running{owner: p.owner, uid: p.ownerUID, op: op, fingerprint: plan.Fingerprint(op), writesRecord: p.writesRecord, interrupt: cancel}
 	e.states[p.key] = rec
 	ended := make(chan error, 1)
 	key, run := p.key, rec.running
@@ -58,8 +58,8 @@ func (p *reconciliation) start(ctx context.Context, op driver.Operation) error {
 		ended <- err
 		close(ended)
 		e.hints.Send(key)
-		if run.of != key {
-			e.hints.Send(run.of)
+		if run.owner != key {
+			e.hints.Send(run.owner)
 		}
 	})
 	p.Started, p.Ended = string(op.Kind), ended
@@ -81,7 +81,7 @@ func (e *Engine) finishOperation(key provider.Key, run *running, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if p := e.slots[classOf(&run.op)]; p != nil {
-		e.wakeOffered(p.release(run.of, e.opts.Now()))
+		e.wakeOffered(p.release(run.owner, e.opts.Now()))
 	}
 	rec := e.states[key]
 	if rec == nil || rec.running != run {
@@ -92,15 +92,15 @@ func (e *Engine) finishOperation(key provider.Key, run *running, err error) {
 		e.recordImageResult(key.Name, run.op.Kind, err)
 	}
 	e.dropIfEmpty(key, rec)
-	own := e.states[run.of]
+	own := e.states[run.owner]
 	if own == nil {
 		own = &objectState{uid: run.uid}
-		e.states[run.of] = own
+		e.states[run.owner] = own
 	}
 	if own.uid == run.uid {
 		own.recordOutcome(run, err, e.driver.Classify(err), e.opts.Now())
 	}
-	e.dropIfEmpty(run.of, own)
+	e.dropIfEmpty(run.owner, own)
 }
 
 // recordOutcome records the outcome of an operation. An interrupted operation has no outcome, because something else is

@@ -45,7 +45,7 @@ func TestPowerOff_WithAnotherModeInterruptsTheWaitForTheGuest(t *testing.T) {
 			t.Errorf("the wait for the guest ended with %v, want it cancelled", err)
 		}
 		release()
-		if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff || s.driver.Ran(driver.KindPowerOff) != 1 {
+		if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff || s.driver.Ran(driver.KindPowerOff) != 1 {
 			t.Errorf("error %v, power state %s, %d power offs; want it powered off immediately", err, req.VM.Status.PowerState, s.driver.Ran(driver.KindPowerOff))
 		}
 	})
@@ -131,12 +131,12 @@ func TestDeletion_WithAnotherTimeoutInterruptsTheWait(t *testing.T) {
 	})
 }
 
-// A value that the hypervisor returns differently would be set for ever.
+// A value that the hypervisor returns differently would be set without end.
 func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		if err := s.pass(req); err != nil {
+		if err := s.reconcile(req); err != nil {
 			t.Fatal(err)
 		}
 		s.driver.Stubborn(string(req.VM.UID), true)
@@ -144,7 +144,7 @@ func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
 		req.Effective.GuestID = "otherGuest"
 		before, began := s.driver.Ran(driver.KindReconfigure), time.Now()
 		for time.Since(began) < time.Hour {
-			err := s.pass(req)
+			err := s.reconcile(req)
 			after, again := provider.AsRequeue(err)
 			if !again {
 				t.Fatalf("reconcile = %v, want a delay", err)
@@ -154,13 +154,13 @@ func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
 		if n := s.driver.Ran(driver.KindReconfigure) - before; n > 15 {
 			t.Errorf("%d reconfigurations in an hour, want few", n)
 		}
-		_ = s.pass(req)
+		_ = s.reconcile(req)
 		c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionConfigurationSynced)
 		if c.Reason != vmv1alpha1.ReasonNotEffective || !strings.Contains(c.Message, `spec was set to "this"`) {
 			t.Errorf("condition %+v, want the set and the observed value", c)
 		}
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-		if _ = s.pass(req); req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+		if _ = s.reconcile(req); req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 			t.Errorf("power state %s: a change without effect prevents power on", req.VM.Status.PowerState)
 		}
 		s.driver.Stubborn(string(req.VM.UID), false)
@@ -179,7 +179,7 @@ func TestBackup_FrequentAnnotationsCauseOneReconfigurationPerMinute(t *testing.T
 		before := seen()
 		for second := range 180 {
 			req.VM.Annotations = map[string]string{"seen": strconv.Itoa(second)}
-			err := s.pass(req)
+			err := s.reconcile(req)
 			if after, again := provider.AsRequeue(err); err != nil && (!again || after <= 0 || after > time.Minute) {
 				t.Fatalf("second %d: %v, want a requeue within a minute", second, err)
 			}
@@ -194,17 +194,17 @@ func TestBackup_FrequentAnnotationsCauseOneReconfigurationPerMinute(t *testing.T
 
 		before = seen()
 		req.VM.Generation++
-		if err := s.pass(req); err != nil || seen() != before+1 || backedUp() != "True Succeeded" {
+		if err := s.reconcile(req); err != nil || seen() != before+1 || backedUp() != "True Succeeded" {
 			t.Errorf("error %v, %d reconfigurations, BackupUpToDate %s; want a changed spec recorded immediately", err, seen()-before, backedUp())
 		}
 
 		req.VM.Annotations = map[string]string{"seen": "last"}
-		after, again := provider.AsRequeue(s.pass(req))
+		after, again := provider.AsRequeue(s.reconcile(req))
 		if !again {
 			t.Fatal("no requeue for the pending record")
 		}
 		time.Sleep(after)
-		if err := s.pass(req); err != nil || backedUp() != "True Succeeded" {
+		if err := s.reconcile(req); err != nil || backedUp() != "True Succeeded" {
 			t.Errorf("after the delay: error %v, BackupUpToDate %s", err, backedUp())
 		}
 	})
@@ -214,11 +214,11 @@ func TestOutcome_DoesNotApplyToALaterObjectOfTheSameName(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
 		req := newRequest("vm")
-		if _, again := provider.AsRequeue(s.pass(req)); !again || created(req) != "False Error" {
+		if _, again := provider.AsRequeue(s.reconcile(req)); !again || created(req) != "False Error" {
 			t.Fatalf("Created %s, want the failure and a delay", created(req))
 		}
 		next := newRequest("vm")
-		if err := s.pass(next); err != nil || created(next) != "True Succeeded" {
+		if err := s.reconcile(next); err != nil || created(next) != "True Succeeded" {
 			t.Errorf("error %v, Created %s; want the VM of the next object created immediately", err, created(next))
 		}
 	})
@@ -228,9 +228,9 @@ func TestCreate_IsRetriedImmediatelyAfterAChangeOfTheSpec(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
 		req := newRequest("vm")
-		_ = s.pass(req)
+		_ = s.reconcile(req)
 		req.Effective = &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "smaller"}
-		if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
+		if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
 			t.Errorf("error %v, Created %s; want it created", err, created(req))
 		}
 	})
@@ -381,7 +381,7 @@ func TestSlots_AreSeparateForEachKind(t *testing.T) {
 		// Deletions have their own slots.
 		release()
 		for _, req := range reqs {
-			if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
+			if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
 				t.Errorf("%s: error %v, power state %s", req.VM.Name, err, req.VM.Status.PowerState)
 			}
 		}
@@ -412,7 +412,7 @@ func TestF2Operation_DoesNotStartWithoutPermission(t *testing.T) {
 			t.Errorf("%d power offs, power state %s; want none and the observed state", n, req.VM.Status.PowerState)
 		}
 		s.permit = nil
-		if err := s.pass(req); err != nil || s.driver.Ran(driver.KindPowerOff) != 1 {
+		if err := s.reconcile(req); err != nil || s.driver.Ran(driver.KindPowerOff) != 1 {
 			t.Errorf("reconcile with permission = %v, %d power offs", err, s.driver.Ran(driver.KindPowerOff))
 		}
 	})

@@ -21,9 +21,9 @@ import (
 func (e *Engine) newReconciliationFor(key provider.Key, uid types.UID, vm *vmv1alpha1.VirtualMachine, now time.Time) (*reconciliation, objectState, error) {
 	own := e.stateOf(key, uid)
 	p := e.newReconciliation(&provider.Request{VM: vm, Now: now})
-	p.of, p.ofUID = key, uid
+	p.owner, p.ownerUID = key, uid
 	switch run := p.state.running; {
-	case run != nil && run.of == key:
+	case run != nil && run.owner == key:
 		return nil, own, provider.ErrReconcileInProgress
 	case run != nil:
 		return nil, own, fmt.Errorf("%w: %s", provider.ErrSourceBusy, run.op.Kind)
@@ -50,7 +50,7 @@ func (p *reconciliation) markOwnerDeletedAfter(op driver.Operation) driver.Opera
 		if err := run(ctx); err != nil {
 			return err
 		}
-		p.engine.updateState(p.of, p.ofUID, func(r *objectState) { r.deleted = true })
+		p.engine.updateState(p.owner, p.ownerUID, func(r *objectState) { r.deleted = true })
 		return nil
 	}
 	return op

@@ -20,14 +20,14 @@ import (
 // reconciliation is one reconcile of a virtual machine. It is used by one worker only.
 type reconciliation struct {
 	provider.Result
-	engine *Engine
-	req    *provider.Request
-	key    provider.Key
-	desired   *driver.Want
+	engine  *Engine
+	req     *provider.Request
+	key     provider.Key
+	desired *driver.Want
 	// owner and ownerUID are the key and the UID of the object for which operations are started. Slots and outcomes
 	// belong to it. They differ from key for publications and snapshots.
-	of    provider.Key
-	ofUID types.UID
+	owner    provider.Key
+	ownerUID types.UID
 	// writesRecord is true if the planned operation writes the object record.
 	writesRecord bool
 	// state is a copy of the object's state at the start of the reconcile.
@@ -38,7 +38,7 @@ type reconciliation struct {
 
 func (e *Engine) newReconciliation(req *provider.Request) *reconciliation {
 	p := &reconciliation{engine: e, req: req, key: provider.KeyOf(req.VM), desired: desiredOf(req)}
-	p.of, p.ofUID = p.key, req.VM.UID
+	p.owner, p.ownerUID = p.key, req.VM.UID
 	p.state, p.outageErr = e.stateOf(p.key, req.VM.UID), e.Unreachable()
 	id := &p.desired.Identity
 	id.MissingSince = p.firstMissing()
@@ -67,18 +67,18 @@ func (p *reconciliation) reconcile(ctx context.Context, s driver.Sighting) error
 
 // recordObserved ends the wait for the first read. If the virtual machine exists, it also clears a recorded absence.
 func (p *reconciliation) recordObserved(s driver.State) {
-	if s == driver.Unknown || !p.state.awaitsRead && (s == driver.Absent || p.state.absent == nil) {
+	if s == driver.Unknown || !p.state.awaitsRead && (s == driver.Absent || p.state.absence == nil) {
 		return
 	}
 	p.engine.updateState(p.key, p.uid(), func(r *objectState) {
 		r.awaitsRead = false
 		if s == driver.Exists {
-			r.absent = nil
+			r.absence = nil
 			p.engine.breaker.clearMissing(p.key)
 		}
 	})
 	if s == driver.Exists {
-		p.state.absent = nil
+		p.state.absence = nil
 	}
 }
 

@@ -60,7 +60,7 @@ type slotPool struct {
 	// byNamespace is the number of used or offered slots by namespace.
 	byNamespace map[string]int
 	// queue is the queue of the objects that found no free slot, in the order in which slots are offered to them.
-	queue   *priorityqueue.Queue[provider.Key]
+	queue  *priorityqueue.Queue[provider.Key]
 	offers map[provider.Key]time.Time
 }
 

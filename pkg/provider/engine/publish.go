@@ -67,11 +67,11 @@ func (e *Engine) Withdraw(ctx context.Context, pub *provider.Publication) error 
 	if own.running != nil {
 		return provider.ErrReconcileInProgress
 	}
-	if run := e.runningOf(source); run != nil && run.of == key {
+	if run := e.runningOf(source); run != nil && run.owner == key {
 		e.interrupt(source, run)
 		return provider.ErrReconcileInProgress
 	}
-	p := &reconciliation{engine: e, req: &provider.Request{Now: pub.Now}, key: key, state: own, of: key, ofUID: pub.UID}
+	p := &reconciliation{engine: e, req: &provider.Request{Now: pub.Now}, key: key, state: own, owner: key, ownerUID: pub.UID}
 	kept := *pub
 	kept.VM = nil
 	return p.startFor(ctx, own, p.markDeletedAfter(e.driver.Withdraw(kept)), "the search for a partly created item is retried")

@@ -20,7 +20,7 @@ import (
 func (s *scene) stopped(name string) *provider.Request {
 	req := s.running(name)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-	if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
+	if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
 		s.t.Fatalf("powering off: %v", err)
 	}
 	return req

@@ -29,8 +29,8 @@ type objectState struct {
 	recordedAt time.Time
 	// lastCheck is the last result of the prerequisite checks. It is cleared after it was written to status.
 	lastCheck *checkResult
-	// absent is what is known about a missing virtual machine.
-	absent *absence
+	// absence is what is known about a missing virtual machine.
+	absence *absence
 	// deleted is true after a deletion has ended, until a reconcile has seen it.
 	deleted bool
 	// published is the item that was created for a publish request, until a reconcile has seen it.
@@ -42,9 +42,9 @@ type objectState struct {
 // running is a running operation.
 type running struct {
 	// owner and uid are the key and the UID of the object for which the operation runs.
-	of  provider.Key
-	uid types.UID
-	op  driver.Operation
+	owner provider.Key
+	uid   types.UID
+	op    driver.Operation
 	// fingerprint of op.
 	fingerprint uint64
 	// writesRecord is true if op writes the object record.
@@ -71,7 +71,7 @@ type absence struct {
 }
 
 func (r *objectState) isEmpty() bool {
-	return r.running == nil && r.outcomes == nil && r.recordedAt.IsZero() && r.lastCheck == nil && r.absent == nil && !r.deleted && r.published == nil && !r.awaitsRead
+	return r.running == nil && r.outcomes == nil && r.recordedAt.IsZero() && r.lastCheck == nil && r.absence == nil && !r.deleted && r.published == nil && !r.awaitsRead
 }
 
 // stateOf returns a copy of an object's state. It removes the state of an earlier object of the same name.
@@ -115,7 +115,7 @@ func (e *Engine) dropIfEmpty(key provider.Key, rec *objectState) {
 func (e *Engine) awaitRead(key provider.Key, uid types.UID) {
 	e.updateState(key, uid, func(r *objectState) { r.awaitsRead = true })
 	if e.driver.Synced() && e.Unreachable() == nil {
-		e.wakeAwaiting() // the read ended in the meantime
+		e.wakeWaiting() // the read ended in the meantime
 	}
 }
 

@@ -26,8 +26,8 @@ func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
 	}
 }
 
-// taken creates a snapshot and returns it with its unique ID.
-func (s *scene) taken(of *provider.Request, name string) *provider.Snapshot {
+// createSnapshot creates a snapshot and returns it with its unique ID.
+func (s *scene) createSnapshot(of *provider.Request, name string) *provider.Snapshot {
 	s.t.Helper()
 	snapshot := snapshotOf(of, name)
 	if _, err := s.Snapshot(s.t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {
@@ -47,7 +47,7 @@ func (s *scene) taken(of *provider.Request, name string) *provider.Snapshot {
 func TestSnapshot_RecordOfARevertDoesNotMeanAnUnfinishedSnapshot(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
-		snapshot := s.taken(req, "before")
+		snapshot := s.createSnapshot(req, "before")
 		id := string(req.VM.UID)
 		s.driver.Change(id, func(vm *fake.VM) { vm.Kept = &provider.Kept{UID: snapshot.UID, Record: "record"} })
 		if made, err := s.Snapshot(t.Context(), snapshot); err != nil || made.UniqueID != snapshot.UniqueID {
@@ -68,7 +68,7 @@ func TestSnapshot_RecordOfARevertDoesNotMeanAnUnfinishedSnapshot(t *testing.T) {
 func TestSnapshot_WaitsUntilARevertedObjectIsRestored(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
-		snapshot := s.taken(req, "before")
+		snapshot := s.createSnapshot(req, "before")
 		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Kept = &provider.Kept{UID: snapshot.UID, Record: "record"} })
 		var refused *provider.SnapshotRefusedError
 		if _, err := s.Snapshot(t.Context(), snapshotOf(req, "another")); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
@@ -90,7 +90,7 @@ func TestSnapshot_WaitsUntilARevertedObjectIsRestored(t *testing.T) {
 func TestSnapshot_OfAPausedVMIsRefused(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
-		snapshot := s.taken(req, "before")
+		snapshot := s.createSnapshot(req, "before")
 		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Paused = true })
 		var refused *provider.SnapshotRefusedError
 		if _, err := s.Snapshot(t.Context(), snapshotOf(req, "another")); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonPaused {
@@ -104,7 +104,7 @@ func TestSnapshot_OfAPausedVMIsRefused(t *testing.T) {
 
 func TestSnapshot_IsRemovedOnce(t *testing.T) {
 	inBubble(t, func(s *scene) {
-		snapshot := s.taken(s.stopped("vm"), "before")
+		snapshot := s.createSnapshot(s.stopped("vm"), "before")
 		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Fatalf("removal = %v, want ErrReconcileInProgress", err)
 		}

@@ -52,7 +52,7 @@ func TestOperation_DoesNotStartIfAnotherStartedDuringTheReconcile(t *testing.T) 
 			t.Errorf("the reconcile started %q, error %v; want no operation and ErrReconcileInProgress", r.Started, err)
 		}
 		release()
-		if err := s.pass(req); err != nil || d.Ran(driver.KindSnapshot) != 1 || d.Ran(driver.KindPowerOff) != 1 {
+		if err := s.reconcile(req); err != nil || d.Ran(driver.KindSnapshot) != 1 || d.Ran(driver.KindPowerOff) != 1 {
 			t.Errorf("error %v, %d snapshots, %d power offs; want one each", err, d.Ran(driver.KindSnapshot), d.Ran(driver.KindPowerOff))
 		}
 	})
@@ -76,7 +76,7 @@ func TestRestart_IsNotRepeatedByAReconcileThatBeganBeforeItsEnd(t *testing.T) {
 		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("the late reconcile started %q, error %v; want no operation and ErrReconcileInProgress", r.Started, err)
 		}
-		if err := s.pass(req); err != nil || d.Ran(driver.KindRestart) != 1 {
+		if err := s.reconcile(req); err != nil || d.Ran(driver.KindRestart) != 1 {
 			t.Errorf("error %v, %d restarts; want only the requested restart", err, d.Ran(driver.KindRestart))
 		}
 	})

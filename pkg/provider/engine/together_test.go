@@ -62,7 +62,7 @@ var begun = []struct {
 	}},
 	{driver.KindUnsnapshot, func(s *scene) *provider.Request {
 		req := s.running("vm")
-		s.taken(req, "before")
+		s.createSnapshot(req, "before")
 		return req
 	}, func(s *scene, req *provider.Request) error {
 		snapshot := snapshotOf(req, "before")
@@ -71,7 +71,7 @@ var begun = []struct {
 	}},
 	{driver.KindRevert, func(s *scene) *provider.Request {
 		req := s.running("vm")
-		snapshot := s.taken(req, "before")
+		snapshot := s.createSnapshot(req, "before")
 		req.VM.Spec.CurrentSnapshotName, req.Revert = snapshot.Name, &provider.RevertTarget{Name: snapshot.Name, UID: snapshot.UID, UniqueID: snapshot.UniqueID}
 		return req
 	}, nil},
@@ -91,24 +91,24 @@ var wishes = []struct {
 	// ends are the operations that the change interrupts. It waits for all others.
 	ends []driver.Kind
 }{
-	{"no change", func(*provider.Request) {}, (*scene).pass, func(s *scene, req *provider.Request) bool {
+	{"no change", func(*provider.Request) {}, (*scene).reconcile, func(s *scene, req *provider.Request) bool {
 		return s.driver.VMs()[string(req.VM.UID)].PowerState == wanted(req)
 	}, nil},
-	{"another size", resize, (*scene).pass, func(s *scene, req *provider.Request) bool {
+	{"another size", resize, (*scene).reconcile, func(s *scene, req *provider.Request) bool {
 		return wanted(req) != vmv1alpha1.PoweredOff || s.driver.VMs()[string(req.VM.UID)].Effective.GuestID == "otherGuest"
 	}, nil},
 	{"off", func(req *provider.Request) {
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
-	}, (*scene).pass, inState(vmv1alpha1.PoweredOff), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
-	{"on", func(req *provider.Request) { req.VM.Spec.PowerState = vmv1alpha1.PoweredOn }, (*scene).pass,
+	}, (*scene).reconcile, inState(vmv1alpha1.PoweredOff), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
+	{"on", func(req *provider.Request) { req.VM.Spec.PowerState = vmv1alpha1.PoweredOn }, (*scene).reconcile,
 		inState(vmv1alpha1.PoweredOn), []driver.Kind{driver.KindPowerOff, driver.KindSuspend}},
 	{"suspended", func(req *provider.Request) {
 		req.VM.Spec.PowerState, req.VM.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
-	}, (*scene).pass, nil, []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
+	}, (*scene).reconcile, nil, []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
 	{"restarted hard", func(req *provider.Request) {
 		req.VM.Spec.PowerState, req.VM.Spec.RestartMode = vmv1alpha1.PoweredOn, vmv1alpha1.PowerOpModeHard
 		req.VM.Spec.NextRestartTime = time.Now().UTC().Format(time.RFC3339Nano)
-	}, (*scene).pass, inState(vmv1alpha1.PoweredOn), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart}},
+	}, (*scene).reconcile, inState(vmv1alpha1.PoweredOn), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart}},
 	{"deleted", func(req *provider.Request) {
 		req.VM.DeletionTimestamp, req.VM.Spec.PowerOffMode = &metav1.Time{Time: time.Now()}, vmv1alpha1.PowerOpModeHard
 	}, (*scene).remove, func(s *scene, _ *provider.Request) bool { return len(s.driver.VMs()) == 0 },

@@ -127,7 +127,7 @@ func TestOutage_IsInTheConditionsOfEveryVM(t *testing.T) {
 			t.Errorf("the end enqueues %q, want all", got)
 		}
 		for _, req := range []*provider.Request{runs, stops, fresh} {
-			if err := s.pass(req); err != nil || conditionOf(req, vmv1alpha1.ConditionConfigurationSynced) != "True Succeeded" {
+			if err := s.reconcile(req); err != nil || conditionOf(req, vmv1alpha1.ConditionConfigurationSynced) != "True Succeeded" {
 				t.Errorf("%s afterwards: error %v, ConfigurationSynced %s", req.VM.Name, err, conditionOf(req, vmv1alpha1.ConditionConfigurationSynced))
 			}
 		}

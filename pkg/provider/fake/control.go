@@ -12,12 +12,12 @@ func (d *Driver) Hold() (release func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	held := make(chan struct{})
-	d.held = held
+	d.blocked = held
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.held == held {
-			d.held = nil
+		if d.blocked == held {
+			d.blocked = nil
 			close(held)
 		}
 	}

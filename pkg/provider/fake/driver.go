@@ -78,7 +78,7 @@ type Driver struct {
 	vms      map[string]*VM
 	made     int
 	failures map[driver.Kind][]error
-	held     chan struct{}
+	blocked  chan struct{}
 	ran      map[driver.Kind]int
 }
 
@@ -253,7 +253,7 @@ func (d *Driver) operation(kind driver.Kind, do func() error) driver.Operation {
 // held.
 func (d *Driver) run(ctx context.Context, kind driver.Kind, do func() error) error {
 	d.mu.Lock()
-	held := d.held
+	held := d.blocked
 	d.mu.Unlock()
 	if held != nil {
 		select {

@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet combines the providers of several vCenters into one provider. Members can be added, replaced and removed
-// while virtual machines are reconciled.
+// Package fleet combines the providers of several vCenters into one provider. Members can be added, replaced and
+// removed while virtual machines are reconciled.
 //
 // The package guarantees:
 //

@@ -33,22 +33,22 @@ type Placer interface {
 
 // Fleet implements provider.Provider with one member per vCenter, by name.
 type Fleet[M Member] struct {
-	of     func(*vmv1alpha1.VirtualMachine) string
-	placer Placer
-	hints  provider.Hints
+	vcenterOf func(*vmv1alpha1.VirtualMachine) string
+	placer    Placer
+	hints     provider.Hints
 	// replacing is held for reading while a member is replaced. closed is true after Run has ended.
 	replacing sync.RWMutex
 	closed    bool
 
-	mu     sync.Mutex
-	berths map[string]*berth[M]
+	mu    sync.Mutex
+	slots map[string]*memberSlot[M]
 }
 
-// berth is the slot of one member.
-type berth[M Member] struct {
-	// known is true if it is known whether the vCenter is configured. there is true if it has a member.
-	known, there bool
-	member       M
+// memberSlot is the slot of one vCenter.
+type memberSlot[M Member] struct {
+	// isKnown is true if it is known whether the vCenter is configured. hasMember is true if it has a member.
+	isKnown, hasMember bool
+	member             M
 	// end stops the member and waits until it has ended.
 	end func()
 	// unsettled are the virtual machines whose last call failed. Those for which only Unread was called are included
@@ -59,7 +59,7 @@ type berth[M Member] struct {
 // New returns a Fleet without members. of returns the name of the vCenter of a virtual machine; it is empty if its zone
 // does not exist. placer handles virtual machines without a zone.
 func New[M Member](of func(*vmv1alpha1.VirtualMachine) string, placer Placer) *Fleet[M] {
-	return &Fleet[M]{of: of, placer: placer, berths: map[string]*berth[M]{}}
+	return &Fleet[M]{vcenterOf: of, placer: placer, slots: map[string]*memberSlot[M]{}}
 }
 
 // Hint sends an event for a virtual machine.
@@ -73,7 +73,7 @@ func (f *Fleet[M]) Run(ctx context.Context) {
 	f.closed = true
 	var all sync.WaitGroup
 	f.mu.Lock()
-	for _, b := range f.berths {
+	for _, b := range f.slots {
 		if b.end != nil {
 			all.Go(b.end)
 		}
@@ -91,40 +91,41 @@ func (f *Fleet[M]) Use(ctx context.Context, name string, open func() (M, error))
 	if f.closed {
 		return nil
 	}
-	f.leave(name)
-	next := berth[M]{known: true, unsettled: map[provider.Key]*vmv1alpha1.VirtualMachine{}}
+	f.stopMember(name)
+	next := memberSlot[M]{isKnown: true, unsettled: map[provider.Key]*vmv1alpha1.VirtualMachine{}}
 	var err error
 	if open != nil {
 		if next.member, err = open(); err == nil {
-			next.there, next.end = true, f.run(ctx, next.member)
+			next.hasMember, next.end = true, f.run(ctx, next.member)
 		}
 	}
-	f.enter(name, next)
+	f.setMember(name, next)
 	return err
 }
 
-// leave stops the member of a vCenter. From now on calls for it return ErrUnknownState until the next member is set.
-func (f *Fleet[M]) leave(name string) {
+// stopMember stops the member of a vCenter. From now on calls for it return ErrUnknownState until the next member is
+// set.
+func (f *Fleet[M]) stopMember(name string) {
 	f.mu.Lock()
-	b := f.berth(name)
+	b := f.slot(name)
 	end := b.end
-	b.known, b.there, b.end = false, false, nil
+	b.isKnown, b.hasMember, b.end = false, false, nil
 	f.mu.Unlock()
 	if end != nil {
 		end()
 	}
 }
 
-// enter sets the next member and sends events to the waiting virtual machines. It omits those that must wait until the
-// member has read its vCenter, because the member sends these events itself.
-func (f *Fleet[M]) enter(name string, next berth[M]) {
+// setMember sets the next member and sends events to the waiting virtual machines. It omits those that must wait until
+// the member has read its vCenter, because the member sends these events itself.
+func (f *Fleet[M]) setMember(name string, next memberSlot[M]) {
 	f.mu.Lock()
-	b := f.berth(name)
+	b := f.slot(name)
 	waiting := b.unsettled
 	*b = next
 	f.mu.Unlock()
 	for key, vm := range waiting {
-		if vm == nil || !next.there || !next.member.Unread(vm) {
+		if vm == nil || !next.hasMember || !next.member.Unread(vm) {
 			f.hints.Send(key)
 		}
 	}
@@ -147,12 +148,12 @@ func (f *Fleet[M]) run(ctx context.Context, m M) (end func()) {
 	}
 }
 
-// berth returns the berth of a vCenter. The caller holds mu.
-func (f *Fleet[M]) berth(name string) *berth[M] {
-	b := f.berths[name]
+// slot returns the slot of a vCenter. The caller holds mu.
+func (f *Fleet[M]) slot(name string) *memberSlot[M] {
+	b := f.slots[name]
 	if b == nil {
-		b = &berth[M]{unsettled: map[provider.Key]*vmv1alpha1.VirtualMachine{}}
-		f.berths[name] = b
+		b = &memberSlot[M]{unsettled: map[provider.Key]*vmv1alpha1.VirtualMachine{}}
+		f.slots[name] = b
 	}
 	return b
 }
@@ -162,10 +163,10 @@ func (f *Fleet[M]) berth(name string) *berth[M] {
 func (f *Fleet[M]) Members() (members map[string]M, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	members, known = map[string]M{}, len(f.berths) > 0
-	for name, b := range f.berths {
-		known = known && b.known
-		if b.there {
+	members, known = map[string]M{}, len(f.slots) > 0
+	for name, b := range f.slots {
+		known = known && b.isKnown
+		if b.hasMember {
 			members[name] = b.member
 		}
 	}
@@ -176,6 +177,6 @@ func (f *Fleet[M]) Members() (members map[string]M, known bool) {
 func (f *Fleet[M]) Known(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b := f.berths[name]
-	return b != nil && b.known
+	b := f.slots[name]
+	return b != nil && b.isKnown
 }

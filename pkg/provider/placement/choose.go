@@ -85,8 +85,8 @@ func Choose(offers []provider.Offer, size provider.Resources, taken map[string]T
 			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.Unknown, Unknown: true})
 		case o.Lacks != nil:
 			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.Lacks})
-		case group.refuses(o.Zone):
-			refusals = append(refusals, Refusal{Zone: o.Zone, Err: group.why()})
+		case group.isRefused(o.Zone):
+			refusals = append(refusals, Refusal{Zone: o.Zone, Err: group.refusal()})
 		default:
 			able = append(able, o)
 			rated = rated && o.Rating > 0
@@ -101,7 +101,7 @@ func Choose(offers []provider.Offer, size provider.Resources, taken map[string]T
 			byDRS = cmp.Compare(b.Rating, a.Rating)
 		}
 		ta, tb := taken[a.Zone], taken[b.Zone]
-		return cmp.Or(group.compare(a.Zone, b.Zone), byDRS, cmp.Compare(left(b, size, tb), left(a, size, ta)), cmp.Compare(ta.Count, tb.Count), cmp.Compare(a.Zone, b.Zone))
+		return cmp.Or(group.compare(a.Zone, b.Zone), byDRS, cmp.Compare(freeShare(b, size, tb), freeShare(a, size, ta)), cmp.Compare(ta.Count, tb.Count), cmp.Compare(a.Zone, b.Zone))
 	})
 	return best.Zone, refusals
 }
@@ -113,9 +113,9 @@ type Taken struct {
 	Count     int
 }
 
-// left returns the free share of the zone's scarcest resource after the virtual machine and taken are added. It is
+// freeShare returns the free share of the zone's scarcest resource after the virtual machine and taken are added. It is
 // negative if the resources are overcommitted.
-func left(o provider.Offer, size provider.Resources, taken Taken) float64 {
+func freeShare(o provider.Offer, size provider.Resources, taken Taken) float64 {
 	share := func(free, capacity, uses int64) float64 {
 		if capacity <= 0 {
 			return 0

@@ -23,13 +23,13 @@ type Group struct {
 	Others map[string]int
 }
 
-// refuses reports whether the policy is Together and no other member is in zone.
-func (g *Group) refuses(zone string) bool {
+// isRefused reports whether the policy is Together and no other member is in zone.
+func (g *Group) isRefused(zone string) bool {
 	return g != nil && g.Policy == vmv1alpha1.PlacementTogether && len(g.Others) > 0 && g.Others[zone] == 0
 }
 
-// why returns the error for a zone that refuses rejects.
-func (g *Group) why() error {
+// refusal returns the error for a zone that isRefused rejects.
+func (g *Group) refusal() error {
 	where := conditions.List(slices.Sorted(maps.Keys(g.Others)), ", ")
 	return &provider.NotUsableError{Message: fmt.Sprintf("VirtualMachineGroup %q has placement policy Together and its other virtual machines are in %s", g.Name, where)}
 }
@@ -50,7 +50,7 @@ func (p *Placer) groupOf(placement *provider.Placement) *Group {
 	}
 	g := &Group{Name: placement.Group, Policy: placement.Policy, Others: map[string]int{}}
 	for key, zone := range placement.Others {
-		if rec := p.records[provider.VirtualMachineKey(key)]; zone == "" && rec != nil {
+		if rec := p.states[provider.VirtualMachineKey(key)]; zone == "" && rec != nil {
 			zone = rec.chosen
 		}
 		if zone != "" {

@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// asking is the maximum number of virtual machines for which zones are checked concurrently.
-	asking = 16
-	// firstPause is how long a result without a usable zone is valid at first. It doubles with each failure up to
-	// lastPause.
-	firstPause = 5 * time.Second
-	lastPause  = time.Minute
-	// unseen is how long a choice counts if the virtual machine was not observed. Other processes manage the virtual
-	// machines in the zones of other shards.
-	unseen = 15 * time.Minute
-	// patience is the timeout of a zone check.
-	patience = 30 * time.Second
+	// maxConcurrentChecks is the maximum number of virtual machines for which zones are checked concurrently.
+	maxConcurrentChecks = 16
+	// firstRetryDelay is how long a result without a usable zone is valid at first. It doubles with each failure up to
+	// maxRetryDelay.
+	firstRetryDelay = 5 * time.Second
+	maxRetryDelay   = time.Minute
+	// choiceTimeout is how long a choice counts if the virtual machine was not observed. Other processes manage the
+	// virtual machines in the zones of other shards.
+	choiceTimeout = 15 * time.Minute
+	// checkTimeout is the timeout of a zone check.
+	checkTimeout = 30 * time.Second
 )
 
 // Options configure a Placer.
@@ -46,34 +46,34 @@ type Options struct {
 
 // Placer chooses zones for virtual machines without a zone.
 type Placer struct {
-	opts   Options
-	places chan struct{}
+	opts       Options
+	checkSlots chan struct{}
 
-	mu      sync.Mutex
-	records map[provider.Key]*record
+	mu     sync.Mutex
+	states map[provider.Key]*vmState
 }
 
-// record is the state of a virtual machine.
-type record struct {
+// vmState is the state of a virtual machine.
+type vmState struct {
 	uid types.UID
-	// of is a hash of the inputs of the check.
-	of uint64
+	// inputHash is a hash of the inputs of the check.
+	inputHash uint64
 	// running is true while zones are checked. offers are the results, and at is the time when they were received.
 	running bool
 	offers  []provider.Offer
 	at      time.Time
-	// failed is the number of consecutive checks without a usable zone.
-	failed int
-	// chosen is the chosen zone, and size the resources that it must reserve. Both are kept until shortly after madeAt,
-	// when the virtual machine was first observed.
-	chosen string
-	size   provider.Resources
-	madeAt time.Time
+	// failures is the number of consecutive checks without a usable zone.
+	failures int
+	// chosen is the chosen zone, and size the resources that it must reserve. Both are kept until shortly after
+	// observedAt, when the virtual machine was first observed.
+	chosen     string
+	size       provider.Resources
+	observedAt time.Time
 }
 
 // New returns a Placer.
 func New(o Options) *Placer {
-	return &Placer{opts: o, places: make(chan struct{}, asking), records: map[provider.Key]*record{}}
+	return &Placer{opts: o, checkSlots: make(chan struct{}, maxConcurrentChecks), states: map[provider.Key]*vmState{}}
 }
 
 // Place chooses a zone for a virtual machine and returns it in the result until it is in status. While zones are
@@ -88,37 +88,37 @@ func (p *Placer) Place(ctx context.Context, req *provider.Request) (r provider.R
 		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
 		return r, err
 	}
-	if before(req.VM, all) && (req.Zone == "" || req.Zone == vmv1alpha1.DefaultZone) {
-		return placed(vmv1alpha1.DefaultZone), nil
+	if predatesZones(req.VM, all) && (req.Zone == "" || req.Zone == vmv1alpha1.DefaultZone) {
+		return chosenResult(vmv1alpha1.DefaultZone), nil
 	}
 	left, refusals := Narrow(req.VM, req.Zone, req.NamespaceLabels, all)
 	if len(left) == 0 {
-		return refused(refusals, lastPause)
+		return refusedResult(refusals, maxRetryDelay)
 	}
 	return p.choose(ctx, req, left, refusals)
 }
 
-// waits reports whether the choice waits because the request lacks other prerequisites. Zones are checked in the
-// meantime, so that all missing prerequisites are reported together.
-func waits(req *provider.Request) bool {
+// lacksPrerequisites reports whether the choice waits because the request lacks other prerequisites. Zones are checked
+// in the meantime, so that all missing prerequisites are reported together.
+func lacksPrerequisites(req *provider.Request) bool {
 	return req.VM.Spec.InstanceUUID == "" && (!req.PrerequisitesReady || req.Effective == nil || req.Image == nil)
 }
 
-// waiting returns the result for that case if a zone can be used.
-func waiting() (r provider.Result) {
+// waitingResult returns the result while the request lacks other prerequisites and a zone can be used.
+func waitingResult() (r provider.Result) {
 	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for other prerequisites before a zone is chosen")
 	return r
 }
 
-// placed returns the result of a choice. The create starts with the next reconcile, when the zone is in status.
-func placed(zone string) (r provider.Result) {
+// chosenResult returns the result of a choice. The create starts with the next reconcile, when the zone is in status.
+func chosenResult(zone string) (r provider.Result) {
 	r.Zone = zone
 	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
 	return r
 }
 
-// refused returns the result if no zone can be used. pause is how long it is valid.
-func refused(refusals []Refusal, pause time.Duration) (r provider.Result, err error) {
+// refusedResult returns the result if no zone can be used. pause is how long it is valid.
+func refusedResult(refusals []Refusal, pause time.Duration) (r provider.Result, err error) {
 	status, reason, message := condition(refusals)
 	r.Set(vmv1alpha1.ConditionPlacementReady, status, reason, message)
 	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for a zone that can be used")
@@ -130,62 +130,62 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 	key, of := provider.KeyOf(req.VM), hash(req, left)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rec := p.records[key]
+	rec := p.states[key]
 	if rec == nil || rec.uid != req.VM.UID {
-		rec = &record{uid: req.VM.UID}
-		p.records[key] = rec
+		rec = &vmState{uid: req.VM.UID}
+		p.states[key] = rec
 	}
-	switch pause := min(firstPause<<min(rec.failed, 10), lastPause); {
+	switch pause := min(firstRetryDelay<<min(rec.failures, 10), maxRetryDelay); {
 	case rec.chosen != "":
-		return placed(rec.chosen), nil
+		return chosenResult(rec.chosen), nil
 	case rec.running:
-		return asked(req, rec), provider.ErrReconcileInProgress
-	case rec.of == of && rec.offers != nil && req.Now.Sub(rec.at) < pause:
+		return checkingResult(req, rec), provider.ErrReconcileInProgress
+	case rec.inputHash == of && rec.offers != nil && req.Now.Sub(rec.at) < pause:
 		size := provider.SizeOf(req.Effective, req.Image)
 		zone, more := Choose(rec.offers, size, p.taken(rec.offers), p.groupOf(req.Placement))
 		if zone == "" {
-			return refused(append(refusals, more...), rec.at.Add(pause).Sub(req.Now))
+			return refusedResult(append(refusals, more...), rec.at.Add(pause).Sub(req.Now))
 		}
-		if waits(req) {
-			r := waiting()
+		if lacksPrerequisites(req) {
+			r := waitingResult()
 			r.Withdrawn = append(r.Withdrawn, vmv1alpha1.ConditionPlacementReady)
 			return r, nil
 		}
-		if has := hasIt(rec.offers); has == "" && req.VM.Spec.InstanceUUID != "" && (!req.PrerequisitesReady || req.Image == nil) {
-			return awaited(rec.at.Add(pause).Sub(req.Now))
+		if has := zoneWithVM(rec.offers); has == "" && req.VM.Spec.InstanceUUID != "" && (!req.PrerequisitesReady || req.Image == nil) {
+			return awaitedResult(rec.at.Add(pause).Sub(req.Now))
 		}
 		rec.chosen, rec.size, rec.offers = zone, size, nil
-		return placed(zone), nil
-	case rec.of == of && rec.offers != nil:
-		rec.failed++
+		return chosenResult(zone), nil
+	case rec.inputHash == of && rec.offers != nil:
+		rec.failures++
 	default:
-		rec.failed = 0
+		rec.failures = 0
 	}
-	rec.of, rec.running = of, true
-	go p.ask(context.WithoutCancel(ctx), key, rec, ownCopy(req), left)
-	return asked(req, rec), provider.ErrReconcileInProgress
+	rec.inputHash, rec.running = of, true
+	go p.checkZones(context.WithoutCancel(ctx), key, rec, copyRequest(req), left)
+	return checkingResult(req, rec), provider.ErrReconcileInProgress
 }
 
-// asked returns the result while zones are checked. It keeps the reasons of an earlier check, which remain valid until
-// the new check has ended.
-func asked(req *provider.Request, rec *record) (r provider.Result) {
+// checkingResult returns the result while zones are checked. It keeps the reasons of an earlier check, which remain
+// valid until the new check has ended.
+func checkingResult(req *provider.Request, rec *vmState) (r provider.Result) {
 	switch {
 	case rec.offers != nil:
-	case waits(req):
-		return waiting()
+	case lacksPrerequisites(req):
+		return waitingResult()
 	default:
 		r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "a zone is being chosen")
 	}
 	return r
 }
 
-// awaited returns the result for a virtual machine that must be adopted and is not in any zone.
-func awaited(pause time.Duration) (r provider.Result, err error) {
+// awaitedResult returns the result for a virtual machine that must be adopted and is not in any zone.
+func awaitedResult(pause time.Duration) (r provider.Result, err error) {
 	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "no zone has a vSphere VM with the instance UUID in spec.instanceUUID")
 	return r, &provider.RequeueError{After: pause, Reason: "the search for the vSphere VM in spec.instanceUUID is repeated"}
 }
 
-func hasIt(offers []provider.Offer) string {
+func zoneWithVM(offers []provider.Offer) string {
 	for _, o := range offers {
 		if o.Has {
 			return o.Zone
@@ -194,11 +194,11 @@ func hasIt(offers []provider.Offer) string {
 	return ""
 }
 
-// ask checks all zones concurrently.
-func (p *Placer) ask(ctx context.Context, key provider.Key, rec *record, req *provider.Request, left []*vmv1alpha1.Zone) {
-	p.places <- struct{}{}
-	defer func() { <-p.places }()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// checkZones checks all zones concurrently.
+func (p *Placer) checkZones(ctx context.Context, key provider.Key, rec *vmState, req *provider.Request, left []*vmv1alpha1.Zone) {
+	p.checkSlots <- struct{}{}
+	defer func() { <-p.checkSlots }()
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	offers := make([]provider.Offer, len(left))
 	var all sync.WaitGroup
@@ -212,8 +212,8 @@ func (p *Placer) ask(ctx context.Context, key provider.Key, rec *record, req *pr
 	p.opts.Hint(key)
 }
 
-// ownCopy returns a copy of req for use in another goroutine.
-func ownCopy(req *provider.Request) *provider.Request {
+// copyRequest returns a copy of req for use in another goroutine.
+func copyRequest(req *provider.Request) *provider.Request {
 	c := *req
 	c.VM, c.Effective, c.Image = req.VM.DeepCopy(), req.Effective.DeepCopy(), req.Image.DeepCopy()
 	return &c
@@ -227,13 +227,13 @@ func (p *Placer) taken(offers []provider.Offer) map[string]Taken {
 		read[o.Zone] = o.At
 	}
 	out := map[string]Taken{}
-	for key, rec := range p.records {
-		if rec.chosen != "" && rec.madeAt.IsZero() && time.Since(rec.at) > unseen {
-			delete(p.records, key)
+	for key, rec := range p.states {
+		if rec.chosen != "" && rec.observedAt.IsZero() && time.Since(rec.at) > choiceTimeout {
+			delete(p.states, key)
 			continue
 		}
 		at, asked := read[rec.chosen]
-		if !asked || !rec.madeAt.IsZero() && rec.madeAt.Before(at) {
+		if !asked || !rec.observedAt.IsZero() && rec.observedAt.Before(at) {
 			continue
 		}
 		t := out[rec.chosen]
@@ -251,13 +251,13 @@ func (p *Placer) Seen(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	key := provider.KeyOf(vm)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rec := p.records[key]
+	rec := p.states[key]
 	switch {
 	case rec == nil || vm.Status.UniqueID == "":
-	case rec.madeAt.IsZero():
-		rec.madeAt = now
-	case now.Sub(rec.madeAt) > lastPause:
-		delete(p.records, key)
+	case rec.observedAt.IsZero():
+		rec.observedAt = now
+	case now.Sub(rec.observedAt) > maxRetryDelay:
+		delete(p.states, key)
 	}
 }
 
@@ -265,11 +265,12 @@ func (p *Placer) Seen(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 func (p *Placer) Forget(key provider.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.records, key)
+	delete(p.states, key)
 }
 
-// before reports whether the virtual machine may have been created in the default zone before other zones existed.
-func before(vm *vmv1alpha1.VirtualMachine, all []*vmv1alpha1.Zone) bool {
+// predatesZones reports whether the virtual machine may have been created in the default zone before other zones
+// existed.
+func predatesZones(vm *vmv1alpha1.VirtualMachine, all []*vmv1alpha1.Zone) bool {
 	standing := false
 	for _, z := range all {
 		if z.UID == "" { // the default zone is configured by flags

@@ -73,8 +73,8 @@ func machine(name string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(start)}}
 }
 
-// pass calls Place, and again after the zones were checked.
-func (w *world) pass(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
+// place calls Place, and again after the zones were checked.
+func (w *world) place(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 	w.t.Helper()
 	memory := resource.MustParse("4Gi")
 	for {
@@ -93,7 +93,7 @@ func TestPlacer_ChoosesAZoneOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		vm := machine("vm")
-		r, err := w.pass(vm)
+		r, err := w.place(vm)
 		if err != nil || r.Zone != "a" {
 			t.Fatalf("chose %q, %v; want a", r.Zone, err)
 		}
@@ -102,13 +102,13 @@ func TestPlacer_ChoosesAZoneOnce(t *testing.T) {
 		}
 		// The status could not be written, and b is better now.
 		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Free = o.Capacity })
-		if r, err = w.pass(vm); err != nil || r.Zone != "a" {
+		if r, err = w.place(vm); err != nil || r.Zone != "a" {
 			t.Errorf("then chose %q, %v; want a again", r.Zone, err)
 		}
 		// Another object of the same name is a different virtual machine.
 		w.Forget(provider.KeyOf(vm))
 		vm.UID = "other"
-		if r, err = w.pass(vm); err != nil || r.Zone != "b" {
+		if r, err = w.place(vm); err != nil || r.Zone != "b" {
 			t.Errorf("another object: chose %q, %v; want b", r.Zone, err)
 		}
 	})
@@ -128,7 +128,7 @@ func TestPlacer_ConsidersConcurrentChoicesForTheSameGroup(t *testing.T) {
 							w.placement.Others[types.NamespacedName{Namespace: "dev", Name: other}] = "" // no status has a zone yet
 						}
 					}
-					r, err := w.pass(machine(name))
+					r, err := w.place(machine(name))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -147,7 +147,7 @@ func TestPlace_ReportsThatTheZoneOfTheGroupIsFull(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Lacks = errors.New("the zone is full") })
 		w.placement = &provider.Placement{Policy: vmv1alpha1.PlacementTogether, Group: "shop", Others: map[types.NamespacedName]string{{Namespace: "dev", Name: "x"}: "b"}}
-		r, _ := w.pass(machine("y"))
+		r, _ := w.place(machine("y"))
 		const want = `zone a: VirtualMachineGroup "shop" has placement policy Together and its other virtual machines are in b; zone b: the zone is full`
 		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady); r.Zone != "" || c == nil || c.Status != metav1.ConditionFalse || c.Message != want {
 			t.Errorf("chose %q, PlacementReady is %+v; want none, and %s", r.Zone, c, want)
@@ -163,12 +163,12 @@ func TestPlace_ChecksZonesAgainAfterAChangeOfClaims(t *testing.T) {
 		for _, zone := range []string{"a", "b"} {
 			w.offers[zone] = offer(zone, func(o *provider.Offer) { o.Lacks = errors.New("the disk is elsewhere") })
 		}
-		if r, _ := w.pass(vm); r.Zone != "" {
+		if r, _ := w.place(vm); r.Zone != "" {
 			t.Errorf("chose %q; want none", r.Zone)
 		}
 		w.offers["b"] = offer("b", nil)
 		w.claims = map[string]provider.Claim{"data": {VolumeID: "two"}}
-		if r, err := w.pass(vm); err != nil || r.Zone != "b" {
+		if r, err := w.place(vm); err != nil || r.Zone != "b" {
 			t.Errorf("chose %q, %v; want the zone of the other disk", r.Zone, err)
 		}
 	})
@@ -181,7 +181,7 @@ func TestPlacer_CountsChoicesUntilFreeResourcesIncludeThem(t *testing.T) {
 		var first *vmv1alpha1.VirtualMachine
 		for i := range 9 {
 			vm := machine(fmt.Sprintf("vm-%d", i))
-			r, err := w.pass(vm)
+			r, err := w.place(vm)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,13 +196,13 @@ func TestPlacer_CountsChoicesUntilFreeResourcesIncludeThem(t *testing.T) {
 		first.Status.UniqueID = "vm-1"
 		w.Seen(first, time.Now())
 		time.Sleep(time.Second)
-		if r, err := w.pass(machine("next")); err != nil || r.Zone != "a" {
+		if r, err := w.place(machine("next")); err != nil || r.Zone != "a" {
 			t.Errorf("chose %q, %v; want a", r.Zone, err)
 		}
-		time.Sleep(2 * lastPause)
+		time.Sleep(2 * maxRetryDelay)
 		w.Seen(first, time.Now())
-		if w.records[provider.KeyOf(first)] != nil {
-			t.Error("its state is kept for ever")
+		if w.states[provider.KeyOf(first)] != nil {
+			t.Error("its state is never removed")
 		}
 	})
 }
@@ -212,7 +212,7 @@ func TestPlace_ChecksZonesWithIncreasingDelays(t *testing.T) {
 		w := newWorld(t, "a")
 		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Lacks = errors.New("the zone is full") })
 		vm := machine("vm")
-		r, err := w.pass(vm)
+		r, err := w.place(vm)
 		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady); c == nil || c.Message != "zone a: the zone is full" || c.Reason != vmv1alpha1.ReasonNoZone {
 			t.Fatalf("PlacementReady is %+v", c)
 		}
@@ -224,11 +224,11 @@ func TestPlace_ChecksZonesWithIncreasingDelays(t *testing.T) {
 			}
 			pauses = append(pauses, after)
 			asked := w.asked
-			if _, _ = w.pass(vm); w.asked != asked {
+			if _, _ = w.place(vm); w.asked != asked {
 				t.Error("a reconcile for another reason checks the zones again")
 			}
 			time.Sleep(after)
-			_, err = w.pass(vm)
+			_, err = w.place(vm)
 		}
 		if got, want := fmt.Sprint(pauses), "[5s 10s 20s 40s 1m0s 1m0s]"; got != want {
 			t.Errorf("delays %s, want %s", got, want)
@@ -236,7 +236,7 @@ func TestPlace_ChecksZonesWithIncreasingDelays(t *testing.T) {
 		// A new or changed zone is checked immediately.
 		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "b", CreationTimestamp: metav1.NewTime(start)}})
 		w.offers["b"] = offer("b", nil)
-		if r, err = w.pass(vm); err != nil || r.Zone != "b" {
+		if r, err = w.place(vm); err != nil || r.Zone != "b" {
 			t.Errorf("chose %q, %v; want b", r.Zone, err)
 		}
 	})
@@ -245,11 +245,11 @@ func TestPlace_ChecksZonesWithIncreasingDelays(t *testing.T) {
 func TestPlace_WithoutZonesChoosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		if r, err := w.pass(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || r.Zone != "" || !strings.Contains(err.Error(), `VCenter "default" does not exist`) {
+		if r, err := w.place(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || r.Zone != "" || !strings.Contains(err.Error(), `VCenter "default" does not exist`) {
 			t.Errorf("chose %q, %v", r.Zone, err)
 		}
 		w.read = false
-		if r, err := w.pass(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || len(r.Conditions) > 0 {
+		if r, err := w.place(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || len(r.Conditions) > 0 {
 			t.Errorf("while zones are not read: conditions %v, error %v", r.Conditions, err)
 		}
 	})
@@ -263,19 +263,19 @@ func TestPlace_OldVMsAreInTheDefaultZone(t *testing.T) {
 		old := machine("old")
 		old.CreationTimestamp = metav1.NewTime(start.Add(-time.Second))
 		w.offers["default"] = offer("default", func(o *provider.Offer) { o.Lacks = errors.New("no") })
-		if r, err := w.pass(old); err != nil || r.Zone != "default" || w.asked > 0 {
+		if r, err := w.place(old); err != nil || r.Zone != "default" || w.asked > 0 {
 			t.Errorf("chose %q, %v; want default without a check", r.Zone, err)
 		}
 		w.inPlace = "a"
-		if r, err := w.pass(old); err != nil || r.Zone != "a" {
+		if r, err := w.place(old); err != nil || r.Zone != "a" {
 			t.Errorf("an old VM with zone a in the request: chose %q, %v; want a", r.Zone, err)
 		}
 		w.inPlace = ""
-		if r, err := w.pass(machine("new")); err != nil || r.Zone != "a" {
+		if r, err := w.place(machine("new")); err != nil || r.Zone != "a" {
 			t.Errorf("a new VM: chose %q, %v; want a", r.Zone, err)
 		}
 		w.zones = w.zones[1:]
-		if r, err := w.pass(machine("only")); err != nil || r.Zone != "default" {
+		if r, err := w.place(machine("only")); err != nil || r.Zone != "default" {
 			t.Errorf("without Zone objects: chose %q, %v; want default", r.Zone, err)
 		}
 	})
@@ -313,7 +313,7 @@ func TestPlacer_KeepsAnUnobservedChoiceForALimitedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		chosen := func(name string) string {
-			r, err := w.pass(machine(name))
+			r, err := w.place(machine(name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -322,9 +322,9 @@ func TestPlacer_KeepsAnUnobservedChoiceForALimitedTime(t *testing.T) {
 		if first, second := chosen("one"), chosen("two"); first != "a" || second != "b" {
 			t.Errorf("chose %s and %s, want a and b", first, second)
 		}
-		time.Sleep(unseen + time.Second)
-		if third := chosen("three"); third != "a" || len(w.records) != 1 {
-			t.Errorf("chose %s, %d choices are kept; want a and only the last choice", third, len(w.records))
+		time.Sleep(choiceTimeout + time.Second)
+		if third := chosen("three"); third != "a" || len(w.states) != 1 {
+			t.Errorf("chose %s, %d choices are kept; want a and only the last choice", third, len(w.states))
 		}
 	})
 }
@@ -375,7 +375,7 @@ func TestPlace_ReportsAnUnreachableVCenter(t *testing.T) {
 		w := newWorld(t, "a")
 		lost := &provider.UnreachableError{VCenter: "east", Err: errors.New("connection refused")}
 		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Unknown = lost })
-		r, _ := w.pass(machine("vm"))
+		r, _ := w.place(machine("vm"))
 		c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady)
 		if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != `zone a: VCenter "east" is not connected: connection refused` {
 			t.Errorf("PlacementReady is %+v", c)

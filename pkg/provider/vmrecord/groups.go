@@ -38,7 +38,7 @@ type Groups struct {
 	Known bool
 	// TooLarge is true if the groups exceed MaxGroups.
 	TooLarge bool
-	sum      string
+	hash     string
 }
 
 // Namespace finds the objects of a namespace. Its functions return nil for objects that do not exist.
@@ -62,17 +62,17 @@ func (n Namespace) GroupsOf(vm *vmv1alpha1.VirtualMachine) Groups {
 		if g == nil {
 			return Groups{}
 		}
-		if !g.Names(kind, name) || n.before(g, vm.Name, vmv1alpha1.MaxGroupDepth) != "" {
+		if !g.Names(kind, name) || n.memberBefore(g, vm.Name, vmv1alpha1.MaxGroupDepth) != "" {
 			break
 		}
-		kept = append(kept, Group{Name: g.Name, Labels: keptOf(g.Labels), Annotations: keptOf(g.Annotations), Spec: g.Spec})
+		kept = append(kept, Group{Name: g.Name, Labels: recordedKeys(g.Labels), Annotations: recordedKeys(g.Annotations), Spec: g.Spec})
 		kind, name, above = vmv1alpha1.GroupMemberKind, g.Name, g.Spec.GroupName
 	}
-	return summed(kept)
+	return hashGroups(kept)
 }
 
-// summed returns Groups with their hash, or with TooLarge set if they exceed MaxGroups.
-func summed(kept []Group) Groups {
+// hashGroups returns Groups with their hash, or with TooLarge set if they exceed MaxGroups.
+func hashGroups(kept []Group) Groups {
 	out := Groups{Kept: kept, Known: true}
 	if len(kept) == 0 {
 		return out
@@ -83,7 +83,7 @@ func summed(kept []Group) Groups {
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(text)
-	out.sum = fmt.Sprintf("%016x", h.Sum64())
+	out.hash = fmt.Sprintf("%016x", h.Sum64())
 	return out
 }
 
@@ -91,7 +91,7 @@ func summed(kept []Group) Groups {
 func (n Namespace) Keeper(g *vmv1alpha1.VirtualMachineGroup) string {
 	keeper, than := "", "\xff"
 	for than != "" {
-		keeper, than = than, n.before(g, than, vmv1alpha1.MaxGroupDepth)
+		keeper, than = than, n.memberBefore(g, than, vmv1alpha1.MaxGroupDepth)
 	}
 	if keeper == "\xff" {
 		return ""
@@ -99,8 +99,8 @@ func (n Namespace) Keeper(g *vmv1alpha1.VirtualMachineGroup) string {
 	return keeper
 }
 
-// before returns a virtual machine in g or in a child group whose name is less than than; empty for none.
-func (n Namespace) before(g *vmv1alpha1.VirtualMachineGroup, than string, depth int) string {
+// memberBefore returns a virtual machine in g or in a child group whose name is less than than; empty for none.
+func (n Namespace) memberBefore(g *vmv1alpha1.VirtualMachineGroup, than string, depth int) string {
 	for i := range g.Spec.BootOrder {
 		for _, m := range g.Spec.BootOrder[i].Members {
 			if m.Is(vmv1alpha1.MachineMemberKind, m.Name) {
@@ -112,7 +112,7 @@ func (n Namespace) before(g *vmv1alpha1.VirtualMachineGroup, than string, depth 
 				}
 			} else if depth > 1 {
 				if in := n.Group(m.Name); in != nil && in.Spec.GroupName == g.Name {
-					if name := n.before(in, than, depth-1); name != "" {
+					if name := n.memberBefore(in, than, depth-1); name != "" {
 						return name
 					}
 				}
@@ -141,7 +141,7 @@ func (n Namespace) Keepers(group string) []string {
 // SameGroup reports whether two states of a group have the same record.
 func SameGroup(a, b *vmv1alpha1.VirtualMachineGroup) bool {
 	return a.UID == b.UID && a.Generation == b.Generation &&
-		maps.Equal(keptOf(a.Labels), keptOf(b.Labels)) && maps.Equal(keptOf(a.Annotations), keptOf(b.Annotations))
+		maps.Equal(recordedKeys(a.Labels), recordedKeys(b.Labels)) && maps.Equal(recordedKeys(a.Annotations), recordedKeys(b.Annotations))
 }
 
 // ParentGroups returns the groups in r that contain the virtual machine. Each must be referenced by the previous one

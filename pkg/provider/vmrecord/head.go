@@ -47,7 +47,7 @@ func HeadOf(vm *vmv1alpha1.VirtualMachine) Head {
 	h := fnv.New64a()
 	for i, m := range []map[string]string{vm.Labels, vm.Annotations} {
 		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if kept(key) {
+			if isRecorded(key) {
 				write(h, strconv.Itoa(i), key, m[key])
 			}
 		}
@@ -65,9 +65,9 @@ func write(to io.Writer, parts ...string) {
 	}
 }
 
-// kept reports whether a label or an annotation is part of a record. The last applied configuration of kubectl and keys
-// that describe a process in progress are omitted.
-func kept(key string) bool {
+// isRecorded reports whether a label or an annotation is part of a record. The last applied configuration of kubectl
+// and keys that describe a process in progress are omitted.
+func isRecorded(key string) bool {
 	switch key {
 	case corev1.LastAppliedConfigAnnotation, vmv1alpha1.LabelImageCache, vmv1alpha1.AnnotationImageCacheLocation,
 		vmv1alpha1.AnnotationRecovered, vmv1alpha1.AnnotationOverwriteRecord, vmv1alpha1.AnnotationReverting:
@@ -133,7 +133,7 @@ const (
 
 // With returns h with the hash of groups, or with the hash in before if the groups are not known.
 func (h Head) With(groups Groups, before Head) Head {
-	h.Groups = groups.sum
+	h.Groups = groups.hash
 	if !groups.Known {
 		h.Groups = before.Groups
 	}

@@ -34,28 +34,30 @@ func Text(vm *vmv1alpha1.VirtualMachine, revisions []*itv1alpha1.ControllerRevis
 	return out.Encode()
 }
 
-// keptOf returns the labels or annotations that are part of a record.
-func keptOf(m map[string]string) map[string]string {
+// recordedKeys returns the labels or annotations that are part of a record.
+func recordedKeys(m map[string]string) map[string]string {
 	out := maps.Clone(m)
-	maps.DeleteFunc(out, func(key, _ string) bool { return !kept(key) })
+	maps.DeleteFunc(out, func(key, _ string) bool { return !isRecorded(key) })
 	return out
 }
 
 // Describes reports whether r has the same content as vm, regardless of their generations.
 func (r *Record) Describes(vm *vmv1alpha1.VirtualMachine) bool {
 	return r.UID == vm.UID && equality.Semantic.DeepEqual(r.Spec, vm.Spec) &&
-		sameKeys(r.Labels, vm.Labels) && sameKeys(r.Annotations, vm.Annotations) &&
+		equalRecordedKeys(r.Labels, vm.Labels) && equalRecordedKeys(r.Annotations, vm.Annotations) &&
 		r.Captures(vm)
 }
 
 // Captures reports whether r has the revisions that vm has pinned.
 func (r *Record) Captures(vm *vmv1alpha1.VirtualMachine) bool {
-	return slices.Equal(RevisionNames(r.captured()), RevisionNames(vm))
+	return slices.Equal(RevisionNames(r.pinnedRefs()), RevisionNames(vm))
 }
 
-func sameKeys(a, b map[string]string) bool { return maps.Equal(keptOf(a), keptOf(b)) }
+func equalRecordedKeys(a, b map[string]string) bool {
+	return maps.Equal(recordedKeys(a), recordedKeys(b))
+}
 
-func (r *Record) captured() *vmv1alpha1.VirtualMachine {
+func (r *Record) pinnedRefs() *vmv1alpha1.VirtualMachine {
 	out := &vmv1alpha1.VirtualMachine{}
 	out.Status.InstancetypeRef, out.Status.PreferenceRef = r.InstancetypeRef, r.PreferenceRef
 	return out
@@ -64,7 +66,7 @@ func (r *Record) captured() *vmv1alpha1.VirtualMachine {
 // Object returns the object to create when the original is lost. It has annotation vmv1alpha1.AnnotationRecovered, so
 // that the UID and the generation are preserved. Status contains the fields that cannot be derived from vSphere.
 func (r *Record) Object() *vmv1alpha1.VirtualMachine {
-	out := r.captured().DeepCopy()
+	out := r.pinnedRefs().DeepCopy()
 	out.Namespace, out.Name, out.Generation = r.Namespace, r.Name, r.Generation
 	r.Restore(out)
 	metav1.SetMetaDataAnnotation(&out.ObjectMeta, vmv1alpha1.AnnotationRecovered, string(r.UID))
@@ -79,13 +81,13 @@ func (r *Record) Object() *vmv1alpha1.VirtualMachine {
 // kept.
 func (r *Record) Restore(vm *vmv1alpha1.VirtualMachine) {
 	vm.Spec = *r.Spec.DeepCopy()
-	vm.Labels, vm.Annotations = restored(vm.Labels, r.Labels), restored(vm.Annotations, r.Annotations)
+	vm.Labels, vm.Annotations = restoreKeys(vm.Labels, r.Labels), restoreKeys(vm.Annotations, r.Annotations)
 }
 
-func restored(have, recorded map[string]string) map[string]string {
+func restoreKeys(have, recorded map[string]string) map[string]string {
 	out := maps.Clone(recorded)
 	for key, value := range have {
-		if kept(key) {
+		if isRecorded(key) {
 			continue
 		}
 		if out == nil {

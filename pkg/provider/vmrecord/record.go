@@ -26,8 +26,8 @@ const (
 	// MaxDecoded is the maximum size of a decoded record in bytes. Objects cannot be larger than a request to the API
 	// server, 3 MiB (k8s.io/apiserver, MaxRequestBodyBytes).
 	MaxDecoded = 3 << 20
-	// version is the version of the format.
-	version = 1
+	// formatVersion is the version of the format.
+	formatVersion = 1
 )
 
 // ErrTooLarge is returned if an encoded object exceeds MaxEncoded.
@@ -64,7 +64,7 @@ type Record struct {
 func Of(vm *vmv1alpha1.VirtualMachine, revisions ...*itv1alpha1.ControllerRevision) *Record {
 	r := &Record{
 		Namespace: vm.Namespace, Name: vm.Name, UID: vm.UID, Generation: vm.Generation,
-		Labels: keptOf(vm.Labels), Annotations: keptOf(vm.Annotations), Spec: *vm.Spec.DeepCopy(),
+		Labels: recordedKeys(vm.Labels), Annotations: recordedKeys(vm.Annotations), Spec: *vm.Spec.DeepCopy(),
 		Zone: vm.Status.Zone, InstancetypeRef: vm.Status.InstancetypeRef.DeepCopy(), PreferenceRef: vm.Status.PreferenceRef.DeepCopy(),
 	}
 	for _, revision := range revisions {
@@ -78,7 +78,7 @@ func Of(vm *vmv1alpha1.VirtualMachine, revisions ...*itv1alpha1.ControllerRevisi
 // Encode returns the text of r. The error is ErrTooLarge if the text would be too long.
 func (r *Record) Encode() (string, error) {
 	out := *r
-	out.Version = version
+	out.Version = formatVersion
 	plain, err := json.Marshal(&out)
 	if err != nil {
 		return "", fmt.Errorf("encoding the record of %s/%s: %w", r.Namespace, r.Name, err)
@@ -124,8 +124,8 @@ func Decode(text string) (*Record, error) {
 	if err := json.Unmarshal(plain, r); err != nil {
 		return nil, fmt.Errorf("the record is not a valid virtual machine record: %w", err)
 	}
-	if r.Version != version {
-		return nil, fmt.Errorf("the record has format %d; this version supports format %d", r.Version, version)
+	if r.Version != formatVersion {
+		return nil, fmt.Errorf("the record has format %d; this version supports format %d", r.Version, formatVersion)
 	}
 	return r, nil
 }

@@ -45,8 +45,8 @@ const Any = "*"
 // shownAllowed is the maximum number of names in a message.
 const shownAllowed = 10
 
-// NotAllowedMessage returns a message that says that what is not in the list of names allowed by a server flag or a
-// zone.
+// NotAllowedMessage returns the message for a value that is not in the list of allowed names. by is the server flag or
+// the zone that has the list.
 func NotAllowedMessage(what, by string, allowed []string) string {
 	quoted := make([]string, 0, shownAllowed)
 	for _, name := range allowed[:min(len(allowed), shownAllowed)] {

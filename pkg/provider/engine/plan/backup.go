@@ -22,7 +22,7 @@ import (
 // record then has the current schema.
 func reconcileSchema(in *Input, p *Plan) error {
 	if in.Observation.Readable && in.Observation.Recorded.Schema < vmrecord.Schema {
-		p.kept = in.Machine.Lacking(in.Want, in.Observation.Recorded.Schema)
+		p.metadata = in.Machine.Lacking(in.Want, in.Observation.Recorded.Schema)
 	}
 	return nil
 }
@@ -36,11 +36,11 @@ func reconcileBackup(in *Input, p *Plan) error {
 	have := in.Observation.Recorded
 	now := vmrecord.HeadOf(in.VM).With(in.Groups, have)
 	switch age := have.Compare(now); {
-	case age == vmrecord.Same && have.Groups == now.Groups && len(p.kept) == 0:
-		p.Set(vmv1alpha1.ConditionBackupUpToDate, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, withoutGroups(in.Groups))
+	case age == vmrecord.Same && have.Groups == now.Groups && len(p.metadata) == 0:
+		p.Set(vmv1alpha1.ConditionBackupUpToDate, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, omittedGroups(in.Groups))
 		return nil
-	case age == vmrecord.Newer, age == vmrecord.Older && in.wasNewer():
-		if err := in.counts(); err != nil {
+	case age == vmrecord.Newer, age == vmrecord.Older && in.hadNewerRecord():
+		if err := in.checkPrecedence(); err != nil {
 			p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonRecordNewer, err.Error())
 			p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonRecordNewer, err.Error())
 			return &provider.NoRequeueError{Err: err}
@@ -49,21 +49,21 @@ func reconcileBackup(in *Input, p *Plan) error {
 	text, err := vmrecord.Text(in.VM, in.Revisions, in.Groups, in.Machine.Record())
 	switch {
 	case errors.Is(err, vmrecord.ErrTooLarge):
-		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonTooLarge, err.Error()+remains(have))
+		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonTooLarge, err.Error()+describeRecord(have))
 		return nil
 	case err != nil:
-		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonError, err.Error()+remains(have))
+		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonError, err.Error()+describeRecord(have))
 		return nil // the instance type's condition changes before a retry helps
 	}
-	if len(p.kept) == 0 && have.SameGeneration(now) && in.sameRevisions() {
-		p.keepAfter = in.Recorded.Add(in.RecordPause)
+	if len(p.metadata) == 0 && have.SameGeneration(now) && in.hasSameRevisions() {
+		p.metadataAfter = in.Recorded.Add(in.RecordPause)
 	}
-	p.kept = append(p.kept, in.Machine.Keep(driver.Record{Head: now, Text: text}))
+	p.metadata = append(p.metadata, in.Machine.Keep(driver.Record{Head: now, Text: text}))
 	return nil
 }
 
-// sameRevisions reports whether the stored record has the revisions that the object has pinned.
-func (in *Input) sameRevisions() bool {
+// hasSameRevisions reports whether the stored record has the revisions that the object has pinned.
+func (in *Input) hasSameRevisions() bool {
 	r, err := vmrecord.Decode(in.Machine.Record())
 	return err == nil && r.Captures(in.VM)
 }
@@ -78,32 +78,32 @@ func Record(req *provider.Request) driver.Record {
 	return driver.Record{Head: vmrecord.HeadOf(req.VM).With(req.Groups, vmrecord.Head{}), Text: text}
 }
 
-// withoutGroups returns a message if groups are omitted from the record; otherwise an empty string.
-func withoutGroups(groups vmrecord.Groups) string {
+// omittedGroups returns a message if groups are omitted from the record; otherwise an empty string.
+func omittedGroups(groups vmrecord.Groups) string {
 	if !groups.TooLarge {
 		return ""
 	}
 	return fmt.Sprintf("the record does not include the VirtualMachineGroups of this virtual machine: they exceed %d bytes", vmrecord.MaxGroups)
 }
 
-// remains describes the currently stored record, for messages.
-func remains(have vmrecord.Head) string {
+// describeRecord describes the currently stored record, for messages.
+func describeRecord(have vmrecord.Head) string {
 	if have == (vmrecord.Head{}) {
 		return "; no record is stored"
 	}
 	return fmt.Sprintf("; the stored record has generation %d", have.Generation)
 }
 
-// wasNewer reports whether an earlier reconcile has found a record that is newer than the object, and this is not
+// hadNewerRecord reports whether an earlier reconcile has found a record that is newer than the object, and this is not
 // resolved. The object's generation may have increased since then.
-func (in *Input) wasNewer() bool {
+func (in *Input) hadNewerRecord() bool {
 	c := meta.FindStatusCondition(in.VM.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
 	return c != nil && c.Reason == vmv1alpha1.ReasonRecordNewer
 }
 
-// counts returns nil if the object takes precedence over a newer record: both are equal, or a user has set the
+// checkPrecedence returns nil if the object takes precedence over a newer record: both are equal, or a user has set the
 // annotation.
-func (in *Input) counts() error {
+func (in *Input) checkPrecedence() error {
 	have := strconv.FormatInt(in.Observation.Recorded.Generation, 10)
 	if in.VM.Annotations[vmv1alpha1.AnnotationOverwriteRecord] == have {
 		return nil
@@ -115,22 +115,22 @@ func (in *Input) counts() error {
 		"To restore the object from the record, use virtctl recover; to keep the object, set the annotation %s: %q", have, vmv1alpha1.AnnotationOverwriteRecord, have)
 }
 
-// keep plans a separate write of p.kept if no configuration change writes it.
-func (in *Input) keep(p *Plan) error {
-	if p.Operation != nil || p.Reverted != nil || len(p.kept) == 0 || in.Observation.Trouble != "" || !in.Owned {
+// planRecordWrite plans a separate write of p.metadata if no configuration change writes it.
+func (in *Input) planRecordWrite(p *Plan) error {
+	if p.Operation != nil || p.Reverted != nil || len(p.metadata) == 0 || in.Observation.Trouble != "" || !in.Owned {
 		return nil
 	}
 	if in.Observation.PowerState == vmv1alpha1.Suspended {
-		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonSuspended, "the record is written when the virtual machine is no longer suspended"+remains(in.Observation.Recorded))
+		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonSuspended, "the record is written when the virtual machine is no longer suspended"+describeRecord(in.Observation.Recorded))
 		return nil
 	}
-	if wait := p.keepAfter.Sub(in.Now); wait > 0 {
+	if wait := p.metadataAfter.Sub(in.Now); wait > 0 {
 		const why = "only labels, annotations or groups have changed; the record is rewritten later"
 		p.Held = true
 		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonPending, why)
 		return &provider.RequeueError{After: wait, Reason: why}
 	}
-	op := in.Machine.Configure(p.kept)
+	op := in.Machine.Configure(p.metadata)
 	if hold := in.Last.Held(op, in.Now); hold != nil {
 		p.Held = true
 		p.False(vmv1alpha1.ConditionBackupUpToDate, hold.Reason, hold.Message)

@@ -21,11 +21,11 @@ import (
 // written together with the changes, or separately.
 func reconcileConfig(in *Input, p *Plan) error {
 	err := in.config(p)
-	return errors.Join(err, in.keep(p))
+	return errors.Join(err, in.planRecordWrite(p))
 }
 
-// unknown sets a condition to Unknown because the virtual machine's trouble hides the state.
-func (in *Input) unknown(p *Plan, condition string) {
+// setUnknown sets a condition to Unknown because the virtual machine's trouble hides the state.
+func (in *Input) setUnknown(p *Plan, condition string) {
 	reason := vmv1alpha1.ReasonUnknownState
 	if in.Unreachable {
 		reason = vmv1alpha1.ReasonUnreachable
@@ -35,8 +35,8 @@ func (in *Input) unknown(p *Plan, condition string) {
 
 func (in *Input) config(p *Plan) error {
 	if in.Observation.Trouble != "" {
-		in.unknown(p, vmv1alpha1.ConditionConfigurationSynced)
-		return in.trouble()
+		in.setUnknown(p, vmv1alpha1.ConditionConfigurationSynced)
+		return in.troubleError()
 	}
 	if in.Want.Effective == nil {
 		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
@@ -49,9 +49,9 @@ func (in *Input) config(p *Plan) error {
 		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), refused.Error())
 		return &provider.NoRequeueError{Err: refused}
 	}
-	now, later := in.split(compared.Differences)
+	now, later := in.splitByTime(compared.Differences)
 	p.Compared, p.RestartRequired, p.Unresolved = true, requirements(later), compared.Unresolved
-	if len(now) > 0 && !in.poweringOff() {
+	if len(now) > 0 && !in.mustPowerOff() {
 		return errors.Join(in.configure(p, now), noRequeue(refused))
 	}
 	waiting, staged := "", ""
@@ -103,12 +103,12 @@ func noRequeue(refused error) error {
 // configure plans the changes, unless the same changes recently failed or had no effect. A temporary failure prevents
 // power on. Any failure prevents the first power on.
 func (in *Input) configure(p *Plan, changes []driver.Difference) error {
-	op, refused := in.Machine.Configure(slices.Concat(changes, p.kept)), ""
+	op, refused := in.Machine.Configure(slices.Concat(changes, p.metadata)), ""
 	if err := p.refused.Err(); err != nil {
 		refused = "refused: " + err.Error()
 	}
 	if hold := in.Last.Held(op, in.Now); hold != nil {
-		p.Held, p.configHeld = true, hold.Failed && (hold.Passes || !in.hasRun())
+		p.Held, p.configBlocksPowerOn = true, hold.Failed && (hold.Passes || !in.hasRun())
 		p.False(vmv1alpha1.ConditionConfigurationSynced, hold.Reason, join(hold.Message, refused))
 		return &provider.RequeueError{After: hold.Wait, Reason: hold.Message}
 	}
@@ -121,7 +121,7 @@ func (in *Input) configure(p *Plan, changes []driver.Difference) error {
 func (in *Input) compare() driver.Comparison {
 	want := *in.Want
 	off := in.Observation.PowerState == vmv1alpha1.PoweredOff
-	if t, due, _ := restartDue(in); due && off && in.desired() == vmv1alpha1.PoweredOn {
+	if t, due, _ := restartDue(in); due && off && in.desiredPowerState() == vmv1alpha1.PoweredOn {
 		want.Restarted = t
 	}
 	return in.Machine.Compare(&want)
@@ -140,20 +140,20 @@ func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
-// trouble returns an error if the VM cannot be changed now. The driver sends an event when this ends, so no retry is
-// needed.
-func (in *Input) trouble() error {
+// troubleError returns an error if the VM cannot be changed now. The driver sends an event when this ends, so no retry
+// is needed.
+func (in *Input) troubleError() error {
 	if in.Observation.Trouble == "" {
 		return nil
 	}
 	return &provider.NoRequeueError{Err: errors.New(in.Observation.Trouble)}
 }
 
-// split divides the differences into those that can be applied now and those that need a power cycle.
-func (in *Input) split(all []driver.Difference) (now, later []driver.Difference) {
+// splitByTime divides the differences into those that can be applied now and those that need a power cycle.
+func (in *Input) splitByTime(all []driver.Difference) (now, later []driver.Difference) {
 	for _, d := range all {
 		switch {
-		case in.Observation.PowerState == vmv1alpha1.PoweredOff, in.live(d):
+		case in.Observation.PowerState == vmv1alpha1.PoweredOff, in.isLive(d):
 			now = append(now, d)
 		case !d.FirstBoot:
 			later = append(later, d)
@@ -162,9 +162,9 @@ func (in *Input) split(all []driver.Difference) (now, later []driver.Difference)
 	return now, later
 }
 
-// live reports whether a difference can be applied to a running VM. Metadata does not affect the guest, so it is not
+// isLive reports whether a difference can be applied to a running VM. Metadata does not affect the guest, so it is not
 // deferred by update strategy Stage.
-func (in *Input) live(d driver.Difference) bool {
+func (in *Input) isLive(d driver.Difference) bool {
 	if !d.Live || in.Observation.PowerState != vmv1alpha1.PoweredOn {
 		return false
 	}

@@ -18,15 +18,15 @@ import (
 // each undoing the other.
 type Outcomes []Outcome
 
-// remembered is the maximum number of stored outcomes.
-const remembered = 8
+// maxOutcomes is the maximum number of stored outcomes.
+const maxOutcomes = 8
 
 // Held returns the reason why the operation must wait, or nil if it may start.
 func (o Outcomes) Held(op driver.Operation, now time.Time) *Hold {
 	fingerprint := Fingerprint(op)
 	for i := range o {
 		if o[i].Fingerprint == fingerprint {
-			return o[i].held(op, now)
+			return o[i].hold(op, now)
 		}
 	}
 	return nil
@@ -50,17 +50,17 @@ func (o Outcomes) After(kind driver.Kind, fingerprint uint64, err error, failure
 		_, power := powerStates[kind]
 		switch {
 		case last.Fingerprint == fingerprint:
-			if (last.Err == nil) == (err == nil) && !(undone(kind) && err == nil && at.Sub(last.Ended) >= backOffMemory) {
+			if (last.Err == nil) == (err == nil) && !(canBeUndone(kind) && err == nil && at.Sub(last.Ended) >= backOffMemory) {
 				next.Repeats = last.Repeats + 1
 			}
-		case power && err == nil && undone(last.Kind) && last.Kind != kind:
+		case power && err == nil && canBeUndone(last.Kind) && last.Kind != kind:
 			// A different power state was requested, so the earlier operation was not undone externally.
 		default:
 			others = append(others, last)
 		}
 	}
-	next.Next = at.Add(pause(kind, err, failure, next.Repeats))
-	return slices.Concat(Outcomes{next}, others[:min(len(others), remembered-1)])
+	next.Next = at.Add(retryDelay(kind, err, failure, next.Repeats))
+	return slices.Concat(Outcomes{next}, others[:min(len(others), maxOutcomes-1)])
 }
 
 // Outcome is the outcome of an operation.
@@ -98,22 +98,22 @@ func Fingerprint(op driver.Operation) uint64 {
 	return h.Sum64()
 }
 
-// repetition is the first delay for an operation that has succeeded and is planned again. It is about the maximum delay
-// of updates from the hypervisor.
-const repetition = 5 * time.Second
+// firstRepetitionDelay is the first delay for an operation that has succeeded and is planned again. It is about the
+// maximum delay of updates from the hypervisor.
+const firstRepetitionDelay = 5 * time.Second
 
-// pause returns the delay before the same operation may start again. It is short for temporary failures and long for
-// failures that need a user. After the first success there is no delay, because the observation may have been older
+// retryDelay returns the delay before the same operation may start again. It is short for temporary failures and long
+// for failures that need a user. After the first success there is no delay, because the observation may have been older
 // than the operation.
-func pause(kind driver.Kind, err error, failure driver.Failure, repeats int) time.Duration {
+func retryDelay(kind driver.Kind, err error, failure driver.Failure, repeats int) time.Duration {
 	first, most := 5*time.Second, 2*time.Minute
 	switch {
 	case err == nil && repeats == 0:
 		return 0
-	case err == nil && undone(kind):
-		first, most, repeats = firstBackOff, mostBackOff, repeats-1
+	case err == nil && canBeUndone(kind):
+		first, most, repeats = firstBackOff, maxBackOff, repeats-1
 	case err == nil:
-		first, most, repeats = repetition, 10*time.Minute, repeats-1
+		first, most, repeats = firstRepetitionDelay, 10*time.Minute, repeats-1
 	case failure == driver.Stale:
 		first, most = 200*time.Millisecond, 30*time.Second
 	case failure == driver.Busy:
@@ -140,7 +140,7 @@ type Hold struct {
 	Passes bool
 }
 
-func (o *Outcome) held(op driver.Operation, now time.Time) *Hold {
+func (o *Outcome) hold(op driver.Operation, now time.Time) *Hold {
 	if !o.Next.After(now) {
 		return nil
 	}
@@ -149,14 +149,14 @@ func (o *Outcome) held(op driver.Operation, now time.Time) *Hold {
 		return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonError, Message: o.Err.Error(), Err: o.Err, Failed: true,
 			Passes: o.Failure == driver.Stale || o.Failure == driver.Busy}
 	}
-	if undone(op.Kind) {
+	if canBeUndone(op.Kind) {
 		return o.backOff(op, wait)
 	}
-	return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonNotEffective, Message: ineffective(op)}
+	return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonNotEffective, Message: describeIneffective(op)}
 }
 
-// ineffective describes changes that had no effect.
-func ineffective(op driver.Operation) string {
+// describeIneffective describes changes that had no effect.
+func describeIneffective(op driver.Operation) string {
 	if len(op.Changes) == 0 {
 		return fmt.Sprintf("%s succeeded but had no effect; it is retried with increasing delays", op.Kind)
 	}

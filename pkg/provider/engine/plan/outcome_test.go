@@ -133,10 +133,10 @@ func TestOutcomes_DelayChangesThatUndoEachOther(t *testing.T) {
 
 func TestOutcomes_AreLimited(t *testing.T) {
 	var last Outcomes
-	for i := range uint64(remembered + 3) {
+	for i := range uint64(maxOutcomes + 3) {
 		last = last.After(driver.KindReconfigure, i, nil, driver.Refused, now)
 	}
-	if len(last) != remembered || last[0].Fingerprint != remembered+2 {
-		t.Errorf("%d outcomes, the first with fingerprint %d; want %d, the latest first", len(last), last[0].Fingerprint, remembered)
+	if len(last) != maxOutcomes || last[0].Fingerprint != maxOutcomes+2 {
+		t.Errorf("%d outcomes, the first with fingerprint %d; want %d, the latest first", len(last), last[0].Fingerprint, maxOutcomes)
 	}
 }

@@ -60,13 +60,13 @@ type Plan struct {
 	Records bool
 	// Held is true if an operation must wait before it is retried.
 	Held bool
-	// kept has the metadata to store in the virtual machine: missing data of newer schemas, and the object record. It
-	// is written together with configuration changes, or separately.
-	kept []driver.Difference
-	// keepAfter is the earliest time at which kept may be written separately.
-	keepAfter time.Time
-	// configHeld is true if a reconfiguration failed and prevents power on until it is retried.
-	configHeld bool
+	// metadata has the metadata to store in the virtual machine: missing data of newer schemas, and the object record.
+	// It is written together with configuration changes, or separately.
+	metadata []driver.Difference
+	// metadataAfter is the earliest time at which metadata may be written separately.
+	metadataAfter time.Time
+	// configBlocksPowerOn is true if a reconfiguration failed and prevents power on until it is retried.
+	configBlocksPowerOn bool
 	// refused has the refused parts of the configuration.
 	refused driver.Refusals
 }
@@ -77,8 +77,8 @@ type step struct {
 	// condition reports the outcome of the step.
 	condition string
 	run       func(in *Input, p *Plan) error
-	// goesOn is true if the plan of a virtual machine that has run continues after a NoRequeueError.
-	goesOn bool
+	// continueIfRun is true if the plan of a virtual machine that has run continues after a NoRequeueError.
+	continueIfRun bool
 }
 
 // steps are in the order of the specification, except for the revert. A revert replaces the configuration and the power
@@ -88,7 +88,7 @@ var steps = []step{
 	{name: "status", condition: vmv1alpha1.ConditionCreated, run: reconcileStatus},
 	{name: "backup", condition: vmv1alpha1.ConditionBackupUpToDate, run: reconcileBackup},
 	{name: "revert", condition: vmv1alpha1.ConditionSnapshotSynced, run: reconcileRevert},
-	{name: "config", condition: vmv1alpha1.ConditionConfigurationSynced, run: reconcileConfig, goesOn: true},
+	{name: "config", condition: vmv1alpha1.ConditionConfigurationSynced, run: reconcileConfig, continueIfRun: true},
 	{name: "power state", condition: vmv1alpha1.ConditionPowerStateSynced, run: reconcilePower},
 	{name: "disk promotion", condition: vmv1alpha1.ConditionDiskPromotionSynced, run: reconcilePromotion},
 }
@@ -101,19 +101,19 @@ func Make(in Input) (Plan, error) {
 		err := s.run(&in, &p)
 		if err != nil {
 			failures = append(failures, err)
-			if provider.IsNoRequeue(err) && (!s.goesOn || !in.hasRun()) {
+			if provider.IsNoRequeue(err) && (!s.continueIfRun || !in.hasRun()) {
 				p.waitForStep(s, vmv1alpha1.ReasonWaitingForPrerequisites)
 				break
 			}
 		}
 		if p.Operation != nil || p.Reverted != nil {
-			p.waitForStep(s, vmv1alpha1.TransitionTo(in.desired()))
+			p.waitForStep(s, vmv1alpha1.TransitionTo(in.desiredPowerState()))
 			break
 		}
 	}
 	if p.Operation != nil {
 		p.Settled = p.Settled && p.Operation.Kind != driver.KindReconfigure
-		p.Records = len(p.kept) > 0 && p.Operation.Kind == driver.KindReconfigure
+		p.Records = len(p.metadata) > 0 && p.Operation.Kind == driver.KindReconfigure
 	}
 	return p, errors.Join(failures...)
 }
@@ -133,8 +133,8 @@ func Report(in Input, running *driver.Operation) provider.Result {
 	return p.Result
 }
 
-// desired returns the desired power state.
-func (in *Input) desired() vmv1alpha1.PowerState {
+// desiredPowerState returns the desired power state.
+func (in *Input) desiredPowerState() vmv1alpha1.PowerState {
 	return in.VM.DesiredPowerState(in.Observation.PowerState)
 }
 
@@ -149,7 +149,7 @@ func (in *Input) hasRun() bool {
 		started != nil && started.Err == nil
 }
 
-// poweringOff reports whether the virtual machine must be powered off.
-func (in *Input) poweringOff() bool {
-	return in.Observation.PowerState != vmv1alpha1.PoweredOff && in.desired() == vmv1alpha1.PoweredOff
+// mustPowerOff reports whether the virtual machine must be powered off.
+func (in *Input) mustPowerOff() bool {
+	return in.Observation.PowerState != vmv1alpha1.PoweredOff && in.desiredPowerState() == vmv1alpha1.PoweredOff
 }

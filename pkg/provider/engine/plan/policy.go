@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// leftOff returns the reason and the message if spec.powerPolicy prevents a power on. Otherwise reason is empty.
-func (in *Input) leftOff() (reason, message string) {
+// whyLeftOff returns the reason and the message if spec.powerPolicy prevents a power on. Otherwise reason is empty.
+func (in *Input) whyLeftOff() (reason, message string) {
 	current := in.Observation.PowerState
 	_, requested := in.VM.Annotations[vmv1alpha1.AnnotationStartRequested]
 	if _, due, err := restartDue(in); err == nil && due {
@@ -26,7 +26,7 @@ func (in *Input) leftOff() (reason, message string) {
 	}
 	policy := ptr.Deref(in.VM.Spec.PowerPolicy, vmv1alpha1.PowerPolicyAlways)
 	switch {
-	case in.desired() != vmv1alpha1.PoweredOn, current == vmv1alpha1.PoweredOn, requested, !in.wasOn():
+	case in.desiredPowerState() != vmv1alpha1.PoweredOn, current == vmv1alpha1.PoweredOn, requested, !in.wasPoweredOn():
 		return "", ""
 	case policy == vmv1alpha1.PowerPolicyManual:
 		return vmv1alpha1.ReasonStartRequired, fmt.Sprintf(
@@ -38,8 +38,9 @@ func (in *Input) leftOff() (reason, message string) {
 	return "", ""
 }
 
-// wasOn reports whether the virtual machine was powered on since this was last requested, and is no longer powered on.
-func (in *Input) wasOn() bool {
+// wasPoweredOn reports whether the virtual machine was powered on since this was last requested, and is no longer
+// powered on.
+func (in *Input) wasPoweredOn() bool {
 	if Reverting(in.VM) {
 		return false
 	}
@@ -72,23 +73,23 @@ var powerStates = map[driver.Kind]vmv1alpha1.PowerState{
 	driver.KindRevert:   "", // that of the snapshot
 }
 
-// A power operation that was undone is repeated after firstBackOff. The delay doubles each time, up to mostBackOff. A
+// A power operation that was undone is repeated after firstBackOff. The delay doubles each time, up to maxBackOff. A
 // success that lasts for backOffMemory resets the delay.
 const (
 	firstBackOff  = 10 * time.Second
-	mostBackOff   = 5 * time.Minute
-	backOffMemory = 2 * mostBackOff
+	maxBackOff    = 5 * time.Minute
+	backOffMemory = 2 * maxBackOff
 )
 
-// undone reports whether a repetition of a successful operation of this kind means that it was undone by the guest or
-// in the hypervisor.
-func undone(kind driver.Kind) bool { return powerStates[kind] != "" }
+// canBeUndone reports whether a repetition of a successful operation of this kind means that it was undone by the guest
+// or in the hypervisor.
+func canBeUndone(kind driver.Kind) bool { return powerStates[kind] != "" }
 
 // Remaining returns the outcomes to keep if nothing needs to be done: the last success that led to the desired power
 // state, until backOffMemory has passed.
 func Remaining(in Input) Outcomes {
 	for _, last := range in.Last {
-		if undone(last.Kind) && last.Err == nil && powerStates[last.Kind] == in.desired() && in.Now.Sub(last.Ended) < backOffMemory {
+		if canBeUndone(last.Kind) && last.Err == nil && powerStates[last.Kind] == in.desiredPowerState() && in.Now.Sub(last.Ended) < backOffMemory {
 			return Outcomes{last}
 		}
 	}

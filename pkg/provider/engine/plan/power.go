@@ -29,16 +29,16 @@ var transitions = map[driver.Kind]string{
 // reportPower sets PowerStateSynced from the observation. A later step may replace it. If the plan ends earlier, the
 // condition is still current.
 func (in *Input) reportPower(p *Plan) {
-	switch desired := in.desired(); {
+	switch desired := in.desiredPowerState(); {
 	case in.Observation.Trouble != "":
-		in.unknown(p, vmv1alpha1.ConditionPowerStateSynced)
+		in.setUnknown(p, vmv1alpha1.ConditionPowerStateSynced)
 	case in.Observation.PowerState == desired:
 		p.True(vmv1alpha1.ConditionPowerStateSynced)
 	case in.Observation.Paused:
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonPaused, provider.ErrPaused.Error())
 	default:
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired), "")
-		if reason, message := in.leftOff(); reason != "" {
+		if reason, message := in.whyLeftOff(); reason != "" {
 			p.False(vmv1alpha1.ConditionPowerStateSynced, reason, message)
 		}
 	}
@@ -55,10 +55,10 @@ func (p *Plan) waitForStep(s step, reason string) {
 
 // reconcilePower changes the power state to the desired one, and restarts on request.
 func reconcilePower(in *Input, p *Plan) error {
-	if err := in.trouble(); err != nil {
+	if err := in.troubleError(); err != nil {
 		return err
 	}
-	current, desired := in.Observation.PowerState, in.desired()
+	current, desired := in.Observation.PowerState, in.desiredPowerState()
 	switch {
 	case current == desired && desired == vmv1alpha1.PoweredOn:
 		p.True(vmv1alpha1.ConditionPowerStateSynced)
@@ -96,7 +96,7 @@ func (in *Input) operate(p *Plan, op driver.Operation, reason string) error {
 // powerOn plans to power on. It waits for a manual start if the policy requires one, for the effective spec, for the
 // configuration, for claims, for pre-start checks, and for a requested time.
 func powerOn(in *Input, p *Plan) error {
-	if reason, message := in.leftOff(); reason != "" {
+	if reason, message := in.whyLeftOff(); reason != "" {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, reason, message)
 		return nil
 	}
@@ -104,11 +104,11 @@ func powerOn(in *Input, p *Plan) error {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
 		return nil
 	}
-	if p.configHeld {
+	if p.configBlocksPowerOn {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionConfigurationSynced)
 		return nil
 	}
-	if volumes := in.unattached(p.refused); len(volumes) > 0 {
+	if volumes := in.unattachedVolumes(p.refused); len(volumes) > 0 {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
 			"waiting for the claims of "+conditions.List(volumes, ", ")+" to be attached")
 		return nil
@@ -132,9 +132,9 @@ func powerOn(in *Input, p *Plan) error {
 	return in.operate(p, in.Machine.PowerOn(), vmv1alpha1.ReasonPoweringOn)
 }
 
-// unattached returns the volumes of a powered-off VM whose claims must be attached before power on. A refused claim
-// cannot be attached and is omitted. A suspended VM is omitted because its guest already knows its disks.
-func (in *Input) unattached(refused driver.Refusals) []string {
+// unattachedVolumes returns the volumes of a powered-off VM whose claims must be attached before power on. A refused
+// claim cannot be attached and is omitted. A suspended VM is omitted because its guest already knows its disks.
+func (in *Input) unattachedVolumes(refused driver.Refusals) []string {
 	if in.Observation.PowerState != vmv1alpha1.PoweredOff {
 		return nil
 	}
@@ -165,21 +165,21 @@ func mode(m vmv1alpha1.PowerOpMode) vmv1alpha1.PowerOpMode {
 	return m
 }
 
-// noGrace represents a grace period of 0, because 0 means the driver's default.
-const noGrace = time.Millisecond
+// zeroGrace represents a grace period of 0, because 0 means the driver's default.
+const zeroGrace = time.Millisecond
 
 // Grace returns the time limit for the guest; 0 means the driver's default.
 func Grace(w *driver.Want) time.Duration {
 	if w.Effective == nil || w.Effective.TerminationGracePeriodSeconds == nil {
 		return 0
 	}
-	return max(time.Duration(*w.Effective.TerminationGracePeriodSeconds)*time.Second, noGrace)
+	return max(time.Duration(*w.Effective.TerminationGracePeriodSeconds)*time.Second, zeroGrace)
 }
 
 // Outdated reports whether a running operation that waits for the guest no longer matches the desired state.
 func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	if op.Kind == driver.KindPromote {
-		return outdatedPromotion(op, vm)
+		return isPromotionOutdated(op, vm)
 	}
 	if !op.Asks {
 		return false // it waits only for the hypervisor
@@ -187,11 +187,11 @@ func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	in := Input{VM: vm, Observation: provider.Observation{PowerState: vmv1alpha1.PoweredOn}} // only a running guest can be shut down
 	switch op.Kind {
 	case driver.KindPowerOff:
-		return in.desired() != vmv1alpha1.PoweredOff || vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard
+		return in.desiredPowerState() != vmv1alpha1.PoweredOff || vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindSuspend:
-		return in.desired() != vmv1alpha1.Suspended || vm.Spec.SuspendMode == vmv1alpha1.PowerOpModeHard
+		return in.desiredPowerState() != vmv1alpha1.Suspended || vm.Spec.SuspendMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindRestart:
-		return in.desired() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
+		return in.desiredPowerState() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindPromote, driver.KindDelete,
 		driver.KindPublish, driver.KindWithdraw, driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert,
 		driver.KindCopyImage, driver.KindRemoveImage, driver.KindCollectImages:

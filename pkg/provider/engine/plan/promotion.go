@@ -19,8 +19,8 @@ func promoteMode(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PromoteDisksMode {
 	return vm.Spec.PromoteDisksMode
 }
 
-// promotes returns the power state in which disks are promoted.
-func promotes(mode vmv1alpha1.PromoteDisksMode) vmv1alpha1.PowerState {
+// promotionState returns the power state in which disks are promoted.
+func promotionState(mode vmv1alpha1.PromoteDisksMode) vmv1alpha1.PowerState {
 	if mode == vmv1alpha1.PromoteDisksModeOffline {
 		return vmv1alpha1.PoweredOff
 	}
@@ -39,7 +39,7 @@ func reconcilePromotion(in *Input, p *Plan) error {
 			fmt.Sprintf("%d disks depend on parent disks elsewhere: %s", in.Observation.Depending, why))
 	}
 	switch {
-	case in.Observation.PowerState != promotes(mode):
+	case in.Observation.PowerState != promotionState(mode):
 		pending(fmt.Sprintf("spec.promoteDisksMode is %s and the virtual machine is %s", mode, in.Observation.PowerState))
 		return nil
 	case in.Observation.Unpromotable != "":
@@ -58,9 +58,9 @@ func reconcilePromotion(in *Input, p *Plan) error {
 	return nil
 }
 
-// outdatedPromotion reports whether a running promotion no longer matches the object, or prevents a power operation.
-func outdatedPromotion(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
+// isPromotionOutdated reports whether a running promotion no longer matches the object, or prevents a power operation.
+func isPromotionOutdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	in := Input{VM: vm}
 	mode := promoteMode(vm)
-	return op.Detail != string(mode) || in.desired() != promotes(mode)
+	return op.Detail != string(mode) || in.desiredPowerState() != promotionState(mode)
 }

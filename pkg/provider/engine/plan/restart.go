@@ -28,7 +28,7 @@ func restart(in *Input, p *Plan) error {
 	}
 	r := driver.Restart{Requested: t, Mode: mode(in.VM.Spec.RestartMode), GracePeriod: Grace(in.Want)}
 	if in.Want.Effective != nil {
-		_, r.Changes = in.split(in.compare().Differences)
+		_, r.Changes = in.splitByTime(in.compare().Differences)
 	}
 	if held := in.VM.HeldPowerOn(); held != "" && len(r.Changes) > 0 {
 		// The changes need a power cycle, and the VM would stay powered off.
@@ -45,17 +45,17 @@ func restartDue(in *Input) (t time.Time, due bool, err error) {
 		return time.Time{}, false, nil
 	}
 	// Validation has the same rule. Objects from before that rule may have the zero time, which cannot be recorded, so
-	// the restart would be repeated for ever.
+	// the restart would be repeated without end.
 	t, ok := limits.Time(in.VM.Spec.NextRestartTime)
 	if !ok {
 		return time.Time{}, false, &provider.NoRequeueError{Err: fmt.Errorf("spec.nextRestartTime: %q: %s", in.VM.Spec.NextRestartTime, limits.AllowedTime)}
 	}
-	return t, !t.After(in.Now) && in.newerThanLastRestart(t), nil
+	return t, !t.After(in.Now) && in.isNewerThanLastRestart(t), nil
 }
 
-// newerThanLastRestart compares t with the last restart that is recorded in the virtual machine. If none is recorded,
+// isNewerThanLastRestart compares t with the last restart that is recorded in the virtual machine. If none is recorded,
 // it uses the status, which has a resolution of seconds.
-func (in *Input) newerThanLastRestart(t time.Time) bool {
+func (in *Input) isNewerThanLastRestart(t time.Time) bool {
 	if last := in.Observation.LastRestart; last != nil {
 		return t.After(last.Time)
 	}
