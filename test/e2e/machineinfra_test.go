@@ -120,7 +120,7 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 
 	t.Log("a failure domain that is no zone, and one that is")
 	u.Patch("secret/data", `{"stringData":{"value":"#cloud-config\n# of the node\n"}}`)
-	u.tells("node", "PlacementReady", "NotFound", "zone nowhere: there is no such Zone")
+	u.tells("node", "PlacementReady", "NotFound", "zone nowhere: the Zone does not exist")
 	u.Patch(machineKind+"node", `{"spec":{"failureDomain":"default"}}`)
 	u.Ready("vm/node")
 	u.Wants("vm/node", ".status.failureDomain", "default")

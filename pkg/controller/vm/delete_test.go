@@ -195,7 +195,7 @@ func TestDeletion_ReportsThatVCenterDoesNotAnswer(t *testing.T) {
 	h.api.markDeleted("vm")
 	answer := error(provider.ErrUnknownState)
 	h.provider.remove = func(*provider.Request) error { return answer }
-	const message = `the deletion continues when vCenter answers: VCenter "east" is not connected: connection refused`
+	const message = `the deletion continues when vCenter responds: VCenter "east" is not connected: connection refused`
 	h.provider.removed.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, message)
 	h.mustReconcile()
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != message {

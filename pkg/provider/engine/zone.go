@@ -10,10 +10,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Want is what req asks of a zone.
-func Want(req *provider.Request) *driver.Want { return checkable(want(req), req.VM) }
+// Want returns the desired state of req for the check of a zone.
+func Want(req *provider.Request) *driver.Want { return withOwnSpec(desiredOf(req), req.VM) }
 
-// Offer asks what a zone has for the virtual machine of req, and waits for the answer, unless vCenter is known to be
+// Offer checks a zone for the virtual machine of req and waits for the result. It fails immediately while vCenter is
 // unreachable.
 func (e *Engine) Offer(ctx context.Context, req *provider.Request, zone string) provider.Offer {
 	if lost := e.Unreachable(); lost != nil {

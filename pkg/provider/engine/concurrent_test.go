@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// lateDriver lets something happen between what a pass sees and what it does.
+// lateDriver calls between after an observation and before the reconcile acts on it.
 type lateDriver struct {
 	*fake.Driver
 	between func()
@@ -31,9 +31,9 @@ func (d *lateDriver) Look(id driver.Identity) driver.Sighting {
 	return s
 }
 
-// The pass over the virtual machine has seen that nothing runs, and a snapshot of it begins before
-// the pass starts its operation.
-func TestOperation_DoesNotStartWhileAnotherRunsThatBeganSinceThePassDid(t *testing.T) {
+// The reconcile of the virtual machine has read that no operation runs. A snapshot starts before the reconcile starts
+// its operation.
+func TestOperation_DoesNotStartIfAnotherStartedDuringTheReconcile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &lateDriver{Driver: fake.New()}
 		e := engine.New(engine.Options{Driver: d})
@@ -45,21 +45,21 @@ func TestOperation_DoesNotStartWhileAnotherRunsThatBeganSinceThePassDid(t *testi
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 		d.between = func() {
 			if _, err := s.Snapshot(t.Context(), snapshotOf(req, "now")); !errors.Is(err, provider.ErrReconcileInProgress) {
-				t.Fatalf("the snapshot: error %v, want that it runs", err)
+				t.Fatalf("the snapshot: error %v, want ErrReconcileInProgress", err)
 			}
 		}
 		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("the pass started %q, error %v; want nothing, and ErrReconcileInProgress", r.Started, err)
+			t.Errorf("the reconcile started %q, error %v; want no operation and ErrReconcileInProgress", r.Started, err)
 		}
 		release()
-		if err := s.pass(req); err != nil || d.Ran(driver.KindSnapshot) != 1 || d.Ran(driver.KindPowerOff) != 1 {
+		if err := s.reconcile(req); err != nil || d.Ran(driver.KindSnapshot) != 1 || d.Ran(driver.KindPowerOff) != 1 {
 			t.Errorf("error %v, %d snapshots, %d power offs; want one each", err, d.Ran(driver.KindSnapshot), d.Ran(driver.KindPowerOff))
 		}
 	})
 }
 
-// The pass has seen the guest before its restart, and finds that nothing runs any more.
-func TestAPassThatStraddlesTheEndOfARestartDoesNotRestartAgain(t *testing.T) {
+// The reconcile has observed the guest before its restart, and then finds that no operation runs.
+func TestRestart_IsNotRepeatedByAReconcileThatBeganBeforeItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &lateDriver{Driver: fake.New()}
 		e := engine.New(engine.Options{Driver: d})
@@ -74,10 +74,10 @@ func TestAPassThatStraddlesTheEndOfARestartDoesNotRestartAgain(t *testing.T) {
 		}
 		d.between = func() { release(); synctest.Wait() }
 		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("the late pass started %q, error %v; want nothing, and ErrReconcileInProgress", r.Started, err)
+			t.Errorf("the late reconcile started %q, error %v; want no operation and ErrReconcileInProgress", r.Started, err)
 		}
-		if err := s.pass(req); err != nil || d.Ran(driver.KindRestart) != 1 {
-			t.Errorf("error %v, %d restarts; want the one that was asked for", err, d.Ran(driver.KindRestart))
+		if err := s.reconcile(req); err != nil || d.Ran(driver.KindRestart) != 1 {
+			t.Errorf("error %v, %d restarts; want only the requested restart", err, d.Ran(driver.KindRestart))
 		}
 	})
 }

@@ -14,11 +14,11 @@ import (
 
 func TestWant_HasThePreviousPrimaryAddresses(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{}
-	if got := want(&provider.Request{VM: vm}).PrimaryAddresses; got != nil {
-		t.Errorf("without a network in the status: %q, want none", got)
+	if got := desiredOf(&provider.Request{VM: vm}).PrimaryAddresses; got != nil {
+		t.Errorf("without a network in status: %q, want none", got)
 	}
 	vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: "192.0.2.9", PrimaryIP6: "2001:db8::9"}
-	if diff := cmp.Diff([]string{"192.0.2.9", "2001:db8::9"}, want(&provider.Request{VM: vm}).PrimaryAddresses); diff != "" {
+	if diff := cmp.Diff([]string{"192.0.2.9", "2001:db8::9"}, desiredOf(&provider.Request{VM: vm}).PrimaryAddresses); diff != "" {
 		t.Errorf("primary addresses (-want +got):\n%s", diff)
 	}
 }

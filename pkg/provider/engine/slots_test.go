@@ -13,21 +13,21 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestAFreePlaceGoesToTheHighestPriorityThatWaitsLongest(t *testing.T) {
+func TestSlots_GoToTheHighestPriorityThatWaitsLongest(t *testing.T) {
 	now := time.Time{}
 	key := func(name string) provider.Key {
 		return provider.VirtualMachineKey(types.NamespacedName{Namespace: "ns", Name: name})
 	}
-	p := newPlaces(Limits{Creates: 1}, time.Minute)[creates]
-	if !p.take(key("first"), 100, now) {
-		t.Fatal("the first was refused")
+	p := newSlotPools(Limits{Creates: 1}, time.Minute)[creates]
+	if !p.acquire(key("first"), 100, now) {
+		t.Fatal("the first got no slot")
 	}
 	for _, who := range []struct {
 		name     string
 		priority int
 	}{{"low", 1}, {"high-1", 100}, {"high-2", 100}, {"raised", 1}, {"raised", 200}} {
-		if p.take(key(who.name), who.priority, now) {
-			t.Errorf("%s got a place, and there is none", who.name)
+		if p.acquire(key(who.name), who.priority, now) {
+			t.Errorf("%s got a slot although none is free", who.name)
 		}
 	}
 	var called []string
@@ -36,12 +36,12 @@ func TestAFreePlaceGoesToTheHighestPriorityThatWaitsLongest(t *testing.T) {
 		for _, k := range next {
 			last = k
 			called = append(called, k.Name)
-			if !p.take(k, 0, now) {
-				t.Errorf("%s was called and refused", k.Name)
+			if !p.acquire(k, 0, now) {
+				t.Errorf("%s got no slot after its wake-up", k.Name)
 			}
 		}
 	}
 	if diff := cmp.Diff([]string{"raised", "high-1", "high-2", "low"}, called); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+		t.Errorf("wake-ups (-want +got):\n%s", diff)
 	}
 }

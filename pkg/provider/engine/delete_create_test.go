@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// asked is a hypervisor that notes what it is told of the VM that it is to search.
+// asked is a hypervisor that records the identity of the last search.
 type asked struct {
 	*fake.Driver
 	last driver.Identity
@@ -29,19 +29,19 @@ func (d *asked) Search(ctx context.Context, id driver.Identity) (driver.Finding,
 	return d.Driver.Search(ctx, id)
 }
 
-// A create whose answer was lost goes on in the hypervisor, and so does that of a process
-// before: what the status says by the time of the deletion does not end it.
-func TestADeletionAwaitsACreateWhateverTheStatusSaysByThen(t *testing.T) {
+// A create whose response was lost may continue in the hypervisor, and so may a create of an earlier process. The
+// status at the time of the deletion does not show this.
+func TestDeletion_WaitsForACreateWhoseOutcomeIsUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		old, fails, lacks bool
 		created           string
 		want              bool
 	}{
-		"nobody has tried":                                      {lacks: true, created: "False WaitingForPrerequisites"},
-		"its answer was lost":                                   {fails: true, created: "False Error", want: true},
-		"its answer was lost, and then the image was":           {fails: true, lacks: true, created: "False WaitingForPrerequisites", want: true},
-		"a process before may have tried, and lost the image":   {old: true, lacks: true, created: "False WaitingForPrerequisites", want: true},
-		"a process before may have tried, and no status has it": {old: true, want: true},
+		"no create":     {lacks: true, created: "False WaitingForPrerequisites"},
+		"response lost": {fails: true, created: "False Error", want: true},
+		"response lost, then the image is missing":   {fails: true, lacks: true, created: "False WaitingForPrerequisites", want: true},
+		"earlier process, then the image is missing": {old: true, lacks: true, created: "False WaitingForPrerequisites", want: true},
+		"earlier process without a status":           {old: true, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -55,11 +55,11 @@ func TestADeletionAwaitsACreateWhateverTheStatusSaysByThen(t *testing.T) {
 				}
 				if tc.fails {
 					d.FailNext(driver.KindCreate, errors.New("no answer"))
-					s.retried(req)
+					s.reconcileWithDelays(req)
 				}
 				if tc.lacks {
 					req.PrerequisitesReady = false
-					s.retried(req)
+					s.reconcileWithDelays(req)
 				}
 				if got := created(req); got != tc.created {
 					t.Fatalf("Created %q before the deletion, want %q", got, tc.created)
@@ -69,17 +69,17 @@ func TestADeletionAwaitsACreateWhateverTheStatusSaysByThen(t *testing.T) {
 					t.Fatal(err)
 				}
 				if d.last.Attempted != tc.want {
-					t.Errorf("the search is told that a create was begun: %v, want %v", d.last.Attempted, tc.want)
+					t.Errorf("Attempted = %v in the search, want %v", d.last.Attempted, tc.want)
 				}
 			})
 		})
 	}
 }
 
-// retried makes passes until there is nothing to do for a while.
-func (s *scene) retried(req *provider.Request) {
+// reconcileWithDelays reconciles until a requeue with a delay or success.
+func (s *scene) reconcileWithDelays(req *provider.Request) {
 	s.t.Helper()
-	if err := s.pass(req); err != nil {
+	if err := s.reconcile(req); err != nil {
 		if _, again := provider.AsRequeue(err); !again {
 			s.t.Fatal(err)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// begun are operations of a virtual machine that have not ended, each with the request of
-// the object, and with what begins it where that is not a pass over the object.
+// begun are operations that have not ended, each with the request of the object. begin starts the operation if a
+// reconcile of the object does not start it.
 var begun = []struct {
 	kind    driver.Kind
 	request func(*scene) *provider.Request
@@ -62,7 +62,7 @@ var begun = []struct {
 	}},
 	{driver.KindUnsnapshot, func(s *scene) *provider.Request {
 		req := s.running("vm")
-		s.taken(req, "before")
+		s.createSnapshot(req, "before")
 		return req
 	}, func(s *scene, req *provider.Request) error {
 		snapshot := snapshotOf(req, "before")
@@ -71,7 +71,7 @@ var begun = []struct {
 	}},
 	{driver.KindRevert, func(s *scene) *provider.Request {
 		req := s.running("vm")
-		snapshot := s.taken(req, "before")
+		snapshot := s.createSnapshot(req, "before")
 		req.VM.Spec.CurrentSnapshotName, req.Revert = snapshot.Name, &provider.RevertTarget{Name: snapshot.Name, UID: snapshot.UID, UniqueID: snapshot.UniqueID}
 		return req
 	}, nil},
@@ -82,33 +82,33 @@ func resize(req *provider.Request) {
 	req.Effective.GuestID = "otherGuest"
 }
 
-// wishes are what somebody asks for meanwhile, and how it ends.
+// wishes are changes during the operation, and their expected results.
 var wishes = []struct {
 	name   string
 	wish   func(*provider.Request)
 	fulfil func(*scene, *provider.Request) error
 	met    func(*scene, *provider.Request) bool
-	// ends are the operations that it ends; for others it waits.
+	// ends are the operations that the change interrupts. It waits for all others.
 	ends []driver.Kind
 }{
-	{"nothing else", func(*provider.Request) {}, (*scene).pass, func(s *scene, req *provider.Request) bool {
+	{"no change", func(*provider.Request) {}, (*scene).reconcile, func(s *scene, req *provider.Request) bool {
 		return s.driver.VMs()[string(req.VM.UID)].PowerState == wanted(req)
 	}, nil},
-	{"another size", resize, (*scene).pass, func(s *scene, req *provider.Request) bool {
+	{"another size", resize, (*scene).reconcile, func(s *scene, req *provider.Request) bool {
 		return wanted(req) != vmv1alpha1.PoweredOff || s.driver.VMs()[string(req.VM.UID)].Effective.GuestID == "otherGuest"
 	}, nil},
 	{"off", func(req *provider.Request) {
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
-	}, (*scene).pass, inState(vmv1alpha1.PoweredOff), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
-	{"on", func(req *provider.Request) { req.VM.Spec.PowerState = vmv1alpha1.PoweredOn }, (*scene).pass,
+	}, (*scene).reconcile, inState(vmv1alpha1.PoweredOff), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
+	{"on", func(req *provider.Request) { req.VM.Spec.PowerState = vmv1alpha1.PoweredOn }, (*scene).reconcile,
 		inState(vmv1alpha1.PoweredOn), []driver.Kind{driver.KindPowerOff, driver.KindSuspend}},
 	{"suspended", func(req *provider.Request) {
 		req.VM.Spec.PowerState, req.VM.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
-	}, (*scene).pass, nil, []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
+	}, (*scene).reconcile, nil, []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart, driver.KindPromote}},
 	{"restarted hard", func(req *provider.Request) {
 		req.VM.Spec.PowerState, req.VM.Spec.RestartMode = vmv1alpha1.PoweredOn, vmv1alpha1.PowerOpModeHard
 		req.VM.Spec.NextRestartTime = time.Now().UTC().Format(time.RFC3339Nano)
-	}, (*scene).pass, inState(vmv1alpha1.PoweredOn), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart}},
+	}, (*scene).reconcile, inState(vmv1alpha1.PoweredOn), []driver.Kind{driver.KindPowerOff, driver.KindSuspend, driver.KindRestart}},
 	{"deleted", func(req *provider.Request) {
 		req.VM.DeletionTimestamp, req.VM.Spec.PowerOffMode = &metav1.Time{Time: time.Now()}, vmv1alpha1.PowerOpModeHard
 	}, (*scene).remove, func(s *scene, _ *provider.Request) bool { return len(s.driver.VMs()) == 0 },
@@ -128,9 +128,9 @@ func inState(state vmv1alpha1.PowerState) func(*scene, *provider.Request) bool {
 	}
 }
 
-// One operation of a virtual machine runs at a time: whatever is wished meanwhile either
-// ends it or waits for it, and is carried out in the end.
-func TestWhatIsWishedWhileAnOperationRunsEndsItOrWaits(t *testing.T) {
+// Only one operation of a virtual machine runs at a time. A change interrupts the operation or waits for its end, and
+// is then applied.
+func TestOperation_IsInterruptedOrAwaitedAfterAChange(t *testing.T) {
 	for _, b := range begun {
 		for _, w := range wishes {
 			t.Run(string(b.kind)+", "+w.name, func(t *testing.T) {
@@ -141,10 +141,10 @@ func TestWhatIsWishedWhileAnOperationRunsEndsItOrWaits(t *testing.T) {
 					if b.begin == nil {
 						first, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
 						if first.Started != string(b.kind) {
-							t.Fatalf("started %q with %v, want to %s", first.Started, err, b.kind)
+							t.Fatalf("started %q, error %v; want %s", first.Started, err, b.kind)
 						}
 					} else if err := b.begin(s, req); !errors.Is(err, provider.ErrReconcileInProgress) {
-						t.Fatalf("%s = %v, want that it runs", b.kind, err)
+						t.Fatalf("%s = %v, want ErrReconcileInProgress", b.kind, err)
 					}
 					w.wish(req)
 					wish := s.CreateOrUpdateVirtualMachineAsync
@@ -153,21 +153,21 @@ func TestWhatIsWishedWhileAnOperationRunsEndsItOrWaits(t *testing.T) {
 					}
 					second, err := s.once(req, wish)
 					if second.Ended != nil || !errors.Is(err, provider.ErrReconcileInProgress) {
-						t.Errorf("started %q, error %v; want nothing beside it, and ErrReconcileInProgress", second.Started, err)
+						t.Errorf("started %q, error %v; want no other operation and ErrReconcileInProgress", second.Started, err)
 					}
 					release()
 					synctest.Wait()
 					if ended, ends := s.driver.Ran(b.kind) == ran, slices.Contains(w.ends, b.kind); ended != ends {
-						t.Errorf("it was ended: %t, want %t", ended, ends)
+						t.Errorf("interrupted: %t, want %t", ended, ends)
 					}
 					if b.kind == driver.KindRevert && req.VM.DeletionTimestamp == nil {
-						return // what comes next is for the object that is restored
+						return // the object must be restored first
 					}
 					if err := w.fulfil(s, req); err != nil && !mayFail(req) {
-						t.Errorf("in the end: %v", err)
+						t.Errorf("result: %v", err)
 					}
 					if w.met != nil && !w.met(s, req) {
-						t.Errorf("in the end there is %+v after %d operations", s.driver.VMs(), s.driver.Calls()-before)
+						t.Errorf("result: %+v after %d operations", s.driver.VMs(), s.driver.Calls()-before)
 					}
 				})
 			})
@@ -175,7 +175,7 @@ func TestWhatIsWishedWhileAnOperationRunsEndsItOrWaits(t *testing.T) {
 	}
 }
 
-// mayFail is true for what has no way: a VM that is off cannot be suspended.
+// mayFail reports whether the change is impossible: a powered-off VM cannot be suspended.
 func mayFail(req *provider.Request) bool {
 	return req.VM.Spec.PowerState == vmv1alpha1.Suspended && req.VM.Status.PowerState == vmv1alpha1.PoweredOff
 }

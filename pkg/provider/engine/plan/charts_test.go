@@ -23,13 +23,13 @@ const (
 	isSuspended = vmv1alpha1.Suspended
 )
 
-// The differences of the cases: one that a running VM takes, and one that needs a power cycle.
+// Differences for the cases: one that is applied live and one that needs a power cycle.
 var (
 	live = driver.Difference{Path: "cpu.shares", Running: "normal", Desired: "high", Live: true}
 	cold = driver.Difference{Path: "cpu.sockets", Running: "2", Desired: "4"}
 )
 
-// planned is what a plan should be.
+// planned is an expected plan.
 type planned struct {
 	op       string // kind and mode
 	synced   string // PowerStateSynced
@@ -42,7 +42,7 @@ type planned struct {
 	messages map[string]string
 }
 
-// state sets what is observed and what is desired.
+// state sets the observed and the desired power state.
 func state(observed, desired vmv1alpha1.PowerState) func(*Input) {
 	return func(in *Input) { in.Observation.PowerState, in.VM.Spec.PowerState = observed, desired }
 }
@@ -58,14 +58,14 @@ func differs(all ...driver.Difference) func(*Input) {
 	}
 }
 
-// refuses has one field refused.
+// refuses makes one field refused.
 func refuses(in *Input) {
 	m := in.Machine.(inert)
 	m.refuses = true
 	in.Machine = m
 }
 
-// failed is that the configuration failed a moment ago.
+// failed adds a recent failure of the reconfiguration.
 func failed(failure driver.Failure) func(*Input) {
 	return func(in *Input) {
 		first, _ := Make(*in)
@@ -89,7 +89,7 @@ const (
 	refusal = "volumes[data]: it cannot be"
 )
 
-// The arrows of the charts of power state and configuration: each is a case, without a hypervisor.
+// The cases are the arrows in the charts of power state and configuration.
 func TestMake_FollowsTheArrowsOfTheCharts(t *testing.T) {
 	delayed := annotate(vmv1alpha1.AnnotationDelayedPowerOn, runningMachine().Now.Add(hour).Format(time.RFC3339))
 	held := annotate(vmv1alpha1.CheckPowerOnPrefix+"cmdb", "not registered")
@@ -153,7 +153,7 @@ func TestMake_FollowsTheArrowsOfTheCharts(t *testing.T) {
 	}
 }
 
-// checkPlan compares the plan of in.
+// checkPlan compares the plan of in with want.
 func checkPlan(t *testing.T, in Input, want planned) {
 	t.Helper()
 	p, err := Make(in)
@@ -195,9 +195,9 @@ func says(r provider.Result, condition string) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-// A refusal concerns its own field: a VM that has run is powered on, resumed, suspended, powered
-// off and restarted with what it has, and gets everything else.
-func TestRefusal_ConcernsItsOwnField(t *testing.T) {
+// A refusal affects only its own field. A VM that has run can be powered on, resumed, suspended, powered off and
+// restarted with its current configuration, and all other changes are applied.
+func TestRefusal_AffectsOnlyItsField(t *testing.T) {
 	message := func(text string) map[string]string {
 		return map[string]string{vmv1alpha1.ConditionConfigurationSynced: text}
 	}
@@ -209,7 +209,7 @@ func TestRefusal_ConcernsItsOwnField(t *testing.T) {
 		"runs, and another change is live": {[]func(*Input){differs(live)}, planned{op: "reconfigure", synced: synced, config: "False InProgress", stops: true,
 			changes: []string{"cpu.shares"}, messages: message("changing cpu.shares; refused: " + refusal)}},
 		"runs, and another change needs a power cycle": {[]func(*Input){differs(cold)}, planned{synced: synced, config: "False Invalid", stops: true,
-			restart: []string{"cpu.sockets"}, messages: message(refusal + "; the next power cycle changes cpu.sockets")}},
+			restart: []string{"cpu.sockets"}, messages: message(refusal + "; a power cycle is needed to change cpu.sockets")}},
 		"off, has run":     {[]func(*Input){state(isOff, isOn), ran}, planned{op: "power on", synced: "False PoweringOn", config: "False Invalid", stops: true}},
 		"off, was adopted": {[]func(*Input){state(isOff, isOn), func(in *Input) { in.VM.Spec.InstanceUUID = "u" }}, planned{op: "power on", synced: "False PoweringOn", config: "False Invalid", stops: true}},
 		"off, was restarted by an earlier version": {[]func(*Input){state(isOff, isOn), func(in *Input) { in.VM.Status.LastRestartTime = &metav1.Time{} }}, planned{op: "power on", synced: "False PoweringOn", config: "False Invalid", stops: true}},
@@ -235,8 +235,8 @@ func TestRefusal_ConcernsItsOwnField(t *testing.T) {
 	}
 }
 
-// A claim that is refused is not attached, and nobody waits for it.
-func TestRefusal_OfAClaimKeepsNoVMOff(t *testing.T) {
+// A refused claim is not attached, and power on does not wait for it.
+func TestRefusal_OfAClaimDoesNotPreventPowerOn(t *testing.T) {
 	in := runningMachine(state(isOff, isOn), ran, func(in *Input) {
 		in.Want.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}
 	})
@@ -245,7 +245,7 @@ func TestRefusal_OfAClaimKeepsNoVMOff(t *testing.T) {
 	checkPlan(t, in, planned{op: "power on", synced: "False PoweringOn", config: "False Invalid", stops: true})
 }
 
-// No plan leaves the condition of an earlier one, whichever step ends it.
+// No plan keeps the condition of an earlier plan, even if an earlier step ends it.
 func TestPowerStateSynced_IsSetByEveryPlan(t *testing.T) {
 	newer := func(in *Input) { in.Observation.Recorded.Generation, in.Observation.Recorded.Schema = 9, 99 }
 	reverting := func(in *Input) { in.Want.Revert = &provider.RevertTarget{UID: "a", Name: "s"} }
@@ -276,15 +276,14 @@ func TestPowerStateSynced_IsSetByEveryPlan(t *testing.T) {
 	}
 }
 
-// What is reported while an operation runs, or while nothing may be changed, follows from what is
-// observed too.
+// The report during an operation, or while nothing may be changed, also follows from the observation.
 func TestPowerStateSynced_IsSetByEveryReport(t *testing.T) {
 	for name, tc := range map[string]struct {
 		given   []func(*Input)
 		running driver.Kind
 		want    string
 	}{
-		"off, a snapshot is taken":     {[]func(*Input){state(isOff, isOn)}, driver.KindSnapshot, "False PoweringOn: waiting for the operation that runs: take a snapshot"},
+		"off, a snapshot is taken":     {[]func(*Input){state(isOff, isOn)}, driver.KindSnapshot, "False PoweringOn: waiting for the running operation: take a snapshot"},
 		"running, a snapshot is taken": {nil, driver.KindSnapshot, "True Succeeded: "},
 		"off, is powered on":           {[]func(*Input){state(isOff, isOn)}, driver.KindPowerOn, "False PoweringOn: "},
 		"running, is restarted":        {nil, driver.KindRestart, "False Restarting: "},
@@ -307,12 +306,12 @@ func TestPowerStateSynced_IsSetByEveryReport(t *testing.T) {
 	}
 }
 
-// A restart whose changes vSphere refuses restarts with what the VM has. The message names why
-// they are not applied.
-func TestRestart_ThatCouldNotApplyItsChangesSaysSo(t *testing.T) {
+// If vSphere rejects the changes of a restart, the VM restarts with its current configuration. The message contains the
+// reason.
+func TestRestart_ReportsThatItsChangesWereNotApplied(t *testing.T) {
 	in := runningMachine(differs(cold))
 	in.Last = in.Last.After(driver.KindRestart, 1, errors.New("no licence for 4 CPUs"), driver.Refused, in.Now)
 	checkPlan(t, in, planned{synced: synced, config: "False Error", restart: []string{"cpu.sockets"}, settled: true, messages: map[string]string{
-		vmv1alpha1.ConditionConfigurationSynced: "the next power cycle changes cpu.sockets; the last restart did not: no licence for 4 CPUs",
+		vmv1alpha1.ConditionConfigurationSynced: "a power cycle is needed to change cpu.sockets; the last restart failed: no licence for 4 CPUs",
 	}})
 }

@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Happening is something that the hypervisor did to a virtual machine, or says of it.
+// Happening is an event of the hypervisor about a virtual machine.
 type Happening struct {
 	// Key and UID of the object.
 	Key types.NamespacedName
 	UID types.UID
-	// ID tells it from all others of the hypervisor, across restarts.
+	// ID is unique among all events of the hypervisor, across restarts.
 	ID string
-	// At is when it happened.
+	// At is the time of the event.
 	At time.Time
-	// Warning is true for what somebody should look at.
+	// Warning is true if the event needs attention.
 	Warning bool
-	// Reason is one word for it, Note a sentence.
+	// Reason is the reason of the event in one word. Note is its message.
 	Reason, Note string
 }

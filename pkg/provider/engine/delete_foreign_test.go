@@ -9,10 +9,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// Status must not go on to name what a deletion leaves in place: events would tell that it is
+// Status must not keep the ID of a VM that a deletion does not destroy. Otherwise events would report the VM as
 // deleted.
-func TestADeletionForgetsAVirtualMachineThatIsNotItsOwn(t *testing.T) {
-	for name, owner := range map[string]string{"of nobody": "", "of another object": "another"} {
+func TestDeletion_ClearsTheIDOfAVMThatItDoesNotOwn(t *testing.T) {
+	for name, owner := range map[string]string{"no owner": "", "owned by another object": "another"} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(s *scene) {
 				req := s.running("vm")
@@ -21,7 +21,7 @@ func TestADeletionForgetsAVirtualMachineThatIsNotItsOwn(t *testing.T) {
 					t.Fatal(err)
 				}
 				if id := req.VM.Status.UniqueID; id != "" {
-					t.Errorf("status names %s, which is left in place", id)
+					t.Errorf("status has ID %s of a VM that is kept", id)
 				}
 				left := false
 				s.driver.Change(string(req.VM.UID), func(*fake.VM) { left = true })
