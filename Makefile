@@ -158,10 +158,9 @@ test-odd: tools build ## Make a machine of every odd value that the API accepts,
 test-odd-short: tools build ## Run a part of test-odd.
 	$(GOTEST) ./test/odd
 
-# One package at a time: each has servers of its own, and eight kube-apiservers at once starve on two cores.
 .PHONY: test-e2e
 test-e2e: tools build python-client ## Run the tests against the whole environment.
-	$(GOTEST) -p 1 ./test/e2e/...
+	$(GOTEST) ./test/e2e
 
 ##@ Nightly
 

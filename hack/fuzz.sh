@@ -16,4 +16,4 @@ grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' cmd pkg test | sort | while re
 done
 
 echo "a million passes of simulated controllers"
-go test -count=1 -timeout 10m -run '^TestSoak$' ./pkg/controller -args -soak-passes=1000000
+go test -count=1 -timeout 10m -run '^TestSoak$' ./pkg/controller -args -soak-reconciles=1000000

@@ -24,8 +24,8 @@ type Builder[K comparable] struct {
 	err     error
 }
 
-// For returns a Builder of a controller that reads from informers. Unless the Builder is told otherwise, the
-// controller has one worker and a queue in strict order.
+// For returns a Builder of a controller that reads from informers. By default the controller has one worker and a queue
+// in strict order of priority.
 func For[K comparable](name string, informers ...Informers) *Builder[K] {
 	return &Builder[K]{options: Options[K]{Name: name}, loop: Loop[K]{informers: informers}}
 }
@@ -42,7 +42,7 @@ func (b *Builder[K]) Workers(n int) *Builder[K] {
 	return b
 }
 
-// Reconciler sets what reconciles a key. It is required.
+// Reconciler sets the function that reconciles a key. It is required.
 func (b *Builder[K]) Reconciler(r Reconciler[K]) *Builder[K] {
 	b.options.Reconciler = r
 	return b
@@ -62,8 +62,8 @@ func (b *Builder[K]) Index(informer cache.SharedIndexInformer, indexers cache.In
 	return b
 }
 
-// Watches registers handlers of the events of an informer. No key is reconciled before they have seen the initial
-// list.
+// Watches registers event handlers of an informer. The controller reconciles no key before the handlers have processed
+// the initial list.
 func (b *Builder[K]) Watches(informer cache.SharedIndexInformer, handlers ...cache.ResourceEventHandler) *Builder[K] {
 	for _, h := range handlers {
 		b.loop.sources = append(b.loop.sources, Source{Informer: informer, Handler: h})
@@ -71,7 +71,8 @@ func (b *Builder[K]) Watches(informer cache.SharedIndexInformer, handlers ...cac
 	return b
 }
 
-// Reads names informers whose events are not handled. No key is reconciled before they have the initial list.
+// Reads adds informers whose events are not handled. The controller reconciles no key before they have the initial
+// list.
 func (b *Builder[K]) Reads(informers ...cache.SharedIndexInformer) *Builder[K] {
 	for _, i := range informers {
 		b.loop.synced = append(b.loop.synced, i.HasSynced)
@@ -79,13 +80,13 @@ func (b *Builder[K]) Reads(informers ...cache.SharedIndexInformer) *Builder[K] {
 	return b
 }
 
-// Shard calls gained when objects of a vCenter become this replica's.
+// Shard makes the controller call gained with each vCenter whose objects this replica begins to reconcile.
 func (b *Builder[K]) Shard(s Shard, gained func(vcenter string)) *Builder[K] {
 	return b.Runs(func(ctx context.Context) { s.Watch(ctx, gained) })
 }
 
-// Before adds a function that Run calls before it waits for the initial lists. Run calls end, which it returns, after
-// the workers have ended and ctx is done.
+// Before adds a function that Run calls before it waits for the initial lists. The function returns end, which Run
+// calls after the workers have ended and ctx is done.
 func (b *Builder[K]) Before(f func(ctx context.Context) (end func(), err error)) *Builder[K] {
 	b.loop.before = append(b.loop.before, f)
 	return b
@@ -97,7 +98,7 @@ func (b *Builder[K]) Runs(f func(ctx context.Context)) *Builder[K] {
 	return b
 }
 
-// Build returns the controller, which does nothing until Run. It must be called before the informers are started.
+// Build returns the controller, which does nothing until Run is called. Call Build before the informers are started.
 func (b *Builder[K]) Build() (*Loop[K], error) {
 	if b.err != nil {
 		return nil, b.err
@@ -110,7 +111,7 @@ func (b *Builder[K]) Build() (*Loop[K], error) {
 	return &b.loop, nil
 }
 
-// CheckDeps returns an error that names the fields of a struct that are nil, except those that are optional.
+// CheckDeps returns an error that lists the fields of a struct that are nil, except the optional ones.
 func CheckDeps(name string, deps any, optional ...string) error {
 	var missing []string
 	v := reflect.ValueOf(deps)

@@ -28,11 +28,11 @@ func TestBuilder_ReturnsErrorsOfIndexes(t *testing.T) {
 	}
 	_, err := For[string]("zone").Index(informer, byName).Reconciler(nothing).Build()
 	if err == nil || !strings.Contains(err.Error(), "controller zone: adding indexes") {
-		t.Errorf("the second index of the name: %v, want an error of the controller", err)
+		t.Errorf("a second index with the same name: %v, want an error with the controller's name", err)
 	}
 }
 
-func TestBuilder_RunEndsWhatWasBegunInReverseOrder(t *testing.T) {
+func TestBuilder_RunCallsEndFunctionsInReverseOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string
 		begin := func(name string) func(context.Context) (func(), error) {
@@ -56,7 +56,7 @@ func TestBuilder_RunEndsWhatWasBegunInReverseOrder(t *testing.T) {
 		}
 		l.Look("x", 0)
 		if err := l.Run(ctx); err != nil || !informers.yes {
-			t.Errorf("Run returned %v, and has started the informers: %t", err, informers.yes)
+			t.Errorf("Run returned %v, informers started: %t", err, informers.yes)
 		}
 		if diff := cmp.Diff([]string{"begin a", "begin b", "reconcile x", "end b: context canceled", "end a: context canceled"}, log); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
@@ -74,11 +74,11 @@ func TestBuilder_RunReturnsErrorsOfBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.Run(t.Context()); !errors.Is(err, broken) || !ended {
-		t.Errorf("Run returned %v, and has ended what it began: %t", err, ended)
+		t.Errorf("Run returned %v, end function called: %t", err, ended)
 	}
 }
 
-func TestCheckDeps_NamesWhatIsMissing(t *testing.T) {
+func TestCheckDeps_ListsMissingFields(t *testing.T) {
 	type deps struct {
 		Client  Shard
 		Zones   func()
@@ -148,11 +148,11 @@ func TestFinalizers_AreWrittenOnlyIfTheyChange(t *testing.T) {
 		}
 	}
 	if !slices.Equal(before.Finalizers, []string{"a/b", "c/d"}) {
-		t.Errorf("the object of the cache was changed: %v", before.Finalizers)
+		t.Errorf("the cached object was changed: %v", before.Finalizers)
 	}
 }
 
-func TestEnqueuer_EditsLeavesOutUpdatesOfStatus(t *testing.T) {
+func TestEnqueuer_EditsIgnoresStatusUpdates(t *testing.T) {
 	e := newTestEnqueuer()
 	e.Priority = nil
 	var deleted []string
@@ -167,7 +167,7 @@ func TestEnqueuer_EditsLeavesOutUpdatesOfStatus(t *testing.T) {
 	}
 	h.OnAdd(pod(), true)
 	if diff := cmp.Diff(map[string]int{"a": PriorityDefaultCreate}, drained(e.Queue)); diff != "" {
-		t.Errorf("one that is there (-want +got):\n%s", diff)
+		t.Errorf("an object of the initial list (-want +got):\n%s", diff)
 	}
 	h.OnDelete(cache.DeletedFinalStateUnknown{Obj: pod()})
 	if diff := cmp.Diff([]string{"a"}, deleted); diff != "" {

@@ -8,10 +8,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Changes handles events by what an object was and is now: was is nil for one that was made,
-// now for one that is gone. Those of the initial list are told only if initial is true, and
-// updates that changed nothing never.
-func Changes[T Object](initial bool, f func(was, now T)) cache.ResourceEventHandler {
+// Changes returns a handler that calls f with the old and the new version of an object. The old version is nil for a
+// created object, and the new version is nil for a deleted one. Objects of the initial list are passed to f only if
+// initial is true. Updates that did not change the resource version are ignored.
+func Changes[T Object](initial bool, f func(old, updated T)) cache.ResourceEventHandler {
 	var none T
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
@@ -20,19 +20,19 @@ func Changes[T Object](initial bool, f func(was, now T)) cache.ResourceEventHand
 			}
 		},
 		UpdateFunc: func(oldObj, obj any) {
-			if was, now := oldObj.(T), obj.(T); was.GetResourceVersion() != now.GetResourceVersion() {
-				f(was, now)
+			if old, updated := oldObj.(T), obj.(T); old.GetResourceVersion() != updated.GetResourceVersion() {
+				f(old, updated)
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if gone, ok := WithoutTombstone[T](obj); ok {
-				f(gone, none)
+			if deleted, ok := WithoutTombstone[T](obj); ok {
+				f(deleted, none)
 			}
 		},
 	}
 }
 
 // Edited reports whether an update changed more of an object than its status, or the object is being deleted.
-func Edited(was, now metav1.Object) bool {
-	return was.GetUID() != now.GetUID() || was.GetGeneration() != now.GetGeneration() || now.GetDeletionTimestamp() != nil
+func Edited(old, updated metav1.Object) bool {
+	return old.GetUID() != updated.GetUID() || old.GetGeneration() != updated.GetGeneration() || updated.GetDeletionTimestamp() != nil
 }

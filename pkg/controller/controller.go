@@ -19,21 +19,20 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// Result says when a key that was reconciled without error comes back. The zero
-// value says: with the next event.
+// Result is the result of a successful reconcile. The zero value means that the key is reconciled again after the next
+// event.
 type Result struct {
-	// RequeueAfter, if positive, brings the key back after that time. It wins
-	// over Requeue.
+	// RequeueAfter, if positive, queues the key again after that time. It takes precedence over Requeue.
 	RequeueAfter time.Duration
-	// Requeue brings the key back at once and without backoff, for a pass that
-	// changed something and wants to look again.
+	// Requeue queues the key again immediately and without backoff. It is set by a reconcile that changed something and
+	// must check the result.
 	Requeue bool
 }
 
-// Reconciler brings the object of a key closer to what it should be.
+// Reconciler moves the object of a key closer to its desired state.
 type Reconciler[K comparable] interface {
-	// Reconcile handles one key. With an error the result is ignored and the
-	// key comes back rate limited.
+	// Reconcile handles one key. If it returns an error, the result is ignored and the key is queued again with
+	// backoff.
 	Reconcile(ctx context.Context, key K) (Result, error)
 }
 
@@ -43,7 +42,7 @@ type ReconcilerFunc[K comparable] func(ctx context.Context, key K) (Result, erro
 // Reconcile calls f.
 func (f ReconcilerFunc[K]) Reconcile(ctx context.Context, key K) (Result, error) { return f(ctx, key) }
 
-// DefaultWorkers is the number of workers where Options.Workers is not positive.
+// DefaultWorkers is the number of workers if Options.Workers is not positive.
 const DefaultWorkers = 1
 
 // Options describes a controller.
@@ -52,12 +51,12 @@ type Options[K comparable] struct {
 	Name string
 	// Workers is the number of keys reconciled at the same time.
 	Workers int
-	// Queue holds the keys; nil makes a queue in strict order.
+	// Queue holds the keys. If it is nil, a queue in strict order of priority is created.
 	Queue priorityqueue.Interface[K]
 	// Reconciler does the work. It is required.
 	Reconciler Reconciler[K]
-	// Priority evaluates a key's priority when it is queued again after a
-	// reconcile; nil keeps the one that it was handed out with.
+	// Priority returns a key's priority when it is queued again after a reconcile. If it is nil, the key keeps the
+	// priority that it had.
 	Priority func(key K) int
 }
 
@@ -66,12 +65,11 @@ type Controller[K comparable] struct {
 	options  Options[K]
 	counts   counts
 	recorder events.EventRecorder
-	// reported has the keys whose objects have the condition of the write limit.
+	// isReported has the keys whose objects have the WritesWithinLimit condition.
 	reported sync.Map
 }
 
-// New makes a controller that does nothing until Run. It panics without a
-// Reconciler.
+// New returns a controller that does nothing until Run is called. It panics if Options has no Reconciler.
 func New[K comparable](o Options[K]) *Controller[K] {
 	if o.Reconciler == nil {
 		panic(fmt.Sprintf("controller %q has no reconciler", o.Name))
@@ -88,8 +86,8 @@ func New[K comparable](o Options[K]) *Controller[K] {
 // Queue returns the queue that event handlers add keys to.
 func (c *Controller[K]) Queue() priorityqueue.Interface[K] { return c.options.Queue }
 
-// Run reconciles until ctx is done, shuts the queue down, and returns when all
-// workers have ended. It must be called at most once.
+// Run reconciles until ctx is done, shuts the queue down and returns when all workers have ended. It must be called at
+// most once.
 func (c *Controller[K]) Run(ctx context.Context) {
 	logger := klog.FromContext(ctx).WithValues("controller", c.options.Name)
 	ctx = klog.NewContext(ctx, logger)
@@ -107,7 +105,7 @@ func (c *Controller[K]) Run(ctx context.Context) {
 	logger.Info("Stopped")
 }
 
-// next handles one key and reports whether there may be more.
+// next handles one key and reports whether the worker must continue.
 func (c *Controller[K]) next(ctx context.Context) bool {
 	key, priority, shutdown := c.Queue().GetWithPriority()
 	if shutdown {
@@ -120,7 +118,7 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 	logger := klog.FromContext(ctx).WithValues("key", key)
 	result, err := c.reconcile(klog.NewContext(ctx, logger), key)
 	if err != nil && ctx.Err() != nil {
-		// Work that was interrupted by the end of ctx is no failure.
+		// A reconcile that was interrupted by the end of ctx has not failed.
 		logger.V(2).Info("Reconcile was interrupted", "err", err)
 		return false
 	}
@@ -131,7 +129,7 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 		result, err = Result{RequeueAfter: limited.After}, nil
 	case err == nil && !result.Requeue:
 		if _, shown := c.reported.LoadAndDelete(key); shown && (result.RequeueAfter == 0 || result.RequeueAfter > reportAfter) {
-			result.RequeueAfter = reportAfter // and the condition of the limit is removed
+			result.RequeueAfter = reportAfter // the next reconcile removes the condition
 		}
 	}
 	if err != nil {
@@ -141,7 +139,7 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 	return true
 }
 
-// reportLimited counts a write that was refused. If that lasts it is logged and has an event.
+// reportLimited counts a refused write. If writes have been refused for long enough, it logs that and records an event.
 func (c *Controller[K]) reportLimited(logger klog.Logger, key K, limited *LimitedError) {
 	c.counts.limited.Add(1)
 	if !limited.Report {
@@ -169,8 +167,8 @@ func (c *Controller[K]) reconcile(ctx context.Context, key K) (result Result, er
 	return c.options.Reconciler.Reconcile(ctx, key)
 }
 
-// requeue queues a key again as the outcome of its reconcile says. It runs
-// before Done, so that the key keeps its place among those added later.
+// requeue queues a key again according to the outcome of its reconcile. It is called before Done, so that the key is
+// ahead of keys that are added later.
 func (c *Controller[K]) requeue(key K, priority int, result Result, err error) {
 	o := priorityqueue.AddOpts{Priority: priority}
 	switch {

@@ -20,30 +20,30 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// pass is one call of Reconcile.
-type pass struct {
+// call is one call of Reconcile.
+type call struct {
 	At  time.Duration
 	Key string
 }
 
-// script answers the passes of one key in order; the last answer stays.
+// script has the results of the reconciles of one key, in order. The last result is repeated.
 type script []func() (Result, error)
 
 func answer(r Result, err error) func() (Result, error) {
 	return func() (Result, error) { return r, err }
 }
 
-// run adds a key, lets the time pass and returns the calls of Reconcile.
-func run(t *testing.T, s script, options Options[string], add priorityqueue.AddOpts, length time.Duration) []pass {
+// run adds a key, runs the controller for a while and returns the calls of Reconcile.
+func run(t *testing.T, s script, options Options[string], add priorityqueue.AddOpts, length time.Duration) []call {
 	t.Helper()
-	var passes []pass
+	var calls []call
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		options.Queue = priorityqueue.New("test", priorityqueue.WithRateLimiter(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Minute)))
 		options.Reconciler = ReconcilerFunc[string](func(_ context.Context, key string) (Result, error) {
-			n := len(passes)
-			passes = append(passes, pass{time.Since(start), key})
+			n := len(calls)
+			calls = append(calls, call{time.Since(start), key})
 			return s[min(n, len(s)-1)]()
 		})
 		c := New(options)
@@ -53,24 +53,24 @@ func run(t *testing.T, s script, options Options[string], add priorityqueue.AddO
 		c.Queue().AddWithOpts(add, "a")
 		c.Run(ctx)
 	})
-	return passes
+	return calls
 }
 
-func TestResultsDecideWhenAKeyComesBack(t *testing.T) {
+func TestController_RequeuesByResult(t *testing.T) {
 	broken := errors.New("broken")
 	for name, test := range map[string]struct {
 		script script
 		want   []time.Duration
 	}{
-		"success: never":                     {script{answer(Result{}, nil)}, []time.Duration{0}},
-		"requeue: at once":                   {script{answer(Result{Requeue: true}, nil), answer(Result{}, nil)}, []time.Duration{0, 0}},
-		"requeue after":                      {script{answer(Result{RequeueAfter: 3 * time.Second}, nil), answer(Result{}, nil)}, []time.Duration{0, 3 * time.Second}},
-		"requeue after wins over requeue":    {script{answer(Result{RequeueAfter: time.Second, Requeue: true}, nil), answer(Result{}, nil)}, []time.Duration{0, time.Second}},
-		"error: with backoff":                {script{answer(Result{}, broken), answer(Result{}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second, 3 * time.Second}},
-		"error: the result is ignored":       {script{answer(Result{Requeue: true}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second}},
-		"success ends the backoff":           {script{answer(Result{}, broken), answer(Result{Requeue: true}, nil), answer(Result{}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second, time.Second, 2 * time.Second}},
-		"requeue after ends the backoff":     {script{answer(Result{}, broken), answer(Result{RequeueAfter: time.Second}, nil), answer(Result{}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}},
-		"panic: like an error, worker lives": {script{func() (Result, error) { panic("boom") }, answer(Result{}, nil)}, []time.Duration{0, time.Second}},
+		"success: never again":           {script{answer(Result{}, nil)}, []time.Duration{0}},
+		"requeue: immediately":           {script{answer(Result{Requeue: true}, nil), answer(Result{}, nil)}, []time.Duration{0, 0}},
+		"requeue after":                  {script{answer(Result{RequeueAfter: 3 * time.Second}, nil), answer(Result{}, nil)}, []time.Duration{0, 3 * time.Second}},
+		"requeue after takes precedence": {script{answer(Result{RequeueAfter: time.Second, Requeue: true}, nil), answer(Result{}, nil)}, []time.Duration{0, time.Second}},
+		"error: with backoff":            {script{answer(Result{}, broken), answer(Result{}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second, 3 * time.Second}},
+		"error: the result is ignored":   {script{answer(Result{Requeue: true}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second}},
+		"success ends the backoff":       {script{answer(Result{}, broken), answer(Result{Requeue: true}, nil), answer(Result{}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second, time.Second, 2 * time.Second}},
+		"requeue after ends the backoff": {script{answer(Result{}, broken), answer(Result{RequeueAfter: time.Second}, nil), answer(Result{}, broken), answer(Result{}, nil)}, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}},
+		"panic: handled like an error":   {script{func() (Result, error) { panic("boom") }, answer(Result{}, nil)}, []time.Duration{0, time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []time.Duration
@@ -84,37 +84,37 @@ func TestResultsDecideWhenAKeyComesBack(t *testing.T) {
 	}
 }
 
-func TestRequeueTakesPriorityFromState(t *testing.T) {
+func TestController_EvaluatesPriorityWhenRequeueing(t *testing.T) {
 	for name, test := range map[string]struct {
 		evaluate func(string) int
 		want     []int
 	}{
-		"kept without a function":     {nil, []int{7, 7}},
-		"evaluated with one":          {func(string) int { return 97 }, []int{7, 97}},
-		"evaluated lower than before": {func(string) int { return -4 }, []int{7, -4}},
+		"unchanged without a function": {nil, []int{7, 7}},
+		"evaluated with a function":    {func(string) int { return 97 }, []int{7, 97}},
+		"evaluated lower than before":  {func(string) int { return -4 }, []int{7, -4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &recordingQueue{Interface: priorityqueue.New[string]("test")}
 			ctx, cancel := context.WithCancel(t.Context())
-			passes := 0
+			calls := 0
 			c := New(Options[string]{Name: "test", Queue: q, Priority: test.evaluate,
 				Reconciler: ReconcilerFunc[string](func(context.Context, string) (Result, error) {
-					passes++
-					if passes == 2 {
+					calls++
+					if calls == 2 {
 						cancel()
 					}
-					return Result{Requeue: passes == 1}, nil
+					return Result{Requeue: calls == 1}, nil
 				})})
 			c.Queue().AddWithOpts(priorityqueue.AddOpts{Priority: 7}, "a")
 			c.Run(ctx)
 			if diff := cmp.Diff(test.want, q.priorities); diff != "" {
-				t.Errorf("priorities handed out (-want +got):\n%s", diff)
+				t.Errorf("returned priorities (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// recordingQueue records the priorities of what one worker is handed.
+// recordingQueue records the priorities of the keys that it returns.
 type recordingQueue struct {
 	priorityqueue.Interface[string]
 	priorities []int
@@ -128,7 +128,7 @@ func (q *recordingQueue) GetWithPriority() (string, int, bool) {
 	return key, priority, shutdown
 }
 
-func TestRunReturnsAfterItsWorkersAndLeavesTheBacklog(t *testing.T) {
+func TestController_RunReturnsAfterItsWorkersAndDropsTheBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, ended atomic.Int32
 		c := New(Options[int]{Name: "test", Workers: 4, Reconciler: ReconcilerFunc[int](func(ctx context.Context, _ int) (Result, error) {
@@ -148,18 +148,18 @@ func TestRunReturnsAfterItsWorkersAndLeavesTheBacklog(t *testing.T) {
 			t.Errorf("%d reconciles started and %d ended, want 4 of each", calls.Load(), ended.Load())
 		}
 		if n := c.Queue().NumRequeues(0); n != 0 {
-			t.Errorf("an interrupted reconcile counted as %d failures", n)
+			t.Errorf("an interrupted reconcile was counted as %d failures", n)
 		}
 	})
 }
 
-func TestErrorsAreLoggedOnce(t *testing.T) {
+func TestController_LogsErrorsOnce(t *testing.T) {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
-	passes := 0
+	calls := 0
 	c := New(Options[string]{Name: "test", Reconciler: ReconcilerFunc[string](func(context.Context, string) (Result, error) {
-		passes++
-		if passes == 2 {
+		calls++
+		if calls == 2 {
 			cancel()
 			return Result{}, nil
 		}
@@ -181,15 +181,15 @@ func TestErrorsAreLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestCollectorCountsOutcomes(t *testing.T) {
+func TestCollector_CountsOutcomes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	passes := 0
+	calls := 0
 	c := New(Options[string]{Name: "test", Reconciler: ReconcilerFunc[string](func(context.Context, string) (Result, error) {
-		passes++
-		if passes == 3 {
+		calls++
+		if calls == 3 {
 			cancel()
 		}
-		return Result{Requeue: passes < 3}, nil
+		return Result{Requeue: calls < 3}, nil
 	})})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c.Collector())

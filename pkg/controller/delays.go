@@ -18,9 +18,10 @@ const (
 	Settle = 100 * time.Millisecond
 	// ShortConflict is Conflict for objects that other clients write often, or whose users wait for the next step.
 	ShortConflict = 100 * time.Millisecond
-	// Conflict is for an object that another client has written meanwhile. By then the caches have its new version.
+	// Conflict is for an object that another client has written during the reconcile. After this delay, the caches have
+	// the new version.
 	Conflict = time.Second
-	// Soon is for a state that lasts a moment, for example a cache that is being filled.
+	// Soon is for a temporary state of about a second, for example while a cache is filled.
 	Soon = time.Second
 	// Recheck is for a state that ends without an event, for example when a Secret is created.
 	Recheck = 10 * time.Second
@@ -31,13 +32,13 @@ const (
 // MinPace is the shortest delay that Pace returns.
 const MinPace = 2 * time.Second
 
-// Pace returns the delay after which an object is observed again whose status has the given conditions. It is every
-// if the object is ready. While the object is not ready or is being deleted, the delay grows with the time for which
-// this has been so.
+// Pace returns the delay after which an object must be observed again. The arguments are its conditions and the types
+// of the two conditions for readiness and deletion. If the object is ready, the delay is every. While the object is not
+// ready or is being deleted, the delay is half of the time for which this has been so, between MinPace and every.
 func Pace(all []metav1.Condition, ready, deleting string, now time.Time, every time.Duration) time.Duration {
 	since := conditions.Find(all, ready)
-	if going := conditions.Find(all, deleting); going != nil {
-		since = going
+	if deletion := conditions.Find(all, deleting); deletion != nil {
+		since = deletion
 	} else if since.Status == metav1.ConditionTrue {
 		return every
 	}

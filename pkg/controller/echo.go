@@ -11,9 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Echoes knows the updates by which the watch will tell of our own status writes. They
-// are no news: the pass that wrote knew all that is in them, and has said itself when
-// the next one is due.
+// Echoes recognizes the watch events that this process's own status writes cause. These events need no reconcile: the
+// reconcile that wrote the status knew its contents and has already scheduled the next one.
 type Echoes[T Object] struct {
 	status func(T) any
 
@@ -21,36 +20,34 @@ type Echoes[T Object] struct {
 	expected map[types.NamespacedName]echo[T]
 }
 
-// NewEchoes makes echoes of a kind whose status is returned by status.
+// NewEchoes returns the Echoes of a kind. The function status returns an object's status.
 func NewEchoes[T Object](status func(T) any) *Echoes[T] {
 	return &Echoes[T]{status: status, expected: map[types.NamespacedName]echo[T]{}}
 }
 
-// echo is the update that a write of a status over a version of the object makes.
+// echo is the update that is expected from a status write: the resource version before it and the written object.
 type echo[T Object] struct {
 	base    string
 	written T
 }
 
-// Expect is called before the status of obj is written over the resource version that
-// obj has, because the watch may be faster than the answer. From then on obj must not
-// be changed.
+// Expect must be called before the status of obj is written, because the watch event can arrive before the response.
+// obj has the resource version that the write replaces. It must not be changed afterwards.
 func (e *Echoes[T]) Expect(obj T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.expected[KeyOf(obj)] = echo[T]{base: obj.GetResourceVersion(), written: obj}
 }
 
-// Forget is called when a write failed, or the object is gone.
+// Forget removes the expected update. It is called when a write failed or the object is deleted.
 func (e *Echoes[T]) Forget(key types.NamespacedName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.expected, key)
 }
 
-// Heard says whether the update from old to obj is an echo, which is not expected again
-// then. After a relist the update may hold what somebody else has written since, so that
-// all of it has to be as we left it.
+// Heard reports whether the update from old to obj is an echo. An echo is reported once. All of the object is compared,
+// because an update after a relist can also contain later changes by other clients.
 func (e *Echoes[T]) Heard(old, obj T) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -63,8 +60,8 @@ func (e *Echoes[T]) Heard(old, obj T) bool {
 	return true
 }
 
-// sameMeta compares what tells of a write other than one of status. The spec is compared
-// by its generation.
+// sameMeta compares the metadata that writes other than status writes change. A change of the spec changes the
+// generation.
 func sameMeta(a, b metav1.Object) bool {
 	return a.GetUID() == b.GetUID() && a.GetGeneration() == b.GetGeneration() &&
 		a.GetDeletionTimestamp().Equal(b.GetDeletionTimestamp()) &&

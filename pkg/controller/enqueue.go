@@ -11,42 +11,40 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// Priorities by the kind of event, for an object whose state asks for nothing. All
-// are below 0, which is what other users of a queue would take. The values are those of
-// VM Operator's documentation.
+// Priorities by the kind of event, for an object whose state needs no other priority. All are below 0, the default of
+// other users of a queue. The values are those in VM Operator's documentation.
 const (
 	// PriorityDefaultCreate is for the initial list.
 	PriorityDefaultCreate = -1
-	// PriorityDefaultUpdate is for updates, those that change nothing included.
+	// PriorityDefaultUpdate is for updates, including those that change nothing.
 	PriorityDefaultUpdate = -2
 	// PriorityDefaultDelete is for delete events.
 	PriorityDefaultDelete = -3
-	// PriorityDefaultGeneric is for resyncs, hints and events of other objects.
+	// PriorityDefaultGeneric is for resyncs, vCenter events and events of related objects.
 	PriorityDefaultGeneric = -4
 )
 
 // Enqueuer turns events into keys with a priority.
 type Enqueuer[T Object] struct {
-	// Queue takes the keys.
+	// Queue is the queue that keys are added to.
 	Queue priorityqueue.Interface[types.NamespacedName]
-	// Objects are those that the keys are of.
+	// Objects reads the objects that the keys identify.
 	Objects Store[T]
-	// Echoes are the updates that are left out. Handler requires them.
+	// Echoes recognizes the updates that are ignored. Handler requires it.
 	Echoes *Echoes[T]
-	// Priority is the one that the state of an object asks for, or else fallback. Nil stands for fallback.
+	// Priority returns the priority that an object's state needs, or fallback. If Priority is nil, fallback is used.
 	Priority func(obj T, fallback int) int
-	// Mine, if there is one, is false for an object of which another process takes care:
-	// it is not queued.
+	// Mine reports whether this process reconciles an object. Objects of other processes are not queued. If Mine is
+	// nil, this process reconciles all objects.
 	Mine func(obj T) bool
-	// Waits, if there is one, is true for an object of the initial list that need not
-	// be queued yet. Any later event queues it all the same.
+	// Waits, if set, reports whether an object of the initial list need not be queued yet. Any later event queues it.
 	Waits func(obj T) bool
-	// News, if there is one, is told of every object that was made or changed by
-	// somebody else; old is nil for one that was made. It must not block.
+	// News, if set, is called for every object that another client created or changed. old is nil for a created object.
+	// News must not block.
 	News func(old, obj T)
 }
 
-// Evaluate queues obj with the priority that its state asks for.
+// Evaluate queues obj with the priority that its state needs, or fallback.
 func (e *Enqueuer[T]) Evaluate(obj T, fallback int) {
 	e.add(obj, e.priority(obj, fallback))
 }
@@ -59,75 +57,73 @@ func (e *Enqueuer[T]) priority(obj T, fallback int) int {
 }
 
 func (e *Enqueuer[T]) add(obj T, priority int) {
-	if e.mine(obj) {
+	if e.isMine(obj) {
 		e.Queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, KeyOf(obj))
 	}
 }
 
-func (e *Enqueuer[T]) mine(obj T) bool { return e.Mine == nil || e.Mine(obj) }
+func (e *Enqueuer[T]) isMine(obj T) bool { return e.Mine == nil || e.Mine(obj) }
 
-// listed queues obj as one of the initial list.
-func (e *Enqueuer[T]) listed(obj T) {
-	if e.mine(obj) && (e.Waits == nil || !e.Waits(obj)) {
+// addListed queues an object of the initial list.
+func (e *Enqueuer[T]) addListed(obj T) {
+	if e.isMine(obj) && (e.Waits == nil || !e.Waits(obj)) {
 		e.add(obj, PriorityDefaultCreate)
 	}
 }
 
-// Gained queues the objects that share is true for like those of the initial list: from
-// now on they are this process's.
+// Gained queues the objects for which share returns true, like objects of the initial list. It is called when this
+// process begins to reconcile them.
 func (e *Enqueuer[T]) Gained(share func(obj T) bool) {
 	for _, obj := range e.Objects.informed.List() {
 		if o := obj.(T); share(o) {
-			e.listed(o)
+			e.addListed(o)
 		}
 	}
 }
 
-// known returns the object of key, if there is one.
-func (e *Enqueuer[T]) known(key types.NamespacedName) (T, bool) {
+// get returns the object of key, if it exists.
+func (e *Enqueuer[T]) get(key types.NamespacedName) (T, bool) {
 	var none T
 	obj, err := e.Objects.Get(key)
 	return obj, err == nil && obj != none
 }
 
-// Has is true for the key of an object that exists and is this process's.
+// Has reports whether the object of key exists and is reconciled by this process.
 func (e *Enqueuer[T]) Has(key types.NamespacedName) bool {
-	obj, ok := e.known(key)
-	return ok && e.mine(obj)
+	obj, ok := e.get(key)
+	return ok && e.isMine(obj)
 }
 
-// Generic queues the object of key for something that happened elsewhere. One that is
-// not known is left alone: it is queued when it appears.
+// Generic queues the object of key because of an event of another object or of vCenter. It ignores an unknown object,
+// which is queued when it appears.
 func (e *Enqueuer[T]) Generic(key types.NamespacedName) {
-	if obj, ok := e.known(key); ok {
+	if obj, ok := e.get(key); ok {
 		e.Evaluate(obj, PriorityDefaultGeneric)
 	}
 }
 
-// Again is the priority of a key that is queued again after a pass, for
-// Options.Priority.
+// Again returns the priority of a key that is queued again after a reconcile. It is used as Options.Priority.
 func (e *Enqueuer[T]) Again(key types.NamespacedName) int {
-	obj, ok := e.known(key)
+	obj, ok := e.get(key)
 	if !ok {
 		return PriorityDefaultGeneric
 	}
 	return e.priority(obj, PriorityDefaultGeneric)
 }
 
-// Handler handles the events of the objects themselves. The initial list takes its
-// default without a look at the state, so that a restart does not put thousands of old
-// objects before the one that was just made; so does an update that changed nothing.
-// The echo of our own write is not queued.
+// Handler returns a handler of the events of the objects themselves. Objects of the initial list get their default
+// priority, whatever their state is. So after a restart thousands of old objects are not queued before a new one. An
+// update that changed nothing gets the default priority too. Echoes of this process's own writes are not queued.
 func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			added := obj.(T)
 			if isInInitialList {
-				e.listed(added)
+				e.addListed(added)
 				return
 			}
 			var none T
-			e.news(none, added)
+			e.reportNews(none, added)
 			e.Evaluate(added, PriorityDefaultCreate)
 		},
 		UpdateFunc: func(oldObj, obj any) {
@@ -136,21 +132,21 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 			case old.GetResourceVersion() == updated.GetResourceVersion():
 				e.add(updated, PriorityDefaultUpdate)
 			case !e.Echoes.Heard(old, updated):
-				e.news(old, updated)
+				e.reportNews(old, updated)
 				e.Evaluate(updated, PriorityDefaultUpdate)
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if gone, ok := WithoutTombstone[T](obj); ok {
-				e.Echoes.Forget(KeyOf(gone))
-				e.Evaluate(gone, PriorityDefaultDelete)
+			if deleted, ok := WithoutTombstone[T](obj); ok {
+				e.Echoes.Forget(KeyOf(deleted))
+				e.Evaluate(deleted, PriorityDefaultDelete)
 			}
 		},
 	}
 }
 
-// Edits handles the events of objects whose status is written only by their controller: an update of nothing else is
-// left out. deleted is called with an object that was deleted.
+// Edits returns a handler of the events of objects whose status is written only by their controller. It ignores updates
+// that change only the status, and calls deleted with each deleted object.
 func (e *Enqueuer[T]) Edits(deleted func(obj T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { e.Evaluate(obj.(T), PriorityDefaultCreate) },
@@ -160,20 +156,20 @@ func (e *Enqueuer[T]) Edits(deleted func(obj T)) cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if gone, ok := WithoutTombstone[T](obj); ok {
-				deleted(gone)
+			if removed, ok := WithoutTombstone[T](obj); ok {
+				deleted(removed)
 			}
 		},
 	}
 }
 
-func (e *Enqueuer[T]) news(old, obj T) {
-	if e.News != nil && e.mine(obj) {
+func (e *Enqueuer[T]) reportNews(old, obj T) {
+	if e.News != nil && e.isMine(obj) {
 		e.News(old, obj)
 	}
 }
 
-// Referring queues the objects that the index finds under value.
+// Referring queues the objects that an index has under value.
 func (e *Enqueuer[T]) Referring(index, value string) {
 	ours, err := e.Objects.informed.ByIndex(index, value)
 	if err != nil {
@@ -184,9 +180,9 @@ func (e *Enqueuer[T]) Referring(index, value string) {
 	}
 }
 
-// Related handles the events of objects that ours refer to: those that the index finds
-// under value are queued. The initial list is left out, because every object of ours is
-// queued by its own.
+// Related returns a handler of the events of objects that this controller's objects refer to. It queues the objects
+// that the index has under value. Objects of the initial list are ignored, because each of this controller's objects is
+// queued by its own initial list.
 func (e *Enqueuer[T]) Related(index string, value func(metav1.Object) string) cache.ResourceEventHandler {
 	wake := func(obj any) {
 		if object, ok := WithoutTombstone[metav1.Object](obj); ok {

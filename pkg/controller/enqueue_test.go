@@ -17,17 +17,17 @@ func version(v string) func(*corev1.Pod) {
 
 func urgent(p *corev1.Pod) { p.Labels = map[string]string{"urgent": "yes"} }
 
-func TestEventsTakeThePriorityOfStateAndKind(t *testing.T) {
+func TestEnqueuer_HandlerUsesPriorityOfStateAndEvent(t *testing.T) {
 	for name, c := range map[string]struct {
 		event func(cache.ResourceEventHandler)
 		want  map[string]int
 	}{
 		"initial list":                {func(h cache.ResourceEventHandler) { h.OnAdd(pod(), true) }, map[string]int{"a": PriorityDefaultCreate}},
 		"initial list, urgent":        {func(h cache.ResourceEventHandler) { h.OnAdd(pod(urgent), true) }, map[string]int{"a": PriorityDefaultCreate}},
-		"initial list, held back":     {func(h cache.ResourceEventHandler) { h.OnAdd(pod(func(p *corev1.Pod) { p.Name = "wait" }), true) }, map[string]int{}},
+		"initial list, waiting":       {func(h cache.ResourceEventHandler) { h.OnAdd(pod(func(p *corev1.Pod) { p.Name = "wait" }), true) }, map[string]int{}},
 		"new":                         {func(h cache.ResourceEventHandler) { h.OnAdd(pod(), false) }, map[string]int{"a": PriorityDefaultCreate}},
 		"new, urgent":                 {func(h cache.ResourceEventHandler) { h.OnAdd(pod(urgent), false) }, map[string]int{"a": 100}},
-		"new, not held back":          {func(h cache.ResourceEventHandler) { h.OnAdd(pod(func(p *corev1.Pod) { p.Name = "wait" }), false) }, map[string]int{"wait": PriorityDefaultCreate}},
+		"new, waiting":                {func(h cache.ResourceEventHandler) { h.OnAdd(pod(func(p *corev1.Pod) { p.Name = "wait" }), false) }, map[string]int{"wait": PriorityDefaultCreate}},
 		"update that changed nothing": {func(h cache.ResourceEventHandler) { h.OnUpdate(pod(urgent), pod(urgent)) }, map[string]int{"a": PriorityDefaultUpdate}},
 		"update":                      {func(h cache.ResourceEventHandler) { h.OnUpdate(pod(), pod(version("8"))) }, map[string]int{"a": PriorityDefaultUpdate}},
 		"update, urgent":              {func(h cache.ResourceEventHandler) { h.OnUpdate(pod(), pod(version("8"), urgent)) }, map[string]int{"a": 100}},
@@ -45,7 +45,7 @@ func TestEventsTakeThePriorityOfStateAndKind(t *testing.T) {
 	}
 }
 
-func TestEchoIsNeitherQueuedNorNews(t *testing.T) {
+func TestEnqueuer_HandlerIgnoresEchoes(t *testing.T) {
 	e := newTestEnqueuer()
 	var news []string
 	e.News = func(old, p *corev1.Pod) {
@@ -60,7 +60,7 @@ func TestEchoIsNeitherQueuedNorNews(t *testing.T) {
 	h := e.Handler()
 	h.OnUpdate(pod(), pod(running, version("8")))
 	if got := drained(e.Queue); len(got) != 0 {
-		t.Errorf("queued %v for the echo of an own write", got)
+		t.Errorf("queued %v after the echo of an own write", got)
 	}
 	h.OnAdd(pod(), true)
 	h.OnAdd(pod(), false)
@@ -70,7 +70,7 @@ func TestEchoIsNeitherQueuedNorNews(t *testing.T) {
 	}
 }
 
-func TestEventElsewhereQueuesOnlyWhatIsKnown(t *testing.T) {
+func TestEnqueuer_GenericQueuesOnlyKnownObjects(t *testing.T) {
 	e := newTestEnqueuer(pod(urgent))
 	other := podKey
 	other.Name = "unknown"
@@ -80,6 +80,6 @@ func TestEventElsewhereQueuesOnlyWhatIsKnown(t *testing.T) {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 	if got := [2]int{e.Again(podKey), e.Again(other)}; got != [2]int{100, PriorityDefaultGeneric} {
-		t.Errorf("queued again with %v, want 100 and %d", got, PriorityDefaultGeneric)
+		t.Errorf("priorities after a reconcile are %v, want 100 and %d", got, PriorityDefaultGeneric)
 	}
 }

@@ -18,7 +18,8 @@ func AddFinalizer[T Object](ctx context.Context, s Store[T], client Client[T], o
 	return s.Update(ctx, client, next)
 }
 
-// RemoveFinalizer writes obj without a finalizer, if it has it, and returns how the reconcile ends.
+// RemoveFinalizer removes a finalizer from obj and writes the object, if it has the finalizer. It returns the result of
+// the reconcile.
 func RemoveFinalizer[T Object](ctx context.Context, s Store[T], client Client[T], obj T, finalizer string) (Result, error) {
 	if !slices.Contains(obj.GetFinalizers(), finalizer) {
 		return Result{}, nil

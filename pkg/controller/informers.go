@@ -10,13 +10,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// AsKept is a transform for informers that makes of an object what they keep: without
-// metadata.managedFields, a third of it, which no pass looks at, and with the text of
-// every amount. An update with such an object leaves the managed fields that the server
-// has as they are: only a list with one empty entry would reset them. An amount makes its
-// text when it is first asked for it, and keeps it, which would be a write into an object
-// that others read at the same time; the size of an object in protobuf takes the texts of
-// all its amounts.
+// AsKept is a transform of informers that reduces the memory of cached objects and makes them safe to share. It removes
+// metadata.managedFields, about a third of an object, which no controller reads. An update with such an object does not
+// change the managed fields on the server: only a list with one empty entry would reset them. AsKept also computes the
+// text of every resource.Quantity. A Quantity stores its text when it is first formatted, and that would be a write to
+// an object that others read at the same time. Computing the object's size in protobuf formats all its quantities.
 func AsKept(obj any) (any, error) {
 	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
 		accessor.SetManagedFields(nil)
@@ -27,8 +25,7 @@ func AsKept(obj any) (any, error) {
 	return obj, nil
 }
 
-// WithoutTombstone returns the object of a delete event, also of one that the
-// watch missed.
+// WithoutTombstone returns the object of a delete event, even if the watch missed the deletion.
 func WithoutTombstone[T any](obj any) (T, bool) {
 	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = missed.Obj
@@ -37,7 +34,7 @@ func WithoutTombstone[T any](obj any) (T, bool) {
 	return typed, ok
 }
 
-// IndexBy indexes objects of one kind by the values that values gives.
+// IndexBy returns a function that indexes objects of one kind by the results of values.
 func IndexBy[T any](values func(T) []string) cache.IndexFunc {
 	return func(obj any) ([]string, error) {
 		if o, ok := obj.(T); ok {
@@ -62,14 +59,14 @@ func Indexed[T any](indexer cache.Indexer, index, value string) []T {
 	return all
 }
 
-// Source is an informer and what is to hear of its events.
+// Source is an informer and a handler of its events.
 type Source struct {
 	Informer cache.SharedIndexInformer
 	Handler  cache.ResourceEventHandler
 }
 
-// Register adds the handlers in order and returns what tells that each has seen the
-// initial list. An informer that has ended takes none.
+// Register adds the handlers in order. It returns functions that report whether each handler has processed the initial
+// list. It returns an error if an informer has stopped.
 func Register(sources ...Source) ([]cache.InformerSynced, error) {
 	var synced []cache.InformerSynced
 	for _, s := range sources {

@@ -19,8 +19,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 )
 
-// Loop is what a Builder builds: a queue, its workers, and all that runs with them. It is to be embedded by the type
-// that adds keys to the queue.
+// Loop is a controller built by Builder: a queue, its workers and the functions that run with them. The type that adds
+// keys to the queue embeds it.
 type Loop[K comparable] struct {
 	// Keys is the queue.
 	Keys       *priorityqueue.Queue[K]
@@ -32,15 +32,15 @@ type Loop[K comparable] struct {
 	parallel   []func(ctx context.Context)
 }
 
-// Informers can be started, those that were before included.
+// Informers is a set of informers that can be started. Starting it again has no effect on informers that are running.
 type Informers interface {
 	StartWithContext(ctx context.Context)
 }
 
-// Queue returns the queue, for looking into it.
+// Queue returns the queue for inspection.
 func (l *Loop[K]) Queue() priorityqueue.Snapshotter { return l.Keys }
 
-// Collectors expose what queue and loop count.
+// Collectors returns the collectors of the metrics of the queue and the controller.
 func (l *Loop[K]) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{exposition.Collector(l.Keys), l.controller.Collector()}
 }
@@ -48,28 +48,28 @@ func (l *Loop[K]) Collectors() []prometheus.Collector {
 // RecordTo sets the recorder of events about writes that are limited. It must be called before Run.
 func (l *Loop[K]) RecordTo(recorder events.EventRecorder) { l.controller.recorder = recorder }
 
-// Look queues a key after a time, for something that happened elsewhere.
+// Look queues a key after a delay, because of an event of another object or of vCenter.
 func (l *Loop[K]) Look(key K, after time.Duration) {
 	l.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: PriorityDefaultGeneric, After: after}, key)
 }
 
-// EnqueueIndexed queues the objects that an index of a store has under value, after Settle, if wanted is nil or true
-// for them.
-func EnqueueIndexed[T Object](l *Loop[types.NamespacedName], s Store[T], index, value string, wanted func(T) bool) {
+// EnqueueIndexed queues the objects that an index of a store has under value, with the delay Settle. If wanted is not
+// nil, only objects for which it returns true are queued.
+func EnqueueIndexed[T Object](l *Loop[types.NamespacedName], s Store[T], index, value string, filter func(T) bool) {
 	found, err := s.ByIndex(index, value)
 	if err != nil {
 		return // only for an index that does not exist
 	}
 	for _, o := range found {
-		if wanted == nil || wanted(o) {
+		if filter == nil || filter(o) {
 			l.Look(KeyOf(o), Settle)
 		}
 	}
 }
 
-// Run starts the informers and reconciles until ctx is done. It returns when all that it started has ended, with an
-// error if the caches could not be filled. Only the informers, which others may use too, end by themselves with ctx.
-// It must be called at most once.
+// Run starts the informers and reconciles until ctx is done. It returns when everything that it started has ended,
+// except the informers, which others may use and which end with ctx. It returns an error if the caches could not be
+// filled. It must be called at most once.
 func (l *Loop[K]) Run(ctx context.Context) error {
 	running, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -92,7 +92,7 @@ func (l *Loop[K]) Run(ctx context.Context) error {
 		}
 		ends = append(ends, end)
 	}
-	if err := l.await(ctx, synced); err != nil {
+	if err := l.waitForSync(ctx, synced); err != nil {
 		return err
 	}
 	for _, f := range l.parallel {
@@ -102,14 +102,14 @@ func (l *Loop[K]) Run(ctx context.Context) error {
 	return nil
 }
 
-// Fill starts the informers, registers the event handlers, and returns when these have seen the initial lists, as Run
-// does before it reconciles.
+// Fill starts the informers, registers the event handlers and returns when these have processed the initial lists. Run
+// does the same before it reconciles.
 func (l *Loop[K]) Fill(ctx context.Context) error {
 	synced, err := l.register(ctx)
 	if err != nil {
 		return err
 	}
-	return l.await(ctx, synced)
+	return l.waitForSync(ctx, synced)
 }
 
 // register starts the informers and registers the event handlers.
@@ -120,8 +120,8 @@ func (l *Loop[K]) register(ctx context.Context) ([]cache.InformerSynced, error) 
 	return Register(l.sources...)
 }
 
-// await returns when the caches and the handlers have the initial lists.
-func (l *Loop[K]) await(ctx context.Context, synced []cache.InformerSynced) error {
+// waitForSync returns when the caches and the handlers have the initial lists.
+func (l *Loop[K]) waitForSync(ctx context.Context, synced []cache.InformerSynced) error {
 	if !cache.WaitForCacheSync(ctx.Done(), slices.Concat(synced, l.synced)...) {
 		return fmt.Errorf("controller %s stopped before its caches were filled: %w", l.controller.options.Name, context.Cause(ctx))
 	}

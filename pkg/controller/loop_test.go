@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// never is an informer that starts and gets no list.
-type never struct{ cache.SharedIndexInformer }
+// unsyncedInformer is an informer that never receives its initial list.
+type unsyncedInformer struct{ cache.SharedIndexInformer }
 
 type registration struct {
 	cache.ResourceEventHandlerRegistration
@@ -21,7 +21,7 @@ type registration struct {
 
 func (registration) HasSynced() bool { return false }
 
-func (never) AddEventHandler(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+func (unsyncedInformer) AddEventHandler(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	return registration{}, nil
 }
 
@@ -29,18 +29,18 @@ type started struct{ yes bool }
 
 func (s *started) StartWithContext(context.Context) { s.yes = true }
 
-func TestWhatWasNotFilledIsAnErrorThatNamesTheController(t *testing.T) {
+func TestLoop_RunReturnsAnErrorIfCachesAreNotFilled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	told := errors.New("told to stop")
-	cancel(told)
+	cause := errors.New("stopping")
+	cancel(cause)
 	var informers started
-	l, err := For[string]("zone", &informers).Watches(never{}, nil).Reconciler(ReconcilerFunc[string](nil)).Build()
+	l, err := For[string]("zone", &informers).Watches(unsyncedInformer{}, nil).Reconciler(ReconcilerFunc[string](nil)).Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = l.Run(ctx)
-	if !errors.Is(err, told) || !strings.Contains(err.Error(), "controller zone stopped before its caches were filled") {
-		t.Errorf("error %v, want the name of the controller and the cause", err)
+	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "controller zone stopped before its caches were filled") {
+		t.Errorf("error %v, want the controller's name and the cause", err)
 	}
 	if !informers.yes {
 		t.Error("the informers were not started")

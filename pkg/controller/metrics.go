@@ -13,7 +13,7 @@ import (
 // outcomes are the values of the label "result".
 var outcomes = [...]string{"success", "requeue", "requeue_after", "error"}
 
-// counts is what the metrics show of one controller.
+// counts has the values of a controller's metrics.
 type counts struct {
 	active, panics, limited atomic.Int64
 	outcome                 [len(outcomes)]atomic.Int64
@@ -35,12 +35,9 @@ func (c *counts) observe(r Result, err error, took time.Duration) {
 	c.busy.Add(int64(took))
 }
 
-// Collector exposes what the controller counts:
-// slipway_controller_reconcile_total{controller,result},
-// slipway_controller_reconcile_panics_total{controller},
-// slipway_controller_writes_limited_total{controller},
-// slipway_controller_reconcile_seconds_total{controller} and
-// slipway_controller_active_workers{controller}.
+// Collector returns a collector of the controller's metrics: slipway_controller_reconcile_total{controller,result},
+// slipway_controller_reconcile_panics_total{controller}, slipway_controller_writes_limited_total{controller},
+// slipway_controller_reconcile_seconds_total{controller} and slipway_controller_active_workers{controller}.
 func (c *Controller[K]) Collector() prometheus.Collector {
 	labels := prometheus.Labels{"controller": c.options.Name}
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
@@ -50,7 +47,7 @@ func (c *Controller[K]) Collector() prometheus.Collector {
 		counts:  &c.counts,
 		total:   desc("reconcile_total", "Reconciles by result", "result"),
 		panics:  desc("reconcile_panics_total", "Reconciles that panicked"),
-		limited: desc("writes_limited_total", "Writes that were put off because the object was written too often"),
+		limited: desc("writes_limited_total", "Writes delayed because the object was written too often"),
 		busy:    desc("reconcile_seconds_total", "Time spent in reconciles"),
 		active:  desc("active_workers", "Workers that are reconciling"),
 	}

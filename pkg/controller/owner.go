@@ -5,8 +5,8 @@ package controller
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// IfOwned returns object when owner controls it, else nil: one of the same name may be
-// left of an earlier owner.
+// IfOwned returns object if owner controls it, and otherwise nil. An object of the same name may remain from an earlier
+// owner.
 func IfOwned[T Object](object T, owner metav1.Object) T {
 	var none T
 	if object == none || !metav1.IsControlledBy(object, owner) {

@@ -12,30 +12,31 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// retryBase and retryMax bound the growing delay of a key that fails.
+// retryBase and retryMax are the minimum and maximum of the backoff of a key that fails.
 const (
 	retryBase = 50 * time.Millisecond
 	retryMax  = 5 * time.Minute
 )
 
-// agesBelow is the priority of what is to be created, the highest of virtual machines and Machines.
-const agesBelow = 100
+// agingBelow is the priority of objects that must be created. It is the highest priority of VirtualMachines and
+// Machines.
+const agingBelow = 100
 
-// QueueOptions say in which order the keys of a queue are handed out, beside their
-// priorities. The zero value is the strict order.
+// QueueOptions specifies the order of a queue's keys in addition to their priorities. The zero value is the strict
+// order of priority.
 type QueueOptions struct {
-	// Aging limits how long all priorities but the highest can starve; with 0 they can for ever.
+	// Aging limits how long keys of all priorities but the highest can starve. If it is 0, there is no limit.
 	Aging time.Duration
-	// Fairness lets the namespaces take turns within one priority.
+	// Fairness lets namespaces alternate within one priority.
 	Fairness bool
 }
 
-// NewQueue makes the queue of a controller of that name.
+// NewQueue returns the queue of the named controller.
 func NewQueue(name string, o QueueOptions) *priorityqueue.Queue[types.NamespacedName] {
 	type key = types.NamespacedName
 	options := []priorityqueue.Option[key]{priorityqueue.WithRateLimiter(NewRateLimiter[key]())}
 	if o.Aging > 0 {
-		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{After: o.Aging, Below: agesBelow}))
+		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{After: o.Aging, Below: agingBelow}))
 	}
 	if o.Fairness {
 		options = append(options, priorityqueue.WithFairness(func(k key) string { return k.Namespace }))
@@ -43,7 +44,7 @@ func NewQueue(name string, o QueueOptions) *priorityqueue.Queue[types.Namespaced
 	return priorityqueue.New(name, options...)
 }
 
-// NewRateLimiter makes the growing delay of the keys of a queue that fail.
+// NewRateLimiter returns the backoff of the keys of a queue.
 func NewRateLimiter[K comparable]() workqueue.TypedRateLimiter[K] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[K](retryBase, retryMax)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// VMs that are created without end leave some hand-outs for all other priorities.
+// Keys of other priorities are handed out even though VMs are created without pause.
 func TestQueue_AgesAllPrioritiesBelowTheHighest(t *testing.T) {
 	for _, priority := range []int{99, 96, PriorityDefaultGeneric} {
 		t.Run(fmt.Sprint(priority), func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestQueue_AgesAllPrioritiesBelowTheHighest(t *testing.T) {
 					}
 				}
 				if handedOut != 1 {
-					t.Errorf("hand-out %d, want the second, after two seconds", handedOut)
+					t.Errorf("the key was returned as number %d, want 1, after two seconds", handedOut)
 				}
 			})
 		})

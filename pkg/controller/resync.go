@@ -12,14 +12,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// DefaultResyncPeriod is how often every object is looked at although no event tells to.
+// DefaultResyncPeriod is the interval in which every object is reconciled without an event.
 const DefaultResyncPeriod = 10 * time.Minute
 
-// resyncSlots is how many parts the periodic resync is spread over.
+// resyncSlots is the number of parts that a resync period is divided into.
 const resyncSlots = 60
 
-// Resync queues every object once per period, as a generic event and spread evenly over
-// the period, until ctx is done. It finds what an event should have told.
+// Resync queues every object once per period until ctx is done, as generic events that are spread evenly over the
+// period. It detects changes whose events were missed.
 func (e *Enqueuer[T]) Resync(ctx context.Context, period time.Duration) {
 	ticker := time.NewTicker(max(period/resyncSlots, time.Millisecond))
 	defer ticker.Stop()
@@ -41,8 +41,8 @@ func (e *Enqueuer[T]) Resync(ctx context.Context, period time.Duration) {
 	}
 }
 
-// slotOf is the part of the period in which a key is queued; always the same one,
-// so that a key waits one whole period between two resyncs.
+// slotOf returns the part of the period in which a key is queued. It is always the same, so a key waits one whole
+// period between two resyncs.
 func slotOf(key string) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key))

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// byState is a priority that a label of an object asks for.
+// byState returns the priority that an object's label requests.
 func byState(p *corev1.Pod, fallback int) int {
 	if p.Labels["urgent"] != "" {
 		return 100
@@ -24,7 +24,7 @@ func byState(p *corev1.Pod, fallback int) int {
 	return fallback
 }
 
-// newTestEnqueuer is one over a cache with pods and a queue without workers.
+// newTestEnqueuer returns an Enqueuer with a cache of pods and a queue without workers.
 func newTestEnqueuer(pods ...*corev1.Pod) *Enqueuer[*corev1.Pod] {
 	return &Enqueuer[*corev1.Pod]{
 		Queue:    priorityqueue.New[types.NamespacedName]("test"),
@@ -34,7 +34,7 @@ func newTestEnqueuer(pods ...*corev1.Pod) *Enqueuer[*corev1.Pod] {
 	}
 }
 
-// drained takes all keys that are ready, with their priorities.
+// drained removes all keys that are ready and returns their priorities.
 func drained(q priorityqueue.Interface[types.NamespacedName]) map[string]int {
 	got := map[string]int{}
 	for range q.Len() {
@@ -45,7 +45,7 @@ func drained(q priorityqueue.Interface[types.NamespacedName]) map[string]int {
 	return got
 }
 
-func TestResyncQueuesEveryObjectOncePerPeriodAndSpread(t *testing.T) {
+func TestEnqueuer_ResyncSpreadsObjectsOverThePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 120
 		var pods []*corev1.Pod
@@ -77,7 +77,7 @@ func TestResyncQueuesEveryObjectOncePerPeriodAndSpread(t *testing.T) {
 			}
 		}
 		if len(seen) != count || most > count/4 {
-			t.Errorf("%d of %d were queued, at most %d at once; want all, and spread", len(seen), count, most)
+			t.Errorf("%d of %d were queued, at most %d in one slot; want all, spread over the period", len(seen), count, most)
 		}
 	})
 }

@@ -5,16 +5,16 @@ package controller
 
 import "context"
 
-// Shard answers which objects this replica reconciles. Objects are divided by their vCenter; those without one
-// belong to the vCenter with the empty name.
+// Shard determines which objects this replica reconciles. Objects are divided by their vCenter. Objects without a
+// vCenter belong to the vCenter with the empty name.
 type Shard interface {
-	// Bind waits until objects of a vCenter may be reconciled, and returns the context to do so. An error other than
-	// that of ctx means that another replica reconciles them.
+	// Bind waits until this replica may reconcile the objects of a vCenter, and returns a context for that. An error
+	// other than that of ctx means that another replica reconciles them.
 	Bind(ctx context.Context, vcenter string) (context.Context, error)
 	// Held reports whether this replica reconciles the objects of a vCenter.
 	Held(vcenter string) bool
-	// Watch calls gained with the name of each vCenter whose objects this replica reconciles, or begins to reconcile
-	// before ctx is done. A name may come more than once. gained must not block.
+	// Watch calls gained with the name of each vCenter whose objects this replica reconciles or begins to reconcile
+	// before ctx is done. It can call gained several times with the same name. gained must not block.
 	Watch(ctx context.Context, gained func(vcenter string))
 }
 

@@ -23,44 +23,43 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-var soakPasses = flag.Int64("soak-passes", 50_000, "how many passes TestSoak makes")
+var soakReconciles = flag.Int64("soak-reconciles", 50_000, "the number of reconciles of TestSoak")
 
-// soakObjects are as many as make all parts of the queue grow and shrink.
+// soakObjects is the number of objects. It is large enough that all parts of the queue grow and shrink.
 const soakObjects = 9000
 
-// TestSoak reconciles objects in simulated time with the queue as the server makes
-// it, through restarts, bursts of events and quiet times. Each object must be seen in
-// its last version, never by two workers, and when a pass asked for it.
+// TestSoak reconciles objects in simulated time with the queue options of the server: with restarts, bursts of events
+// and quiet times. The last version of each object must be reconciled, never by two workers, and by the requested time.
 func TestSoak(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	synctest.Test(t, func(t *testing.T) {
 		s := &soak{t: t, random: rand.New(rand.NewPCG(seed, 0)), objects: make([]soakObject, soakObjects)}
-		for s.passes.Load() < *soakPasses {
+		for s.reconciles.Load() < *soakReconciles {
 			s.process()
 		}
 		s.calm.Store(true)
 		s.process()
 		for i := range s.objects {
-			if o := &s.objects[i]; o.seen.Load() != o.version.Load() {
-				t.Errorf("object %d was seen at version %d, it is at %d", i, o.seen.Load(), o.version.Load())
+			if o := &s.objects[i]; o.reconciled.Load() != o.version.Load() {
+				t.Errorf("object %d was reconciled at version %d, its last version is %d", i, o.reconciled.Load(), o.version.Load())
 			}
 		}
 	})
 }
 
 type soakObject struct {
-	version, seen atomic.Int64
-	held          atomic.Bool
-	// promised is when a pass asked for the next one, in Unix nanoseconds.
+	version, reconciled atomic.Int64
+	held                atomic.Bool
+	// promised is the time of the next requested reconcile, in Unix nanoseconds.
 	promised atomic.Int64
 }
 
 type soak struct {
-	t       *testing.T
-	passes  atomic.Int64
-	calm    atomic.Bool
-	objects []soakObject
+	t          *testing.T
+	reconciles atomic.Int64
+	calm       atomic.Bool
+	objects    []soakObject
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -74,8 +73,8 @@ func (s *soak) roll(n int) int {
 
 type soakKey = types.NamespacedName
 
-// process is the life of one server: it lists all objects, gets events, then none, and
-// ends, in calm times when there is nothing left to do.
+// process simulates the life of one server: it lists all objects, gets events, then none, and ends. In calm times it
+// ends when the queue is empty.
 func (s *soak) process() {
 	q := priorityqueue.New("soak",
 		priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[soakKey](50*time.Millisecond, 5*time.Minute)),
@@ -115,7 +114,7 @@ func (s *soak) key(i int) soakKey {
 
 func (s *soak) priority() int { return []int{100, 99, 98, 97, -1, -2, -3, -4}[s.roll(8)] }
 
-// events are those of one second: mostly few, at times a burst.
+// events adds the events of one second: mostly few, sometimes a burst.
 func (s *soak) events(q *priorityqueue.Queue[soakKey]) {
 	n := s.roll(10)
 	switch {
@@ -129,19 +128,18 @@ func (s *soak) events(q *priorityqueue.Queue[soakKey]) {
 	for range n {
 		i := s.roll(soakObjects)
 		for tries := 0; tries < 200 && s.objects[i].promised.Load() == 0; tries++ {
-			i = s.roll(soakObjects) // most events are about what is being worked on
+			i = s.roll(soakObjects) // most events are for objects with a requested reconcile
 		}
 		s.objects[i].version.Add(1)
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: s.priority()}, s.key(i))
 	}
 }
 
-// checkPromises looks that no pass that was asked for is late; the longest list takes
-// the workers a few seconds.
+// checkPromises checks that no requested reconcile is late. The workers need a few seconds for the longest list.
 func (s *soak) checkPromises() {
 	for i := range s.objects {
 		if at := s.objects[i].promised.Load(); at != 0 && time.Since(time.Unix(0, at)) > 30*time.Second {
-			s.t.Fatalf("object %d was to be looked at at %v, it is %v", i, time.Unix(0, at), time.Now())
+			s.t.Fatalf("object %d was to be reconciled at %v, now is %v", i, time.Unix(0, at), time.Now())
 		}
 	}
 }
@@ -153,12 +151,12 @@ func (s *soak) reconcile(_ context.Context, key soakKey) (Result, error) {
 	}
 	o := &s.objects[i]
 	if o.held.Swap(true) {
-		s.t.Errorf("object %d is with two workers", i)
+		s.t.Errorf("object %d is reconciled by two workers", i)
 	}
 	defer o.held.Store(false)
-	s.passes.Add(1)
+	s.reconciles.Add(1)
 	o.promised.Store(0)
-	o.seen.Store(o.version.Load())
+	o.reconciled.Store(o.version.Load())
 	if s.roll(4) == 0 {
 		<-time.After(time.Duration(s.roll(5)) * time.Millisecond)
 	}

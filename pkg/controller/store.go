@@ -21,58 +21,55 @@ import (
 )
 
 const (
-	// ownWritesTTL is how long an own write is remembered; a watch is long
-	// caught up by then.
+	// ownWritesTTL is the time for which own writes are stored. Within that time a watch has received them.
 	ownWritesTTL = time.Minute
-	// ownWritesSize is how many own writes are remembered, far more than there
-	// are workers.
+	// ownWritesSize is the number of own writes that are stored. It is far more than the number of workers.
 	ownWritesSize = 4096
 )
 
-// Object is what a controller reads and writes: a pointer to a kind of an API.
+// Object is a pointer to a kind of an API.
 type Object interface {
 	comparable
 	metav1.Object
 	runtime.Object
 }
 
-// KeyOf is the key of an object in queues and stores.
+// KeyOf returns the key of an object in queues and stores.
 func KeyOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// Store reads objects of one kind from an informer's cache, or in the form that
-// this process wrote them last when the cache does not have that yet. So a pass
-// never decides on what an earlier pass has already changed. Its objects are shared
-// and must not be changed.
+// Store reads objects of one kind from an informer's cache. If this process has written a newer version than the cache
+// has, Store returns that version. So a reconcile never ignores a change by an earlier reconcile. The objects are
+// shared and must not be changed.
 type Store[T Object] struct {
-	// Urgent, if it is set, reports whether next must be written although the limit is reached.
+	// Urgent, if set, reports whether next must be written even though the write limit is reached.
 	Urgent   func(stored, next T) bool
 	cache    cache.MutationCache
 	informed cache.Indexer
 	writes   *WriteLimit
 }
 
-// NewStore makes a store over informer, to which Handler must be added. With adds, an
-// object that was created here is found before the informer saw it.
+// NewStore returns a store for informer. The result of Handler must be added to the informer. If adds is true, the
+// store finds objects that this process created before the informer received them.
 func NewStore[T Object](informer cache.SharedIndexInformer, adds bool) Store[T] {
 	return Store[T]{writes: NewWriteLimit(), informed: informer.GetIndexer(), cache: cache.NewIntegerResourceVersionMutationCacheWithOptions(
 		klog.Background(), informer.GetIndexer(),
 		cache.MutationCacheOptions{Indexer: informer.GetIndexer(), TTL: ownWritesTTL, IncludeAdds: adds, MaxCacheSize: ownWritesSize})}
 }
 
-// Get returns the newest known object, or nil when there is none.
+// Get returns the newest known version of an object, or nil if there is none.
 func (s Store[T]) Get(key types.NamespacedName) (T, error) {
 	var none T
-	name := cache.NewObjectName(key.Namespace, key.Name).String() // which knows objects of the cluster
+	name := cache.NewObjectName(key.Namespace, key.Name).String() // also for cluster-scoped objects
 	obj, ok, err := s.cache.GetByKey(name)
 	if err != nil || !ok {
 		return none, err
 	}
 	found := obj.(T)
-	if _, informed, err := s.informed.GetByKey(name); err == nil && !informed && young(found) {
-		// Created here and not in the informer yet: the cache has just dropped it, since
-		// it takes what it returns for something that the informer has.
+	if _, informed, err := s.informed.GetByKey(name); err == nil && !informed && createdRecently(found) {
+		// This process created the object, and the informer does not have it yet. The cache has just dropped it,
+		// because it expects that each returned object is in the informer.
 		s.cache.Mutation(found)
 	}
 	return found, nil
@@ -91,19 +88,18 @@ func (s Store[T]) ByIndex(index, value string) ([]T, error) {
 	return all, nil
 }
 
-// young is true for an object that an informer may still have to hear of. One that it
-// has not heard of by then was deleted before it could.
-func young(o metav1.Object) bool {
+// createdRecently reports whether an informer may not have received an object yet. If an older object is not in the
+// informer, it was deleted before the informer received it.
+func createdRecently(o metav1.Object) bool {
 	return time.Since(o.GetCreationTimestamp().Time) < ownWritesTTL
 }
 
-// Wrote remembers an object as the server returned it, if the informer's cache does not
-// have it yet.
+// Wrote stores an object that the server returned, unless the informer's cache has that version.
 func (s Store[T]) Wrote(obj T) {
 	s.cache.Mutation(obj)
-	// The watch may have been faster than the answer.
+	// The watch event may have arrived before the response.
 	if seen, ok, err := s.informed.Get(obj); err == nil && ok {
-		s.saw(seen.(T))
+		s.dropOwnWrite(seen.(T))
 	}
 }
 
@@ -113,8 +109,8 @@ type Client[T Object] interface {
 	UpdateStatus(ctx context.Context, next T, opts metav1.UpdateOptions) (T, error)
 }
 
-// Admit returns a LimitedError if next was written too often, and shows in a condition of the stored
-// object if that lasts. The removal of a finalizer is always admitted. Update and UpdateStatus call it.
+// Admit returns a LimitedError if next was written too often. If that lasts, it also sets a condition of the stored
+// object. A write that removes a finalizer is always admitted. Update and UpdateStatus call Admit.
 func (s Store[T]) Admit(ctx context.Context, client Client[T], next T) error {
 	stored, err := s.Get(KeyOf(next))
 	if err != nil {
@@ -139,14 +135,14 @@ func (s Store[T]) Admit(ctx context.Context, client Client[T], next T) error {
 	return err
 }
 
-// Mark gives next the condition of the limit if the stored object has it, and removes it once enough
-// writes are left. It is called before a status is compared with the stored one.
+// Mark copies the write limit's condition of the stored object to next. It removes the condition when enough writes are
+// available again. It must be called before a status is compared with the stored one.
 func (s Store[T]) Mark(next T) {
 	all := conditionsOf(next)
 	if all == nil {
 		return
 	}
-	if !s.writes.reported(next) {
+	if !s.writes.isReported(next) {
 		meta.RemoveStatusCondition(all, conditions.WritesWithinLimit)
 		return
 	}
@@ -158,7 +154,7 @@ func (s Store[T]) Mark(next T) {
 	}
 }
 
-// Update writes next with client, and remembers and returns what the server has made of it.
+// Update writes next with client. It stores and returns the object that the server returned.
 func (s Store[T]) Update(ctx context.Context, client Client[T], next T) (T, error) {
 	if err := s.Admit(ctx, client, next); err != nil {
 		return next, err
@@ -171,8 +167,8 @@ func (s Store[T]) Update(ctx context.Context, client Client[T], next T) (T, erro
 	return written, nil
 }
 
-// UpdateStatus writes the status of next with client, unless the store has it already, and
-// remembers it.
+// UpdateStatus writes the status of next with client, unless the store has it already. It stores the object that the
+// server returned.
 func (s Store[T]) UpdateStatus(ctx context.Context, client Client[T], next T) error {
 	s.Mark(next)
 	if stored, err := s.Get(KeyOf(next)); err == nil && equality.Semantic.DeepEqual(stored, next) {
@@ -189,21 +185,21 @@ func (s Store[T]) UpdateStatus(ctx context.Context, client Client[T], next T) er
 	return nil
 }
 
-// saw forgets an own write that the informer's cache has too by now. Without it the
-// object would be held twice until it is read the next time.
-func (s Store[T]) saw(obj T) { s.cache.OnAddOrUpdate(obj) }
+// dropOwnWrite removes a stored own write that the informer's cache has. Otherwise the object would be in memory twice
+// until the next read.
+func (s Store[T]) dropOwnWrite(obj T) { s.cache.OnAddOrUpdate(obj) }
 
-// Deleted remembers that obj is gone.
+// Deleted records that obj is deleted.
 func (s Store[T]) Deleted(obj T) { s.cache.OnDelete(obj) }
 
-// Handler keeps the store right about what others create and delete.
+// Handler returns a handler that updates the store after events of the informer.
 func (s Store[T]) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { s.saw(obj.(T)) },
-		UpdateFunc: func(_, obj any) { s.saw(obj.(T)) },
+		AddFunc:    func(obj any) { s.dropOwnWrite(obj.(T)) },
+		UpdateFunc: func(_, obj any) { s.dropOwnWrite(obj.(T)) },
 		DeleteFunc: func(obj any) {
-			if gone, ok := WithoutTombstone[T](obj); ok {
-				s.cache.OnDelete(gone)
+			if deleted, ok := WithoutTombstone[T](obj); ok {
+				s.cache.OnDelete(deleted)
 			}
 		},
 	}

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// podInformer is an informer that does not run: its cache holds what a test puts there.
+// podInformer returns an informer that does not run. Its cache has the given pods.
 func podInformer(pods ...*corev1.Pod) cache.SharedIndexInformer {
 	informer := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().Pods().Informer()
 	for _, p := range pods {
@@ -32,7 +32,7 @@ func podInformer(pods ...*corev1.Pod) cache.SharedIndexInformer {
 	return informer
 }
 
-func TestOwnWriteIsReadUntilTheInformerHasIt(t *testing.T) {
+func TestStore_ReturnsOwnWritesUntilTheInformerHasThem(t *testing.T) {
 	informer := podInformer(pod())
 	s := NewStore[*corev1.Pod](informer, false)
 	read := func() string {
@@ -45,7 +45,7 @@ func TestOwnWriteIsReadUntilTheInformerHasIt(t *testing.T) {
 	version := func(v string) *corev1.Pod { return pod(func(p *corev1.Pod) { p.ResourceVersion = v }) }
 	s.Wrote(version("8"))
 	if got := read(); got != "8" {
-		t.Errorf("read version %s, want our own 8", got)
+		t.Errorf("read version %s, want the own write 8", got)
 	}
 	if err := informer.GetIndexer().Update(version("9")); err != nil {
 		t.Fatal(err)
@@ -56,14 +56,14 @@ func TestOwnWriteIsReadUntilTheInformerHasIt(t *testing.T) {
 	}
 }
 
-// A pass reads the instance more than once, and the informer may be behind all the time.
-func TestCreatedObjectIsFoundUntilTheInformerHasIt(t *testing.T) {
+// A reconcile reads the object several times, and the informer may be behind the whole time.
+func TestStore_ReturnsCreatedObjectsUntilTheInformerHasThem(t *testing.T) {
 	s := NewStore[*corev1.Pod](podInformer(), true)
 	p := pod(func(p *corev1.Pod) { p.CreationTimestamp = metav1.Now() })
 	s.Wrote(p)
 	for i := range 3 {
 		if got, err := s.Get(podKey); err != nil || got != p {
-			t.Fatalf("read %d found %v (%v), want what was created", i+1, got, err)
+			t.Fatalf("read %d found %v (%v), want the created object", i+1, got, err)
 		}
 	}
 	s.Deleted(p)
@@ -72,8 +72,8 @@ func TestCreatedObjectIsFoundUntilTheInformerHasIt(t *testing.T) {
 	}
 }
 
-// Somebody deleted it before the informer, which was listing anew, could hear of it.
-func TestCreatedObjectThatNoInformerEverSeesIsForgottenHoweverOftenItIsRead(t *testing.T) {
+// Another client deleted the object before the informer, which was relisting, received it.
+func TestStore_ForgetsCreatedObjectsThatTheInformerNeverReceives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStore[*corev1.Pod](podInformer(), true)
 		s.Wrote(pod(func(p *corev1.Pod) { p.CreationTimestamp = metav1.Now() }))
@@ -89,17 +89,17 @@ func TestCreatedObjectThatNoInformerEverSeesIsForgottenHoweverOftenItIsRead(t *t
 	})
 }
 
-func TestObjectIsOnlyOwnedByTheOneThatControlsIt(t *testing.T) {
+func TestIfOwned_RequiresTheControllingOwner(t *testing.T) {
 	yes := true
 	owner := pod(func(p *corev1.Pod) { p.UID = "owner" })
 	owned := pod(func(p *corev1.Pod) {
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: "a", UID: "owner", Controller: &yes}}
 	})
 	for name, c := range map[string]struct{ object, owner, want *corev1.Pod }{
-		"owned":              {owned, owner, owned},
-		"of another":         {owned, pod(), nil},
-		"of nobody":          {pod(), owner, nil},
-		"there is no object": {nil, owner, nil},
+		"owned":            {owned, owner, owned},
+		"of another":       {owned, pod(), nil},
+		"without an owner": {pod(), owner, nil},
+		"no object":        {nil, owner, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := IfOwned(c.object, c.owner); got != c.want {
@@ -109,7 +109,7 @@ func TestObjectIsOnlyOwnedByTheOneThatControlsIt(t *testing.T) {
 	}
 }
 
-func TestTransformDropsManagedFieldsAndNothingElse(t *testing.T) {
+func TestAsKept_RemovesOnlyManagedFields(t *testing.T) {
 	got, err := AsKept(pod(func(p *corev1.Pod) {
 		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1("{}")}}
 	}))
@@ -121,7 +121,7 @@ func TestTransformDropsManagedFieldsAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestTransformLeavesATombstoneAlone(t *testing.T) {
+func TestAsKept_DoesNotChangeTombstones(t *testing.T) {
 	want := cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: pod()}
 	got, err := AsKept(want)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestTransformLeavesATombstoneAlone(t *testing.T) {
 	}
 }
 
-// client answers writes with the next version, and counts them.
+// client answers writes with the next version and counts them.
 type client struct {
 	writes, statuses int
 	err              error
@@ -151,7 +151,7 @@ func (c *client) UpdateStatus(ctx context.Context, next *corev1.Pod, o metav1.Up
 	return c.Update(ctx, next, o)
 }
 
-func TestWritesAreRememberedAndOnlyAStatusThatDiffersIsWritten(t *testing.T) {
+func TestStore_StoresWritesAndSkipsUnchangedStatus(t *testing.T) {
 	s, c := NewStore[*corev1.Pod](podInformer(pod()), false), &client{}
 	next := pod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning })
 	for range 2 {
@@ -160,7 +160,7 @@ func TestWritesAreRememberedAndOnlyAStatusThatDiffersIsWritten(t *testing.T) {
 		}
 		stored, err := s.Get(podKey)
 		if err != nil || stored.ResourceVersion != "9" || stored.Status.Phase != corev1.PodRunning {
-			t.Fatalf("the store has %v (%v), want what was written", stored, err)
+			t.Fatalf("the store has %v (%v), want the written status", stored, err)
 		}
 		next = stored.DeepCopy()
 	}
@@ -178,8 +178,8 @@ func TestWritesAreRememberedAndOnlyAStatusThatDiffersIsWritten(t *testing.T) {
 	}
 }
 
-func TestReadingAnAmountOfWhatInformersKeepWritesNothing(t *testing.T) {
-	limit := resource.MustParse("1536Mi") // no text is made before it is asked for
+func TestAsKept_MakesQuantitiesSafeToFormat(t *testing.T) {
+	limit := resource.MustParse("1536Mi") // it has no cached text yet
 	p := pod(func(p *corev1.Pod) {
 		p.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}}}
 	})
@@ -189,9 +189,9 @@ func TestReadingAnAmountOfWhatInformersKeepWritesNothing(t *testing.T) {
 	}
 	before := p.DeepCopy()
 	if text := got.(*corev1.Pod).Spec.Volumes[0].EmptyDir.SizeLimit.String(); text != "1536Mi" {
-		t.Errorf("the amount is %s", text)
+		t.Errorf("the quantity is %s", text)
 	}
-	if !reflect.DeepEqual(before, got) { // which looks into amounts, as cmp does not
-		t.Error("reading an amount has written its text")
+	if !reflect.DeepEqual(before, got) { // reflect compares the private fields of quantities, cmp does not
+		t.Error("formatting a quantity changed it")
 	}
 }

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// writeBurst is how many writes of an object a controller can make in quick succession, and
-	// writeInterval the time between those after them.
+	// writeBurst is the number of writes of an object that a controller can make in quick succession. writeInterval is
+	// the time between writes after them.
 	writeBurst    = 20
 	writeInterval = 6 * time.Second
-	// reportAfter is the time for which the writes of an object are limited until that is reported: in a
-	// rollout the status of a set changes often for a while.
+	// reportAfter is the time for which an object's writes must have been limited before that is reported. During a
+	// rollout, a set's status changes often for a while.
 	reportAfter = time.Minute
-	// fewBuckets is how many buckets are kept without a search for full ones.
+	// fewBuckets is the number of buckets that are stored without a search for full ones.
 	fewBuckets = 1024
 )
 
-// WriteLimit limits how often a controller writes each object. Without a limit, two controllers or
-// clients that change the same field in turn would write for ever.
+// WriteLimit limits how often a controller writes each object. Without a limit, two controllers or clients that change
+// the same field in turn would write forever.
 type WriteLimit struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket
@@ -36,25 +36,25 @@ type WriteLimit struct {
 	sweepAt int
 }
 
-// bucket holds the writes that an object has left.
+// bucket holds an object's remaining writes.
 type bucket struct {
 	tokens float64
 	at     time.Time
-	// since is the time of the first refusal; zero before it, and when half of the tokens are back.
+	// since is the time of the first refusal. It is zero before that, and again when half of the tokens are available.
 	since time.Time
-	// reported is true if that was reported.
+	// isReported is true if the refusals were reported.
 	reported bool
 }
 
-// NewWriteLimit returns a limit of which nothing is used.
+// NewWriteLimit returns an unused limit.
 func NewWriteLimit() *WriteLimit {
 	return &WriteLimit{buckets: map[string]*bucket{}, sweepAt: fewBuckets}
 }
 
-// LimitedError is returned in place of a write that the limit does not allow. A Controller queues
-// the key again when the write is allowed.
+// LimitedError is returned if the limit does not allow a write. A Controller queues the key again when the write is
+// allowed.
 type LimitedError struct {
-	// Object was to be written.
+	// Object is the object that was not written.
 	Object runtime.Object
 	// After is the time until it can be written.
 	After time.Duration
@@ -72,7 +72,7 @@ func (e *LimitedError) Error() string {
 		kindName(e.Object), name, writeBurst, writeInterval)
 }
 
-// condition is shown by the object while its writes are limited.
+// condition returns the object's condition while its writes are limited.
 func (e *LimitedError) condition() metav1.Condition {
 	return metav1.Condition{Type: conditions.WritesWithinLimit, Status: metav1.ConditionFalse, Reason: conditions.ReasonTooManyWrites, Message: e.Error()}
 }
@@ -97,8 +97,8 @@ func (l *WriteLimit) Admit(o interface {
 	return &LimitedError{Object: o, After: time.Duration((1 - b.tokens) * float64(writeInterval)), Report: report}
 }
 
-// reported reports whether the limit of o was reported, and less than half of its tokens are back.
-func (l *WriteLimit) reported(o metav1.Object) bool {
+// isReported reports whether refusals for o were reported and less than half of its tokens are available.
+func (l *WriteLimit) isReported(o metav1.Object) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, ok := l.buckets[limitKey(o)]
@@ -108,7 +108,7 @@ func (l *WriteLimit) reported(o metav1.Object) bool {
 	return ok && b.reported
 }
 
-// bucket returns the bucket of a key as it is now. mu is held.
+// bucket returns the current bucket of a key. The caller holds mu.
 func (l *WriteLimit) bucket(key string) *bucket {
 	now := time.Now()
 	if len(l.buckets) >= l.sweepAt {
@@ -140,7 +140,7 @@ func limitKey(o metav1.Object) string {
 	return kindName(o) + " " + KeyOf(o).String() + " " + string(o.GetUID())
 }
 
-// kindName returns the kind of an object, also of one that a clientset has left it out of.
+// kindName returns the kind of an object. It works for objects of clientsets, whose kind is empty.
 func kindName(o any) string {
 	if typed, ok := o.(runtime.Object); ok {
 		if kind := typed.GetObjectKind().GroupVersionKind().Kind; kind != "" {
@@ -150,7 +150,7 @@ func kindName(o any) string {
 	return reflect.TypeOf(o).Elem().Name()
 }
 
-// conditionsOf returns the conditions in the status of an object, nil if its kind has none.
+// conditionsOf returns the conditions in an object's status, or nil if its kind has none.
 func conditionsOf(o any) *[]metav1.Condition {
 	status := reflect.ValueOf(o).Elem().FieldByName("Status")
 	if status.Kind() != reflect.Struct {

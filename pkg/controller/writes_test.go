@@ -26,7 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-// machines is a server that has one Machine, of which it counts the writes.
+// machines is a client of a server that has one Machine. It counts the writes.
 type machines struct {
 	stored           *clusterv1alpha1.Machine
 	writes, statuses int
@@ -49,7 +49,7 @@ func (s *machines) UpdateStatus(_ context.Context, next *clusterv1alpha1.Machine
 	return s.write(next), nil
 }
 
-// limitedStore is a store whose informer has a Machine, and the server that has it too.
+// limitedStore returns a store whose informer has a Machine, and a client of the server that has the Machine.
 func limitedStore(t *testing.T) (Store[*clusterv1alpha1.Machine], *machines) {
 	t.Helper()
 	m := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "m", UID: "m", ResourceVersion: "1", Finalizers: []string{"a/b", "c/d"}}}
@@ -64,7 +64,7 @@ func TestWriteLimit_AllowsABurstAndThenTenAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, server := limitedStore(t)
 		refusals, firsts := 0, 0
-		// Another client takes back each write.
+		// Another client reverts each write.
 		fight := func(length time.Duration) {
 			for end := time.Now().Add(length); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 				next := server.stored.DeepCopy()
@@ -91,26 +91,26 @@ func TestWriteLimit_AllowsABurstAndThenTenAMinute(t *testing.T) {
 		}
 		next := server.stored.DeepCopy()
 		if err := s.UpdateStatus(t.Context(), server, next); err != nil || server.statuses != 1 {
-			t.Errorf("a status that has not changed: %d writes, %v; want none", server.statuses-1, err)
+			t.Errorf("an unchanged status: %d writes, %v; want none", server.statuses-1, err)
 		}
 		time.Sleep(10 * writeInterval)
 		next = server.stored.DeepCopy()
 		if err := s.UpdateStatus(t.Context(), server, next); err != nil || conditions.Find(server.stored.Status.Conditions, conditions.WritesWithinLimit) != nil {
-			t.Errorf("a minute later the conditions are %v (%v), want that of the limit removed", server.stored.Status.Conditions, err)
+			t.Errorf("a minute later the conditions are %v (%v), want the WritesWithinLimit condition removed", server.stored.Status.Conditions, err)
 		}
 		time.Sleep(time.Hour)
 		fight(time.Minute)
 		if firsts != 1 {
-			t.Errorf("%d times the limit was reported, want once: it did not last", firsts)
+			t.Errorf("the limit was reported %d times, want once because it did not last", firsts)
 		}
 		fight(time.Minute)
 		if firsts != 2 {
-			t.Errorf("%d times the limit was reported, want once more", firsts)
+			t.Errorf("the limit was reported %d times, want 2", firsts)
 		}
 	})
 }
 
-func TestWriteLimit_NeverHoldsUpWhatMustBeWritten(t *testing.T) {
+func TestWriteLimit_AdmitsUrgentWrites(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(*clusterv1alpha1.Machine)
 		admitted bool
@@ -118,7 +118,7 @@ func TestWriteLimit_NeverHoldsUpWhatMustBeWritten(t *testing.T) {
 		"a label":                    {func(m *clusterv1alpha1.Machine) { m.Labels = map[string]string{"a": "b"} }, false},
 		"a finalizer that is added":  {func(m *clusterv1alpha1.Machine) { m.Finalizers = append(m.Finalizers, "e/f") }, false},
 		"the removal of a finalizer": {func(m *clusterv1alpha1.Machine) { m.Finalizers = m.Finalizers[:1] }, true},
-		"what the kind says":         {func(m *clusterv1alpha1.Machine) { m.Spec.ProviderID = "first" }, true},
+		"an urgent change":           {func(m *clusterv1alpha1.Machine) { m.Spec.ProviderID = "first" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, server := limitedStore(t)
@@ -139,7 +139,7 @@ func TestWriteLimit_NeverHoldsUpWhatMustBeWritten(t *testing.T) {
 	}
 }
 
-func TestWriteLimit_ForgetsObjectsThatWereNotWrittenLately(t *testing.T) {
+func TestWriteLimit_RemovesBucketsOfIdleObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewWriteLimit()
 		for i := range 10 * fewBuckets {
@@ -149,7 +149,7 @@ func TestWriteLimit_ForgetsObjectsThatWereNotWrittenLately(t *testing.T) {
 			time.Sleep(writeInterval)
 		}
 		if len(l.buckets) > fewBuckets {
-			t.Errorf("%d buckets are kept, want at most %d", len(l.buckets), fewBuckets)
+			t.Errorf("%d buckets are stored, want at most %d", len(l.buckets), fewBuckets)
 		}
 	})
 }
@@ -186,18 +186,18 @@ func TestController_RequeuesALimitedWriteAndReportsItOnce(t *testing.T) {
 		}
 		var want []time.Duration
 		for n := range time.Duration(11) {
-			want = append(want, n*writeInterval, (n+1)*writeInterval) // refused, written
+			want = append(want, n*writeInterval, (n+1)*writeInterval) // refused, then written
 		}
-		// A minute after the last write it has enough left for the removal of the condition.
+		// A minute after the last write, enough writes are available to remove the condition.
 		want = append(want, 11*writeInterval+reportAfter)
 		if diff := cmp.Diff(want, at); diff != "" {
 			t.Errorf("times of reconcile (-want +got):\n%s", diff)
 		}
 		if n := l.controller.counts.limited.Load(); n != 11 {
-			t.Errorf("%d limited writes are counted, want 11", n)
+			t.Errorf("counted %d limited writes, want 11", n)
 		}
 		if event := <-recorder.Events; !strings.HasPrefix(event, "Warning TooManyWrites Machine m was written 20 times") || len(recorder.Events) != 0 {
-			t.Errorf("event %q and %d more, want one of the limit", event, len(recorder.Events))
+			t.Errorf("event %q and %d more, want one event about the limit", event, len(recorder.Events))
 		}
 	})
 }

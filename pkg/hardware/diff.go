@@ -9,7 +9,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Difference is one field in which two effective specs differ.
+// Difference is a field in which two effective specs differ.
 type Difference struct {
 	// Path of the field in the effective spec, for example cpu.sockets.
 	Path string
@@ -17,24 +17,26 @@ type Difference struct {
 	Old string
 	// New is the value of the desired spec, empty when unset.
 	New string
-	// Effect says when a running virtual machine takes the new value: at once, with
-	// a power cycle, or not at all.
+	// Effect says when the new value takes effect on a running virtual machine: immediately, with a power cycle, or
+	// never.
 	Effect vmv1alpha1.RefreshEffect
 }
 
-// Diff lists what differs between the effective spec that a virtual machine
-// runs with and the one that it should have, in a fixed order. Not compared is
-// what matters only when a virtual machine is made (image, provisioning of disks,
-// bootstrap), what names the source (references, class) and what means nothing
-// (CPU model).
+// Diff returns the differences between the running and the desired effective spec, in a fixed order. It does not
+// compare fields that matter only for a create (image, disk provisioning, bootstrap), references to sources (class,
+// instance type, preference), or fields without a meaning in vSphere (CPU model).
 //
-// Effects are those that the vSphere provider has. Live are: sockets and memory
-// that grow within the ceiling while hot-add is on, the ceilings themselves,
-// reservations, limits and shares, adapters that are added, removed or moved to another
-// network, disks that are added, grow, get another class or are given up, media of CD-ROM
-// drives, annotations and the grace period. None has what vSphere never changes on a virtual machine that
-// exists: what is no longer asked for and does no harm, the controller of a disk,
-// the video card, the host. The rest needs a power cycle.
+// The effects are those of the vSphere provider. The following changes are Live:
+//
+//   - sockets and memory, if they grow within the maximum while hot-add is enabled, and the maximums themselves
+//   - reservations, limits and shares
+//   - network adapters that are added, removed or moved to another network
+//   - disks that are added, grow, get another storage class or are detached
+//   - the media of CD-ROM drives
+//   - annotations and the grace period
+//
+// The effect is None for settings that vSphere never changes on an existing virtual machine: optional settings that are
+// no longer requested, the controller of a disk, the video card, and the host. All other changes need a power cycle.
 func Diff(running, desired *Spec) []Difference {
 	return diff(StateOf(running), StateOf(desired))
 }
@@ -50,11 +52,9 @@ func diff(running, desired *State) []Difference {
 	return append(append(out, diffInterfaces(running, desired)...), diffVolumes(running, desired)...)
 }
 
-// Stage divides what differs. The target is the running spec with everything
-// that may change now: what the virtual machine is to be reconfigured to while
-// it runs, and then runs with. Pending is what waits for a power cycle. With
-// the strategy Stage everything waits, as do always the paths in waiting, which
-// the hardware was found to refuse.
+// Stage divides the differences. The returned spec is running with all changes that can be applied now; the virtual
+// machine is reconfigured to it while it runs. The requirements are the changes that wait for a power cycle. With the
+// strategy Stage all changes wait. Paths in waiting always wait, because the hardware has rejected them.
 func Stage(
 	running, desired *Spec, strategy vmv1alpha1.UpdateStrategy, waiting ...string,
 ) (*Spec, []vmv1alpha1.RestartRequirement) {
@@ -62,7 +62,7 @@ func Stage(
 	if spec == nil {
 		spec = &Spec{}
 	}
-	// The parts of target are those of spec; the parts that spec lacks are new.
+	// target shares the parts of spec; parts that spec lacks are new.
 	target, wanted := StateOf(spec), StateOf(desired.DeepCopy())
 	var pending []vmv1alpha1.RestartRequirement
 	for _, d := range diff(StateOf(running), wanted) {
@@ -75,13 +75,13 @@ func Stage(
 		}
 	}
 	if len(pending) == 0 {
-		// All of the desired sources is in effect.
+		// All changes are in effect, so the desired sources are too.
 		target.Instancetype, target.Preference, target.ClassName = wanted.Instancetype, wanted.Preference, wanted.ClassName
 	}
-	return target.without(spec), pending
+	return target.withoutEmptyParts(spec), pending
 }
 
-// assign copies the field at path, which can change live.
+// assign copies the field at path, whose effect is Live.
 func assign(target, desired *State, path string) {
 	if f := fieldOf(path); f != nil {
 		f.Copy(target, desired)

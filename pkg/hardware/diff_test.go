@@ -31,13 +31,13 @@ func instanceSpec(t testing.TB, fields string) *vmv1alpha1.VirtualMachineInstanc
 	return out
 }
 
-// staged is one change and what becomes of its fields.
+// staged is one change and the expected results for its fields.
 type staged struct {
 	name, running, desired string
 	live, pending, none    []string
 }
 
-func TestStageDividesWhatCanChangeLive(t *testing.T) {
+func TestStage_SeparatesLiveChanges(t *testing.T) {
 	for _, tc := range []staged{
 		{"F137 more sockets and memory", hotAdd,
 			`cpu: {sockets: 4, cores: 1, threads: 1, hotAddEnabled: true}, memory: {guest: 8Gi, reservation: 8Gi, hotAddEnabled: true}`,
@@ -50,20 +50,20 @@ func TestStageDividesWhatCanChangeLive(t *testing.T) {
 			`cpu: {sockets: 2, maxSockets: 3, hotAddEnabled: true}, memory: {guest: 4Gi, maxGuest: 6Gi, hotAddEnabled: true}`,
 			`cpu: {sockets: 4, maxSockets: 3, hotAddEnabled: true}, memory: {guest: 8Gi, maxGuest: 6Gi, hotAddEnabled: true}`,
 			nil, []string{"cpu.sockets", "memory.guest"}, nil},
-		{"F137 the ceiling rises with the size, as nothing of the hardware holds it",
+		{"F137 the maximum increases with the size, because the hardware does not have it",
 			`cpu: {sockets: 1, maxSockets: 4, hotAddEnabled: true}, memory: {guest: 1Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
 			`cpu: {sockets: 8, maxSockets: 16, hotAddEnabled: true}, memory: {guest: 16Gi, maxGuest: 32Gi, hotAddEnabled: true}`,
 			[]string{"cpu.sockets", "cpu.maxSockets", "memory.guest", "memory.maxGuest"}, nil, nil},
-		{"F138 a size from which on hot-add is off: it grows, and hot-add waits",
+		{"F138 a size without default hot-add: the size grows and hot-add is pending",
 			hotAdd, `cpu: {sockets: 16, cores: 1, threads: 1}, memory: {guest: 8Gi, reservation: 8Gi}`,
 			[]string{"cpu.sockets", "memory.guest", "memory.reservation"}, []string{"cpu.hotAddEnabled", "memory.hotAddEnabled"}, nil},
 		{"F138 decrease", hotAdd,
 			`cpu: {sockets: 1, hotAddEnabled: true}, memory: {guest: 2Gi, reservation: 2Gi, hotAddEnabled: true}`,
 			[]string{"memory.reservation"}, []string{"cpu.sockets", "memory.guest"}, nil},
-		{"F138 without hot-add; a reservation cannot exceed the memory that is there",
+		{"F138 without hot-add; a reservation cannot exceed the current memory",
 			`cpu: {sockets: 2}, memory: {guest: 4Gi, reservation: 4Gi}`, `cpu: {sockets: 4}, memory: {guest: 8Gi, reservation: 8Gi}`,
 			nil, []string{"cpu.sockets", "memory.guest", "memory.reservation"}, nil},
-		{"F138 another shape of sockets takes the number of sockets along",
+		{"F138 another number of cores per socket also delays the sockets",
 			`cpu: {sockets: 2, cores: 2, hotAddEnabled: true}`, `cpu: {sockets: 4, cores: 1, hotAddEnabled: true}`,
 			nil, []string{"cpu.sockets", "cpu.cores"}, nil},
 		{"threads count as cores", `cpu: {sockets: 2, cores: 2, hotAddEnabled: true}`, `cpu: {sockets: 4, cores: 1, threads: 2, hotAddEnabled: true}`,
@@ -75,7 +75,7 @@ func TestStageDividesWhatCanChangeLive(t *testing.T) {
 			`cpu: {sockets: 2, latencySensitivity: High, reservation: 4G}, memory: {guest: 4Gi, reservation: 4Gi}`,
 			`cpu: {sockets: 2}, memory: {guest: 4Gi}`,
 			nil, []string{"cpu.latencySensitivity", "cpu.reservation", "memory.reservation", "memory.reservationLocked"}, nil},
-		{"dedicated vCPUs and high latency sensitivity are one setting; small pages are none",
+		{"dedicated vCPUs and high latency sensitivity are one setting; small pages are ignored",
 			`cpu: {sockets: 2, dedicatedCPUPlacement: true, latencySensitivity: High}, memory: {guest: 4Gi}`,
 			`cpu: {sockets: 2, latencySensitivity: High, exposeVNUMA: true}, memory: {guest: 4Gi, hugePageSize: 2Mi}`,
 			nil, nil, []string{"cpu.dedicatedCPUPlacement", "cpu.exposeVNUMA", "memory.hugePageSize"}},
@@ -84,7 +84,7 @@ func TestStageDividesWhatCanChangeLive(t *testing.T) {
 	}
 }
 
-func TestStageKnowsWhichHardwareCanBePlugged(t *testing.T) {
+func TestStage_ConsidersHotPlug(t *testing.T) {
 	for _, tc := range []staged{
 		{"node selector, annotations and grace period", hotAdd,
 			hotAdd + `, nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`,
@@ -94,13 +94,13 @@ func TestStageKnowsWhichHardwareCanBePlugged(t *testing.T) {
 			hotAdd + `, firmware: {bootloader: EFI, secureBoot: true}, minHardwareVersion: 21, guestID: x, volumes: [{name: a, bus: sata}], network: {interfaces: [{name: eth0, model: e1000}, {name: eth1}]}, devices: {tpm: {}, gpus: [{name: g, deviceName: d}]}`,
 			[]string{"memory.reservationLocked", "network.interfaces[eth1]"}, []string{"firmware.bootloader", "firmware.secureBoot", "minHardwareVersion", "guestID",
 				"devices.gpus", "devices.tpm", "network.interfaces[eth0]"}, []string{"volumes[a]", "volumes[gone]"}},
-		{"what is no longer asked for stays as it is",
+		{"settings that are no longer requested are kept",
 			hotAdd + `, firmware: {bootloader: EFI, secureBoot: true}, minHardwareVersion: 21, guestID: x, network: {interfaces: [{name: eth0, macAddress: "00:50:56:00:00:01"}]},
 			  devices: {tpm: {}, video: {type: svga}, disableHotplug: true, autoattachGraphicsDevice: false, autoattachSerialConsole: true}`,
 			hotAdd + `, minHardwareVersion: 19, network: {interfaces: [{name: eth0}]}, devices: {autoattachSerialConsole: false}`,
 			nil, nil, []string{"firmware.bootloader", "firmware.secureBoot", "minHardwareVersion", "guestID", "devices.tpm",
 				"devices.video.type", "devices.disableHotplug", "devices.autoattachGraphicsDevice", "devices.autoattachSerialConsole", "network.interfaces[eth0]"}},
-		{"interfaces that nobody names stay", hotAdd + `, network: {interfaces: [{name: eth0, model: e1000, macAddress: "00:50:56:00:00:01"}]}`, hotAdd,
+		{"interfaces are kept if the spec has none", hotAdd + `, network: {interfaces: [{name: eth0, model: e1000, macAddress: "00:50:56:00:00:01"}]}`, hotAdd,
 			nil, nil, []string{"network.interfaces[eth0]"}},
 		{"F138 another address",
 			hotAdd + `, network: {interfaces: [{name: eth0, macAddress: "00:50:56:00:00:01"}]}`,
@@ -110,18 +110,18 @@ func TestStageKnowsWhichHardwareCanBePlugged(t *testing.T) {
 			hotAdd + `, network: {interfaces: [{name: eth0, model: vmxnet3, macAddress: "00:50:56:00:00:01"}]}`,
 			hotAdd + `, network: {interfaces: [{name: eth0, model: e1000}]}`,
 			nil, []string{"network.interfaces[eth0]"}, nil},
-		{"another network, one more in front and one less", hotAdd + `, network: {interfaces: [{name: eth0, network: a}, {name: eth1}]}`,
+		{"another network, one interface added and one removed", hotAdd + `, network: {interfaces: [{name: eth0, network: a}, {name: eth1}]}`,
 			hotAdd + `, network: {interfaces: [{name: first, network: a}, {name: eth0, network: b}]}`,
 			[]string{"network.interfaces[eth0]", "network.interfaces[eth1]", "network.interfaces[first]"}, nil, nil},
-		{"where nothing is plugged networks change all the same", hotAdd + `, devices: {disableHotplug: true}, network: {interfaces: [{name: eth0, network: a}]}`,
+		{"without hot-plug the network can still change", hotAdd + `, devices: {disableHotplug: true}, network: {interfaces: [{name: eth0, network: a}]}`,
 			hotAdd + `, devices: {disableHotplug: true}, network: {interfaces: [{name: eth0, network: b}, {name: eth1}]}`,
 			[]string{"network.interfaces[eth0]"}, []string{"network.interfaces[eth1]"}, nil},
-		{"with SR-IOV nothing is plugged", hotAdd + `, network: {interfaces: [{name: eth0, model: sriov, network: a}]}`,
+		{"no hot-plug with SR-IOV", hotAdd + `, network: {interfaces: [{name: eth0, model: sriov, network: a}]}`,
 			hotAdd + `, network: {interfaces: [{name: eth0, model: sriov, network: b}, {name: eth1, model: vmxnet3}]}`,
 			nil, []string{"network.interfaces[eth0]", "network.interfaces[eth1]"}, nil},
-		{"F138 a network that is turned off", hotAdd + `, network: {interfaces: [{name: eth0, macAddress: "00:50:56:00:00:01"}]}`, hotAdd + `, network: {disabled: true}`,
+		{"F138 a disabled network", hotAdd + `, network: {interfaces: [{name: eth0, macAddress: "00:50:56:00:00:01"}]}`, hotAdd + `, network: {disabled: true}`,
 			[]string{"network.interfaces[eth0]"}, nil, nil},
-		{"F138 what is turned off in words goes",
+		{"F138 explicitly disabled settings are removed",
 			hotAdd + `, firmware: {bootloader: EFI, secureBoot: true}, devices: {tpm: {}, disableHotplug: true, autoattachGraphicsDevice: false}`,
 			hotAdd + `, firmware: {bootloader: EFI, secureBoot: false}, devices: {tpm: {enabled: false}, disableHotplug: false, autoattachGraphicsDevice: true}`,
 			nil, []string{"firmware.secureBoot", "devices.tpm", "devices.disableHotplug", "devices.autoattachGraphicsDevice"}, nil},
@@ -159,8 +159,7 @@ func TestStageKnowsWhichHardwareCanBePlugged(t *testing.T) {
 	}
 }
 
-// checkStage compares what is live and what waits, and that repeated passes
-// come to rest.
+// checkStage compares the live and the pending changes, and checks that a second call changes nothing.
 func checkStage(t *testing.T, runningSpec, desiredSpec string, wantLive, wantPending, wantNone []string) {
 	t.Helper()
 	running, desired := instanceSpec(t, runningSpec), instanceSpec(t, desiredSpec)
@@ -183,13 +182,13 @@ func checkStage(t *testing.T, runningSpec, desiredSpec string, wantLive, wantPen
 	if diff := cmp.Diff(wantPending, paths(pending)); diff != "" {
 		t.Errorf("pending (-want +got):\n%s", diff)
 	}
-	// After the live changes exactly what waits is left.
+	// After the live changes exactly the pending changes are left.
 	again, left := hardware.Stage(target, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
 	if diff := cmp.Diff(pending, left); diff != "" {
 		t.Errorf("F143 pending after the live changes (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(target, again, quantities); diff != "" {
-		t.Errorf("a second pass changes the target (-want +got):\n%s", diff)
+		t.Errorf("a second call changes the target (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(instanceSpec(t, runningSpec), running, quantities); diff != "" {
 		t.Errorf("the running spec was changed (-want +got):\n%s", diff)
@@ -215,7 +214,7 @@ func paths(list []vmv1alpha1.RestartRequirement) []string {
 	return out
 }
 
-func TestPendingNamesBothValues(t *testing.T) {
+func TestStage_ReturnsBothValuesOfPendingChanges(t *testing.T) {
 	_, pending := hardware.Stage(
 		instanceSpec(t, `cpu: {cores: 2}, memory: {guest: 8192Mi}`),
 		instanceSpec(t, `cpu: {cores: 4}, memory: {guest: 4Gi, hugePageSize: 1Gi}`), vmv1alpha1.UpdateStrategyLiveUpdate)
@@ -230,7 +229,7 @@ func TestPendingNamesBothValues(t *testing.T) {
 	}
 }
 
-func TestDifferencesPrintWhatIsSetWithItsUnit(t *testing.T) {
+func TestDiff_PrintsValuesWithUnits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		running, desired string
 		want             hardware.Difference
@@ -289,7 +288,7 @@ func TestFields_HaveAllParts(t *testing.T) {
 	}
 }
 
-// everything is a spec with all fields of the table.
+// everything returns a spec with all fields of the table.
 const everything = `cpu: {sockets: 2, cores: 3, threads: 4, maxSockets: 5, hotAddEnabled: true, dedicatedCPUPlacement: true, latencySensitivity: High,
     exposeVNUMA: true, reservation: 6G, limit: 7G, shares: {level: Custom, shares: 8}},
   memory: {guest: 1Gi, maxGuest: 2Gi, hotAddEnabled: true, hugePageSize: 1Gi, reservation: 3Gi, limit: 4Gi, shares: {level: Custom, shares: 9}},
@@ -331,7 +330,7 @@ func TestField_CopiesWhatItsPathNamesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestTargetNamesTheSourcesOnceAllIsInEffect(t *testing.T) {
+func TestStage_SetsTheSourcesAfterAllChanges(t *testing.T) {
 	running := instanceSpec(t, hotAdd+`, instancetype: {name: small, kind: k, revisionName: r1}`)
 	desired := instanceSpec(t, hotAdd+`, instancetype: {name: big, kind: k, revisionName: r2}`)
 	desired.CPU.Sockets = 16
@@ -341,16 +340,16 @@ func TestTargetNamesTheSourcesOnceAllIsInEffect(t *testing.T) {
 	}
 	held, pending := hardware.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate, "cpu.sockets")
 	if len(pending) != 1 || held.CPU.Sockets != 2 || held.Instancetype.RevisionName != "r1" {
-		t.Errorf("F138 what the hardware refuses: %+v of %+v, pending %v; want 2 sockets of r1", held.CPU, held.Instancetype, pending)
+		t.Errorf("F138 paths that the hardware rejects: %+v of %+v, pending %v; want 2 sockets of r1", held.CPU, held.Instancetype, pending)
 	}
 	desired.CPU.Cores = 2
 	target, _ = hardware.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
 	if target.Instancetype.RevisionName != "r1" {
-		t.Errorf("F141 while something waits the running revision is %s, want r1", target.Instancetype.RevisionName)
+		t.Errorf("F141 with pending changes the running revision is %s, want r1", target.Instancetype.RevisionName)
 	}
 }
 
-func TestTargetNamesNoSourceOnceTheReferenceIsGone(t *testing.T) {
+func TestStage_RemovesTheSourceAfterTheReference(t *testing.T) {
 	running := instanceSpec(t, hotAdd+`, instancetype: {name: small, kind: k, revisionName: r1}, preference: {name: p, kind: k, revisionName: r2}`)
 	target, pending := hardware.Stage(running, instanceSpec(t, hotAdd), vmv1alpha1.UpdateStrategyLiveUpdate)
 	if len(pending) != 0 || target.Instancetype != nil || target.Preference != nil {

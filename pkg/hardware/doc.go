@@ -1,16 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hardware is the table of the fields that make up the hardware of a virtual
-// machine: the path and type of each field, how its values are printed, the vSphere property
-// that has it, and whether a running virtual machine takes a change or needs a power cycle.
-// Refresh previews, staged updates, status.restartRequired and the comparison with vSphere
-// use it.
+// Package hardware has the table of the fields that describe the hardware of a virtual machine. For each field it
+// defines the path, the type, how values are printed, the vSphere property, and whether a change is applied live or
+// needs a power cycle. Refresh previews, staged updates, status.restartRequired and the comparison with vSphere use it.
 //
-// Guarantees:
+// The package guarantees:
 //
-//  1. Pure: values in, values out; arguments are never changed.
-//  2. A field has one path, and each value one way to be printed, with its unit.
-//  3. The rule for what changes live exists only here. A preview applies it to two specs, and
-//     the vSphere driver to the VM and the spec.
+//  1. All functions are pure and never change their arguments.
+//  2. A field has one path. Each value is printed in only one way, with its unit.
+//  3. The rules for live changes exist only here. A preview applies them to two specs; the vSphere driver applies them to
+//     the VM and the spec.
 package hardware

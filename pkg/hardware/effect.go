@@ -7,7 +7,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// LargePages is the size of pages that vSphere has a switch for.
+// LargePages is the page size that can be configured in vSphere.
 const LargePages = "1Gi"
 
 const (
@@ -16,15 +16,15 @@ const (
 	none    = vmv1alpha1.RefreshEffectNone
 )
 
-// effect says when a running virtual machine takes a change of one field.
+// effect returns when a change of a field takes effect on a running virtual machine.
 type effect func(running, desired *State) vmv1alpha1.RefreshEffect
 
 func always(e vmv1alpha1.RefreshEffect) effect {
 	return func(_, _ *State) vmv1alpha1.RefreshEffect { return e }
 }
 
-// whenSet is for a field that keeps its value unless the desired state sets it.
-func whenSet(e vmv1alpha1.RefreshEffect, set func(desired *State) bool) effect {
+// ifSet is for fields that keep their value if the desired state does not set them.
+func ifSet(e vmv1alpha1.RefreshEffect, set func(desired *State) bool) effect {
 	return func(_, desired *State) vmv1alpha1.RefreshEffect {
 		if set(desired) {
 			return e
@@ -40,7 +40,7 @@ func liveIf(ok bool) vmv1alpha1.RefreshEffect {
 	return restart
 }
 
-// bootDiskEffect: a disk grows, on everything but IDE, and never shrinks.
+// bootDiskEffect returns the effect for the boot disk: it can grow except on IDE, and never shrinks.
 func bootDiskEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	if bytesOf(desired.BootDisk.Capacity) <= bytesOf(running.BootDisk.Capacity) {
 		return none
@@ -54,32 +54,32 @@ func CPUs(c *vmv1alpha1.VirtualMachineCPU) (vcpus, coresPerSocket int32) {
 	return max(c.Sockets, 1) * cores, cores
 }
 
-// OwnCores reports whether every vCPU has a core of its own.
+// OwnCores reports whether every vCPU has a dedicated core.
 func OwnCores(c *vmv1alpha1.VirtualMachineCPU) bool {
 	return c != nil && (isTrue(c.DedicatedCPUPlacement) || c.LatencySensitivity == vmv1alpha1.LatencySensitivityHigh)
 }
 
-// Pinned reports whether vSphere demands that all memory is reserved.
+// Pinned reports whether vSphere requires that all memory is reserved.
 func Pinned(s *Spec) bool {
 	return OwnCores(s.CPU) || s.Memory != nil && s.Memory.HugePageSize == LargePages || usesSRIOV(s) ||
 		s.Devices != nil && len(s.Devices.GPUs)+len(s.Devices.HostDevices) > 0
 }
 
-// shapeEffect: another shape of the sockets is another processor.
+// shapeEffect returns the effect of a change of the cores per socket, which needs a power cycle.
 func shapeEffect(running, desired *State) vmv1alpha1.RefreshEffect {
-	if sameShape(running, desired) {
+	if hasSameShape(running, desired) {
 		return none
 	}
 	return restart
 }
 
-func sameShape(running, desired *State) bool {
+func hasSameShape(running, desired *State) bool {
 	_, before := CPUs(running.CPU)
 	_, after := CPUs(desired.CPU)
 	return before == after
 }
 
-// placementEffect: both fields ask for one setting, which is on or off.
+// placementEffect returns the effect for two fields that map to the same setting.
 func placementEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	if OwnCores(running.CPU) == OwnCores(desired.CPU) {
 		return none
@@ -87,7 +87,7 @@ func placementEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	return restart
 }
 
-// pagesEffect: only pages of 1 GiB are a setting.
+// pagesEffect returns the effect for the page size. Only 1 GiB pages can be configured.
 func pagesEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	if (running.Memory.HugePageSize == LargePages) == (desired.Memory.HugePageSize == LargePages) {
 		return none
@@ -95,24 +95,25 @@ func pagesEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	return restart
 }
 
-// socketsEffect: whole sockets can be added up to the ceiling, never removed, while the
-// shape of a socket stays as it is.
+// socketsEffect returns the effect for the number of sockets. Whole sockets can be added up to the maximum if the cores
+// per socket do not change. They are never removed live.
 func socketsEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	have, want := running.CPU, desired.CPU
 	vcpus, _ := CPUs(want)
-	return liveIf(want.Sockets > have.Sockets && sameShape(running, desired) && vcpus%running.CoresPerSocket == 0 &&
+	return liveIf(want.Sockets > have.Sockets && hasSameShape(running, desired) && vcpus%running.CoresPerSocket == 0 &&
 		isTrue(have.HotAddEnabled) && (want.MaxSockets == nil || want.Sockets <= *want.MaxSockets))
 }
 
-// guestEffect: memory can be added up to the ceiling, never removed.
+// guestEffect returns the effect for the memory size. Memory can be added up to the maximum and is never removed live.
 func guestEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	have, want := running.Memory, desired.Memory
 	return liveIf(have.Guest != nil && want.Guest != nil && want.Guest.Cmp(*have.Guest) > 0 &&
 		isTrue(have.HotAddEnabled) && (want.MaxGuest == nil || want.Guest.Cmp(*want.MaxGuest) <= 0))
 }
 
-// cpuReservationEffect: any time, but vSphere refuses to give up a reservation
-// that latency sensitivity needs, and one for vCPUs that are not there yet.
+// cpuReservationEffect returns the effect for the CPU reservation. It can change at any time, with two exceptions: a
+// reservation that latency sensitivity needs cannot be reduced, and it cannot be increased for vCPUs that wait for a
+// power cycle.
 func cpuReservationEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	before, after := bytesOf(running.CPU.Reservation), bytesOf(desired.CPU.Reservation)
 	have, _ := CPUs(running.CPU)
@@ -121,31 +122,31 @@ func cpuReservationEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	return liveIf(!(OwnCores(running.CPU) && after < before) && !(waits && after > before))
 }
 
-// pinned reports whether the reservation of all memory cannot be given up while the virtual machine runs.
-func pinned(running *State) bool { return running.MemoryLocked && Pinned(&running.Spec) }
+// isMemoryPinned reports whether the full memory reservation cannot be removed while the virtual machine runs.
+func isMemoryPinned(running *State) bool { return running.MemoryLocked && Pinned(&running.Spec) }
 
-// memoryReservationEffect: any time, but not beyond the memory that is there,
-// not apart from memory that is reserved as a whole, and not below what the
-// running virtual machine is pinned by.
+// memoryReservationEffect returns the effect for the memory reservation. It can change at any time, with these
+// exceptions: it cannot exceed the current memory, it cannot differ from fully reserved memory, and it cannot be
+// reduced while the running virtual machine is pinned.
 func memoryReservationEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	before, after := bytesOf(running.Memory.Reservation), bytesOf(desired.Memory.Reservation)
 	guest := bytesOf(running.Memory.Guest)
-	return liveIf(!(pinned(running) && after < before) &&
-		!(memoryWaits(running, desired) && (running.MemoryLocked || desired.MemoryLocked || after > guest)))
+	return liveIf(!(isMemoryPinned(running) && after < before) &&
+		!(memoryNeedsRestart(running, desired) && (running.MemoryLocked || desired.MemoryLocked || after > guest)))
 }
 
-// memoryLockedEffect: any time, but not off what the running virtual machine is pinned
-// by, and not for memory that waits.
+// memoryLockedEffect returns the effect for the full memory reservation. It can change unless the running virtual
+// machine is pinned or the memory size waits for a power cycle.
 func memoryLockedEffect(running, desired *State) vmv1alpha1.RefreshEffect {
-	return liveIf(!pinned(running) && !memoryWaits(running, desired))
+	return liveIf(!isMemoryPinned(running) && !memoryNeedsRestart(running, desired))
 }
 
-// memoryWaits reports whether another amount of memory needs a power cycle.
-func memoryWaits(running, desired *State) bool {
+// memoryNeedsRestart reports whether a change of the memory size needs a power cycle.
+func memoryNeedsRestart(running, desired *State) bool {
 	return bytesOf(running.Memory.Guest) != bytesOf(desired.Memory.Guest) && guestEffect(running, desired) == restart
 }
 
-// hardwareVersionEffect: it only rises.
+// hardwareVersionEffect returns the effect for the hardware version. It is never lowered.
 func hardwareVersionEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	if desired.MinHardwareVersion > running.MinHardwareVersion {
 		return restart
@@ -153,7 +154,7 @@ func hardwareVersionEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	return none
 }
 
-// memoryLimitEffect: any time, but not below what is reserved.
+// memoryLimitEffect returns the effect for the memory limit. It must not be less than the reservation.
 func memoryLimitEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	return liveIf(desired.Memory.Limit == nil || bytesOf(desired.Memory.Limit) >= bytesOf(running.Memory.Reservation))
 }

@@ -12,14 +12,14 @@ import (
 
 const interfacesPrefix = Interfaces + "["
 
-// Interface is the path of the network adapter of the interface called name.
+// Interface returns the path of the interface called name.
 func Interface(name string) string { return interfacesPrefix + name + "]" }
 
-// modelSRIOV is the model of an adapter that is a part of one of the host's.
+// modelSRIOV is the model of an SR-IOV virtual function.
 const modelSRIOV = "sriov"
 
-// diffInterfaces compares the adapters of the interfaces, in the order of the names of
-// these. An address that nobody gives stays as it is.
+// diffInterfaces compares the network adapters in the order of the interface names. A MAC address that the spec does
+// not set is not compared.
 func diffInterfaces(running, desired *State) []Difference {
 	var names []string
 	for _, s := range []*State{running, desired} {
@@ -38,7 +38,7 @@ func diffInterfaces(running, desired *State) []Difference {
 	return out
 }
 
-// adapter prints the adapter of an interface, and nothing for nil.
+// adapter prints the network adapter of an interface, or an empty string for nil.
 func adapter(i *vmv1alpha1.VirtualMachineNetworkInterface) string {
 	if i == nil {
 		return ""
@@ -46,10 +46,10 @@ func adapter(i *vmv1alpha1.VirtualMachineNetworkInterface) string {
 	if out := Adapter(i.Model, i.Network, i.MACAddress); out != "" {
 		return out
 	}
-	return present
+	return presentValue
 }
 
-// interfaceNamed returns the interface called name, nil when there is none.
+// interfaceNamed returns the interface called name, or nil.
 func interfaceNamed(s *State, name string) *vmv1alpha1.VirtualMachineNetworkInterface {
 	if s.Network.Disabled {
 		return nil
@@ -62,16 +62,15 @@ func interfaceNamed(s *State, name string) *vmv1alpha1.VirtualMachineNetworkInte
 	return nil
 }
 
-// InterfaceEffect returns when a running virtual machine takes a change of the adapter of one interface.
-// A spec that names no interface, and does not turn the network off,
-// leaves the adapters alone. A running virtual machine takes an adapter, gives one up and
-// moves to another network; another model or address is another adapter to its guest.
+// InterfaceEffect returns when a change of one interface's network adapter takes effect on a running virtual machine.
+// If the desired spec has no interfaces and the network is not disabled, the adapters are not changed. Adapters can be
+// added, removed and moved to another network live. Another model or MAC address means another adapter to the guest.
 func InterfaceEffect(before, after *vmv1alpha1.VirtualMachineNetworkInterface, running, desired *State) vmv1alpha1.RefreshEffect {
 	switch {
 	case after == nil && len(desired.Network.Interfaces) == 0 && !desired.Network.Disabled:
 		return none
 	case before == nil, after == nil:
-		return liveIf(plugsAdapters(running, desired))
+		return liveIf(canPlugAdapters(running, desired))
 	}
 	same := *after
 	if same.MACAddress == "" {
@@ -84,19 +83,18 @@ func InterfaceEffect(before, after *vmv1alpha1.VirtualMachineNetworkInterface, r
 	return liveIf(adapter(&same) == adapter(before) && before.Model != modelSRIOV)
 }
 
-// plugsAdapters says whether a running virtual machine takes an adapter, or gives one up.
-// With SR-IOV nothing is plugged.
-func plugsAdapters(running, desired *State) bool {
+// canPlugAdapters reports whether network adapters can be added and removed live. This is not possible with SR-IOV.
+func canPlugAdapters(running, desired *State) bool {
 	return !isTrue(running.Devices.DisableHotplug) && !isTrue(desired.Devices.DisableHotplug) && !usesSRIOV(&running.Spec) && !usesSRIOV(&desired.Spec)
 }
 
-// usesSRIOV reports whether an adapter is a part of one of the host's.
+// usesSRIOV reports whether an interface uses SR-IOV.
 func usesSRIOV(s *Spec) bool {
 	return s.Network != nil && !s.Network.Disabled &&
 		slices.ContainsFunc(s.Network.Interfaces, func(i vmv1alpha1.VirtualMachineNetworkInterface) bool { return i.Model == modelSRIOV })
 }
 
-// assignInterface makes the interface called name in target as it is in desired.
+// assignInterface copies the interface called name from desired to target.
 func assignInterface(target, desired *State, name string) {
 	after := interfaceNamed(desired, name)
 	before := interfaceNamed(target, name)
@@ -116,7 +114,7 @@ func assignInterface(target, desired *State, name string) {
 	}
 }
 
-// interfaceOf is the name in the path of an interface.
+// interfaceOf returns the interface name in a path.
 func interfaceOf(path string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(path, interfacesPrefix)
 	return strings.TrimSuffix(name, "]"), ok

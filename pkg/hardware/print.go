@@ -16,8 +16,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// The functions below print values so that equal values print equally. Unset prints
-// as the empty string.
+// The functions below print values so that equal values have equal texts. An unset value is printed as the empty
+// string.
 
 // Count prints a number.
 func Count(n int32) string { return strconv.FormatInt(int64(n), 10) }
@@ -31,7 +31,7 @@ func Bytes(n int64) string {
 	return resource.NewQuantity(n, format).String()
 }
 
-// Flag prints a switch that is set.
+// Flag prints a boolean.
 func Flag(on bool) string { return strconv.FormatBool(on) }
 
 // Disk prints a disk by its size in bytes and its controller.
@@ -42,7 +42,7 @@ func Disk(size int64, controller string) string {
 	return Bytes(size) + " on " + controller
 }
 
-// Drive prints a CD-ROM drive by the file in it.
+// Drive prints a CD-ROM drive and its file.
 func Drive(iso string, connected bool) string {
 	switch {
 	case iso == "":
@@ -56,7 +56,7 @@ func Drive(iso string, connected bool) string {
 // Claim prints the disk of a claim.
 func Claim(name string) string { return "claim " + name }
 
-// Adapter prints a network adapter; what is not known is left out.
+// Adapter prints a network adapter. Unknown parts are omitted.
 func Adapter(model, network, mac string) string {
 	out := model
 	if network != "" {
@@ -68,7 +68,7 @@ func Adapter(model, network, mac string) string {
 	return strings.TrimSpace(out)
 }
 
-// List prints things whose order does not matter.
+// List prints a list whose order does not matter.
 func List(things []string) string {
 	return strings.Join(slices.Sorted(slices.Values(things)), ", ")
 }
@@ -80,7 +80,7 @@ func optional(n *int32) string {
 	return Count(*n)
 }
 
-// dimension prints one of the topology, of which 0 means 1.
+// dimension prints a dimension of the CPU topology. 0 means 1.
 func dimension(n int32) string { return Count(max(n, 1)) }
 
 func flag(b *bool) string {
@@ -112,7 +112,7 @@ func memoryOrZero(q *resource.Quantity) string { return cmp.Or(memory(q), "0") }
 // cpuOrZero prints a reservation of CPU.
 func cpuOrZero(q *resource.Quantity) string { return cmp.Or(cpu(q), "0") }
 
-// shares prints a weight: its level, or the number of the level Custom.
+// shares prints the level of shares, or their number if the level is Custom.
 func shares(s *vmv1alpha1.Shares) string {
 	switch {
 	case s == nil:
@@ -128,7 +128,7 @@ func shares(s *vmv1alpha1.Shares) string {
 func deviceNames(list []vmv1alpha1.VirtualMachineDevice) string {
 	names := make([]string, 0, len(list))
 	for _, d := range list {
-		names = append(names, d.DeviceName) // their own names do not matter
+		names = append(names, d.DeviceName) // the names are not compared
 	}
 	return List(names)
 }
@@ -148,17 +148,17 @@ func seconds(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// text prints words of the API.
+// text prints a string type of the API.
 func text[T ~string](s T) string { return string(s) }
 
-// present is the value of a device that there is one of or none.
-const present = "present"
+// presentValue is the value of a device that exists at most once.
+const presentValue = "present"
 
 func tpm(t *vmv1alpha1.VirtualMachineTPM) string {
 	if t == nil || t.Enabled != nil && !*t.Enabled {
 		return ""
 	}
-	return present
+	return presentValue
 }
 
 func video(v *vmv1alpha1.VirtualMachineVideo) string {

@@ -17,68 +17,66 @@ import (
 const (
 	// CPUSockets is the number of virtual sockets.
 	CPUSockets = "cpu.sockets"
-	// CPUCores is the number of cores per socket; on vSphere a thread counts as one.
+	// CPUCores is the number of cores per socket. vSphere counts a thread as a core.
 	CPUCores = "cpu.cores"
 	// CPUThreads is the number of threads per core.
 	CPUThreads = "cpu.threads"
-	// CPUMaxSockets is the ceiling of CPUSockets, which vSphere does not have.
+	// CPUMaxSockets is the maximum of CPUSockets. It has no vSphere property.
 	CPUMaxSockets = "cpu.maxSockets"
-	// CPUHotAdd tells whether a running virtual machine takes more vCPUs.
+	// CPUHotAdd enables adding vCPUs to a running virtual machine.
 	CPUHotAdd = "cpu.hotAddEnabled"
-	// CPUDedicated asks for CPULatency high and a reservation of whole cores.
+	// CPUDedicated requires CPULatency high and a reservation of whole cores.
 	CPUDedicated = "cpu.dedicatedCPUPlacement"
 	// CPULatency is the latency sensitivity.
 	CPULatency = "cpu.latencySensitivity"
-	// CPUExposeVNUMA excludes CPUHotAdd, and takes effect by it.
+	// CPUExposeVNUMA disables CPUHotAdd, and has no other effect.
 	CPUExposeVNUMA = "cpu.exposeVNUMA"
-	// CPUReservation is what is guaranteed, in hertz.
+	// CPUReservation is the guaranteed CPU in hertz.
 	CPUReservation = "cpu.reservation"
-	// CPULimit is the most, in hertz.
+	// CPULimit is the maximum CPU in hertz.
 	CPULimit = "cpu.limit"
 	// CPUShares is the weight under contention.
 	CPUShares = "cpu.shares"
 
-	// MemoryGuest is what the guest sees, in bytes.
+	// MemoryGuest is the memory size in bytes.
 	MemoryGuest = "memory.guest"
-	// MemoryMaxGuest is the ceiling of MemoryGuest, which vSphere does not have.
+	// MemoryMaxGuest is the maximum of MemoryGuest. It has no vSphere property.
 	MemoryMaxGuest = "memory.maxGuest"
-	// MemoryHotAdd tells whether a running virtual machine takes more memory.
+	// MemoryHotAdd enables adding memory to a running virtual machine.
 	MemoryHotAdd = "memory.hotAddEnabled"
-	// MemoryHugePages is the size of the pages behind the guest's memory.
+	// MemoryHugePages is the size of the pages of the guest's memory.
 	MemoryHugePages = "memory.hugePageSize"
-	// MemoryReservation is what is guaranteed, in bytes.
+	// MemoryReservation is the guaranteed memory in bytes.
 	MemoryReservation = "memory.reservation"
-	// MemoryLocked tells whether all memory is reserved whatever its size; it follows
-	// from other fields.
+	// MemoryLocked reserves all memory regardless of its size. It is derived from other fields.
 	MemoryLocked = "memory.reservationLocked"
-	// MemoryLimit is the most, in bytes.
+	// MemoryLimit is the maximum memory in bytes.
 	MemoryLimit = "memory.limit"
 	// MemoryShares is the weight under contention.
 	MemoryShares = "memory.shares"
 
-	// Bootloader starts the guest.
+	// Bootloader is the firmware of the guest.
 	Bootloader = "firmware.bootloader"
-	// SecureBoot lets only signed code boot.
+	// SecureBoot allows only signed code to boot.
 	SecureBoot = "firmware.secureBoot"
-	// BIOSUUID is what the guest reads as the identity of the hardware.
+	// BIOSUUID is the hardware UUID that the guest sees.
 	BIOSUUID = "firmware.uuid"
-	// HardwareVersion is the least virtual hardware version.
+	// HardwareVersion is the minimum virtual hardware version.
 	HardwareVersion = "minHardwareVersion"
 	// GuestID is the guest operating system.
 	GuestID = "guestID"
 
-	// StorageClass says by which storage policy the files of a virtual machine are kept,
-	// but for those of disks that name a class of their own.
+	// StorageClass determines the storage policy of the virtual machine's files, except for disks with their own class.
 	StorageClass = "storageClass"
-	// BootDiskSize is the capacity of the disk that the image boots from, in bytes.
+	// BootDiskSize is the capacity of the boot disk in bytes.
 	BootDiskSize = "bootDisk.size"
-	// BootDiskStorageClass is the class of that disk.
+	// BootDiskStorageClass is the storage class of the boot disk.
 	BootDiskStorageClass = "bootDisk.storageClass"
-	// BootOrder is what the firmware tries to boot from.
+	// BootOrder is the order of boot devices.
 	BootOrder = "bootOrder"
 
-	// Interfaces are the network adapters that belong to no interface; Interface is that
-	// of one.
+	// Interfaces are the network adapters without an interface in the spec. Interface returns the path of one
+	// interface.
 	Interfaces = "network.interfaces"
 
 	// GPUs are the vGPUs and passed-through GPUs.
@@ -87,72 +85,72 @@ const (
 	HostDevices = "devices.hostDevices"
 	// TPM is the virtual TPM.
 	TPM = "devices.tpm"
-	// VideoType is the kind of video card, of which vSphere has one.
+	// VideoType is the type of the video card. vSphere has only one.
 	VideoType = "devices.video.type"
-	// DisableHotplug keeps devices from being plugged.
+	// DisableHotplug prevents that devices are added or removed live.
 	DisableHotplug = "devices.disableHotplug"
-	// GraphicsDevice is the video card, which is there unless it is turned off.
+	// GraphicsDevice is the video card. It exists unless it is disabled.
 	GraphicsDevice = "devices.autoattachGraphicsDevice"
 	// SerialConsole is a serial port.
 	SerialConsole = "devices.autoattachSerialConsole"
 
-	// NodeSelector restricts the host, which vSphere chooses all the same.
+	// NodeSelector restricts the hosts. vSphere ignores it.
 	NodeSelector = "nodeSelector"
-	// Annotations are those of instance type and preference.
+	// Annotations are the annotations of the instance type and the preference.
 	Annotations = "annotations"
-	// TerminationGracePeriod bounds a soft power off, in seconds.
+	// TerminationGracePeriod is the time limit of a soft power off in seconds.
 	TerminationGracePeriod = "terminationGracePeriodSeconds"
 )
 
 // Spec is an effective spec.
 type Spec = vmv1alpha1.VirtualMachineInstanceSpec
 
-// State is what a virtual machine has, or shall have: an effective spec in which no part is nil,
-// and what a spec does not name.
+// State is the actual or desired state of a virtual machine: an effective spec in which no part is nil, and values that
+// a spec does not include.
 type State struct {
 	Spec
-	// MemoryLocked is true when all memory is reserved, whatever its size.
+	// MemoryLocked is true if all memory is reserved regardless of its size.
 	MemoryLocked bool
-	// CoresPerSocket is the number of vCPUs that can be added at a time.
+	// CoresPerSocket is the number of vCPUs that are added at a time.
 	CoresPerSocket int32
 }
 
 // Field is one row of the table.
 type Field struct {
-	// Path names the field.
+	// Path is the path of the field.
 	Path string
-	// Property is the property of vSphere's VirtualMachine that has the value. It is empty for a field that
-	// vSphere does not have, or has under another path.
+	// Property is the property of vSphere's VirtualMachine that has the value. It is empty if vSphere has no such
+	// property, or if the property belongs to another path.
 	Property string
-	// MinVersion is the virtual hardware version that the field needs. It is 0 if all versions that a spec can name
-	// (limits.MinHardwareVersion) have it.
+	// MinVersion is the virtual hardware version that the field needs. It is 0 if all versions that a spec may have
+	// (limits.MinHardwareVersion) support it.
 	MinVersion int32
 
-	// value is the type of the field: how it is printed and copied.
+	// value determines how the field is printed and copied.
 	value
-	// unset is the value that unset means; for comparing only.
+	// unset is the value that an unset field is compared as.
 	unset string
-	// effect says when a running virtual machine takes a change; nil is a restart if the
-	// desired state sets the field.
+	// effect returns when a change takes effect. If it is nil, a change needs a power cycle if the desired state sets
+	// the field.
 	effect effect
 }
 
-// value is how a field is printed and copied.
+// value determines how a field is printed and copied.
 type value struct {
-	// print returns the empty string for an unset field.
+	// print returns an empty string for an unset field.
 	print func(*State) string
 	copy  func(to, from *State)
 }
 
-// at is the value of a field of type T.
-func at[T any](field func(*State) *T, print func(T) string) value {
+// fieldValue returns the value of a field of type T.
+func fieldValue[T any](field func(*State) *T, print func(T) string) value {
 	return value{
 		print: func(s *State) string { return print(*field(s)) },
 		copy:  func(to, from *State) { *field(to) = *field(from) },
 	}
 }
 
-// Value prints the value of the field; unset has a meaning too.
+// Value returns the value of the field for comparisons. It is f.unset if the field is not set.
 func (f *Field) Value(s *State) string {
 	if printed := f.print(s); printed != "" {
 		return printed
@@ -163,10 +161,10 @@ func (f *Field) Value(s *State) string {
 // IsSet reports whether a state sets the field.
 func (f *Field) IsSet(s *State) bool { return f.print(s) != "" }
 
-// Copy gives the field in one state the value that it has in another.
+// Copy copies the value of the field.
 func (f *Field) Copy(to, from *State) { f.copy(to, from) }
 
-// Effect returns when a running virtual machine takes the desired value of the field.
+// Effect returns when the desired value of the field takes effect on a running virtual machine.
 func (f *Field) Effect(running, desired *State) vmv1alpha1.RefreshEffect {
 	switch {
 	case f.effect != nil:
@@ -177,70 +175,69 @@ func (f *Field) Effect(running, desired *State) vmv1alpha1.RefreshEffect {
 	return none
 }
 
-// Fields are all fields but those of interfaces and volumes, in the order in which they are compared
-// and printed.
+// Fields are all fields except interfaces and volumes, in the order in which they are compared and printed.
 var Fields = slices.Concat(cpuFields, memoryFields, otherFields)
 
 var cpuFields = []Field{
-	{Path: CPUSockets, Property: "config.hardware", value: at(func(s *State) *int32 { return &s.CPU.Sockets }, dimension), effect: socketsEffect},
-	{Path: CPUCores, Property: "config.hardware", value: at(func(s *State) *int32 { return &s.CPU.Cores }, dimension), effect: shapeEffect},
-	{Path: CPUThreads, value: at(func(s *State) *int32 { return &s.CPU.Threads }, dimension), effect: shapeEffect},
-	{Path: CPUMaxSockets, value: at(func(s *State) **int32 { return &s.CPU.MaxSockets }, optional), effect: always(live)},
-	{Path: CPUHotAdd, Property: "config.cpuHotAddEnabled", value: at(func(s *State) **bool { return &s.CPU.HotAddEnabled }, flag), unset: "false", effect: always(restart)},
-	{Path: CPUDedicated, value: at(func(s *State) **bool { return &s.CPU.DedicatedCPUPlacement }, flag), unset: "false", effect: placementEffect},
-	{Path: CPULatency, Property: "config.latencySensitivity", value: at(func(s *State) *vmv1alpha1.LatencySensitivity { return &s.CPU.LatencySensitivity }, text),
+	{Path: CPUSockets, Property: "config.hardware", value: fieldValue(func(s *State) *int32 { return &s.CPU.Sockets }, dimension), effect: socketsEffect},
+	{Path: CPUCores, Property: "config.hardware", value: fieldValue(func(s *State) *int32 { return &s.CPU.Cores }, dimension), effect: shapeEffect},
+	{Path: CPUThreads, value: fieldValue(func(s *State) *int32 { return &s.CPU.Threads }, dimension), effect: shapeEffect},
+	{Path: CPUMaxSockets, value: fieldValue(func(s *State) **int32 { return &s.CPU.MaxSockets }, optional), effect: always(live)},
+	{Path: CPUHotAdd, Property: "config.cpuHotAddEnabled", value: fieldValue(func(s *State) **bool { return &s.CPU.HotAddEnabled }, flag), unset: "false", effect: always(restart)},
+	{Path: CPUDedicated, value: fieldValue(func(s *State) **bool { return &s.CPU.DedicatedCPUPlacement }, flag), unset: "false", effect: placementEffect},
+	{Path: CPULatency, Property: "config.latencySensitivity", value: fieldValue(func(s *State) *vmv1alpha1.LatencySensitivity { return &s.CPU.LatencySensitivity }, text),
 		unset: string(vmv1alpha1.LatencySensitivityNormal), effect: placementEffect},
-	{Path: CPUExposeVNUMA, value: at(func(s *State) **bool { return &s.CPU.ExposeVNUMA }, flag), unset: "false", effect: always(none)},
-	{Path: CPUReservation, Property: "config.cpuAllocation", value: at(func(s *State) **resource.Quantity { return &s.CPU.Reservation }, cpuOrZero), effect: cpuReservationEffect},
-	{Path: CPULimit, Property: "config.cpuAllocation", value: at(func(s *State) **resource.Quantity { return &s.CPU.Limit }, cpu), effect: always(live)},
-	{Path: CPUShares, Property: "config.cpuAllocation", value: at(func(s *State) **vmv1alpha1.Shares { return &s.CPU.Shares }, shares),
+	{Path: CPUExposeVNUMA, value: fieldValue(func(s *State) **bool { return &s.CPU.ExposeVNUMA }, flag), unset: "false", effect: always(none)},
+	{Path: CPUReservation, Property: "config.cpuAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.CPU.Reservation }, cpuOrZero), effect: cpuReservationEffect},
+	{Path: CPULimit, Property: "config.cpuAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.CPU.Limit }, cpu), effect: always(live)},
+	{Path: CPUShares, Property: "config.cpuAllocation", value: fieldValue(func(s *State) **vmv1alpha1.Shares { return &s.CPU.Shares }, shares),
 		unset: string(vmv1alpha1.SharesNormal), effect: always(live)},
 }
 
 var memoryFields = []Field{
-	{Path: MemoryGuest, Property: "config.hardware", value: at(func(s *State) **resource.Quantity { return &s.Memory.Guest }, memory), effect: guestEffect},
-	{Path: MemoryMaxGuest, value: at(func(s *State) **resource.Quantity { return &s.Memory.MaxGuest }, memory), effect: always(live)},
-	{Path: MemoryHotAdd, Property: "config.memoryHotAddEnabled", value: at(func(s *State) **bool { return &s.Memory.HotAddEnabled }, flag), unset: "false", effect: always(restart)},
-	{Path: MemoryHugePages, Property: "config.extraConfig", value: at(func(s *State) *string { return &s.Memory.HugePageSize }, text), effect: pagesEffect},
-	{Path: MemoryReservation, Property: "config.memoryAllocation", value: at(func(s *State) **resource.Quantity { return &s.Memory.Reservation }, memoryOrZero),
+	{Path: MemoryGuest, Property: "config.hardware", value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.Guest }, memory), effect: guestEffect},
+	{Path: MemoryMaxGuest, value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.MaxGuest }, memory), effect: always(live)},
+	{Path: MemoryHotAdd, Property: "config.memoryHotAddEnabled", value: fieldValue(func(s *State) **bool { return &s.Memory.HotAddEnabled }, flag), unset: "false", effect: always(restart)},
+	{Path: MemoryHugePages, Property: "config.extraConfig", value: fieldValue(func(s *State) *string { return &s.Memory.HugePageSize }, text), effect: pagesEffect},
+	{Path: MemoryReservation, Property: "config.memoryAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.Reservation }, memoryOrZero),
 		effect: memoryReservationEffect},
-	{Path: MemoryLocked, Property: "config.memoryReservationLockedToMax", value: at(func(s *State) *bool { return &s.MemoryLocked }, Flag), effect: memoryLockedEffect},
-	{Path: MemoryLimit, Property: "config.memoryAllocation", value: at(func(s *State) **resource.Quantity { return &s.Memory.Limit }, memory), effect: memoryLimitEffect},
-	{Path: MemoryShares, Property: "config.memoryAllocation", value: at(func(s *State) **vmv1alpha1.Shares { return &s.Memory.Shares }, shares),
+	{Path: MemoryLocked, Property: "config.memoryReservationLockedToMax", value: fieldValue(func(s *State) *bool { return &s.MemoryLocked }, Flag), effect: memoryLockedEffect},
+	{Path: MemoryLimit, Property: "config.memoryAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.Limit }, memory), effect: memoryLimitEffect},
+	{Path: MemoryShares, Property: "config.memoryAllocation", value: fieldValue(func(s *State) **vmv1alpha1.Shares { return &s.Memory.Shares }, shares),
 		unset: string(vmv1alpha1.SharesNormal), effect: always(live)},
 }
 
-// otherFields: a field that a spec leaves unset stays on a virtual machine as it is.
+// otherFields are fields that are not changed on a virtual machine if the spec does not set them.
 var otherFields = []Field{
-	{Path: Bootloader, Property: "config.firmware", value: at(func(s *State) *vmv1alpha1.Bootloader { return &s.Firmware.Bootloader }, text)},
-	{Path: SecureBoot, Property: "config.bootOptions", value: at(func(s *State) **bool { return &s.Firmware.SecureBoot }, flag), unset: "false"},
-	{Path: BIOSUUID, Property: "config.uuid", value: at(func(s *State) *string { return &s.Firmware.UUID }, strings.ToLower)},
-	{Path: HardwareVersion, Property: "config.version", value: at(func(s *State) *int32 { return &s.MinHardwareVersion }, Count), unset: "0", effect: hardwareVersionEffect},
-	{Path: GuestID, Property: "config.guestId", value: at(func(s *State) *string { return &s.GuestID }, text)},
-	{Path: StorageClass, Property: "config.extraConfig", value: at(func(s *State) *string { return &s.StorageClass }, text),
-		effect: whenSet(live, func(s *State) bool { return s.StorageClass != "" })},
-	{Path: BootDiskSize, Property: "config.hardware", value: at(func(s *State) **resource.Quantity { return &s.BootDisk.Capacity }, memory), effect: bootDiskEffect},
-	{Path: BootDiskStorageClass, Property: "config.extraConfig", value: at(func(s *State) *string { return &s.BootDisk.StorageClass }, text),
-		effect: whenSet(live, func(s *State) bool { return s.BootDisk.StorageClass != "" })},
-	{Path: BootOrder, Property: "config.bootOptions", value: at(func(s *State) *[]vmv1alpha1.VirtualMachineBootDevice { return &s.BootOrder }, bootOrder)},
-	{Path: GPUs, Property: "config.hardware", value: at(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.GPUs }, deviceNames), effect: always(restart)},
-	// The versions are those of VMware's documents: "Add a PCI Device to a Virtual Machine" (vSphere 7.0 Host Client) for
+	{Path: Bootloader, Property: "config.firmware", value: fieldValue(func(s *State) *vmv1alpha1.Bootloader { return &s.Firmware.Bootloader }, text)},
+	{Path: SecureBoot, Property: "config.bootOptions", value: fieldValue(func(s *State) **bool { return &s.Firmware.SecureBoot }, flag), unset: "false"},
+	{Path: BIOSUUID, Property: "config.uuid", value: fieldValue(func(s *State) *string { return &s.Firmware.UUID }, strings.ToLower)},
+	{Path: HardwareVersion, Property: "config.version", value: fieldValue(func(s *State) *int32 { return &s.MinHardwareVersion }, Count), unset: "0", effect: hardwareVersionEffect},
+	{Path: GuestID, Property: "config.guestId", value: fieldValue(func(s *State) *string { return &s.GuestID }, text)},
+	{Path: StorageClass, Property: "config.extraConfig", value: fieldValue(func(s *State) *string { return &s.StorageClass }, text),
+		effect: ifSet(live, func(s *State) bool { return s.StorageClass != "" })},
+	{Path: BootDiskSize, Property: "config.hardware", value: fieldValue(func(s *State) **resource.Quantity { return &s.BootDisk.Capacity }, memory), effect: bootDiskEffect},
+	{Path: BootDiskStorageClass, Property: "config.extraConfig", value: fieldValue(func(s *State) *string { return &s.BootDisk.StorageClass }, text),
+		effect: ifSet(live, func(s *State) bool { return s.BootDisk.StorageClass != "" })},
+	{Path: BootOrder, Property: "config.bootOptions", value: fieldValue(func(s *State) *[]vmv1alpha1.VirtualMachineBootDevice { return &s.BootOrder }, bootOrder)},
+	{Path: GPUs, Property: "config.hardware", value: fieldValue(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.GPUs }, deviceNames), effect: always(restart)},
+	// The versions are from VMware's documents: "Add a PCI Device to a Virtual Machine" (vSphere 7.0 Host Client) for
 	// Dynamic DirectPath I/O, and "Virtual Trusted Platform Module" for the TPM.
-	{Path: HostDevices, Property: "config.hardware", MinVersion: 17, value: at(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.HostDevices }, deviceNames), effect: always(restart)},
-	{Path: TPM, Property: "config.hardware", MinVersion: 14, value: at(func(s *State) **vmv1alpha1.VirtualMachineTPM { return &s.Devices.TPM }, tpm),
-		effect: whenSet(restart, func(s *State) bool { return s.Devices.TPM != nil })},
-	{Path: VideoType, value: at(func(s *State) **vmv1alpha1.VirtualMachineVideo { return &s.Devices.Video }, video), effect: always(none)},
-	{Path: DisableHotplug, Property: "config.extraConfig", value: at(func(s *State) **bool { return &s.Devices.DisableHotplug }, flag), unset: "false"},
-	{Path: GraphicsDevice, Property: "config.extraConfig", value: at(func(s *State) **bool { return &s.Devices.AutoattachGraphicsDevice }, flag), unset: "true"},
+	{Path: HostDevices, Property: "config.hardware", MinVersion: 17, value: fieldValue(func(s *State) *[]vmv1alpha1.VirtualMachineDevice { return &s.Devices.HostDevices }, deviceNames), effect: always(restart)},
+	{Path: TPM, Property: "config.hardware", MinVersion: 14, value: fieldValue(func(s *State) **vmv1alpha1.VirtualMachineTPM { return &s.Devices.TPM }, tpm),
+		effect: ifSet(restart, func(s *State) bool { return s.Devices.TPM != nil })},
+	{Path: VideoType, value: fieldValue(func(s *State) **vmv1alpha1.VirtualMachineVideo { return &s.Devices.Video }, video), effect: always(none)},
+	{Path: DisableHotplug, Property: "config.extraConfig", value: fieldValue(func(s *State) **bool { return &s.Devices.DisableHotplug }, flag), unset: "false"},
+	{Path: GraphicsDevice, Property: "config.extraConfig", value: fieldValue(func(s *State) **bool { return &s.Devices.AutoattachGraphicsDevice }, flag), unset: "true"},
 	// A serial port is never removed.
-	{Path: SerialConsole, Property: "config.hardware", value: at(func(s *State) **bool { return &s.Devices.AutoattachSerialConsole }, flag), unset: "false",
-		effect: whenSet(restart, func(s *State) bool { return isTrue(s.Devices.AutoattachSerialConsole) })},
-	{Path: NodeSelector, value: at(func(s *State) *map[string]string { return &s.NodeSelector }, labels), effect: always(none)},
-	{Path: Annotations, value: at(func(s *State) *map[string]string { return &s.Annotations }, labels), effect: always(live)},
-	{Path: TerminationGracePeriod, value: at(func(s *State) **int64 { return &s.TerminationGracePeriodSeconds }, seconds), effect: always(live)},
+	{Path: SerialConsole, Property: "config.hardware", value: fieldValue(func(s *State) **bool { return &s.Devices.AutoattachSerialConsole }, flag), unset: "false",
+		effect: ifSet(restart, func(s *State) bool { return isTrue(s.Devices.AutoattachSerialConsole) })},
+	{Path: NodeSelector, value: fieldValue(func(s *State) *map[string]string { return &s.NodeSelector }, labels), effect: always(none)},
+	{Path: Annotations, value: fieldValue(func(s *State) *map[string]string { return &s.Annotations }, labels), effect: always(live)},
+	{Path: TerminationGracePeriod, value: fieldValue(func(s *State) **int64 { return &s.TerminationGracePeriodSeconds }, seconds), effect: always(live)},
 }
 
-// Properties returns the properties of vSphere's VirtualMachine that have values of the fields, each once.
+// Properties returns the distinct properties of vSphere's VirtualMachine that have values of the fields.
 func Properties() []string {
 	var out []string
 	for i := range Fields {
@@ -251,7 +248,7 @@ func Properties() []string {
 	return out
 }
 
-// Known reports whether path is one of the table, of an interface or of a volume.
+// Known reports whether path is in the table, or is the path of an interface or a volume.
 func Known(path string) bool {
 	if strings.HasPrefix(path, volumesPrefix) || strings.HasPrefix(path, Interfaces) {
 		return true
@@ -268,42 +265,42 @@ func fieldOf(path string) *Field {
 	return nil
 }
 
-// StateOf returns the state that a spec asks for. Its parts may be shared with the spec.
+// StateOf returns the state that a spec describes. It may share parts with the spec.
 func StateOf(spec *Spec) *State {
 	s := &State{}
 	if spec != nil {
 		s.Spec = *spec
 	}
-	fill(&s.CPU)
-	fill(&s.Memory)
-	fill(&s.Firmware)
-	fill(&s.Devices)
-	fill(&s.Network)
-	fill(&s.BootDisk)
+	createPart(&s.CPU)
+	createPart(&s.Memory)
+	createPart(&s.Firmware)
+	createPart(&s.Devices)
+	createPart(&s.Network)
+	createPart(&s.BootDisk)
 	s.MemoryLocked = Pinned(&s.Spec)
 	_, s.CoresPerSocket = CPUs(s.CPU)
 	return s
 }
 
-// without returns the spec of a state without the parts that spec lacks and that are still empty.
-func (s *State) without(spec *Spec) *Spec {
+// withoutEmptyParts returns the spec of a state. Empty parts that are nil in spec are removed.
+func (s *State) withoutEmptyParts(spec *Spec) *Spec {
 	out := s.Spec
-	drop(&out.Firmware, spec.Firmware)
-	drop(&out.Devices, spec.Devices)
-	drop(&out.Network, spec.Network)
-	drop(&out.BootDisk, spec.BootDisk)
+	dropEmptyPart(&out.Firmware, spec.Firmware)
+	dropEmptyPart(&out.Devices, spec.Devices)
+	dropEmptyPart(&out.Network, spec.Network)
+	dropEmptyPart(&out.BootDisk, spec.BootDisk)
 	return &out
 }
 
-// fill creates a part that is nil.
-func fill[T any](part **T) {
+// createPart creates a part that is nil.
+func createPart[T any](part **T) {
 	if *part == nil {
 		*part = new(T)
 	}
 }
 
-// drop removes a part that fill has created and that is still empty.
-func drop[T any](part **T, before *T) {
+// dropEmptyPart removes a part that createPart has created and that is still empty.
+func dropEmptyPart[T any](part **T, before *T) {
 	if before == nil && equality.Semantic.DeepEqual(*part, new(T)) {
 		*part = nil
 	}

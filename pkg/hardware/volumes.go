@@ -12,10 +12,10 @@ import (
 
 const volumesPrefix = "volumes["
 
-// Volume is the path of the volume called name.
+// Volume returns the path of the volume called name.
 func Volume(name string) string { return volumesPrefix + name + "]" }
 
-// volumeOf is the name of the volume that a path is about.
+// volumeOf returns the volume name in a path.
 func volumeOf(path string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(path, volumesPrefix)
 	return strings.TrimSuffix(name, "]"), ok
@@ -40,7 +40,7 @@ func diffVolumes(running, desired *State) []Difference {
 	return out
 }
 
-// volume prints a volume, and nothing for nil.
+// volume prints a volume, or an empty string for nil.
 func volume(v *vmv1alpha1.VirtualMachineVolume) string {
 	switch {
 	case v == nil:
@@ -54,10 +54,10 @@ func volume(v *vmv1alpha1.VirtualMachineVolume) string {
 	case v.PersistentVolumeClaim != nil:
 		return Claim(v.PersistentVolumeClaim.ClaimName)
 	}
-	return strings.TrimSpace(present + " " + v.Bus)
+	return strings.TrimSpace(presentValue + " " + v.Bus)
 }
 
-// drive prints a CD-ROM drive by the name of its image.
+// drive prints a CD-ROM drive and the name of its image.
 func drive(d *vmv1alpha1.CDROMVolumeSource) string {
 	if d.Image == nil {
 		return Drive("", false)
@@ -65,7 +65,7 @@ func drive(d *vmv1alpha1.CDROMVolumeSource) string {
 	return Drive(d.Image.Name, d.Connected == nil || *d.Connected)
 }
 
-// volumeNamed returns the volume called name, nil when there is none.
+// volumeNamed returns the volume called name, or nil.
 func volumeNamed(s *State, name string) *vmv1alpha1.VirtualMachineVolume {
 	for i := range s.Volumes {
 		if s.Volumes[i].Name == name {
@@ -75,24 +75,24 @@ func volumeNamed(s *State, name string) *vmv1alpha1.VirtualMachineVolume {
 	return nil
 }
 
-// volumeEffect: a disk that is no longer in the spec stays unless it is that of a claim, or
-// a reclaim policy says something else, and so does the controller of one that exists. A running virtual machine
-// takes a new disk where the controller can be plugged, and a larger one on everything but
-// IDE, another class, and another medium in a drive that it has.
+// volumeEffect returns the effect for a volume. A disk that is removed from the spec stays attached, unless it belongs
+// to a claim or has a reclaim policy. The controller of an existing disk is never changed. The following changes are
+// live: a new disk if its controller supports hot-plug, a larger disk except on IDE, another storage class, and another
+// medium in an existing drive.
 func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desired *State) vmv1alpha1.RefreshEffect {
 	switch {
 	case after == nil && before.CDROM != nil:
 		return restart
 	case after == nil && (before.ReclaimPolicy != "" || before.PersistentVolumeClaim != nil):
-		return liveIf(plugs(before.Bus, running, desired))
+		return liveIf(canPlugDisk(before.Bus, running, desired))
 	case after != nil && after.CDROM != nil:
 		return liveIf(before != nil && before.CDROM != nil)
-	case after == nil || before != nil && sameSource(before, after):
+	case after == nil || before != nil && isSameSource(before, after):
 		return none
 	case after.Disk == nil:
-		return liveIf(after.PersistentVolumeClaim != nil && plugs(after.Bus, running, desired))
+		return liveIf(after.PersistentVolumeClaim != nil && canPlugDisk(after.Bus, running, desired))
 	case before == nil:
-		return liveIf(plugs(after.Bus, running, desired))
+		return liveIf(canPlugDisk(after.Bus, running, desired))
 	case before.Disk == nil:
 		return restart
 	case bytesOf(after.Disk.Capacity) == bytesOf(before.Disk.Capacity) && after.Disk.StorageClass == "":
@@ -106,21 +106,21 @@ func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desir
 	}
 }
 
-// sameSource reports whether two volumes differ in their controller only.
-func sameSource(a, b *vmv1alpha1.VirtualMachineVolume) bool {
+// isSameSource reports whether two volumes differ only in their controller.
+func isSameSource(a, b *vmv1alpha1.VirtualMachineVolume) bool {
 	moved := *b
 	moved.Bus = a.Bus
 	return volume(a) == volume(&moved)
 }
 
-// plugs reports whether a running virtual machine takes a new disk on bus.
-func plugs(bus string, running, desired *State) bool {
+// canPlugDisk reports whether a disk can be added on bus live.
+func canPlugDisk(bus string, running, desired *State) bool {
 	there := slices.ContainsFunc(running.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Bus == bus })
 	return PlugsDisk(bus, there, isTrue(desired.Devices.DisableHotplug))
 }
 
-// PlugsDisk reports whether a running virtual machine takes a disk on a controller, or gives one up. SATA and
-// NVMe controllers must be there already.
+// PlugsDisk reports whether a disk can be added to or removed from a controller while the virtual machine runs. SATA
+// and NVMe controllers must already exist.
 func PlugsDisk(bus string, controllerThere, hotplugDisabled bool) bool {
 	switch bus {
 	case "ide":
@@ -131,11 +131,10 @@ func PlugsDisk(bus string, controllerThere, hotplugDisabled bool) bool {
 	return !hotplugDisabled
 }
 
-// GrowsDisk reports whether a disk on the bus grows while the virtual machine runs.
+// GrowsDisk reports whether a disk on bus can grow while the virtual machine runs.
 func GrowsDisk(bus string) bool { return bus != "ide" }
 
-// assignVolume puts the volume into target, in the place of one of its name; nil takes
-// that one away.
+// assignVolume sets the volume called name in target. If volume is nil, it removes that volume.
 func assignVolume(target *State, name string, volume *vmv1alpha1.VirtualMachineVolume) {
 	if volume == nil {
 		target.Volumes = slices.DeleteFunc(target.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Name == name })

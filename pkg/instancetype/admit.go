@@ -15,16 +15,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// Admit returns why vm may not be created (old is nil) or updated: conflicts
-// with its instance type or class, vCPUs that cannot be arranged as the
-// preference asks for, unmet requirements, and references that can never be
-// resolved. What is merely missing is admitted, because it may appear later.
+// Admit returns the reasons why vm must not be created (old is nil) or updated: conflicts with its instance type or
+// class, a CPU topology that is impossible for the preference, unmet requirements, and references that can never be
+// resolved. A missing object is not a reason, because it may be created later.
 //
-// An update is judged only when it changes more than metadata and power state,
-// and only by problems that it brings: nothing that went wrong elsewhere keeps a
-// virtual machine from being powered off, edited or deleted.
+// An update is checked only if it changes more than metadata and power state, and only new problems are reported. So a
+// problem elsewhere never prevents that a virtual machine is powered off, edited or deleted.
 //
-// The error is a read that failed; it says nothing about vm.
+// The error is a failed read.
 func Admit(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine, r Reader) (field.ErrorList, error) {
 	if vm.DeletionTimestamp != nil || old != nil && sameButPower(&vm.Spec, &old.Spec) {
 		return nil, nil
@@ -44,8 +42,7 @@ func Admit(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine, r Reader) (f
 	}), nil
 }
 
-// sameButPower reports whether two specs differ at most in what is done with
-// the power state.
+// sameButPower reports whether two specs are equal except for the fields of the power state.
 func sameButPower(a, b *vmv1alpha1.VirtualMachineSpec) bool {
 	left, right := *a, *b
 	for _, s := range []*vmv1alpha1.VirtualMachineSpec{&left, &right} {
@@ -55,8 +52,7 @@ func sameButPower(a, b *vmv1alpha1.VirtualMachineSpec) bool {
 	return equality.Semantic.DeepEqual(&left, &right)
 }
 
-// admissionErrors turns an error of Effective into those of an admission
-// answer. The second result is a read that failed.
+// admissionErrors converts an error of Effective into admission errors. The second result is a failed read.
 func admissionErrors(err error) (field.ErrorList, error) {
 	var all field.ErrorList
 	for _, e := range Parts(err) {
@@ -69,7 +65,7 @@ func admissionErrors(err error) (field.ErrorList, error) {
 	return all, nil
 }
 
-// admissionError does so with an error that is not joined.
+// admissionError converts an error that is not joined.
 func admissionError(err error) (field.ErrorList, error) {
 	var (
 		problems *apply.Error
@@ -92,7 +88,7 @@ func admissionError(err error) (field.ErrorList, error) {
 	case errors.As(err, &revision):
 		return field.ErrorList{field.Invalid(path.Child("controllerRevisionRef"), revision.Name, revision.Error())}, nil
 	case errors.As(err, &infer) && !apiFailure(infer.Err):
-		// A volume that says nothing yet may be labelled later.
+		// the label may be added later
 		if infer.Ignorable {
 			return nil, nil
 		}

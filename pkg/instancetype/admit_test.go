@@ -16,8 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// admissionWorld has instance types of 2, 3 and 4 vCPUs and preferences with
-// demands.
+// admissionWorld has instance types with 2, 3 and 4 vCPUs, and preferences with requirements.
 func admissionWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld()
@@ -29,7 +28,7 @@ func admissionWorld(t *testing.T) *world {
 	return w
 }
 
-func TestAdmitOnCreate(t *testing.T) {
+func TestAdmit_OnCreate(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm string
 		want     []string
@@ -55,14 +54,14 @@ func TestAdmitOnCreate(t *testing.T) {
 				fields = append(fields, e.Field)
 			}
 			if diff := cmp.Diff(tc.want, fields); diff != "" {
-				t.Errorf("(-want +got):\n%s\n%v", diff, errs)
+				t.Errorf("fields (-want +got):\n%s\n%v", diff, errs)
 			}
 		})
 	}
 }
 
-// Twenty vCPU numbers that do not divide, and as many that do.
-func TestAdmitChecksThatSpreadDivides(t *testing.T) {
+// Twenty numbers of vCPUs that do not divide, and twenty that do.
+func TestAdmit_ChecksThatSpreadDivides(t *testing.T) {
 	for _, tc := range []struct {
 		spread          string
 		refused, allows []int
@@ -95,7 +94,7 @@ func TestAdmitChecksThatSpreadDivides(t *testing.T) {
 	}
 }
 
-func TestAdmitOnUpdate(t *testing.T) {
+func TestAdmit_OnUpdate(t *testing.T) {
 	for _, tc := range []struct {
 		name, old, vm string
 		refused       bool
@@ -104,8 +103,8 @@ func TestAdmitOnUpdate(t *testing.T) {
 		{"F110 inline size that becomes too small", "{cpu: {sockets: 4}, memory: {guest: 1Gi}, preference: {name: greedy}}", "{cpu: {sockets: 2}, memory: {guest: 1Gi}, preference: {name: greedy}}", true},
 		{"switch to one that fits", "{instancetype: {name: two}, preference: {name: spread}}", "{instancetype: {name: four}, preference: {name: spread}}", false},
 		{"F59 power off with an old problem", "{instancetype: {name: two}, preference: {name: greedy}, powerState: PoweredOn}", "{instancetype: {name: two}, preference: {name: greedy}, powerState: PoweredOff}", false},
-		{"an old problem does not refuse another change", "{instancetype: {name: two}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}, guestID: x}", false},
-		{"a new problem beside an old one", "{instancetype: {name: two}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}, cpu: {cores: 2}}", true},
+		{"an old problem does not prevent another change", "{instancetype: {name: two}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}, guestID: x}", false},
+		{"a new problem in addition to an old one", "{instancetype: {name: two}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}, cpu: {cores: 2}}", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			errs, err := instancetype.Admit(t.Context(), vmOf(t, tc.vm), vmOf(t, tc.old), admissionWorld(t))

@@ -10,26 +10,25 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Capture is what makes the status of a virtual machine name what it uses.
+// Capture describes how to record in status what a virtual machine uses.
 type Capture struct {
-	// Ref is the status reference.
+	// Ref is the reference for status.
 	Ref *vmv1alpha1.InstancetypeRef
-	// Create is the revision that must exist before Ref is written; nil when it does
-	// already.
+	// Create is the revision to create before Ref is written; nil if it exists.
 	Create *itv1alpha1.ControllerRevision
 }
 
-// Capture returns how vm captures what Find found for role; nil when there is nothing
-// to capture. The sources are those of GatherLive.
+// Capture returns how to record in status what Find returns for role; nil if there is nothing to record. The sources
+// must be from GatherLive.
 func (s *Sources) Capture(vm *vmv1alpha1.VirtualMachine, role Role) (*Capture, error) {
-	m, found := matcher(&vm.Spec, role), s.of(role).found
+	m, found := matcher(&vm.Spec, role), s.forRole(role).found
 	if m == nil || found == nil {
 		return nil, nil
 	}
 	out := &Capture{}
 	name := found.Revision
-	// Without a UID, as in the oldest format, there is no name to upgrade to.
-	if name == "" || (found.upgrade && found.Object.Meta.UID != "") {
+	// The oldest format has no UID, so that the name of a new revision cannot be determined.
+	if name == "" || (found.needsUpgrade && found.Object.Meta.UID != "") {
 		revision, err := NewRevision(vm.Namespace, found.Object)
 		if err != nil {
 			return nil, err
@@ -45,13 +44,13 @@ func (s *Sources) Capture(vm *vmv1alpha1.VirtualMachine, role Role) (*Capture, e
 		InferFromVolume:              m.InferFromVolume,
 		InferFromVolumeFailurePolicy: copyPolicy(m.InferFromVolumeFailurePolicy),
 	}
-	s.of(role).drift(out.Ref, StatusRef(vm, role))
+	s.forRole(role).setDrift(out.Ref, StatusRef(vm, role))
 	return out, nil
 }
 
-// drift compares the captured object with the live one. When the live one could not
-// be read, what is known stays.
-func (g *gathered) drift(ref, old *vmv1alpha1.InstancetypeRef) {
+// setDrift compares the object in use with the live object. If the live object could not be read, the fields of old are
+// kept.
+func (g *roleSources) setDrift(ref, old *vmv1alpha1.InstancetypeRef) {
 	switch {
 	case g.liveErr == nil:
 		ref.LatestGeneration = g.live.Meta.Generation

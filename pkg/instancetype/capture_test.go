@@ -10,15 +10,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// Drift is what the live object tells: a read that fails tells nothing, and one
-// that finds nothing tells that there is nothing newer.
-func TestDriftIsWhatIsKnownOfTheLiveObject(t *testing.T) {
+// Drift is determined from the live object. A failed read keeps the previous values. If the live object does not exist,
+// there is no newer generation.
+func TestCapture_ReportsDriftFromTheLiveObject(t *testing.T) {
 	w, vm := outdated(t, size(4), "{}")
 	capture := func() (generation int64, outdated bool) {
 		t.Helper()
 		ref, create, err := capture(vm, it, w)
 		if err != nil || create != nil {
-			t.Fatalf("capturing what is captured: revision %v, error %v", create, err)
+			t.Fatalf("capturing a stored revision: revision %v, error %v", create, err)
 		}
 		instancetype.SetStatusRef(vm, it, ref)
 		return ref.LatestGeneration, ref.Outdated
@@ -28,7 +28,7 @@ func TestDriftIsWhatIsKnownOfTheLiveObject(t *testing.T) {
 	}
 	w.broken = errors.New("timeout")
 	if generation, outdated := capture(); generation != 2 || !outdated {
-		t.Errorf("after a failed read: latest generation %d, outdated %t; want 2 and true as before", generation, outdated)
+		t.Errorf("after a failed read: latest generation %d, outdated %t; want 2 and true, unchanged", generation, outdated)
 	}
 	w.broken = nil
 	w.remove(w.sources[string(clusterIT)+"//small"])

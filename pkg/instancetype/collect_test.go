@@ -14,8 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// shared is a namespace with two revisions of one instance type, of which its only
-// virtual machine uses the newer.
+// shared is a namespace with two revisions of one instance type. Its only virtual machine uses the newer one.
 type shared struct {
 	old, current *itv1alpha1.ControllerRevision
 	vms          []vmv1alpha1.VirtualMachine
@@ -48,106 +47,106 @@ func (s *shared) keeps(revision *itv1alpha1.ControllerRevision) string {
 	return instancetype.Keeps(revision, instancetype.Users{Machines: s.vms, Instances: s.vmis, Snapshots: s.snapshots}, s.revisions)
 }
 
-func TestARevisionStaysWhileSomethingNeedsIt(t *testing.T) {
+func TestKeeps_KeepsAReferencedRevision(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(t *testing.T, s *shared)
-		// old is a part of why the superseded revision stays, empty when it goes.
+		// old is a part of the reason why the superseded revision is kept; empty if it is deleted.
 		old string
 	}{
-		{"F48 a superseded one goes", func(*testing.T, *shared) {}, ""},
-		{"not while a snapshot needs it as the size", func(_ *testing.T, s *shared) {
+		{"F48 a superseded revision is deleted", func(*testing.T, *shared) {}, ""},
+		{"kept while a snapshot uses it as the size", func(_ *testing.T, s *shared) {
 			snapshot := vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Name: "before"}}
 			snapshot.Status.InstancetypeRevision = s.old.Name
 			s.snapshots = append(s.snapshots, snapshot)
-		}, "snapshot before needs it"},
-		{"not while a snapshot needs it as the preference", func(_ *testing.T, s *shared) {
+		}, "used by snapshot before"},
+		{"kept while a snapshot uses it as the preference", func(_ *testing.T, s *shared) {
 			snapshot := vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Name: "before"}}
 			snapshot.Status.PreferenceRevision = s.old.Name
 			s.snapshots = append(s.snapshots, snapshot)
-		}, "snapshot before needs it"},
-		{"a snapshot that needs another", func(_ *testing.T, s *shared) {
+		}, "used by snapshot before"},
+		{"a snapshot that uses another revision", func(_ *testing.T, s *shared) {
 			snapshot := vmv1alpha1.VirtualMachineSnapshot{}
 			snapshot.Status.InstancetypeRevision = s.current.Name
 			s.snapshots = append(s.snapshots, snapshot)
 		}, ""},
-		{"F48 F141 not while an instance runs with it", func(_ *testing.T, s *shared) {
+		{"F48 F141 kept while an instance uses it", func(_ *testing.T, s *shared) {
 			vmi := vmv1alpha1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "vm"}}
 			vmi.Spec.Instancetype = &vmv1alpha1.AppliedRevision{RevisionName: s.old.Name}
 			s.vmis = append(s.vmis, vmi)
-		}, "instance vm runs with it"},
-		{"F48 not while spec pins it", func(_ *testing.T, s *shared) {
+		}, "used by virtual machine instance vm"},
+		{"F48 kept while spec refers to it", func(_ *testing.T, s *shared) {
 			s.vms[0].Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: s.old.Name}
-		}, "vm names it"},
-		{"F48 not while another virtual machine pins it by the deprecated field", func(t *testing.T, s *shared) {
+		}, "used by virtual machine vm"},
+		{"F48 kept while another VM refers to it in the deprecated field", func(t *testing.T, s *shared) {
 			s.another(t, "{preference: {revisionName: "+s.old.Name+"}}")
-		}, "another names it"},
-		{"F48 not while both fields pin, the one that is not obeyed included", func(t *testing.T, s *shared) {
+		}, "used by virtual machine another"},
+		{"F48 kept while one of both fields refers to it, even if that field is ignored", func(t *testing.T, s *shared) {
 			s.another(t, "{instancetype: {controllerRevisionRef: {name: x}, revisionName: "+s.old.Name+"}}")
-		}, "another names it"},
-		{"F48 not while the status of another virtual machine names it", func(t *testing.T, s *shared) {
+		}, "used by virtual machine another"},
+		{"F48 kept while the status of another VM has it", func(t *testing.T, s *shared) {
 			s.another(t, "{}").Status.PreferenceRef = &vmv1alpha1.PreferenceRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: s.old.Name}}
-		}, "another names it"},
-		{"F48 not while its object is captured anew", func(_ *testing.T, s *shared) {
+		}, "used by virtual machine another"},
+		{"F48 kept while a new revision of its object is pending", func(_ *testing.T, s *shared) {
 			s.vms[0].Status.InstancetypeRef.ControllerRevisionRef = nil
-		}, `vm has yet to capture virtualmachineclusterinstancetype "small" anew`},
-		{"F48 whatever is captured of another object", func(t *testing.T, s *shared) {
+		}, `vm waits for a new revision of virtualmachineclusterinstancetype "small"`},
+		{"F48 deleted while a revision of another object is pending", func(t *testing.T, s *shared) {
 			s.another(t, "{}").Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "big"}
 		}, ""},
-		{"F48 whatever another virtual machine has yet to capture for the first time", func(t *testing.T, s *shared) {
+		{"F48 deleted while another VM waits for its first revision", func(t *testing.T, s *shared) {
 			s.another(t, "{instancetype: {name: small}}")
 		}, ""},
-		{"F47 F132 of a removed matcher it goes", func(_ *testing.T, s *shared) {
+		{"F47 F132 deleted after the matcher was removed", func(_ *testing.T, s *shared) {
 			s.vms[0].Spec.Instancetype, s.vms[0].Status.InstancetypeRef = nil, nil
 		}, ""},
-		{"F58 not before a virtual machine that names it is gone", func(_ *testing.T, s *shared) {
+		{"F58 kept until a VM that refers to it is deleted", func(_ *testing.T, s *shared) {
 			s.vms[0].DeletionTimestamp = &metav1.Time{}
 			s.vms[0].Status.InstancetypeRef.ControllerRevisionRef.Name = s.old.Name
-		}, "vm names it"},
-		{"F8 not while what a status names is not there", func(_ *testing.T, s *shared) {
+		}, "used by virtual machine vm"},
+		{"F8 kept while the revision in a status does not exist", func(_ *testing.T, s *shared) {
 			s.revisions = s.revisions[:1]
 		}, "cannot be read"},
-		{"F8 not while what a status names cannot be read", func(_ *testing.T, s *shared) {
+		{"F8 kept while the revision in a status cannot be read", func(_ *testing.T, s *shared) {
 			s.revisions[1].Data.Raw = []byte("{")
 		}, "cannot be read"},
-		{"F8 whatever spec pins that was never there", func(t *testing.T, s *shared) {
+		{"F8 deleted although the revision in a spec never existed", func(t *testing.T, s *shared) {
 			s.another(t, "{instancetype: {revisionName: nonsense}}")
 		}, ""},
 		{"F135 old formats too", func(_ *testing.T, s *shared) { s.old.Labels = nil }, ""},
-		{"one that cannot be read and that nobody names goes", func(_ *testing.T, s *shared) { s.old.Data.Raw = nil }, ""},
+		{"an unreadable revision without a reference is deleted", func(_ *testing.T, s *shared) { s.old.Data.Raw = nil }, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newShared(t)
 			tc.change(t, s)
 			if why := s.keeps(s.old); (why == "") != (tc.old == "") || !strings.Contains(why, tc.old) {
-				t.Errorf("the superseded revision stays because %q, want %q", why, tc.old)
+				t.Errorf("the superseded revision is kept because %q, want %q", why, tc.old)
 			}
 		})
 	}
 }
 
-func TestARevisionInUseStaysUntilTheLastVirtualMachineIsGone(t *testing.T) {
+func TestKeeps_KeepsARevisionUntilTheLastVMIsDeleted(t *testing.T) {
 	s := newShared(t)
 	if s.keeps(s.current) == "" {
-		t.Error("F48 the revision that status names goes")
+		t.Error("F48 the revision in status is not kept")
 	}
 	s.vms = nil
 	if why := s.keeps(s.current); why != "" {
-		t.Errorf("F58 with no virtual machine left it stays because %s", why)
+		t.Errorf("F58 without virtual machines it is kept because %s", why)
 	}
 }
 
-func TestAwaitsIsAboutRefreshedReferences(t *testing.T) {
+func TestAwaits_IsTrueAfterARefresh(t *testing.T) {
 	s := newShared(t)
 	if instancetype.Awaits(&s.vms[0]) {
-		t.Error("one that has captured awaits a capture")
+		t.Error("a VM with a revision in status waits for one")
 	}
 	refreshed := instancetype.ClearPins(&s.vms[0], it)
 	if !instancetype.Awaits(refreshed) {
-		t.Error("one that was refreshed awaits none")
+		t.Error("a refreshed VM does not wait for a revision")
 	}
 	refreshed.DeletionTimestamp = &metav1.Time{}
 	if instancetype.Awaits(refreshed) {
-		t.Error("one that is being deleted awaits a capture")
+		t.Error("a VM that is being deleted waits for a revision")
 	}
 }

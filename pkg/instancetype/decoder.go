@@ -10,32 +10,32 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// decodedSize is how many revisions a Decoder remembers: more than there are sizes and
-// preferences in use, each of some kilobytes.
+// decodedSize is the capacity of a Decoder's cache. It exceeds the usual number of instance types and preferences in
+// use. Each entry has a few kilobytes.
 const decodedSize = 1024
 
-// Decoder is Decode that remembers. It may be used by several goroutines at once.
-type Decoder struct{ known *lru.Cache }
+// Decoder is a cache for Decode. It is safe for concurrent use.
+type Decoder struct{ cache *lru.Cache }
 
-// decodedKey is one state of one revision.
+// decodedKey identifies a version of a revision.
 type decodedKey struct {
 	uid     types.UID
 	version string
 }
 
-// NewDecoder returns a Decoder that remembers nothing yet.
-func NewDecoder() *Decoder { return &Decoder{known: lru.New(decodedSize)} }
+// NewDecoder returns a Decoder with an empty cache.
+func NewDecoder() *Decoder { return &Decoder{cache: lru.New(decodedSize)} }
 
-// Decode is the function of that name. It keeps revision, which must not be changed.
+// Decode is like the function Decode. It retains revision, which must not be changed.
 func (d *Decoder) Decode(revision *itv1alpha1.ControllerRevision) *Captured {
-	if revision.UID == "" { // not stored
+	if revision.UID == "" { // the revision is not stored in the API
 		return Decode(revision)
 	}
 	key := decodedKey{revision.UID, revision.ResourceVersion}
-	if known, ok := d.known.Get(key); ok {
+	if known, ok := d.cache.Get(key); ok {
 		return known.(*Captured)
 	}
 	captured := Decode(revision)
-	d.known.Add(key, captured)
+	d.cache.Add(key, captured)
 	return captured
 }

@@ -1,25 +1,20 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package instancetype decides everything about instance types and
-// preferences: which one a virtual machine uses and in which revision, what
-// effective spec follows, what differs from the running virtual machine, and
-// what a refresh or an expansion would do. The controller, the API server's
-// subresources and admission all call it, so that they agree.
+// Package instancetype resolves instance types and preferences: which one a virtual machine uses and in which revision,
+// the resulting effective spec, the differences to the running virtual machine, and the result of a refresh or an
+// expansion. The controller, the API server's subresources and admission use it, so that they agree.
 //
-// Guarantees:
+// The package guarantees:
 //
-//  1. Gather does all reading, through the Reader that the caller passes; all else
-//     is pure over what was gathered. No clients, no clock, no writes, and arguments
-//     are never changed.
-//  2. References are compared by what they mean (role, scope, name), never by
-//     how they are spelt: another letter case of kind changes nothing.
-//  3. A virtual machine keeps its captured revision until its reference means
-//     another object, a pin says otherwise, or a refresh cleared it. It never
-//     moves to a newer generation by itself, also when the revision is lost.
+//  1. Only Gather, GatherLive, GatherLatest, Adopt and Admit read objects, through the caller's Reader. All other
+//     functions are pure. Nothing is written and arguments are never changed.
+//  2. References are compared by their meaning (role, scope, name). The spelling of kind does not matter.
+//  3. A virtual machine keeps the revision in its status until its reference changes to another object, its spec specifies
+//     another revision, or a refresh clears it. It never changes to a newer generation automatically, even if the
+//     revision is lost.
 //  4. A refused refresh changes nothing.
-//  5. "Could not read" is never taken for "is not there".
+//  5. A failed read is never treated as a missing object.
 //
-// Instance types and preferences follow the same rules; the code knows them as
-// the two roles.
+// Instance types and preferences follow the same rules. The code represents them as two roles.
 package instancetype

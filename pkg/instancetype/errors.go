@@ -14,11 +14,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// RevisionError means that a revision cannot be used.
+// RevisionError is returned if a revision cannot be used.
 type RevisionError struct {
 	// Name of the ControllerRevision.
 	Name string
-	// Message says why.
+	// Message is the reason.
 	Message string
 }
 
@@ -27,11 +27,11 @@ func (e *RevisionError) Error() string {
 	return fmt.Sprintf("ControllerRevision %q cannot be used: %s", e.Name, e.Message)
 }
 
-// HintedError is the error about a name that is not found, with a suggestion.
+// HintedError is an error for a name that was not found, with a suggestion.
 type HintedError struct {
 	// Err is the error.
 	Err error
-	// Hint continues its text.
+	// Hint is appended to the text of Err.
 	Hint string
 }
 
@@ -41,12 +41,11 @@ func (e *HintedError) Error() string { return e.Err.Error() + e.Hint }
 // Unwrap returns the error.
 func (e *HintedError) Unwrap() error { return e.Err }
 
-// LostError means that the revision that a virtual machine uses is gone, or cannot be
-// used, and says what repairs that.
+// LostError is returned if the revision in use does not exist or cannot be used. Its text describes how to repair this.
 type LostError struct {
 	// Role of the reference.
 	Role Role
-	// Namespace and VM name the virtual machine.
+	// Namespace and VM identify the virtual machine.
 	Namespace, VM string
 	// Err is the cause.
 	Err error
@@ -54,21 +53,21 @@ type LostError struct {
 
 // Error implements error.
 func (e *LostError) Error() string {
-	return fmt.Sprintf("%s: \"virtctl -n %s refresh %s %s\" moves the virtual machine to the newest generation",
+	return fmt.Sprintf("%s: run \"virtctl -n %s refresh %s %s\" to use the latest generation",
 		e.Err, e.Namespace, e.Role, e.VM)
 }
 
 // Unwrap returns the cause.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// InferError means that nothing could be inferred from a volume.
+// InferError is returned if nothing can be inferred from a volume.
 type InferError struct {
 	// Role of the reference.
 	Role Role
-	// Volume that was to be inferred from.
+	// Volume is the name of the volume.
 	Volume string
-	// Ignorable is true when the failure policy Ignore covers it: the volume
-	// exists and says nothing. A volume that does not exist is not ignorable.
+	// Ignorable is true if the failure policy Ignore applies: the volume exists but has no labels. It is false if the
+	// volume does not exist.
 	Ignorable bool
 	// Err is the cause.
 	Err error
@@ -82,7 +81,7 @@ func (e *InferError) Error() string {
 // Unwrap returns the cause.
 func (e *InferError) Unwrap() error { return e.Err }
 
-// RoleError says which reference of the virtual machine failed.
+// RoleError is an error of one reference of the virtual machine.
 type RoleError struct {
 	// Role of the reference.
 	Role Role
@@ -98,7 +97,7 @@ func (e *RoleError) Error() string {
 // Unwrap returns the cause.
 func (e *RoleError) Unwrap() error { return e.Err }
 
-// ClassError says that the class of the virtual machine failed.
+// ClassError is an error of the virtual machine's class.
 type ClassError struct {
 	// Name of the class.
 	Name string
@@ -109,7 +108,7 @@ type ClassError struct {
 // Error implements error.
 func (e *ClassError) Error() string {
 	if apierrors.IsNotFound(e.Err) {
-		return fmt.Sprintf("finding the class: %s", e.Err) // which names it
+		return fmt.Sprintf("finding the class: %s", e.Err) // Err includes the name
 	}
 	return fmt.Sprintf("finding class %q: %s", e.Name, e.Err)
 }
@@ -117,22 +116,20 @@ func (e *ClassError) Error() string {
 // Unwrap returns the cause.
 func (e *ClassError) Unwrap() error { return e.Err }
 
-// IsMissing reports whether err says that a referenced object is absent. A
-// virtual machine is admitted then and goes on when the object appears.
-//
-// Of joined errors every one must say so.
+// IsMissing reports whether err means that a referenced object does not exist. The virtual machine is admitted in this
+// case and continues when the object is created. If errors are joined, all of them must have this meaning.
 func IsMissing(err error) bool {
 	parts := Parts(err)
 	return len(parts) > 0 && !slices.ContainsFunc(parts, func(e error) bool { return !apierrors.IsNotFound(unwrapAPI(e)) })
 }
 
-// Parts returns the errors that were joined to err, and to those in turn; err itself
-// when it is not joined, and nothing for nil.
+// Parts returns the errors that are joined in err, recursively. It returns err itself if it is not joined, and nothing
+// for nil.
 func Parts(err error) []error {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) // only errors that are joined directly
+	joined, ok := err.(interface{ Unwrap() []error }) // only directly joined errors
 	if !ok {
 		return []error{err}
 	}
@@ -143,8 +140,7 @@ func Parts(err error) []error {
 	return all
 }
 
-// Reason returns the condition reason for err: what it is about, most specific
-// first. Nil is ReasonSucceeded.
+// Reason returns the condition reason for err, the most specific one first. For nil it is ReasonSucceeded.
 func Reason(err error) string {
 	var (
 		kind     *KindError
@@ -179,10 +175,10 @@ func problemReason(e *apply.Error) string {
 	}
 }
 
-// apiFailure reports whether err came from a read.
+// apiFailure reports whether err is from a read.
 func apiFailure(err error) bool { return unwrapAPI(err) != nil }
 
-// unwrapAPI returns the API status error that err wraps, nil when there is none.
+// unwrapAPI returns the API status error that err wraps, or nil.
 func unwrapAPI(err error) error {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

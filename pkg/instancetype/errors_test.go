@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-func TestWhatIsMissingIsNamedOnce(t *testing.T) {
+func TestErrors_IncludeAMissingNameOnce(t *testing.T) {
 	for name, spec := range map[string]string{
 		"instance type":            "{instancetype: {name: absent}}",
 		"preference":               "{preference: {name: absent, kind: VirtualMachinePreference}}",
@@ -21,10 +21,10 @@ func TestWhatIsMissingIsNamedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := resolve(vmOf(t, spec), newWorld())
 			if err == nil || !instancetype.IsMissing(err) {
-				t.Fatalf("error %v, want one that says that something is missing", err)
+				t.Fatalf("error %v, want IsMissing", err)
 			}
 			if got := err.Error(); strings.Count(got, "absent") != 1 || !strings.Contains(got, `absent" not found`) {
-				t.Errorf("error %q, want one that says what is not found and names it once", got)
+				t.Errorf("error %q, want the missing name exactly once", got)
 			}
 		})
 	}

@@ -8,14 +8,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// Expand returns a copy of vm whose spec holds itself what its instance type
-// and preference say, without references to them in spec and status. Without
-// references the copy is equal. A class that comes with a preference is
-// expanded too, because its size may not be given twice.
+// Expand returns a copy of vm whose spec contains the fields of its instance type and preference, without references to
+// them in spec and status. If there are no references, the copy is equal to vm. A class that is combined with a
+// preference is also expanded, because the size must not be specified twice.
 //
-// What a virtual machine has no field for is lost, the node selector, and so are annotations that
-// only privileged users may set: who wrote the instance type need not be one, and the controller
-// that writes the result is. The error is an *apply.Error.
+// The node selector is lost, because a virtual machine has no such field. Annotations that only privileged users may
+// set are omitted: the author of the instance type may not be privileged, but the controller that writes the result is.
+// The error is an *apply.Error.
 func Expand(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachine, error) {
 	out := vm.DeepCopy()
 	if vm.Spec.Instancetype == nil && vm.Spec.Preference == nil {

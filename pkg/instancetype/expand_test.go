@@ -24,7 +24,7 @@ func expand(t *testing.T, vm *vmv1alpha1.VirtualMachine, w *world) (*vmv1alpha1.
 	return instancetype.Expand(vm, resolved)
 }
 
-func TestExpandedVirtualMachineIsTheSame(t *testing.T) {
+func TestExpand_KeepsTheEffectiveSpec(t *testing.T) {
 	const catalogueSize = `{cpu: {guest: 4, maxSockets: 8}, memory: {guest: 8Gi, overcommitPercent: 50, maxGuest: 16Gi}, annotations: {a: b}, gpus: [{name: g, deviceName: d}]}`
 	const cataloguePref = `{cpu: {preferredCPUTopology: spread}, devices: {preferredDiskBus: sata, preferredInterfaceModel: e1000, preferredTPM: {}}, firmware: {preferredEfi: {}}, volumes: {preferredStorageClassName: fast}, machine: {preferredMachineType: vmx-20}}`
 	for _, tc := range []struct{ name, kind string }{
@@ -49,27 +49,27 @@ func TestExpandedVirtualMachineIsTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 			if out.Spec.Instancetype != nil || out.Spec.Preference != nil || out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil {
-				t.Errorf("F132 references are left: %+v", out.Spec)
+				t.Errorf("F132 references remain: %+v", out.Spec)
 			}
 			after, err := effectiveSpec(out, w)
 			if err != nil {
 				t.Fatalf("F132 the expanded VM has no effective spec: %v", err)
 			}
-			after.Annotations, before.Annotations = nil, nil // they moved to metadata
+			after.Annotations, before.Annotations = nil, nil // they are in metadata now
 			before.Instancetype, before.Preference = nil, nil
 			if diff := cmp.Diff(before, after, quantities); diff != "" {
 				t.Errorf("F132 (-want +got):\n%s", diff)
 			}
 			if !cmp.Equal(out.Annotations, map[string]string{"a": "b"}) || vm.Annotations != nil {
-				t.Errorf("annotations %v of the result, %v of the argument", out.Annotations, vm.Annotations)
+				t.Errorf("annotations of the result %v, of the argument %v", out.Annotations, vm.Annotations)
 			}
 		})
 	}
 }
 
-// Who writes an instance type or a preference of a namespace need not be privileged, and what is
-// expanded is written by a controller, which is.
-func TestAnExpandedVirtualMachineHasNoKeysOfPrivilegedUsers(t *testing.T) {
+// The author of a namespaced instance type or preference may not be privileged, but the controller that writes the
+// expanded VM is.
+func TestExpand_OmitsAnnotationsOfPrivilegedUsers(t *testing.T) {
 	const steers, remove, powerOn = vmv1alpha1.AnnotationSkipDelete, vmv1alpha1.CheckDeletePrefix + "x", vmv1alpha1.CheckPowerOnPrefix + "x"
 	w := newWorld()
 	w.add(t, instancetype.KindInstancetype, "small", "uid", 1, `{cpu: {guest: 1}, memory: {guest: 1Gi}, annotations: {a: b, `+steers+`: "", `+remove+`: ""}}`)
@@ -83,7 +83,7 @@ func TestAnExpandedVirtualMachineHasNoKeysOfPrivilegedUsers(t *testing.T) {
 	}
 }
 
-func TestExpandOfOthers(t *testing.T) {
+func TestExpand_OtherCases(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "uid", 1, size(2))
 	plain := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}")
@@ -106,7 +106,7 @@ func TestExpandOfOthers(t *testing.T) {
 	}
 }
 
-func TestLatestIgnoresWhatIsCaptured(t *testing.T) {
+func TestResolveLatest_IgnoresTheRevisionInStatus(t *testing.T) {
 	w, vm := outdated(t, size(4), "{}")
 	stored, err := resolve(vm, w)
 	if err != nil || stored.Instancetype.Object.Meta.Generation != 1 {

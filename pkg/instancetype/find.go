@@ -14,20 +14,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// Found is an instance type or preference and where it was found.
+// Found is an instance type or a preference, and its source.
 type Found struct {
-	// Object is what was found.
+	// Object is the instance type or the preference.
 	Object *Object
-	// Revision names the ControllerRevision that it came from; empty for the
-	// live object, which is not captured yet.
+	// Revision is the name of the ControllerRevision that contains it; empty for the live object, which is not stored
+	// in a revision yet.
 	Revision string
-	// upgrade is true when the revision was captured by the controller in a
-	// format of an older version.
-	upgrade bool
+	// needsUpgrade is true if the controller has written the revision in a format of an older version.
+	needsUpgrade bool
 }
 
-// applied returns what the effective spec records, nil for nil.
-func (f *Found) applied() *vmv1alpha1.AppliedRevision {
+// appliedRevision returns the reference to record in the effective spec; nil for nil.
+func (f *Found) appliedRevision() *vmv1alpha1.AppliedRevision {
 	if f == nil {
 		return nil
 	}
@@ -36,21 +35,21 @@ func (f *Found) applied() *vmv1alpha1.AppliedRevision {
 	}
 }
 
-// Resolved is everything that the references of a virtual machine lead to.
+// Resolved has the objects that a virtual machine refers to.
 type Resolved struct {
-	// Class is nil when none is named.
+	// Class is nil if no class is specified.
 	Class *vmv1alpha1.VirtualMachineClass
-	// Instancetype is nil when none is referred to.
+	// Instancetype is nil if no instance type is specified.
 	Instancetype *Found
-	// Preference is nil when none is referred to.
+	// Preference is nil if no preference is specified.
 	Preference *Found
 }
 
 func (r *Resolved) inputs() apply.Inputs {
 	in := apply.Inputs{
 		Class:                r.Class,
-		InstancetypeRevision: r.Instancetype.applied(),
-		PreferenceRevision:   r.Preference.applied(),
+		InstancetypeRevision: r.Instancetype.appliedRevision(),
+		PreferenceRevision:   r.Preference.appliedRevision(),
 	}
 	if r.Instancetype != nil {
 		in.Instancetype = r.Instancetype.Object.Instancetype
@@ -67,7 +66,7 @@ func find(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reade
 	if m == nil {
 		return nil, nil
 	}
-	if name := pin(m); name != "" {
+	if name := pinnedName(m); name != "" {
 		return findPinned(ctx, vm, role, m, name, r)
 	}
 	want, err := target(ctx, vm, role, r)
@@ -80,8 +79,8 @@ func find(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reade
 	return findLive(ctx, vm, *want, r)
 }
 
-// findPinned reads the revision that the matcher names and checks that it is of
-// the object that the matcher names, if it names one.
+// findPinned reads the revision that the matcher specifies. If the matcher also specifies an object, the revision must
+// contain it.
 func findPinned(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, m *vmv1alpha1.InstancetypeMatcher, name string, r Reader,
 ) (*Found, error) {
@@ -95,18 +94,17 @@ func findPinned(
 			return nil, err
 		}
 		if want := (identity{kind: kind, name: m.Name}); object.identity() != want {
-			return nil, &RevisionError{Name: name, Message: fmt.Sprintf("it holds %s %q, but spec.%s refers to %s %q",
+			return nil, &RevisionError{Name: name, Message: fmt.Sprintf("it contains %s %q, but spec.%s refers to %s %q",
 				object.Kind, object.Meta.Name, role, want.kind, want.name)}
 		}
 	}
 	return &Found{Object: object, Revision: name}, nil
 }
 
-// findCaptured reads the revision that the status names; nil when it names none
-// or one of another object.
+// findCaptured reads the revision in status. It returns nil if there is none or if it belongs to another object.
 func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, want identity, r Reader) (*Found, error) {
 	ref := StatusRef(vm, role)
-	if ref == nil || ref.ControllerRevisionRef == nil || !sameIdentity(ref, role, want) {
+	if ref == nil || ref.ControllerRevisionRef == nil || !hasIdentity(ref, role, want) {
 		return nil, nil
 	}
 	name := ref.ControllerRevisionRef.Name
@@ -119,12 +117,12 @@ func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role,
 	}
 	return &Found{
 		Object: object, Revision: name,
-		upgrade: revision.Labels[LabelObjectVersion] != objectVersion,
+		needsUpgrade: revision.Labels[LabelObjectVersion] != objectVersion,
 	}, nil
 }
 
-// sameIdentity reports whether ref means want, however its kind is spelt.
-func sameIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) bool {
+// hasIdentity reports whether ref refers to want. Kinds may be spelt differently.
+func hasIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) bool {
 	kind, err := ParseKind(role, ref.Kind)
 	return err == nil && kind == want.kind && ref.Name == want.name
 }
@@ -132,7 +130,7 @@ func sameIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) boo
 func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, error) {
 	object, err := r.Source(ctx, want.kind, vm.Namespace, want.name)
 	if apierrors.IsNotFound(err) {
-		return nil, err // it names kind and object already
+		return nil, err // err includes the kind and the name
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %q: %w", want.kind, want.name, err)
@@ -140,12 +138,12 @@ func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity,
 	return &Found{Object: object}, nil
 }
 
-// readRevision returns the revision and what it holds. The error is a *LostError when
-// there is no such revision, or it is of no use.
+// readRevision returns the revision and the object in it. The error is a *LostError if the revision does not exist or
+// cannot be used.
 func readRevision(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string, role Role, r Reader) (*itv1alpha1.ControllerRevision, *Object, error) {
 	captured, err := r.Revision(ctx, vm.Namespace, name)
 	switch {
-	case apierrors.IsNotFound(err): // it names kind and object already
+	case apierrors.IsNotFound(err): // err includes the kind and the name
 		return nil, nil, &LostError{Role: role, Namespace: vm.Namespace, VM: vm.Name, Err: err}
 	case err != nil:
 		return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
@@ -157,21 +155,19 @@ func readRevision(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name strin
 	return captured.Revision, object, nil
 }
 
-// findLatest returns the live object that vm refers to, whatever is captured or
-// pinned.
+// findLatest returns the live object that vm refers to. It ignores revisions in spec and status.
 func findLatest(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
 	if matcher(&vm.Spec, role) == nil {
 		return nil, nil
 	}
-	want, err := inferAgain(ctx, vm, role, r)
+	want, err := inferTarget(ctx, vm, role, r)
 	if err != nil || want == nil {
 		return nil, err
 	}
 	return findLive(ctx, vm, *want, r)
 }
 
-// Effective returns the effective spec of vm. Errors are those of Resolve, or
-// an *apply.Error with every problem.
+// Effective returns the effective spec of vm. The error is one of Resolve or an *apply.Error with all problems.
 func Effective(vm *vmv1alpha1.VirtualMachine, s *Sources) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
 	resolved, err := s.Resolve()
 	if err != nil {
@@ -180,18 +176,17 @@ func Effective(vm *vmv1alpha1.VirtualMachine, s *Sources) (*vmv1alpha1.VirtualMa
 	return Compute(vm, resolved)
 }
 
-// Compute returns the effective spec that vm has with what its references lead
-// to. The error is an *apply.Error.
+// Compute returns the effective spec of vm with the given resolved objects. The error is an *apply.Error.
 func Compute(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
 	m := vm.Spec.Instancetype
-	if resolved.Instancetype != nil && m != nil && m.InferFromVolume != "" && ignores(m) {
+	if resolved.Instancetype != nil && m != nil && m.InferFromVolume != "" && ignoresFailure(m) {
 		vm = withoutFallback(vm)
 	}
 	return apply.Effective(vm, resolved.inputs())
 }
 
-// withoutFallback returns vm without the size that its spec holds for the case
-// that no instance type can be inferred. The rest is shared with vm.
+// withoutFallback returns vm without the CPU topology and memory in its spec, which apply only if no instance type can
+// be inferred. The rest is shared with vm.
 func withoutFallback(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	out := *vm
 	if vm.Spec.CPU != nil {
@@ -207,7 +202,7 @@ func withoutFallback(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	return &out
 }
 
-// Resources returns the size of an effective spec, nil for nil.
+// Resources returns the CPUs and the memory of an effective spec; nil for nil.
 func Resources(spec *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineResources {
 	if spec == nil || spec.CPU == nil || spec.Memory == nil || spec.Memory.Guest == nil {
 		return nil

@@ -43,11 +43,11 @@ func TestParseKind(t *testing.T) {
 		}
 	}
 	if _, err := instancetype.ParseKind(it, "VirtualMachinePreference"); err == nil {
-		t.Error("a preference was accepted as an instance type")
+		t.Error("a preference is accepted as an instance type")
 	}
 }
 
-// The numbers are those of instance types and of preferences.
+// The case numbers are those of instance types and of preferences.
 func TestFind(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
@@ -64,7 +64,7 @@ func TestFind(t *testing.T) {
 			{"F4 F15 empty kind means cluster", "name: small", "c-uid", false},
 			{"F5 F16 namespaced", "name: small, kind: " + namespaced.TypeName(), "n-uid", false},
 			{"F6 F17 plural in capitals", "name: small, kind: " + strings.ToUpper(namespaced.Resource()), "n-uid", false},
-			{"F8 F19 missing", "name: gone", "", true},
+			{"F8 F19 missing", "name: missing", "", true},
 		} {
 			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
 				w, _, _ := setup(t)
@@ -84,7 +84,7 @@ func TestFind(t *testing.T) {
 			w, _, _ := setup(t)
 			vm := vmOf(t, "{}")
 			if found, err := find(vm, role, w); found != nil || err != nil {
-				t.Errorf("found %v, %v; want nothing", found, err)
+				t.Errorf("found %v, %v; want nil", found, err)
 			}
 		})
 		t.Run(string(role)+" F5 F16 not from another namespace", func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindPrefersTheCapturedRevision(t *testing.T) {
+func TestFind_PrefersTheRevisionInStatus(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		_, cluster, spec := kinds(role)
 		t.Run(string(role)+" F9 F20 status ref instead of the live object", func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestFindPrefersTheCapturedRevision(t *testing.T) {
 	}
 }
 
-func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
+func TestFind_RejectsRevisionsOfOtherObjects(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
 		t.Run(string(role)+" F11 F22 a status ref to another object is ignored", func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
 			if err != nil || found.Revision != "" || found.Object.Meta.Name != "big" {
 				t.Errorf("found %+v, %v; want the live big", found, err)
 			}
-			// The same when only the content of the revision is of another object.
+			// The result is the same if only the content of the revision belongs to another object.
 			instancetype.StatusRef(vm, role).Name = "big"
 			if found, err = find(vm, role, w); err != nil || found.Object.Meta.Name != "big" {
 				t.Errorf("found %+v, %v; want the live big", found, err)
@@ -183,7 +183,7 @@ func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
 			vm = vmOf(t, matched(role, "name: small, revisionName: "+other.Name))
 			_, err := find(vm, role, w)
 			if instancetype.Reason(err) != vmv1alpha1.ReasonInvalid || !strings.Contains(err.Error(), `"big"`) {
-				t.Errorf("error %v, want one that names what the revision holds", err)
+				t.Errorf("error %v, want an error with the content of the revision", err)
 			}
 		})
 		t.Run(string(role)+" a lost revision is not replaced by a newer generation", func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
 	}
 }
 
-func TestResolveReportsEveryMissingReference(t *testing.T) {
+func TestResolve_ReportsEveryMissingReference(t *testing.T) {
 	vm := vmOf(t, "{className: c, instancetype: {name: a}, preference: {name: b}}")
 	_, err := resolve(vm, newWorld())
 	for _, want := range []string{"class", "instance type", "preference"} {
@@ -215,14 +215,14 @@ func TestResolveReportsEveryMissingReference(t *testing.T) {
 	}
 }
 
-func TestEffectiveSpecWithoutReferencesNamesNoSource(t *testing.T) {
+func TestEffective_HasNoSourceWithoutReferences(t *testing.T) {
 	inline, err := effectiveSpec(vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}"), newWorld())
 	if err != nil || inline.Instancetype != nil || inline.Preference != nil || inline.Annotations != nil {
 		t.Errorf("F141 sources %+v, %+v and annotations %v (%v), want none", inline.Instancetype, inline.Preference, inline.Annotations, err)
 	}
 }
 
-func TestErrorOfALostRevisionSaysWhatRepairsIt(t *testing.T) {
+func TestLostError_DescribesTheRepair(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		_, cluster, spec := kinds(role)
 		w := newWorld()
@@ -231,12 +231,12 @@ func TestErrorOfALostRevisionSaysWhatRepairsIt(t *testing.T) {
 		delete(w.revisions, "default/"+revision.Name)
 		_, err := find(vm, role, w)
 		if want := "virtctl -n default refresh " + string(role) + " vm"; err == nil || !strings.Contains(err.Error(), want) || !instancetype.IsMissing(err) {
-			t.Errorf("%s: error %v, want that something is missing and %q", role, err, want)
+			t.Errorf("%s: error %v, want IsMissing and %q", role, err, want)
 		}
 		revision.Data.Raw = []byte("{")
 		w.revisions["default/"+revision.Name] = revision
 		if _, err := find(vm, role, w); err == nil || !strings.Contains(err.Error(), "virtctl") || instancetype.Reason(err) != vmv1alpha1.ReasonInvalid {
-			t.Errorf("%s: error %v with reason %s, want Invalid and what repairs it", role, err, instancetype.Reason(err))
+			t.Errorf("%s: error %v with reason %s, want Invalid and the repair", role, err, instancetype.Reason(err))
 		}
 	}
 }

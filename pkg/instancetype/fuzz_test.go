@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// Whatever was stored, there is an effective spec with a usable topology or an
-// error, and expanding it changes nothing that the hardware shows.
+// For any stored objects there is either an effective spec with a valid topology or an error. Expanding does not change
+// the hardware.
 func FuzzEffectiveAndExpand(f *testing.F) {
 	f.Add(`{}`, `{"cpu":{"guest":4},"memory":{"guest":"4Gi"}}`, `{}`)
 	f.Add(`{"cpu":{"maxSockets":8},"volumes":[{"name":"a"}],"network":{"interfaces":[{"name":"x"}]}}`,
@@ -50,15 +50,15 @@ func FuzzEffectiveAndExpand(f *testing.F) {
 			t.Fatalf("unusable size %+v, %+v", spec.CPU, spec.Memory)
 		}
 		if resolved.Instancetype != nil && spec.CPU.Sockets*spec.CPU.Cores*spec.CPU.Threads != size.CPU.Guest {
-			t.Fatalf("%d vCPUs became %+v", size.CPU.Guest, spec.CPU)
+			t.Fatalf("%d vCPUs are arranged as %+v", size.CPU.Guest, spec.CPU)
 		}
 		expanded, err := instancetype.Expand(vm, resolved)
 		if err != nil {
-			t.Fatalf("expanding what has an effective spec: %v", err)
+			t.Fatalf("expanding a VM with an effective spec: %v", err)
 		}
 		again, err := instancetype.Compute(expanded, &instancetype.Resolved{})
 		if err != nil {
-			t.Fatalf("the expanded virtual machine has none: %v", err)
+			t.Fatalf("the expanded virtual machine has no effective spec: %v", err)
 		}
 		for _, d := range hardware.Diff(spec, again) {
 			switch d.Path {
@@ -70,8 +70,7 @@ func FuzzEffectiveAndExpand(f *testing.F) {
 	})
 }
 
-// A revision of any content is decoded or refused, and what is decoded can be
-// captured again with the same spec.
+// A revision with any content is decoded or rejected. A decoded object can be stored again with the same spec.
 func FuzzDecodeRevision(f *testing.F) {
 	f.Add([]byte(`{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","metadata":{"name":"a"},"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}}`))
 	f.Add([]byte(`{"apiVersion":"instancetype.kubevirt.io/v1beta1","kind":"VirtualMachineClusterPreference","metadata":{"name":"a"},"spec":{"cpu":{}}}`))
@@ -85,11 +84,11 @@ func FuzzDecodeRevision(f *testing.F) {
 			}
 			again, err := instancetype.NewRevision("", object)
 			if err != nil {
-				t.Fatalf("capturing what was decoded: %v", err)
+				t.Fatalf("encoding the decoded object: %v", err)
 			}
 			decoded, err := instancetype.Decode(again).Object(role)
 			if err != nil {
-				t.Fatalf("decoding what was captured: %v", err)
+				t.Fatalf("decoding the encoded object: %v", err)
 			}
 			if diff := cmp.Diff(object.Instancetype, decoded.Instancetype, quantities); diff != "" {
 				t.Errorf("instance type (-first +again):\n%s", diff)

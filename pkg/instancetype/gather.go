@@ -12,49 +12,46 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Reader reads what virtual machines refer to. Every method returns an error
-// that apierrors.IsNotFound recognises when, and only when, the object is known
-// to be absent. Results are not changed. A revision that was just created must
-// be visible: a cache is read through to the API.
+// Reader reads the objects that virtual machines refer to. Every method returns an error for which apierrors.IsNotFound
+// is true if and only if the object is known not to exist. Results must not be changed. A revision that was just
+// created must be visible, so an implementation with a cache must fall back to the API.
 type Reader interface {
-	// Source returns a live instance type or preference that a virtual machine of the namespace refers to.
+	// Source returns a live instance type or preference for a virtual machine in namespace.
 	Source(ctx context.Context, kind Kind, namespace, name string) (*Object, error)
-	// Revision returns a ControllerRevision, decoded.
+	// Revision returns a decoded ControllerRevision.
 	Revision(ctx context.Context, namespace, name string) (*Captured, error)
 	// Class returns a class.
 	Class(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error)
-	// Image returns the image that a virtual machine of the namespace refers to; its
-	// labels are read.
+	// Image returns an image for a virtual machine in namespace. Only its labels are used.
 	Image(ctx context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error)
-	// PersistentVolumeClaim returns a claim; its labels and dataSourceRef are read.
+	// PersistentVolumeClaim returns a claim. Only its labels and dataSourceRef are used.
 	PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
 }
 
-// Sources is everything that the references of one virtual machine lead to, as it
-// was read at one time: what was found, and why the rest was not. It is a value:
-// all that is decided over it reads nothing.
+// Sources has the objects that one virtual machine refers to, as read at one time, and the errors of failed reads. It
+// is immutable, and its methods do not read from the API.
 type Sources struct {
 	class    *vmv1alpha1.VirtualMachineClass
 	classErr error
-	roles    [2]gathered
+	roles    [2]roleSources
 }
 
-// gathered is what one reference leads to.
-type gathered struct {
-	// found is what the virtual machine uses; nil when it has no such reference, or
-	// infers nothing, or it was not found. err is a *RoleError.
+// roleSources is the result for one reference.
+type roleSources struct {
+	// found is the object in use. It is nil if there is no such reference, if nothing is inferred, or if err is set.
+	// err is a *RoleError.
 	found *Found
 	err   error
-	// live is the live object of found, and only gathered by GatherLive.
+	// live is the live object of found. It is set only by GatherLive.
 	live    *Object
 	liveErr error
-	// latest is what a refresh would move to, and only gathered by GatherLatest.
+	// latest is the object that a refresh would use. It is set only by GatherLatest.
 	latest    *Found
 	latestErr error
 }
 
-// Gather reads what vm refers to and uses. What fails is kept with what was found,
-// and is an error only where something is decided by it.
+// Gather reads the objects that vm refers to. Errors are stored, and are returned only by methods that need the failed
+// object.
 func Gather(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sources {
 	s := &Sources{}
 	if name := vm.Spec.ClassName; name != "" {
@@ -64,7 +61,7 @@ func Gather(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sourc
 		}
 	}
 	for _, role := range roles {
-		g := s.of(role)
+		g := s.forRole(role)
 		var err error
 		if g.found, err = find(ctx, vm, role, r); err != nil {
 			g.found, g.err = nil, &RoleError{Role: role, Err: err}
@@ -73,12 +70,11 @@ func Gather(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sourc
 	return s
 }
 
-// GatherLive reads also the live objects of what vm uses, which Capture compares it
-// with.
+// GatherLive is like Gather and also reads the live objects, with which Capture compares the objects in use.
 func GatherLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sources {
 	s := Gather(ctx, vm, r)
 	for _, role := range roles {
-		g := s.of(role)
+		g := s.forRole(role)
 		switch {
 		case g.found == nil:
 		case g.found.Revision == "":
@@ -91,53 +87,51 @@ func GatherLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *S
 	return s
 }
 
-// GatherLatest reads also the live objects that vm refers to, whatever is captured or
-// pinned: what a refresh moves it to.
+// GatherLatest is like Gather and also reads the live objects that a refresh would use, regardless of revisions in spec
+// and status.
 func GatherLatest(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sources {
 	s := Gather(ctx, vm, r)
 	for _, role := range roles {
-		g := s.of(role)
+		g := s.forRole(role)
 		g.latest, g.latestErr = findLatest(ctx, vm, role, r)
 	}
 	return s
 }
 
-// roles are both, in the order in which they are reported.
+// roles are the two roles, in the order in which they are reported.
 var roles = []Role{RoleInstancetype, RolePreference}
 
-func (s *Sources) of(role Role) *gathered {
+func (s *Sources) forRole(role Role) *roleSources {
 	if role == RolePreference {
 		return &s.roles[1]
 	}
 	return &s.roles[0]
 }
 
-// Class returns the class that the virtual machine names, nil without one. The error
-// is a *ClassError.
+// Class returns the class of the virtual machine, or nil if it has none. The error is a *ClassError.
 func (s *Sources) Class() (*vmv1alpha1.VirtualMachineClass, error) { return s.class, s.classErr }
 
-// Find returns the instance type or preference that the virtual machine uses: the
-// revision that its spec pins, else the one that its status names if that is of the
-// same object, else the live object. It is nil when there is no such reference, or one
-// that infers nothing under the policy Ignore. The error is a *RoleError.
-func (s *Sources) Find(role Role) (*Found, error) { return s.of(role).found, s.of(role).err }
+// Find returns the instance type or preference that the virtual machine uses: the revision in its spec, or the revision
+// in its status if that belongs to the same object, or the live object. It returns nil if there is no such reference,
+// or if nothing can be inferred under the policy Ignore. The error is a *RoleError.
+func (s *Sources) Find(role Role) (*Found, error) { return s.forRole(role).found, s.forRole(role).err }
 
-// Resolve returns what the virtual machine uses. All failures are joined, each a
-// *ClassError or *RoleError; what was found is returned with them.
+// Resolve returns the objects that the virtual machine uses. Errors are joined; each is a *ClassError or a *RoleError.
+// The other objects are returned with the error.
 func (s *Sources) Resolve() (*Resolved, error) {
-	it, pref := s.of(RoleInstancetype), s.of(RolePreference)
+	it, pref := s.forRole(RoleInstancetype), s.forRole(RolePreference)
 	return &Resolved{Class: s.class, Instancetype: it.found, Preference: pref.found},
 		errors.Join(s.classErr, it.err, pref.err)
 }
 
-// ResolveLatest does the same with the live objects, for what GatherLatest read.
+// ResolveLatest is like Resolve for the objects that GatherLatest has read.
 func (s *Sources) ResolveLatest() (*Resolved, error) {
 	errs := []error{s.classErr}
 	for _, role := range roles {
-		if err := s.of(role).latestErr; err != nil {
+		if err := s.forRole(role).latestErr; err != nil {
 			errs = append(errs, &RoleError{Role: role, Err: err})
 		}
 	}
-	return &Resolved{Class: s.class, Instancetype: s.of(RoleInstancetype).latest, Preference: s.of(RolePreference).latest},
+	return &Resolved{Class: s.class, Instancetype: s.forRole(RoleInstancetype).latest, Preference: s.forRole(RolePreference).latest},
 		errors.Join(errs...)
 }

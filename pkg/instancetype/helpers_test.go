@@ -30,7 +30,7 @@ const (
 // quantities compares quantities by value.
 var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
 
-// world is a Reader over values.
+// world is a Reader with objects in memory.
 type world struct {
 	sources   map[string]*instancetype.Object
 	revisions map[string]*itv1alpha1.ControllerRevision
@@ -91,7 +91,7 @@ func (w *world) PersistentVolumeClaim(_ context.Context, namespace, name string)
 	return get(w.claims, "persistentvolumeclaims", namespace+"/"+name)
 }
 
-// add puts a source into the world; the namespace of namespaced kinds is default.
+// add adds a source to the world. Namespaced sources are in namespace default.
 func (w *world) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
 	t.Helper()
 	namespace := ""
@@ -118,7 +118,7 @@ func (w *world) remove(o *instancetype.Object) {
 	delete(w.sources, string(o.Kind)+"/"+o.Meta.Namespace+"/"+o.Meta.Name)
 }
 
-// captured stores the revision of o for vm and names it in the status of vm.
+// captured stores a revision of o in the world and in vm's status.
 func (w *world) captured(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *itv1alpha1.ControllerRevision {
 	t.Helper()
 	revision := w.store(t, vm, o)
@@ -129,7 +129,7 @@ func (w *world) captured(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instanc
 	return revision
 }
 
-// store stores the revision of o for vm.
+// store stores a revision of o for vm.
 func (w *world) store(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *itv1alpha1.ControllerRevision {
 	t.Helper()
 	revision, err := instancetype.NewRevision(vm.Namespace, o)
@@ -156,10 +156,10 @@ func vmOf(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
 	return vm
 }
 
-// size is the spec of an instance type with n vCPUs and as many GiB.
+// size returns the spec of an instance type with n vCPUs and n GiB.
 func size(n int) string { return fmt.Sprintf("{cpu: {guest: %d}, memory: {guest: %dGi}}", n, n) }
 
-// matched is the spec of a VM with one reference in role.
+// matched returns the spec of a VM with one reference of role.
 func matched(role instancetype.Role, m string) string {
 	if role == pref {
 		return "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {" + m + "}}"
@@ -167,7 +167,7 @@ func matched(role instancetype.Role, m string) string {
 	return "{instancetype: {" + m + "}}"
 }
 
-// kinds returns the namespaced and the cluster kind of role, and a spec.
+// kinds returns the namespaced kind and the cluster kind of role, and a spec.
 func kinds(role instancetype.Role) (namespaced, cluster instancetype.Kind, spec string) {
 	if role == pref {
 		return instancetype.KindPreference, instancetype.KindClusterPreference, "{preferredSubdomain: a}"
@@ -175,7 +175,7 @@ func kinds(role instancetype.Role) (namespaced, cluster instancetype.Kind, spec 
 	return instancetype.KindInstancetype, instancetype.KindClusterInstancetype, size(2)
 }
 
-// The functions below gather from a world and decide at once.
+// The functions below read from a world and return the result.
 
 func find(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*instancetype.Found, error) {
 	return instancetype.Gather(context.Background(), vm, w).Find(role)

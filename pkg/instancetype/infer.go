@@ -15,20 +15,20 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// bootImage, as the volume to infer from, means the image of the virtual machine.
+// bootImage is the value of inferFromVolume that refers to the image of the virtual machine.
 const bootImage = "image"
 
-// target says which object vm refers to in role. It is nil when the reference
-// infers nothing under the policy Ignore. What was inferred once stays until
-// the captured revision is cleared, and so does that nothing could be inferred.
+// target returns the object that vm refers to in role. It returns nil if nothing can be inferred under the policy
+// Ignore. An inferred object, or the result that nothing can be inferred, is kept until the revision in status is
+// cleared.
 func target(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
 	m := matcher(&vm.Spec, role)
 	if m.Name != "" || m.InferFromVolume == "" {
-		return named(m, role)
+		return explicitTarget(m, role)
 	}
 	ref := StatusRef(vm, role)
 	if ref == nil || ref.InferFromVolume != m.InferFromVolume {
-		return inferAgain(ctx, vm, role, r)
+		return inferTarget(ctx, vm, role, r)
 	}
 	if ref.ControllerRevisionRef != nil {
 		kind, err := ParseKind(role, ref.Kind)
@@ -37,29 +37,28 @@ func target(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Rea
 		}
 		return &identity{kind: kind, name: ref.Name}, nil
 	}
-	if ref.Name == "" && ignores(m) {
+	if ref.Name == "" && ignoresFailure(m) {
 		return nil, nil
 	}
-	return inferAgain(ctx, vm, role, r)
+	return inferTarget(ctx, vm, role, r)
 }
 
-// inferAgain is target without regard to what was inferred before.
-func inferAgain(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
+// inferTarget is like target but ignores earlier results.
+func inferTarget(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
 	m := matcher(&vm.Spec, role)
 	if m.Name != "" || m.InferFromVolume == "" {
-		return named(m, role)
+		return explicitTarget(m, role)
 	}
 	inferred, err := infer(ctx, vm, role, m.InferFromVolume, r)
 	var failed *InferError
-	if errors.As(err, &failed) && failed.Ignorable && ignores(m) {
+	if errors.As(err, &failed) && failed.Ignorable && ignoresFailure(m) {
 		return nil, nil
 	}
 	return inferred, err
 }
 
-// Uninferred returns the status reference of vm in role when nothing could be
-// inferred under the policy Ignore: without a name. A label that appears later is
-// not looked at until a refresh, as nothing else moves a virtual machine.
+// Uninferred returns the reference for status if nothing can be inferred under the policy Ignore. It has no name. A
+// label that is added later has no effect until a refresh.
 func Uninferred(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.InstancetypeRef {
 	m := matcher(&vm.Spec, role)
 	return &vmv1alpha1.InstancetypeRef{
@@ -68,26 +67,26 @@ func Uninferred(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.Instancety
 	}
 }
 
-func named(m *vmv1alpha1.InstancetypeMatcher, role Role) (*identity, error) {
+func explicitTarget(m *vmv1alpha1.InstancetypeMatcher, role Role) (*identity, error) {
 	kind, err := ParseKind(role, m.Kind)
 	if err != nil {
 		return nil, err
 	}
 	if m.Name == "" {
 		return nil, &apply.Error{Problems: []apply.Problem{{
-			Kind: apply.InvalidProblem, Field: "spec." + string(role), Message: "a name or inferFromVolume is needed",
+			Kind: apply.InvalidProblem, Field: "spec." + string(role), Message: "name or inferFromVolume is required",
 		}}}
 	}
 	return &identity{kind: kind, name: m.Name}, nil
 }
 
-func ignores(m *vmv1alpha1.InstancetypeMatcher) bool {
+func ignoresFailure(m *vmv1alpha1.InstancetypeMatcher) bool {
 	return m.InferFromVolumeFailurePolicy != nil &&
 		*m.InferFromVolumeFailurePolicy == vmv1alpha1.InferFromVolumeFailureIgnore
 }
 
-// infer reads the labels of the volume, then those of the image that it was
-// made from. Errors are *InferError.
+// infer reads the labels of the volume, and then the labels of the image from which it was created. The error is an
+// *InferError.
 func infer(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, volume string, r Reader) (*identity, error) {
 	found, ignorable, err := inferFrom(ctx, vm, role, volume, r)
 	if err != nil {
@@ -103,7 +102,7 @@ func inferFrom(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, vo
 			continue
 		}
 		if v.PersistentVolumeClaim == nil {
-			return nil, true, errors.New("only volumes with a persistentVolumeClaim can be inferred from")
+			return nil, true, errors.New("the volume must have a persistentVolumeClaim")
 		}
 		return inferFromClaim(ctx, vm.Namespace, v.PersistentVolumeClaim.ClaimName, role, r)
 	}
@@ -127,13 +126,13 @@ func inferFromClaim(ctx context.Context, namespace, name string, role Role, r Re
 	}
 	image, ok := claimImage(claim)
 	if !ok {
-		return nil, true, fmt.Errorf("PersistentVolumeClaim %q has no label %s and was not made from an image",
+		return nil, true, fmt.Errorf("PersistentVolumeClaim %q has no label %s and was not created from an image",
 			name, defaultLabel(role))
 	}
 	return inferFromImage(ctx, namespace, image, role, r)
 }
 
-// claimImage returns the image that a claim was made from, if it was.
+// claimImage returns the image from which a claim was created, if any.
 func claimImage(claim *corev1.PersistentVolumeClaim) (vmv1alpha1.VirtualMachineImageRef, bool) {
 	source := claim.Spec.DataSourceRef
 	if source == nil || source.APIGroup == nil || *source.APIGroup != vmv1alpha1.GroupName ||
@@ -156,7 +155,7 @@ func inferFromImage(ctx context.Context, namespace string, ref vmv1alpha1.Virtua
 	return nil, true, fmt.Errorf("%s %q has no label %s", kind, ref.Name, defaultLabel(role))
 }
 
-// fromLabels returns what the labels name, nil when they name nothing.
+// fromLabels returns the object that the labels specify, or nil.
 func fromLabels(labels map[string]string, role Role) (*identity, error) {
 	name := labels[defaultLabel(role)]
 	if name == "" {

@@ -30,7 +30,7 @@ func (w *world) claim(name, fromImage string, labels map[string]string) {
 	w.claims["default/"+name] = claim
 }
 
-// clusterImage is an image of all namespaces, from which the claim was made too.
+// clusterImage adds a cluster image, from which the claim was also created.
 func (w *world) clusterImage(name string, labels map[string]string) {
 	w.image(name, labels)
 	w.images["/"+name] = w.images["default/"+name]
@@ -39,7 +39,7 @@ func (w *world) clusterImage(name string, labels map[string]string) {
 	w.claims["default/pvc"].Spec.DataSourceRef.Kind = "ClusterVirtualMachineImage"
 }
 
-// labelsFor are the labels that name small, of the namespaced kind if wanted.
+// labelsFor returns the labels that refer to small, which is namespaced if requested.
 func labelsFor(role instancetype.Role, namespaced bool) map[string]string {
 	kind, _, _ := kinds(role)
 	name, kindLabel := vmv1alpha1.LabelDefaultInstancetype, vmv1alpha1.LabelDefaultInstancetypeKind
@@ -61,7 +61,7 @@ func inferring(t *testing.T, role instancetype.Role, matcher string) *vmv1alpha1
 	return vmOf(t, spec[:len(spec)-1]+volumes)
 }
 
-func TestInferFromVolume(t *testing.T) {
+func TestInfer_FromVolume(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
 		for _, tc := range []struct {
@@ -96,7 +96,7 @@ func TestInferFromVolume(t *testing.T) {
 	}
 }
 
-func TestInfer_ANameCountsBeforeAVolume(t *testing.T) {
+func TestInfer_PrefersANameToAVolume(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, cluster, spec := kinds(role)
 		w := newWorld()
@@ -109,7 +109,7 @@ func TestInfer_ANameCountsBeforeAVolume(t *testing.T) {
 	}
 }
 
-func TestABootImageOfTheClusterIsInferredFrom(t *testing.T) {
+func TestInfer_UsesAClusterImageAsBootImage(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		namespaced, _, spec := kinds(role)
 		w := newWorld()
@@ -117,7 +117,7 @@ func TestABootImageOfTheClusterIsInferredFrom(t *testing.T) {
 		w.clusterImage("boot", labelsFor(role, true))
 		vm := inferring(t, role, "inferFromVolume: image")
 		if _, err := find(vm, role, w); !apierrors.IsNotFound(err) {
-			t.Errorf("%s: error %v, want NotFound, for the namespace has no such image", role, err)
+			t.Errorf("%s: error %v, want NotFound, because the namespace has no such image", role, err)
 		}
 		vm.Spec.Image.Kind = vmv1alpha1.ClusterImageKind
 		if found, err := find(vm, role, w); err != nil || found.Object.Kind != namespaced {
@@ -126,7 +126,7 @@ func TestABootImageOfTheClusterIsInferredFrom(t *testing.T) {
 	}
 }
 
-func TestInferenceFailures(t *testing.T) {
+func TestInfer_Failures(t *testing.T) {
 	const ignore, reject = ", inferFromVolumeFailurePolicy: Ignore", ", inferFromVolumeFailurePolicy: Reject"
 	noLabels := func(w *world) { w.claim("pvc", "", nil); w.image("boot", nil) }
 	for _, role := range []instancetype.Role{it, pref} {
@@ -154,7 +154,7 @@ func TestInferenceFailures(t *testing.T) {
 				found, err := find(inferring(t, role, tc.matcher), role, w)
 				if tc.ignored {
 					if found != nil || err != nil {
-						t.Errorf("found %v, %v; want nothing", found, err)
+						t.Errorf("found %v, %v; want nil", found, err)
 					}
 					return
 				}
@@ -167,7 +167,7 @@ func TestInferenceFailures(t *testing.T) {
 	}
 }
 
-func TestInferenceIsKeptUntilARefresh(t *testing.T) {
+func TestInfer_KeepsTheResultUntilARefresh(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		_, cluster, spec := kinds(role)
 		w := newWorld()
@@ -188,7 +188,7 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 		w.captured(t, vm, small)
 		instancetype.SetStatusRef(vm, role, ref)
 
-		// The image now names another one: nothing moves, until a refresh.
+		// The image now refers to another object. Nothing changes until a refresh.
 		labels := labelsFor(role, false)
 		for key := range labels {
 			labels[key] = "big"
@@ -209,9 +209,8 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 	}
 }
 
-// A virtual machine for which nothing was inferred does not change by itself when a
-// label appears.
-func TestNothingInferredIsKeptUntilARefresh(t *testing.T) {
+// A virtual machine for which nothing was inferred does not change if a label is added later.
+func TestInfer_KeepsAnEmptyResultUntilARefresh(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
 		w := newWorld()
 		_, cluster, spec := kinds(role)
@@ -220,16 +219,16 @@ func TestNothingInferredIsKeptUntilARefresh(t *testing.T) {
 		vm := vmOf(t, "{image: {name: boot}, cpu: {sockets: 1}, memory: {guest: 1Gi}, "+
 			string(role)+": {inferFromVolume: image, inferFromVolumeFailurePolicy: Ignore}}")
 		if found, err := find(vm, role, w); found != nil || err != nil {
-			t.Fatalf("%s: found %+v, %v; want nothing", role, found, err)
+			t.Fatalf("%s: found %+v, %v; want nil", role, found, err)
 		}
 		instancetype.SetStatusRef(vm, role, instancetype.Uninferred(vm, role))
 		w.image("boot", labelsFor(role, false))
 		if found, err := find(vm, role, w); found != nil || err != nil {
-			t.Errorf("F127 %s: the label that appeared leads to %+v, %v; want nothing before a refresh", role, found, err)
+			t.Errorf("F127 %s: with the new label found %+v, %v; want nil before a refresh", role, found, err)
 		}
 		plan, err := planRefresh(vm, role, nil, w)
 		if err != nil || !plan.Result.Changed || instancetype.StatusRef(plan.VM, role) != nil {
-			t.Fatalf("F130 %s: refresh %+v, %v; want a change that forgets that nothing was inferred", role, plan, err)
+			t.Fatalf("F130 %s: refresh %+v, %v; want a change that clears the empty result", role, plan, err)
 		}
 		if found, err := find(plan.VM, role, w); err != nil || found == nil || found.Object.Meta.Name != "small" {
 			t.Errorf("F130 %s: found %+v, %v after the refresh", role, found, err)
@@ -241,21 +240,21 @@ func TestNothingInferredIsKeptUntilARefresh(t *testing.T) {
 			vm.Spec.Preference.InferFromVolume = "data"
 		}
 		if _, err := find(vm, role, w); err == nil {
-			t.Errorf("%s: another volume was not looked at", role)
+			t.Errorf("%s: the new volume was not used", role)
 		}
 	}
 }
 
-func TestFallbackSizeOfAnIgnorablyInferredInstancetype(t *testing.T) {
+func TestCompute_IgnoresTheFallbackSizeIfAnInstancetypeIsInferred(t *testing.T) {
 	const fallback = "cpu: {sockets: 1}, memory: {guest: 1Gi}"
 	for _, tc := range []struct {
 		name, policy string
 		labelled     bool
-		want         int32 // 0: refused
+		want         int32 // 0: rejected
 	}{
 		{"F128 inferred: the fallback is not used", "Ignore", true, 2},
 		{"F127 F128 not inferred: the fallback is the size", "Ignore", false, 1},
-		{"F128 under Reject an own size conflicts", "Reject", true, 0},
+		{"F128 under Reject an inline size conflicts", "Reject", true, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld()
@@ -276,7 +275,7 @@ func TestFallbackSizeOfAnIgnorablyInferredInstancetype(t *testing.T) {
 				t.Errorf("%+v, %v; want %d sockets", spec, err, tc.want)
 			}
 			if vm.Spec.CPU.Sockets != 1 || vm.Spec.Memory.Guest == nil {
-				t.Error("F60 the fallback was removed from the spec")
+				t.Error("F60 the fallback size was removed from the spec")
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Role says which of the two references of a virtual machine is meant.
+// Role identifies one of the two references of a virtual machine.
 type Role string
 
 const (
@@ -20,7 +20,7 @@ const (
 	RolePreference Role = "preference"
 )
 
-// matcherName is how KubeVirt's messages call the reference.
+// matcherName returns the name of the reference in KubeVirt's messages.
 func (r Role) matcherName() string {
 	if r == RolePreference {
 		return "PreferenceMatcher"
@@ -28,7 +28,7 @@ func (r Role) matcherName() string {
 	return "InstancetypeMatcher"
 }
 
-// noun is how messages call what is referred to.
+// noun returns the name of the referenced object in messages.
 func (r Role) noun() string {
 	if r == RolePreference {
 		return "preference"
@@ -36,18 +36,17 @@ func (r Role) noun() string {
 	return "instance type"
 }
 
-// Kind is a kind of instance type or preference in canonical form: lower case,
-// singular.
+// Kind is a kind of instance type or preference in canonical form: lower case, singular.
 type Kind string
 
 const (
-	// KindInstancetype is an instance type of the namespace of the VM.
+	// KindInstancetype is an instance type in the VM's namespace.
 	KindInstancetype Kind = "virtualmachineinstancetype"
-	// KindClusterInstancetype is an instance type of the cluster.
+	// KindClusterInstancetype is a cluster-scoped instance type.
 	KindClusterInstancetype Kind = "virtualmachineclusterinstancetype"
-	// KindPreference is a preference of the namespace of the VM.
+	// KindPreference is a preference in the VM's namespace.
 	KindPreference Kind = "virtualmachinepreference"
-	// KindClusterPreference is a preference of the cluster.
+	// KindClusterPreference is a cluster-scoped preference.
 	KindClusterPreference Kind = "virtualmachineclusterpreference"
 )
 
@@ -58,10 +57,10 @@ var typeNames = map[Kind]string{
 	KindClusterPreference:   "VirtualMachineClusterPreference",
 }
 
-// Namespaced reports whether objects of this kind live in namespaces.
+// Namespaced reports whether objects of this kind are namespaced.
 func (k Kind) Namespaced() bool { return k == KindInstancetype || k == KindPreference }
 
-// Role returns the role in which a VM refers to this kind.
+// Role returns the role of this kind.
 func (k Kind) Role() Role {
 	if k == KindPreference || k == KindClusterPreference {
 		return RolePreference
@@ -69,18 +68,17 @@ func (k Kind) Role() Role {
 	return RoleInstancetype
 }
 
-// Resource returns the plural, as in URLs and RBAC rules.
+// Resource returns the plural name, as in URLs and RBAC rules.
 func (k Kind) Resource() string { return string(k) + "s" }
 
-// TypeName returns the kind as objects spell it, for example
-// VirtualMachineInstancetype.
+// TypeName returns the kind as in manifests, for example VirtualMachineInstancetype.
 func (k Kind) TypeName() string { return typeNames[k] }
 
-// KindError means that a reference has a kind that its role does not know.
+// KindError is returned if a reference has a kind that its role does not support.
 type KindError struct {
 	// Role of the reference.
 	Role Role
-	// Kind as given.
+	// Kind is the specified kind.
 	Kind string
 }
 
@@ -93,9 +91,8 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("got unexpected kind in %s: %s: allowed are %s", e.Role.matcherName(), e.Kind, names)
 }
 
-// ParseKind returns the canonical form of kind, which may be singular or plural
-// and in any letter case. Empty means the cluster kind of the role. The error
-// is a *KindError.
+// ParseKind returns the canonical form of kind, which may be singular or plural and in any letter case. If kind is
+// empty, it returns the cluster-scoped kind of the role. The error is a *KindError.
 func ParseKind(role Role, kind string) (Kind, error) {
 	namespaced, cluster := KindInstancetype, KindClusterInstancetype
 	if role == RolePreference {
@@ -111,8 +108,7 @@ func ParseKind(role Role, kind string) (Kind, error) {
 	}
 }
 
-// matcher returns the reference of vm in role, nil when there is none. The two
-// matcher types have the same fields.
+// matcher returns the reference of role in spec, or nil. The two matcher types have the same fields.
 func matcher(spec *vmv1alpha1.VirtualMachineSpec, role Role) *vmv1alpha1.InstancetypeMatcher {
 	if role == RolePreference {
 		return (*vmv1alpha1.InstancetypeMatcher)(spec.Preference)
@@ -120,9 +116,8 @@ func matcher(spec *vmv1alpha1.VirtualMachineSpec, role Role) *vmv1alpha1.Instanc
 	return spec.Instancetype
 }
 
-// StatusRef returns the status reference of vm in role, nil when there is none.
-// The two reference types have the same fields, so both are answered as an
-// InstancetypeRef; the result is shared with vm.
+// StatusRef returns the reference of role in vm's status, or nil. Both reference types have the same fields, so both
+// are returned as an InstancetypeRef. The result is shared with vm.
 func StatusRef(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.InstancetypeRef {
 	if role == RolePreference {
 		return (*vmv1alpha1.InstancetypeRef)(vm.Status.PreferenceRef)
@@ -130,7 +125,7 @@ func StatusRef(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.Instancetyp
 	return vm.Status.InstancetypeRef
 }
 
-// SetStatusRef sets the status reference of vm in role; nil removes it.
+// SetStatusRef sets the reference of role in vm's status. nil removes it.
 func SetStatusRef(vm *vmv1alpha1.VirtualMachine, role Role, ref *vmv1alpha1.InstancetypeRef) {
 	if role == RolePreference {
 		vm.Status.PreferenceRef = (*vmv1alpha1.PreferenceRef)(ref)
@@ -139,16 +134,16 @@ func SetStatusRef(vm *vmv1alpha1.VirtualMachine, role Role, ref *vmv1alpha1.Inst
 	vm.Status.InstancetypeRef = ref
 }
 
-// pin returns the name of the revision that a matcher pins, "" when it pins
-// none. The deprecated field counts when the other is not set.
-func pin(m *vmv1alpha1.InstancetypeMatcher) string {
+// pinnedName returns the name of the revision in a matcher, or an empty string. The deprecated field is used if the
+// other one is not set.
+func pinnedName(m *vmv1alpha1.InstancetypeMatcher) string {
 	if m.ControllerRevisionRef != nil && m.ControllerRevisionRef.Name != "" {
 		return m.ControllerRevisionRef.Name
 	}
 	return m.RevisionName
 }
 
-// unpin removes the pin of a matcher.
+// unpin removes the revision from a matcher.
 func unpin(m *vmv1alpha1.InstancetypeMatcher) {
 	m.ControllerRevisionRef, m.RevisionName = nil, ""
 }

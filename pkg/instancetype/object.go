@@ -12,41 +12,40 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// Object is an instance type or a preference, of the cluster or of a namespace,
-// live or out of a revision. It shares its parts with what it was made from and
-// must not be changed.
+// Object is an instance type or a preference, either cluster-scoped or namespaced, and either a live object or from a
+// revision. It shares data with its source and must not be changed.
 type Object struct {
-	// Kind is canonical.
+	// Kind is the canonical kind.
 	Kind Kind
 	// Meta is the metadata of the object.
 	Meta metav1.ObjectMeta
-	// Instancetype is set when the role of Kind is RoleInstancetype.
+	// Instancetype is set if the role of Kind is RoleInstancetype.
 	Instancetype *itv1alpha1.VirtualMachineInstancetypeSpec
-	// Preference is set when the role of Kind is RolePreference.
+	// Preference is set if the role of Kind is RolePreference.
 	Preference *itv1alpha1.VirtualMachinePreferenceSpec
 }
 
-// FromInstancetype makes an Object of a namespaced instance type.
+// FromInstancetype returns the Object of a namespaced instance type.
 func FromInstancetype(in *itv1alpha1.VirtualMachineInstancetype) *Object {
 	return &Object{Kind: KindInstancetype, Meta: in.ObjectMeta, Instancetype: &in.Spec}
 }
 
-// FromClusterInstancetype makes an Object of a cluster instance type.
+// FromClusterInstancetype returns the Object of a cluster instance type.
 func FromClusterInstancetype(in *itv1alpha1.VirtualMachineClusterInstancetype) *Object {
 	return &Object{Kind: KindClusterInstancetype, Meta: in.ObjectMeta, Instancetype: &in.Spec}
 }
 
-// FromPreference makes an Object of a namespaced preference.
+// FromPreference returns the Object of a namespaced preference.
 func FromPreference(in *itv1alpha1.VirtualMachinePreference) *Object {
 	return &Object{Kind: KindPreference, Meta: in.ObjectMeta, Preference: &in.Spec}
 }
 
-// FromClusterPreference makes an Object of a cluster preference.
+// FromClusterPreference returns the Object of a cluster preference.
 func FromClusterPreference(in *itv1alpha1.VirtualMachineClusterPreference) *Object {
 	return &Object{Kind: KindClusterPreference, Meta: in.ObjectMeta, Preference: &in.Spec}
 }
 
-// Getters read each kind of source; together they read any.
+// Getters has one function per kind of source.
 type Getters struct {
 	// Instancetype reads a VirtualMachineInstancetype.
 	Instancetype func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachineInstancetype, error)
@@ -58,8 +57,7 @@ type Getters struct {
 	ClusterPreference func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterPreference, error)
 }
 
-// Source reads the object of kind, as Reader has it. The namespace is ignored for the
-// cluster kinds.
+// Source implements the method of Reader. It ignores the namespace for cluster kinds.
 func (g Getters) Source(ctx context.Context, kind Kind, namespace, name string) (*Object, error) {
 	switch kind {
 	case KindInstancetype:
@@ -75,7 +73,7 @@ func (g Getters) Source(ctx context.Context, kind Kind, namespace, name string) 
 		o, err := g.ClusterPreference(ctx, name)
 		return object(o, err, FromClusterPreference)
 	}
-	return nil, fmt.Errorf("reading %q: %q is not the kind of an instance type or a preference", name, kind)
+	return nil, fmt.Errorf("reading %q: %q is not a kind of instance type or preference", name, kind)
 }
 
 func object[T any](o T, err error, from func(T) *Object) (*Object, error) {
@@ -85,7 +83,7 @@ func object[T any](o T, err error, from func(T) *Object) (*Object, error) {
 	return from(o), nil
 }
 
-// identity says which object a reference means.
+// identity identifies an object.
 type identity struct {
 	kind Kind
 	name string

@@ -12,9 +12,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// NoMatcherError means that the virtual machine has no such reference.
+// NoMatcherError is returned if the virtual machine has no such reference.
 type NoMatcherError struct {
-	// Role that was to be refreshed.
+	// Role is the role to refresh.
 	Role Role
 }
 
@@ -23,11 +23,11 @@ func (e *NoMatcherError) Error() string {
 	return fmt.Sprintf("the virtual machine has no spec.%s, so there is nothing to refresh", e.Role)
 }
 
-// SourceGoneError means that the live object does not exist.
+// SourceGoneError is returned if the live object does not exist.
 type SourceGoneError struct {
-	// Role that was to be refreshed.
+	// Role is the role to refresh.
 	Role Role
-	// Captured is true when the virtual machine has a revision of it.
+	// Captured is true if the virtual machine uses a revision of the object.
 	Captured bool
 	// Err is the cause.
 	Err error
@@ -38,36 +38,36 @@ func (e *SourceGoneError) Error() string {
 	if !e.Captured {
 		return fmt.Sprintf("the %s does not exist: %s", e.Role.noun(), e.Err)
 	}
-	return fmt.Sprintf("the %s does not exist any more, the captured revision stays in use: %s", e.Role.noun(), e.Err)
+	return fmt.Sprintf("the %s no longer exists and the current revision remains in use: %s", e.Role.noun(), e.Err)
 }
 
 // Unwrap returns the cause.
 func (e *SourceGoneError) Unwrap() error { return e.Err }
 
-// RefreshRefusedError means that the spec must be changed before a refresh.
+// RefreshRefusedError is returned if the spec must be changed before a refresh.
 type RefreshRefusedError struct {
-	// Message says what to change.
+	// Message describes the required change.
 	Message string
 }
 
 // Error implements error.
 func (e *RefreshRefusedError) Error() string { return e.Message }
 
-// Refresh is what a refresh does.
+// Refresh is the planned refresh.
 type Refresh struct {
-	// Result is the answer to the user.
+	// Result is the response to the user.
 	Result *vmv1alpha1.RefreshResult
-	// VM is the virtual machine to store; nil when nothing changes.
+	// VM is the virtual machine to store; nil if nothing changes.
 	VM *vmv1alpha1.VirtualMachine
 }
 
-// PlanRefresh checks whether vm can move to the live instance type or
-// preference and says what then changes. It clears the pins of spec and status;
-// the controller captures the new revision. running is what vm runs with, which
-// decides what needs a power cycle; nil when it does not run, or when nothing has
-// recorded it yet. The sources are those of GatherLatest. It fails with *NoMatcherError, *SourceGoneError,
-// *RefreshRefusedError or *apply.Error when the refresh is refused, and with other
-// errors when something could not be read.
+// PlanRefresh checks whether vm can use the live instance type or preference, and returns the changes. The new VM has
+// no revisions in spec and status, so the controller stores a new one. running is the effective spec that vm runs with;
+// it determines which changes need a power cycle. It is nil if vm does not run or if the spec is not recorded yet. The
+// sources must be from GatherLatest.
+//
+// The error is a *NoMatcherError, *SourceGoneError, *RefreshRefusedError or *apply.Error if the refresh is refused, or
+// another error if a read has failed.
 func PlanRefresh(
 	vm *vmv1alpha1.VirtualMachine, role Role, running *vmv1alpha1.VirtualMachineInstanceSpec, s *Sources,
 ) (*Refresh, error) {
@@ -77,10 +77,10 @@ func PlanRefresh(
 	}
 	if m.InferFromVolume != "" && (m.Name != "" || m.Kind != "") {
 		return nil, &RefreshRefusedError{Message: fmt.Sprintf(
-			"spec.%s has name or kind beside inferFromVolume: to infer again, clear name, kind and controllerRevisionRef first; "+
+			"spec.%s has name or kind together with inferFromVolume: to infer again, clear name, kind and controllerRevisionRef first; "+
 				"to keep the name, clear inferFromVolume first", role)}
 	}
-	latest, err := s.of(role).latest, s.of(role).latestErr
+	latest, err := s.forRole(role).latest, s.forRole(role).latestErr
 	if err != nil {
 		if apierrors.IsNotFound(unwrapAPI(err)) {
 			ref := StatusRef(vm, role)
@@ -91,9 +91,9 @@ func PlanRefresh(
 	if latest == nil {
 		return nil, &RefreshRefusedError{Message: fmt.Sprintf("nothing can be inferred from volume %q", m.InferFromVolume)}
 	}
-	result := describe(vm, role, latest.Object)
-	result.SpecPinCleared = pin(m) != ""
-	lost, err := s.of(role).lost()
+	result := newRefreshResult(vm, role, latest.Object)
+	result.SpecPinCleared = pinnedName(m) != ""
+	lost, err := s.forRole(role).isLost()
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +113,8 @@ func PlanRefresh(
 	return &Refresh{Result: result, VM: ClearPins(vm, role)}, nil
 }
 
-// ClearPins returns a copy of vm without the revisions that spec pins and
-// status names for role. What status says about the object otherwise stays
-// until the next capture.
+// ClearPins returns a copy of vm without the revisions of role in spec and status. The other fields of the reference in
+// status are kept until a new revision is stored.
 func ClearPins(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.VirtualMachine {
 	out := vm.DeepCopy()
 	if m := matcher(&out.Spec, role); m != nil {
@@ -124,14 +123,14 @@ func ClearPins(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.VirtualMach
 	if ref := StatusRef(out, role); ref != nil {
 		ref.ControllerRevisionRef = nil
 		if ref.Name == "" {
-			SetStatusRef(out, role, nil) // nothing was inferred, and is to be inferred again
+			SetStatusRef(out, role, nil) // nothing was inferred earlier, so infer again
 		}
 	}
 	return out
 }
 
-// describe fills the part of the result that needs no comparison.
-func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alpha1.RefreshResult {
+// newRefreshResult returns the part of the result that needs no comparison.
+func newRefreshResult(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alpha1.RefreshResult {
 	result := &vmv1alpha1.RefreshResult{
 		SourceName:    latest.Meta.Name,
 		SourceKind:    string(latest.Kind),
@@ -146,28 +145,27 @@ func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alp
 			result.OldRevision = ref.ControllerRevisionRef.Name
 		}
 	}
-	if name := pin(matcher(&vm.Spec, role)); name != "" {
+	if name := pinnedName(matcher(&vm.Spec, role)); name != "" {
 		result.OldRevision = name
 	}
 	return result
 }
 
-// upToDate reports whether vm has captured the latest object. A recreated
-// object has another UID and counts as newer. A pin counts by what it holds.
+// upToDate reports whether vm uses the latest object. A recreated object has another UID and counts as newer. A
+// revision in spec must be the same as the one in status.
 func upToDate(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) bool {
 	ref := StatusRef(vm, role)
-	if ref == nil || ref.ControllerRevisionRef == nil || !sameIdentity(ref, role, latest.identity()) {
+	if ref == nil || ref.ControllerRevisionRef == nil || !hasIdentity(ref, role, latest.identity()) {
 		return false
 	}
-	if name := pin(matcher(&vm.Spec, role)); name != "" && name != ref.ControllerRevisionRef.Name {
+	if name := pinnedName(matcher(&vm.Spec, role)); name != "" && name != ref.ControllerRevisionRef.Name {
 		return false
 	}
 	return ref.SourceUID == string(latest.Meta.UID) && ref.SourceGeneration == latest.Meta.Generation
 }
 
-// lost reports whether the revision in use is gone or of no use, which a refresh
-// repairs.
-func (g *gathered) lost() (bool, error) {
+// isLost reports whether the revision in use does not exist or cannot be used. A refresh repairs this.
+func (g *roleSources) isLost() (bool, error) {
 	var broken *RevisionError
 	switch {
 	case g.err == nil:
@@ -178,10 +176,9 @@ func (g *gathered) lost() (bool, error) {
 	return false, g.err
 }
 
-// changedFields computes the effective spec with the latest object, which
-// checks conflicts, topology and requirements, and compares it with the present
-// one. A present one that cannot be computed has no fields to compare: a
-// refresh may be what repairs it.
+// changedFields computes the effective spec with the latest object, which also checks conflicts, topology and
+// requirements. It compares the result with the current effective spec. If the current one cannot be computed, it
+// returns no fields, because the refresh may repair this.
 func changedFields(
 	vm *vmv1alpha1.VirtualMachine, role Role, running *vmv1alpha1.VirtualMachineInstanceSpec, s *Sources,
 ) ([]vmv1alpha1.RefreshField, error) {
@@ -190,9 +187,9 @@ func changedFields(
 		other = RoleInstancetype
 	}
 	kept, err := s.Find(other)
-	if lost, _ := s.of(other).lost(); lost {
-		// Where both are lost, each is to be refreshed without the other.
-		if kept, err = s.of(other).latest, s.of(other).latestErr; err != nil {
+	if lost, _ := s.forRole(other).isLost(); lost {
+		// If both revisions are lost, each can be refreshed only with the latest object of the other.
+		if kept, err = s.forRole(other).latest, s.forRole(other).latestErr; err != nil {
 			err = &RoleError{Role: other, Err: err}
 		}
 	}
@@ -200,8 +197,8 @@ func changedFields(
 		return nil, err
 	}
 	resolved := &Resolved{Class: s.class}
-	resolved.set(role, s.of(role).latest)
-	resolved.set(other, kept)
+	resolved.setRole(role, s.forRole(role).latest)
+	resolved.setRole(other, kept)
 	desired, err := Compute(vm, resolved)
 	if err != nil {
 		return nil, err
@@ -210,7 +207,7 @@ func changedFields(
 	if err != nil {
 		return nil, nil
 	}
-	resolved.set(role, found)
+	resolved.setRole(role, found)
 	current, err := Compute(vm, resolved)
 	if err != nil {
 		return nil, nil
@@ -218,7 +215,7 @@ func changedFields(
 	return refreshFields(vm, running, current, desired), nil
 }
 
-func (r *Resolved) set(role Role, found *Found) {
+func (r *Resolved) setRole(role Role, found *Found) {
 	if role == RolePreference {
 		r.Preference = found
 		return

@@ -8,9 +8,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
-// refreshFields lists what differs between the effective spec of vm and the one
-// after a refresh, and when it reaches vm. What vm runs with, if given, may be
-// neither of the two, as long as earlier changes wait for a power cycle.
+// refreshFields returns the differences between the effective specs before and after a refresh, and when they take
+// effect. running, if set, may differ from both while earlier changes wait for a power cycle.
 func refreshFields(vm *vmv1alpha1.VirtualMachine, running, current, desired *hardware.Spec) []vmv1alpha1.RefreshField {
 	runs := vm.Status.PowerState == vmv1alpha1.PoweredOn || vm.Status.PowerState == vmv1alpha1.Suspended
 	if running == nil || !runs {
@@ -28,7 +27,7 @@ func refreshFields(vm *vmv1alpha1.VirtualMachine, running, current, desired *har
 			d.Path == hardware.HardwareVersion && desired.MinHardwareVersion <= vm.Status.HardwareVersion:
 			effect = vmv1alpha1.RefreshEffectNone
 		case !runs, !differs:
-			// It is reconfigured while it is powered off, or runs with the value already.
+			// The VM is powered off and will be reconfigured, or it already runs with the value.
 			effect = vmv1alpha1.RefreshEffectLive
 		case vm.Spec.UpdateStrategy == vmv1alpha1.UpdateStrategyStage:
 			effect = vmv1alpha1.RefreshEffectRestart

@@ -20,7 +20,7 @@ const (
 	clusterPref = instancetype.KindClusterPreference
 )
 
-// outdated is a VM whose instance type and preference have newer generations.
+// outdated returns a VM whose instance type and preference have newer generations.
 func outdated(t testing.TB, newSize, newPref string) (*world, *vmv1alpha1.VirtualMachine) {
 	t.Helper()
 	w := newWorld()
@@ -33,7 +33,7 @@ func outdated(t testing.TB, newSize, newPref string) (*world, *vmv1alpha1.Virtua
 	return w, vm
 }
 
-func TestRefreshMovesToTheNewGeneration(t *testing.T) {
+func TestRefresh_UsesTheNewGeneration(t *testing.T) {
 	w, vm := outdated(t, size(4), "{devices: {preferredTPM: {}}}")
 	before := vm.DeepCopy()
 	plan, err := planRefresh(vm, it, nil, w)
@@ -58,7 +58,7 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 	stored := before.DeepCopy()
 	stored.Status.InstancetypeRef.ControllerRevisionRef = nil
 	if diff := cmp.Diff(stored, plan.VM, quantities); diff != "" {
-		t.Errorf("F150 F152 only the instance type's revision is cleared (-want +got):\n%s", diff)
+		t.Errorf("F150 F152 only the instance type's revision must be cleared (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(before, vm, quantities); diff != "" {
 		t.Errorf("the argument was changed (-want +got):\n%s", diff)
@@ -66,7 +66,7 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 
 	ref, create, err := capture(plan.VM, it, w)
 	if err != nil || create == nil || ref.ControllerRevisionRef.Name != plan.Result.NewRevision || ref.Name != "small" || ref.SourceGeneration != 2 || ref.Outdated {
-		t.Errorf("F150 the next capture is %+v, %v", ref, err)
+		t.Errorf("F150 the next revision is %+v, %v", ref, err)
 	}
 
 	if plan, err = planRefresh(vm, pref, nil, w); err != nil || plan.VM.Status.PreferenceRef.ControllerRevisionRef != nil ||
@@ -82,9 +82,9 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 	}
 }
 
-func TestRefreshSaysWhenItReachesTheVM(t *testing.T) {
-	// Two generations that differ in a live field, one that needs a power cycle, and
-	// one that never reaches a virtual machine.
+func TestRefresh_ReportsWhenFieldsTakeEffect(t *testing.T) {
+	// Two generations differ in a live field, in a field that needs a power cycle, and in a field that never takes
+	// effect.
 	const newSize = `{cpu: {guest: 4}, memory: {guest: 1Gi}, nodeSelector: {a: b}}`
 	for _, tc := range []struct {
 		name     string
@@ -93,11 +93,11 @@ func TestRefreshSaysWhenItReachesTheVM(t *testing.T) {
 		running  string
 		want     string
 	}{
-		{"F157 it runs with the old generation", vmv1alpha1.PoweredOn, "", hotAdd, "Live Restart"},
-		{"it runs, and nothing has recorded with what", vmv1alpha1.PoweredOn, "", "", "Live Restart"},
+		{"F157 running with the old generation", vmv1alpha1.PoweredOn, "", hotAdd, "Live Restart"},
+		{"running, with an unknown spec", vmv1alpha1.PoweredOn, "", "", "Live Restart"},
 		{"suspended", vmv1alpha1.Suspended, "", hotAdd, "Live Restart"},
 		{"F140 Stage", vmv1alpha1.PoweredOn, vmv1alpha1.UpdateStrategyStage, hotAdd, "Restart Restart"},
-		{"F159 powered off, all is done at once", vmv1alpha1.PoweredOff, "", "", "Live Live"},
+		{"F159 powered off, all changes are applied immediately", vmv1alpha1.PoweredOff, "", "", "Live Live"},
 		{"not created yet", "", vmv1alpha1.UpdateStrategyStage, "", "Live Live"},
 		{"an instance that is about to be removed", vmv1alpha1.PoweredOff, "", hotAdd, "Live Live"},
 		{"earlier changes still wait: it has more vCPUs, and the memory already", vmv1alpha1.PoweredOn, "",
@@ -125,7 +125,7 @@ func TestRefreshSaysWhenItReachesTheVM(t *testing.T) {
 	}
 }
 
-func TestRefreshKnowsTheHardwareVersion(t *testing.T) {
+func TestRefresh_ConsidersTheHardwareVersion(t *testing.T) {
 	for have, want := range map[int32]vmv1alpha1.RefreshEffect{19: vmv1alpha1.RefreshEffectRestart, 21: vmv1alpha1.RefreshEffectNone} {
 		w, vm := outdated(t, size(2), "{machine: {preferredMachineType: vmx-21}}")
 		vm.Status.HardwareVersion = have
@@ -136,7 +136,7 @@ func TestRefreshKnowsTheHardwareVersion(t *testing.T) {
 	}
 }
 
-func TestRefreshOfTheNewestIsNothing(t *testing.T) {
+func TestRefresh_ChangesNothingIfUpToDate(t *testing.T) {
 	w := newWorld()
 	vm := vmOf(t, "{instancetype: {name: small, kind: virtualMachineClusterInstancetypes}}")
 	w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
@@ -150,7 +150,7 @@ func TestRefreshOfTheNewestIsNothing(t *testing.T) {
 	}
 }
 
-func TestRefreshClearsPins(t *testing.T) {
+func TestRefresh_ClearsTheRevisionInTheSpec(t *testing.T) {
 	for _, field := range []string{"revisionName: ", "controllerRevisionRef: {name: "} {
 		w, vm := outdated(t, size(4), "{}")
 		name := vm.Status.InstancetypeRef.ControllerRevisionRef.Name
@@ -170,26 +170,26 @@ func TestRefreshClearsPins(t *testing.T) {
 	}
 }
 
-func TestRefreshOfThePinnedNewest_ClearsThePinAndNothingElse(t *testing.T) {
+func TestRefresh_ClearsOnlyTheRevisionInTheSpecIfUpToDate(t *testing.T) {
 	w := newWorld()
 	vm := vmOf(t, "{instancetype: {name: small}}")
 	revision := w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
 	vm.Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: revision.Name}
 	plan, err := planRefresh(vm, it, nil, w)
 	if err != nil || plan.VM == nil {
-		t.Fatalf("refresh %+v, %v; want the VM without its pin", plan, err)
+		t.Fatalf("refresh %+v, %v; want the VM without the revision in spec", plan, err)
 	}
 	if r := plan.Result; r.Changed || !r.SpecPinCleared || r.NewRevision != revision.Name {
-		t.Errorf("result %+v, want nothing changed but the pin cleared", r)
+		t.Errorf("result %+v, want only the revision in spec cleared", r)
 	}
 	want := vm.DeepCopy()
 	want.Spec.Instancetype.ControllerRevisionRef = nil
 	if diff := cmp.Diff(want, plan.VM); diff != "" {
-		t.Errorf("more than the pin changed (-want +got):\n%s", diff)
+		t.Errorf("more than the revision in spec changed (-want +got):\n%s", diff)
 	}
 }
 
-func TestRefreshRepairsLostRevisions(t *testing.T) {
+func TestRefresh_RepairsLostRevisions(t *testing.T) {
 	for name, lost := range map[string][]instancetype.Role{"one": {it}, "both": {it, pref}} {
 		t.Run(name, func(t *testing.T) {
 			w, vm := newWorld(), vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
@@ -206,14 +206,14 @@ func TestRefreshRepairsLostRevisions(t *testing.T) {
 					t.Fatalf("%s: %v", role, err)
 				}
 				if !plan.Result.Changed || plan.VM == nil || instancetype.StatusRef(plan.VM, role).ControllerRevisionRef != nil {
-					t.Errorf("%s: result %+v; want the lost revision dropped", role, plan.Result)
+					t.Errorf("%s: result %+v; want the lost revision removed", role, plan.Result)
 				}
 			}
 		})
 	}
 }
 
-func TestRefusedRefreshes(t *testing.T) {
+func TestRefresh_Refusals(t *testing.T) {
 	t.Run("F153 no such reference", func(t *testing.T) {
 		var want *instancetype.NoMatcherError
 		if _, err := planRefresh(vmOf(t, "{}"), pref, nil, newWorld()); !errors.As(err, &want) {
@@ -228,7 +228,7 @@ func TestRefusedRefreshes(t *testing.T) {
 			t.Errorf("error %v, want %T", err, want)
 		}
 		if want == nil || !want.Captured {
-			t.Errorf("error %+v, want one that knows the captured revision", want)
+			t.Errorf("error %+v, want Captured set", want)
 		}
 		if found, err := find(vm, it, w); err != nil || found.Object.Meta.Generation != 1 {
 			t.Errorf("found %+v, %v; want generation 1", found, err)
@@ -238,7 +238,7 @@ func TestRefusedRefreshes(t *testing.T) {
 		var want *instancetype.SourceGoneError
 		_, err := planRefresh(vmOf(t, "{instancetype: {name: never}}"), it, nil, newWorld())
 		if !errors.As(err, &want) || want.Captured || strings.Contains(err.Error(), "revision") {
-			t.Errorf("error %v, want one that promises no revision", err)
+			t.Errorf("error %v, want no mention of a revision", err)
 		}
 	})
 	t.Run("a failed read refuses nothing, it is an error", func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestRefusedRefreshes(t *testing.T) {
 	})
 }
 
-func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
+func TestRefresh_ToAnInvalidResultChangesNothing(t *testing.T) {
 	for _, tc := range []struct {
 		name, size, pref string
 		role             instancetype.Role
@@ -306,7 +306,7 @@ func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 	})
 }
 
-func TestRefreshRepairsALostRevision(t *testing.T) {
+func TestRefresh_RepairsALostRevision(t *testing.T) {
 	w, vm := outdated(t, size(4), "{}")
 	delete(w.revisions, "default/"+vm.Status.InstancetypeRef.ControllerRevisionRef.Name)
 	plan, err := planRefresh(vm, it, nil, w)

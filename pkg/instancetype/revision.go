@@ -15,38 +15,36 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// Labels of a ControllerRevision that say what it holds.
+// Labels of a ControllerRevision that describe its object.
 const (
-	// LabelObjectName is the name of the object, shortened when it is too long
-	// for a label.
+	// LabelObjectName is the name of the object, shortened if it is too long for a label.
 	LabelObjectName = "instancetype.slipway.dev/object-name"
-	// LabelObjectKind is its kind, for example VirtualMachineInstancetype.
+	// LabelObjectKind is the kind, for example VirtualMachineInstancetype.
 	LabelObjectKind = "instancetype.slipway.dev/object-kind"
-	// LabelObjectUID is its UID.
+	// LabelObjectUID is the UID.
 	LabelObjectUID = "instancetype.slipway.dev/object-uid"
-	// LabelObjectGeneration is its generation.
+	// LabelObjectGeneration is the generation.
 	LabelObjectGeneration = "instancetype.slipway.dev/object-generation"
-	// LabelObjectVersion is the API version that it is stored in. A captured
-	// revision with another version, or none, is upgraded.
+	// LabelObjectVersion is the API version of the stored object. A revision with another or no version is upgraded
+	// when a virtual machine uses it.
 	LabelObjectVersion = "instancetype.slipway.dev/object-version"
 )
 
-// objectVersion is the version in which revisions are written.
+// objectVersion is the API version of new revisions.
 var objectVersion = itv1alpha1.SchemeGroupVersion.Version
 
-// stored is the content of a revision: the whole object, of whichever kind.
-type stored struct {
+// revisionContent is the content of a revision: an object of any of the kinds.
+type revisionContent struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	Spec              any `json:"spec"`
 }
 
-// NewRevision returns the ControllerRevision that captures o in a namespace, for all
-// virtual machines there: labelled, with the object but for its labels,
-// annotations, finalizers, owners and managed fields. It has no owner: it goes when
-// nothing names it, and never because a part of the API could not be seen.
+// NewRevision returns a ControllerRevision of o for all virtual machines in namespace. It contains the object without
+// its labels, annotations, finalizers, owners and managed fields. It has no owner reference, so that it is deleted only
+// if no object uses it, and never by garbage collection.
 func NewRevision(namespace string, o *Object) (*itv1alpha1.ControllerRevision, error) {
-	content := stored{
+	content := revisionContent{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: itv1alpha1.SchemeGroupVersion.String(),
 			Kind:       o.Kind.TypeName(),
@@ -82,7 +80,7 @@ func NewRevision(namespace string, o *Object) (*itv1alpha1.ControllerRevision, e
 	}, nil
 }
 
-// spec returns whichever spec is set.
+// spec returns the spec that is set.
 func (o *Object) spec() any {
 	if o.Kind.Role() == RolePreference {
 		return o.Preference
@@ -90,8 +88,7 @@ func (o *Object) spec() any {
 	return o.Instancetype
 }
 
-// EqualRevisions reports whether two revisions hold the same kind of object
-// with the same spec. Metadata does not count.
+// EqualRevisions reports whether two revisions contain the same kind of object with the same spec. It ignores metadata.
 func EqualRevisions(a, b *itv1alpha1.ControllerRevision) (bool, error) {
 	left, err := decodeAny(a)
 	if err != nil {
@@ -104,8 +101,7 @@ func EqualRevisions(a, b *itv1alpha1.ControllerRevision) (bool, error) {
 	return left.Kind == right.Kind && equality.Semantic.DeepEqual(left.spec(), right.spec()), nil
 }
 
-// Same returns an error unless existing, which has the name of wanted, holds what wanted
-// holds.
+// Same returns an error if existing, which has the same name as wanted, has a different content.
 func Same(existing, wanted *itv1alpha1.ControllerRevision) error {
 	equal, err := EqualRevisions(existing, wanted)
 	if err != nil {

@@ -15,42 +15,40 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// kubevirtGroup is the group whose objects revisions of KubeVirt hold. Their
-// specs have the same fields.
+// kubevirtGroup is the API group of objects in KubeVirt's revisions. Their specs have the same fields.
 const kubevirtGroup = "instancetype.kubevirt.io"
 
-// envelope is the content of a revision before its spec is read. The oldest
-// revisions of KubeVirt have no kind, and the spec as base64 of JSON.
+// envelope is the content of a revision before its spec is decoded. The oldest revisions of KubeVirt have no kind, and
+// their spec is base64-encoded JSON.
 type envelope struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        metav1.ObjectMeta `json:"metadata,omitempty"`
 	Spec            json.RawMessage   `json:"spec"`
 }
 
-// Captured is a ControllerRevision together with what it holds. It is not changed.
+// Captured is a ControllerRevision and the object in it. It must not be changed.
 type Captured struct {
-	// Revision is as it was read.
+	// Revision is the revision as read.
 	Revision *itv1alpha1.ControllerRevision
 	object   *Object
 	err      error
 }
 
-// Decode reads what revision holds, in any format that this project or KubeVirt
-// wrote. It always succeeds; the failure is that of Object.
+// Decode decodes revision, in any format that Slipway or KubeVirt has written. A failure is returned by Object.
 func Decode(revision *itv1alpha1.ControllerRevision) *Captured {
 	object, err := decodeAny(revision)
 	return &Captured{Revision: revision, object: object, err: err}
 }
 
-// Object returns the instance type or preference that the revision holds. The error
-// is a *RevisionError when it holds something else.
+// Object returns the instance type or preference in the revision. The error is a *RevisionError if the revision does
+// not contain an object of role.
 func (c *Captured) Object(role Role) (*Object, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
 	if c.object.Kind.Role() != role {
 		return nil, &RevisionError{Name: c.Revision.Name, Message: fmt.Sprintf(
-			"it holds a %s, which is no %s", c.object.Kind.TypeName(), role.noun())}
+			"it contains a %s, which cannot be used for spec.%s", c.object.Kind.TypeName(), role)}
 	}
 	return c.object, nil
 }
@@ -68,7 +66,7 @@ func decodeAny(revision *itv1alpha1.ControllerRevision) (*Object, error) {
 	}
 	gv, err := schema.ParseGroupVersion(content.APIVersion)
 	if err != nil || (gv.Group != itv1alpha1.GroupName && gv.Group != kubevirtGroup) {
-		return fail("it holds an object of apiVersion %q, allowed are the groups %s and %s",
+		return fail("it contains an object with apiVersion %q; the API group must be %s or %s",
 			content.APIVersion, itv1alpha1.GroupName, kubevirtGroup)
 	}
 	object := &Object{Meta: content.Metadata}
@@ -77,7 +75,7 @@ func decodeAny(revision *itv1alpha1.ControllerRevision) (*Object, error) {
 	}
 	kind, ok := kindOf(content.Kind)
 	if !ok {
-		return fail("it holds an object of kind %q, which is neither instance type nor preference", content.Kind)
+		return fail("it contains an object of kind %q, which is neither an instance type nor a preference", content.Kind)
 	}
 	object.Kind = kind
 	if object.Meta.Name == "" {
@@ -89,7 +87,7 @@ func decodeAny(revision *itv1alpha1.ControllerRevision) (*Object, error) {
 	return object, nil
 }
 
-// kindOf is ParseKind of both roles, without a default.
+// kindOf returns the Kind for a type name.
 func kindOf(name string) (Kind, bool) {
 	for kind, typeName := range typeNames {
 		if name == typeName {
@@ -99,7 +97,7 @@ func kindOf(name string) (Kind, bool) {
 	return "", false
 }
 
-// fromLegacyLabels fills what the oldest format keeps in labels only.
+// fromLegacyLabels sets the fields that the oldest format has only in labels.
 func fromLegacyLabels(object *Object, content *envelope, labels map[string]string) {
 	content.Kind = labels[kubevirtGroup+"/object-kind"]
 	object.Meta.Name = labels[kubevirtGroup+"/object-name"]
@@ -109,7 +107,7 @@ func fromLegacyLabels(object *Object, content *envelope, labels map[string]strin
 	}
 }
 
-// decodeSpec reads the spec of the kind, which is JSON or base64 of JSON.
+// decodeSpec decodes a spec in JSON or base64-encoded JSON.
 func (o *Object) decodeSpec(raw json.RawMessage) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		var inner []byte
@@ -126,5 +124,5 @@ func (o *Object) decodeSpec(raw json.RawMessage) error {
 	return json.Unmarshal(raw, o.Instancetype)
 }
 
-// Valid reports whether the revision holds an instance type or a preference.
+// Valid reports whether the revision contains an instance type or a preference.
 func (c *Captured) Valid() bool { return c.err == nil }

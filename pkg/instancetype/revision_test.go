@@ -21,7 +21,7 @@ import (
 
 func equalSpecs(a, b *vmv1alpha1.VirtualMachineSpec) bool { return cmp.Equal(a, b, quantities) }
 
-func TestNewRevisionHoldsTheStrippedObject(t *testing.T) {
+func TestNewRevision_ContainsTheStrippedObject(t *testing.T) {
 	for _, kind := range []instancetype.Kind{
 		instancetype.KindInstancetype, instancetype.KindClusterInstancetype, instancetype.KindPreference, instancetype.KindClusterPreference,
 	} {
@@ -66,7 +66,7 @@ func TestNewRevisionHoldsTheStrippedObject(t *testing.T) {
 	}
 }
 
-func TestLongNamesAreShortenedAndStayApart(t *testing.T) {
+func TestRevisionName_ShortensLongNamesUniquely(t *testing.T) {
 	w := newWorld()
 	long := strings.Repeat("a", 240)
 	names := map[string]bool{}
@@ -92,7 +92,7 @@ func TestLongNamesAreShortenedAndStayApart(t *testing.T) {
 	}
 }
 
-func TestEqualRevisionsComparesSpecsOnly(t *testing.T) {
+func TestEqualRevisions_ComparesOnlySpecs(t *testing.T) {
 	w, vm := newWorld(), vmOf(t, "{}")
 	revision := func(uid, spec string) *itv1alpha1.ControllerRevision {
 		return w.store(t, vm, w.add(t, instancetype.KindInstancetype, "small", uid, 1, spec))
@@ -113,7 +113,7 @@ func TestEqualRevisionsComparesSpecsOnly(t *testing.T) {
 	}
 }
 
-func TestDecodeRevisionReadsOlderFormats(t *testing.T) {
+func TestDecode_SupportsOlderFormats(t *testing.T) {
 	spec := `{"cpu":{"guest":2},"memory":{"guest":"4Gi"}}`
 	labels := map[string]string{
 		"instancetype.kubevirt.io/object-kind": "VirtualMachineInstancetype", "instancetype.kubevirt.io/object-name": "small",
@@ -139,13 +139,13 @@ func TestDecodeRevisionReadsOlderFormats(t *testing.T) {
 	}
 }
 
-func TestDecodeRevisionRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestDecode_RejectsUnknownContent(t *testing.T) {
 	for _, tc := range []struct{ name, raw, want string }{
 		{"F136 empty", ``, "empty"},
 		{"F136 no JSON", `{`, "not an object"},
 		{"F136 another group", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"},"spec":{}}`, `apiVersion "apps/v1"`},
 		{"F136 another kind", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"Foo","metadata":{"name":"x"},"spec":{}}`, `kind "Foo"`},
-		{"F136 another role", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachinePreference","metadata":{"name":"x"},"spec":{}}`, "no instance type"},
+		{"F136 another role", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachinePreference","metadata":{"name":"x"},"spec":{}}`, "cannot be used for spec.instancetype"},
 		{"F136 no name", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","spec":{}}`, "metadata.name"},
 		{"F136 a spec of another shape", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","metadata":{"name":"x"},"spec":[]}`, "spec cannot be read"},
 	} {

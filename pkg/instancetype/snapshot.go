@@ -13,9 +13,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// PinnedSpec returns a copy of the spec of vm in which every reference pins the
-// revision that status names, with name and kind, beside inferFromVolume if
-// that is set. It is what a snapshot stores, because status is not stored.
+// PinnedSpec returns a copy of vm's spec in which every reference specifies the revision, the name and the kind in
+// status. It keeps inferFromVolume. Snapshots store this spec, because they do not store the status.
 func PinnedSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineSpec {
 	spec := vm.Spec.DeepCopy()
 	for _, role := range roles {
@@ -30,11 +29,9 @@ func PinnedSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineSpec {
 	return spec
 }
 
-// Adopt returns what a restored or cloned virtual machine needs in its namespace: the
-// revisions that its spec pins and that are not there, and the copy of vm whose spec
-// pins these. saved are the revisions as they were at the snapshot; a pinned one that
-// is not among them is read. The revisions must be created before the returned vm is
-// used.
+// Adopt prepares a restored or cloned virtual machine for its namespace. It returns the missing revisions, and a copy
+// of vm whose spec refers to the revisions in the namespace. saved are the revisions from the snapshot; other revisions
+// are read. The caller must create the missing revisions before it uses the returned vm.
 func Adopt(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, saved []*itv1alpha1.ControllerRevision, r Reader,
 ) (*vmv1alpha1.VirtualMachine, []*itv1alpha1.ControllerRevision, error) {
@@ -42,10 +39,10 @@ func Adopt(
 	var missing []*itv1alpha1.ControllerRevision
 	for _, role := range roles {
 		m := matcher(&out.Spec, role)
-		if m == nil || pin(m) == "" {
+		if m == nil || pinnedName(m) == "" {
 			continue
 		}
-		object, err := pinnedObject(ctx, vm.Namespace, pin(m), role, saved, r)
+		object, err := pinnedObject(ctx, vm.Namespace, pinnedName(m), role, saved, r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -70,7 +67,7 @@ func Adopt(
 	return out, missing, nil
 }
 
-// pinnedObject is what the revision called name holds, or held when it was saved.
+// pinnedObject returns the object in the revision called name, from saved if it is included there.
 func pinnedObject(ctx context.Context, namespace, name string, role Role, saved []*itv1alpha1.ControllerRevision, r Reader) (*Object, error) {
 	for _, revision := range saved {
 		if revision.Name == name {

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// snapshotted is a VM with captured references, the spec that a snapshot of it
-// holds, and the world in which the sources have changed or are gone since.
+// snapshotted returns a VM with revisions in status, the spec that a snapshot of it contains, and a world in which the
+// sources have since changed or were deleted.
 func snapshotted(t *testing.T, sourcesGone bool) (*world, *vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineSpec) {
 	t.Helper()
 	w := newWorld()
@@ -36,7 +36,7 @@ func snapshotted(t *testing.T, sourcesGone bool) (*world, *vmv1alpha1.VirtualMac
 	return w, vm, spec
 }
 
-func TestPinnedSpecHoldsNamesKindsAndRevisions(t *testing.T) {
+func TestPinnedSpec_HasNamesKindsAndRevisions(t *testing.T) {
 	_, vm, spec := snapshotted(t, false)
 	want := vmOf(t, `{instancetype: {name: small, kind: virtualmachineclusterinstancetype, controllerRevisionRef: {name: small-v1alpha1-it-uid-1}},
 	  preference: {name: linux, kind: virtualmachineclusterpreference, inferFromVolume: image, inferFromVolumeFailurePolicy: Reject, controllerRevisionRef: {name: linux-v1alpha1-p-uid-1}}, image: {name: boot}}`).Spec
@@ -44,11 +44,11 @@ func TestPinnedSpecHoldsNamesKindsAndRevisions(t *testing.T) {
 		t.Errorf("F144 (-want +got):\n%s", diff)
 	}
 	if vm.Spec.Preference.Name != "" || vm.Spec.Instancetype.ControllerRevisionRef != nil {
-		t.Error("F60 the spec of the VM was changed")
+		t.Error("F60 the spec of the VM has changed")
 	}
 }
 
-func TestRestoreUsesTheSnapshottedRevisions(t *testing.T) {
+func TestAdopt_UsesTheRevisionsOfTheSnapshot(t *testing.T) {
 	for name, gone := range map[string]bool{"F144 F147 source changed": false, "F144 F147 source deleted": true} {
 		t.Run(name, func(t *testing.T) {
 			w, vm, spec := snapshotted(t, gone)
@@ -69,8 +69,8 @@ func TestRestoreUsesTheSnapshottedRevisions(t *testing.T) {
 	}
 }
 
-// A clone in the same namespace shares the revisions; in another it needs them there.
-func TestCloneGetsItsOwnRevisions(t *testing.T) {
+// A clone in the same namespace shares the revisions. In another namespace they must be created.
+func TestAdopt_CreatesRevisionsForAClone(t *testing.T) {
 	for _, power := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff} {
 		w, original, spec := snapshotted(t, true)
 		var saved []*itv1alpha1.ControllerRevision
@@ -81,16 +81,16 @@ func TestCloneGetsItsOwnRevisions(t *testing.T) {
 		clone.Spec, clone.Name, clone.UID = *spec, "clone", "clone-uid"
 		clone.Spec.PowerState = power
 		if out, missing, err := instancetype.Adopt(t.Context(), clone, nil, w); err != nil || missing != nil || !cmp.Equal(clone, out, quantities) {
-			t.Errorf("F145 in its own namespace it needs %v, %v; want what is there", missing, err)
+			t.Errorf("F145 in its own namespace: missing %v, %v; want none", missing, err)
 		}
 		clone.Namespace = "elsewhere"
 		out, missing, err := instancetype.Adopt(t.Context(), clone, saved, w)
 		if err != nil || len(missing) != 2 {
-			t.Fatalf("F145 %d revisions to create, %v; want 2", len(missing), err)
+			t.Fatalf("F145 %d missing revisions, %v; want 2", len(missing), err)
 		}
 		for i, m := range []*vmv1alpha1.ControllerRevisionRef{out.Spec.Instancetype.ControllerRevisionRef, out.Spec.Preference.ControllerRevisionRef} {
 			if m.Name != missing[i].Name || missing[i].Namespace != "elsewhere" {
-				t.Errorf("F145 pin %s, revision %+v", m.Name, missing[i])
+				t.Errorf("F145 reference %s, revision %+v", m.Name, missing[i])
 			}
 			if err := instancetype.Same(missing[i], saved[i]); err != nil {
 				t.Errorf("F145 the copy of %s: %v", saved[i].Name, err)
@@ -98,14 +98,14 @@ func TestCloneGetsItsOwnRevisions(t *testing.T) {
 			w.revisions["elsewhere/"+missing[i].Name] = missing[i]
 		}
 		if again, missing, err := instancetype.Adopt(t.Context(), out, nil, w); err != nil || missing != nil || !cmp.Equal(out, again, quantities) {
-			t.Errorf("F145 a second time it needs %v, %v", missing, err)
+			t.Errorf("F145 a second time: missing %v, %v", missing, err)
 		}
 	}
 }
 
-func TestRestoreBringsBackTheRevisionsOfTheSnapshot(t *testing.T) {
+func TestAdopt_RestoresTheRevisionsOfTheSnapshot(t *testing.T) {
 	const name = "small-v1alpha1-it-uid-1"
-	// saved is what the snapshot keeps; change is what happened to the revision since.
+	// saved is the revision in the snapshot. change is a later change of the revision.
 	for _, tc := range []struct {
 		name    string
 		change  func(t *testing.T, w *world, restored *vmv1alpha1.VirtualMachine)
@@ -119,10 +119,10 @@ func TestRestoreBringsBackTheRevisionsOfTheSnapshot(t *testing.T) {
 		{"F146 content that cannot be read", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
 			w.revisions["default/"+name].Data.Raw = []byte("{")
 		}, false, "cannot be used"},
-		{"F146 a virtual machine of the same name that was made again", func(_ *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+		{"F146 a recreated VM of the same name", func(_ *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
 			vm.UID = "made-again"
 		}, false, ""},
-		{"F147 gone", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+		{"F147 deleted", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
 			delete(w.revisions, "default/"+name)
 		}, true, ""},
 	} {
@@ -141,14 +141,14 @@ func TestRestoreBringsBackTheRevisionsOfTheSnapshot(t *testing.T) {
 				return
 			}
 			if err != nil || out.Spec.Instancetype.ControllerRevisionRef.Name != name {
-				t.Fatalf("%+v, %v; want the pin %s", out, err, name)
+				t.Fatalf("%+v, %v; want a reference to %s", out, err, name)
 			}
 			if (len(missing) == 1) != tc.creates || len(missing) > 1 {
-				t.Fatalf("to create are %+v, want one: %t", missing, tc.creates)
+				t.Fatalf("missing revisions %+v, want one: %t", missing, tc.creates)
 			}
 			for _, revision := range missing {
 				if err := instancetype.Same(revision, saved[0]); err != nil {
-					t.Errorf("not what the snapshot has: %v", err)
+					t.Errorf("different from the snapshot: %v", err)
 				}
 			}
 		})

@@ -19,7 +19,7 @@ const (
 type Aging struct {
 	// After is the time without a hand-out; zero means DefaultAgingAfter.
 	After time.Duration
-	// Below is the limit of the priorities that age: all that are lower.
+	// Below is the limit of the priorities that age: lower priorities age.
 	Below int
 }
 

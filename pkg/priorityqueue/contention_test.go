@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// One worker parks and is woken all the time while another adds the one key that
-// it works on, and waits for it. An Add that fell between the worker's last look
-// and its parking would stay behind, and both would wait for ever.
+// One worker repeatedly parks and is woken, while another one adds the only key and waits
+// for it. If an Add between the worker's last check and its parking were lost, both would
+// wait without end.
 func TestNoAddIsLostWhileTheOnlyWorkerParks(t *testing.T) {
 	const rounds = 50_000
 	q := New[int]("")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// fuzzKeys is the number of keys of a fuzzed script, and fuzzBulk how many of them
-// an argument byte stands for in operations on many.
+// fuzzKeys is the number of keys in a fuzzed script. fuzzBulk is the number of keys per
+// unit of the argument byte in bulk operations.
 const fuzzKeys, fuzzBulk = 20_000, 80
 
 // FuzzQueueAgainstModel runs a script of all operations on the core and on the

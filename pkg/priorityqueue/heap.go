@@ -7,7 +7,7 @@ package priorityqueue
 // next to each other in memory and the heap has half the levels of a binary one.
 const arity = 4
 
-// rank is the sort key of a heap: the lowest major comes first, then the lowest minor.
+// rank is the sort key of a heap: lower major first, then lower minor.
 type rank struct {
 	major int64
 	minor uint64

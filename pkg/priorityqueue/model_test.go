@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// model says what the core must do, in the plainest way: sorted slices.
+// model is a simple implementation of the core with sorted slices.
 type model struct {
 	group   func(int) string
 	queued  map[int]*modelKey

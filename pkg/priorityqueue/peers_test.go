@@ -79,7 +79,7 @@ func TestWhatTheCallerChangesAfterAnAddIsNotQueued(t *testing.T) {
 }
 
 // CR v0.25.2: NumRequeues after AddRateLimited is 0, and a Forget right after it
-// leaves a failure behind for ever.
+// leaves a failure behind permanently.
 func TestTheRateLimiterIsAskedBeforeAddRateLimitedReturns(t *testing.T) {
 	q := New[string]("")
 	q.AddRateLimited("a")
@@ -254,7 +254,7 @@ func TestADelayedAndAnImmediateAddAreOneRun(t *testing.T) {
 	})
 }
 
-// CR #3496, miroir #122: low priorities starve for ever under a steady load.
+// CR #3496, miroir #122: low priorities starve permanently under a steady load.
 func TestWithAgingLowPrioritiesAreServedUnderFullLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New("", WithAging[string](Aging{}))

@@ -51,8 +51,8 @@ func TestATimeThatAnEventMadeIdleHarmsNothing(t *testing.T) {
 	}
 }
 
-// The same with the options of the server, where nobody can recover a panic: it is
-// the timer that meets the time.
+// The same with the options of the server. Here the timer reaches the time, so a panic
+// could not be recovered.
 func TestATimeThatAnEventMadeIdleHarmsNoServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys = 2100
@@ -95,9 +95,9 @@ func virtualMachine(i int) types.NamespacedName {
 	return types.NamespacedName{Namespace: fmt.Sprint("namespace-", i%10), Name: fmt.Sprint("vm-", i)}
 }
 
-// Many objects are made at once. After the first pass 5 % of them are looked at
-// again in two seconds, and one in a thousand in a minute, but an event comes first.
-// Then a few events a minute.
+// Many objects are created at the same time. After the first reconcile 5 % of them are
+// requeued after two seconds, and one in a thousand after a minute, but an event arrives
+// earlier. After that there are a few events per minute.
 func TestAWaveOfCreatesHarmsNothing(t *testing.T) {
 	for _, n := range []int{2000, 3000, 9000} {
 		panics := 0

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// TestScenarios plays testdata/*.txtar. The comment of each file says what the
-// scenario shows; its file "script" has one step a line:
+// TestScenarios plays testdata/*.txtar. The comment of each file describes the
+// scenario; its file "script" has one step a line:
 //
 //	queue [aging=D] [below=N] [fair]    makes the queue; fair groups by what is before "/"
 //	add [priority=N] [after=D] [limited] KEY...

@@ -8,9 +8,8 @@ import (
 	"errors"
 )
 
-// Await turns the answer of CreateOrUpdateVirtualMachineAsync into that of
-// CreateOrUpdateVirtualMachine: it waits for the operation that was started, if
-// any, and then asks for another pass.
+// Await waits for the operation that CreateOrUpdateVirtualMachineAsync has started, if any, and then returns a
+// RequeueError. With it CreateOrUpdateVirtualMachine is implemented.
 func Await(ctx context.Context, r Result, err error) (Result, error) {
 	if r.Ended == nil {
 		return r, err

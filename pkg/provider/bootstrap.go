@@ -10,24 +10,24 @@ import (
 	"fmt"
 )
 
-// BootstrapData holds secret values; it is never logged.
+// BootstrapData holds the values of bootstrap Secrets. It must never be logged.
 type BootstrapData struct {
-	// CloudConfig is the cloud-init user data, VendorData its vendor data.
+	// CloudConfig is the cloud-init user data. VendorData is the cloud-init vendor data.
 	CloudConfig, VendorData []byte
-	// NetworkConfig is cloud-init's network configuration in JSON, nil for the one that
-	// the interfaces ask for.
+	// NetworkConfig is the cloud-init network configuration in JSON. If it is nil, the configuration is derived from
+	// the interfaces.
 	NetworkConfig []byte
-	// Ignition is the configuration for Ignition.
+	// Ignition is the Ignition configuration.
 	Ignition []byte
-	// Sysprep is what the setup of Windows asks for.
+	// Sysprep has the answers for Windows Setup.
 	Sysprep SysprepData
 	// VAppProperties are OVF property values by key.
 	VAppProperties map[string]string
 }
 
-// SysprepData are secret answers to what the setup of Windows asks.
+// SysprepData holds secret answers for Windows Setup.
 type SysprepData struct {
-	// Unattend is a whole answer file, empty for one that is made.
+	// Unattend is a complete answer file. If it is empty, the file is generated.
 	Unattend string
 	// ProductKey of Windows.
 	ProductKey string
@@ -35,21 +35,19 @@ type SysprepData struct {
 	AdministratorPassword, DomainPassword string
 }
 
-// MaxGuestInfo is the longest value of a variable of guestinfo, in bytes: a message between
-// a guest and its host has 64 KiB (open-vm-tools, guest_msg_def.h, GUESTMSG_MAX_IN_SIZE), of
-// which some are left for what else is in it. vSphere keeps at most 1 MiB of all of them
-// (tools.setInfo.sizeLimit).
+// MaxGuestInfo is the maximum length in bytes of a guestinfo variable's value. A message between a guest and its host
+// has at most 64 KiB (open-vm-tools, guest_msg_def.h, GUESTMSG_MAX_IN_SIZE); 256 bytes are reserved for the rest of the
+// message. vSphere stores at most 1 MiB for all variables of a VM (tools.setInfo.sizeLimit).
 const MaxGuestInfo = 64<<10 - 256
 
-// Encodings that cloud-init and Ignition know.
+// Encodings of cloud-init and Ignition.
 const (
 	encodingBase64     = "base64"
 	encodingGzipBase64 = "gzip+base64"
 )
 
-// EncodeGuestInfo returns a value as a variable of guestinfo takes it, and its encoding:
-// base64, packed before if it is too long otherwise. The error says that it is too long
-// also then.
+// EncodeGuestInfo returns value encoded for a guestinfo variable, and the name of the encoding. The encoding is base64,
+// or gzip+base64 if base64 alone exceeds MaxGuestInfo. It returns an error if the compressed value is too long as well.
 func EncodeGuestInfo(value []byte) (text, encoding string, err error) {
 	if base64.StdEncoding.EncodedLen(len(value)) <= MaxGuestInfo {
 		return base64.StdEncoding.EncodeToString(value), encodingBase64, nil
@@ -63,10 +61,10 @@ func EncodeGuestInfo(value []byte) (text, encoding string, err error) {
 		err = w.Close()
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("packing a value for the guest: %w", err)
+		return "", "", fmt.Errorf("compressing a guestinfo value: %w", err)
 	}
 	if n := base64.StdEncoding.EncodedLen(packed.Len()); n > MaxGuestInfo {
-		return "", "", fmt.Errorf("%d bytes are %d when packed, and a guest can be given %d", len(value), n, MaxGuestInfo)
+		return "", "", fmt.Errorf("value of %d bytes is too long: %d bytes when compressed and encoded, limit %d", len(value), n, MaxGuestInfo)
 	}
 	return base64.StdEncoding.EncodeToString(packed.Bytes()), encodingGzipBase64, nil
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-func TestAGuestIsGivenWhatFitsAndNothingElse(t *testing.T) {
+func TestEncodeGuestInfo_RejectsTooLongValues(t *testing.T) {
 	noise := make([]byte, MaxGuestInfo)
 	source := rand.New(rand.NewPCG(1, 2))
 	for i := range noise {
@@ -23,10 +23,10 @@ func TestAGuestIsGivenWhatFitsAndNothingElse(t *testing.T) {
 		value    []byte
 		encoding string
 	}{
-		"short":                  {[]byte("#cloud-config\n"), "base64"},
-		"as long as can be":      {noise[:MaxGuestInfo/4*3], "base64"},
-		"longer, and repetitive": {[]byte(strings.Repeat("packages: [nginx]\n", 10_000)), "gzip+base64"},
-		"longer, and random":     {noise, ""},
+		"short":                {[]byte("#cloud-config\n"), "base64"},
+		"maximum length":       {noise[:MaxGuestInfo/4*3], "base64"},
+		"longer, compressible": {[]byte(strings.Repeat("packages: [nginx]\n", 10_000)), "gzip+base64"},
+		"longer, random":       {noise, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, encoding, err := EncodeGuestInfo(tc.value)
@@ -34,8 +34,8 @@ func TestAGuestIsGivenWhatFitsAndNothingElse(t *testing.T) {
 				t.Fatalf("encoding %q, %d bytes, %v; want encoding %q", encoding, len(text), err, tc.encoding)
 			}
 			if err != nil {
-				if !strings.Contains(err.Error(), "a guest can be given 65280") {
-					t.Errorf("error %q does not say how much is allowed", err)
+				if !strings.Contains(err.Error(), "limit 65280") {
+					t.Errorf("error %q does not include the limit", err)
 				}
 				return
 			}
@@ -53,7 +53,7 @@ func TestAGuestIsGivenWhatFitsAndNothingElse(t *testing.T) {
 				}
 			}
 			if !bytes.Equal(got, tc.value) {
-				t.Error("the guest gets another value")
+				t.Error("the decoded value differs")
 			}
 		})
 	}

@@ -3,19 +3,18 @@
 
 package provider
 
-// Claim is the disk of a claim that a virtual machine asks for. It has a life of its own:
-// a provider attaches and detaches it, and never destroys it.
+// Claim is the disk of a PersistentVolumeClaim that a virtual machine uses. Providers attach and detach the disk and
+// never delete it.
 type Claim struct {
-	// VolumeID is the hypervisor's own ID of the disk, in lower case. It is known of
-	// every claim that can be attached.
+	// VolumeID is the hypervisor's ID of the disk, in lower case. Every claim that can be attached has one.
 	VolumeID string
-	// Size that the disk has at least, in bytes. A larger one is left as it is.
+	// Size is the minimum size of the disk in bytes. A larger disk is not changed.
 	Size int64
-	// ReadOnly keeps what the guest writes from the disk.
+	// ReadOnly discards the writes of the guest.
 	ReadOnly bool
-	// Shared lets other virtual machines have the disk at the same time.
+	// Shared allows other virtual machines to attach the disk at the same time.
 	Shared bool
-	// Waiting says why the disk must not be attached now; empty when it may. One that is
-	// attached already stays so.
+	// Waiting is the reason why the disk must not be attached now; empty if it may be attached. A disk that is already
+	// attached stays attached.
 	Waiting string
 }

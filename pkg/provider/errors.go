@@ -12,38 +12,36 @@ import (
 )
 
 var (
-	// ErrReconcileInProgress means that an operation of this virtual machine
-	// runs. Its end is followed by a hint, so nobody needs to retry.
+	// ErrReconcileInProgress is returned while an operation of this virtual machine runs. An event follows when it
+	// ends, so the caller need not retry.
 	ErrReconcileInProgress = errors.New("an operation of this virtual machine is in progress")
-	// ErrTooManyCreates means that all create slots are taken. A hint follows
-	// when one is free, so nobody needs to retry.
+	// ErrTooManyCreates is returned if all create slots are in use. An event follows when a slot is free, so the caller
+	// need not retry.
 	ErrTooManyCreates = errors.New("too many virtual machines are being created")
-	// ErrTooManyOperations means the same of another kind of operation.
+	// ErrTooManyOperations is returned if all slots of another kind of operation are in use. An event follows when a
+	// slot is free.
 	ErrTooManyOperations = errors.New("too many operations of this kind are in progress")
-	// ErrPaused means that an administrator paused the virtual machine in the
-	// hypervisor.
+	// ErrPaused is returned if an administrator paused the virtual machine in the hypervisor.
 	ErrPaused = errors.New("the virtual machine is paused by an administrator in vSphere")
-	// ErrUnknownState means that the hypervisor could not be read, so that it is
-	// not known whether the virtual machine exists.
+	// ErrUnknownState is returned if the hypervisor could not be read, so that it is not known whether the virtual
+	// machine exists.
 	ErrUnknownState = errors.New("the state of the virtual machine is not known")
 )
 
-// ImageCacheNotReadyError means that the image is not cached where the virtual
-// machine goes.
+// ImageCacheNotReadyError is returned if the image is not cached on the datastore of the virtual machine.
 type ImageCacheNotReadyError struct {
-	// Name of the VirtualMachineImageCache, which need not exist.
+	// Name of the VirtualMachineImageCache. The object may not exist.
 	Name string
-	// Source is the item that the copies are to be of.
+	// Source is the content library item to copy.
 	Source vmv1alpha1.ContentLibraryImageSource
-	// Location is where they are to be, in the words of the spec of the cache.
+	// Location is the location of the copies, as in the spec of the cache.
 	Location vmv1alpha1.VirtualMachineImageCacheLocation
-	// DatastoreID and ProfileID are the managed object ID of the datastore and the ID of
-	// the storage policy, empty without one.
+	// DatastoreID is the managed object ID of the datastore. ProfileID is the ID of the storage policy, or empty.
 	DatastoreID, ProfileID string
-	// Stale is true when the cache says that it has the copies there, and it has not: a
-	// file is gone, or the item has other content by now.
+	// Stale is true if the status of the cache lists copies that are not usable: a file is missing, or the item has new
+	// content.
 	Stale bool
-	// Reason for people.
+	// Reason is a message for users.
 	Reason string
 }
 
@@ -52,14 +50,14 @@ func (e *ImageCacheNotReadyError) Error() string {
 	return fmt.Sprintf("image cache %q is not ready: %s", e.Name, e.Reason)
 }
 
-// Place is where the copies are to be.
+// Place returns the location of the copies.
 func (e *ImageCacheNotReadyError) Place() CachePlace {
 	return CachePlace{VCenter: e.Location.VCenter, DatastoreID: e.DatastoreID, ProfileID: e.ProfileID}
 }
 
-// UnreachableError means that a vCenter has not answered for some time, or refuses the connection.
+// UnreachableError is returned if a vCenter has not answered for some time or refuses the connection.
 type UnreachableError struct {
-	// VCenter is its name.
+	// VCenter is the name of the VCenter.
 	VCenter string
 	// Err is the cause.
 	Err error
@@ -73,29 +71,29 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// RequeueError asks for another pass.
+// RequeueError requests another reconcile.
 type RequeueError struct {
-	// After is how long to wait; 0 means at once.
+	// After is the delay; 0 means immediately.
 	After time.Duration
-	// Reason for people.
+	// Reason is a message for users.
 	Reason string
 }
 
 // Error implements error.
 func (e *RequeueError) Error() string {
-	return fmt.Sprintf("look again after %s: %s", e.After, e.Reason)
+	return fmt.Sprintf("requeue after %s: %s", e.After, e.Reason)
 }
 
-// NoRequeueError means that a retry cannot help before something changes.
+// NoRequeueError means that a retry does not help until something changes.
 type NoRequeueError struct {
-	// Err is the cause; nil when there is nothing wrong and the pass simply ends.
+	// Err is the cause. It is nil if there is no failure and the reconcile just ends.
 	Err error
 }
 
 // Error implements error.
 func (e *NoRequeueError) Error() string {
 	if e.Err == nil {
-		return "nothing more to do in this pass"
+		return "nothing more to do in this reconcile"
 	}
 	return e.Err.Error()
 }
@@ -103,8 +101,7 @@ func (e *NoRequeueError) Error() string {
 // Unwrap returns the cause.
 func (e *NoRequeueError) Unwrap() error { return e.Err }
 
-// AsRequeue returns how long to wait when err, or an error that it wraps, asks
-// for another pass.
+// AsRequeue returns the delay if err is or wraps a RequeueError.
 func AsRequeue(err error) (time.Duration, bool) {
 	var r *RequeueError
 	if errors.As(err, &r) {
@@ -113,8 +110,7 @@ func AsRequeue(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// IsNoRequeue reports whether err, or an error that it wraps, says that a retry
-// cannot help.
+// IsNoRequeue reports whether err is or wraps a NoRequeueError.
 func IsNoRequeue(err error) bool {
 	var n *NoRequeueError
 	return errors.As(err, &n)

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fleet"
 )
 
-// library answers for one vCenter.
+// library has the items of one vCenter.
 type library struct {
 	provider.Images
 	items []string
@@ -29,8 +29,8 @@ func (l library) Items(context.Context, string) ([]provider.LibraryItem, error) 
 	return out, l.err
 }
 
-func TestItemsOfALibraryAreThoseOfAllVCenters(t *testing.T) {
-	away := errors.New("away")
+func TestImages_ListsItemsOfAllVCenters(t *testing.T) {
+	away := errors.New("unreachable")
 	missing := &provider.NotUsableError{Message: "there is no library", Missing: true}
 	twice := &provider.NotUsableError{Message: "there are 2 libraries"}
 	for name, tc := range map[string]struct {
@@ -40,16 +40,16 @@ func TestItemsOfALibraryAreThoseOfAllVCenters(t *testing.T) {
 		unread  []string
 		is      error
 	}{
-		"none":              {err: provider.ErrNotInUse.Error(), is: provider.ErrNotInUse},
-		"both":              {sources: []fleet.Source{{VCenter: "a", Images: library{items: []string{"x"}}}, {VCenter: "b", Images: library{items: []string{"x", "y"}}}}, items: []string{"a/x", "b/x", "b/y"}},
-		"one has it":        {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
-		"one has two of it": {sources: []fleet.Source{{VCenter: "a", Images: library{err: twice}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
-		"one is away":       {sources: []fleet.Source{{VCenter: "a", Images: library{err: away}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}, err: "vCenter a: away", unread: []string{"a"}, is: away},
-		"one is not used yet": {sources: []fleet.Source{{VCenter: "a", Err: provider.ErrNotInUse}, {VCenter: "b", Images: library{err: missing}}},
+		"no vCenter":         {err: provider.ErrNotInUse.Error(), is: provider.ErrNotInUse},
+		"both":               {sources: []fleet.Source{{VCenter: "a", Images: library{items: []string{"x"}}}, {VCenter: "b", Images: library{items: []string{"x", "y"}}}}, items: []string{"a/x", "b/x", "b/y"}},
+		"one has it":         {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
+		"one has two":        {sources: []fleet.Source{{VCenter: "a", Images: library{err: twice}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}},
+		"one is unreachable": {sources: []fleet.Source{{VCenter: "a", Images: library{err: away}}, {VCenter: "b", Images: library{items: []string{"x"}}}}, items: []string{"b/x"}, err: "vCenter a: unreachable", unread: []string{"a"}, is: away},
+		"one is not in use yet": {sources: []fleet.Source{{VCenter: "a", Err: provider.ErrNotInUse}, {VCenter: "b", Images: library{err: missing}}},
 			err: "vCenter a: no hypervisor is in use", unread: []string{"a"}, is: provider.ErrNotInUse},
-		"the only one is away": {sources: []fleet.Source{{VCenter: "a", Images: library{err: away}}}, err: "away", unread: []string{"a"}, is: away},
-		"none has it":          {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: missing}}}, err: "there is no library", is: missing},
-		"none has one of it":   {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: twice}}}, err: "vCenter b: there are 2 libraries", is: twice},
+		"the only one is unreachable": {sources: []fleet.Source{{VCenter: "a", Images: library{err: away}}}, err: "unreachable", unread: []string{"a"}, is: away},
+		"no vCenter has it":           {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: missing}}}, err: "there is no library", is: missing},
+		"no vCenter has exactly one":  {sources: []fleet.Source{{VCenter: "a", Images: library{err: missing}}, {VCenter: "b", Images: library{err: twice}}}, err: "vCenter b: there are 2 libraries", is: twice},
 	} {
 		items, err := fleet.Images{Sources: func(context.Context) []fleet.Source { return tc.sources }}.Items(t.Context(), "golden")
 		var got []string

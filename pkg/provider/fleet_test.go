@@ -24,10 +24,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/placement"
 )
 
-// byNamespace is the vCenter of a virtual machine in most of the tests.
+// byNamespace returns the namespace as the name of the vCenter.
 func byNamespace(vm *vmv1alpha1.VirtualMachine) string { return vm.Namespace }
 
-// newFleet runs a fleet.
+// newFleet returns a running fleet.
 func newFleet(t *testing.T, of func(*vmv1alpha1.VirtualMachine) string) *fleet.Fleet[*engine.Engine] {
 	t.Helper()
 	f := fleet.New[*engine.Engine](of, placement.New(placement.Options{}))
@@ -38,7 +38,7 @@ func newFleet(t *testing.T, of func(*vmv1alpha1.VirtualMachine) string) *fleet.F
 	return f
 }
 
-// use lets the fleet use a vCenter, or none.
+// use sets the driver of a vCenter. nil means that the vCenter does not exist.
 func use(t *testing.T, f *fleet.Fleet[*engine.Engine], name string, d *fake.Driver) {
 	t.Helper()
 	var open func() (*engine.Engine, error)
@@ -57,7 +57,7 @@ func newRequest(vcenter, name string) *provider.Request {
 	}, PrerequisitesReady: true}
 }
 
-// watch collects the names of those that are hinted at.
+// watch returns a channel with the names of the objects for which events are sent.
 func watch(t *testing.T, f *fleet.Fleet[*engine.Engine]) <-chan string {
 	t.Helper()
 	hints := make(chan string, 100)
@@ -95,7 +95,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestVirtualMachinesGoToTheirVCenters(t *testing.T) {
+func TestFleet_CallsTheProviderOfTheVMsVCenter(t *testing.T) {
 	f, one, two := newFleet(t, byNamespace), fake.New(), fake.New()
 	use(t, f, "one", one)
 	use(t, f, "two", two)
@@ -107,49 +107,49 @@ func TestVirtualMachinesGoToTheirVCenters(t *testing.T) {
 		<-r.Ended
 	}
 	if len(one.VMs()) != 1 || len(two.VMs()) != 2 {
-		t.Errorf("%d and %d VMs were made, want 1 and 2", len(one.VMs()), len(two.VMs()))
+		t.Errorf("%d and %d VMs were created, want 1 and 2", len(one.VMs()), len(two.VMs()))
 	}
 }
 
-func TestAVirtualMachineWaitsUntilItIsKnownWhatItsVCenterIs(t *testing.T) {
+func TestFleet_WaitsUntilAVCenterIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, byNamespace)
 		hints := watch(t, f)
 		asked, called := newRequest("vc", "asked"), newRequest("vc", "called")
 		if !f.Unread(asked.VM) {
-			t.Error("what is not known is read")
+			t.Error("a VM of an unknown vCenter is read")
 		}
 		r, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), called)
 		if !errors.Is(err, provider.ErrUnknownState) || len(r.Conditions) != 0 {
-			t.Errorf("result %+v, error %v, want that nothing is known", r, err)
+			t.Errorf("result %+v, error %v, want ErrUnknownState and no conditions", r, err)
 		}
 		synctest.Wait()
 		if len(hints) != 0 {
-			t.Errorf("a hint at %s, which nothing can be done about", <-hints)
+			t.Errorf("event for %s, want none while the vCenter is unknown", <-hints)
 		}
 		use(t, f, "vc", nil)
 		synctest.Wait()
 		if got := drain(hints); len(got) != 2 {
-			t.Errorf("hints at %v, want both", got)
+			t.Errorf("events for %v, want both", got)
 		}
 		if f.Unread(asked.VM) {
-			t.Error("of one without a vCenter there is nothing to wait for")
+			t.Error("a VM without a vCenter is unread")
 		}
 		r, err = f.CreateOrUpdateVirtualMachineAsync(t.Context(), called)
 		c := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated)
 		if !errors.Is(err, provider.ErrUnknownState) || c == nil || c.Status != metav1.ConditionUnknown ||
-			c.Message != `the state of the virtual machine is not known: there is no VCenter "vc"` {
-			t.Errorf("condition %+v, error %v, want that there is no vCenter", c, err)
+			c.Message != `the state of the virtual machine is not known: VCenter "vc" does not exist` {
+			t.Errorf("condition %+v, error %v, want a missing vCenter", c, err)
 		}
 		if _, err = f.DeleteVirtualMachine(t.Context(), called); !errors.Is(err, provider.ErrUnknownState) {
-			t.Errorf("a deletion without a vCenter: %v", err)
+			t.Errorf("deletion without a vCenter: %v", err)
 		}
 
 		d := fake.New()
 		use(t, f, "vc", d)
 		synctest.Wait()
 		if got := drain(hints); len(got) != 1 || got[0] != "called" {
-			t.Errorf("hints at %v, want the one that waits", got)
+			t.Errorf("events for %v, want called", got)
 		}
 	})
 }
@@ -162,7 +162,7 @@ func drain(hints <-chan string) []string {
 	return names
 }
 
-func TestTheNextProviderOfAVCenterBeginsWhenTheOneBeforeHasEnded(t *testing.T) {
+func TestFleet_StartsTheNextProviderAfterThePreviousHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, before, after := newFleet(t, byNamespace), fake.New(), fake.New()
 		hints := watch(t, f)
@@ -177,32 +177,32 @@ func TestTheNextProviderOfAVCenterBeginsWhenTheOneBeforeHasEnded(t *testing.T) {
 		replaced.Go(func() { use(t, f, "vc", after) })
 		synctest.Wait()
 		if f.Known("vc") || f.Known("none") {
-			t.Error("what is replaced is known")
+			t.Error("a vCenter is known while its provider is replaced")
 		}
 		if members, known := f.Members(); known || len(members) != 0 {
-			t.Errorf("%d members, known %t, while an operation of the one before runs", len(members), known)
+			t.Errorf("%d members, known %t, while an operation of the previous provider runs", len(members), known)
 		}
 		if _, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), req); !errors.Is(err, provider.ErrUnknownState) {
-			t.Errorf("a pass in between: %v, want that nothing is known", err)
+			t.Errorf("reconcile while the provider is replaced: %v, want ErrUnknownState", err)
 		}
 		drain(hints)
 		release()
 		replaced.Wait()
 		synctest.Wait()
 		if got := drain(hints); len(got) == 0 {
-			t.Error("nobody tells the one that waited")
+			t.Error("no event for the VM that waits")
 		}
 		if r, err = f.CreateOrUpdateVirtualMachineAsync(t.Context(), req); err != nil || r.Ended == nil {
-			t.Fatalf("result %+v, error %v, want a create by the next one", r, err)
+			t.Fatalf("result %+v, error %v, want a create by the next provider", r, err)
 		}
 		<-r.Ended
 		if len(after.VMs()) != 1 {
-			t.Errorf("the next one has %d VMs, want 1", len(after.VMs()))
+			t.Errorf("the next provider has %d VMs, want 1", len(after.VMs()))
 		}
 	})
 }
 
-func TestTheEndOfTheFleetIsThatOfItsMembers(t *testing.T) {
+func TestFleet_EndsAfterItsMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fleet.New[*member](func(*vmv1alpha1.VirtualMachine) string { return "vc" }, placement.New(placement.Options{}))
 		m := &member{ending: make(chan struct{})}
@@ -222,13 +222,13 @@ func TestTheEndOfTheFleetIsThatOfItsMembers(t *testing.T) {
 		}
 		close(m.ending)
 		<-ended
-		if err := f.Use(t.Context(), "vc", func() (*member, error) { t.Error("opened after the end"); return m, nil }); err != nil {
+		if err := f.Use(t.Context(), "vc", func() (*member, error) { t.Error("opened after the end of Run"); return m, nil }); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func TestAProviderThatCannotBeOpenedIsNone(t *testing.T) {
+func TestFleet_HasNoMemberIfOpenFails(t *testing.T) {
 	f, d := newFleet(t, byNamespace), fake.New()
 	use(t, f, "vc", d)
 	bad := errors.New("bad")
@@ -241,9 +241,9 @@ func TestAProviderThatCannotBeOpenedIsNone(t *testing.T) {
 	f.Forget(types.NamespacedName{Namespace: "vc", Name: "vm"})
 }
 
-// Thousands that exist are asked about at a start: a pass over each could only find that it
-// is not read yet.
-func TestWhatTheNextProviderHasYetToReadIsNotHintedAt(t *testing.T) {
+// At a start Unread is called for thousands of existing VMs. A reconcile of each would only find that it is not read
+// yet.
+func TestFleet_SendsNoEventForUnreadVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fleet.New[*member](byNamespace, placement.New(placement.Options{}))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -253,7 +253,7 @@ func TestWhatTheNextProviderHasYetToReadIsNotHintedAt(t *testing.T) {
 		go f.Watch(ctx, func(h provider.Hint) { hints <- h.Key.Name })
 		old, read := newRequest("vc", "old"), newRequest("vc", "read")
 		if !f.Unread(old.VM) || !f.Unread(read.VM) {
-			t.Error("what is not known is read")
+			t.Error("a VM of an unknown vCenter is read")
 		}
 		m := &member{ending: make(chan struct{}), unread: "old"}
 		if err := f.Use(ctx, "vc", func() (*member, error) { return m, nil }); err != nil {
@@ -261,7 +261,7 @@ func TestWhatTheNextProviderHasYetToReadIsNotHintedAt(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := drain(hints); len(got) != 1 || got[0] != "read" {
-			t.Errorf("hints at %v, want the one that was read", got)
+			t.Errorf("events for %v, want read", got)
 		}
 		close(m.ending)
 		cancel()
@@ -269,7 +269,7 @@ func TestWhatTheNextProviderHasYetToReadIsNotHintedAt(t *testing.T) {
 	})
 }
 
-// member ends when it is told that it may, and has not read the virtual machine of a name.
+// member ends when ending is closed. It has not read the virtual machine called unread.
 type member struct {
 	provider.Publisher
 	provider.Snapshotter
@@ -284,7 +284,7 @@ func (m *member) Run(ctx context.Context) { <-ctx.Done(); <-m.ending }
 
 func (m *member) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
 
-func TestAVirtualMachineIsPublishedInItsOwnVCenter(t *testing.T) {
+func TestFleet_PublishesOnlyInTheVCenterOfTheVM(t *testing.T) {
 	f, one := newFleet(t, byNamespace), fake.New()
 	use(t, f, "one", one)
 	req := newRequest("one", "vm")
@@ -297,14 +297,14 @@ func TestAVirtualMachineIsPublishedInItsOwnVCenter(t *testing.T) {
 	_, err = f.Publish(t.Context(), pub)
 	var refused *provider.PublishRefusedError
 	if !errors.As(err, &refused) || refused.Condition != vmv1alpha1.ConditionTargetValid {
-		t.Errorf("publishing in another vCenter: %v, want that the target is not valid", err)
+		t.Errorf("publishing in another vCenter: %v, want TargetValid", err)
 	}
 	if err := f.Withdraw(t.Context(), pub); !errors.Is(err, provider.ErrNotInUse) {
-		t.Errorf("withdrawing from a vCenter that is not there: %v", err)
+		t.Errorf("withdrawing from an unknown vCenter: %v", err)
 	}
 	pub.VCenter = "one"
 	if _, err = f.Publish(t.Context(), pub); !errors.Is(err, provider.ErrReconcileInProgress) {
-		t.Errorf("publishing in its own: %v, want that it runs", err)
+		t.Errorf("publishing in its own vCenter: %v, want ErrReconcileInProgress", err)
 	}
 	f.ForgetPublication(pub.NamespacedName)
 }

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// Hints delivers hints to those that watch. What is sent while nobody does is kept,
-// once for each object, for the first that watches.
+// Hints delivers events to all watchers. Events that are sent while there is no watcher are stored, once per object,
+// and delivered to the first watcher.
 type Hints struct {
-	mu       sync.Mutex
-	next     int
-	watchers map[int]func(Hint)
-	kept     map[Key]struct{}
+	mu          sync.Mutex
+	next        int
+	watchers    map[int]func(Hint)
+	undelivered map[Key]struct{}
 }
 
-// Watch delivers to changed until ctx is done.
+// Watch calls changed for every event until ctx is done.
 func (h *Hints) Watch(ctx context.Context, changed func(Hint)) {
 	h.mu.Lock()
 	if h.watchers == nil {
@@ -26,10 +26,10 @@ func (h *Hints) Watch(ctx context.Context, changed func(Hint)) {
 	id := h.next
 	h.next++
 	h.watchers[id] = changed
-	for key := range h.kept {
+	for key := range h.undelivered {
 		changed(Hint{Key: key})
 	}
-	h.kept = nil
+	h.undelivered = nil
 	h.mu.Unlock()
 	<-ctx.Done()
 	h.mu.Lock()
@@ -37,15 +37,15 @@ func (h *Hints) Watch(ctx context.Context, changed func(Hint)) {
 	delete(h.watchers, id)
 }
 
-// Send tells all that watch of key.
+// Send sends an event for key to all watchers.
 func (h *Hints) Send(key Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.watchers) == 0 {
-		if h.kept == nil {
-			h.kept = map[Key]struct{}{}
+		if h.undelivered == nil {
+			h.undelivered = map[Key]struct{}{}
 		}
-		h.kept[key] = struct{}{}
+		h.undelivered[key] = struct{}{}
 	}
 	for _, changed := range h.watchers {
 		changed(Hint{Key: key})

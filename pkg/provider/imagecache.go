@@ -11,19 +11,18 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// CachePlace is where copies of an image are needed.
+// CachePlace is a location where copies of an image are needed.
 type CachePlace struct {
 	// VCenter is the name of the VCenter.
 	VCenter string
-	// DatastoreID and ProfileID are the managed object ID of the datastore and the ID of
-	// the storage policy, empty without one.
+	// DatastoreID is the managed object ID of the datastore. ProfileID is the ID of the storage policy, or empty.
 	DatastoreID, ProfileID string
 }
 
-// String is the value of the annotation that names the place.
+// String returns the value of the annotation that identifies the location.
 func (p CachePlace) String() string { return p.VCenter + "," + p.DatastoreID + "," + p.ProfileID }
 
-// ParseCachePlace reads what String wrote. It is false for anything else.
+// ParseCachePlace parses the result of String. It returns false for any other text.
 func ParseCachePlace(text string) (CachePlace, bool) {
 	parts := strings.Split(text, ",")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" {
@@ -32,7 +31,7 @@ func ParseCachePlace(text string) (CachePlace, bool) {
 	return CachePlace{VCenter: parts[0], DatastoreID: parts[1], ProfileID: parts[2]}, true
 }
 
-// In returns what the cache says of the place, nil if it does not know it.
+// In returns the status of the location in cache, or nil if cache does not have the location.
 func (p CachePlace) In(cache *vmv1alpha1.VirtualMachineImageCache) *vmv1alpha1.VirtualMachineImageCacheLocationStatus {
 	if cache == nil {
 		return nil
@@ -46,8 +45,7 @@ func (p CachePlace) In(cache *vmv1alpha1.VirtualMachineImageCache) *vmv1alpha1.V
 	return nil
 }
 
-// ImageCacheName is the name of the VirtualMachineImageCache that is made for an item of a
-// content library.
+// ImageCacheName returns the name of the VirtualMachineImageCache for a content library item.
 func ImageCacheName(of vmv1alpha1.ContentLibraryImageSource) string {
 	sum := sha256.Sum256([]byte(of.Library + "\x00" + of.Item))
 	return "vmi-" + hex.EncodeToString(sum[:10])

@@ -12,116 +12,113 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ImageFiles keeps copies of the files of images on the datastores of one hypervisor. An
-// error is a NotUsableError where the hypervisor has answered, and any other where it has
-// not: then nothing is known.
+// ImageFiles manages copies of image files on the datastores of one hypervisor. An error is a NotUsableError if the
+// hypervisor has answered. With any other error nothing is known.
 type ImageFiles interface {
-	// Locate finds what a cache names: the item, with a descriptor that can be used, and the
-	// place for its copies. A name that nothing has any more leads to what it has led to
-	// before, which was renamed if it is still there.
+	// Locate finds the content library item of a cache, which must have a usable descriptor, and the location of its
+	// copies. If no item has the name any more, Locate uses the item of the previous location, if it still exists; it
+	// was renamed.
 	Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation, before CachePlace) (ImagePlace, error)
-	// Copy makes a directory, which must not be there, and copies the files of the image to
-	// it. It returns when all are complete; until then none may be used. It tells how far it
-	// is, in percent. A file of the image that the hypervisor has not got yet it gets first.
-	// After an error the directory may be there.
+	// Copy creates a directory, which must not exist, and copies the image files to it. It returns when all files are
+	// complete; they must not be used before. It reports its progress in percent. A file that the library has not
+	// downloaded yet is downloaded first. After an error the directory may exist.
 	Copy(ctx context.Context, place ImagePlace, directory string, progress func(percent int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error)
-	// Missing names the files that are not there any more.
+	// Missing returns the names of the files that no longer exist.
 	Missing(ctx context.Context, place ImagePlace, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]string, error)
-	// Remove removes a directory of this server with all that is in it; one that is not
-	// there is removed. The error is an ImageInUseError while a disk of a virtual machine,
-	// whoever's, has a parent in it, or one is being made of it. If that is not known for
-	// sure nothing is removed.
+	// Remove removes a directory of this server and its content. It succeeds if the directory does not exist. The error
+	// is an ImageInUseError while a disk of any virtual machine has a parent in the directory, or while a disk is being
+	// created from it. If the use cannot be determined, nothing is removed.
 	Remove(ctx context.Context, datastoreID, directory string) error
-	// Directories are all of this server, on all datastores that can be reached now.
+	// Directories returns all directories of this server on all datastores that are reachable now.
 	Directories(ctx context.Context) ([]ImageDirectory, error)
-	// InUse names who uses directories of copies on a datastore, as Remove would.
+	// InUse returns the users of directories on a datastore, by the same rules as Remove.
 	InUse(ctx context.Context, datastoreID string, directories []string) (map[string]string, error)
-	// Space tells of the datastores, by their IDs.
+	// Space returns the space of the datastores, by datastore ID.
 	Space(ctx context.Context) (map[string]ImageSpace, error)
-	// LastUsed is when a virtual machine was last begun to be made of the files of a
-	// directory, zero for not since this process keeps the hypervisor.
+	// LastUsed returns the last time when the create of a virtual machine from a directory was started. It is zero if
+	// none was started since this process connected to the hypervisor.
 	LastUsed(directory string) time.Time
 }
 
-// KindImageLocation is the kind of the locations of image caches. Their names are made by the controller of the caches.
+// KindImageLocation is the kind of image cache locations. The image cache controller assigns their names.
 const KindImageLocation Kind = "ImageLocation"
 
-// Kinds of operations on copies of images, in words for messages.
+// Kinds of operations on copies of images, as used in messages.
 const (
 	ImageCopy       = "copy an image"
 	ImageRemoval    = "remove copies of an image"
-	ImageCollection = "remove copies that no cache names"
+	ImageCollection = "remove copies without a cache"
 )
 
-// ImageOperation changes directories of copies.
+// ImageOperation is an operation on directories of copies.
 type ImageOperation struct {
-	// Kind is one of those above. Operations of the same Kind and Detail are repetitions of each other.
+	// Kind is one of the constants above. Operations with the same Kind and Detail are retries of each other.
 	Kind, Detail string
-	// Directory that it is about.
+	// Directory is the directory to change.
 	Directory string
-	// Run carries it out, and calls progress with the percentage that is done.
+	// Run runs the operation. It calls progress with the percentage that is done.
 	Run func(ctx context.Context, progress func(percent int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error)
-	// Progress in percent, in steps of ten. Files and Err are the outcome if it has Ended.
+	// Progress is in percent, in steps of ten. Files and Err are the outcome if Ended is true.
 	Progress int32
 	Ended    bool
 	Files    []vmv1alpha1.VirtualMachineImageCacheFile
 	Err      error
 }
 
-// ImageOperator runs operations on copies of images, one for each location at a time. Their number is limited, and
-// what has failed is tried again later and later. Hints about locations tell of their progress and of their end.
+// ImageOperator runs operations on copies of images, one per location at a time. Their number is limited, and failed
+// operations are retried with increasing delays. An event for the location follows when an operation makes progress or
+// ends.
 type ImageOperator interface {
-	// ImageOperations returns the operations that run, and those that have ended until EndImageOperation, by location.
+	// ImageOperations returns the running operations, and the ended ones until EndImageOperation is called, by
+	// location.
 	ImageOperations() map[string]ImageOperation
-	// StartImageOperation starts an operation. The error is ErrReconcileInProgress if the location has one,
-	// ErrTooManyOperations while others have to end first, and a RequeueError while it has to wait for another reason,
-	// joined with its last failure.
+	// StartImageOperation starts an operation. The error is ErrReconcileInProgress if the location already has an
+	// operation, and ErrTooManyOperations if no slot is free. It is a RequeueError, joined with the last failure, if
+	// the operation must wait for another reason.
 	StartImageOperation(ctx context.Context, location string, op ImageOperation) error
-	// EndImageOperation interrupts the operation of a location if it runs, and forgets it if it has ended.
+	// EndImageOperation interrupts a running operation of a location, and removes an ended one.
 	EndImageOperation(location string)
 }
 
-// ErrNoSpace means that a datastore has no room for a copy.
-var ErrNoSpace = errors.New("the datastore has no room for it")
+// ErrNoSpace is returned if a datastore does not have enough free space for a copy.
+var ErrNoSpace = errors.New("the datastore does not have enough free space")
 
 // ImageDirectory is a directory of copies.
 type ImageDirectory struct {
-	// DatastoreID is the managed object ID of its datastore, Directory its datastore path.
+	// DatastoreID is the managed object ID of the datastore. Directory is the datastore path.
 	DatastoreID, Directory string
 }
 
-// ImageSpace is what a datastore has, in bytes.
+// ImageSpace is the space of a datastore in bytes.
 type ImageSpace struct{ Free, Capacity int64 }
 
-// SameDirectory is true of two datastore paths of one directory of copies: its name is not
-// given twice, but that of its datastore may have changed.
+// SameDirectory reports whether two datastore paths refer to the same directory of copies. Directory names are unique,
+// but a datastore can be renamed, so the datastore's name is ignored.
 func SameDirectory(a, b string) bool {
 	_, a, _ = strings.Cut(a, "] ")
 	_, b, _ = strings.Cut(b, "] ")
 	return a != "" && a == b
 }
 
-// ImagePlace is where copies of an image go, and of what they are.
+// ImagePlace identifies the copies of an image version on a datastore.
 type ImagePlace struct {
-	// DatastoreID is the managed object ID of the datastore, ProfileID the ID of the storage
-	// policy, empty without one.
+	// DatastoreID is the managed object ID of the datastore. ProfileID is the ID of the storage policy, or empty.
 	DatastoreID, ProfileID string
-	// ItemID and ContentVersion are the item and the version of its content.
+	// ItemID and ContentVersion identify the item and its content.
 	ItemID, ContentVersion string
-	// Directory is what the datastore paths of directories of these very copies begin with:
-	// a hyphen and anything follows. No other server has such.
+	// Directory is the prefix of the datastore paths of these copies; a hyphen and a suffix follow. It is unique to
+	// this server.
 	Directory string
 }
 
-// Holds is true of a directory that is one of these copies, whatever the name of its
-// datastore was when it was made.
+// Holds reports whether directory contains these copies, even if the datastore was renamed.
 func (p ImagePlace) Holds(directory string) bool {
 	_, have, _ := strings.Cut(directory, "] ")
 	_, want, _ := strings.Cut(p.Directory, "] ")
 	return directory != "" && strings.HasPrefix(have, want+"-")
 }
 
-// Present is a datastore path with the name that the datastore of the place has now.
+// Present returns path with the current name of the datastore.
 func (p ImagePlace) Present(path string) string {
 	name, _, _ := strings.Cut(p.Directory, "] ")
 	if _, rest, ok := strings.Cut(path, "] "); ok {
@@ -130,9 +127,9 @@ func (p ImagePlace) Present(path string) string {
 	return path
 }
 
-// ImageInUseError means that a directory of copies is needed.
+// ImageInUseError is returned if a directory of copies is in use.
 type ImageInUseError struct {
-	// By whom, for people.
+	// By describes the user of the directory.
 	By string
 }
 

@@ -15,94 +15,88 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Images tells what hypervisors have that virtual machines are made from. Its methods
-// only read. An error is a NotUsableError where the hypervisor has answered, and any
-// other where it has not: then nothing is known, but for what is beside an UnreadError.
+// Images describes the sources in hypervisors from which virtual machines can be created. Its methods only read. An
+// error is a NotUsableError if the hypervisor has answered. With any other error nothing is known, except for the
+// results that are returned with an UnreadError.
 type Images interface {
-	// Items lists the content library called library, which must be the only one of
-	// that name, in no order.
+	// Items lists the items of a content library in no particular order. The name of the library must be unique.
 	Items(ctx context.Context, library string) ([]LibraryItem, error)
-	// DescribeItem says what virtual machines are like that are made from an item, and of
-	// an ISO image that it is one. Items of other types are not usable.
+	// DescribeItem describes the virtual machines that are deployed from an item, or reports that the item is an ISO
+	// image. Items of other types are not usable.
 	DescribeItem(ctx context.Context, item LibraryItem) (*ImageDescription, error)
-	// DescribeTemplate says the same of the template at an inventory path.
+	// DescribeTemplate describes the virtual machines that are deployed from the template at an inventory path.
 	DescribeTemplate(ctx context.Context, inventoryPath string) (*ImageDescription, error)
 }
 
-// UnreadError means that some of several vCenters could not be asked. What the others have
-// is returned with it.
+// UnreadError is returned together with partial results if some of several vCenters could not be queried.
 type UnreadError struct {
-	// VCenters are the names of those.
+	// VCenters are the names of the vCenters that could not be queried.
 	VCenters []string
-	// Answered is true if others have what was asked for.
+	// Answered is true if at least one other vCenter has the requested object.
 	Answered bool
-	// Err is why.
+	// Err is the cause.
 	Err error
 }
 
 // Error implements error.
 func (e *UnreadError) Error() string { return e.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *UnreadError) Unwrap() error { return e.Err }
 
-// ErrNotInUse means that there is no hypervisor to ask: at the start of a process, or
-// because none is described.
+// ErrNotInUse is returned if there is no hypervisor to query: at the start of a process, or because none is configured.
 var ErrNotInUse = errors.New("no hypervisor is in use")
 
 // LibraryItem is an item of a content library.
 type LibraryItem struct {
-	// ID of the item, which it keeps when it is renamed.
+	// ID of the item. It does not change when the item is renamed.
 	ID string
-	// Library and Name are the names of its library and of the item.
+	// Library and Name are the names of the library and of the item.
 	Library, Name string
-	// Type in vSphere's words: ovf, vm-template, iso, or any other.
+	// Type is the type in vSphere, such as ovf, vm-template or iso.
 	Type string
 	// ContentVersion changes with the files of the item.
 	ContentVersion string
-	// Size of the files on the datastore of the library, in bytes; nil for none.
+	// Size is the size in bytes of the files on the library's datastore; nil if there are none.
 	Size *resource.Quantity
-	// VCenter is the name of the vCenter that has it, empty where there is only one to ask.
+	// VCenter is the name of the VCenter that has the item; empty if only one is in use.
 	VCenter string
 }
 
-// IsImage is true for an item that an image can name: that virtual machines can be deployed
-// from, or that a CD-ROM drive takes.
+// IsImage reports whether the item can be used as an image: a virtual machine can be deployed from it, or a CD-ROM
+// drive can mount it.
 func (i LibraryItem) IsImage() bool {
 	return slices.ContainsFunc([]string{"ovf", "vm-template", "iso"}, func(t string) bool { return strings.EqualFold(i.Type, t) })
 }
 
-// ImageDescription is what an image says of the virtual machines that are made from it.
+// ImageDescription describes the virtual machines that are created from an image.
 type ImageDescription struct {
-	// Status says it, without conditions. It is shared and must not be changed.
+	// Status is the description, without conditions. It is shared and must not be changed.
 	Status vmv1alpha1.VirtualMachineImageStatus
-	// Incomplete says what Status has left out for being too long or too many, empty for
-	// nothing.
+	// Incomplete lists what is omitted from Status because of its limits on length or number; empty for nothing.
 	Incomplete string
-	// NotApplied names what the image requests and its virtual machines do not get, empty
-	// for nothing.
+	// NotApplied lists the settings of the image that its virtual machines do not get; empty for none.
 	NotApplied string
-	// Defaulted names what the image lets its users choose and Slipway does not, empty for
-	// nothing.
+	// Defaulted lists the choices of the image that Slipway does not offer to users; empty for none.
 	Defaulted string
 }
 
-// NotUsableError means that a name does not lead to exactly one usable object.
+// NotUsableError is returned if a name does not identify exactly one usable object.
 type NotUsableError struct {
-	// Message for people.
+	// Message is shown to users.
 	Message string
-	// Missing is true when there is no such object.
+	// Missing is true if the object does not exist.
 	Missing bool
-	// NotAllowed is true when an administrator does not let virtual machines use it;
-	// whether it exists was not asked then.
+	// NotAllowed is true if an administrator does not allow virtual machines to use the object. In this case it was not
+	// checked whether the object exists.
 	NotAllowed bool
 }
 
 // Error implements error.
 func (e *NotUsableError) Error() string { return e.Message }
 
-// Unusable is the condition Ready of an object that names what could not be read, or
-// cannot be used, because of err. Only what vSphere has answered makes it False.
+// Unusable returns the condition Ready for an object whose reference could not be read or used because of err. The
+// status is Unknown unless vSphere has answered.
 func Unusable(err error) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonInvalid, Message: err.Error()}
 	var unusable *NotUsableError

@@ -14,76 +14,78 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// Observation is the observed state of a virtual machine. The driver fills it, the engine plans by it, and controllers
-// report it. The zero value stands for a virtual machine that does not exist.
+// Observation is the observed state of a virtual machine. The driver fills it, the engine uses it for planning, and
+// controllers write it to status. The zero value represents a virtual machine that does not exist.
 type Observation struct {
 	// Readable is false if the configuration cannot be read. Then only UniqueID, Orphaned and Trouble are set.
 	Readable bool
 	// UniqueID is the hypervisor's own ID.
 	UniqueID string
-	// Orphaned is true if no host has the virtual machine any more.
+	// Orphaned is true if the virtual machine is not registered on any host.
 	Orphaned bool
-	// Trouble is the reason why it cannot be changed now; empty if it can. A hint follows when it changes.
+	// Trouble is the reason why the virtual machine cannot be changed now; empty if it can. An event follows when it
+	// changes.
 	Trouble string
-	// Paused is true if an administrator paused it in the hypervisor.
+	// Paused is true if an administrator paused the virtual machine in the hypervisor.
 	Paused bool
 	// Unfinished is true if its create has not ended.
 	Unfinished bool
 
-	// BiosUUID and InstanceUUID, in lower case.
+	// BiosUUID and InstanceUUID are in lower case.
 	BiosUUID, InstanceUUID string
-	// VCenterInstanceUUID is that of the vCenter, empty if it is not known.
+	// VCenterInstanceUUID is the instance UUID of the vCenter; empty if it is not known.
 	VCenterInstanceUUID string
 	// HardwareVersion is the number of the virtual hardware version.
 	HardwareVersion int32
-	// CreationTime is when it was created, nil if the hypervisor does not report it.
+	// CreationTime is the time of creation; nil if the hypervisor does not report it.
 	CreationTime *metav1.Time
-	// Resources is the size that it has.
+	// Resources are the CPUs and the memory of the virtual machine.
 	Resources *vmv1alpha1.VirtualMachineResources
 	// PowerState is the power state; empty if the hypervisor reports none.
 	PowerState vmv1alpha1.PowerState
-	// CleanPowerOff is true if it is powered off and its last shutdown was an orderly one.
+	// CleanPowerOff is true if the virtual machine is powered off and its guest was shut down cleanly.
 	CleanPowerOff bool
 	// NodeName is the name of the host.
 	NodeName string
-	// LastRestart is the request time of the last restart on request.
+	// LastRestart is the request time of the last requested restart.
 	LastRestart *metav1.Time
-	// Guest is what the guest reports, nil while none runs.
+	// Guest is the information that the guest reports; nil while no guest runs.
 	Guest *vmv1alpha1.VirtualMachineGuestStatus
-	// GuestInfo has the values of the guestinfo variables that the readiness probe of the object names, without prefix.
-	// Variables that the guest does not have, or leaves empty, are missing.
+	// GuestInfo has the values of the guestinfo variables in the object's readiness probe, by name without prefix.
+	// Variables that are unset or empty in the guest are omitted.
 	GuestInfo map[string]string
-	// Customizing is true while the guest is being customized, or will be at its next start.
+	// Customizing is true while the guest is being customized, or if it will be customized at its next start.
 	Customizing bool
-	// Bootstrap is what the guest was configured with; nil if the guest needs no ID for it.
+	// Bootstrap describes how the guest was configured; nil if the guest needs no instance ID.
 	Bootstrap *vmv1alpha1.VirtualMachineBootstrapStatus
-	// Network as observed.
+	// Network is the observed network.
 	Network *vmv1alpha1.VirtualMachineNetworkStatus
-	// Storage in use.
+	// Storage is the storage in use.
 	Storage *vmv1alpha1.VirtualMachineStorageStatus
-	// Volumes of the effective spec, and attached ones that were removed from it.
+	// Volumes are the volumes of the effective spec, and attached volumes that were removed from it.
 	Volumes []vmv1alpha1.VirtualMachineVolumeStatus
-	// Attached are the disks that are not deleted with the virtual machine, such as those of claims, by VolumeID.
+	// Attached are the VolumeIDs of the disks that are not deleted with the virtual machine, such as disks of claims.
 	Attached []string
-	// Depending is the number of disks that depend on disks elsewhere and can be made independent, and Unpromotable
-	// the reason why that is not possible now, empty if it is.
+	// Depending is the number of disks that depend on parent disks elsewhere and can be promoted. Unpromotable is the
+	// reason why they cannot be promoted now; empty if they can.
 	Depending    int
 	Unpromotable string
-	// Snapshots that it has, a parent before its children.
+	// Snapshots of the virtual machine, each parent before its children.
 	Snapshots []ObservedSnapshot
-	// Recorded is the head of the object record that it has, and Kept the record of a snapshot that it has itself, nil
-	// for none.
+	// Recorded is the head of the object record that is stored in the virtual machine. Kept is the snapshot record that
+	// is stored in it, or nil.
 	Recorded vmrecord.Head
 	Kept     *Kept
 
-	// Conditions that the driver observes, without times; Withdrawn are the types of those that do not apply.
+	// Conditions are the conditions that the driver has determined, without times. Withdrawn are the types of
+	// conditions to remove.
 	Conditions []metav1.Condition
 	Withdrawn  []string
 }
 
-// Set sets a condition, or withdraws it if it has no status.
+// Set sets a condition, or withdraws it if its status is empty.
 func (o *Observation) Set(c metav1.Condition) {
-	o.Conditions = slices.DeleteFunc(o.Conditions, func(is metav1.Condition) bool { return is.Type == c.Type })
+	o.Conditions = slices.DeleteFunc(o.Conditions, func(old metav1.Condition) bool { return old.Type == c.Type })
 	if c.Status != "" {
 		o.Conditions = append(o.Conditions, c)
 	} else if !slices.Contains(o.Withdrawn, c.Type) {
@@ -91,10 +93,11 @@ func (o *Observation) Set(c metav1.Condition) {
 	}
 }
 
-// maxSnapshots is how many snapshots a status lists. There are 32 in a chain at most, and VMware advises to keep three.
+// maxSnapshots is the maximum number of snapshots in a status. A chain has at most 32, and VMware recommends at most
+// three.
 const maxSnapshots = 64
 
-// report writes the observation into a status, without conditions.
+// report writes the observation into a status, except for conditions.
 func (o *Observation) report(st *vmv1alpha1.VirtualMachineStatus) {
 	st.UniqueID, st.BiosUUID, st.InstanceUUID, st.HardwareVersion = o.UniqueID, o.BiosUUID, o.InstanceUUID, o.HardwareVersion
 	st.CreationTime = o.CreationTime

@@ -14,94 +14,89 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// Desired is what a virtual machine is made of, as far as it could be resolved. It reaches the driver unchanged.
+// Desired is the resolved desired state of a virtual machine. It is passed to the driver unchanged.
 type Desired struct {
-	// Effective is the spec with class, instance type, preference and defaults
-	// resolved. It is nil when it cannot be resolved: then nothing is created or
-	// reconfigured, but status is read, and power off and suspend still happen.
+	// Effective is the spec after the class, the instance type, the preference and the defaults were resolved. It is
+	// nil if they cannot be resolved. Then nothing is created or reconfigured, but the status is read, and power off
+	// and suspend still work.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// NamespaceLabels are the labels of the namespace; nil if they are not known.
 	NamespaceLabels map[string]string
-	// Image is the image to create from, nil when it does not exist.
+	// Image is the image to create from; nil if it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
-	// ImageCache holds the copies of the image, nil when there is none, or none is wanted.
+	// ImageCache has the copies of the image; nil if there are none or none are needed.
 	ImageCache *vmv1alpha1.VirtualMachineImageCache
-	// CloneOf is the virtual machine to clone, with Image for what is said of it; nil for
-	// any other image.
+	// CloneOf is the virtual machine to clone; nil if the image is not a virtual machine. Image describes it.
 	CloneOf *CloneSource
 	// AcceptEULA is true if the license agreements of Image are accepted.
 	AcceptEULA bool
-	// FastDeploy is how the disks of a new virtual machine are made of Image; empty stands
-	// for FastDeployOff.
+	// FastDeploy selects how the disks of a new virtual machine are created from Image. Empty means FastDeployOff.
 	FastDeploy vmv1alpha1.FastDeployMode
-	// StorageClasses are those that Effective names, by name.
+	// StorageClasses are the StorageClasses in Effective, by name.
 	StorageClasses map[string]StorageClass
-	// Discs are the images in CD-ROM drives, by volume; nil for one that does not exist.
+	// Discs are the images of CD-ROM drives, by volume. An image that does not exist is nil.
 	Discs map[string]*vmv1alpha1.VirtualMachineImage
-	// Bootstrap holds the values that the bootstrap Secrets had.
+	// Bootstrap holds the values of the bootstrap Secrets.
 	Bootstrap *BootstrapData
-	// Claims are those of the volumes of Effective that have one, by the name of the
-	// volume. A volume whose claim is not here is left as it is.
+	// Claims are the claims of the volumes in Effective, by volume name. A volume whose claim is not listed is not
+	// changed.
 	Claims map[string]Claim
-	// Revert is the snapshot that the spec names to revert to; nil for none, or if it cannot
-	// be reverted to yet.
+	// Revert is the snapshot to which the spec asks to revert; nil for none, or if the revert is not possible yet.
 	Revert *RevertTarget
 }
 
-// Request is everything that one reconcile knows about a virtual machine.
+// Request has the inputs of one reconcile of a virtual machine.
 type Request struct {
-	// VM is the object. It is only read.
+	// VM is the object. It must not be changed.
 	VM *vmv1alpha1.VirtualMachine
-	// Revisions are those that VM has captured, as far as they could be read.
+	// Revisions are the ControllerRevisions that VM has pinned, as far as they could be read.
 	Revisions []*itv1alpha1.ControllerRevision
-	// Groups are those that are kept with VM.
+	// Groups are the groups to store in the record of VM.
 	Groups vmrecord.Groups
 	Desired
-	// Zone is the one that the virtual machine goes to if its object asks for none; empty for
-	// any. It counts as long as it is in no zone.
+	// Zone is the zone to use if the object does not specify one; empty for any. It is used only until a zone is set in
+	// status.
 	Zone string
-	// Placement is where the virtual machine goes in relation to others; nil if that is all
-	// the same. It counts as long as it is in no zone.
+	// Placement has the placement constraints of the VM's group; nil for none. It is used only until a zone is set in
+	// status.
 	Placement *Placement
-	// PrerequisitesReady is false when the caller has set a condition that
-	// forbids creation. The provider then checks and reports its own
-	// prerequisites, but starts no create.
+	// PrerequisitesReady is false if the caller has set a condition that prevents the create. The provider then checks
+	// and reports its own prerequisites but does not start a create.
 	PrerequisitesReady bool
-	// CompletionReady is true also when only the image is missing, of which a create needs
-	// nothing any more that was interrupted after the virtual machine was made.
+	// CompletionReady is true also if only the image is missing. An interrupted create no longer needs the image after
+	// the virtual machine was created.
 	CompletionReady bool
-	// Priority orders creates that wait for a slot, higher first.
+	// Priority orders the creates that wait for a slot. Higher priorities are created earlier.
 	Priority int
-	// Now is the time of the pass.
+	// Now is the time of the reconcile.
 	Now time.Time
 }
 
-// Placement is where a virtual machine goes in relation to the others of its group.
+// Placement has the placement constraints of a virtual machine in a group.
 type Placement struct {
-	// Policy that the group has.
+	// Policy is the policy of the group.
 	Policy vmv1alpha1.PlacementPolicy
-	// Group is its name.
+	// Group is the name of the group.
 	Group string
-	// Others are the zones of the other virtual machines of the group; empty for one that is
-	// in none.
+	// Others are the zones of the other virtual machines in the group. The zone is empty if none was chosen.
 	Others map[types.NamespacedName]string
 }
 
-// CloneSource is a virtual machine that another one is cloned from.
+// CloneSource is the virtual machine to clone.
 type CloneSource struct {
 	// NamespacedName of its object.
 	types.NamespacedName
 	// UID of its object.
 	UID types.UID
-	// InstanceUUID that it has.
+	// InstanceUUID of the virtual machine.
 	InstanceUUID string
-	// Snapshot is the name of the snapshot that is cloned; empty for the present state,
-	// which can be cloned of one that is powered off.
+	// Snapshot is the name of the snapshot to clone. If it is empty, the current state is cloned, which must be powered
+	// off.
 	Snapshot string
 }
 
-// Hint says that an object is worth another look: an operation of it has ended, the
-// hypervisor reported a change, or it is its turn.
+// Hint requests another reconcile of an object. It is sent when an operation has ended, when the hypervisor reports a
+// change, or when a slot is free.
 type Hint struct {
 	// Key of the object.
 	Key Key
@@ -109,41 +104,36 @@ type Hint struct {
 
 // Provider reconciles virtual machines against a hypervisor.
 type Provider interface {
-	// CreateOrUpdateVirtualMachine makes the virtual machine as requested, one
-	// operation at a time, and waits for that operation. It returns a
-	// RequeueError when another pass is needed.
+	// CreateOrUpdateVirtualMachine creates or changes the virtual machine as requested, one operation at a time, and
+	// waits for the operation. It returns a RequeueError if another reconcile is needed.
 	CreateOrUpdateVirtualMachine(ctx context.Context, req *Request) (Result, error)
 
-	// CreateOrUpdateVirtualMachineAsync does the same without waiting: when an
-	// operation was started, its error comes over the channel of the result, and a
-	// hint follows.
+	// CreateOrUpdateVirtualMachineAsync is like CreateOrUpdateVirtualMachine but does not wait. If it has started an
+	// operation, the result's channel Ended receives the error, and an event follows.
 	CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *Request) (Result, error)
 
-	// DeleteVirtualMachine removes the virtual machine and what a failed create
-	// left behind. It returns nil when nothing is left, ErrReconcileInProgress
-	// while an operation for it runs, ErrPaused when an administrator paused the
-	// virtual machine in the hypervisor, and a NoRequeueError while it cannot be
-	// removed, with what has to change first.
+	// DeleteVirtualMachine removes the virtual machine and the leftovers of a failed create. It returns nil if nothing
+	// is left, and ErrReconcileInProgress while an operation of the virtual machine runs. It returns ErrPaused if an
+	// administrator paused the virtual machine in the hypervisor. If the virtual machine cannot be removed, it returns
+	// a NoRequeueError with the required change.
 	DeleteVirtualMachine(ctx context.Context, req *Request) (Result, error)
 
-	// ReportVirtualMachine tells what is seen of the virtual machine and does nothing, as
-	// for one whose deletion is held. The error is ErrUnknownState while it cannot be seen.
+	// ReportVirtualMachine returns the observed state and starts nothing. It is used while a deletion is blocked. The
+	// error is ErrUnknownState if the virtual machine cannot be observed.
 	ReportVirtualMachine(ctx context.Context, req *Request) (Result, error)
 
-	// Forget drops what is kept in memory for a virtual machine whose object is
-	// gone, however that came about. It touches neither the hypervisor nor an
-	// operation that runs.
+	// Forget removes the in-memory state of a virtual machine whose object was deleted. It does not affect the
+	// hypervisor or a running operation.
 	Forget(key types.NamespacedName)
 
-	// Unread reports whether the hypervisor is being read for the first time and was
-	// not read as far as vm yet, so that a call about it could only return
-	// ErrUnknownState. A hint follows when it was read.
+	// Unread reports whether the first read of the hypervisor has not reached vm yet, so that a call for it would
+	// return ErrUnknownState. An event follows after the read.
 	Unread(vm *vmv1alpha1.VirtualMachine) bool
 
-	// Watch calls changed for every hint until ctx is done. A hint may come
-	// more than once and means nothing but "look again". changed must not block.
+	// Watch calls changed for every event until ctx is done. The same event may be delivered more than once. changed
+	// must not block.
 	Watch(ctx context.Context, changed func(Hint))
 
-	// Healthy returns nil while the hypervisor can be talked to.
+	// Healthy returns nil while the hypervisor answers requests.
 	Healthy(ctx context.Context) error
 }

@@ -16,67 +16,69 @@ import (
 // KindPublishRequest is the kind of requests to publish a virtual machine.
 const KindPublishRequest Kind = "VirtualMachinePublishRequest"
 
-// ErrSourceBusy means that another operation of the virtual machine runs that is to be
-// published. Its end is followed by a hint for the virtual machine.
+// ErrSourceBusy is returned while another operation of the source virtual machine runs. An event for the virtual
+// machine follows when it ends.
 var ErrSourceBusy = errors.New("another operation of the virtual machine is in progress")
 
-// Publication asks for an item of a content library that is made from a virtual machine.
+// Publication is a request to create a content library item from a virtual machine.
 type Publication struct {
-	// NamespacedName of the request, and its UID, by which what was made for it is found.
+	// NamespacedName and UID of the request. The item is found by the UID.
 	types.NamespacedName
 	UID types.UID
-	// Source is the name of the virtual machine, and VM the object; nil if there is none.
+	// Source is the name of the virtual machine. VM is its object, or nil if it does not exist.
 	Source types.NamespacedName
 	VM     *vmv1alpha1.VirtualMachine
 	// VCenter is the name of the VCenter that has the library.
 	VCenter string
 	// Library and Item are the names of the library and of the item in vSphere.
 	Library, Item string
-	// Description of the item for people.
+	// Description of the item, shown to users.
 	Description string
-	// Now is the time of the pass.
+	// Now is the time of the reconcile.
 	Now time.Time
 }
 
-// Key of the request.
+// Key returns the key of the request.
 func (p *Publication) Key() Key {
 	return Key{Kind: KindPublishRequest, NamespacedName: p.NamespacedName}
 }
 
-// Published is an item that was made, or the new version of one.
+// Published is an item that was created, or a new version of an item.
 type Published struct {
 	// ItemID is the hypervisor's ID of the item.
 	ItemID string
-	// Version of its content.
+	// Version of the item's content.
 	Version string
 }
 
-// PublishRefusedError means that something about source or target has to change first.
+// PublishRefusedError is returned if the source or the target must change first.
 type PublishRefusedError struct {
-	// Condition that does not hold: SourceValid or TargetValid.
+	// Condition is the type of the condition to set to False: SourceValid or TargetValid.
 	Condition string
 	// Reason of the condition.
 	Reason string
-	// Message for people.
+	// Message is shown to users.
 	Message string
 }
 
 // Error implements error.
 func (e *PublishRefusedError) Error() string { return e.Message }
 
-// Publisher makes items of content libraries from virtual machines. Its methods never wait
-// for that; the end of what they begin is followed by a hint for the request.
+// Publisher creates content library items from virtual machines. Its methods never wait for an operation. An event for
+// the request follows when the operation ends.
 type Publisher interface {
-	// Publish makes the item, once for each request, and at most one thing at a time of
-	// one virtual machine. It returns what was made when it is there. Until then the error is
-	// ErrReconcileInProgress while it is made, ErrSourceBusy, ErrTooManyOperations when
-	// others come first, which a hint follows, a PublishRefusedError, or another failure,
-	// joined with a RequeueError where it is tried again.
+	// Publish creates the item once per request. At most one operation runs per virtual machine. It returns the item if
+	// it exists. Otherwise the error is one of:
+	//
+	//   - ErrReconcileInProgress while the item is created
+	//   - ErrSourceBusy while another operation of the virtual machine runs
+	//   - ErrTooManyOperations if no slot is free; an event follows when one is
+	//   - a PublishRefusedError
+	//   - another failure, joined with a RequeueError if it is retried
 	Publish(ctx context.Context, p *Publication) (*Published, error)
-	// Withdraw ends what runs for a request and removes what is half made. An item that is
-	// there stays. It returns nil when nothing is left to do, and ErrReconcileInProgress
-	// while it is being done.
+	// Withdraw interrupts the operation of a request and removes a partly created item. A complete item is kept. It
+	// returns nil when nothing is left to do, and ErrReconcileInProgress while the removal runs.
 	Withdraw(ctx context.Context, p *Publication) error
-	// ForgetPublication drops what is kept in memory for a request.
+	// ForgetPublication removes the in-memory state of a request.
 	ForgetPublication(key types.NamespacedName)
 }

@@ -13,35 +13,32 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Result is what a call found and did. It changes nothing of the caller's; Apply puts
-// it into a status.
+// Result is the outcome of a call. Apply writes it into a status; the call itself does not change the object.
 type Result struct {
-	// Zone that was chosen; empty when none was in this call.
+	// Zone is the zone that this call has chosen; empty if it has chosen none.
 	Zone string
-	// Observation to report. It is nil if nothing new is known; then the status keeps what was reported before.
+	// Observation is the observed state. If it is nil, nothing new is known and the status is not changed.
 	Observation *Observation
-	// RestartRequired lists what needs a power cycle. It counts only with Compared.
+	// RestartRequired lists the fields that need a power cycle. It is valid only if Compared is true.
 	RestartRequired []vmv1alpha1.RestartRequirement
-	// Compared is true when the virtual machine was compared with the effective spec.
+	// Compared is true if the virtual machine was compared with the effective spec.
 	Compared bool
-	// Conditions that were decided, without generation. A zero LastTransitionTime
-	// stands for the time of the pass.
+	// Conditions are the conditions to set, without observed generation. If LastTransitionTime is zero, Apply uses the
+	// time of the reconcile.
 	Conditions []metav1.Condition
-	// Withdrawn are the types of conditions that do not apply any more.
+	// Withdrawn are the types of conditions to remove.
 	Withdrawn []string
-	// Started names the operation that was started, empty for none.
+	// Started is the name of the operation that was started; empty for none.
 	Started string
-	// Ended delivers the error of the operation that was started and is closed then;
-	// nil when none was.
+	// Ended receives the error of the started operation and is then closed. It is nil if none was started.
 	Ended <-chan error
-	// AttachedKnown is true if Attached of the Observation is complete, and no operation that changes it runs or was
-	// started.
+	// AttachedKnown is true if Observation.Attached is complete and no running or started operation changes it.
 	AttachedKnown bool
-	// Reverted is the record of the snapshot that the virtual machine was reverted to and its
-	// object was not yet; nil but then.
+	// Reverted is the record of the snapshot to which the virtual machine was reverted, if the object does not reflect
+	// the revert yet; otherwise nil.
 	Reverted *Kept
-	// Settled is true when the virtual machine is as the effective spec wants it, but
-	// for RestartRequired, and nothing was started for its configuration.
+	// Settled is true if the virtual machine matches the effective spec, except for RestartRequired, and no operation
+	// was started for its configuration.
 	Settled bool
 }
 
@@ -50,8 +47,8 @@ func (r *Result) Set(kind string, status metav1.ConditionStatus, reason, message
 	r.SetAt(time.Time{}, kind, status, reason, message)
 }
 
-// SetAt is Set with the time since when the condition holds: what a caller sets anew
-// in every pass, and this result otherwise, would seem to change in each of them.
+// SetAt is like Set, with the time of the last transition. Use it if the caller sets the same condition to another
+// value in every reconcile; with the current time, each reconcile would change the status.
 func (r *Result) SetAt(at time.Time, kind string, status metav1.ConditionStatus, reason, message string) {
 	c := metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 	if !at.IsZero() {
@@ -66,17 +63,17 @@ func (r *Result) SetAt(at time.Time, kind string, status metav1.ConditionStatus,
 	r.Conditions = append(r.Conditions, c)
 }
 
-// True sets a condition that holds.
+// True sets a condition to True.
 func (r *Result) True(kind string) {
 	r.Set(kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 }
 
-// False sets a condition that does not hold.
+// False sets a condition to False.
 func (r *Result) False(kind, reason, message string) {
 	r.Set(kind, metav1.ConditionFalse, reason, message)
 }
 
-// Apply puts the result of a pass over a generation at a time into a status.
+// Apply writes the result of a reconcile of the given generation at the given time into a status.
 func (r *Result) Apply(st *vmv1alpha1.VirtualMachineStatus, generation int64, now time.Time) {
 	if r.Zone != "" {
 		st.Zone = r.Zone

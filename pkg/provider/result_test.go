@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestResult_PutsWhatIsObservedIntoTheStatus(t *testing.T) {
+func TestResult_AppliesTheObservationToTheStatus(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	first := vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1", Name: "by hand"}
 	second := vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-2", Name: "uid", SnapshotName: "nightly", Parent: "snapshot-1"}
@@ -31,7 +31,7 @@ func TestResult_PutsWhatIsObservedIntoTheStatus(t *testing.T) {
 		LastRestart: &metav1.Time{Time: at.Add(5 * time.Nanosecond)}, CreationTime: created,
 		Snapshots: []provider.ObservedSnapshot{{VirtualMachineSnapshotNode: first}, {VirtualMachineSnapshotNode: second, Current: true}},
 	}}
-	st := vmv1alpha1.VirtualMachineStatus{CurrentSnapshot: "of before", PowerState: vmv1alpha1.PoweredOff}
+	st := vmv1alpha1.VirtualMachineStatus{CurrentSnapshot: "previous", PowerState: vmv1alpha1.PoweredOff}
 	r.Apply(&st, 7, at)
 	want := vmv1alpha1.VirtualMachineStatus{
 		Zone: "west", UniqueID: "vm-42", BiosUUID: "aa-1", InstanceUUID: "bb-2", VCenterInstanceUUID: &vcenter, HardwareVersion: 21, PowerState: vmv1alpha1.PoweredOn, NodeName: "esx-1",

@@ -16,99 +16,101 @@ import (
 // KindSnapshot is the kind of snapshots of virtual machines.
 const KindSnapshot Kind = "VirtualMachineSnapshot"
 
-// ErrSnapshotMissing means that the hypervisor had a snapshot and does not show it any more.
-var ErrSnapshotMissing = errors.New("the hypervisor does not show the snapshot any more")
+// ErrSnapshotMissing is returned if the hypervisor no longer shows a snapshot that it had.
+var ErrSnapshotMissing = errors.New("the hypervisor no longer has the snapshot")
 
-// Snapshot asks for a snapshot of a virtual machine.
+// Snapshot is a request for a snapshot of a virtual machine.
 type Snapshot struct {
-	// NamespacedName of the object, and its UID, by which the snapshot is found.
+	// NamespacedName and UID of the object. The snapshot is found by the UID.
 	types.NamespacedName
 	UID types.UID
-	// Source is the name of the virtual machine, and VM the object.
+	// Source is the name of the virtual machine. VM is its object.
 	Source types.NamespacedName
 	VM     *vmv1alpha1.VirtualMachine
-	// UniqueID of the snapshot, empty as long as none was seen.
+	// UniqueID of the snapshot; empty until the snapshot was observed.
 	UniqueID string
-	// Memory keeps the memory of one that runs, Quiesce brings its guest to rest first; 0
-	// in QuiesceTimeout stands for the hypervisor's default.
+	// Memory includes the memory of a running virtual machine. Quiesce quiesces the guest first. If QuiesceTimeout is
+	// 0, the hypervisor's default applies.
 	Memory, Quiesce bool
 	QuiesceTimeout  time.Duration
-	// Description for people.
+	// Description is shown to users.
 	Description string
-	// Record of the object of the virtual machine, which the snapshot carries.
+	// Record is the record of the virtual machine's object. It is stored in the snapshot.
 	Record string
-	// Now is the time of the pass.
+	// Now is the time of the reconcile.
 	Now time.Time
 }
 
-// Key of the object.
+// Key returns the key of the object.
 func (s *Snapshot) Key() Key { return Key{Kind: KindSnapshot, NamespacedName: s.NamespacedName} }
 
-// SnapshotRefusedError means that the hypervisor would refuse the snapshot, or that
-// something else comes first.
+// SnapshotRefusedError is returned if the hypervisor would refuse the snapshot, or if something else must happen first.
 type SnapshotRefusedError struct {
-	// Reason of the condition.
+	// Reason is the reason of the condition.
 	Reason string
-	// Message for people.
+	// Message is shown to users.
 	Message string
 }
 
 // Error implements error.
 func (e *SnapshotRefusedError) Error() string { return e.Message }
 
-// ObservedSnapshot is a snapshot as the hypervisor shows it.
+// ObservedSnapshot is a snapshot in the hypervisor.
 type ObservedSnapshot struct {
 	vmv1alpha1.VirtualMachineSnapshotNode
-	// UID of its object, empty for one that somebody else made.
+	// UID of its object; empty if another client created the snapshot.
 	UID types.UID
-	// Quiesced is true when the guest was brought to rest.
+	// Quiesced is true if the guest was quiesced.
 	Quiesced bool
-	// Current is true for the one that the virtual machine runs on.
+	// Current is true for the parent of the virtual machine's present state.
 	Current bool
-	// Children are the unique IDs of those that follow it.
+	// Children are the unique IDs of the child snapshots.
 	Children []string
 }
 
-// RevertTarget is the snapshot that a virtual machine is to be reverted to.
+// RevertTarget is the snapshot to which a virtual machine must be reverted.
 type RevertTarget struct {
 	// Name and UID of its object.
 	Name string
 	UID  types.UID
-	// UniqueID that it has in the hypervisor.
+	// UniqueID of the snapshot in the hypervisor.
 	UniqueID string
-	// Admit is called with the record of the snapshot before the hypervisor reverts the virtual machine. An error
-	// refuses the revert. It may be nil.
+	// Admit, if set, is called with the record of the snapshot before the virtual machine is reverted. An error
+	// prevents the revert.
 	Admit func(ctx context.Context, record string) error
 }
 
-// Kept is the record of a snapshot that a virtual machine itself has: after a revert, and
-// while the snapshot is being made.
+// Kept is a snapshot record that is stored in the virtual machine itself: after a revert, and while the snapshot is
+// being created.
 type Kept struct {
 	// UID of the snapshot's object.
 	UID types.UID
-	// Record as package record writes it.
+	// Record is the encoded record; see package vmrecord.
 	Record string
 }
 
-// Snapshotter makes and removes snapshots. Its methods never wait for that; the end of what
-// they begin is followed by a hint for the snapshot.
+// Snapshotter creates and removes snapshots. Its methods never wait for an operation. An event for the snapshot follows
+// when the operation ends.
 type Snapshotter interface {
-	// Snapshot makes the snapshot, once for each object, and at most one thing at a time of
-	// one virtual machine. It returns what the hypervisor shows of it when it is there. Until
-	// then the error is ErrReconcileInProgress while it is made, ErrSourceBusy,
-	// ErrTooManyOperations when others come first, which a hint follows, a
-	// SnapshotRefusedError, ErrSnapshotMissing for one that was there, or another failure,
-	// joined with a RequeueError where it is tried again.
+	// Snapshot creates the snapshot once per object. At most one operation runs per virtual machine. It returns the
+	// observed snapshot if it exists. Otherwise the error is one of:
+	//
+	//   - ErrReconcileInProgress while the snapshot is created
+	//   - ErrSourceBusy while another operation of the virtual machine runs
+	//   - ErrTooManyOperations if no slot is free; an event follows when one is
+	//   - a SnapshotRefusedError
+	//   - ErrSnapshotMissing if the snapshot existed before
+	//   - another failure, joined with a RequeueError if it is retried
 	Snapshot(ctx context.Context, s *Snapshot) (*ObservedSnapshot, error)
-	// RemoveSnapshot removes the snapshot and leaves those that follow it. It returns nil when
-	// there is none, and ErrReconcileInProgress while it is removed.
+	// RemoveSnapshot removes the snapshot and keeps its children. It returns nil if the snapshot does not exist, and
+	// ErrReconcileInProgress while it is being removed.
 	RemoveSnapshot(ctx context.Context, s *Snapshot) error
-	// ForgetSnapshot drops what is kept in memory for a snapshot.
+	// ForgetSnapshot removes the in-memory state of a snapshot.
 	ForgetSnapshot(key types.NamespacedName)
 }
 
-// MachineOf is the UID of the virtual machine that a snapshot is of, which may be an earlier one of
-// the name. It is empty as long as the snapshot has met none: its controller makes it the owner.
+// MachineOf returns the UID of the virtual machine that owns the snapshot; an earlier virtual machine of the same name
+// may be the owner. It returns an empty UID until the controller has set the owner.
 func MachineOf(s *vmv1alpha1.VirtualMachineSnapshot) types.UID {
 	for _, o := range s.OwnerReferences {
 		if o.Kind == "VirtualMachine" && o.Name == s.Spec.VMName && o.APIVersion == vmv1alpha1.SchemeGroupVersion.String() {

@@ -9,18 +9,18 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// StorageClass is what a StorageClass of the host cluster asks of the hypervisor.
+// StorageClass has the vSphere parameters of a StorageClass in the management cluster.
 type StorageClass struct {
-	// Policy names the storage policy; empty for none.
+	// Policy is the name of the storage policy; empty for none.
 	Policy string
-	// DatastoreURL is that of the only datastore that may be used; empty for any.
+	// DatastoreURL is the URL of the only datastore that may be used; empty for any.
 	DatastoreURL string
-	// Problem is why it asks for nothing that can be had, nil if it does. A zone may say
-	// what a class is that exists; one that is Missing can be had nowhere.
+	// Problem is the reason why the class cannot be used; nil if it can. A zone may define the class differently if it
+	// exists. A class whose problem is Missing cannot be used in any zone.
 	Problem *NotUsableError
 }
 
-// StorageClassesOf are the StorageClasses that parts of a spec name, each once.
+// StorageClassesOf returns the names of the StorageClasses in parts of a spec, without duplicates.
 func StorageClassesOf(home string, boot *vmv1alpha1.VirtualMachineBootDisk, volumes []vmv1alpha1.VirtualMachineVolume) []string {
 	var out []string
 	add := func(class string) {

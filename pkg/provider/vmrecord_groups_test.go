@@ -15,8 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// group is one whose members are virtual machines, or groups where the name begins with a
-// slash.
+// group returns a group. The name of a member that is a group begins with a slash.
 func group(name, above string, members ...string) *vmv1alpha1.VirtualMachineGroup {
 	g := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	g.Spec.GroupName = above
@@ -30,7 +29,7 @@ func group(name, above string, members ...string) *vmv1alpha1.VirtualMachineGrou
 	return g
 }
 
-// namespace has groups, and virtual machines by the group that they name.
+// namespace has groups, and virtual machines with the name of their group.
 func namespace(machines map[string]string, groups ...*vmv1alpha1.VirtualMachineGroup) vmrecord.Namespace {
 	return vmrecord.Namespace{
 		Group: func(name string) *vmv1alpha1.VirtualMachineGroup {
@@ -51,7 +50,7 @@ func namespace(machines map[string]string, groups ...*vmv1alpha1.VirtualMachineG
 	}
 }
 
-func TestOneVirtualMachineKeepsAGroupTheFirstByName(t *testing.T) {
+func TestGroupsOf_StoresAGroupInTheFirstVMByName(t *testing.T) {
 	const unknown = "unknown"
 	shop, site := group("shop", "site", "web", "db", "gone"), group("site", "", "/shop", "edge", "a")
 	for name, tc := range map[string]struct {
@@ -59,22 +58,22 @@ func TestOneVirtualMachineKeepsAGroupTheFirstByName(t *testing.T) {
 		groups   []*vmv1alpha1.VirtualMachineGroup
 		want     map[string]string
 	}{
-		"in one group, and in one above": {
+		"in a group with a parent": {
 			map[string]string{"web": "shop", "db": "shop", "edge": "site"}, []*vmv1alpha1.VirtualMachineGroup{shop, site},
 			map[string]string{"db": "shop site", "web": "", "edge": ""},
 		},
-		"one that is in another group does not count": {
+		"a VM of another group is ignored": {
 			map[string]string{"web": "shop", "db": "other", "a": "other"}, []*vmv1alpha1.VirtualMachineGroup{shop, site, group("other", "", "db")},
 			map[string]string{"web": "shop site", "db": "other", "a": ""},
 		},
-		"the one above has a virtual machine before": {
+		"the parent has an earlier VM": {
 			map[string]string{"web": "shop", "a": "site"}, []*vmv1alpha1.VirtualMachineGroup{shop, site},
 			map[string]string{"web": "shop", "a": "site"},
 		},
-		"the group does not exist":     {map[string]string{"web": "shop"}, nil, map[string]string{"web": unknown}},
-		"the one above does not exist": {map[string]string{"web": "shop"}, []*vmv1alpha1.VirtualMachineGroup{shop}, map[string]string{"web": unknown}},
-		"in none":                      {map[string]string{"web": ""}, nil, map[string]string{"web": ""}},
-		"in a circle": {
+		"the group does not exist":  {map[string]string{"web": "shop"}, nil, map[string]string{"web": unknown}},
+		"the parent does not exist": {map[string]string{"web": "shop"}, []*vmv1alpha1.VirtualMachineGroup{shop}, map[string]string{"web": unknown}},
+		"in no group":               {map[string]string{"web": ""}, nil, map[string]string{"web": ""}},
+		"in a cycle": {
 			map[string]string{"web": "x"}, []*vmv1alpha1.VirtualMachineGroup{group("x", "y", "web", "/y"), group("y", "x", "/x")},
 			map[string]string{"web": strings.TrimSpace(strings.Repeat("x y ", 4))},
 		},
@@ -86,7 +85,7 @@ func TestOneVirtualMachineKeepsAGroupTheFirstByName(t *testing.T) {
 			for _, g := range groups.Kept {
 				names = append(names, g.Name)
 				if keeper := n.Keeper(n.Group(g.Name)); keeper != vm {
-					t.Errorf("%s: %s keeps %s, and %q is said to", name, vm, g.Name, keeper)
+					t.Errorf("%s: %s stores %s, but Keeper returns %q", name, vm, g.Name, keeper)
 				}
 			}
 			if got[vm] = strings.Join(names, " "); !groups.Known {
@@ -99,14 +98,14 @@ func TestOneVirtualMachineKeepsAGroupTheFirstByName(t *testing.T) {
 	}
 	n := namespace(map[string]string{"web": "shop", "a": "site"}, shop, site)
 	if diff := cmp.Diff([]string{"web", "a"}, n.Keepers("shop")); diff != "" {
-		t.Errorf("keepers of shop and of what it is in (-want +got):\n%s", diff)
+		t.Errorf("keepers of shop and its parent (-want +got):\n%s", diff)
 	}
 	if keeper := namespace(nil, shop).Keeper(shop); keeper != "" {
-		t.Errorf("%q keeps a group of no virtual machine", keeper)
+		t.Errorf("%q stores a group without a virtual machine", keeper)
 	}
 }
 
-func TestAHeadSaysWhetherGroupsHaveChangedAndNothingElseOfThem(t *testing.T) {
+func TestHead_HasAHashOfTheGroups(t *testing.T) {
 	vm := machine()
 	vm.Spec.GroupName = "shop"
 	of := func(g *vmv1alpha1.VirtualMachineGroup) vmrecord.Groups { return namespace(nil, g).GroupsOf(vm) }
@@ -116,38 +115,38 @@ func TestAHeadSaysWhetherGroupsHaveChangedAndNothingElseOfThem(t *testing.T) {
 	again.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"}
 	again.Status.PowerState = vmv1alpha1.PoweredOn
 	if got := vmrecord.HeadOf(vm).With(of(again), vmrecord.Head{}); got != head || got.Groups == "" {
-		t.Errorf("the same group, made again, has the head %s, before it was %s", got, head)
+		t.Errorf("the recreated group has the head %s, before it had %s", got, head)
 	}
 	changed := group("shop", "", "web")
 	changed.Spec.PowerState = vmv1alpha1.PoweredOff
 	if got := vmrecord.HeadOf(vm).With(of(changed), vmrecord.Head{}); got == head || got.Compare(head) != vmrecord.Same || !got.SameGeneration(head) {
-		t.Errorf("another power state of the group has the head %s, before it was %s", got, head)
+		t.Errorf("another power state of the group: head %s, before it was %s", got, head)
 	}
 	if got := vmrecord.ParseHead(head.String()); got != head {
-		t.Errorf("read as %+v, written as %+v", got, head)
+		t.Errorf("parsed %+v, want %+v", got, head)
 	}
 	large := group("shop", "", "web")
 	for range 600 {
 		large.Spec.BootOrder = append(large.Spec.BootOrder, vmv1alpha1.VirtualMachineGroupStep{Members: []vmv1alpha1.VirtualMachineGroupMember{{Name: strings.Repeat("x", 50)}}})
 	}
 	if got := of(large); !got.TooLarge || !got.Known || len(got.Kept) != 0 {
-		t.Errorf("of a group of more than %d bytes is kept %d, too large %v", vmrecord.MaxGroups, len(got.Kept), got.TooLarge)
+		t.Errorf("for a group of more than %d bytes %d groups are stored, too large: %v", vmrecord.MaxGroups, len(got.Kept), got.TooLarge)
 	}
 }
 
-func TestOnlyGroupsThatNameTheVirtualMachineAreMadeAgain(t *testing.T) {
+func TestParentGroups_OmitsGroupsThatDoNotListTheVM(t *testing.T) {
 	shop, site := vmrecord.Group{Name: "shop", Spec: group("", "site", "web").Spec}, vmrecord.Group{Name: "site", Spec: group("", "", "/shop").Spec}
 	for name, tc := range map[string]struct {
 		in     string
 		groups []vmrecord.Group
 		want   []vmrecord.Group
 	}{
-		"as they were kept":           {"shop", []vmrecord.Group{shop, site}, []vmrecord.Group{shop, site}},
-		"it is in none":               {"", []vmrecord.Group{shop, site}, nil},
-		"it is in another":            {"site", []vmrecord.Group{shop, site}, nil},
-		"the group does not name it":  {"shop", []vmrecord.Group{{Name: "shop", Spec: group("", "site", "db").Spec}, site}, nil},
-		"the one above is another":    {"shop", []vmrecord.Group{shop, {Name: "other", Spec: site.Spec}}, []vmrecord.Group{shop}},
-		"the one above names another": {"shop", []vmrecord.Group{shop, {Name: "site", Spec: group("", "", "/x").Spec}}, []vmrecord.Group{shop}},
+		"all are valid":                      {"shop", []vmrecord.Group{shop, site}, []vmrecord.Group{shop, site}},
+		"the VM is in no group":              {"", []vmrecord.Group{shop, site}, nil},
+		"the VM is in another group":         {"site", []vmrecord.Group{shop, site}, nil},
+		"the group does not list the VM":     {"shop", []vmrecord.Group{{Name: "shop", Spec: group("", "site", "db").Spec}, site}, nil},
+		"the parent is another group":        {"shop", []vmrecord.Group{shop, {Name: "other", Spec: site.Spec}}, []vmrecord.Group{shop}},
+		"the parent does not list the group": {"shop", []vmrecord.Group{shop, {Name: "site", Spec: group("", "", "/x").Spec}}, []vmrecord.Group{shop}},
 	} {
 		r := &vmrecord.Record{Name: "web", Groups: tc.groups}
 		r.Spec.GroupName = tc.in

@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-func TestAHeadChangesWithWhatIsRecorded(t *testing.T) {
-	captured := func(name string) *vmv1alpha1.InstancetypeRef {
+func TestHead_ChangesWithTheRecordedData(t *testing.T) {
+	pinned := func(name string) *vmv1alpha1.InstancetypeRef {
 		return &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: name}}
 	}
 	for name, tc := range map[string]struct {
@@ -32,15 +32,15 @@ func TestAHeadChangesWithWhatIsRecorded(t *testing.T) {
 		"a label":               {func(vm *vmv1alpha1.VirtualMachine) { vm.Labels["app"] = "db" }, vmrecord.Older},
 		"an annotation":         {func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations["note"] = "y" }, vmrecord.Older},
 		"a label as annotation": {func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations["app"] = "web"; delete(vm.Labels, "app") }, vmrecord.Older},
-		"a captured revision":   {func(vm *vmv1alpha1.VirtualMachine) { vm.Status.InstancetypeRef = captured("r") }, vmrecord.Older},
+		"a pinned revision":     {func(vm *vmv1alpha1.VirtualMachine) { vm.Status.InstancetypeRef = pinned("r") }, vmrecord.Older},
 		"another object":        {func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "v" }, vmrecord.Absent},
-		"the copy of the manifest": {func(vm *vmv1alpha1.VirtualMachine) {
+		"the last applied configuration": {func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = "{1}"
 		}, vmrecord.Same},
-		"how it is waited for copies": {func(vm *vmv1alpha1.VirtualMachine) {
+		"the label and the annotation of the image cache": {func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Labels[vmv1alpha1.LabelImageCache], vm.Annotations[vmv1alpha1.AnnotationImageCacheLocation] = "c", "x,y,"
 		}, vmrecord.Same},
-		"that it was recovered": {func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations[vmv1alpha1.AnnotationRecovered] = "1234" }, vmrecord.Same},
+		"the annotation of a recovery": {func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations[vmv1alpha1.AnnotationRecovered] = "1234" }, vmrecord.Same},
 	} {
 		before, now := machine(), machine()
 		tc.change(now)
@@ -50,22 +50,22 @@ func TestAHeadChangesWithWhatIsRecorded(t *testing.T) {
 	}
 }
 
-func TestAHeadIsReadAsItWasWritten(t *testing.T) {
+func TestHead_ParsesItsOwnText(t *testing.T) {
 	head := vmrecord.HeadOf(machine())
 	if got := vmrecord.ParseHead(head.String()); got != head || head.Schema != vmrecord.Schema || head.Generation != 7 || head.UID != "1234" {
-		t.Errorf("read as %+v, written as %+v", got, head)
+		t.Errorf("parsed %+v, want %+v", got, head)
 	}
 	for _, text := range []string{"", "x", "1/u/7", "1//7/s", "0/u/7/s", "x/u/7/s", "1/u/x/s", "1/u/-1/s", "1/u/7/s/more", strings.Repeat("1", vmrecord.MaxHead+1)} {
 		if got := vmrecord.ParseHead(text); got != (vmrecord.Head{}) {
-			t.Errorf("%q is read as %+v, want no record", text, got)
+			t.Errorf("%q is parsed as %+v, want no record", text, got)
 		}
 	}
 	if got := (vmrecord.Head{}).String(); got != "" {
-		t.Errorf("no record is written as %q", got)
+		t.Errorf("the zero head has text %q", got)
 	}
 }
 
-func TestAnObjectIsMadeAgainAsItWas(t *testing.T) {
+func TestRecord_RestoresALostObject(t *testing.T) {
 	lost := machine()
 	lost.Status.Zone = "east"
 	lost.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "u1.small", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "revision-1"}}
@@ -89,9 +89,9 @@ func TestAnObjectIsMadeAgainAsItWas(t *testing.T) {
 	if diff := cmp.Diff(want, again); diff != "" {
 		t.Errorf("object (-want +got):\n%s", diff)
 	}
-	again.UID = lost.UID // as the server does
+	again.UID = lost.UID // as the server does on a recovery
 	if vmrecord.HeadOf(again) != vmrecord.HeadOf(lost) || !r.Describes(again) {
-		t.Errorf("the head of the object is %s, of the lost one %s: its record would be written again", vmrecord.HeadOf(again), vmrecord.HeadOf(lost))
+		t.Errorf("the head of the restored object is %s, of the lost object %s: the record would be rewritten", vmrecord.HeadOf(again), vmrecord.HeadOf(lost))
 	}
 	again.Labels["app"] = "db"
 	if r.Describes(again) {
@@ -99,15 +99,15 @@ func TestAnObjectIsMadeAgainAsItWas(t *testing.T) {
 	}
 }
 
-func TestAnObjectWithoutItsRevisionsIsNotRecorded(t *testing.T) {
+func TestText_FailsWithoutThePinnedRevisions(t *testing.T) {
 	vm := machine()
 	vm.Status.PreferenceRef = &vmv1alpha1.PreferenceRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "lost"}}
 	if text, err := vmrecord.Text(vm, []*itv1alpha1.ControllerRevision{revision()}, vmrecord.Groups{}, ""); err == nil || errors.Is(err, vmrecord.ErrTooLarge) || !strings.Contains(err.Error(), `"lost"`) {
-		t.Errorf("text %q, error %v; want one that names the revision", text, err)
+		t.Errorf("text %q, error %v; want one with the revision name", text, err)
 	}
 }
 
-func TestWhatIsRestoredKeepsWhatIsNoPartOfARecord(t *testing.T) {
+func TestRestore_KeepsKeysThatAreNotRecorded(t *testing.T) {
 	vm := machine()
 	r := vmrecord.Of(vm)
 	vm.Labels, vm.Annotations = map[string]string{"app": "db", "new": "x"}, map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "new": "y"}

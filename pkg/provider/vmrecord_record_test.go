@@ -52,7 +52,7 @@ func revision() *itv1alpha1.ControllerRevision {
 	}
 }
 
-func TestWhatIsReadIsWhatWasWrittenWithoutWhatIsTheServersOwn(t *testing.T) {
+func TestRecord_DecodesToTheObjectWithoutServerFields(t *testing.T) {
 	text, err := vmrecord.Of(machine(), revision()).Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestWhatIsReadIsWhatWasWrittenWithoutWhatIsTheServersOwn(t *testing.T) {
 	}
 }
 
-func TestTheSameObjectGivesTheSameText(t *testing.T) {
+func TestRecord_IsDeterministic(t *testing.T) {
 	vm := machine()
 	vm.Labels = map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
 	first, err := vmrecord.Of(vm, revision()).Encode()
@@ -90,19 +90,19 @@ func TestTheSameObjectGivesTheSameText(t *testing.T) {
 	}
 }
 
-func TestARecordSharesNothingWithItsObject(t *testing.T) {
+func TestRecord_IsADeepCopy(t *testing.T) {
 	vm, rev := machine(), revision()
 	r := vmrecord.Of(vm, rev)
 	vm.Labels["app"], vm.Annotations["note"], vm.Spec.Instancetype.Name, rev.Labels["a"] = "db", "y", "u1.large", "c"
 	if r.Labels["app"] != "web" || r.Annotations["note"] != "x" || r.Spec.Instancetype.Name != "u1.small" || r.Revisions[0].Labels["a"] != "b" {
-		t.Errorf("the record has changed with its object: %+v", r)
+		t.Errorf("the record changed together with its object: %+v", r)
 	}
 	if vm.Annotations["kubectl.kubernetes.io/last-applied-configuration"] == "" {
 		t.Error("an annotation of the object was removed")
 	}
 }
 
-func TestAnObjectThatIsTooLargeHasNoText(t *testing.T) {
+func TestRecord_RejectsATooLargeObject(t *testing.T) {
 	vm := machine()
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 200 {
@@ -117,7 +117,7 @@ func TestAnObjectThatIsTooLargeHasNoText(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotWrittenHereIsAnError(t *testing.T) {
+func TestDecode_RejectsInvalidRecords(t *testing.T) {
 	pack := func(plain string) string {
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
@@ -130,20 +130,20 @@ func TestWhatWasNotWrittenHereIsAnError(t *testing.T) {
 		return base64.StdEncoding.EncodeToString(b.Bytes())
 	}
 	for name, tc := range map[string]struct{ text, says string }{
-		"nothing":                {"", "not compressed"},
-		"too long":               {strings.Repeat("A", vmrecord.MaxEncoded+1), "at most"},
-		"no base64":              {"%%%", "not in base64"},
-		"not compressed":         {base64.StdEncoding.EncodeToString([]byte("hello")), "not compressed"},
-		"cut":                    {pack(`{"version":1}`)[:24], "record"},
-		"a bomb":                 {pack(strings.Repeat(" ", vmrecord.MaxDecoded+1)), "more than"},
-		"something else":         {pack(`["x"]`), "not one of a virtual machine"},
-		"of a later version":     {pack(`{"version":2}`), "format 2"},
-		"without version":        {pack(`{}`), "format 0"},
-		"a spec that is no spec": {pack(`{"version":1,"spec":7}`), "not one of a virtual machine"},
+		"empty":                {"", "not valid gzip"},
+		"too long":             {strings.Repeat("A", vmrecord.MaxEncoded+1), "longer than"},
+		"invalid base64":       {"%%%", "not valid base64"},
+		"not compressed":       {base64.StdEncoding.EncodeToString([]byte("hello")), "not valid gzip"},
+		"truncated":            {pack(`{"version":1}`)[:24], "record"},
+		"a decompression bomb": {pack(strings.Repeat(" ", vmrecord.MaxDecoded+1)), "larger than"},
+		"something else":       {pack(`["x"]`), "not a valid virtual machine record"},
+		"later version":        {pack(`{"version":2}`), "format 2"},
+		"without version":      {pack(`{}`), "format 0"},
+		"an invalid spec":      {pack(`{"version":1,"spec":7}`), "not a valid virtual machine record"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r, err := vmrecord.Decode(tc.text); err == nil || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("record %+v, error %v, want one that says %q", r, err, tc.says)
+				t.Errorf("record %+v, error %v, want an error with %q", r, err, tc.says)
 			}
 		})
 	}

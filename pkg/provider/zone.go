@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Resources are amounts of what a zone has or a virtual machine takes.
+// Resources are amounts of resources, either of a zone or of a virtual machine.
 type Resources struct {
 	// CPU in hertz.
 	CPU int64
@@ -22,51 +22,49 @@ type Resources struct {
 	Memory, Storage int64
 }
 
-// Offer is what a zone has for a virtual machine.
+// Offer is the result of checking a virtual machine against a zone.
 type Offer struct {
-	// Zone is its name.
+	// Zone is the name of the zone.
 	Zone string
-	// Has is true when the virtual machine that the object names is in the zone already.
+	// Has is true if the virtual machine already exists in the zone.
 	Has bool
-	// Lacks is why the zone cannot hold the virtual machine, nil if it can.
+	// Lacks is the reason why the virtual machine does not fit; nil if it fits.
 	Lacks error
-	// Unknown is why the zone could not be asked, nil if it was.
+	// Unknown is the reason why the zone could not be checked; nil if it was.
 	Unknown error
-	// Capacity and Free are of the zone, and At is when they were read.
+	// Capacity and Free are the amounts of the zone. At is the time when they were read.
 	Capacity, Free Resources
 	At             time.Time
-	// Rating is how well the hypervisor's own scheduler can place the virtual machine, from
-	// 1 to 5; 0 where there is none.
+	// Rating is the rating of the hypervisor's scheduler, from 1 to 5 (best). It is 0 if there is none.
 	Rating int32
 }
 
-// ZoneState is what is seen of a zone.
+// ZoneState is the observed state of a zone.
 type ZoneState struct {
-	// Capacity and Free are what it has; they count only with Read.
+	// Capacity and Free are valid only if Read is true.
 	Capacity, Free Resources
-	// Hosts that virtual machines can run on now.
+	// Hosts is the number of hosts that can run virtual machines now.
 	Hosts int32
-	// Read is true when the amounts are known.
+	// Read is true if the amounts are known.
 	Read bool
-	// Trouble is why virtual machines cannot be made in it, all that is known of it.
+	// Trouble joins all known reasons why virtual machines cannot be created in the zone.
 	Trouble error
 }
 
-// ZoneOf is the zone that vm is in; empty if none was chosen. One that was created, or may
-// have been, when there were no zones is in the default one: a zone is in status before
-// anything is made.
+// ZoneOf returns the zone of vm, or an empty string if no zone was chosen. A virtual machine that was or may have been
+// created without a zone in status is in the default zone. The zone is always written to status before a create starts.
 func ZoneOf(vm *vmv1alpha1.VirtualMachine) string {
 	switch {
 	case vm.Status.Zone != "":
 		return vm.Status.Zone
-	case vm.Status.UniqueID != "" || attempted(vm):
+	case vm.Status.UniqueID != "" || mayHaveStartedCreate(vm):
 		return vmv1alpha1.DefaultZone
 	}
 	return ""
 }
 
-// attempted is true if status says that somebody has begun to make the vSphere VM.
-func attempted(vm *vmv1alpha1.VirtualMachine) bool {
+// mayHaveStartedCreate reports whether a create may have been started according to the status.
+func mayHaveStartedCreate(vm *vmv1alpha1.VirtualMachine) bool {
 	c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if c == nil {
 		return false
@@ -78,17 +76,17 @@ func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 	return true
 }
 
-// OwnSpec returns what the spec of a virtual machine says by itself of its networks and disks: what can be checked
-// while its size or its preference is not known.
+// OwnSpec returns the networks and disks of the virtual machine's own spec. They can be checked while its size or its
+// preference is not known.
 func OwnSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineInstanceSpec {
 	return &vmv1alpha1.VirtualMachineInstanceSpec{
 		StorageClass: vm.Spec.StorageClass, Network: vm.Spec.Network, Volumes: vm.Spec.Volumes, BootDisk: vm.Spec.BootDisk,
 	}
 }
 
-// SizeOf is what a virtual machine takes of its zone: its memory, and the capacity of the
-// disks that its spec and its image have, the boot disk as large as it is to be grown. CPU is
-// shared, and not counted.
+// SizeOf returns the resources that a virtual machine needs in its zone: its memory and the capacity of the disks in
+// its spec and its image. The boot disk counts with the capacity of spec.bootDisk if that is larger. CPU is shared and
+// is not counted.
 func SizeOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
 	var r Resources
 	if e != nil && e.Memory != nil && e.Memory.Guest != nil {
@@ -108,11 +106,11 @@ func SizeOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualM
 			}
 		}
 	}
-	return r.grown(e, image)
+	return r.withBootDisk(e, image)
 }
 
-// grown adds by how much spec.bootDisk is larger than that of the image.
-func (r Resources) grown(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
+// withBootDisk adds the difference between the capacity of spec.bootDisk and that of the image's boot disk.
+func (r Resources) withBootDisk(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
 	if e == nil || e.BootDisk == nil || e.BootDisk.Capacity == nil {
 		return r
 	}
@@ -126,15 +124,15 @@ func (r Resources) grown(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1al
 	return r
 }
 
-// Selects reports whether a selector, of which nil selects everything, selects a namespace
-// with these labels. Nil labels are not known, and are selected by no selector.
-func Selects(selector *metav1.LabelSelector, of map[string]string) (bool, error) {
+// Selects reports whether selector selects a namespace with the given labels. A nil selector selects every namespace.
+// Nil labels mean that the labels are not known; then only a nil selector selects the namespace.
+func Selects(selector *metav1.LabelSelector, namespaceLabels map[string]string) (bool, error) {
 	if selector == nil {
 		return true, nil
 	}
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
-		return false, fmt.Errorf("reading a selector of namespaces: %w", err)
+		return false, fmt.Errorf("invalid namespace selector: %w", err)
 	}
-	return of != nil && s.Matches(labels.Set(of)), nil
+	return namespaceLabels != nil && s.Matches(labels.Set(namespaceLabels)), nil
 }

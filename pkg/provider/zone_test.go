@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestTheSizeOfAVirtualMachineIsWithItsBootDiskGrown(t *testing.T) {
+func TestSizeOf_IncludesTheLargerBootDisk(t *testing.T) {
 	const gib = 1 << 30
 	disk := func(size string) vmv1alpha1.VirtualMachineVolume {
 		return vmv1alpha1.VirtualMachineVolume{Disk: &vmv1alpha1.DiskVolumeSource{Capacity: ptr.To(resource.MustParse(size))}}
@@ -26,10 +26,10 @@ func TestTheSizeOfAVirtualMachineIsWithItsBootDiskGrown(t *testing.T) {
 		image *vmv1alpha1.VirtualMachineImage
 		want  int64
 	}{
-		"as the image has it":            {image: image, want: 15 * gib},
-		"grown":                          {image: image, boot: "20Gi", want: 27 * gib},
-		"smaller, which will be refused": {image: image, boot: "4Gi", want: 15 * gib},
-		"of an image that is not known":  {boot: "20Gi", want: 25 * gib},
+		"as in the image":                   {image: image, want: 15 * gib},
+		"larger":                            {image: image, boot: "20Gi", want: 27 * gib},
+		"smaller, which validation rejects": {image: image, boot: "4Gi", want: 15 * gib},
+		"unknown image":                     {boot: "20Gi", want: 25 * gib},
 	} {
 		e := &vmv1alpha1.VirtualMachineInstanceSpec{
 			Memory:  &vmv1alpha1.VirtualMachineMemory{Guest: ptr.To(resource.MustParse("1Gi"))},

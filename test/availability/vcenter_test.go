@@ -108,7 +108,7 @@ func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
 			return err
 		}
 		c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionCreated)
-		if c == nil || c.Status != metav1.ConditionUnknown || !strings.Contains(c.Message, `there is no VCenter "default"`) {
+		if c == nil || c.Status != metav1.ConditionUnknown || !strings.Contains(c.Message, `VCenter "default" does not exist`) {
 			return fmt.Errorf("Created is %+v", c)
 		}
 		return nil

@@ -8,56 +8,46 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// hardening is the list of what holds against attack, bad input and faults. Its numbers
-// are in the names of tests, as TestS4ListsAreBounded; those of the faults have nothing
-// to do with the numbers of instance types, which are in texts and comments.
+// hardening lists the measures against attacks, invalid input and faults, with their tests.
 const hardening = "docs/hardening.md"
 
 var (
-	row        = regexp.MustCompile(`(?m)^\| ([SF]\d+) \| (.+) \| (.+) \|$`)
-	listed     = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
-	declared   = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
-	namedAfter = regexp.MustCompile(`^Test((?:[SF]\d+)+)[A-Z]`)
+	row      = regexp.MustCompile(`(?m)^\| ([SF]\d+) \| (.+) \| (.+) \|$`)
+	listed   = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+	declared = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
 )
 
-func TestEveryPointOfTheReviewsIsHeldByATest(t *testing.T) {
+func TestHardening_EveryPointHasTests(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, hardening))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tests := declaredTests(t)
-	for _, name := range listed.FindAllStringSubmatch(string(page), -1) {
-		if !tests[name[1]] {
-			t.Errorf("%s names the test %s, which does not exist", hardening, name[1])
-		}
-	}
-	held := map[string]bool{}
+	var points []string
 	for _, point := range row.FindAllStringSubmatch(string(page), -1) {
-		number := point[1]
-		for _, name := range listed.FindAllStringSubmatch(point[3], -1) {
-			if isNamedAfter(name[1], number) {
-				held[number] = true
+		names := listed.FindAllStringSubmatch(point[3], -1)
+		if len(names) == 0 {
+			t.Errorf("%s names no test for %s", hardening, point[1])
+		}
+		for _, name := range names {
+			if !tests[name[1]] {
+				t.Errorf("%s names the test %s, which does not exist", hardening, name[1])
 			}
 		}
+		points = append(points, point[1])
 	}
-	for _, want := range numbers() {
-		if !held[want] {
-			t.Errorf("%s names no test that is named after %s", hardening, want)
-		}
-		delete(held, want)
-	}
-	for number := range held {
-		t.Errorf("%s has %s, which no review has", hardening, number)
+	if diff := cmp.Diff(numbers(), points); diff != "" {
+		t.Errorf("points of %s (-want +got):\n%s", hardening, diff)
 	}
 }
 
-// numbers are those of the reviews.
-func numbers() []string {
-	var all []string
+// numbers returns the numbers of the points: S1 to S15 and F1 to F9.
+func numbers() (all []string) {
 	for n := range 15 {
 		all = append(all, fmt.Sprintf("S%d", n+1))
 	}
@@ -67,27 +57,7 @@ func numbers() []string {
 	return all
 }
 
-// isNamedAfter tells whether the name of a test has number, as TestS4S6Odd has S6.
-func isNamedAfter(test, number string) bool {
-	found := namedAfter.FindStringSubmatch(test)
-	return found != nil && regexp.MustCompile(number+`\b|`+number+`[SF]`).MatchString(found[1])
-}
-
-func TestNumbersInNamesOfTestsAreWhole(t *testing.T) {
-	for test, want := range map[string]string{"TestS1S2Odd": "S1 S2", "TestS15Full": "S15", "TestF2AReplica": "F2", "TestSpec": ""} {
-		var got []string
-		for _, number := range numbers() {
-			if isNamedAfter(test, number) {
-				got = append(got, number)
-			}
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s is named after %q, want %q", test, got, want)
-		}
-	}
-}
-
-// declaredTests are the names of all test functions of other packages.
+// declaredTests returns the names of all test functions of other packages.
 func declaredTests(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}

@@ -9,6 +9,9 @@
 // A story that is tested at two levels keeps the lowest level that can fail. Only what kubectl itself does is done
 // by kubectl, since each of its processes costs as much as all that the servers do for the request.
 //
+// Machines have a workload cluster, which is a second kube-apiserver with kube-controller-manager. The tests create its
+// Nodes, as kubelets do.
+//
 // Guarantees:
 //   - One environment serves the tests of the package; a test works in a namespace of
 //     its own, which is removed at its end. Those that disturb nobody run beside each

@@ -120,7 +120,7 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 
 	t.Log("a failure domain that is no zone, and one that is")
 	u.Patch("secret/data", `{"stringData":{"value":"#cloud-config\n# of the node\n"}}`)
-	u.tells("node", "PlacementReady", "NotFound", "zone nowhere: there is no such Zone")
+	u.tells("node", "PlacementReady", "NotFound", "zone nowhere: the Zone does not exist")
 	u.Patch(machineKind+"node", `{"spec":{"failureDomain":"default"}}`)
 	u.Ready("vm/node")
 	u.Wants("vm/node", ".status.failureDomain", "default")
@@ -152,8 +152,8 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 	for machine, vm := range map[string]string{"coreos": "coreos", "elsewhere": "elsewhere", "victim": "thief"} {
 		u.adopts(machine, vm)
 	}
-	u.tells("elsewhere", "MachineReady", "Invalid", `failure domain "other", and the virtual machine in zone "default"`)
-	u.tells("thief", "MachineReady", "Invalid", `Machine "victim" of cluster.x-k8s.io does not name it in spec.infrastructureRef`)
+	u.tells("elsewhere", "MachineReady", "Invalid", `failure domain "other", but the zone of the virtual machine is "default"`)
+	u.tells("thief", "MachineReady", "Invalid", `spec.infrastructureRef of Machine "victim" of cluster.x-k8s.io does not refer to the virtual machine`)
 	u.Ready("vm/coreos")
 	if got := settings(t, u.Get("vm/coreos", ".status.uniqueID"))["guestinfo.ignition.config.data"]; !strings.Contains(got, "3.4.0") {
 		t.Errorf("Ignition has %q", got)

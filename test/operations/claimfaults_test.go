@@ -99,7 +99,7 @@ var claimFaults = []storageFault{
 	{name: "pending", claim: func(c *faultyClaim) { c.phase = corev1.ClaimPending }, condition: volumes, reason: "NotReady", says: []string{`"pending" is not bound yet`, "WaitForFirstConsumer"}},
 	{name: "lost", claim: func(c *faultyClaim) { c.phase = corev1.ClaimLost }, condition: volumes, reason: "NotReady", says: []string{`"lost" has lost its PersistentVolume`}},
 	{name: "no-volume", claim: func(c *faultyClaim) { c.pv = nil }, condition: volumes, reason: "NotFound", says: []string{`"no-volume" is bound to PersistentVolume`, "which does not exist"}},
-	{name: "anothers-volume", claim: func(c *faultyClaim) { c.pv.Spec.ClaimRef.Name, c.pv.Spec.ClaimRef.UID = "other", "other" }, condition: volumes, reason: "NotReady", says: []string{`"anothers-volume" names PersistentVolume`, "belongs to another claim"}},
+	{name: "anothers-volume", claim: func(c *faultyClaim) { c.pv.Spec.ClaimRef.Name, c.pv.Spec.ClaimRef.UID = "other", "other" }, condition: volumes, reason: "NotReady", says: []string{`"anothers-volume" refers to PersistentVolume`, "belongs to another claim"}},
 	{name: "deleted", claim: func(c *faultyClaim) { c.deleted = true }, condition: volumes, reason: "NotReady", says: []string{`"deleted" is being deleted`}},
 	{name: "volume-deleted", claim: func(c *faultyClaim) { c.pvDeleted = true }, condition: volumes, reason: "NotReady", says: []string{`"volume-deleted" is bound to PersistentVolume`, "which is being deleted"}},
 	{name: "host-path", claim: func(c *faultyClaim) {

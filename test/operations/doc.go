@@ -3,7 +3,7 @@
 
 // Package operations tests what operators do with the server, and what happens to it: it is
 // installed, updated, stopped, killed, restored and removed, its store is lost or replaced, and it
-// has several vCenters.
+// has several vCenters. The workload cluster of its Machines may not answer.
 //
 // Guarantees:
 //   - Tests that need only a server of their own to kill run one after the other in one

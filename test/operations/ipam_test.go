@@ -64,7 +64,7 @@ func (u user) count(kind string, want int) {
 func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + withAddress("first", "front"))
-	u.says("first", "NotFound", "serves no IPAddressClaims", "ipam.cluster.x-k8s.io")
+	u.says("first", "NotFound", "does not serve IPAddressClaims", "ipam.cluster.x-k8s.io")
 	u.Wants("vm/first", ".status.printableStatus", "AddressesNotFound")
 
 	u.Apply(ipamKinds)

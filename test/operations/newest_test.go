@@ -92,7 +92,7 @@ func nearItsDisk(t *testing.T) {
 		manifest += testenv.VM(name, testenv.WithClaim("data", name))
 	}
 	u.Apply(manifest)
-	u.Wants("vm/vm-0", `.status.conditions[?(@.type=="Created")].message`, "a zone is chosen when the other conditions are met")
+	u.Wants("vm/vm-0", `.status.conditions[?(@.type=="Created")].message`, "waiting for other prerequisites before a zone is chosen")
 	for _, c := range claims {
 		c.Bind()
 	}

@@ -15,7 +15,7 @@ import (
 // added adds a zone and its vCenter by the examples, while virtual machines run.
 func (s *zonesScene) added() {
 	s.create("early", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "late" })
-	s.refused("early", "zone late: there is no such Zone")
+	s.refused("early", "zone late: the Zone does not exist")
 	zones, err := os.ReadFile("../../artifacts/examples/zones.yaml")
 	s.must(err)
 	zone, _, _ := strings.Cut(string(zones), "\n---\n")

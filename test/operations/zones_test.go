@@ -263,7 +263,7 @@ func (s *zonesScene) asked() {
 			s.Errorf("%s is in zone %s, want %s", name, vm.Status.Zone, want)
 		}
 	}
-	s.refused("nowhere", "zone none: there is no such Zone")
+	s.refused("nowhere", "zone none: the Zone does not exist")
 	patch := []byte(`{"spec":{"zone":"default"}}`)
 	_, err := s.api.VirtualMachines("default").Patch(s.Context(), "by-spec", types.MergePatchType, patch, metav1.PatchOptions{})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `is immutable: the virtual machine is in zone "second"`) {
@@ -318,7 +318,7 @@ func (s *zonesScene) removal(in []string) {
 	s.must(s.api.Zones().Delete(s.Context(), "third", metav1.DeleteOptions{}))
 	s.condition("zone third", s.zone("third"), vmv1alpha1.ConditionDeleting, "True InUse 4 virtual machines are in it")
 	s.create("too-late", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "third" })
-	s.refused("too-late", "zone third: it is being deleted")
+	s.refused("too-late", "zone third: the zone is being deleted")
 	for _, name := range append(in, "by-label", "on-backup") {
 		s.must(s.api.VirtualMachines("default").Delete(s.Context(), name, metav1.DeleteOptions{}))
 	}
@@ -327,7 +327,7 @@ func (s *zonesScene) removal(in []string) {
 		_, err := s.api.VCenters().Get(s.Context(), "vcenter-2", metav1.GetOptions{})
 		return err
 	})
-	s.refused("too-late", "zone third: there is no such Zone")
+	s.refused("too-late", "zone third: the Zone does not exist")
 	// What was never made goes without a vCenter.
 	for _, name := range []string{"too-late", "nowhere", "no-space", "no-backup"} {
 		s.must(s.api.VirtualMachines("default").Delete(s.Context(), name, metav1.DeleteOptions{}))

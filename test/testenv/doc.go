@@ -7,6 +7,7 @@
 // Guarantees:
 //   - Tests share the environment of Main. One that calls Own has an environment to itself, which
 //     everything here then acts on.
+//   - Tests share one workload cluster, which starts with the first test that needs it.
 //   - A test works in a namespace of its own, which is removed at its end.
 //   - Waits have a deadline, which is many times what an idle machine needs.
 package testenv

@@ -67,7 +67,7 @@ func Main(m *testing.M) (code int) {
 			code = max(code, report(err))
 		}
 	}()
-	return m.Run()
+	return stopWorkload(m.Run())
 }
 
 func report(err error) int {

@@ -27,8 +27,8 @@
 //	err = w.Freeze()                                        // nothing answers
 //	err = w.Thaw()
 //
-// MainBesideHost is the TestMain of a package that needs a host cluster with slipway-apiserver beside it, and
-// NewScene what each of its tests begins with.
+// Tests of test/e2e and test/operations get the one that they share from testenv.NewScene. MainBesideHost is the TestMain
+// of a package of its own that needs a management cluster with slipway-apiserver next to it.
 //
 // One cluster takes three seconds and 300 MB: tests of one package share one, in
 // namespaces and with Node names of their own.

@@ -41,7 +41,7 @@ func running() *clitest.APIServer {
 		Conditions: []metav1.Condition{
 			clitest.Condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", "", time.Hour),
 			clitest.Condition(vmv1alpha1.ConditionCreated, metav1.ConditionTrue, "Succeeded", "", 3*time.Minute), // found again after a restart
-			clitest.Condition(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionFalse, "RestartRequired", "the next power cycle changes cpu.cores", time.Hour),
+			clitest.Condition(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionFalse, "RestartRequired", "a power cycle is needed to change cpu.cores", time.Hour),
 		},
 		CreationTime:    ptr.To(clitest.Before(49 * time.Hour)),
 		LastRestartTime: ptr.To(clitest.Before(2 * time.Hour)),
@@ -112,7 +112,7 @@ In vSphere:      vm-42, vmx-21, instance UUID u-1
 Created:         2d2h ago, 2026-04-29T10:00:00Z
 
 WAITS FOR                   REASON            FOR   MESSAGE
-ConfigurationSynced=False   RestartRequired   60m   the next power cycle changes cpu.cores
+ConfigurationSynced=False   RestartRequired   60m   a power cycle is needed to change cpu.cores
 A restart applies what waits for a power cycle: virtctl restart web
 
 LAST DONE                WHEN

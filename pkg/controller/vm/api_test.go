@@ -26,18 +26,17 @@ var (
 	vmiResource = vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachineinstances")
 )
 
-// api is the generated fake clientset with the rules of a real server that matter
-// here: resource versions and conflicts, status apart from the rest, generations,
-// and removal with the last finalizer.
+// api is the generated fake clientset with those rules of a real server that matter here: resource versions and
+// conflicts, a separate status, generations, and the removal of an object with its last finalizer.
 type api struct {
 	*fake.Clientset
 	t       testing.TB
 	version int
-	// calls counts what went through, by "verb resource[/subresource]".
+	// calls counts successful calls, by "verb resource[/subresource]".
 	calls map[string]int
-	// fail makes calls return an error, by the same names.
+	// fail has the errors that calls return, by the same keys.
 	fail map[string]error
-	// refused is the object of the last write that was made to fail.
+	// refused is the object of the last write that failed because of fail.
 	refused runtime.Object
 }
 
@@ -78,7 +77,7 @@ func (a *api) react(action clienttesting.Action) (bool, runtime.Object, error) {
 		a.calls[name]++
 	}
 	switch typed := action.(type) {
-	case clienttesting.UpdateAction: // also every CreateAction
+	case clienttesting.UpdateAction: // also matches every CreateAction
 		if dry {
 			return true, typed.GetObject(), nil
 		}
@@ -121,7 +120,7 @@ func (a *api) update(action clienttesting.Action, obj runtime.Object) (runtime.O
 	return next.DeepCopyObject(), a.store(action.GetResource(), next)
 }
 
-// store writes obj, or removes it when nothing holds it any more.
+// store writes obj, or removes it if it is deleted and has no finalizers.
 func (a *api) store(resource schema.GroupVersionResource, obj runtime.Object) error {
 	meta := obj.(metav1.Object)
 	if meta.GetDeletionTimestamp() != nil && len(meta.GetFinalizers()) == 0 {
@@ -130,7 +129,7 @@ func (a *api) store(resource schema.GroupVersionResource, obj runtime.Object) er
 	return a.Tracker().Update(resource, obj, meta.GetNamespace())
 }
 
-// merge is what the strategies of the server do to an update.
+// mergeConditions does what the server's update strategies do.
 func merge(stored, next runtime.Object, subresource string) runtime.Object {
 	switch next := next.(type) {
 	case *vmv1alpha1.VirtualMachine:
@@ -154,7 +153,7 @@ func merge(stored, next runtime.Object, subresource string) runtime.Object {
 	return next
 }
 
-// vm returns the stored virtual machine, nil when it is gone.
+// vm returns the stored virtual machine, or nil if it does not exist.
 func (a *api) vm(name string) *vmv1alpha1.VirtualMachine {
 	obj, err := a.Tracker().Get(vmResource, "ns", name)
 	if apierrors.IsNotFound(err) {
@@ -166,7 +165,7 @@ func (a *api) vm(name string) *vmv1alpha1.VirtualMachine {
 	return obj.DeepCopyObject().(*vmv1alpha1.VirtualMachine)
 }
 
-// vmi returns the stored instance, nil when there is none.
+// vmi returns the stored instance, or nil if it does not exist.
 func (a *api) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
 	obj, err := a.Tracker().Get(vmiResource, "ns", name)
 	if apierrors.IsNotFound(err) {
@@ -178,7 +177,7 @@ func (a *api) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
 	return obj.DeepCopyObject().(*vmv1alpha1.VirtualMachineInstance)
 }
 
-// edit changes the stored virtual machine as a user would.
+// edit changes the stored virtual machine like a user.
 func (a *api) edit(name string, change func(*vmv1alpha1.VirtualMachine)) {
 	vm := a.vm(name)
 	old := vm.DeepCopy()
@@ -192,12 +191,12 @@ func (a *api) edit(name string, change func(*vmv1alpha1.VirtualMachine)) {
 	}
 }
 
-// markDeleted is kubectl delete for a virtual machine that has a finalizer.
+// markDeleted deletes a virtual machine that has a finalizer.
 func (a *api) markDeleted(name string) {
 	a.edit(name, func(vm *vmv1alpha1.VirtualMachine) { vm.DeletionTimestamp = &metav1.Time{Time: time.Unix(2000, 0)} })
 }
 
-// writes counts the writes of virtual machines.
+// writes returns the number of writes of virtual machines.
 func (a *api) writes() int {
 	return a.calls["update virtualmachines"] + a.calls["update virtualmachines/status"]
 }

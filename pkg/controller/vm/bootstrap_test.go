@@ -21,10 +21,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// fromSecret is the Secret s with its default keys.
+// fromSecret refers to the Secret s with the default keys.
 var fromSecret = &vmv1alpha1.SecretKeySelector{Name: "s"}
 
-// everyProvider names the default key of each value.
+// everyProvider has the default key of each value.
 var everyProvider = map[string]vmv1alpha1.VirtualMachineBootstrap{
 	"vendor-data":     {CloudInit: &vmv1alpha1.CloudInitBootstrap{RawVendorData: fromSecret}},
 	"network-config":  {CloudInit: &vmv1alpha1.CloudInitBootstrap{RawNetworkConfig: fromSecret}},
@@ -35,7 +35,7 @@ var everyProvider = map[string]vmv1alpha1.VirtualMachineBootstrap{
 	"domain-password": {Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{Domain: &vmv1alpha1.SysprepDomain{Password: fromSecret}}}},
 }
 
-func TestBootstrapValuesAreUsedAsTheGuestTakesThem(t *testing.T) {
+func TestBootstrap_ConvertsValuesForTheGuest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		key, value string
 		want       provider.BootstrapData
@@ -52,7 +52,7 @@ func TestBootstrapValuesAreUsedAsTheGuestTakesThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(boots(everyProvider[tc.key])), photon())
 			h.secret("s", map[string][]byte{tc.key: []byte(tc.value)})
-			h.pass()
+			h.mustReconcile()
 			if diff := cmp.Diff(&tc.want, h.provider.requests[0].Bootstrap); diff != "" {
 				t.Errorf("bootstrap data (-want +got):\n%s", diff)
 			}
@@ -60,45 +60,45 @@ func TestBootstrapValuesAreUsedAsTheGuestTakesThem(t *testing.T) {
 	}
 }
 
-func TestABootstrapValueThatCannotBeUsedIsNamedByItsFieldAndKeyAlone(t *testing.T) {
+func TestBootstrap_ReportsInvalidValuesByFieldAndKeyOnly(t *testing.T) {
 	for name, tc := range map[string]struct{ key, value, field, why string }{
-		"vendor data that is too long":       {"vendor-data", "hunter2" + random(100_000), "cloudInit.rawVendorData", "is too long"},
-		"no network configuration":           {"network-config", "hunter2: true", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
-		"a network configuration in prose":   {"network-config", "hunter2", "cloudInit.rawNetworkConfig", "is no mapping in YAML"},
-		"a version that nobody has":          {"network-config", "version: 3\nx: hunter2", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
-		"a long network configuration":       {"network-config", "version: 2\nx: hunter2" + strings.Repeat("x", bootstrap.MaxNetworkConfig), "cloudInit.rawNetworkConfig", "and may have 16384"},
-		"Butane":                             {"ignition", "variant: hunter2", "ignition.rawConfig", "is no JSON"},
-		"JSON for somebody else":             {"ignition", `{"password":"hunter2"}`, "ignition.rawConfig", "has no ignition.version"},
-		"an empty answer file":               {"unattend", " \r\n", "sysprep.rawSysprep", "is empty"},
-		"an answer file in UTF-16":           {"unattend", "\xff\xfeh\x00u\x00n\x00t\x00e\x00r\x002\x00", "sysprep.rawSysprep", "is no UTF-8"},
-		"a long answer file":                 {"unattend", "hunter2" + strings.Repeat("x", bootstrap.MaxAnswerFile), "sysprep.rawSysprep", "and may have 524288"},
-		"an empty password":                  {"password", "\n", "sysprep.answers.administratorPassword", "is empty"},
-		"a password of two lines":            {"password", "hunter2\nhunter2", "sysprep.answers.administratorPassword", "has control characters"},
-		"a password that Windows cuts":       {"domain-password", strings.Repeat("hunter2", 20), "sysprep.answers.domain.password", "is longer than 127 bytes"},
-		"a product key with escape in it":    {"product-key", "hunter2\x1b", "sysprep.answers.productKey", "has control characters"},
-		"what the Secret does not have":      {"password", "", "sysprep.answers.administratorPassword", "is empty"},
-		"random data where text is expected": {"network-config", "\x00hunter2", "cloudInit.rawNetworkConfig", "is no mapping in YAML"},
+		"vendor data that is too long":            {"vendor-data", "hunter2" + random(100_000), "cloudInit.rawVendorData", "is too long"},
+		"no network configuration":                {"network-config", "hunter2: true", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
+		"a network configuration in prose":        {"network-config", "hunter2", "cloudInit.rawNetworkConfig", "is not a YAML mapping"},
+		"an unknown version":                      {"network-config", "version: 3\nx: hunter2", "cloudInit.rawNetworkConfig", "its version must be 1 or 2"},
+		"a long network configuration":            {"network-config", "version: 2\nx: hunter2" + strings.Repeat("x", bootstrap.MaxNetworkConfig), "cloudInit.rawNetworkConfig", "the maximum is 16384"},
+		"Butane":                                  {"ignition", "variant: hunter2", "ignition.rawConfig", "is not JSON"},
+		"JSON for another program":                {"ignition", `{"password":"hunter2"}`, "ignition.rawConfig", "has no ignition.version"},
+		"an empty answer file":                    {"unattend", " \r\n", "sysprep.rawSysprep", "is empty"},
+		"an answer file in UTF-16":                {"unattend", "\xff\xfeh\x00u\x00n\x00t\x00e\x00r\x002\x00", "sysprep.rawSysprep", "is not UTF-8"},
+		"a long answer file":                      {"unattend", "hunter2" + strings.Repeat("x", bootstrap.MaxAnswerFile), "sysprep.rawSysprep", "the maximum is 524288"},
+		"an empty password":                       {"password", "\n", "sysprep.answers.administratorPassword", "is empty"},
+		"a password of two lines":                 {"password", "hunter2\nhunter2", "sysprep.answers.administratorPassword", "contains control characters"},
+		"a password that is too long for Windows": {"domain-password", strings.Repeat("hunter2", 20), "sysprep.answers.domain.password", "is longer than 127 bytes"},
+		"a product key with escape in it":         {"product-key", "hunter2\x1b", "sysprep.answers.productKey", "contains control characters"},
+		"an empty value":                          {"password", "", "sysprep.answers.administratorPassword", "is empty"},
+		"random data where text is expected":      {"network-config", "\x00hunter2", "cloudInit.rawNetworkConfig", "is not a YAML mapping"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(boots(everyProvider[tc.key])), photon())
 			h.secret("s", map[string][]byte{tc.key: []byte(tc.value)})
-			result := h.pass()
+			result := h.mustReconcile()
 			c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
 			if c.Status != "False" || c.Reason != vmv1alpha1.ReasonInvalid || result.RequeueAfter != controller.Recheck {
-				t.Errorf("BootstrapReady is %s/%s, another look after %s; want False/Invalid, and another look", c.Status, c.Reason, result.RequeueAfter)
+				t.Errorf("BootstrapReady is %s/%s, requeued after %s; want False/Invalid and a requeue", c.Status, c.Reason, result.RequeueAfter)
 			}
 			if want := `spec.bootstrap.` + tc.field + `: the value of key "` + tc.key + `" of Secret "s"`; !strings.HasPrefix(c.Message, want) ||
 				!strings.Contains(c.Message, tc.why) || strings.Contains(c.Message, "hunter2") {
-				t.Errorf("message %q, want %s, that it %s, and not the value", c.Message, want, tc.why)
+				t.Errorf("message %q, want %s, %q and not the value", c.Message, want, tc.why)
 			}
 			if h.provider.requests[0].PrerequisitesReady {
-				t.Error("a VM is made all the same")
+				t.Error("the VM was created nevertheless")
 			}
 		})
 	}
 }
 
-// random is text that cannot be packed.
+// random returns text that cannot be compressed.
 func random(n int) string {
 	out, state := make([]byte, n), uint32(1)
 	for i := range out {
@@ -113,40 +113,40 @@ func random(n int) string {
 func TestBootstrap_ReportsASecretThatTheServerMayNotRead(t *testing.T) {
 	h := newHarness(t, fresh(boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: fromSecret}})), photon())
 	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "s", errors.New("--secret-namespaces does not name it"))
+		return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "s", errors.New("--secret-namespaces does not include it"))
 	})
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/NotAllowed" {
 		t.Errorf("BootstrapReady is %s", got)
 	}
 	c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
-	if !strings.Contains(c.Message, `Secret "s" in namespace`) || !strings.Contains(c.Message, "--secret-namespaces does not name it") {
+	if !strings.Contains(c.Message, `Secret "s" in namespace`) || !strings.Contains(c.Message, "--secret-namespaces does not include it") {
 		t.Errorf("message %q", c.Message)
 	}
 }
 
-func TestSecretsAreReadAgainOnlyForANewInstanceID(t *testing.T) {
+func TestBootstrap_ReadsSecretsAgainOnlyForANewInstanceID(t *testing.T) {
 	instance := func(id string) func(*vmv1alpha1.VirtualMachine) {
 		return boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: id, RawCloudConfig: fromSecret}})
 	}
 	for name, tc := range map[string]struct {
-		spec, told string
-		ready      string
-		want       bool
+		spec, instanceID string
+		ready            string
+		want             bool
 	}{
-		"as it was told":              {"", "", "True", false},
-		"as it was told, by name":     {"a", "a", "True", false},
-		"another one":                 {"b", "a", "True", true},
-		"the first that is given":     {"b", "", "True", true},
-		"that of the object again":    {"", "a", "True", true},
-		"what could not be read then": {"", "", "False", true},
+		"unchanged":                  {"", "", "True", false},
+		"unchanged, set in the spec": {"a", "a", "True", false},
+		"another ID":                 {"b", "a", "True", true},
+		"the first ID in the spec":   {"b", "", "True", true},
+		"the object's UID again":     {"", "a", "True", true},
+		"not read before":            {"", "", "False", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(instance(tc.spec), func(vm *vmv1alpha1.VirtualMachine) {
 				vm.Status.UniqueID = "vm-1"
 				setTrue(vm, time.Now(), vmv1alpha1.ConditionCreated)
-				if tc.told != "" {
-					vm.Status.Bootstrap = &vmv1alpha1.VirtualMachineBootstrapStatus{InstanceID: tc.told}
+				if tc.instanceID != "" {
+					vm.Status.Bootstrap = &vmv1alpha1.VirtualMachineBootstrapStatus{InstanceID: tc.instanceID}
 				}
 				if tc.ready == "False" {
 					setFalse(vm, time.Now(), vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonNotFound, "")
@@ -155,7 +155,7 @@ func TestSecretsAreReadAgainOnlyForANewInstanceID(t *testing.T) {
 				}
 			}), photon())
 			h.secret("s", map[string][]byte{"user-data": []byte("#!new")})
-			h.pass()
+			h.mustReconcile()
 			got := h.provider.requests[0].Bootstrap
 			if (got != nil) != tc.want || got != nil && string(got.CloudConfig) != "#!new" {
 				t.Errorf("bootstrap data %+v, want any: %t", got, tc.want)

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/claims"
 )
 
-// boundClaim is a claim of the vSphere CSI driver with its volume.
+// boundClaim returns a claim of the vSphere CSI driver and its volume.
 func boundClaim() (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
 	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data", UID: "claim-1", ResourceVersion: "1"}}
 	c.Spec.VolumeName, c.Status.Phase = "pv-1", corev1.ClaimBound
@@ -28,9 +28,9 @@ func boundClaim() (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
 	return c, pv
 }
 
-// The watch of claims may be behind by what a host cluster takes to come back. Nobody would end
-// the hold of a virtual machine that is gone, and its claim could never be deleted.
-func TestAClaimThatWasJustHeldIsFreeWhenItsVirtualMachineIsGone(t *testing.T) {
+// The watch of claims may be outdated while the management cluster recovers. If the claim of a deleted virtual machine
+// were not released, it could never be deleted.
+func TestClaims_AreReleasedWithAnOutdatedCache(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{{
 			Name: "data", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
@@ -46,7 +46,7 @@ func TestAClaimThatWasJustHeldIsFreeWhenItsVirtualMachineIsGone(t *testing.T) {
 	if err := h.volumes.PersistentVolumes.Add(volume); err != nil {
 		t.Fatal(err)
 	}
-	// The fake gives no versions, by which the store tells what is newer.
+	// The fake clientset sets no versions, which the store needs to determine the newer object.
 	h.host.PrependReactor("patch", "persistentvolumeclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		handled, obj, err := clienttesting.ObjectReaction(h.host.Tracker())(a)
 		if claim, ok := obj.(*corev1.PersistentVolumeClaim); ok {
@@ -64,21 +64,21 @@ func TestAClaimThatWasJustHeldIsFreeWhenItsVirtualMachineIsGone(t *testing.T) {
 		return claim
 	}
 
-	h.pass()
+	h.mustReconcile()
 	if claim := stored(); !claims.HeldBy(claim, "uid-vm") || len(claim.Finalizers) != 1 {
 		t.Fatalf("the claim has annotations %v and finalizers %v, want it held", claim.Annotations, claim.Finalizers)
 	}
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if h.api.vm("vm") != nil {
-		t.Error("the virtual machine is still there")
+		t.Error("the virtual machine still exists")
 	}
 	if claim := stored(); len(claims.Holders(claim)) != 0 || len(claim.Finalizers) != 0 {
-		t.Errorf("the claim has annotations %v and finalizers %v, want it free", claim.Annotations, claim.Finalizers)
+		t.Errorf("the claim has annotations %v and finalizers %v, want it released", claim.Annotations, claim.Finalizers)
 	}
 }
 
-func TestADeletionThatWaitsForTheClaimsOfTheClusterSaysSo(t *testing.T) {
+func TestDeletion_ReportsThatItWaitsForClaims(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{{
 			Name: "data", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
@@ -86,15 +86,15 @@ func TestADeletionThatWaitsForTheClaimsOfTheClusterSaysSo(t *testing.T) {
 	}))
 	h.api.markDeleted("vm")
 	h.volumes.Synced = []cache.InformerSynced{func() bool { return false }}
-	if result := h.pass(); result.RequeueAfter != controller.Soon {
-		t.Errorf("result %+v, want another look soon", result)
+	if result := h.mustReconcile(); result.RequeueAfter != controller.Soon {
+		t.Errorf("result %+v, want a requeue after a short delay", result)
 	}
 	if got := h.condition(vmv1alpha1.ConditionVolumesReady); got != "Unknown/UnknownState" {
-		t.Errorf("VolumesReady is %q, want that the claims are not read", got)
+		t.Errorf("VolumesReady is %q, want that the claims are not read yet", got)
 	}
 	h.volumes.Synced = nil
-	h.pass()
+	h.mustReconcile()
 	if h.api.vm("vm") != nil {
-		t.Error("the virtual machine is still there")
+		t.Error("the virtual machine still exists")
 	}
 }

@@ -13,29 +13,29 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// A pass that wants another one at once and meets a conflict would meet the same
-// conflict again, as fast as a worker can, until the cache has caught up.
-func TestConflictOfAPassThatWantsAnotherAtOnceIsNotRepeatedAtOnce(t *testing.T) {
+// If a reconcile requests an immediate requeue and has a conflict, an immediate requeue would cause conflicts in a loop
+// until the cache is current.
+func TestReconcile_ConflictDelaysAnImmediateRequeue(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = nil }), photon())
 	h.api.fail["update virtualmachines"] = apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed"))
-	result, err := h.tryPass()
+	result, err := h.tryReconcile()
 	if err != nil || result != (controller.Result{RequeueAfter: controller.ShortConflict}) {
-		t.Errorf("result %+v and error %v, want another pass after %s", result, err, controller.ShortConflict)
+		t.Errorf("result %+v and error %v, want a requeue after %s", result, err, controller.ShortConflict)
 	}
 }
 
-func TestFailedWriteIsNotExpectedToBeHeard(t *testing.T) {
+func TestPersist_ForgetsTheEchoOfAFailedWrite(t *testing.T) {
 	for name, fault := range map[string]error{
-		"refused":  errors.New("no write today"),
+		"refused":  errors.New("write failed"),
 		"conflict": apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(), photon())
 			h.api.fail["update virtualmachines/status"] = fault
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
-			_, _ = h.tryPass()
-			if h.writer.own.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
-				t.Error("the write that failed is taken for an echo")
+			_, _ = h.tryReconcile()
+			if h.writer.echoes.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
+				t.Error("the failed write is treated as an echo")
 			}
 		})
 	}

@@ -36,10 +36,10 @@ import (
 type Controller struct {
 	*controller.Loop[types.NamespacedName]
 	enqueuer *enqueuer
-	firsts   *firsts
+	metrics  *createMetrics
 }
 
-// reconciler makes the passes.
+// reconciler reconciles virtual machines.
 type reconciler struct {
 	vms       controller.Store[*vmv1alpha1.VirtualMachine]
 	shard     controller.Shard
@@ -47,7 +47,7 @@ type reconciler struct {
 	now       func() time.Time
 	chain     chain
 	writer    writer
-	// The steps, in their order.
+	// The steps, in the order in which they run.
 	machines   owner.Machines
 	group      group.Reconciler
 	addresses  claims.Addresses
@@ -58,20 +58,20 @@ type reconciler struct {
 	revert     revert.Reconciler
 	probe      probe.Reconciler
 	instance   instance.Reconciler
-	// What the provider is called with, and how.
-	provider  provider.Provider
-	blocking  bool
-	labels    func(namespace string) map[string]string
-	classes   *claims.StorageClasses
-	revisions *revisionStore
+	// The provider and the inputs of its calls.
+	provider        provider.Provider
+	blocking        bool
+	namespaceLabels func(namespace string) map[string]string
+	classes         *claims.StorageClasses
+	revisions       *revisionStore
 }
 
-// chain is a synchronizer.Chain.
+// chain is implemented by synchronizer.Chain.
 type chain interface {
 	Sync(context.Context, *vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (synchronizer.Result, error)
 }
 
-// New returns a controller that does nothing until Run. It must be called before the informers are started.
+// New returns a controller that does nothing until Run is called. Call New before the informers are started.
 func New(d Deps) (*Controller, error) {
 	if err := controller.CheckDeps(Name, d, "Prober", "NamespaceLabels", "Shard", "VCenterOf", "Now"); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func New(d Deps) (*Controller, error) {
 	informers := d.Informers.Vm().V1alpha1()
 	vmInformer, cacheInformer := informers.VirtualMachines().Informer(), informers.VirtualMachineImageCaches().Informer()
 	vms := controller.NewStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
-	// What the VM is called in vSphere must not be lost.
+	// The VM's ID in vSphere must not be lost, so this write is not limited.
 	vms.Urgent = func(stored, next *vmv1alpha1.VirtualMachine) bool {
 		return stored.Status.UniqueID == "" && next.Status.UniqueID != ""
 	}
@@ -99,7 +99,7 @@ func New(d Deps) (*Controller, error) {
 		chain: synchronizer.New(synchronizer.Options{
 			Reader: reader, Revisions: revisions, Policy: d.Policy,
 		}),
-		writer:    writer{vms: vms, client: client, own: own, revisions: revisions, recorder: d.Recorder, firsts: newFirsts()},
+		writer:    writer{vms: vms, client: client, echoes: own, revisions: revisions, recorder: d.Recorder, metrics: newCreateMetrics()},
 		machines:  d.Machines,
 		group:     group.Reconciler{Groups: informers.VirtualMachineGroups().Lister(), VMs: vms},
 		addresses: claims.Addresses{Pools: d.Addresses},
@@ -112,7 +112,7 @@ func New(d Deps) (*Controller, error) {
 		revert:   revert.Reconciler{VMs: vms, Client: client, Snapshots: informers.VirtualMachineSnapshots().Lister(), Reader: reader, Revisions: revisions},
 		probe:    probe.Reconciler{Connections: d.Prober},
 		instance: instance.Reconciler{Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true), Client: client},
-		provider: d.Provider, blocking: d.Blocking, labels: d.NamespaceLabels,
+		provider: d.Provider, blocking: d.Blocking, namespaceLabels: d.NamespaceLabels,
 		classes: claims.NewStorageClasses(d.Host), revisions: revisions,
 	}
 	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(d.Workers).Queue(queue).Priority(e.Again).Reconciler(r).
@@ -120,9 +120,9 @@ func New(d Deps) (*Controller, error) {
 		Index(cacheInformer, imagecache.Indexers)
 	r.watch(b, d.Informers, e)
 	r.runParallel(b, &d, e)
-	c := &Controller{enqueuer: e, firsts: r.writer.firsts}
+	c := &Controller{enqueuer: e, metrics: r.writer.metrics}
 	if c.Loop, err = b.Build(); err == nil {
-		d.Machines.Watch(e.machines())
+		d.Machines.Watch(e.machineHandlers())
 	}
 	return c, err
 }
@@ -130,16 +130,16 @@ func New(d Deps) (*Controller, error) {
 // watch adds the event handlers.
 func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informers externalversions.SharedInformerFactory, e *enqueuer) {
 	vm, it := informers.Vm().V1alpha1(), informers.Instancetype().V1alpha1()
-	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.members(&r.group), e.macs()).
-		Watches(vm.VirtualMachineInstances().Informer(), r.instance.Instances.Handler(), e.instances()).
+	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.memberHandler(&r.group), e.macHandler()).
+		Watches(vm.VirtualMachineInstances().Informer(), r.instance.Instances.Handler(), e.instanceHandler()).
 		Watches(vm.VirtualMachineClasses().Informer(), e.Related(indexByClass, byName)).
 		Watches(vm.VirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
-		Watches(vm.VirtualMachineImageCaches().Informer(), r.imageCache.Caches.Handler(), e.caches()).
-		Watches(vm.VirtualMachineGroups().Informer(), e.groups(vm.VirtualMachines().Informer().GetIndexer(), &r.group)).
+		Watches(vm.VirtualMachineImageCaches().Informer(), r.imageCache.Caches.Handler(), e.cacheHandler()).
+		Watches(vm.VirtualMachineGroups().Informer(), e.groupHandler(vm.VirtualMachines().Informer().GetIndexer(), &r.group)).
 		Watches(vm.VirtualMachineSnapshots().Informer(), e.Related(indexBySnapshot, byName)).
-		Watches(vm.Zones().Informer(), e.zones()).
-		Watches(vm.VCenters().Informer(), e.zones()).
+		Watches(vm.Zones().Informer(), e.zoneHandler()).
+		Watches(vm.VCenters().Informer(), e.zoneHandler()).
 		Watches(it.VirtualMachineInstancetypes().Informer(), e.Related(indexBySource, bySource(instancetype.KindInstancetype))).
 		Watches(it.VirtualMachineClusterInstancetypes().Informer(), e.Related(indexBySource, bySource(instancetype.KindClusterInstancetype))).
 		Watches(it.VirtualMachinePreferences().Informer(), e.Related(indexBySource, bySource(instancetype.KindPreference))).
@@ -149,8 +149,12 @@ func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informer
 
 // runParallel adds the functions that run in parallel with the workers.
 func (r *reconciler) runParallel(b *controller.Builder[types.NamespacedName], d *Deps, e *enqueuer) {
-	b.Before(func(ctx context.Context) (func(), error) { return r.volumes.Start(ctx, e.by(indexByClaim), e.Generic) }).
-		Before(func(ctx context.Context) (func(), error) { return r.classes.Start(ctx, e.by(indexByStorageClass)) }).
+	b.Before(func(ctx context.Context) (func(), error) {
+		return r.volumes.Start(ctx, e.relatedBy(indexByClaim), e.Generic)
+	}).
+		Before(func(ctx context.Context) (func(), error) {
+			return r.classes.Start(ctx, e.relatedBy(indexByStorageClass))
+		}).
 		Shard(d.Shard, func(vcenter string) {
 			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return d.VCenterOf(vm) == vcenter })
 		}).
@@ -169,58 +173,54 @@ func (r *reconciler) runParallel(b *controller.Builder[types.NamespacedName], d 
 }
 
 const (
-	// Name of the controller in logs, metrics and its queue.
+	// Name is the controller's name in logs, metrics and its queue.
 	Name = "virtualmachine"
-	// DefaultWorkers is the number of workers when Deps names none.
+	// DefaultWorkers is the number of workers if Deps.Workers is 0.
 	DefaultWorkers = 16
 )
 
-// Deps is what the controller needs. The zero value of a field is allowed only
-// where its comment gives a default.
+// Deps has the dependencies of the controller. A field may be zero only if its comment gives a default.
 type Deps struct {
 	// Client writes virtual machines and their instances.
 	Client versioned.Interface
-	// Informers watch our kinds. New registers what it needs; Run starts them.
-	// They must have no resync of their own and be in the form that the server
-	// has returned; only controller.AsKept may be applied.
+	// Informers watch Slipway's kinds. New registers the informers that it needs, and Run starts them. They must not
+	// resync on their own. Their only transform may be controller.AsKept.
 	Informers externalversions.SharedInformerFactory
-	// Host is the cluster that has Secrets, claims, and the ControllerRevisions of
-	// versions before they were objects of our own API.
+	// Host is a client of the management cluster, which has the Secrets and claims. It also has the ControllerRevisions
+	// of versions that did not store them in Slipway's own API.
 	Host kubernetes.Interface
-	// Provider talks to the hypervisor.
+	// Provider calls vSphere.
 	Provider provider.Provider
-	// Recorder writes events.k8s.io events.
+	// Recorder records events.
 	Recorder events.EventRecorder
-	// Prober runs readiness probes; nil leaves those that need a connection
-	// unanswered.
+	// Prober runs readiness probes that connect to guests. If it is nil, these probes have no result.
 	Prober probe.Connections
-	// Addresses claims addresses of pools.
+	// Addresses claims addresses from pools.
 	Addresses claims.Pools
-	// Machines are those of Kubernetes clusters whose infrastructure virtual machines are.
+	// Machines reads the Machines of Kubernetes clusters whose infrastructure the virtual machines are.
 	Machines owner.Machines
-	// Policy says what happens to references to instance types;
-	// synchronizer.PolicyReference when empty.
+	// Policy determines how references to instance types are handled. The default is synchronizer.PolicyReference.
 	Policy synchronizer.Policy
-	// NamespaceLabels are the labels of a namespace, nil if they are not known. Without it
-	// none are.
+	// NamespaceLabels returns the labels of a namespace, or nil if they are not known. If it is nil, no labels are
+	// known.
 	NamespaceLabels func(namespace string) map[string]string
-	// Shard divides virtual machines by their vCenters; controller.Undivided when nil.
+	// Shard divides virtual machines by their vCenters. The default is controller.Undivided.
 	Shard controller.Shard
-	// VCenterOf names the vCenter of a virtual machine; it is empty for all when nil.
+	// VCenterOf returns the name of a virtual machine's vCenter. By default the name is empty for all virtual machines.
 	VCenterOf func(vm *vmv1alpha1.VirtualMachine) string
-	// Workers is the number of passes at once; DefaultWorkers when 0.
+	// Workers is the number of concurrent reconciles. The default is DefaultWorkers.
 	Workers int
-	// ResyncPeriod is the time between two resyncs of one virtual machine;
-	// controller.DefaultResyncPeriod when 0.
+	// ResyncPeriod is the time between two resyncs of one virtual machine. The default is
+	// controller.DefaultResyncPeriod.
 	ResyncPeriod time.Duration
-	// Blocking makes workers wait for the provider's operations.
+	// Blocking makes workers wait until the provider's operations end.
 	Blocking bool
-	// FastDeploy is how the disks of virtual machines are made that say nothing, and whose
-	// class says nothing; vmv1alpha1.FastDeployOff when empty.
+	// FastDeploy is the mode in which disks are created if neither the virtual machine nor its class specifies one. The
+	// default is vmv1alpha1.FastDeployOff.
 	FastDeploy vmv1alpha1.FastDeployMode
-	// Queue says in which order virtual machines of one priority are handed out.
+	// Queue specifies the order of virtual machines that have the same priority.
 	Queue controller.QueueOptions
-	// Now is the clock; time.Now when nil.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 

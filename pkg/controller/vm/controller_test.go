@@ -19,15 +19,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// vsphere is a hypervisor of a few lines: every operation takes a second and ends
-// with a hint.
+// vsphere simulates vSphere. Every operation takes a second and ends with an event.
 type vsphere struct {
 	provider.Provider
 	mu    sync.Mutex
 	state map[string]*machine
 	hint  func(provider.Hint)
-	// passes counts the calls that did not come from a deletion.
-	passes int
+	// calls is the number of calls except deletions.
+	calls int
 }
 
 type machine struct {
@@ -49,7 +48,7 @@ func (v *vsphere) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *prov
 func (v *vsphere) update(req *provider.Request) (<-chan error, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.passes++
+	v.calls++
 	m := v.state[req.VM.Name]
 	if m != nil && m.busy {
 		return nil, provider.ErrReconcileInProgress
@@ -69,10 +68,10 @@ func (v *vsphere) update(req *provider.Request) (<-chan error, error) {
 	if m.on {
 		s.PowerState, s.Network = vmv1alpha1.PoweredOn, &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: m.ip}
 	}
-	if wanted := req.VM.DesiredPowerState(req.VM.Status.PowerState) == vmv1alpha1.PoweredOn; wanted != m.on {
+	if on := req.VM.DesiredPowerState(req.VM.Status.PowerState) == vmv1alpha1.PoweredOn; on != m.on {
 		return v.start(req.VM, func(m *machine) {
-			m.on, m.ip = wanted, ""
-			if wanted {
+			m.on, m.ip = on, ""
+			if on {
 				m.ip = "192.0.2.7"
 			}
 		}), nil
@@ -80,7 +79,7 @@ func (v *vsphere) update(req *provider.Request) (<-chan error, error) {
 	return nil, nil
 }
 
-// start runs one operation of a virtual machine.
+// start runs an operation on a virtual machine.
 func (v *vsphere) start(vm *vmv1alpha1.VirtualMachine, effect func(*machine)) <-chan error {
 	m := v.state[vm.Name]
 	if m == nil {
@@ -115,7 +114,7 @@ func (v *vsphere) DeleteVirtualMachine(_ context.Context, req *provider.Request)
 	return provider.Result{}, nil
 }
 
-func TestControllerTakesAVMThroughItsLifeByEventsAlone(t *testing.T) {
+func TestController_ReconcilesAVMByEventsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &vsphere{state: map[string]*machine{}}
 		a := assembleWith(t, v, photon())
@@ -129,7 +128,7 @@ func TestControllerTakesAVMThroughItsLifeByEventsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		settle := func() {
-			<-time.After(5 * time.Second) // far less than the resync
+			<-time.After(5 * time.Second) // much less than the resync period
 			synctest.Wait()
 		}
 		settle()
@@ -138,13 +137,13 @@ func TestControllerTakesAVMThroughItsLifeByEventsAlone(t *testing.T) {
 			t.Fatalf("phase %s and conditions %v, want Running and Ready", vm.Status.Phase, vm.Status.Conditions)
 		}
 		if a.api.vmi("vm") == nil {
-			t.Error("there is no instance")
+			t.Error("the instance does not exist")
 		}
 		if got := a.api.writes(); got != 3 {
-			t.Errorf("%d writes of the virtual machine, want 3: it is being created, it is created, and it runs", got)
+			t.Errorf("%d writes of the virtual machine, want 3: being created, created, running", got)
 		}
-		if v.passes != 3 {
-			t.Errorf("%d passes, want one to create, one to power on and one to see that it runs", v.passes)
+		if v.calls != 3 {
+			t.Errorf("%d reconciles, want 3: to create, to power on, and to observe that it runs", v.calls)
 		}
 
 		vm.Spec.PowerState = vmv1alpha1.PoweredOff
@@ -159,7 +158,7 @@ func TestControllerTakesAVMThroughItsLifeByEventsAlone(t *testing.T) {
 		a.api.markDeleted("vm")
 		settle()
 		if a.api.vm("vm") != nil || len(v.state) != 0 {
-			t.Errorf("object or vSphere VM is left: %v", v.state)
+			t.Errorf("the object or the vSphere VM still exists: %v", v.state)
 		}
 		cancel()
 		if err := <-ran; err != nil {
@@ -182,8 +181,8 @@ func TestControllerTakesAVMThroughItsLifeByEventsAlone(t *testing.T) {
 	})
 }
 
-func TestNewNamesWhatIsMissing(t *testing.T) {
+func TestNew_ListsMissingDependencies(t *testing.T) {
 	if _, err := New(Deps{}); err == nil {
-		t.Error("a controller without anything was made")
+		t.Error("a controller without dependencies was created")
 	}
 }

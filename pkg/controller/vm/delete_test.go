@@ -26,7 +26,7 @@ func annotated(key string) func(*vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// probes is a prober that remembers what was removed.
+// probes is a prober that counts its calls.
 type probes struct{ added, removed int }
 
 func (p *probes) Add(*vmv1alpha1.VirtualMachine) { p.added++ }
@@ -35,25 +35,25 @@ func (p *probes) Run(context.Context, func(types.NamespacedName) bool, func(type
 }
 func (p *probes) Result(types.NamespacedName) (bool, bool, string) { return false, false, "" }
 
-func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
+func TestDeletion_RemovesVMInstanceAndFinalizer(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	prober := &probes{}
 	h.probe.Connections = prober
-	h.pass()
+	h.mustReconcile()
 	if h.api.vmi("vm") == nil {
-		t.Fatal("the instance was not made")
+		t.Fatal("the instance was not created")
 	}
 	h.events.take()
 	h.api.markDeleted("vm")
 
-	if result := h.pass(); result != (controller.Result{}) {
+	if result := h.mustReconcile(); result != (controller.Result{}) {
 		t.Errorf("result %+v, want none", result)
 	}
 	if h.provider.deletes != 1 {
-		t.Errorf("the provider was asked to delete %d times, want once", h.provider.deletes)
+		t.Errorf("the provider deleted %d times, want once", h.provider.deletes)
 	}
 	if h.api.vm("vm") != nil || h.api.vmi("vm") != nil {
-		t.Error("virtual machine or instance is left")
+		t.Error("the virtual machine or the instance still exists")
 	}
 	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal Deleted: The vSphere virtual machine is deleted: ") {
 		t.Errorf("events %q, want one Deleted", got)
@@ -61,32 +61,32 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 	if prober.removed != 1 {
 		t.Errorf("the probe was removed %d times, want once", prober.removed)
 	}
-	h.pass() // the object is gone
+	h.mustReconcile() // the object no longer exists
 	if prober.removed != 2 || h.provider.deletes != 1 {
-		t.Errorf("probe removed %d times, deletes %d; want a second clean-up and no second delete", prober.removed, h.provider.deletes)
+		t.Errorf("probe removed %d times, deletes %d; want a second cleanup and no second delete", prober.removed, h.provider.deletes)
 	}
 }
 
-// The answer to its create was lost, or another process made it a moment ago.
-func TestDeletionRemovesAnInstanceThatTheCacheDoesNotShow(t *testing.T) {
+// The response to its create was lost, or another process has just created it.
+func TestDeletion_RemovesAnInstanceThatTheCacheLacks(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.api.markDeleted("vm")
 	h.refresh()
 	h.behind = true
-	made := instance.New(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
-	if _, err := h.api.VmV1alpha1().VirtualMachineInstances("ns").Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
+	existing := instance.New(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
+	if _, err := h.api.VmV1alpha1().VirtualMachineInstances("ns").Create(t.Context(), existing, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 	if h.api.vm("vm") != nil || h.api.vmi("vm") != nil {
-		t.Errorf("the virtual machine is left: %t, its instance: %t", h.api.vm("vm") != nil, h.api.vmi("vm") != nil)
+		t.Errorf("the virtual machine exists: %t, its instance: %t", h.api.vm("vm") != nil, h.api.vmi("vm") != nil)
 	}
 }
 
-func TestDeletionOfPausedVMDoesNothing(t *testing.T) {
+func TestDeletion_OfAPausedVMDoesNothing(t *testing.T) {
 	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationPaused)))
 	h.api.markDeleted("vm")
-	if result := h.pass(); result != (controller.Result{}) {
+	if result := h.mustReconcile(); result != (controller.Result{}) {
 		t.Errorf("result %+v, want none", result)
 	}
 	if h.provider.deletes != 0 || !hasFinalizer(h.vm()) {
@@ -111,7 +111,7 @@ func TestPausedDeletion_ShowsThatItWaitsAndForWhat(t *testing.T) {
 			h := newHarness(t, running(tc.vm))
 			h.provider.remove = func(*provider.Request) error { return tc.provider }
 			h.api.markDeleted("vm")
-			h.pass()
+			h.mustReconcile()
 			ready := findCondition(h.vm(), vmv1alpha1.ConditionReady)
 			if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != vmv1alpha1.ReasonPaused || ready.Message != tc.message {
 				t.Errorf("Ready is %+v, want False/Paused %q", ready, tc.message)
@@ -121,7 +121,7 @@ func TestPausedDeletion_ShowsThatItWaitsAndForWhat(t *testing.T) {
 			}
 			h.provider.remove = func(*provider.Request) error { return provider.ErrReconcileInProgress }
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations = nil })
-			h.pass()
+			h.mustReconcile()
 			if ready, paused := h.condition(vmv1alpha1.ConditionReady), h.condition(vmv1alpha1.ConditionPaused); ready != "False/Deleting" || paused != "" {
 				t.Errorf("after the pause Ready is %s and Paused %q, want False/Deleting and none", ready, paused)
 			}
@@ -136,8 +136,8 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	h.api.markDeleted("vm")
 	h.provider.seen = func(req *provider.Request) { req.VM.Status.NodeName = "esx-2" }
 	for range 2 {
-		if result := h.pass(); result != (controller.Result{}) {
-			t.Errorf("result %+v, want none: the change of the annotation wakes it", result)
+		if result := h.mustReconcile(); result != (controller.Result{}) {
+			t.Errorf("result %+v, want none: a change of the annotation queues it", result)
 		}
 	}
 	if h.provider.deletes != 0 || !hasFinalizer(h.vm()) {
@@ -146,10 +146,10 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	c := findCondition(h.vm(), vmv1alpha1.ConditionReady)
 	if c == nil || c.Reason != vmv1alpha1.ReasonHeldByCheck ||
 		c.Message != "deletion is held by annotation delete.check.vm.slipway.dev/backup (the nightly copy runs)" {
-		t.Errorf("Ready is %+v, want it to say what holds the deletion", c)
+		t.Errorf("Ready is %+v, want the annotation that blocks the deletion", c)
 	}
 	if got := h.vm().Status.NodeName; got != "esx-2" {
-		t.Errorf("the node is %q, want that which vSphere shows meanwhile", got)
+		t.Errorf("the node is %q, want the current node in vSphere", got)
 	}
 	if got := h.vm().Status.PrintableStatus; got != "DeletionHeldByCheck" {
 		t.Errorf("printable status %q, want DeletionHeldByCheck", got)
@@ -162,31 +162,31 @@ func TestDeletion_IsHeldByAnAnnotationAndReported(t *testing.T) {
 	if err := h.api.store(vmResource, vm); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 	if h.provider.deletes != 1 || h.api.vm("vm") != nil {
-		t.Errorf("without the annotation: %d deletes, object gone: %t; want one, and gone", h.provider.deletes, h.api.vm("vm") == nil)
+		t.Errorf("without the annotation: %d deletes, object deleted: %t; want one delete and a deleted object", h.provider.deletes, h.api.vm("vm") == nil)
 	}
 }
 
-func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
+func TestDeletion_WithoutFinalizerOnlyCleansUp(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }))
 	prober := &probes{}
 	h.probe.Connections = prober
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if h.provider.deletes != 0 || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {
 		t.Errorf("deletes %d, phase %s; want none, and Deleting", h.provider.deletes, h.vm().Status.Phase)
 	}
-	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning Deleted: ") || !strings.Contains(got[0], "left in place") {
-		t.Errorf("events %q, want one that says that the vSphere VM is left in place", got)
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning Deleted: ") || !strings.Contains(got[0], "is kept") {
+		t.Errorf("events %q, want one that states that the vSphere VM is kept", got)
 	}
 	if prober.removed != 1 {
 		t.Errorf("the probe was removed %d times, want once", prober.removed)
 	}
 	writes := h.api.writes()
-	h.pass()
+	h.mustReconcile()
 	if got := h.events.take(); len(got) != 0 || h.api.writes() != writes {
-		t.Errorf("another pass told %q and made %d writes, want neither", got, h.api.writes()-writes)
+		t.Errorf("another reconcile recorded %q and made %d writes, want neither", got, h.api.writes()-writes)
 	}
 }
 
@@ -195,44 +195,44 @@ func TestDeletion_ReportsThatVCenterDoesNotAnswer(t *testing.T) {
 	h.api.markDeleted("vm")
 	answer := error(provider.ErrUnknownState)
 	h.provider.remove = func(*provider.Request) error { return answer }
-	const message = `the deletion continues when vCenter answers: VCenter "east" is not connected: connection refused`
+	const message = `the deletion continues when vCenter responds: VCenter "east" is not connected: connection refused`
 	h.provider.removed.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, message)
-	h.pass()
+	h.mustReconcile()
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != message {
-		t.Errorf("Ready is %+v, want what the provider has reported", c)
+		t.Errorf("Ready is %+v, want the provider's condition", c)
 	}
 	if got := h.vm().Status.PrintableStatus; got != "DeletionUnreachable" {
 		t.Errorf("STATUS is %s, want DeletionUnreachable", got)
 	}
 	writes := h.api.writes()
-	h.pass()
+	h.mustReconcile()
 	if n := h.api.writes() - writes; n != 0 {
-		t.Errorf("%d writes of what is known, want none", n)
+		t.Errorf("%d writes of an unchanged status, want none", n)
 	}
 	answer, h.provider.removed = provider.ErrReconcileInProgress, provider.Result{}
-	h.pass()
+	h.mustReconcile()
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Reason != vmv1alpha1.ReasonDeleting || c.Message != "" || h.vm().Status.PrintableStatus != "Deleting" {
 		t.Errorf("afterwards Ready is %+v, STATUS %s", c, h.vm().Status.PrintableStatus)
 	}
 }
 
-func TestDeletionIsToldOnceAlsoWhileAnotherFinalizerHoldsTheObject(t *testing.T) {
+func TestDeletion_IsReportedOnceWithAnotherFinalizer(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Finalizers = append(vm.Finalizers, "example.com/other")
 	}), photon())
 	h.api.markDeleted("vm")
-	h.pass()
-	h.pass()
+	h.mustReconcile()
+	h.mustReconcile()
 	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal Deleted: ") {
 		t.Errorf("events %q, want one Deleted", got)
 	}
 }
 
-func TestDeletionHasTheGracePeriodThatTheVMRunsWith(t *testing.T) {
+func TestDeletion_UsesTheRunningGracePeriod(t *testing.T) {
 	grace := int64(7)
 	h := newHarness(t, running(), photon())
 	h.provider.update = nil
-	h.pass()
+	h.mustReconcile()
 	vmi := h.api.vmi("vm")
 	vmi.Spec.TerminationGracePeriodSeconds = &grace
 	if err := h.api.store(vmiResource, vmi); err != nil {
@@ -246,25 +246,25 @@ func TestDeletionHasTheGracePeriodThatTheVMRunsWith(t *testing.T) {
 		return nil
 	}
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if got == nil || *got != grace {
-		t.Errorf("the provider was told of the grace period %v, want %d", got, grace)
+		t.Errorf("the provider got the grace period %v, want %d", got, grace)
 	}
 }
 
-func TestDeletionLeavesTheVSphereVMWhenAnnotated(t *testing.T) {
+func TestDeletion_KeepsTheVSphereVMIfAnnotated(t *testing.T) {
 	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationSkipDelete)))
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if h.provider.deletes != 0 || h.api.vm("vm") != nil {
-		t.Errorf("deletes %d, object gone: %t; want none, and gone", h.provider.deletes, h.api.vm("vm") == nil)
+		t.Errorf("deletes %d, object deleted: %t; want no delete and a deleted object", h.provider.deletes, h.api.vm("vm") == nil)
 	}
-	if got := h.events.take(); len(got) != 1 || !strings.Contains(got[0], "left in place") {
-		t.Errorf("events %q, want one that says the vSphere VM is left in place", got)
+	if got := h.events.take(); len(got) != 1 || !strings.Contains(got[0], "is kept") {
+		t.Errorf("events %q, want one that states that the vSphere VM is kept", got)
 	}
 }
 
-func TestDeletionErrors(t *testing.T) {
+func TestDeletion_HandlesErrors(t *testing.T) {
 	tests := map[string]struct {
 		err    error
 		result controller.Result
@@ -274,25 +274,25 @@ func TestDeletionErrors(t *testing.T) {
 		"operation in progress waits for its end": {err: provider.ErrReconcileInProgress},
 		"paused in vSphere ends without retry":    {err: provider.ErrPaused, event: "Normal DeletionHeld: " + provider.ErrPaused.Error()},
 		"requeue":                                 {err: &provider.RequeueError{After: time.Second}, result: controller.Result{RequeueAfter: time.Second}},
-		"no retry helps":                          {err: &provider.NoRequeueError{Err: errTest}, event: "Warning DeleteFailed: it broke"},
-		"anything else is retried":                {err: errTest, failed: true, event: "Warning DeleteFailed: it broke"},
+		"a retry cannot help":                     {err: &provider.NoRequeueError{Err: errTest}, event: "Warning DeleteFailed: test error"},
+		"anything else is retried":                {err: errTest, failed: true, event: "Warning DeleteFailed: test error"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running())
 			h.provider.remove = func(*provider.Request) error { return test.err }
 			h.api.markDeleted("vm")
-			result, err := h.tryPass()
+			result, err := h.tryReconcile()
 			if result != test.result || test.failed != errors.Is(err, errTest) {
 				t.Errorf("result %+v and error %v, want %+v and error: %t", result, err, test.result, test.failed)
 			}
 			if !hasFinalizer(h.vm()) || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {
-				t.Errorf("finalizers %v, phase %s; want ours kept and Deleting", h.vm().Finalizers, h.vm().Status.Phase)
+				t.Errorf("finalizers %v, phase %s; want Slipway's finalizer kept and Deleting", h.vm().Finalizers, h.vm().Status.Phase)
 			}
 			if got := strings.Join(h.events.take(), "\n"); got != test.event {
 				t.Errorf("events %q, want %q", got, test.event)
 			}
-			_, _ = h.tryPass()
+			_, _ = h.tryReconcile()
 			if got := h.events.take(); len(got) != 0 {
 				t.Errorf("the same failure was reported again: %q", got)
 			}
@@ -301,7 +301,7 @@ func TestDeletionErrors(t *testing.T) {
 }
 
 // F58
-func TestDeletionLooksAtNothingThatTheVMRefersTo(t *testing.T) {
+func TestDeletion_ReadsNoReferencedObjects(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
 		vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "gone"}}}
@@ -311,26 +311,26 @@ func TestDeletionLooksAtNothingThatTheVMRefersTo(t *testing.T) {
 		return nil, errTest
 	})
 	h.api.markDeleted("vm")
-	h.pass()
+	h.mustReconcile()
 	if h.api.vm("vm") != nil {
-		t.Error("the virtual machine is left")
+		t.Error("the virtual machine still exists")
 	}
 	if got := h.host.Actions(); len(got) != 0 {
-		t.Errorf("calls of the host cluster: %v", got)
+		t.Errorf("calls of the management cluster: %v", got)
 	}
 }
 
-func TestDeletionWithAnotherFinalizerReportsOnce(t *testing.T) {
+func TestDeletion_IsDoneOnceWithAnotherFinalizer(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Finalizers = append(vm.Finalizers, metav1.FinalizerOrphanDependents)
 	}))
 	h.api.markDeleted("vm")
-	h.pass()
-	h.pass()
+	h.mustReconcile()
+	h.mustReconcile()
 	if got := h.events.take(); len(got) != 1 {
 		t.Errorf("events %q, want one", got)
 	}
 	if got := h.vm().Finalizers; len(got) != 1 || h.provider.deletes != 1 {
-		t.Errorf("finalizers %v after %d deletes, want the other one after one", got, h.provider.deletes)
+		t.Errorf("finalizers %v after %d deletes, want the other finalizer after one delete", got, h.provider.deletes)
 	}
 }

@@ -1,34 +1,29 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vm reconciles VirtualMachines: it decides what each one
-// needs, hands it to the provider and writes back what was observed.
+// Package vm reconciles VirtualMachines. It decides what each of them needs, calls the provider and writes the
+// observed state.
 //
-// What it guarantees:
+// The package guarantees:
 //
-//  1. Workers never wait for the hypervisor, unless Deps.Blocking asks for it.
-//     The end of an operation comes back as a hint.
-//  2. A pass writes the virtual machine at most twice, once its metadata and spec
-//     and once its status, and not at all when nothing changed. A pass over a
-//     stable virtual machine makes no call of any API server. Only that a virtual
-//     machine is created and about to be powered on may wait two seconds for what
-//     comes next, and is then not written by itself.
-//  3. A pass never decides on a state that an earlier pass of this process has
-//     already changed, however far the caches are behind.
-//  4. Nothing that a virtual machine refers to, and no failing synchronizer, can
-//     keep it from being powered off or deleted.
-//  5. The instance exists while vSphere reports the virtual machine as powered on
-//     or suspended, and its spec is what that one runs with.
-//     Status shows its size, and beside it the one that is wanted when that is another.
-//  6. A revision is deleted only after a status that does not name it was written.
-//  7. The priority of a request follows from the state of the virtual machine and
-//     the kind of event alone: Priority is a pure function.
-//  8. Events are reported for changes only, and only after they were written.
-//  9. No pass waits for the update that its own write makes: a pass says itself
-//     when the next one is due, and the echo of a status write makes none.
-//  10. Tools that follow the kstatus convention are told right: a virtual machine is
-//     Current only when it is as the generation of its spec wants it, Failed when
-//     somebody has to change an object, and else InProgress.
+//  1. Workers never wait for vSphere, unless Deps.Blocking is set. The end of an operation causes an event.
+//  2. A reconcile writes the virtual machine at most twice: once its metadata and spec, and once its status.
+//     If nothing changed, it writes nothing. A reconcile of a stable virtual machine calls no API server.
+//     Each intermediate state that it observes is written immediately.
+//  3. A reconcile never decides on a state that an earlier reconcile of this process has already changed, even if
+//     the caches are outdated.
+//  4. Neither a missing referenced object nor a failing synchronizer prevents a virtual machine from being powered
+//     off or deleted.
+//  5. The instance exists while vSphere reports the virtual machine as powered on or suspended. The instance's spec
+//     is the spec that the VM runs with. The status shows the VM's size, and the desired size if it differs.
+//  6. A revision is deleted only after a status that does not refer to it was written.
+//  7. The priority of a reconcile depends only on the virtual machine's state and the kind of event: Priority is a
+//     pure function.
+//  8. Events are recorded for changes only, and only after the changes were written.
+//  9. A reconcile does not depend on the watch event of its own write: it schedules the next reconcile itself, and
+//     the echo of a status write causes none.
+//  10. Tools that follow the kstatus convention get correct results. A virtual machine is Current only if it matches
+//     its spec's generation, Failed if a user must change an object, and otherwise InProgress.
 //
-// The steps of a reconcile are packages below this one; package step has what they share.
+// The steps of a reconcile are packages below this one. Package step has the types that they share.
 package vm

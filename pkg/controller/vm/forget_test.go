@@ -12,20 +12,20 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// The provider must not keep anything for an object that it was not asked to
-// delete, or its memory grows with every virtual machine that ever was.
-func TestProviderForgetsVMThatWentWithoutItsDelete(t *testing.T) {
-	t.Run("left in place", func(t *testing.T) {
+// The provider must not keep state of an object that it did not delete. Otherwise its memory grows with every virtual
+// machine.
+func TestReconcile_ForgetsVMsThatTheProviderDidNotDelete(t *testing.T) {
+	t.Run("kept in vSphere", func(t *testing.T) {
 		h := newHarness(t, running(annotated(vmv1alpha1.AnnotationSkipDelete)))
 		h.api.markDeleted("vm")
-		h.pass()
+		h.mustReconcile()
 		if diff := cmp.Diff([]types.NamespacedName{testKey}, h.provider.forgot); diff != "" || h.provider.deletes != 0 {
 			t.Errorf("%d deletes, want none; forgotten (-want +got):\n%s", h.provider.deletes, diff)
 		}
 	})
-	t.Run("not there any more", func(t *testing.T) {
+	t.Run("does not exist", func(t *testing.T) {
 		h := newHarness(t)
-		h.pass()
+		h.mustReconcile()
 		if diff := cmp.Diff([]types.NamespacedName{testKey}, h.provider.forgot); diff != "" {
 			t.Errorf("forgotten (-want +got):\n%s", diff)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// groupOf is the group all, which has members and asks each for a power state.
+// groupOf returns the group "all" with members. It requests a power state for each of them.
 func groupOf(state vmv1alpha1.PowerState, members ...string) *vmv1alpha1.VirtualMachineGroup {
 	g := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "all", UID: "uid-all", Generation: 1}}
 	for _, name := range members {
@@ -30,7 +30,7 @@ func groupOf(state vmv1alpha1.PowerState, members ...string) *vmv1alpha1.Virtual
 
 const on, off = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff
 
-// inGroup makes a virtual machine one of the group all, with a power state of its own or none.
+// inGroup adds a virtual machine to the group "all", with its own power state if own is not empty.
 func inGroup(own vmv1alpha1.PowerState) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName, vm.Spec.PowerState = "all", own }
 }
@@ -42,17 +42,17 @@ func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
 		is      string
 		message string
 	}{
-		"in no group":               {func(*vmv1alpha1.VirtualMachine) {}, groupOf(on, "vm"), "", ""},
-		"in one that is not there":  {inGroup(on), nil, "False/NotFound", `VirtualMachineGroup "all" does not exist`},
-		"in one that names others":  {inGroup(on), groupOf(on, "other"), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not name this virtual machine`},
-		"in one that names it too":  {inGroup(on), groupOf(on, "other", "vm"), "True/Succeeded", ""},
-		"in one that tells nothing": {inGroup(""), &vmv1alpha1.VirtualMachineGroup{ObjectMeta: groupOf("").ObjectMeta, Spec: groupOf("", "vm").Spec}, "True/Succeeded", ""},
-		"in one that has its name":  {inGroup(on), groupOf(on, "vm"), "True/Succeeded", ""},
-		"in one with a group so named": {inGroup(on), func() *vmv1alpha1.VirtualMachineGroup {
+		"in no group":          {func(*vmv1alpha1.VirtualMachine) {}, groupOf(on, "vm"), "", ""},
+		"group does not exist": {inGroup(on), nil, "False/NotFound", `VirtualMachineGroup "all" does not exist`},
+		"group lists others":   {inGroup(on), groupOf(on, "other"), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not list this virtual machine`},
+		"group lists it too":   {inGroup(on), groupOf(on, "other", "vm"), "True/Succeeded", ""},
+		"group without status": {inGroup(""), &vmv1alpha1.VirtualMachineGroup{ObjectMeta: groupOf("").ObjectMeta, Spec: groupOf("", "vm").Spec}, "True/Succeeded", ""},
+		"group lists its name": {inGroup(on), groupOf(on, "vm"), "True/Succeeded", ""},
+		"group lists a group with its name": {inGroup(on), func() *vmv1alpha1.VirtualMachineGroup {
 			g := groupOf(on, "vm")
 			g.Spec.BootOrder[0].Members[0].Kind = vmv1alpha1.GroupMemberKind
 			return g
-		}(), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not name this virtual machine`},
+		}(), "False/NotLinked", `spec.bootOrder of VirtualMachineGroup "all" does not list this virtual machine`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := []runtime.Object{running(tc.vm), photon()}
@@ -60,17 +60,17 @@ func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
 				objects = append(objects, tc.group)
 			}
 			h := newHarness(t, objects...)
-			h.pass()
+			h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionGroupLinked); got != tc.is {
 				t.Fatalf("GroupLinked is %q, want %q", got, tc.is)
 			}
 			if tc.is != "" {
 				if got := findCondition(h.vm(), vmv1alpha1.ConditionGroupLinked).Message; got != tc.message {
-					t.Errorf("it says %q, want %q", got, tc.message)
+					t.Errorf("message %q, want %q", got, tc.message)
 				}
 			}
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "" })
-			h.pass()
+			h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionGroupLinked); got != "" {
 				t.Errorf("GroupLinked is %q of a virtual machine in no group", got)
 			}
@@ -78,7 +78,7 @@ func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
 	}
 }
 
-func TestPowerStateOfAMember(t *testing.T) {
+func TestGroup_MembersInheritThePowerState(t *testing.T) {
 	for name, tc := range map[string]struct {
 		own      vmv1alpha1.PowerState
 		group    *vmv1alpha1.VirtualMachineGroup
@@ -87,15 +87,15 @@ func TestPowerStateOfAMember(t *testing.T) {
 		phase    vmv1alpha1.VirtualMachinePhase
 		observed vmv1alpha1.PowerState
 	}{
-		"inherits that it runs":            {"", groupOf(on, "vm"), on, on, vmv1alpha1.PhaseStarting, off},
-		"inherits that it does not":        {"", groupOf(off, "vm"), off, off, vmv1alpha1.PhaseStopping, on},
-		"sets its own":                     {on, groupOf(off, "vm"), "", on, vmv1alpha1.PhaseRunning, on},
-		"of a group that wants nothing":    {"", groupOf("", "vm"), "", on, vmv1alpha1.PhaseRunning, on},
-		"the same, and it is off":          {"", groupOf("", "vm"), "", off, vmv1alpha1.PhaseStopped, off},
-		"of a group that does not name it": {"", groupOf(off, "other"), "", on, vmv1alpha1.PhaseRunning, on},
-		"of a group that is not there":     {"", nil, "", off, vmv1alpha1.PhaseStopped, off},
-		"off, and the group is suspended":  {"", groupOf(vmv1alpha1.Suspended, "vm"), vmv1alpha1.Suspended, off, vmv1alpha1.PhaseStopped, off},
-		"on, and the group is suspended":   {"", groupOf(vmv1alpha1.Suspended, "vm"), vmv1alpha1.Suspended, vmv1alpha1.Suspended, vmv1alpha1.PhaseStopping, on},
+		"inherits on":              {"", groupOf(on, "vm"), on, on, vmv1alpha1.PhaseStarting, off},
+		"inherits off":             {"", groupOf(off, "vm"), off, off, vmv1alpha1.PhaseStopping, on},
+		"own state":                {on, groupOf(off, "vm"), "", on, vmv1alpha1.PhaseRunning, on},
+		"group without state":      {"", groupOf("", "vm"), "", on, vmv1alpha1.PhaseRunning, on},
+		"group without state, off": {"", groupOf("", "vm"), "", off, vmv1alpha1.PhaseStopped, off},
+		"group does not list it":   {"", groupOf(off, "other"), "", on, vmv1alpha1.PhaseRunning, on},
+		"group does not exist":     {"", nil, "", off, vmv1alpha1.PhaseStopped, off},
+		"off in a suspended group": {"", groupOf(vmv1alpha1.Suspended, "vm"), vmv1alpha1.Suspended, off, vmv1alpha1.PhaseStopped, off},
+		"on in a suspended group":  {"", groupOf(vmv1alpha1.Suspended, "vm"), vmv1alpha1.Suspended, vmv1alpha1.Suspended, vmv1alpha1.PhaseStopping, on},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := []runtime.Object{running(inGroup(tc.own), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = tc.observed }), photon()}
@@ -103,23 +103,23 @@ func TestPowerStateOfAMember(t *testing.T) {
 				objects = append(objects, tc.group)
 			}
 			h := newHarness(t, objects...)
-			h.pass()
+			h.mustReconcile()
 			vm := h.vm()
 			asked := h.provider.requests[0].VM
 			got := []any{vm.Status.InheritedPowerState, vm.DesiredPowerState(vm.Status.PowerState), vm.Status.Phase, vm.Spec.PowerState, asked.DesiredPowerState(asked.Status.PowerState)}
 			if diff := cmp.Diff([]any{tc.inherits, tc.wants, tc.phase, tc.own, tc.wants}, got); diff != "" {
-				t.Errorf("inherited, desired, phase, spec, and what the provider is asked for (-want +got):\n%s", diff)
+				t.Errorf("inherited, desired, phase, spec, and requested state (-want +got):\n%s", diff)
 			}
 			before := h.api.writes()
-			h.pass()
+			h.mustReconcile()
 			if n := h.api.writes() - before; n != 0 {
-				t.Errorf("%d writes by the pass after", n)
+				t.Errorf("%d writes by the next reconcile", n)
 			}
 		})
 	}
 }
 
-func TestAGroupWakesTheVMsForWhichSomethingIsAnother(t *testing.T) {
+func TestGroup_QueuesOnlyAffectedVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inherits := stable(named("inherits"), inGroup(""))
 		own := stable(named("own"), inGroup(on))
@@ -141,18 +141,18 @@ func TestAGroupWakesTheVMsForWhichSomethingIsAnother(t *testing.T) {
 			do   func() error
 			want []string
 		}{
-			{"made", func() (err error) { group, err = groups.Create(ctx, group, metav1.CreateOptions{}); return err }, []string{"inherits", "own"}},
-			{"it asks for a power state", update(func() {
+			{"created", func() (err error) { group, err = groups.Create(ctx, group, metav1.CreateOptions{}); return err }, []string{"inherits", "own"}},
+			{"it requests a power state", update(func() {
 				for i := range group.Status.Members {
 					group.Status.Members[i].DesiredPowerState = on
 				}
 			}), []string{"inherits"}},
-			{"it tells what it sees of a member", update(func() { group.Status.Members[0].PowerState = on }), nil},
-			{"it is labelled, which is kept with one", update(func() { group.Labels = map[string]string{"a": "b"} }), []string{"inherits"}},
-			{"who keeps it goes", func() error {
+			{"its status shows a member", update(func() { group.Status.Members[0].PowerState = on }), nil},
+			{"its labels change, which one VM stores", update(func() { group.Labels = map[string]string{"a": "b"} }), []string{"inherits"}},
+			{"the VM that stores it is deleted", func() error {
 				return a.api.VmV1alpha1().VirtualMachines("ns").Delete(ctx, "inherits", metav1.DeleteOptions{})
 			}, []string{"inherits", "own"}},
-			{"it names one no more", update(func() { group.Spec.BootOrder = group.Spec.BootOrder[:1] }), []string{"own"}},
+			{"it no longer lists one", update(func() { group.Spec.BootOrder = group.Spec.BootOrder[:1] }), []string{"own"}},
 			{"deleted", func() error { return groups.Delete(ctx, "all", metav1.DeleteOptions{}) }, []string{"own"}},
 		} {
 			if err := step.do(); err != nil {
@@ -170,7 +170,7 @@ func TestAGroupWakesTheVMsForWhichSomethingIsAnother(t *testing.T) {
 	})
 }
 
-func TestTheProviderIsToldWhereTheOthersOfTheGroupAre(t *testing.T) {
+func TestGroup_ProviderGetsTheZonesOfOtherMembers(t *testing.T) {
 	placed := func(name, zone, group string) *vmv1alpha1.VirtualMachine {
 		vm := fresh(named(name))
 		vm.Spec.GroupName, vm.Status.Zone = group, zone
@@ -185,11 +185,11 @@ func TestTheProviderIsToldWhereTheOthersOfTheGroupAre(t *testing.T) {
 			Policy: vmv1alpha1.PlacementApart, Group: "all",
 			Others: map[types.NamespacedName]string{{Namespace: "ns", Name: "a"}: "zone-a", {Namespace: "ns", Name: "new"}: ""},
 		}},
-		"no policy":              {func(*vmv1alpha1.VirtualMachine) {}, "", nil},
-		"it is in a zone":        {func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "zone-b" }, vmv1alpha1.PlacementTogether, nil},
-		"it asks for a zone":     {func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "zone-b" }, vmv1alpha1.PlacementTogether, nil},
-		"it names another group": {func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "other" }, vmv1alpha1.PlacementTogether, nil},
-		"the group names it not": {named("stranger"), vmv1alpha1.PlacementTogether, nil},
+		"no policy":                  {func(*vmv1alpha1.VirtualMachine) {}, "", nil},
+		"it is in a zone":            {func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "zone-b" }, vmv1alpha1.PlacementTogether, nil},
+		"it requests a zone":         {func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "zone-b" }, vmv1alpha1.PlacementTogether, nil},
+		"it is in another group":     {func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "other" }, vmv1alpha1.PlacementTogether, nil},
+		"the group does not list it": {named("stranger"), vmv1alpha1.PlacementTogether, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			group := groupOf("", "vm", "a", "new", "elsewhere", "absent")
@@ -205,10 +205,10 @@ func TestTheProviderIsToldWhereTheOthersOfTheGroupAre(t *testing.T) {
 	}
 }
 
-func TestTheProviderIsToldWhichGroupsAreKeptWithAVM(t *testing.T) {
+func TestGroup_ProviderGetsTheGroupsStoredWithAVM(t *testing.T) {
 	h := newHarness(t, running(inGroup(on)), photon(), groupOf("", "vm"))
-	h.pass()
+	h.mustReconcile()
 	if got := h.provider.requests[0].Groups; !got.Known || len(got.Kept) != 1 || got.Kept[0].Name != "all" {
-		t.Errorf("groups that are kept with it: %+v, want all", got)
+		t.Errorf("groups that are stored with it: %+v, want all", got)
 	}
 }

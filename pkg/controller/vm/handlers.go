@@ -28,18 +28,18 @@ import (
 type enqueuer struct {
 	controller.Enqueuer[*vmv1alpha1.VirtualMachine]
 	recorder events.EventRecorder
-	// unread is true for a virtual machine that nothing can be done about before the
-	// provider has read it, which it then tells.
-	unread func(*vmv1alpha1.VirtualMachine) bool
+	// isUnread reports whether nothing can be done for a virtual machine before the provider has read it. The provider
+	// then sends an event.
+	isUnread func(*vmv1alpha1.VirtualMachine) bool
 }
 
 func newEnqueuer(
 	queue priorityqueue.Interface[types.NamespacedName], vms controller.Store[*vmv1alpha1.VirtualMachine],
 	own *controller.Echoes[*vmv1alpha1.VirtualMachine], recorder events.EventRecorder, unread func(*vmv1alpha1.VirtualMachine) bool,
 ) *enqueuer {
-	e := &enqueuer{recorder: recorder, unread: unread}
+	e := &enqueuer{recorder: recorder, isUnread: unread}
 	e.Enqueuer = controller.Enqueuer[*vmv1alpha1.VirtualMachine]{
-		Queue: queue, Objects: vms, Echoes: own, Waits: e.waits, News: e.warnOfInvalidPriority,
+		Queue: queue, Objects: vms, Echoes: own, Waits: e.canWait, News: e.warnOfInvalidPriority,
 		Priority: func(vm *vmv1alpha1.VirtualMachine, fallback int) int {
 			priority, _ := Priority(vm, fallback)
 			return priority
@@ -48,20 +48,18 @@ func newEnqueuer(
 	return e
 }
 
-// newEchoes knows our own writes of the status of virtual machines.
+// newEchoes returns the Echoes of the controller's own status writes.
 func newEchoes() *controller.Echoes[*vmv1alpha1.VirtualMachine] {
 	return controller.NewEchoes(func(vm *vmv1alpha1.VirtualMachine) any { return &vm.Status })
 }
 
-// waits is true for a virtual machine that exists in vSphere as far as its status says
-// and that the provider has yet to read: a pass could only find that out, and after a
-// restart there are thousands of them.
-func (e *enqueuer) waits(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.DeletionTimestamp == nil && isTrue(vm, vmv1alpha1.ConditionCreated) && e.unread(vm)
+// canWait reports whether a virtual machine exists in vSphere according to its status and the provider has not read it
+// yet. A reconcile would do nothing for it, and after a restart there are thousands of them.
+func (e *enqueuer) canWait(vm *vmv1alpha1.VirtualMachine) bool {
+	return vm.DeletionTimestamp == nil && isTrue(vm, vmv1alpha1.ConditionCreated) && e.isUnread(vm)
 }
 
-// warnOfInvalidPriority tells the user once that the override annotation is
-// ignored.
+// warnOfInvalidPriority records one event if the override annotation is ignored.
 func (e *enqueuer) warnOfInvalidPriority(old, vm *vmv1alpha1.VirtualMachine) {
 	_, invalid := Priority(vm, 0)
 	if invalid == nil {
@@ -74,10 +72,10 @@ func (e *enqueuer) warnOfInvalidPriority(old, vm *vmv1alpha1.VirtualMachine) {
 	e.recorder.Eventf(vm, nil, corev1.EventTypeWarning, "InvalidPriority", actionEvaluate, "%s", invalid.Error())
 }
 
-// instances handles the events of instances that somebody else changed or deleted:
-// the virtual machine of the same name puts them right. Changes of status are ours, and
-// so is the end of the instance of a virtual machine that does not run.
-func (e *enqueuer) instances() cache.ResourceEventHandler {
+// instanceHandler returns a handler of the events of instances that another client changed or deleted. The virtual
+// machine of the same name corrects them. Changes of status are the controller's own. So is the deletion of the
+// instance of a virtual machine that does not run.
+func (e *enqueuer) instanceHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, obj any) {
 			old, vmi := oldObj.(*vmv1alpha1.VirtualMachineInstance), obj.(*vmv1alpha1.VirtualMachineInstance)
@@ -97,27 +95,29 @@ func (e *enqueuer) instances() cache.ResourceEventHandler {
 	}
 }
 
-// by returns handlers that queue the virtual machines that index has under a value of an object.
-func (e *enqueuer) by(index string) claims.Related {
+// relatedBy returns a function that creates handlers. A handler queues the virtual machines that index has under a
+// value of an object.
+func (e *enqueuer) relatedBy(index string) claims.Related {
 	return func(by func(metav1.Object) string) cache.ResourceEventHandler { return e.Related(index, by) }
 }
 
-// byName is the index value of a class or an image.
+// byName returns the index value of a class or an image.
 func byName(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
-// bySource returns the index value of an instance type or a preference of kind.
+// bySource returns a function that returns the index value of an instance type or a preference of kind.
 func bySource(kind instancetype.Kind) func(metav1.Object) string {
 	return func(o metav1.Object) string { return sourceKey(kind, o.GetNamespace(), o.GetName()) }
 }
 
-// zones handles the events of Zones and VCenters: what is in no zone may be made now. What only status says
-// is found out when its time has come. Whose the virtual machines in a zone are is known when the zone is
-// there: their own events came to nobody before.
-func (e *enqueuer) zones() cache.ResourceEventHandler {
+// zoneHandler returns a handler of the events of Zones and VCenters. Virtual machines without a zone are queued,
+// because they may now be created. Changes of status alone are ignored: their virtual machines are requeued after a
+// delay. The virtual machines of a new zone are also queued: their vCenter, and so their replica, was unknown before,
+// and no replica handled their events.
+func (e *enqueuer) zoneHandler() cache.ResourceEventHandler {
 	all := e.Related(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
-	made := all.AddFunc
+	add := all.AddFunc
 	all.AddFunc = func(obj any, isInInitialList bool) {
-		made(obj, isInInitialList)
+		add(obj, isInInitialList)
 		if z, ok := obj.(*vmv1alpha1.Zone); ok && !isInInitialList {
 			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return provider.ZoneOf(vm) == z.Name })
 		}
@@ -131,19 +131,19 @@ func (e *enqueuer) zones() cache.ResourceEventHandler {
 	return all
 }
 
-// groups handles the events of groups: those of their virtual machines are queued for which
-// something is another now.
-func (e *enqueuer) groups(vms cache.Indexer, groups *group.Reconciler) cache.ResourceEventHandler {
-	wake := func(key string, old, now *vmv1alpha1.VirtualMachineGroup) {
+// groupHandler returns a handler of the events of groups. It queues the virtual machines of a group whose membership has
+// changed.
+func (e *enqueuer) groupHandler(vms cache.Indexer, groups *group.Reconciler) cache.ResourceEventHandler {
+	wake := func(key string, old, updated *vmv1alpha1.VirtualMachineGroup) {
 		named, err := vms.ByIndex(indexByGroup, key)
 		if err != nil {
 			return // only for an index that does not exist
 		}
-		if now != nil && (old == nil || !vmrecord.SameGroup(old, now)) {
-			e.keepers(groups, now.Namespace, now.Name)
+		if updated != nil && (old == nil || !vmrecord.SameGroup(old, updated)) {
+			e.enqueueKeepers(groups, updated.Namespace, updated.Name)
 		}
 		for _, obj := range named {
-			if vm := obj.(*vmv1alpha1.VirtualMachine); group.MemberOf(vm, old) != group.MemberOf(vm, now) {
+			if vm := obj.(*vmv1alpha1.VirtualMachine); group.MemberOf(vm, old) != group.MemberOf(vm, updated) {
 				e.Generic(controller.KeyOf(vm))
 			}
 		}
@@ -167,45 +167,45 @@ func (e *enqueuer) groups(vms cache.Indexer, groups *group.Reconciler) cache.Res
 	}
 }
 
-// keepers queues the virtual machines that keep a group and those that it is in.
-func (e *enqueuer) keepers(groups *group.Reconciler, namespace, name string) {
+// enqueueKeepers queues the virtual machines that store a group and the groups that contain it.
+func (e *enqueuer) enqueueKeepers(groups *group.Reconciler, namespace, name string) {
 	for _, keeper := range groups.Namespace(namespace).Keepers(name) {
 		e.Generic(types.NamespacedName{Namespace: namespace, Name: keeper})
 	}
 }
 
-// members handles the events of virtual machines that come into groups and leave them: another
-// one keeps the group then.
-func (e *enqueuer) members(groups *group.Reconciler) cache.ResourceEventHandler {
-	news := func(vm *vmv1alpha1.VirtualMachine) {
+// memberHandler returns a handler of the events of virtual machines that join or leave groups. Another virtual machine
+// may have to store the group then.
+func (e *enqueuer) memberHandler(groups *group.Reconciler) cache.ResourceEventHandler {
+	enqueue := func(vm *vmv1alpha1.VirtualMachine) {
 		if vm.Spec.GroupName != "" {
-			e.keepers(groups, vm.Namespace, vm.Spec.GroupName)
+			e.enqueueKeepers(groups, vm.Namespace, vm.Spec.GroupName)
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			if !isInInitialList {
-				news(obj.(*vmv1alpha1.VirtualMachine))
+				enqueue(obj.(*vmv1alpha1.VirtualMachine))
 			}
 		},
 		UpdateFunc: func(oldObj, obj any) {
 			old, vm := oldObj.(*vmv1alpha1.VirtualMachine), obj.(*vmv1alpha1.VirtualMachine)
 			if old.Spec.GroupName != vm.Spec.GroupName {
-				news(old)
-				news(vm)
+				enqueue(old)
+				enqueue(vm)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if vm, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachine](obj); ok {
-				news(vm)
+				enqueue(vm)
 			}
 		},
 	}
 }
 
-// caches handles the events of image caches: only what virtual machines wait for is news,
-// and not how far a copy has come.
-func (e *enqueuer) caches() cache.ResourceEventHandler {
+// cacheHandler returns a handler of the events of image caches. Updates of the progress of copies are ignored, because
+// no virtual machine waits for them.
+func (e *enqueuer) cacheHandler() cache.ResourceEventHandler {
 	all := e.Related(indexByCache, func(o metav1.Object) string { return o.GetName() }).(cache.ResourceEventHandlerDetailedFuncs)
 	wake := all.UpdateFunc
 	all.UpdateFunc = func(old, obj any) {
@@ -216,8 +216,8 @@ func (e *enqueuer) caches() cache.ResourceEventHandler {
 	return all
 }
 
-// machines handles the events of Machines and Clusters.
-func (e *enqueuer) machines() clusterapi.Handlers {
+// machineHandlers returns handlers of the events of Machines and Clusters.
+func (e *enqueuer) machineHandlers() clusterapi.Handlers {
 	return clusterapi.Handlers{
 		Machine: func(group string, key types.NamespacedName) { e.Referring(indexByMachine, machineValue(group, key)) },
 		Cluster: func(_ string, key types.NamespacedName) { e.Referring(indexByCluster, key.String()) },

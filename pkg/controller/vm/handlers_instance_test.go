@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/instance"
 )
 
-func TestInstanceThatSomebodyDeletesWakesItsVM(t *testing.T) {
+func TestInstance_DeletionByAnotherClientQueuesItsVM(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := stable()
 		a := assemble(t, vm, instance.New(vm, &vmv1alpha1.VirtualMachineInstanceSpec{}))
@@ -31,7 +31,7 @@ func TestInstanceThatSomebodyDeletesWakesItsVM(t *testing.T) {
 	})
 }
 
-func TestEndOfTheInstanceOfAVMThatDoesNotRunIsNoNews(t *testing.T) {
+func TestInstance_DeletionOfAStoppedVMsInstanceIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := stable()
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
@@ -43,7 +43,7 @@ func TestEndOfTheInstanceOfAVMThatDoesNotRunIsNoNews(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := a.drain(); len(got) != 0 {
-			t.Errorf("queued %v, want nothing: the instance had to go", got)
+			t.Errorf("queued %v, want nothing: the controller deleted the instance", got)
 		}
 	})
 }

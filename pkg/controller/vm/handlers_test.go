@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// assembled is a whole controller over a fake server, without its workers.
+// assembled is a complete controller with a fake server, without its workers.
 type assembled struct {
 	*Controller
 	deps   Deps
@@ -58,7 +58,7 @@ func assembleWith(t *testing.T, p provider.Provider, objects ...runtime.Object) 
 	return a
 }
 
-// watch starts informers and handlers, but no worker, until the test ends.
+// watch starts informers and handlers, but no workers, until the test ends.
 func (a *assembled) watch(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -73,13 +73,13 @@ func (a *assembled) watch(t *testing.T) {
 	synctest.Wait()
 }
 
-// handedOut is one hand-out of the queue.
+// handedOut is a key that the queue returned, with its priority.
 type handedOut struct {
 	Name     string
 	Priority int
 }
 
-// drain takes all that is ready out of the queue.
+// drain removes all keys that are ready from the queue.
 func (a *assembled) drain() []handedOut {
 	var all []handedOut
 	for range a.Keys.Len() {
@@ -90,8 +90,7 @@ func (a *assembled) drain() []handedOut {
 	return all
 }
 
-// byNameOf orders hand-outs of one priority, which related objects queue in the
-// order of an index.
+// byNameOf sorts keys of one priority. Related objects queue them in the order of an index.
 func byNameOf(all []handedOut) []handedOut {
 	slices.SortFunc(all, func(a, b handedOut) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -101,9 +100,9 @@ func named(name string) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) { vm.Name, vm.UID = name, "" }
 }
 
-// Scenario 5 of the specification: 1,000 virtual machines in the initial list must
-// not delay the one that a user makes, or changes, meanwhile.
-func TestAfterARestartUsersGoBeforeTheInitialList(t *testing.T) {
+// Scenario 5 of the specification: 1,000 virtual machines in the initial list must not delay one that a user creates or
+// changes in the meantime.
+func TestHandlers_UsersHavePriorityOverTheInitialList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 1000
 		var objects []runtime.Object
@@ -113,7 +112,7 @@ func TestAfterARestartUsersGoBeforeTheInitialList(t *testing.T) {
 			name := fmt.Sprintf("vm-%04d", i)
 			vm := stable(named(name))
 			if i%10 == 0 {
-				vm = stable(named(name), withoutConditions) // still being created before the restart
+				vm = stable(named(name), withoutConditions) // was being created before the restart
 			}
 			objects = append(objects, vm)
 			waiting[name] = controller.PriorityDefaultCreate
@@ -149,7 +148,7 @@ func TestAfterARestartUsersGoBeforeTheInitialList(t *testing.T) {
 	})
 }
 
-func TestEventsOfVMsTakeTheirPriority(t *testing.T) {
+func TestHandlers_SetPrioritiesOfEvents(t *testing.T) {
 	type handler = cache.ResourceEventHandler
 	version := func(v string) func(*vmv1alpha1.VirtualMachine) {
 		return func(vm *vmv1alpha1.VirtualMachine) { vm.ResourceVersion = v }
@@ -159,21 +158,21 @@ func TestEventsOfVMsTakeTheirPriority(t *testing.T) {
 		event func(handler)
 		want  int
 	}{
-		"initial list, stable":          {func(h handler) { h.OnAdd(stable(), true) }, controller.PriorityDefaultCreate},
-		"initial list, being created":   {func(h handler) { h.OnAdd(fresh(), true) }, controller.PriorityDefaultCreate},
-		"initial list, override":        {func(h handler) { h.OnAdd(stable(override("50")), true) }, controller.PriorityDefaultCreate},
-		"new":                           {func(h handler) { h.OnAdd(fresh(), false) }, PriorityCreating},
-		"new, but stable":               {func(h handler) { h.OnAdd(stable(), false) }, controller.PriorityDefaultCreate},
-		"unchanged update":              {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("5"))) }, controller.PriorityDefaultUpdate},
-		"unchanged update, power":       {func(h handler) { h.OnUpdate(stable(version("5"), off), stable(version("5"), off)) }, controller.PriorityDefaultUpdate},
-		"changed update, stable":        {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"))) }, controller.PriorityDefaultUpdate},
-		"changed update, power":         {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), off)) }, PriorityPowerStateChange},
-		"changed update, address":       {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), ips("", ""))) }, PriorityWaitingForIP},
-		"changed update, deletion":      {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), deleting)) }, PriorityDeleting},
-		"changed update, override":      {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), override("50"))) }, 50},
-		"deleted":                       {func(h handler) { h.OnDelete(stable(deleting)) }, PriorityDeleting},
-		"deleted, without a time of it": {func(h handler) { h.OnDelete(stable()) }, controller.PriorityDefaultDelete},
-		"deletion that was missed": {func(h handler) {
+		"initial list, stable":               {func(h handler) { h.OnAdd(stable(), true) }, controller.PriorityDefaultCreate},
+		"initial list, being created":        {func(h handler) { h.OnAdd(fresh(), true) }, controller.PriorityDefaultCreate},
+		"initial list, override":             {func(h handler) { h.OnAdd(stable(override("50")), true) }, controller.PriorityDefaultCreate},
+		"new":                                {func(h handler) { h.OnAdd(fresh(), false) }, PriorityCreating},
+		"new, but stable":                    {func(h handler) { h.OnAdd(stable(), false) }, controller.PriorityDefaultCreate},
+		"unchanged update":                   {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("5"))) }, controller.PriorityDefaultUpdate},
+		"unchanged update, power":            {func(h handler) { h.OnUpdate(stable(version("5"), off), stable(version("5"), off)) }, controller.PriorityDefaultUpdate},
+		"changed update, stable":             {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"))) }, controller.PriorityDefaultUpdate},
+		"changed update, power":              {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), off)) }, PriorityPowerStateChange},
+		"changed update, address":            {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), ips("", ""))) }, PriorityWaitingForIP},
+		"changed update, deletion":           {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), deleting)) }, PriorityDeleting},
+		"changed update, override":           {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), override("50"))) }, 50},
+		"deleted":                            {func(h handler) { h.OnDelete(stable(deleting)) }, PriorityDeleting},
+		"deleted, without deletionTimestamp": {func(h handler) { h.OnDelete(stable()) }, controller.PriorityDefaultDelete},
+		"missed deletion": {func(h handler) {
 			h.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/vm", Obj: stable(deleting)})
 		}, PriorityDeleting},
 	}
@@ -188,7 +187,7 @@ func TestEventsOfVMsTakeTheirPriority(t *testing.T) {
 	}
 }
 
-func TestInvalidPriorityIsReportedOnce(t *testing.T) {
+func TestHandlers_ReportAnInvalidPriorityOnce(t *testing.T) {
 	a := assemble(t)
 	h := a.enqueuer.Handler()
 	h.OnAdd(stable(override("soon")), true)
@@ -214,7 +213,7 @@ func TestInvalidPriorityIsReportedOnce(t *testing.T) {
 	}
 }
 
-func TestHintsAndRequeuesEvaluateTheState(t *testing.T) {
+func TestHandlers_EventsAndRequeuesEvaluateTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, stable(), fresh(named("new")))
 		a.watch(t)
@@ -229,12 +228,12 @@ func TestHintsAndRequeuesEvaluateTheState(t *testing.T) {
 			t.Errorf("queued (-want +got):\n%s", diff)
 		}
 		if got := a.enqueuer.Again(testKey); got != controller.PriorityDefaultGeneric {
-			t.Errorf("a re-queue of the stable one has priority %d, want %d", got, controller.PriorityDefaultGeneric)
+			t.Errorf("requeueing the stable VM has priority %d, want %d", got, controller.PriorityDefaultGeneric)
 		}
 	})
 }
 
-// referring returns virtual machines named after the object that each refers to.
+// referring returns virtual machines with the names of the objects that they refer to.
 func referring() []runtime.Object {
 	bySize := func(name string, change func(*vmv1alpha1.VirtualMachineSpec)) *vmv1alpha1.VirtualMachine {
 		vm := stable(named(name))
@@ -266,7 +265,7 @@ func referring() []runtime.Object {
 	}
 }
 
-func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
+func TestHandlers_RelatedObjectsQueueTheirVMs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, referring()...)
 		a.watch(t)

@@ -34,10 +34,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// testKey is the virtual machine that most tests are about.
+// testKey is the key of the virtual machine that most tests use.
 var testKey = types.NamespacedName{Namespace: "ns", Name: "vm"}
 
-// fresh is a virtual machine as the server stores it at creation.
+// fresh returns a virtual machine as the server stores it when it is created.
 func fresh(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
 	memory := resource.MustParse("1Gi")
 	vm := &vmv1alpha1.VirtualMachine{
@@ -61,16 +61,16 @@ func photon() *vmv1alpha1.VirtualMachineImage {
 	return &vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "photon"}}
 }
 
-// syncFunc is a synchronizer.
+// syncFunc is a synchronizer function.
 type syncFunc func(*vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error)
 
-// oneLink is a chain with one synchronizer.
-type oneLink struct {
+// singleSync is a chain with one synchronizer.
+type singleSync struct {
 	sync   syncFunc
 	reader instancetype.Reader
 }
 
-func (l oneLink) Sync(
+func (l singleSync) Sync(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance,
 ) (synchronizer.Result, error) {
 	out, err := l.sync(vm, vmi)
@@ -81,10 +81,10 @@ func (l oneLink) Sync(
 	return synchronizer.Result{VM: out, Effective: effective}, errors.Join(err, effectiveErr)
 }
 
-// syncs replaces the synchronizers by one.
-func (h *harness) syncs(f syncFunc) { h.chain = oneLink{f, h.reader} }
+// syncs replaces the synchronizers by one function.
+func (h *harness) syncs(f syncFunc) { h.chain = singleSync{f, h.reader} }
 
-// scripted is a provider that answers what the test says.
+// scripted is a provider with the answers of a test.
 type scripted struct {
 	provider.Provider
 	update func(*provider.Request) (<-chan error, error)
@@ -94,7 +94,7 @@ type scripted struct {
 	seen     func(*provider.Request)
 	requests []*provider.Request
 	reverted *provider.Kept
-	// size is what the hypervisor shows, nil for nothing.
+	// size is the size that vSphere shows, or nil if it shows none.
 	size    *vmv1alpha1.VirtualMachineResources
 	deletes int
 	blocked int
@@ -136,7 +136,7 @@ func (s *scripted) DeleteVirtualMachine(_ context.Context, req *provider.Request
 	return s.removed, s.remove(req)
 }
 
-// ReportVirtualMachine tells what seen does to the status.
+// ReportVirtualMachine returns the result of applying seen to the status.
 func (s *scripted) ReportVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
 	if s.seen == nil {
 		return provider.Result{}, nil
@@ -144,7 +144,7 @@ func (s *scripted) ReportVirtualMachine(_ context.Context, req *provider.Request
 	return resultOf(req, func(req *provider.Request) (<-chan error, error) { s.seen(req); return nil, nil })
 }
 
-// resultOf makes a result of what update does to the status of a copy.
+// resultOf returns the changes that update makes to the status of a copy, as a result.
 func resultOf(req *provider.Request, update func(*provider.Request) (<-chan error, error)) (provider.Result, error) {
 	after := *req
 	after.VM = req.VM.DeepCopy()
@@ -164,8 +164,7 @@ func resultOf(req *provider.Request, update func(*provider.Request) (<-chan erro
 	return r, err
 }
 
-// compared says whether a provider that answers with err came to compare the virtual
-// machine with its spec, whatever it waits for besides.
+// compared reports whether a provider that returns err has compared the virtual machine with its spec.
 func compared(err error) bool {
 	for _, before := range []error{
 		provider.ErrReconcileInProgress, provider.ErrTooManyCreates, provider.ErrPaused, provider.ErrUnknownState,
@@ -178,7 +177,7 @@ func compared(err error) bool {
 	return err == nil || later || provider.IsNoRequeue(err)
 }
 
-// ended is the channel of an operation that has ended already.
+// ended returns the channel of an operation that has already ended.
 func ended(err error) <-chan error {
 	c := make(chan error, 1)
 	c <- err
@@ -186,7 +185,7 @@ func ended(err error) <-chan error {
 	return c
 }
 
-// journal is an event recorder that keeps "type reason: note".
+// journal is an event recorder that stores "type reason: note".
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -206,7 +205,7 @@ func (j *journal) take() []string {
 	return lines
 }
 
-// harness runs single passes over caches that the test fills.
+// harness runs single reconciles with caches that the test fills.
 type harness struct {
 	*reconciler
 	t        testing.TB
@@ -218,14 +217,13 @@ type harness struct {
 	machines *fakeMachines
 	reader   *objectReader
 	clock    time.Time
-	// behind keeps the caches as they are instead of refreshing them before
-	// every pass.
+	// behind disables the refresh of the caches before every reconcile.
 	behind bool
 	caches map[string]cache.Indexer
-	// sizes is the cache of instance types, which is empty unless the test fills it.
+	// sizes is the cache of instance types. It is empty unless the test fills it.
 	sizes cache.Indexer
-	// captured is the cache of revisions, which passes read through.
-	captured cache.Indexer
+	// revisionCache is the read-through cache of revisions.
+	revisionCache cache.Indexer
 }
 
 func newHarness(t testing.TB, objects ...runtime.Object) *harness {
@@ -260,7 +258,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	}
 	copies := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](vms.VirtualMachineImageCaches().Informer(), true)
 	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
-	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
+	h.revisionCache = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
 	revisions := newRevisionStore(h.api.InstancetypeV1alpha1(), informers, h.host.AppsV1())
 	stored, client := controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false), h.api.VmV1alpha1()
 	h.reader = newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1())
@@ -268,13 +266,13 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	volumes.Synced = nil // The caches are filled by hand.
+	volumes.Synced = nil // The test fills the caches.
 	h.reconciler = &reconciler{
 		vms:        stored,
 		shard:      controller.Undivided{},
 		vcenterOf:  func(vm *vmv1alpha1.VirtualMachine) string { return vm.Name },
 		now:        func() time.Time { return h.clock },
-		writer:     writer{vms: stored, client: client, own: newEchoes(), revisions: revisions, recorder: h.events, firsts: newFirsts()},
+		writer:     writer{vms: stored, client: client, echoes: newEchoes(), revisions: revisions, recorder: h.events, metrics: newCreateMetrics()},
 		machines:   h.machines,
 		group:      group.Reconciler{Groups: vms.VirtualMachineGroups().Lister(), VMs: stored},
 		addresses:  claims.Addresses{Pools: h.pools},
@@ -286,9 +284,9 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		instance: instance.Reconciler{
 			Instances: controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true), Client: client,
 		},
-		provider:  h.provider,
-		labels:    func(string) map[string]string { return nil },
-		revisions: revisions,
+		provider:        h.provider,
+		namespaceLabels: func(string) map[string]string { return nil },
+		revisions:       revisions,
 	}
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		return vm, nil
@@ -297,7 +295,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	return h
 }
 
-// refresh brings the caches to what is stored.
+// refresh updates the caches from the stored objects.
 func (h *harness) refresh() {
 	h.t.Helper()
 	for name, indexer := range h.caches {
@@ -351,17 +349,17 @@ func (h *harness) refresh() {
 	}
 }
 
-// pass makes one pass and fails the test when it has an error.
-func (h *harness) pass() controller.Result {
+// reconciliation runs one reconcile and fails the test if it returns an error.
+func (h *harness) mustReconcile() controller.Result {
 	h.t.Helper()
-	result, err := h.tryPass()
+	result, err := h.tryReconcile()
 	if err != nil {
 		h.t.Fatalf("pass: %v", err)
 	}
 	return result
 }
 
-func (h *harness) tryPass() (controller.Result, error) {
+func (h *harness) tryReconcile() (controller.Result, error) {
 	h.t.Helper()
 	if !h.behind {
 		h.refresh()
@@ -375,7 +373,7 @@ func (h *harness) vm() *vmv1alpha1.VirtualMachine {
 	h.t.Helper()
 	vm := h.api.vm("vm")
 	if vm == nil {
-		h.t.Fatal("the virtual machine is gone")
+		h.t.Fatal("the virtual machine does not exist")
 	}
 	return vm
 }

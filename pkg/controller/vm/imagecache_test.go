@@ -22,14 +22,14 @@ const place = "default,datastore-1,gold"
 
 var photonItem = vmv1alpha1.ContentLibraryImageSource{Library: "golden", Item: "photon-5"}
 
-// libraryPhoton is the image of an item.
+// libraryPhoton returns the image of a content library item.
 func libraryPhoton() *vmv1alpha1.VirtualMachineImage {
 	image := photon()
 	image.Spec.ContentLibrary = photonItem.DeepCopy()
 	return image
 }
 
-// photonCache is a cache with copies at place.
+// photonCache returns an image cache with copies in one location.
 func photonCache(change ...func(*vmv1alpha1.VirtualMachineImageCache)) *vmv1alpha1.VirtualMachineImageCache {
 	ready := func(kind string) []metav1.Condition {
 		return []metav1.Condition{{Type: kind, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.Unix(1, 0)}}
@@ -46,7 +46,7 @@ func photonCache(change ...func(*vmv1alpha1.VirtualMachineImageCache)) *vmv1alph
 	return c
 }
 
-// waiting makes a VM wait for the cache photon at a place.
+// waiting makes a VM wait for the image cache photon in a location.
 func waiting(at ...string) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Labels = map[string]string{vmv1alpha1.LabelImageCache: "photon"}
@@ -56,7 +56,7 @@ func waiting(at ...string) func(*vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// fastHarness deploys by mode.
+// fastHarness returns a harness with a fast-deploy mode.
 func fastHarness(t *testing.T, vm *vmv1alpha1.VirtualMachine, cache *vmv1alpha1.VirtualMachineImageCache) *harness {
 	t.Helper()
 	h := newHarness(t, vm, libraryPhoton())
@@ -67,10 +67,10 @@ func fastHarness(t *testing.T, vm *vmv1alpha1.VirtualMachine, cache *vmv1alpha1.
 	return h
 }
 
-// outcome of a pass: whether the provider was called, and what the VM waits for after it.
+// chart returns the outcome of a reconcile: whether the provider was called, and what the VM waits for.
 func (h *harness) chart() string {
 	h.t.Helper()
-	h.pass()
+	h.mustReconcile()
 	vm, out := h.vm(), "waits"
 	if len(h.provider.requests) > 0 {
 		out = "provider called"
@@ -91,7 +91,7 @@ func checkChart(t *testing.T, h *harness, want string) {
 	}
 }
 
-// The arrows of "VMI Cache Integration (Fast Deploy)", in their order.
+// The arrows of the chart "VMI Cache Integration (Fast Deploy)", in their order.
 
 func TestCacheChartHasLabelNoIsReady(t *testing.T) {
 	checkChart(t, fastHarness(t, fresh(), nil), "provider called")
@@ -101,17 +101,17 @@ func TestCacheChartHasLabelYesGetsTheCache(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Conditions = nil }))
 	checkChart(t, h, "waits, label photon, location "+place)
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionImageCacheReady); c == nil || c.Message != `image cache "photon" is not ready` {
-		t.Errorf("condition %+v, want one that names the cache", c)
+		t.Errorf("condition %+v, want one with the cache's name", c)
 	}
 }
 
-// The peer stays there until an event comes, which nobody sends.
-func TestCacheChartCacheExistsNoIsNotReadyAndAskedForAnew(t *testing.T) {
+// VM Operator waits there for an event that is never sent.
+func TestCacheChartCacheExistsNoIsNotReadyAndRequestedAgain(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), nil)
 	checkChart(t, h, "waits")
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) != 1 {
-		t.Errorf("the provider was called %d times by the pass after it, want once", len(h.provider.requests))
+		t.Errorf("the provider was called %d times by the next reconcile, want once", len(h.provider.requests))
 	}
 }
 
@@ -138,7 +138,7 @@ func TestCacheChartHasLocationNoRemovesTheLabelAndIsReady(t *testing.T) {
 	checkChart(t, fastHarness(t, fresh(waiting()), photonCache()), "provider called")
 }
 
-// The peer removes both of an annotation with two parts, and waits for its own event.
+// VM Operator removes both if the annotation has only two parts, and waits for its own event.
 func TestCacheChartHasLocationInPartRemovesBothAndIsReady(t *testing.T) {
 	for _, text := range []string{"", "datastore-1,gold", "default,,gold", "a,b,c,d"} {
 		checkChart(t, fastHarness(t, fresh(waiting(text)), photonCache()), "provider called")
@@ -169,7 +169,7 @@ func TestCacheChartLocationReadyYesRemovesLabelAndAnnotationAndIsReady(t *testin
 	}
 }
 
-// The arrows of ReconcileNormal about fast deploy.
+// The arrows of the chart ReconcileNormal about fast deploy.
 
 func TestNormalChartFastDeployNoCallsTheProvider(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status = vmv1alpha1.VirtualMachineImageCacheStatus{} }))
@@ -191,16 +191,16 @@ func TestNormalChartCacheReadyYesCallsTheProvider(t *testing.T) {
 
 func TestNormalChartCacheReadyNoWaitsAndReturns(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }))
-	if got := h.pass(); got.Requeue || got.RequeueAfter != 0 {
-		t.Errorf("the pass asks for %+v; the cache wakes it", got)
+	if got := h.mustReconcile(); got.Requeue || got.RequeueAfter != 0 {
+		t.Errorf("the reconcile requests %+v, but an event of the cache queues the VM", got)
 	}
 	if len(h.provider.requests) > 0 {
 		t.Error("the provider was called")
 	}
 }
 
-// The arrows of "Fast deploy" that are the controller's: what the provider lacks becomes what
-// the virtual machine waits for. The others are in the provider's tests.
+// The arrows of the chart "Fast deploy" that concern the controller: the VM waits for the copies that the provider
+// lacks. The provider's tests cover the other arrows.
 
 func lacking(change ...func(*provider.ImageCacheNotReadyError)) *provider.ImageCacheNotReadyError {
 	e := &provider.ImageCacheNotReadyError{Name: "photon", Source: photonItem, DatastoreID: "datastore-1", ProfileID: "gold", Reason: "copies are needed",
@@ -215,11 +215,11 @@ func (h *harness) lacks(e error) {
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, e }
 }
 
-func TestFastDeployChartNotReadyMakesTheCacheAndWaitsForIt(t *testing.T) {
+func TestFastDeployChartNotReadyCreatesTheCacheAndWaitsForIt(t *testing.T) {
 	h := fastHarness(t, fresh(), nil)
 	h.lacks(errors.Join(lacking()))
-	if got := h.pass(); got.Requeue || got.RequeueAfter != 0 {
-		t.Errorf("the pass asks for %+v; the cache wakes it", got)
+	if got := h.mustReconcile(); got.Requeue || got.RequeueAfter != 0 {
+		t.Errorf("the reconcile requests %+v, but an event of the cache queues the VM", got)
 	}
 	if got := h.chart(); got != "provider called, label photon, location "+place {
 		t.Error(got)
@@ -240,25 +240,25 @@ func TestFastDeployChartNotReadyMakesTheCacheAndWaitsForIt(t *testing.T) {
 	}
 }
 
-func TestAskingForCopiesIsIdempotent(t *testing.T) {
+func TestImageCache_RequestIsIdempotent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cache  *vmv1alpha1.VirtualMachineImageCache
 		lacks  *provider.ImageCacheNotReadyError
 		spec   []string
 		writes map[string]int
 	}{
-		"the place is known by its status": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) { e.Location.Datastore = "ssd" }), []string{"/DC0/datastore/ssd"}, nil},
-		"the place is asked for":           {photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }), lacking(), []string{"/DC0/datastore/ssd"}, nil},
-		"another place": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) {
+		"the location is only in the status": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) { e.Location.Datastore = "ssd" }), []string{"/DC0/datastore/ssd"}, nil},
+		"the location is in the spec":        {photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }), lacking(), []string{"/DC0/datastore/ssd"}, nil},
+		"another location": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) {
 			e.Location.Datastore, e.DatastoreID = "/DC0/datastore/hdd", "datastore-2"
 		}), []string{"/DC0/datastore/ssd", "/DC0/datastore/hdd"}, map[string]int{"update virtualmachineimagecaches": 1}},
-		"a copy that is gone": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) { e.Stale = true }), []string{"/DC0/datastore/ssd"},
+		"a deleted copy": {photonCache(), lacking(func(e *provider.ImageCacheNotReadyError) { e.Stale = true }), []string{"/DC0/datastore/ssd"},
 			map[string]int{"update virtualmachineimagecaches/status": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := fastHarness(t, fresh(), tc.cache)
 			h.lacks(tc.lacks)
-			h.pass()
+			h.mustReconcile()
 			writes := maps.Clone(h.api.calls)
 			maps.DeleteFunc(writes, func(call string, _ int) bool {
 				return !strings.Contains(call, "virtualmachineimagecaches") || strings.HasPrefix(call, "get")
@@ -278,26 +278,26 @@ func TestAskingForCopiesIsIdempotent(t *testing.T) {
 				t.Errorf("places (-want +got):\n%s", diff)
 			}
 			if ready := cache.Status.Locations; tc.lacks.Stale && ready[0].Conditions[0].Status != metav1.ConditionFalse {
-				t.Error("the cache still says that the copies are there")
+				t.Error("the cache still reports that the copies are ready")
 			}
 		})
 	}
 }
 
-func TestACacheOfAnotherItemIsNotChanged(t *testing.T) {
+func TestImageCache_OfAnotherItemIsNotChanged(t *testing.T) {
 	h := fastHarness(t, fresh(), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) {
 		c.Spec.ContentLibrary.Item = "ubuntu"
 		c.Status.Locations = nil
 		c.Spec.Locations = nil
 	}))
 	h.lacks(lacking())
-	if _, err := h.tryPass(); err == nil || !strings.Contains(err.Error(), `it is of item "ubuntu" of library "golden"`) {
+	if _, err := h.tryReconcile(); err == nil || !strings.Contains(err.Error(), `it belongs to item "ubuntu" of library "golden"`) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// What a datastore was chosen for may be full by the time that a copy fails.
-func TestAfterAWhileTheProviderSaysAnewWhereTheCopiesAreNeeded(t *testing.T) {
+// The datastore of a location may be full when a copy fails.
+func TestImageCache_ProviderIsCalledAgainAfterMaxWait(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }))
 	checkChart(t, h, "waits, label photon, location "+place)
 	h.clock = h.clock.Add(imagecache.MaxWait - 2*time.Second)
@@ -306,7 +306,7 @@ func TestAfterAWhileTheProviderSaysAnewWhereTheCopiesAreNeeded(t *testing.T) {
 	checkChart(t, h, "provider called")
 }
 
-func TestTheModeOfTheVMCountsBeforeThatOfItsClassAndOfTheServer(t *testing.T) {
+func TestImageCache_ModeOfTheVMOverridesClassAndServer(t *testing.T) {
 	const key = vmv1alpha1.AnnotationFastDeploy
 	for name, tc := range map[string]struct {
 		vm, class map[string]string
@@ -314,20 +314,20 @@ func TestTheModeOfTheVMCountsBeforeThatOfItsClassAndOfTheServer(t *testing.T) {
 		want      vmv1alpha1.FastDeployMode
 		invalid   string
 	}{
-		"server":              {nil, nil, "linked", "linked", ""},
-		"class":               {nil, map[string]string{key: "direct"}, "linked", "direct", ""},
-		"VM":                  {map[string]string{key: "linked"}, map[string]string{key: "direct"}, "off", "linked", ""},
-		"VM says no":          {map[string]string{key: "off"}, map[string]string{key: "direct"}, "linked", "", ""},
-		"class says no":       {nil, map[string]string{key: "off"}, "linked", "", ""},
-		"VM says nonsense":    {map[string]string{key: "Linked"}, nil, "off", "", `annotation vm.slipway.dev/fast-deploy of the virtual machine is "Linked"; allowed: off, direct, linked`},
-		"class says nonsense": {nil, map[string]string{key: ""}, "off", "", `annotation vm.slipway.dev/fast-deploy of class small is ""; allowed: off, direct, linked`},
+		"server":                {nil, nil, "linked", "linked", ""},
+		"class":                 {nil, map[string]string{key: "direct"}, "linked", "direct", ""},
+		"VM":                    {map[string]string{key: "linked"}, map[string]string{key: "direct"}, "off", "linked", ""},
+		"disabled by the VM":    {map[string]string{key: "off"}, map[string]string{key: "direct"}, "linked", "", ""},
+		"disabled by the class": {nil, map[string]string{key: "off"}, "linked", "", ""},
+		"invalid in the VM":     {map[string]string{key: "Linked"}, nil, "off", "", `annotation vm.slipway.dev/fast-deploy of the virtual machine is "Linked"; allowed: off, direct, linked`},
+		"invalid in the class":  {nil, map[string]string{key: ""}, "off", "", `annotation vm.slipway.dev/fast-deploy of class small is ""; allowed: off, direct, linked`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations, vm.Spec.ClassName = tc.vm, "small" })
 			class := &vmv1alpha1.VirtualMachineClass{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", Annotations: tc.class}}
 			h := newHarness(t, vm, libraryPhoton(), class)
 			h.imageCache.Default = tc.server
-			h.pass()
+			h.mustReconcile()
 			if tc.invalid != "" {
 				c := findCondition(h.vm(), vmv1alpha1.ConditionImageCacheReady)
 				if len(h.provider.requests) > 0 || c == nil || c.Reason != vmv1alpha1.ReasonInvalid || c.Message != tc.invalid {
@@ -342,26 +342,26 @@ func TestTheModeOfTheVMCountsBeforeThatOfItsClassAndOfTheServer(t *testing.T) {
 	}
 }
 
-func TestWhatIsCreatedWaitsForNoCopies(t *testing.T) {
+func TestImageCache_CreatedVMsDoNotWait(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place), func(vm *vmv1alpha1.VirtualMachine) {
 		setTrue(vm, time.Unix(1, 0), vmv1alpha1.ConditionCreated)
 	}), nil)
 	checkChart(t, h, "provider called")
 }
 
-func TestOnlyWhatAVMWaitsForIsNewsOfACache(t *testing.T) {
+func TestImageCache_OnlyReadinessQueuesVMs(t *testing.T) {
 	was := photonCache()
 	for name, tc := range map[string]struct {
 		change func(*vmv1alpha1.VirtualMachineImageCache)
 		news   bool
 	}{
-		"progress":           {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Progress = 7 }, false},
-		"a message":          {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Conditions[0].Message = "x" }, false},
-		"a place is ready":   {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Conditions[0].Status = "False" }, true},
-		"the OVF is ready":   {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Conditions[0].Status = "False" }, true},
-		"a place has gone":   {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }, true},
-		"another datastore":  {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].DatastoreID = "datastore-9" }, true},
-		"nothing is changed": {func(*vmv1alpha1.VirtualMachineImageCache) {}, false},
+		"progress":              {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Progress = 7 }, false},
+		"a message":             {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Conditions[0].Message = "x" }, false},
+		"a location is ready":   {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].Conditions[0].Status = "False" }, true},
+		"the OVF is ready":      {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Conditions[0].Status = "False" }, true},
+		"a location is removed": {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }, true},
+		"another datastore":     {func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations[0].DatastoreID = "datastore-9" }, true},
+		"nothing is changed":    {func(*vmv1alpha1.VirtualMachineImageCache) {}, false},
 	} {
 		now := photonCache(tc.change)
 		if got := !cmp.Equal(imagecache.PlacesReady(was), imagecache.PlacesReady(now)); got != tc.news {

@@ -15,33 +15,33 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Indexes of the virtual machine cache by what a virtual machine refers to.
+// Indexes of the virtual machine cache.
 const (
 	indexByClass = "class"
 	indexByImage = "image"
-	// indexByOrigin has those that are to be clones, by what they are cloned from.
+	// indexByOrigin has the virtual machines that will be cloned, by the source of the clone.
 	indexByOrigin = "origin"
 	indexByClaim  = "claim"
-	// indexByStorageClass has those that name a StorageClass.
+	// indexByStorageClass has the virtual machines that refer to a StorageClass.
 	indexByStorageClass = "storageClass"
 	indexBySource       = "source"
-	// indexBySnapshot has those that are to be reverted, by the snapshot.
+	// indexBySnapshot has the virtual machines that will be reverted, by the snapshot.
 	indexBySnapshot = "snapshot"
 	// indexByCache has virtual machines by the image cache that they wait for.
 	indexByCache = "imageCache"
-	// indexByGroup has the virtual machines that name a group.
+	// indexByGroup has the virtual machines that refer to a group.
 	indexByGroup = "group"
-	// indexByMachine has those that belong to a Machine, by that and by its group.
+	// indexByMachine has the virtual machines of Machines, by the Machine and by its API group.
 	indexByMachine = "machine"
-	// indexByCluster has those that belong to a Machine, by the name of the Cluster.
+	// indexByCluster has the virtual machines of Machines, by the name of the Cluster.
 	indexByCluster = "cluster"
-	// indexByMAC has virtual machines by the MAC addresses of their spec and of their adapters.
+	// indexByMAC has virtual machines by the MAC addresses in their spec and of their adapters.
 	indexByMAC = "mac"
-	// indexUnplaced has those that are in no zone, under one value.
+	// indexUnplaced has all virtual machines without a zone, under one value.
 	indexUnplaced = "unplaced"
 )
 
-// indexers find the virtual machines that an object concerns.
+// indexers has the functions of the indexes.
 var indexers = cache.Indexers{
 	indexByClass: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		if vm.Spec.ClassName == "" {
@@ -116,12 +116,11 @@ var indexers = cache.Indexers{
 	}),
 }
 
-// clusterKey is the index value of an image of all namespaces.
+// clusterKey returns the index value of a cluster-scoped image.
 func clusterKey(name string) string { return "/" + name }
 
-// sources are the index values of the instance type and the preference of vm: of
-// the one that spec names, which may not be there yet, and of the one in use,
-// which may have been inferred.
+// sources returns the index values of the instance type and the preference of vm. These are the objects that the spec
+// refers to, which may not exist yet, and the objects in use, which may have been inferred.
 func sources(vm *vmv1alpha1.VirtualMachine) []string {
 	var values []string
 	add := func(role instancetype.Role, kind, name string) {
@@ -144,7 +143,7 @@ func sources(vm *vmv1alpha1.VirtualMachine) []string {
 	return values
 }
 
-// sourceKey is the index value of an instance type or a preference.
+// sourceKey returns the index value of an instance type or a preference.
 func sourceKey(kind instancetype.Kind, namespace, name string) string {
 	if !kind.Namespaced() {
 		namespace = ""
@@ -152,7 +151,7 @@ func sourceKey(kind instancetype.Kind, namespace, name string) string {
 	return string(kind) + "/" + namespace + "/" + name
 }
 
-// byMachine are the values of indexByMachine.
+// byMachine returns the values of indexByMachine.
 func byMachine(vm *vmv1alpha1.VirtualMachine) []string {
 	of := owner.Belongs(vm)
 	switch {
@@ -164,12 +163,12 @@ func byMachine(vm *vmv1alpha1.VirtualMachine) []string {
 	return []string{of.Group, machineValue(of.Group, types.NamespacedName{Namespace: vm.Namespace, Name: of.Name})}
 }
 
-// machineValue is the value of indexByMachine for one Machine.
+// machineValue returns the value of indexByMachine for one Machine.
 func machineValue(group string, machine types.NamespacedName) string {
 	return group + "/" + machine.String()
 }
 
-// byCluster are the values of indexByCluster.
+// byCluster returns the values of indexByCluster.
 func byCluster(vm *vmv1alpha1.VirtualMachine) []string {
 	if of := owner.Belongs(vm); of != nil && of.Cluster != "" {
 		return []string{types.NamespacedName{Namespace: vm.Namespace, Name: of.Cluster}.String()}

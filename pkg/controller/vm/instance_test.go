@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestInstanceLivesWhileTheVMRuns(t *testing.T) {
+func TestInstance_ExistsWhileTheVMRuns(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	vmi := h.api.vmi("vm")
 	if vmi == nil {
 		t.Fatal("a powered-on virtual machine has no instance")
@@ -34,7 +34,7 @@ func TestInstanceLivesWhileTheVMRuns(t *testing.T) {
 			req.VM.Status.PowerState = state
 			return nil, nil
 		}
-		h.pass()
+		h.mustReconcile()
 	}
 	set(vmv1alpha1.Suspended)
 	if got := h.api.vmi("vm"); got == nil || got.UID != vmi.UID {
@@ -50,7 +50,7 @@ func TestInstanceLivesWhileTheVMRuns(t *testing.T) {
 	}
 }
 
-func TestInstanceOfAnEarlierVMIsReplaced(t *testing.T) {
+func TestInstance_OfAnEarlierVMIsReplaced(t *testing.T) {
 	earlier := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "earlier" })
 	old := instance.New(earlier, &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "old"})
 	for name, behind := range map[string]bool{"seen in the cache": false, "found by the create": true} {
@@ -62,8 +62,8 @@ func TestInstanceOfAnEarlierVMIsReplaced(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			h.pass()
-			h.pass()
+			h.mustReconcile()
+			h.mustReconcile()
 			if got := h.api.vmi("vm"); got == nil || !metav1.IsControlledBy(got, h.vm()) {
 				t.Errorf("instance %v, want one of this virtual machine", got)
 			}
@@ -71,43 +71,42 @@ func TestInstanceOfAnEarlierVMIsReplaced(t *testing.T) {
 	}
 }
 
-func TestInstanceThatTheCacheDoesNotShowIsUsed(t *testing.T) {
+func TestInstance_ThatTheCacheLacksIsUsed(t *testing.T) {
 	vm := running()
 	h := newHarness(t, vm, photon(), instance.New(vm, &vmv1alpha1.VirtualMachineInstanceSpec{CPU: vm.Spec.CPU}))
 	h.behind = true
 	if err := h.caches["virtualmachineinstances"].Replace(nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.vmi("vm"); got.Status.Phase != vmv1alpha1.PhaseRunning {
 		t.Errorf("status %+v, want it written to the instance that exists", got.Status)
 	}
 }
 
-func TestInstanceThatAUserDeletedComesBack(t *testing.T) {
+func TestInstance_IsCreatedAgainAfterADeletion(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	vmi := h.api.vmi("vm")
 	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
 		t.Fatal(err)
 	}
 	h.instance.Instances.Handler().OnDelete(vmi)
-	h.pass()
+	h.mustReconcile()
 	if h.api.vmi("vm") == nil {
-		t.Error("the instance did not come back")
+		t.Error("the instance was not created again")
 	}
 }
 
-// The instance says what the machine runs with, so it changes only after the
-// provider has nothing left to do.
-func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
+// The instance has the running spec, so it changes only after the provider has no operation left.
+func TestInstance_GetsALiveChangeWhenItIsApplied(t *testing.T) {
 	shares := &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CPU.Shares = shares })
 
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return ended(nil), nil }
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.vmi("vm").Spec.CPU.Shares; got != nil {
 		t.Errorf("shares %v while the operation runs, want none", got)
 	}
@@ -116,7 +115,7 @@ func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
 	}
 
 	h.provider.update = nil
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.vmi("vm").Spec.CPU.Shares; got == nil || got.Level != vmv1alpha1.SharesHigh {
 		t.Errorf("shares %v after the operation, want High", got)
 	}
@@ -125,31 +124,31 @@ func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
 	}
 }
 
-// A restart that is asked for at a later time, or a snapshot that cannot be reverted to,
-// keeps nobody from seeing what the machine runs with until then.
-func TestInstanceTakesALiveChangeWhateverElseTheProviderWaitsFor(t *testing.T) {
+// The instance must show the running spec even while the provider waits for a later restart, or reports a snapshot that
+// cannot be reverted to.
+func TestInstance_GetsALiveChangeWhileTheProviderWaits(t *testing.T) {
 	for name, test := range map[string]struct {
 		err   error
 		taken bool
 	}{
-		"nothing":                   {nil, true},
-		"a later restart":           {&provider.RequeueError{After: time.Hour}, true},
-		"what no retry helps":       {&provider.NoRequeueError{Err: errTest}, true},
-		"an operation that runs":    {provider.ErrReconcileInProgress, false},
-		"a hypervisor that is away": {provider.ErrUnknownState, false},
-		"an administrator":          {provider.ErrPaused, false},
-		"a failed call":             {errTest, false},
+		"nothing":                    {nil, true},
+		"a later restart":            {&provider.RequeueError{After: time.Hour}, true},
+		"an error without retry":     {&provider.NoRequeueError{Err: errTest}, true},
+		"a running operation":        {provider.ErrReconcileInProgress, false},
+		"an unreachable vCenter":     {provider.ErrUnknownState, false},
+		"paused by an administrator": {provider.ErrPaused, false},
+		"a failed call":              {errTest, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(), photon())
-			h.pass()
+			h.mustReconcile()
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 				vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 			})
 			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, test.err }
-			_, _ = h.tryPass()
+			_, _ = h.tryReconcile()
 			if got := h.api.vmi("vm").Spec.CPU.Shares; (got != nil) != test.taken {
-				t.Errorf("the instance has shares %v, want them taken: %t", got, test.taken)
+				t.Errorf("the instance has shares %v, want the new shares: %t", got, test.taken)
 			}
 		})
 	}
@@ -166,25 +165,25 @@ func (h *harness) waitsFor(paths ...string) {
 	}
 }
 
-func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
+func TestInstance_KeepsValuesThatWaitForAPowerCycle(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU.Cores = 4
 		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	})
 	h.waitsFor("cpu.cores")
-	h.pass()
+	h.mustReconcile()
 	vm := h.vm()
 	if len(vm.Status.RestartRequired) != 1 || vm.Status.PrintableStatus != "RestartRequired" {
 		t.Errorf("restartRequired %v, printableStatus %s; want the change listed", vm.Status.RestartRequired, vm.Status.PrintableStatus)
 	}
 	if cpu := h.api.vmi("vm").Spec.CPU; cpu.Cores > 1 || cpu.Shares == nil {
-		t.Errorf("the instance has cpu %+v, want the shares changed and the cores as they run", cpu)
+		t.Errorf("the instance has cpu %+v, want the shares changed and the running cores", cpu)
 	}
 
-	h.waitsFor() // restarted in one operation: it was never seen powered off
-	h.pass()
+	h.waitsFor() // restarted in one operation, so it was never observed powered off
+	h.mustReconcile()
 	if got := h.api.vmi("vm").Spec.CPU.Cores; got != 4 {
 		t.Errorf("the instance has %d cores after the restart, want 4", got)
 	}
@@ -193,53 +192,53 @@ func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
 	}
 }
 
-// The provider names what waits by the hardware: paths that no comparison of specs
-// has must not keep the instance from saying what did change.
-func TestInstanceTakesLiveChangesBesideWhatOnlyTheHardwareKnows(t *testing.T) {
+// The provider lists changes that wait by hardware paths. Paths that a comparison of specs does not have must not hide
+// other changes from the instance.
+func TestInstance_GetsLiveChangesDespiteHardwarePaths(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU.Cores = 4
 		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	})
 	h.waitsFor("cpu.cores", "cpu.vcpus", "network.interfaces")
-	h.pass()
+	h.mustReconcile()
 	if cpu := h.api.vmi("vm").Spec.CPU; cpu.Cores > 1 || cpu.Shares == nil {
-		t.Errorf("the instance has cpu %+v, want the shares changed and the cores as they run", cpu)
+		t.Errorf("the instance has cpu %+v, want the shares changed and the running cores", cpu)
 	}
 }
 
 // F138
-func TestInstanceStaysWhenTheHardwareRefusedALiveChange(t *testing.T) {
+func TestInstance_IsUnchangedIfTheHardwareRefusesALiveChange(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	})
 	h.waitsFor("cpu.shares")
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.vmi("vm").Spec.CPU.Shares; got != nil {
 		t.Errorf("the instance has shares %v, want none", got)
 	}
 }
 
 // F139
-func TestPowerOffForgetsWhatNeededIt(t *testing.T) {
+func TestReconcile_PowerOffClearsRestartRequired(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
 		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
 	}))
-	h.pass()
+	h.mustReconcile()
 	if got := h.vm().Status.RestartRequired; len(got) != 0 {
 		t.Errorf("restartRequired %v of a virtual machine that is powered off, want none", got)
 	}
 }
 
-// Neither the creation nor the end of the instance has come by the watch.
-func TestInstanceThatWentUnseenIsMadeAgain(t *testing.T) {
+// The watch has shown neither the creation nor the deletion of the instance.
+func TestInstance_IsCreatedAgainWithoutWatchEvents(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.behind = true
-	h.pass()
+	h.mustReconcile()
 	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
 		t.Fatal(err)
 	}
@@ -247,10 +246,10 @@ func TestInstanceThatWentUnseenIsMadeAgain(t *testing.T) {
 		req.VM.Status.NodeName = "esx-2"
 		return nil, nil
 	}
-	if got, want := h.pass(), (controller.Result{RequeueAfter: controller.ShortConflict}); got != want {
+	if got, want := h.mustReconcile(), (controller.Result{RequeueAfter: controller.ShortConflict}); got != want {
 		t.Errorf("result %+v, want %+v", got, want)
 	}
-	h.pass()
+	h.mustReconcile()
 	if vmi := h.api.vmi("vm"); vmi == nil || vmi.Status.NodeName != "esx-2" {
 		t.Errorf("instance %+v, want a new one on esx-2", vmi)
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// byMAC are the values of indexByMAC: the MAC addresses that the spec names and those that the
-// adapters have.
+// byMAC returns the values of indexByMAC: the MAC addresses in the spec and of the adapters.
 func byMAC(vm *vmv1alpha1.VirtualMachine) []string {
 	var all []string
 	add := func(mac string) {
@@ -36,10 +35,9 @@ func byMAC(vm *vmv1alpha1.VirtualMachine) []string {
 	return all
 }
 
-// checkMACs reports MAC addresses that other VMs have, too, on whatever network: vCenter reports
-// them in the same way (VmStaticMacConflictEvent). The names of VMs in other namespaces are not
-// shown.
-func (r *reconciler) checkMACs(p *pass) error {
+// checkMACs reports MAC addresses that other VMs also use, on any network. vCenter reports duplicates in the same way
+// (VmStaticMacConflictEvent). The names of VMs in other namespaces are not shown.
+func (r *reconciler) checkMACs(p *reconciliation) error {
 	var conflicts []string
 	for _, mac := range byMAC(p.VM) {
 		found, err := r.vms.ByIndex(indexByMAC, mac)
@@ -77,12 +75,12 @@ func (r *reconciler) checkMACs(p *pass) error {
 	return nil
 }
 
-// maxMACOwners bounds the VMs that a message names for one MAC address.
+// maxMACOwners is the maximum number of VMs that a message lists for one MAC address.
 const maxMACOwners = 3
 
-// macs handles the events of VMs that get or lose a MAC address: the condition of others with that
-// address changes.
-func (e *enqueuer) macs() cache.ResourceEventHandler {
+// macHandler returns a handler of the events of VMs that get or lose a MAC address. It queues other VMs with the same
+// address, because their condition changes.
+func (e *enqueuer) macHandler() cache.ResourceEventHandler {
 	changed := func(vm *vmv1alpha1.VirtualMachine, macs, but []string) {
 		for _, mac := range macs {
 			if slices.Contains(but, mac) {
@@ -107,9 +105,9 @@ func (e *enqueuer) macs() cache.ResourceEventHandler {
 		},
 		UpdateFunc: func(oldObj, obj any) {
 			old, vm := oldObj.(*vmv1alpha1.VirtualMachine), obj.(*vmv1alpha1.VirtualMachine)
-			before, now := byMAC(old), byMAC(vm)
-			changed(vm, before, now)
-			changed(vm, now, before)
+			before, after := byMAC(old), byMAC(vm)
+			changed(vm, before, after)
+			changed(vm, after, before)
 		},
 		DeleteFunc: func(obj any) {
 			if vm, ok := controller.WithoutTombstone[*vmv1alpha1.VirtualMachine](obj); ok {

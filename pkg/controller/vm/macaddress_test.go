@@ -15,7 +15,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// hasMAC sets name and namespace of a VM, the MAC address in its spec, and that of its adapter.
+// hasMAC sets a VM's name and namespace, the MAC address in its spec, and the MAC address of its adapter.
 func hasMAC(namespace, name, spec, adapter string) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Namespace, vm.Name, vm.UID = namespace, name, ""
@@ -43,8 +43,8 @@ func TestMACAddresses_OfSeveralVMsAreReported(t *testing.T) {
 		"no address yet":          {"", "", []func(*vmv1alpha1.VirtualMachine){hasMAC("ns", "other", "", "")}, ""},
 		"the same in the spec":    {a, "", []func(*vmv1alpha1.VirtualMachine){hasMAC("ns", "other", a, "")}, report(a + ` (also of VirtualMachine "other")`)},
 		"in another letter case":  {"00:50:56:00:00:0A", a, []func(*vmv1alpha1.VirtualMachine){hasMAC("ns", "other", a, a)}, report(a + ` (also of VirtualMachine "other")`)},
-		"one that vSphere chose":  {a, "", []func(*vmv1alpha1.VirtualMachine){hasMAC("ns", "other", "", a)}, report(a + ` (also of VirtualMachine "other")`)},
-		"two that vSphere chose":  {"", a, []func(*vmv1alpha1.VirtualMachine){hasMAC("ns", "other", "", a)}, report(a + ` (also of VirtualMachine "other")`)},
+		"chosen by vSphere":       {a, "", []func(*vmv1alpha1.VirtualMachine){hasMAC("ns", "other", "", a)}, report(a + ` (also of VirtualMachine "other")`)},
+		"both chosen by vSphere":  {"", a, []func(*vmv1alpha1.VirtualMachine){hasMAC("ns", "other", "", a)}, report(a + ` (also of VirtualMachine "other")`)},
 		"in another namespace":    {a, "", []func(*vmv1alpha1.VirtualMachine){hasMAC("tenant", "secret", a, "")}, report(a + " (also of a VirtualMachine in another namespace)")},
 		"of the adapter and next": {b, a, []func(*vmv1alpha1.VirtualMachine){hasMAC("ns", "one", a, ""), hasMAC("ns", "two", b, "")}, report(b + ` (also of VirtualMachine "two"); ` + a + ` (also of VirtualMachine "one")`)},
 		"many": {a, "", []func(*vmv1alpha1.VirtualMachine){hasMAC("ns", "1", a, ""), hasMAC("ns", "2", a, ""), hasMAC("ns", "3", a, ""), hasMAC("ns", "4", a, ""), hasMAC("tenant", "5", a, "")},
@@ -56,7 +56,7 @@ func TestMACAddresses_OfSeveralVMsAreReported(t *testing.T) {
 				objects = append(objects, fresh(other))
 			}
 			h := newHarness(t, objects...)
-			h.pass()
+			h.mustReconcile()
 			got := ""
 			if c := findCondition(h.vm(), vmv1alpha1.ConditionMACAddressesUnique); c != nil {
 				got = fmt.Sprintf("%s/%s: %s", c.Status, c.Reason, c.Message)
@@ -91,21 +91,21 @@ func TestMACAddresses_ThatChangeWakeTheOtherVMs(t *testing.T) {
 				t.Errorf("%s: queued (-want +got):\n%s", what, diff)
 			}
 		}
-		made, err := vms.Create(t.Context(), stable(hasMAC("ns", "new", a, "")), metav1.CreateOptions{})
+		created, err := vms.Create(t.Context(), stable(hasMAC("ns", "new", a, "")), metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		expect("a VM with an address is created", "one")
-		made = made.DeepCopy()
-		made.Spec.Network.Interfaces[0].MACAddress = b
-		made.Generation++
-		if made, err = vms.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+		created = created.DeepCopy()
+		created.Spec.Network.Interfaces[0].MACAddress = b
+		created.Generation++
+		if created, err = vms.Update(t.Context(), created, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		expect("it gets another one", "one", "three", "two")
-		made = made.DeepCopy()
-		made.Labels = map[string]string{"a": "b"}
-		if _, err = vms.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+		expect("it gets another address", "one", "three", "two")
+		created = created.DeepCopy()
+		created.Labels = map[string]string{"a": "b"}
+		if _, err = vms.Update(t.Context(), created, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		expect("something else changes")

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/clusterapi"
 )
 
-// fakeMachines has one Machine and one Cluster, in whatever group.
+// fakeMachines has one Machine and one Cluster, in any group.
 type fakeMachines struct {
 	machine                *clusterapi.Machine
 	cluster                *clusterapi.Cluster
@@ -43,7 +43,7 @@ func (m *fakeMachines) Cluster(_ string, key types.NamespacedName) (*clusterapi.
 
 func (m *fakeMachines) Watch(h clusterapi.Handlers) { m.handlers = h }
 
-// ready is a Machine that lets the virtual machine of the tests be created.
+// ready returns a Machine for which the virtual machine of the tests may be created.
 func ready(change ...func(*fakeMachines)) *fakeMachines {
 	m := &fakeMachines{
 		machine: &clusterapi.Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data",
@@ -60,13 +60,13 @@ func ownedBy(apiVersion, kind string, controls bool) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: "m", UID: "uid-m", Controller: &controls}
 }
 
-// nodeOf gives a virtual machine a Machine of Cluster API.
+// nodeOf makes a virtual machine the infrastructure of a Machine of Cluster API.
 func nodeOf(vm *vmv1alpha1.VirtualMachine) {
 	vm.OwnerReferences = []metav1.OwnerReference{ownedBy("cluster.x-k8s.io/v1beta2", "Machine", true)}
 	vm.Labels = map[string]string{clusterv1alpha1.ClusterNameLabel: "c"}
 }
 
-func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
+func TestMachine_VMWaitsForItsPrerequisites(t *testing.T) {
 	unread := fmt.Errorf("machine: %w", clusterapi.ErrUnread)
 	for name, tc := range map[string]struct {
 		machines *fakeMachines
@@ -74,34 +74,34 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 		want     string
 		message  string
 	}{
-		"nothing is missing":       {machines: ready(), want: "True/Succeeded"},
-		"its Machine is not there": {machines: ready(func(m *fakeMachines) { m.machine = nil }), want: "False/WaitingForMachine", message: `Machine "m" of cluster.x-k8s.io, which owns it, does not exist`},
+		"nothing is missing":         {machines: ready(), want: "True/Succeeded"},
+		"its Machine does not exist": {machines: ready(func(m *fakeMachines) { m.machine = nil }), want: "False/WaitingForMachine", message: `Machine "m" of cluster.x-k8s.io, which owns the virtual machine, does not exist`},
 		"another Machine has the name": {machines: ready(func(m *fakeMachines) { m.machine.UID = "other" }), want: "False/WaitingForMachine",
-			message: `Machine "m" of cluster.x-k8s.io is another one than that which owns it`},
+			message: `Machine "m" of cluster.x-k8s.io has another UID than the Machine that owns the virtual machine`},
 		"its Machine has another infrastructure": {machines: ready(func(m *fakeMachines) { m.machine.Infrastructure.Name = "victim" }), want: "False/Invalid",
-			message: `Machine "m" of cluster.x-k8s.io does not name it in spec.infrastructureRef`},
-		"its Machine names another kind": {machines: ready(func(m *fakeMachines) { m.machine.Infrastructure.Kind = "VSphereMachine" }), want: "False/Invalid",
-			message: "does not name it"},
-		"its Machine is leaving": {machines: ready(func(m *fakeMachines) { m.machine.Deleting = true }), want: "False/WaitingForMachine", message: "is being deleted"},
-		"nobody has made its Machine yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences = nil }, want: "False/WaitingForMachine",
-			message: `label cluster.x-k8s.io/cluster-name says that it is made for a Machine of Cluster "c", and none owns it yet`},
-		"its set has not made its Machine yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences[0].Kind = "MachineSet" },
-			want: "False/WaitingForMachine", message: "none owns it yet"},
+			message: `spec.infrastructureRef of Machine "m" of cluster.x-k8s.io does not refer to the virtual machine`},
+		"its Machine refers to another kind": {machines: ready(func(m *fakeMachines) { m.machine.Infrastructure.Kind = "VSphereMachine" }), want: "False/Invalid",
+			message: "does not refer to the virtual machine"},
+		"its Machine is being deleted": {machines: ready(func(m *fakeMachines) { m.machine.Deleting = true }), want: "False/WaitingForMachine", message: "is being deleted"},
+		"its Machine is not created yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences = nil }, want: "False/WaitingForMachine",
+			message: `label cluster.x-k8s.io/cluster-name assigns the virtual machine to Cluster "c", but no Machine owns it yet`},
+		"its MachineSet has not created its Machine yet": {machines: ready(), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences[0].Kind = "MachineSet" },
+			want: "False/WaitingForMachine", message: "no Machine owns it yet"},
 		"Machines are not known": {machines: ready(func(m *fakeMachines) { m.machineErr = unread }), want: "Unknown/UnknownState", message: "could not be read yet"},
 		"Clusters are not known": {machines: ready(func(m *fakeMachines) { m.clusterErr = unread }), want: "Unknown/UnknownState", message: "could not be read yet"},
 		"there is no Cluster API": {machines: ready(func(m *fakeMachines) { m.machineErr = clusterapi.ErrNotServed }), want: "False/WaitingForMachine",
 			message: "the management cluster does not serve cluster.x-k8s.io/v1beta2"},
-		"its Cluster is not there": {machines: ready(func(m *fakeMachines) { m.cluster = nil }), want: "False/WaitingForClusterInfrastructureReady",
+		"its Cluster does not exist": {machines: ready(func(m *fakeMachines) { m.cluster = nil }), want: "False/WaitingForClusterInfrastructureReady",
 			message: `Cluster "c" of cluster.x-k8s.io does not exist`},
 		"its Cluster is not provisioned": {machines: ready(func(m *fakeMachines) { m.cluster.InfrastructureProvisioned = false }), want: "False/WaitingForClusterInfrastructureReady",
 			message: `infrastructureProvisioned of Cluster "c" is not true yet`},
 		"it has no bootstrap data": {machines: ready(func(m *fakeMachines) { m.machine.DataSecret = "" }), want: "False/WaitingForBootstrapData",
 			message: `spec.bootstrap.dataSecretName of Machine "m" is not set yet`},
-		"both ask for one zone": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "a" }, want: "True/Succeeded"},
-		"they ask for two zones": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "b" },
-			want: "False/Invalid", message: `Machine "m" is to be in failure domain "a", and the virtual machine in zone "b"`},
+		"both request the same zone": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "a" }, want: "True/Succeeded"},
+		"they request different zones": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "b" },
+			want: "False/Invalid", message: `Machine "m" requires failure domain "a", but the zone of the virtual machine is "b"`},
 		"it is in another zone": {machines: ready(func(m *fakeMachines) { m.machine.FailureDomain = "a" }), vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "b" },
-			want: "False/Invalid", message: `in zone "b"`},
+			want: "False/Invalid", message: `but the zone of the virtual machine is "b"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.vm == nil {
@@ -111,7 +111,7 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 			h.machines = tc.machines
 			h.reconciler.machines = tc.machines
 			h.secret("data", map[string][]byte{"value": []byte("#cloud-config\n")})
-			h.pass()
+			h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionMachineReady); got != tc.want {
 				t.Errorf("MachineReady is %s, want %s", got, tc.want)
 			}
@@ -120,11 +120,11 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 			}
 			may := tc.want == "True/Succeeded"
 			if h.vm().Status.Zone == "" && len(h.provider.requests) > 0 != may {
-				t.Errorf("%d requests for a virtual machine that is nowhere, want one: %v", len(h.provider.requests), may)
+				t.Errorf("%d requests for a virtual machine without a location, want one: %v", len(h.provider.requests), may)
 			}
 			for _, request := range h.provider.requests {
 				if request.PrerequisitesReady != may || (request.Bootstrap != nil) != may || (findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady) != nil) != may {
-					t.Errorf("may be created: %v, with data: %v, BootstrapReady %q; want %v, and no data before",
+					t.Errorf("may be created: %v, with data: %v, BootstrapReady %q; want %v, and no data before that",
 						request.PrerequisitesReady, request.Bootstrap != nil, h.condition(vmv1alpha1.ConditionBootstrapReady), may)
 				}
 			}
@@ -135,78 +135,78 @@ func TestAVirtualMachineOfAMachineWaitsForAllThatItNeeds(t *testing.T) {
 	}
 }
 
-func TestAVirtualMachineThatWaitsForItsMachineSaysSo(t *testing.T) {
+func TestMachine_VMReportsThatItWaits(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	h.machines.machineErr = nil
-	h.pass()
+	h.mustReconcile()
 	if got := h.vm().Status.PrintableStatus; got != "MachineWaitingForMachine" {
 		t.Errorf("STATUS is %s", got)
 	}
-	const says = `MachineReady is False: Machine "m" of cluster.x-k8s.io, which owns it, does not exist`
-	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || c.Message != says {
-		t.Errorf("Ready is %s %q, want %q", c.Reason, c.Message, says)
+	const wantMessage = `MachineReady is False: Machine "m" of cluster.x-k8s.io, which owns the virtual machine, does not exist`
+	if c := findCondition(h.vm(), vmv1alpha1.ConditionReady); c.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || c.Message != wantMessage {
+		t.Errorf("Ready is %s %q, want %q", c.Reason, c.Message, wantMessage)
 	}
 	if got := h.condition(vmv1alpha1.ConditionStalled); got != "" {
-		t.Errorf("Stalled is %s although all that is missing may come", got)
+		t.Errorf("Stalled is %s although the missing objects may be created", got)
 	}
 }
 
-func TestTheMachineOfAVirtualMachineIsToldOnceAndStays(t *testing.T) {
+func TestMachine_IsReportedOnceAndKept(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.DataSecret = "" })
-	h.pass()
+	h.mustReconcile()
 	want := vmv1alpha1.VirtualMachineOwner{APIGroup: "cluster.x-k8s.io", Name: "m"}
 	if diff := cmp.Diff(&want, h.vm().Status.Machine); diff != "" {
 		t.Errorf("status.machine (-want +got):\n%s", diff)
 	}
-	const told = `Normal MachineFound: The virtual machine is the infrastructure of Machine "m" of cluster.x-k8s.io`
-	if got := h.events.take(); !slices.Contains(got, told) {
-		t.Errorf("events %q, want %q", got, told)
+	const event = `Normal MachineFound: The virtual machine is the infrastructure of Machine "m" of cluster.x-k8s.io`
+	if got := h.events.take(); !slices.Contains(got, event) {
+		t.Errorf("events %q, want %q", got, event)
 	}
 	h.machines.machine.DataSecret = "data"
 	h.secret("data", map[string][]byte{"value": []byte("{}"), "format": []byte("ignition")})
-	h.pass()
-	if got := h.events.take(); slices.Contains(got, told) {
-		t.Errorf("events %q, want it told once", got)
+	h.mustReconcile()
+	if got := h.events.take(); slices.Contains(got, event) {
+		t.Errorf("events %q, want it once", got)
 	}
 	h.machines.machine.Infrastructure.Name = "other"
-	h.pass()
+	h.mustReconcile()
 	if h.vm().Status.Machine == nil {
-		t.Error("a Machine that names another virtual machine meanwhile is forgotten")
+		t.Error("the Machine was removed from the status after it referred to another virtual machine")
 	}
 }
 
-func TestAMachineThatDoesNotNameTheVirtualMachineIsNotRecorded(t *testing.T) {
+func TestMachine_IsIgnoredIfItDoesNotReferToTheVM(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.Infrastructure.Name = "victim"; m.machine.FailureDomain = "theirs" })
 	h.secret("data", map[string][]byte{"value": []byte("hunter2")})
-	h.pass()
+	h.mustReconcile()
 	if got := h.vm().Status.Machine; got != nil || len(h.provider.requests) > 0 {
-		t.Errorf("status.machine is %v, %d requests; want nothing of it used", got, len(h.provider.requests))
+		t.Errorf("status.machine is %v, %d requests; want the Machine ignored", got, len(h.provider.requests))
 	}
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.InstanceUUID = "theirs" })
-	h.pass()
+	h.mustReconcile()
 	if got := h.provider.requests[0]; got.Zone != "" || got.PrerequisitesReady {
-		t.Errorf("zone %q, may be created %v: want nothing of it used for one that is taken over", got.Zone, got.PrerequisitesReady)
+		t.Errorf("zone %q, may be created %v: want the Machine ignored for an adopted VM", got.Zone, got.PrerequisitesReady)
 	}
 	for _, a := range h.host.Actions() {
 		if a.GetVerb() == "get" && a.GetResource().Resource == "secrets" {
-			t.Error("a Secret was read for who only says that a Machine owns it")
+			t.Error("a Secret was read for a virtual machine that only claims to be owned by a Machine")
 		}
 	}
 }
 
-func TestTheZoneOfTheMachineIsAskedForInPlaceOfTheSpecs(t *testing.T) {
+func TestMachine_ZoneOverridesTheSpec(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.FailureDomain = "b" })
 	h.secret("data", map[string][]byte{"value": []byte("#!x")})
-	h.pass()
+	h.mustReconcile()
 	if got := h.provider.requests[0]; got.Zone != "b" || got.VM.Spec.Zone != "" || h.vm().Spec.Zone != "" {
-		t.Errorf("zone %q is asked for, spec has %q; want b, and spec as it was", got.Zone, h.vm().Spec.Zone)
+		t.Errorf("zone %q is requested, spec has %q; want b, and spec unchanged", got.Zone, h.vm().Spec.Zone)
 	}
 }
 
-func TestNothingIsDoneForAVirtualMachineThatClusterAPIHasPaused(t *testing.T) {
+func TestMachine_PauseByClusterAPIStopsReconciles(t *testing.T) {
 	annotated := func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Annotations = map[string]string{clusterv1alpha1.PausedAnnotation: ""}
 	}
@@ -217,7 +217,7 @@ func TestNothingIsDoneForAVirtualMachineThatClusterAPIHasPaused(t *testing.T) {
 	}{
 		"by the annotation": {[]func(*vmv1alpha1.VirtualMachine){annotated}, &fakeMachines{}, "by annotation cluster.x-k8s.io/paused"},
 		"by its Cluster":    {[]func(*vmv1alpha1.VirtualMachine){nodeOf}, ready(func(m *fakeMachines) { m.cluster.Paused = true }), `by spec.paused of Cluster "c"`},
-		"before its Machine is made": {[]func(*vmv1alpha1.VirtualMachine){nodeOf, func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences[0].Kind = "MachineSet" }},
+		"before its Machine is created": {[]func(*vmv1alpha1.VirtualMachine){nodeOf, func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences[0].Kind = "MachineSet" }},
 			ready(func(m *fakeMachines) { m.machine, m.cluster.Paused = nil, true }), `by spec.paused of Cluster "c"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestNothingIsDoneForAVirtualMachineThatClusterAPIHasPaused(t *testing.T) {
 					}
 				})...), photon())
 				h.reconciler.machines = tc.machines
-				h.pass()
+				h.mustReconcile()
 				if c := findCondition(h.vm(), vmv1alpha1.ConditionPaused); c == nil || c.Status != "True" || !strings.HasSuffix(c.Message, tc.message) {
 					t.Errorf("deleting %v: Paused is %v, want True %q", deleting, c, tc.message)
 				}
@@ -240,25 +240,25 @@ func TestNothingIsDoneForAVirtualMachineThatClusterAPIHasPaused(t *testing.T) {
 	}
 }
 
-func TestAPauseLastsAsLongAsTheClusterCannotBeRead(t *testing.T) {
+func TestMachine_PauseLastsWhileTheClusterCannotBeRead(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf, func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" }), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.cluster.Paused = true })
 	h.secret("data", map[string][]byte{"value": []byte("#!x")})
-	h.pass()
+	h.mustReconcile()
 	before := h.vm().ResourceVersion
 	h.machines.clusterErr = clusterapi.ErrUnread
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) > 0 || h.vm().ResourceVersion != before {
-		t.Errorf("the provider was called %d times, version %s; want nothing done and nothing written", len(h.provider.requests), h.vm().ResourceVersion)
+		t.Errorf("the provider was called %d times, version %s; want no calls and no writes", len(h.provider.requests), h.vm().ResourceVersion)
 	}
 	h.machines.clusterErr = nil
 	h.machines.cluster.Paused = false
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) != 1 || findCondition(h.vm(), vmv1alpha1.ConditionPaused) != nil {
-		t.Errorf("the provider was called %d times, Paused %q; want it to go on", len(h.provider.requests), h.condition(vmv1alpha1.ConditionPaused))
+		t.Errorf("the provider was called %d times, Paused %q; want it to continue", len(h.provider.requests), h.condition(vmv1alpha1.ConditionPaused))
 	}
 	h.machines.clusterErr = errors.Join(clusterapi.ErrUnread)
-	h.pass()
+	h.mustReconcile()
 	if len(h.provider.requests) != 2 {
 		t.Error("a virtual machine that is not paused waits for its Cluster")
 	}

@@ -20,7 +20,7 @@ import (
 
 const ignition = `{"ignition":{"version":"3.4.0"}}`
 
-func TestAVirtualMachineBootsWithTheDataOfItsMachine(t *testing.T) {
+func TestBootstrap_UsesTheDataOfTheMachine(t *testing.T) {
 	key := &vmv1alpha1.SecretKeySelector{Name: "data", Key: "value"}
 	for name, tc := range map[string]struct {
 		secret map[string][]byte
@@ -44,7 +44,7 @@ func TestAVirtualMachineBootsWithTheDataOfItsMachine(t *testing.T) {
 			data:   provider.BootstrapData{Ignition: []byte(ignition)}, format: "ignition",
 			want: &vmv1alpha1.VirtualMachineBootstrap{Ignition: &vmv1alpha1.IgnitionBootstrap{RawConfig: key}},
 		},
-		"beside what the spec says": {
+		"in addition to the spec": {
 			secret: map[string][]byte{"value": []byte("#!x"), "format": nil},
 			spec: &vmv1alpha1.VirtualMachineBootstrap{WaitForTools: true, RemoveAfterFirstBoot: true, CloudInit: &vmv1alpha1.CloudInitBootstrap{
 				SSHAuthorizedKeys: []string{"ssh-ed25519 AAAA"}, RawVendorData: &vmv1alpha1.SecretKeySelector{Name: "data", Key: "format-of-old"}}},
@@ -58,10 +58,10 @@ func TestAVirtualMachineBootsWithTheDataOfItsMachine(t *testing.T) {
 			*h.machines = *ready()
 			tc.secret["format-of-old"] = []byte("#!vendor")
 			h.secret("data", tc.secret)
-			h.pass()
+			h.mustReconcile()
 			request := h.provider.requests[0]
 			if !request.PrerequisitesReady {
-				t.Fatalf("it waits: BootstrapReady %q, MachineReady %q", h.condition(vmv1alpha1.ConditionBootstrapReady), h.condition(vmv1alpha1.ConditionMachineReady))
+				t.Fatalf("the virtual machine waits: BootstrapReady %q, MachineReady %q", h.condition(vmv1alpha1.ConditionBootstrapReady), h.condition(vmv1alpha1.ConditionMachineReady))
 			}
 			if diff := cmp.Diff(&tc.data, request.Bootstrap); diff != "" {
 				t.Errorf("data (-want +got):\n%s", diff)
@@ -80,13 +80,13 @@ func TestAVirtualMachineBootsWithTheDataOfItsMachine(t *testing.T) {
 				}
 			}
 			if reads != 1 {
-				t.Errorf("the Secret was read %d times in a pass, want once", reads)
+				t.Errorf("the Secret was read %d times in a reconcile, want once", reads)
 			}
 		})
 	}
 }
 
-func TestBadDataOfAMachineAreNamedByTheSecretAndItsKey(t *testing.T) {
+func TestBootstrap_ReportsInvalidMachineDataBySecretAndKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		secret map[string][]byte
 		spec   *vmv1alpha1.VirtualMachineBootstrap
@@ -95,14 +95,14 @@ func TestBadDataOfAMachineAreNamedByTheSecretAndItsKey(t *testing.T) {
 	}{
 		"no Secret":         {nil, nil, vmv1alpha1.ReasonNotFound, `Secret "data" does not exist in namespace "ns"`},
 		"no data in it":     {map[string][]byte{"user-data": []byte("x")}, nil, vmv1alpha1.ReasonNotFound, `Secret "data" in namespace "ns" has no key "value"`},
-		"an unknown format": {map[string][]byte{"value": []byte("x"), "format": []byte("hunter2")}, nil, vmv1alpha1.ReasonInvalid, `key "format" of Secret "data" in namespace "ns" names no known format; allowed are cloud-config and ignition`},
-		"too much of it":    {map[string][]byte{"value": []byte("hunter2" + random(100_000))}, nil, vmv1alpha1.ReasonInvalid, `the value of key "value" of Secret "data" in namespace "ns" is too long`},
-		"no Ignition":       {map[string][]byte{"value": []byte("hunter2"), "format": []byte("ignition")}, nil, vmv1alpha1.ReasonInvalid, "is no JSON"},
-		"two user data":     {map[string][]byte{"value": []byte("x")}, &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: fromSecret}}, vmv1alpha1.ReasonInvalid, "spec.bootstrap.cloudInit.rawCloudConfig of the virtual machine excludes data in the format cloud-config"},
-		"two user data, one in the spec": {map[string][]byte{"value": []byte("x")}, &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{CloudConfig: "#cloud-config"}},
-			vmv1alpha1.ReasonInvalid, "spec.bootstrap.cloudInit.cloudConfig of the virtual machine excludes"},
+		"an unknown format": {map[string][]byte{"value": []byte("x"), "format": []byte("hunter2")}, nil, vmv1alpha1.ReasonInvalid, `key "format" of Secret "data" in namespace "ns" has an unknown format; allowed: cloud-config, ignition`},
+		"too much data":     {map[string][]byte{"value": []byte("hunter2" + random(100_000))}, nil, vmv1alpha1.ReasonInvalid, `the value of key "value" of Secret "data" in namespace "ns" is too long`},
+		"no Ignition":       {map[string][]byte{"value": []byte("hunter2"), "format": []byte("ignition")}, nil, vmv1alpha1.ReasonInvalid, "is not JSON"},
+		"two user data":     {map[string][]byte{"value": []byte("x")}, &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: fromSecret}}, vmv1alpha1.ReasonInvalid, "spec.bootstrap.cloudInit.rawCloudConfig of the virtual machine cannot be combined with bootstrap data in format cloud-config"},
+		"two user data, one of them in the spec": {map[string][]byte{"value": []byte("x")}, &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{CloudConfig: "#cloud-config"}},
+			vmv1alpha1.ReasonInvalid, "spec.bootstrap.cloudInit.cloudConfig of the virtual machine cannot be combined"},
 		"cloud-init in the spec and Ignition": {map[string][]byte{"value": []byte(ignition), "format": []byte("ignition")}, &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}},
-			vmv1alpha1.ReasonInvalid, "spec.bootstrap.cloudInit of the virtual machine excludes data in the format ignition"},
+			vmv1alpha1.ReasonInvalid, "spec.bootstrap.cloudInit of the virtual machine cannot be combined with bootstrap data in format ignition"},
 		"Ignition in the spec": {map[string][]byte{"value": []byte("x")}, &vmv1alpha1.VirtualMachineBootstrap{Ignition: &vmv1alpha1.IgnitionBootstrap{RawConfig: fromSecret}}, vmv1alpha1.ReasonInvalid, "spec.bootstrap.ignition of"},
 		"Sysprep":              {map[string][]byte{"value": []byte("x")}, &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}, vmv1alpha1.ReasonInvalid, "spec.bootstrap.sysprep of"},
 		"a customization":      {map[string][]byte{"value": []byte("x")}, &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}, vmv1alpha1.ReasonInvalid, "spec.bootstrap.linuxPrep of"},
@@ -114,35 +114,35 @@ func TestBadDataOfAMachineAreNamedByTheSecretAndItsKey(t *testing.T) {
 			if tc.secret != nil {
 				h.secret("data", tc.secret)
 			}
-			result := h.pass()
+			result := h.mustReconcile()
 			c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
 			if c == nil || c.Status != "False" || c.Reason != tc.reason || result.RequeueAfter != controller.Recheck {
-				t.Fatalf("BootstrapReady is %v, another look after %s; want False/%s, and another look", c, result.RequeueAfter, tc.reason)
+				t.Fatalf("BootstrapReady is %v, requeued after %s; want False/%s and a requeue", c, result.RequeueAfter, tc.reason)
 			}
 			if !strings.Contains(c.Message, `Machine "m"`) || !strings.Contains(c.Message, tc.why) || strings.Contains(c.Message, "hunter2") {
-				t.Errorf("message %q, want the Machine, that %s, and no value", c.Message, tc.why)
+				t.Errorf("message %q, want the Machine, %q and no value", c.Message, tc.why)
 			}
 			if h.provider.requests[0].PrerequisitesReady {
-				t.Error("a VM is made all the same")
+				t.Error("the VM was created nevertheless")
 			}
 		})
 	}
 }
 
-func TestASecretThatCannotBeReadIsTriedAgain(t *testing.T) {
+func TestBootstrap_RetriesAnUnreadableMachineSecret(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf), photon())
 	*h.machines = *ready()
 	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errTest })
-	if _, err := h.tryPass(); !errors.Is(err, errTest) {
-		t.Errorf("error %v, want the one of reading", err)
+	if _, err := h.tryReconcile(); !errors.Is(err, errTest) {
+		t.Errorf("error %v, want the read error", err)
 	}
 	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/Error" {
 		t.Errorf("BootstrapReady is %s, want False/Error", got)
 	}
 }
 
-// What a virtual machine was made with stays, whatever becomes of Machine and Secret.
-func TestAVirtualMachineThatExistsKeepsTheBootstrapThatItWasMadeWith(t *testing.T) {
+// The bootstrap data of an existing virtual machine stays, even if its Machine or Secret changes.
+func TestBootstrap_IsKeptForAnExistingVM(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf, func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.UniqueID = "vm-1"
 		setTrue(vm, time.Now(), vmv1alpha1.ConditionCreated)
@@ -150,7 +150,7 @@ func TestAVirtualMachineThatExistsKeepsTheBootstrapThatItWasMadeWith(t *testing.
 	}), photon())
 	want := &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "data", Key: "value"}}}
 	for name, machines := range map[string]*fakeMachines{
-		"its Machine is gone":              {},
+		"its Machine is deleted":           {},
 		"its Machine has other data":       ready(func(m *fakeMachines) { m.machine.DataSecret = "other" }),
 		"its Cluster is not provisioned":   ready(func(m *fakeMachines) { m.cluster.InfrastructureProvisioned = false }),
 		"its Machine is in another domain": ready(func(m *fakeMachines) { m.machine.FailureDomain = "elsewhere" }),
@@ -158,19 +158,19 @@ func TestAVirtualMachineThatExistsKeepsTheBootstrapThatItWasMadeWith(t *testing.
 		t.Run(name, func(t *testing.T) {
 			h.t = t
 			*h.machines = *machines
-			h.pass()
+			h.mustReconcile()
 			request := h.provider.requests[len(h.provider.requests)-1]
 			if diff := cmp.Diff(want, request.Effective.Bootstrap); diff != "" {
 				t.Errorf("effective bootstrap (-want +got):\n%s", diff)
 			}
 			if got := h.condition(vmv1alpha1.ConditionMachineReady); got != "" || len(h.host.Actions()) > 0 {
-				t.Errorf("MachineReady is %q, requests %v; want nothing asked for", got, h.host.Actions())
+				t.Errorf("MachineReady is %q, requests %v; want no requests", got, h.host.Actions())
 			}
 		})
 	}
 }
 
-func TestAnotherInstanceIDGetsTheDataThatTheMachineHasThen(t *testing.T) {
+func TestBootstrap_UsesTheMachinesCurrentDataForANewInstanceID(t *testing.T) {
 	h := newHarness(t, fresh(nodeOf, boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{InstanceID: "second"}}), func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.UniqueID = "vm-1"
 		setTrue(vm, time.Now(), vmv1alpha1.ConditionCreated)
@@ -178,8 +178,8 @@ func TestAnotherInstanceIDGetsTheDataThatTheMachineHasThen(t *testing.T) {
 	}), photon())
 	*h.machines = *ready(func(m *fakeMachines) { m.machine.DataSecret = "newer" })
 	h.secret("newer", map[string][]byte{"value": []byte("#!second")})
-	h.pass()
+	h.mustReconcile()
 	if got := h.provider.requests[0].Bootstrap; got == nil || string(got.CloudConfig) != "#!second" {
-		t.Errorf("data %v, want those of the Secret that the Machine names", got)
+		t.Errorf("data %v, want the data of the Machine's current Secret", got)
 	}
 }

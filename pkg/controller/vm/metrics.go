@@ -12,11 +12,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
-// firsts measures the time from the creation of an object to what its owner waits for.
-type firsts struct{ address prometheus.Histogram }
+// createMetrics measures the time from the creation of an object to its first address.
+type createMetrics struct{ address prometheus.Histogram }
 
-func newFirsts() *firsts {
-	return &firsts{address: prometheus.NewHistogram(prometheus.HistogramOpts{
+func newCreateMetrics() *createMetrics {
+	return &createMetrics{address: prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "slipway_virtualmachine_create_to_address_seconds",
 		Help: "Time from the creation of a virtual machine to its first address.",
 		// 1 s to 68 min
@@ -24,20 +24,20 @@ func newFirsts() *firsts {
 	})}
 }
 
-// observe counts what a pass has seen for the first time. It is called when that is
-// written, so that no other pass sees the same.
-func (f *firsts) observe(old, now *vmv1alpha1.VirtualMachine, at time.Time) {
-	if !provisioned(old) && provisioned(now) && step.HasIP(now) {
-		f.address.Observe(at.Sub(now.CreationTimestamp.Time).Seconds())
+// observe records the first address of a virtual machine. It is called after the status is written, so that no other
+// reconcile records it again.
+func (f *createMetrics) observe(old, updated *vmv1alpha1.VirtualMachine, at time.Time) {
+	if !isProvisioned(old) && isProvisioned(updated) && step.HasIP(updated) {
+		f.address.Observe(at.Sub(updated.CreationTimestamp.Time).Seconds())
 	}
 }
 
-func provisioned(vm *vmv1alpha1.VirtualMachine) bool {
+func isProvisioned(vm *vmv1alpha1.VirtualMachine) bool {
 	i := vm.Status.Initialization
 	return i != nil && i.Provisioned != nil && *i.Provisioned
 }
 
-// Collectors expose what the controller counts, its loop and queue included.
+// Collectors returns the collectors of the controller's metrics, including those of its loop and queue.
 func (c *Controller) Collectors() []prometheus.Collector {
-	return append(c.Loop.Collectors(), c.firsts.address)
+	return append(c.Loop.Collectors(), c.metrics.address)
 }

@@ -18,25 +18,25 @@ func ownerOwnedBy(apiVersion, kind string, controls bool) metav1.OwnerReference 
 	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: "m", UID: "uid-m", Controller: &controls}
 }
 
-func TestAVirtualMachineBelongsToTheMachineThatControlsItOrToOneToCome(t *testing.T) {
+func TestBelongs_ToTheControllingOrAFutureMachine(t *testing.T) {
 	own, theirs := clusterv1alpha1.SchemeGroupVersion.String(), "cluster.x-k8s.io/v1beta2"
 	for name, tc := range map[string]struct {
 		owners []metav1.OwnerReference
 		label  string
 		want   *owner.Belonging
 	}{
-		"nobody's":                       {},
-		"of a Machine of Cluster API":    {[]metav1.OwnerReference{ownerOwnedBy(theirs, "Machine", true)}, "", &owner.Belonging{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},
-		"of a Machine of ours":           {[]metav1.OwnerReference{ownerOwnedBy(own, "Machine", true)}, "c", &owner.Belonging{Group: "cluster.slipway.dev", Name: "m", UID: "uid-m", Cluster: "c"}},
-		"behind another owner":           {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", false), ownerOwnedBy(theirs, "Machine", true)}, "", &owner.Belonging{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},
-		"of a Machine of somebody else":  {[]metav1.OwnerReference{ownerOwnedBy("example.org/v1", "Machine", true)}, "", nil},
-		"a Machine that does not own it": {[]metav1.OwnerReference{ownerOwnedBy(theirs, "Machine", false)}, "", nil},
-		"made by a MachineSet":           {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", false)}, "c", &owner.Belonging{Group: "cluster.x-k8s.io", Cluster: "c"}},
-		"made by a MachineSet of ours":   {[]metav1.OwnerReference{ownerOwnedBy(own, "MachineSet", true)}, "c", &owner.Belonging{Group: "cluster.slipway.dev", Cluster: "c"}},
-		"made by a control plane":        {[]metav1.OwnerReference{ownerOwnedBy("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", true)}, "c", &owner.Belonging{Group: "cluster.x-k8s.io", Cluster: "c"}},
-		"made by a user":                 {nil, "c", &owner.Belonging{Cluster: "c"}},
-		"of a set without a label":       {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", true)}, "", nil},
-		"of a version without sense":     {[]metav1.OwnerReference{ownerOwnedBy("a/b/c", "Machine", true)}, "", nil},
+		"no owner":                           {},
+		"of a Machine of Cluster API":        {[]metav1.OwnerReference{ownerOwnedBy(theirs, "Machine", true)}, "", &owner.Belonging{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},
+		"of a Machine of Slipway":            {[]metav1.OwnerReference{ownerOwnedBy(own, "Machine", true)}, "c", &owner.Belonging{Group: "cluster.slipway.dev", Name: "m", UID: "uid-m", Cluster: "c"}},
+		"behind another owner":               {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", false), ownerOwnedBy(theirs, "Machine", true)}, "", &owner.Belonging{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},
+		"of a Machine of another API":        {[]metav1.OwnerReference{ownerOwnedBy("example.org/v1", "Machine", true)}, "", nil},
+		"a Machine that does not own it":     {[]metav1.OwnerReference{ownerOwnedBy(theirs, "Machine", false)}, "", nil},
+		"created by a MachineSet":            {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", false)}, "c", &owner.Belonging{Group: "cluster.x-k8s.io", Cluster: "c"}},
+		"created by a MachineSet of Slipway": {[]metav1.OwnerReference{ownerOwnedBy(own, "MachineSet", true)}, "c", &owner.Belonging{Group: "cluster.slipway.dev", Cluster: "c"}},
+		"created by a control plane":         {[]metav1.OwnerReference{ownerOwnedBy("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", true)}, "c", &owner.Belonging{Group: "cluster.x-k8s.io", Cluster: "c"}},
+		"created by a user":                  {nil, "c", &owner.Belonging{Cluster: "c"}},
+		"of a set without a label":           {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", true)}, "", nil},
+		"of an invalid version":              {[]metav1.OwnerReference{ownerOwnedBy("a/b/c", "Machine", true)}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", OwnerReferences: tc.owners}}

@@ -24,79 +24,76 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// writer writes virtual machines and reports what has happened to them.
+// writer writes virtual machines and records their events.
 type writer struct {
 	vms       controller.Store[*vmv1alpha1.VirtualMachine]
 	client    vmclient.VirtualMachinesGetter
-	own       *controller.Echoes[*vmv1alpha1.VirtualMachine]
+	echoes    *controller.Echoes[*vmv1alpha1.VirtualMachine]
 	revisions synchronizer.RevisionStore
 	recorder  events.EventRecorder
-	firsts    *firsts
+	metrics   *createMetrics
 }
 
-// persist writes what the pass changed: at most one Update and one UpdateStatus,
-// none when nothing changed. What is refused of the object does not keep the status from
-// being written. Then it makes sure of the revisions that status names from now on, and
-// reports what happened as events. A virtual machine that is gone needs no writing.
-func (w *writer) persist(ctx context.Context, p *pass) error {
+// persist writes the changes of a reconcile with at most one Update and one UpdateStatus. The status is written even if
+// the API server refuses the object. Then persist ensures that the revisions exist that the status newly refers to, and
+// records events. A deleted virtual machine is not written.
+func (w *writer) persist(ctx context.Context, p *reconciliation) error {
 	stored, err := w.writeMain(ctx, p.Stored, p.VM)
 	var refused error
 	switch {
 	case err == nil:
-	case !refuses(err):
-		return ignoreGone(err)
+	case !isRefused(err):
+		return ignoreNotFound(err)
 	case p.restoring:
 		stored = p.Stored
-		p.takeBack()
+		p.undoChanges()
 		p.Next = controller.Result{RequeueAfter: p.Next.RequeueAfter} // not immediately
 		p.Add(revert.Refused(err))
-		p.merge()
+		p.mergeConditions()
 	default:
 		stored, refused = p.Stored, err
-		p.objectRefused(err)
+		p.handleRefusedObject(err)
 	}
-	if gone(stored) {
+	if isRemoved(stored) {
 		w.emit(p.Stored, p.VM)
 		return nil
 	}
 	if _, err := w.writeStatus(ctx, p.Stored, p.VM, stored); err != nil {
-		return ignoreGone(err)
+		return ignoreNotFound(err)
 	}
-	w.firsts.observe(p.Stored, p.VM, p.Now)
+	w.metrics.observe(p.Stored, p.VM, p.Now)
 	w.emit(p.Stored, p.VM)
-	for _, revision := range p.captured {
+	for _, revision := range p.pinned {
 		if err := synchronizer.Ensure(ctx, w.revisions, revision); err != nil {
-			return fmt.Errorf("making sure of what virtual machine %s has captured: %w", p.Key(), err)
+			return fmt.Errorf("ensuring the pinned revisions of virtual machine %s: %w", p.Key(), err)
 		}
 	}
 	return refused
 }
 
-// refuses is true of an answer of the API to an object that it does not take as it is.
-func refuses(err error) bool {
+// isRefused reports whether the API server refused an object because of its contents.
+func isRefused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// takeBack takes back what a pass has made of spec, labels and annotations.
-func (p *pass) takeBack() {
+// undoChanges undoes the changes of a reconcile to spec, labels and annotations.
+func (p *reconciliation) undoChanges() {
 	p.VM.Spec, p.VM.Labels, p.VM.Annotations = p.Stored.Spec, p.Stored.Labels, p.Stored.Annotations
 }
 
-// objectRefused takes back what a pass has made of metadata and spec and the API has refused with
-// err. Status says why, with all else that the pass has seen: which vSphere VM it is must not be
-// lost.
-func (p *pass) objectRefused(err error) {
-	p.takeBack()
-	is, was := p.VM, p.Stored
-	is.Finalizers = was.Finalizers
-	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
-	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
-	p.merge()
+// handleRefusedObject undoes the changes of a reconcile to metadata and spec that the API server refused with err. The
+// reason is written to the status together with all observations, because the ID of the vSphere VM must not be lost.
+func (p *reconciliation) handleRefusedObject(err error) {
+	p.undoChanges()
+	vm, stored := p.VM, p.Stored
+	vm.Finalizers = stored.Finalizers
+	vm.Status.InstancetypeRef, vm.Status.PreferenceRef = stored.Status.InstancetypeRef, stored.Status.PreferenceRef
+	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the API server refuses the changes to the object: "+err.Error())
+	p.mergeConditions()
 	summarize(p.VM)
 }
 
-// writeMain updates metadata and spec when they changed and returns the stored
-// object.
+// writeMain updates metadata and spec if they changed, and returns the stored object.
 func (w *writer) writeMain(ctx context.Context, original, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
 	if !mainChanged(original, vm) {
 		return original, nil
@@ -112,8 +109,7 @@ func (w *writer) writeMain(ctx context.Context, original, vm *vmv1alpha1.Virtual
 	return stored, nil
 }
 
-// writeStatus updates the status when it changed, over the object as it is stored
-// now.
+// writeStatus updates the status if it changed. It uses the latest stored version of the object.
 func (w *writer) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
 	w.vms.Mark(vm)
 	conditions.KeepTimes(original.Status.Conditions, vm.Status.Conditions)
@@ -122,8 +118,8 @@ func (w *writer) writeStatus(ctx context.Context, original, vm, stored *vmv1alph
 	}
 	written, err := w.updateStatus(ctx, stored, vm.Status)
 	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
-		klog.FromContext(ctx).Error(err, "The status was refused and is written without what only informs")
-		lesser := reduced(&vm.Status)
+		klog.FromContext(ctx).Error(err, "The status was refused, writing it without informational fields")
+		lesser := reduceStatus(&vm.Status)
 		if equality.Semantic.DeepEqual(original.Status, *lesser) {
 			return stored, nil
 		}
@@ -135,24 +131,24 @@ func (w *writer) writeStatus(ctx context.Context, original, vm, stored *vmv1alph
 	return written, nil
 }
 
-// updateStatus writes status over the object as it is stored.
+// updateStatus writes status to the stored object.
 func (w *writer) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMachine, status vmv1alpha1.VirtualMachineStatus) (*vmv1alpha1.VirtualMachine, error) {
 	next := stored.DeepCopy()
 	next.Status = status
 	if err := w.vms.Admit(ctx, w.client.VirtualMachines(next.Namespace), next); err != nil {
 		return nil, err
 	}
-	w.own.Expect(next)
+	w.echoes.Expect(next)
 	written, err := w.client.VirtualMachines(stored.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		w.own.Forget(controller.KeyOf(next))
+		w.echoes.Forget(controller.KeyOf(next))
 		return nil, err
 	}
 	w.vms.Wrote(written)
 	return written, nil
 }
 
-// mainChanged compares what the controller may write through the main resource.
+// mainChanged reports whether any field that the controller writes through the main resource differs.
 func mainChanged(a, b *vmv1alpha1.VirtualMachine) bool {
 	return !equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
 		!equality.Semantic.DeepEqual(a.Labels, b.Labels) ||
@@ -160,23 +156,22 @@ func mainChanged(a, b *vmv1alpha1.VirtualMachine) bool {
 		!equality.Semantic.DeepEqual(a.Finalizers, b.Finalizers)
 }
 
-// gone says whether the server removed the object with the last write.
-func gone(stored *vmv1alpha1.VirtualMachine) bool {
+// isRemoved reports whether the server removed the object with the last write.
+func isRemoved(stored *vmv1alpha1.VirtualMachine) bool {
 	return stored.DeletionTimestamp != nil && len(stored.Finalizers) == 0
 }
 
-func ignoreGone(err error) error {
+func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// reduced is a status without the parts that a server refuses and those that only inform
-// and may be large: which vSphere VM it is, what was captured, when it was restarted and
-// how it is stays, for a status that is dropped because of one part would leave the next
-// pass without all of them.
-func reduced(st *vmv1alpha1.VirtualMachineStatus) *vmv1alpha1.VirtualMachineStatus {
+// reduceStatus returns a status without invalid parts and without informational parts that may be large. It keeps the
+// ID of the vSphere VM, the pinned revisions, the restart time and the valid conditions. Without them, the next
+// reconcile would decide without any of this.
+func reduceStatus(st *vmv1alpha1.VirtualMachineStatus) *vmv1alpha1.VirtualMachineStatus {
 	out := st.DeepCopy()
 	out.Network, out.Guest, out.Storage = nil, nil, nil
 	out.Snapshots, out.RootSnapshots = nil, nil

@@ -13,11 +13,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// lifeSteps is the number of passes in which lifeOf gets a virtual machine its address.
+// lifeSteps is the number of reconciles in which lifeOf gets a virtual machine its address.
 const lifeSteps = 5
 
-// lifeOf plays what vSphere does with a virtual machine from its creation to its
-// address, one step per pass. Like a real provider it reports all there is each time.
+// lifeOf simulates a virtual machine in vSphere from its creation to its address, one step per reconcile. Like a real
+// provider it reports the whole state each time.
 func lifeOf(h *harness) {
 	step := 0
 	h.provider.update = func(req *provider.Request) (<-chan error, error) {
@@ -53,7 +53,7 @@ func TestPersist_WritesAVMFiveTimesFromCreateToAddress(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
 	for range lifeSteps {
-		h.pass()
+		h.mustReconcile()
 	}
 	vm := h.vm()
 	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/Succeeded" {
@@ -70,16 +70,16 @@ func TestPersist_WritesAVMFiveTimesFromCreateToAddress(t *testing.T) {
 	}
 }
 
-func TestSteadyPassMakesNoCall(t *testing.T) {
+func TestReconcile_OfAStableVMMakesNoCalls(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
 	for range lifeSteps + 1 {
-		h.pass()
+		h.mustReconcile()
 	}
 	clear(h.api.calls)
 	h.host.ClearActions()
 	before := h.vm()
-	h.pass()
+	h.mustReconcile()
 	if len(h.api.calls) != 0 || len(h.host.Actions()) != 0 {
 		t.Errorf("calls %v and host calls %v, want none", h.api.calls, h.host.Actions())
 	}
@@ -88,14 +88,14 @@ func TestSteadyPassMakesNoCall(t *testing.T) {
 	}
 }
 
-// F43: the second pass sees a cache without the write of the first, and would be
-// refused with the resource version that it has there.
-func TestPassSeesOwnWritesThatTheCacheDoesNotHaveYet(t *testing.T) {
+// F43: the cache of the second reconcile lacks the write of the first. With the cache's resource version, the write
+// would be refused.
+func TestReconcile_SeesOwnWritesBeforeTheCache(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true
 	lifeOf(h)
 	for range lifeSteps {
-		h.pass()
+		h.mustReconcile()
 	}
 	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/Succeeded" {
 		t.Errorf("Ready is %s, want True/Succeeded", got)
@@ -104,17 +104,17 @@ func TestPassSeesOwnWritesThatTheCacheDoesNotHaveYet(t *testing.T) {
 		t.Errorf("%d creates of the instance, want 1", got)
 	}
 	if got := len(h.events.take()); got != 2 {
-		t.Errorf("%d events, want Created and PoweredOn once each", got)
+		t.Errorf("%d events, want one Created and one PoweredOn", got)
 	}
 }
 
-func TestTransitionTimesAreKeptWhileTheStatusStays(t *testing.T) {
+func TestPersist_KeepsTransitionTimesOfUnchangedConditions(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.pass()
+	h.mustReconcile()
 	first := findCondition(h.vm(), vmv1alpha1.ConditionReady).LastTransitionTime
 	h.clock = h.clock.Add(time.Hour)
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
-	h.pass()
+	h.mustReconcile()
 	ready := findCondition(h.vm(), vmv1alpha1.ConditionReady)
 	if !ready.LastTransitionTime.Equal(&first) || ready.ObservedGeneration != 2 {
 		t.Errorf("transition %v of generation %d, want %v of 2", ready.LastTransitionTime, ready.ObservedGeneration, first)
@@ -122,7 +122,7 @@ func TestTransitionTimesAreKeptWhileTheStatusStays(t *testing.T) {
 }
 
 // F42
-func TestBothReferencesAreWrittenAtOnce(t *testing.T) {
+func TestPersist_WritesBothReferencesInOneUpdate(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		vm = vm.DeepCopy()
@@ -130,7 +130,7 @@ func TestBothReferencesAreWrittenAtOnce(t *testing.T) {
 		vm.Status.PreferenceRef = &vmv1alpha1.PreferenceRef{Name: "linux"}
 		return vm, nil
 	})
-	h.pass()
+	h.mustReconcile()
 	if vm := h.vm(); vm.Status.InstancetypeRef == nil || vm.Status.PreferenceRef == nil {
 		t.Errorf("references %+v, %+v; want both", vm.Status.InstancetypeRef, vm.Status.PreferenceRef)
 	}
@@ -139,17 +139,17 @@ func TestBothReferencesAreWrittenAtOnce(t *testing.T) {
 	}
 }
 
-func TestVMThatVanishesDuringThePassIsNoError(t *testing.T) {
+func TestPersist_IgnoresADeletedVM(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true
 	if err := h.api.Tracker().Delete(vmResource, "ns", "vm"); err != nil {
 		t.Fatal(err)
 	}
-	h.pass()
+	h.mustReconcile()
 }
 
-// As with references that are replaced by what they say, of which the API does not take all.
-func TestWhatAPassHasSeenIsWrittenThoughTheObjectIsRefused(t *testing.T) {
+// For example, references are replaced by their settings and the API refuses some of these.
+func TestPersist_WritesTheStatusIfTheObjectIsRefused(t *testing.T) {
 	ref := &vmv1alpha1.InstancetypeRef{Name: "small"}
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.InstancetypeRef = ref }), photon())
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
@@ -163,12 +163,12 @@ func TestWhatAPassHasSeenIsWrittenThoughTheObjectIsRefused(t *testing.T) {
 		return nil, nil
 	}
 	h.api.fail["update virtualmachines"] = apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachine"), "vm", nil)
-	if _, err := h.tryPass(); err == nil {
-		t.Error("it is not tried again")
+	if _, err := h.tryReconcile(); err == nil {
+		t.Error("it is not retried")
 	}
 	vm := h.vm()
 	if got := h.condition(vmv1alpha1.ConditionSynchronized); got != "False/Error" || vm.Status.UniqueID != "vm-42" || vm.Status.InstancetypeRef == nil {
-		t.Errorf("Synchronized %q, vSphere VM %q, reference %v; want why, which one, and the one that spec still has", got, vm.Status.UniqueID, vm.Status.InstancetypeRef)
+		t.Errorf("Synchronized %q, vSphere VM %q, reference %v; want the reason, the ID, and the reference of the spec", got, vm.Status.UniqueID, vm.Status.InstancetypeRef)
 	}
 	if len(vm.Annotations) != 0 {
 		t.Errorf("annotations %v", vm.Annotations)

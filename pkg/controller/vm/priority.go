@@ -10,24 +10,24 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Priorities of a reconcile request by the state of the virtual machine, higher
-// first. The values are those of VM Operator's documentation.
+// Priorities of a reconcile by the state of the virtual machine, highest first. The values are those in VM Operator's
+// documentation.
 const (
 	// PriorityCreating is for a virtual machine whose Created condition is not True.
 	PriorityCreating = 100
-	// PriorityPowerStateChange is for one whose power state is not the desired one.
+	// PriorityPowerStateChange is for a virtual machine whose power state is not the desired one.
 	PriorityPowerStateChange = 99
-	// PriorityDeleting is for one that is being deleted.
+	// PriorityDeleting is for a virtual machine that is being deleted.
 	PriorityDeleting = 98
-	// PriorityWaitingForIP is for one that runs with a network and has no address.
+	// PriorityWaitingForIP is for a virtual machine that runs with a network and has no address.
 	PriorityWaitingForIP = 97
-	// PriorityWaitingForDiskPromo is for one whose disks are still to be promoted.
+	// PriorityWaitingForDiskPromo is for a virtual machine whose disks must still be promoted.
 	PriorityWaitingForDiskPromo = 96
 )
 
-// Priority returns the priority of reconciling obj, or fallback when nothing
-// about obj asks for another. The returned priority holds in any case; the error
-// only says that the override annotation was not an integer and was ignored.
+// Priority returns the priority of reconciling obj, or fallback if the state of obj needs no other priority. The
+// priority is valid even if there is an error. The error means that the override annotation is not an integer and was
+// ignored.
 func Priority(obj any, fallback int) (int, error) {
 	vm, ok := obj.(*vmv1alpha1.VirtualMachine)
 	if !ok {
@@ -45,7 +45,7 @@ func Priority(obj any, fallback int) (int, error) {
 	return priorityOfState(vm, fallback), invalid
 }
 
-// priorityOfState is the cascade over the state; the first match wins.
+// priorityOfState returns the priority of the first state that matches.
 func priorityOfState(vm *vmv1alpha1.VirtualMachine, fallback int) int {
 	switch {
 	case vm.DeletionTimestamp != nil:

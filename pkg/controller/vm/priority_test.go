@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// stable is a virtual machine that nothing is to be done about.
+// stable returns a virtual machine that needs no changes.
 func stable(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "uid-vm", Generation: 1},
@@ -68,7 +68,7 @@ func ips(v4, v6 string) func(*vmv1alpha1.VirtualMachine) {
 	}
 }
 
-func TestPriorityFollowsTheCascade(t *testing.T) {
+func TestPriority_DependsOnTheState(t *testing.T) {
 	type change = func(*vmv1alpha1.VirtualMachine)
 	const (
 		on, off, suspended = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
@@ -80,49 +80,49 @@ func TestPriorityFollowsTheCascade(t *testing.T) {
 		want    int
 		invalid bool
 	}{
-		"stable takes the fallback": {nil, fallback, false},
+		"stable uses the fallback": {nil, fallback, false},
 
-		"override wins over all":        {[]change{override("7"), deleting, withoutConditions}, 7, false},
-		"override may be negative":      {[]change{override("-5"), withoutConditions}, -5, false},
-		"override may be zero":          {[]change{override("0")}, 0, false},
-		"override may be large":         {[]change{override("1000000")}, 1000000, false},
-		"invalid override is passed by": {[]change{override("high"), deleting}, PriorityDeleting, true},
-		"empty override is passed by":   {[]change{override("")}, fallback, true},
-		"fraction is no override":       {[]change{override("1.5")}, fallback, true},
+		"override takes precedence":   {[]change{override("7"), deleting, withoutConditions}, 7, false},
+		"override may be negative":    {[]change{override("-5"), withoutConditions}, -5, false},
+		"override may be zero":        {[]change{override("0")}, 0, false},
+		"override may be large":       {[]change{override("1000000")}, 1000000, false},
+		"invalid override is ignored": {[]change{override("high"), deleting}, PriorityDeleting, true},
+		"empty override is ignored":   {[]change{override("")}, fallback, true},
+		"fraction is ignored":         {[]change{override("1.5")}, fallback, true},
 
-		"deleting":                          {[]change{deleting}, PriorityDeleting, false},
-		"deleting goes before creating":     {[]change{deleting, withoutConditions}, PriorityDeleting, false},
-		"deleting goes before power change": {[]change{deleting, power(off, on)}, PriorityDeleting, false},
-		"creating without the condition":    {[]change{withoutConditions}, PriorityCreating, false},
-		"creating with the condition False": {[]change{condition(vmv1alpha1.ConditionCreated, metav1.ConditionFalse)}, PriorityCreating, false},
-		"creating with it Unknown":          {[]change{condition(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown)}, PriorityCreating, false},
-		"creating goes before power change": {[]change{withoutConditions, power(off, on)}, PriorityCreating, false},
-		"power on":                          {[]change{power(on, off)}, PriorityPowerStateChange, false},
-		"power off":                         {[]change{power(off, on)}, PriorityPowerStateChange, false},
-		"suspend":                           {[]change{power(suspended, on)}, PriorityPowerStateChange, false},
-		"unset desired means powered on":    {[]change{power("", on)}, fallback, false},
-		"unset desired, powered off":        {[]change{power("", off)}, PriorityPowerStateChange, false},
-		"power change goes before address":  {[]change{power(off, on), ips("", "")}, PriorityPowerStateChange, false},
-		"waiting for an address":            {[]change{ips("", "")}, PriorityWaitingForIP, false},
-		"no network status yet":             {[]change{func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Network = nil }}, PriorityWaitingForIP, false},
-		"IPv6 alone suffices":               {[]change{ips("", "2001:db8::7")}, fallback, false},
-		"no network section is a network":   {[]change{ips("", ""), func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Network = nil }}, PriorityWaitingForIP, false},
-		"a preference without interface awaits nothing": {[]change{ips("", ""), func(vm *vmv1alpha1.VirtualMachine) {
+		"deleting":                            {[]change{deleting}, PriorityDeleting, false},
+		"deleting before creating":            {[]change{deleting, withoutConditions}, PriorityDeleting, false},
+		"deleting before power change":        {[]change{deleting, power(off, on)}, PriorityDeleting, false},
+		"creating without the condition":      {[]change{withoutConditions}, PriorityCreating, false},
+		"creating with the condition False":   {[]change{condition(vmv1alpha1.ConditionCreated, metav1.ConditionFalse)}, PriorityCreating, false},
+		"creating with the condition Unknown": {[]change{condition(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown)}, PriorityCreating, false},
+		"creating before power change":        {[]change{withoutConditions, power(off, on)}, PriorityCreating, false},
+		"power on":                            {[]change{power(on, off)}, PriorityPowerStateChange, false},
+		"power off":                           {[]change{power(off, on)}, PriorityPowerStateChange, false},
+		"suspend":                             {[]change{power(suspended, on)}, PriorityPowerStateChange, false},
+		"unset desired means powered on":      {[]change{power("", on)}, fallback, false},
+		"unset desired, powered off":          {[]change{power("", off)}, PriorityPowerStateChange, false},
+		"power change before address":         {[]change{power(off, on), ips("", "")}, PriorityPowerStateChange, false},
+		"waiting for an address":              {[]change{ips("", "")}, PriorityWaitingForIP, false},
+		"no network status yet":               {[]change{func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Network = nil }}, PriorityWaitingForIP, false},
+		"IPv6 alone suffices":                 {[]change{ips("", "2001:db8::7")}, fallback, false},
+		"no network section means a network":  {[]change{ips("", ""), func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Network = nil }}, PriorityWaitingForIP, false},
+		"a preference without interface waits for nothing": {[]change{ips("", ""), func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Spec.Network, vm.Spec.Preference = nil, &vmv1alpha1.PreferenceMatcher{Name: "appliance"}
 			vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{}
 		}}, fallback, false},
-		"a preference with the default interface awaits an address": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
+		"a preference with the default interface waits for an address": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Spec.Network, vm.Spec.Preference = nil, &vmv1alpha1.PreferenceMatcher{Name: "linux"}
 			vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterfaceStatus{{DeviceKey: 4000}}}
 		}}, PriorityWaitingForIP, false},
-		"disabled network awaits nothing":     {[]change{ips("", ""), func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Network.Disabled = true }}, fallback, false},
-		"powered off awaits no address":       {[]change{ips("", ""), power(off, off)}, fallback, false},
-		"address goes before promotion":       {[]change{ips("", ""), noPromotion}, PriorityWaitingForIP, false},
-		"promotion while powered on":          {[]change{noPromotion}, PriorityWaitingForDiskPromo, false},
-		"promotion while powered off":         {[]change{noPromotion, power(off, off)}, PriorityWaitingForDiskPromo, false},
-		"promotion mode unset is not off":     {[]change{noPromotion, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PromoteDisksMode = "" }}, PriorityWaitingForDiskPromo, false},
-		"promotion disabled awaits nothing":   {[]change{noPromotion, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled }}, fallback, false},
-		"stable and powered off is a default": {[]change{power(off, off)}, fallback, false},
+		"disabled network waits for nothing":   {[]change{ips("", ""), func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Network.Disabled = true }}, fallback, false},
+		"powered off waits for no address":     {[]change{ips("", ""), power(off, off)}, fallback, false},
+		"address before promotion":             {[]change{ips("", ""), noPromotion}, PriorityWaitingForIP, false},
+		"promotion while powered on":           {[]change{noPromotion}, PriorityWaitingForDiskPromo, false},
+		"promotion while powered off":          {[]change{noPromotion, power(off, off)}, PriorityWaitingForDiskPromo, false},
+		"promotion mode unset is not off":      {[]change{noPromotion, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PromoteDisksMode = "" }}, PriorityWaitingForDiskPromo, false},
+		"disabled promotion waits for nothing": {[]change{noPromotion, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled }}, fallback, false},
+		"stable and powered off":               {[]change{power(off, off)}, fallback, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -137,15 +137,15 @@ func TestPriorityFollowsTheCascade(t *testing.T) {
 	}
 }
 
-func TestPriorityOfOtherKindsIsTheFallback(t *testing.T) {
+func TestPriority_OfOtherKindsIsTheFallback(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{}}}
 	if got, err := Priority(secret, -3); got != -3 || err != nil {
 		t.Errorf("priority %d and error %v, want -3 and none", got, err)
 	}
 }
 
-// The figures are part of what users and their tools know.
-func TestPriorityValuesAreThoseDocumented(t *testing.T) {
+// The values are known to users and their tools.
+func TestPriority_ValuesAreTheDocumentedOnes(t *testing.T) {
 	got := [...]int{PriorityCreating, PriorityPowerStateChange, PriorityDeleting, PriorityWaitingForIP, PriorityWaitingForDiskPromo,
 		controller.PriorityDefaultCreate, controller.PriorityDefaultUpdate, controller.PriorityDefaultDelete, controller.PriorityDefaultGeneric}
 	if want := [...]int{100, 99, 98, 97, 96, -1, -2, -3, -4}; got != want {

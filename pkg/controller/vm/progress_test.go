@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
-// computed is what tools that use the kstatus library make of vm.
+// computed returns the result of the kstatus library for vm.
 func computed(t *testing.T, vm *vmv1alpha1.VirtualMachine) *kstatus.Result {
 	t.Helper()
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(vm)
@@ -32,7 +32,7 @@ func computed(t *testing.T, vm *vmv1alpha1.VirtualMachine) *kstatus.Result {
 	return result
 }
 
-func TestKstatusUnderstandsTheStatus(t *testing.T) {
+func TestStatus_IsCorrectForKstatus(t *testing.T) {
 	const on, off = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff
 	type change = func(*vmv1alpha1.VirtualMachine)
 	created, configured := vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced
@@ -52,7 +52,7 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 		"cannot be created":         {[]change{failing(created, vmv1alpha1.ReasonInvalid)}, kstatus.FailedStatus, "Created is False: why"},
 		"starting":                  {[]change{power(on, off)}, kstatus.InProgressStatus, ""},
 		"guest has shut down":       {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonGuestShutdown)}, kstatus.FailedStatus, "PowerStateSynced is False: why"},
-		"power on backs off":        {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonBackOff)}, kstatus.InProgressStatus, "why"},
+		"power on in backoff":       {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonBackOff)}, kstatus.InProgressStatus, "why"},
 		"suspend while off":         {[]change{power(vmv1alpha1.Suspended, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid)}, kstatus.FailedStatus, "PowerStateSynced is False: why"},
 		"waits for an address":      {[]change{ips("", "")}, kstatus.InProgressStatus, "no address"},
 		"running":                   {nil, kstatus.CurrentStatus, ""},
@@ -77,13 +77,13 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 			setProgress(vm, time.Unix(0, 0))
 			got := computed(t, vm)
 			if got.Status != test.want || !strings.Contains(got.Message, test.message) {
-				t.Errorf("kstatus says %s (%s), want %s (%s)", got.Status, got.Message, test.want, test.message)
+				t.Errorf("kstatus returned %s (%s), want %s (%s)", got.Status, got.Message, test.want, test.message)
 			}
 		})
 	}
 }
 
-func TestProgressIsShownOnlyWhileThereIsAny(t *testing.T) {
+func TestStatus_HasProgressConditionsOnlyWhileTrue(t *testing.T) {
 	vm := stable(failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid))
 	setReady(vm, metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
 	for _, step := range []struct{ status, reason, stalled, reconciling string }{

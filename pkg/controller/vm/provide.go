@@ -19,35 +19,35 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// gather runs the steps that a create depends on, all of them, so that every condition shows at once, and returns what
-// they give to the provider. A virtual machine that exists needs no image any more. nowhere is true for one whose
-// Machine has yet to say where it goes, and of which vSphere can have nothing.
-func (r *reconciler) gather(ctx context.Context, p *pass, synced bool) (req *provider.Request, nowhere bool, _ error) {
+// gather runs all steps that a create depends on, so that every condition is shown immediately. It returns the request
+// for the provider. The image step is skipped for a virtual machine that exists. nowhere is true if the Machine has not
+// determined a location yet and vSphere cannot have a VM.
+func (r *reconciler) gather(ctx context.Context, p *reconciliation, synced bool) (req *provider.Request, noLocation bool, _ error) {
 	addresses, addressErr := r.addresses.Reconcile(ctx, p.State)
 	p.Add(addresses.Report)
 	p.Effective = addresses.Effective
 	volumes, volumeErr := r.volumes.Reconcile(ctx, p.State)
 	p.Add(volumes.Report)
-	var made image.Report
+	var source image.Report
 	var imageErr error
 	if !p.Observed.Created {
-		made, imageErr = r.image.Reconcile(ctx, p.State)
-		p.Add(made.Report)
+		source, imageErr = r.image.Reconcile(ctx, p.State)
+		p.Add(source.Report)
 	}
-	boot, bootErr := r.bootstrap.Reconcile(ctx, bootstrap.State{State: p.State, Owner: p.owner, Image: made.Image})
+	boot, bootErr := r.bootstrap.Reconcile(ctx, bootstrap.State{State: p.State, Owner: p.owner, Image: source.Image})
 	p.Add(boot.Report)
 	p.Effective = boot.Effective
 	ready := synced && p.Effective != nil && !p.Observed.Created && !addresses.Wait && !volumes.Wait && !boot.Wait
-	nowhere = boot.NoMachine && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
+	noLocation = boot.NoMachine && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
 	return &provider.Request{
-		Desired:            provider.Desired{Image: made.Image, CloneOf: made.CloneOf, AcceptEULA: p.VM.Spec.AcceptEULA, Bootstrap: boot.Data, Claims: volumes.Claims},
-		PrerequisitesReady: ready && !made.Wait, CompletionReady: ready,
-	}, nowhere, errors.Join(addressErr, volumeErr, imageErr, bootErr)
+		Desired:            provider.Desired{Image: source.Image, CloneOf: source.CloneOf, AcceptEULA: p.VM.Spec.AcceptEULA, Bootstrap: boot.Data, Claims: volumes.Claims},
+		PrerequisitesReady: ready && !source.Wait, CompletionReady: ready,
+	}, noLocation, errors.Join(addressErr, volumeErr, imageErr, bootErr)
 }
 
-// callProvider hands the virtual machine to the provider. It never waits for an
-// operation, unless the controller was asked to block.
-func (r *reconciler) callProvider(ctx context.Context, p *pass, req *provider.Request) error {
+// callProvider passes the virtual machine to the provider. It does not wait for operations, unless the controller is
+// blocking.
+func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *provider.Request) error {
 	copies, err := r.imageCache.Reconcile(ctx, imagecache.State{State: p.State, Image: req.Image})
 	p.Add(copies.Report)
 	if err != nil || copies.Wait {
@@ -55,7 +55,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, req *provider.Re
 	}
 	r.complete(p, req)
 	req.FastDeploy, req.ImageCache = copies.Mode, copies.Cache
-	// Without a size or a preference, what the spec says by itself is checked: every condition shows at once.
+	// Without a size or a preference, the spec alone is checked, so that every condition is shown immediately.
 	checked := p.Effective
 	if checked == nil {
 		checked = provider.OwnSpec(p.VM)
@@ -74,50 +74,50 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, req *provider.Re
 	if r.blocking {
 		call = r.provider.CreateOrUpdateVirtualMachine
 	}
-	// Who waits for the end of an operation is woken by the hint that follows it.
+	// A virtual machine that waits for the end of an operation is queued by the event of that.
 	result, err := call(ctx, req)
 	p.observe(result)
 	if result.Zone != "" {
-		p.Again(0) // what comes next is for when status has the zone
+		p.Again(0) // the next steps need the zone in the status
 	}
 	if isTrue(p.Stored, vmv1alpha1.ConditionCreated) && !p.Observed.Created {
-		p.Again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
+		p.Again(0) // vSphere no longer has it, and this reconcile did not gather the inputs of a create
 	}
-	if !req.PrerequisitesReady && !p.Observed.Created && findCondition(p.shown(), vmv1alpha1.ConditionCreated) == nil {
+	if !req.PrerequisitesReady && !p.Observed.Created && findCondition(p.vmWithConditions(), vmv1alpha1.ConditionCreated) == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
 	reverted, failed := r.revert.Reconcile(ctx, revert.State{State: p.State, Target: target, Answer: err})
 	p.Add(reverted.Report)
 	p.restoring = reverted.Restored
 	if result.Reverted != nil {
-		return errors.Join(p.outcome(err, "reverting"), failed)
+		return errors.Join(p.handleProviderError(err, "reverting"), failed)
 	}
-	var lacks *provider.ImageCacheNotReadyError
-	if errors.As(err, &lacks) {
-		return p.take(r.imageCache.Request(ctx, p.State, lacks))
+	var missing *provider.ImageCacheNotReadyError
+	if errors.As(err, &missing) {
+		return p.addReport(r.imageCache.Request(ctx, p.State, missing))
 	}
-	return p.outcome(err, "creating or updating")
+	return p.handleProviderError(err, "creating or updating")
 }
 
-// complete adds to req what every call of the provider is given.
-func (r *reconciler) complete(p *pass, req *provider.Request) {
+// complete adds the inputs of every provider call to req.
+func (r *reconciler) complete(p *reconciliation, req *provider.Request) {
 	req.Priority, _ = Priority(p.VM, controller.PriorityDefaultGeneric)
-	req.VM, req.Effective, req.Now = p.shown(), p.Effective, p.Now
-	req.NamespaceLabels = r.labels(p.VM.Namespace)
+	req.VM, req.Effective, req.Now = p.vmWithConditions(), p.Effective, p.Now
+	req.NamespaceLabels = r.namespaceLabels(p.VM.Namespace)
 	req.Zone, req.Placement = p.owner.Zone(p.VM), r.group.Placement(p.VM)
-	req.Revisions, req.Groups = r.revisions.of(p.VM, p.captured), r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM)
+	req.Revisions, req.Groups = r.revisions.revisionsOf(p.VM, p.pinned), r.group.Namespace(p.VM.Namespace).GroupsOf(p.VM)
 }
 
-// outcome turns an error of the provider into what happens next: nothing when a
-// hint or a change will wake the virtual machine, another pass after a time, or
-// an error that is retried with growing delay. Of several errors each has its say.
-func (p *pass) outcome(err error, doing string) error {
-	return each(err, func(err error) error {
+// handleProviderError converts a provider error. Nothing is returned if an event or a change will queue the virtual
+// machine, or if the error requests a requeue after a time. Other errors are returned and retried with backoff. Joined
+// errors are converted one by one.
+func (p *reconciliation) handleProviderError(err error, doing string) error {
+	return mapErrors(err, func(err error) error {
 		switch {
 		case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates), errors.Is(err, provider.ErrTooManyOperations):
 			return nil
 		case errors.Is(err, provider.ErrPaused):
-			p.paused(err.Error())
+			p.reportPaused(err.Error())
 			return nil
 		case errors.Is(err, provider.ErrUnknownState):
 			p.Again(step.UnreadDelay)
@@ -134,22 +134,22 @@ func (p *pass) outcome(err error, doing string) error {
 	})
 }
 
-// retryable returns err without the parts of which a retry is known not to help.
+// retryable returns err without the parts that a retry cannot fix.
 func retryable(err error) error {
-	return each(err, func(err error) error {
+	return mapErrors(err, func(err error) error {
 		if provider.IsNoRequeue(err) {
 			return nil
 		}
 		switch instancetype.Reason(err) {
 		case vmv1alpha1.ReasonNotFound, vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet:
-			return nil // somebody has to change an object first, which is then seen
+			return nil // a user must change an object first, and that causes an event
 		}
 		return err
 	})
 }
 
-// each joins what f returns for the parts of err, which is nil or may be joined itself.
-func each(err error, f func(error) error) error {
+// mapErrors joins the results of f for the parts of err, which may be nil or joined.
+func mapErrors(err error, f func(error) error) error {
 	if err == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func each(err error, f func(error) error) error {
 	}
 	var kept []error
 	for _, part := range joined.Unwrap() {
-		kept = append(kept, each(part, f))
+		kept = append(kept, mapErrors(part, f))
 	}
 	return errors.Join(kept...)
 }

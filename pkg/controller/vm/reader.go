@@ -29,22 +29,21 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// callTimeout bounds one read of a server, within the context of the pass.
+// callTimeout limits one read from a server, within the context of the reconcile.
 const callTimeout = 10 * time.Second
 
-// objectReader implements instancetype.Reader: our own kinds from informers,
-// revisions from a cache that reads through, claims from the host cluster. An
-// instance type or a preference that the informer lacks is read from the server:
-// who applies it together with its virtual machines must not see it missing.
+// objectReader implements instancetype.Reader. It reads Slipway's kinds from informers, revisions from a read-through
+// cache, and claims from the management cluster. Instance types and preferences that the informer lacks are read from
+// the server. Otherwise they could seem missing if a user applies them together with virtual machines.
 type objectReader struct {
 	instancetype.Getters
-	// hint adds to the error about a name of a kind what was probably meant by it.
-	hint    map[instancetype.Kind]func(namespace, name string, err error) error
+	// hints has functions by kind. They add the probably intended name to an error about a name.
+	hints   map[instancetype.Kind]func(namespace, name string, err error) error
 	classes vmlisters.VirtualMachineClassLister
 	images  vmlisters.VirtualMachineImageLister
-	// clusterImages are those of all namespaces.
+	// clusterImages has the images of all namespaces.
 	clusterImages vmlisters.ClusterVirtualMachineImageLister
-	// machines are what others are cloned from.
+	// machineHandlers has the sources of clones.
 	machines  vmlisters.VirtualMachineLister
 	revisions *revisionStore
 	claims    corev1client.PersistentVolumeClaimsGetter
@@ -71,18 +70,18 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 				return readThrough(ctx, clusterPreferences.Get, server.VirtualMachineClusterPreferences().Get, name)
 			},
 		},
-		hint: map[instancetype.Kind]func(namespace, name string, err error) error{
+		hints: map[instancetype.Kind]func(namespace, name string, err error) error{
 			instancetype.KindInstancetype: func(namespace, name string, err error) error {
-				return hinted(err, name, instancetypes.VirtualMachineInstancetypes(namespace).List, other(clusterInstancetypes.Get, instancetype.KindClusterInstancetype.TypeName()))
+				return addHint(err, name, instancetypes.VirtualMachineInstancetypes(namespace).List, hintOtherKind(clusterInstancetypes.Get, instancetype.KindClusterInstancetype.TypeName()))
 			},
 			instancetype.KindClusterInstancetype: func(namespace, name string, err error) error {
-				return hinted(err, name, clusterInstancetypes.List, other(instancetypes.VirtualMachineInstancetypes(namespace).Get, instancetype.KindInstancetype.TypeName()))
+				return addHint(err, name, clusterInstancetypes.List, hintOtherKind(instancetypes.VirtualMachineInstancetypes(namespace).Get, instancetype.KindInstancetype.TypeName()))
 			},
 			instancetype.KindPreference: func(namespace, name string, err error) error {
-				return hinted(err, name, preferences.VirtualMachinePreferences(namespace).List, other(clusterPreferences.Get, instancetype.KindClusterPreference.TypeName()))
+				return addHint(err, name, preferences.VirtualMachinePreferences(namespace).List, hintOtherKind(clusterPreferences.Get, instancetype.KindClusterPreference.TypeName()))
 			},
 			instancetype.KindClusterPreference: func(namespace, name string, err error) error {
-				return hinted(err, name, clusterPreferences.List, other(preferences.VirtualMachinePreferences(namespace).Get, instancetype.KindPreference.TypeName()))
+				return addHint(err, name, clusterPreferences.List, hintOtherKind(preferences.VirtualMachinePreferences(namespace).Get, instancetype.KindPreference.TypeName()))
 			},
 		},
 		classes:       vm.VirtualMachineClasses().Lister(),
@@ -97,14 +96,14 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 // Source implements instancetype.Reader.
 func (r *objectReader) Source(ctx context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
 	o, err := r.Getters.Source(ctx, kind, namespace, name)
-	if hint := r.hint[kind]; err != nil && hint != nil {
+	if hint := r.hints[kind]; err != nil && hint != nil {
 		err = hint(namespace, name, err)
 	}
 	return o, err
 }
 
-// other returns what reports that an object of another kind has a name.
-func other[T any](get func(string) (T, error), kind string) func(name string) string {
+// hintOtherKind returns a function that returns a hint if an object of another kind has the name.
+func hintOtherKind[T any](get func(string) (T, error), kind string) func(name string) string {
 	return func(name string) string {
 		if _, err := get(name); err != nil {
 			return ""
@@ -113,9 +112,9 @@ func other[T any](get func(string) (T, error), kind string) func(name string) st
 	}
 }
 
-// hinted adds to the error about a name that is not found what was probably meant: an object of another kind that
-// has the name, which elsewhere reports unless it is nil, or the object with the most similar name.
-func hinted[T metav1.Object](err error, name string, list func(labels.Selector) ([]T, error), elsewhere func(name string) string) error {
+// addHint adds a hint to the error about a name that is not found. The hint is an object of another kind with that name,
+// which elsewhere returns unless it is nil, or the most similar name.
+func addHint[T metav1.Object](err error, name string, list func(labels.Selector) ([]T, error), elsewhere func(name string) string) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -140,7 +139,7 @@ func hinted[T metav1.Object](err error, name string, list func(labels.Selector) 
 	return &instancetype.HintedError{Err: err, Hint: hint}
 }
 
-// readThrough gets an object from the cache, or else from the server.
+// readThrough gets an object from the cache, or from the server if the cache lacks it.
 func readThrough[T any](
 	ctx context.Context, cached func(string) (T, error), live func(context.Context, string, metav1.GetOptions) (T, error), name string,
 ) (T, error) {
@@ -153,16 +152,16 @@ func readThrough[T any](
 	return obj, err
 }
 
-// Revision returns a captured instance type or preference.
+// Revision returns a pinned instance type or preference.
 func (r *objectReader) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
-	return r.revisions.captured(ctx, namespace, name)
+	return r.revisions.read(ctx, namespace, name)
 }
 
 // Class returns a class.
 func (r *objectReader) Class(_ context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
 	class, err := r.classes.VirtualMachineClasses(namespace).Get(name)
 	if err != nil {
-		err = hinted(err, name, r.classes.VirtualMachineClasses(namespace).List, nil)
+		err = addHint(err, name, r.classes.VirtualMachineClasses(namespace).List, nil)
 	}
 	return class, err
 }
@@ -174,40 +173,39 @@ func (r *objectReader) Image(_ context.Context, namespace string, ref vmv1alpha1
 	case vmv1alpha1.MachineImageKind:
 		source, err := r.machines.VirtualMachines(namespace).Get(ref.Name)
 		if err != nil {
-			return nil, hinted(err, ref.Name, r.machines.VirtualMachines(namespace).List, nil)
+			return nil, addHint(err, ref.Name, r.machines.VirtualMachines(namespace).List, nil)
 		}
 		return source.AsImage(), nil
 	default:
 		image, err := r.images.VirtualMachineImages(namespace).Get(ref.Name)
 		if err != nil {
-			err = hinted(err, ref.Name, r.images.VirtualMachineImages(namespace).List, other(r.clusterImages.Get, vmv1alpha1.ClusterImageKind))
+			err = addHint(err, ref.Name, r.images.VirtualMachineImages(namespace).List, hintOtherKind(r.clusterImages.Get, vmv1alpha1.ClusterImageKind))
 		}
 		return image, err
 	}
 	image, err := r.clusterImages.Get(ref.Name)
 	if err != nil {
-		return nil, hinted(err, ref.Name, r.clusterImages.List, other(r.images.VirtualMachineImages(namespace).Get, vmv1alpha1.ImageKind))
+		return nil, addHint(err, ref.Name, r.clusterImages.List, hintOtherKind(r.images.VirtualMachineImages(namespace).Get, vmv1alpha1.ImageKind))
 	}
 	return image.AsImage(), nil
 }
 
-// PersistentVolumeClaim returns a claim of the host cluster. It is asked for only
-// while something is inferred from a volume, so it is not cached.
+// PersistentVolumeClaim returns a claim of the management cluster. It is not cached, because it is read only while
+// something is inferred from a volume.
 func (r *objectReader) PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return r.claims.PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// revisionStore reads and writes captured instance types and preferences. What a
-// revision holds never changes, so a cached one is as good as a read one; only what the
-// cache lacks is read.
+// revisionStore reads and writes pinned instance types and preferences. The data of a revision never changes, so a
+// cached revision is always current. Only revisions that the cache lacks are read from the server.
 type revisionStore struct {
 	client itclient.ControllerRevisionsGetter
 	lister itlisters.ControllerRevisionLister
-	// before has the revisions of versions that kept them in the host cluster.
-	before appsv1client.ControllerRevisionsGetter
-	// decoder remembers what passes have read.
+	// old reads the revisions of earlier versions, which stored them in the management cluster.
+	old appsv1client.ControllerRevisionsGetter
+	// decoder caches decoded revisions.
 	decoder *instancetype.Decoder
 }
 
@@ -217,19 +215,19 @@ func newRevisionStore(
 	client itclient.ControllerRevisionsGetter, informers externalversions.SharedInformerFactory, before appsv1client.ControllerRevisionsGetter,
 ) *revisionStore {
 	revisions := informers.Instancetype().V1alpha1().ControllerRevisions()
-	revisions.Informer() // which registers it
-	return &revisionStore{client: client, lister: revisions.Lister(), before: before, decoder: instancetype.NewDecoder()}
+	revisions.Informer() // registers the informer
+	return &revisionStore{client: client, lister: revisions.Lister(), old: before, decoder: instancetype.NewDecoder()}
 }
 
-// captured returns a revision, decoded: from the cache, or else from the API, or else
-// from those of before, which are taken over at this.
-func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+// read returns a decoded revision from the cache or the API. If neither has it, a revision of an earlier version is
+// adopted.
+func (s *revisionStore) read(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
 	revision, err := s.lister.ControllerRevisions(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		revision, err = s.Get(ctx, namespace, name)
 	}
 	if apierrors.IsNotFound(err) {
-		revision, err = s.takeOver(ctx, namespace, name, err)
+		revision, err = s.adopt(ctx, namespace, name, err)
 	}
 	if err != nil {
 		return nil, err
@@ -237,19 +235,19 @@ func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*
 	return s.decoder.Decode(revision), nil
 }
 
-// takeOver copies a revision that an earlier version, or KubeVirt, left in the host
-// cluster, under its name, since spec and status have that. The original stays, for a
-// return to that version. missing is the error when there is none, also for a server
-// that has no right any more to look: who took it away says that none are left.
-func (s *revisionStore) takeOver(ctx context.Context, namespace, name string, missing error) (*itv1alpha1.ControllerRevision, error) {
+// adopt copies a revision of an earlier version, or of KubeVirt, from the management cluster. The copy has the same
+// name, because spec and status refer to it. The original is not deleted, for a downgrade. If there is none, or if the
+// server has no permission to read it, missing is returned: an administrator who removed the permission has confirmed
+// that none are left.
+func (s *revisionStore) adopt(ctx context.Context, namespace, name string, missing error) (*itv1alpha1.ControllerRevision, error) {
 	get, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	before, err := s.before.ControllerRevisions(namespace).Get(get, name, metav1.GetOptions{})
+	before, err := s.old.ControllerRevisions(namespace).Get(get, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, missing
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking for revision %s/%s of an earlier version in the host cluster: %w", namespace, name, err)
+		return nil, fmt.Errorf("reading revision %s/%s of an earlier version from the management cluster: %w", namespace, name, err)
 	}
 	revision := &itv1alpha1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: before.Labels},
@@ -257,16 +255,16 @@ func (s *revisionStore) takeOver(ctx context.Context, namespace, name string, mi
 		Revision:   before.Revision,
 	}
 	if !instancetype.Decode(revision).Valid() {
-		return revision, nil // what reads it says what is wrong with it
+		return revision, nil // the reader reports the problem
 	}
 	taken, err := s.Create(ctx, revision)
 	if apierrors.IsAlreadyExists(err) {
 		return s.Get(ctx, namespace, name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("taking revision %s/%s over from the host cluster: %w", namespace, name, err)
+		return nil, fmt.Errorf("adopting revision %s/%s from the management cluster: %w", namespace, name, err)
 	}
-	klog.FromContext(ctx).Info("Took a revision over from the host cluster", "revision", klog.KRef(namespace, name))
+	klog.FromContext(ctx).Info("Adopted a revision from the management cluster", "revision", klog.KRef(namespace, name))
 	return taken, nil
 }
 
@@ -284,20 +282,20 @@ func (s *revisionStore) Create(ctx context.Context, revision *itv1alpha1.Control
 	return s.client.ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
 }
 
-// Update replaces the metadata of a revision.
+// Update replaces a revision's metadata.
 func (s *revisionStore) Update(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(revision.Namespace).Update(ctx, revision, metav1.UpdateOptions{})
 }
 
-// of returns the revisions that vm has captured, as far as the cache or captured has them.
-func (s *revisionStore) of(vm *vmv1alpha1.VirtualMachine, captured []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
+// revisionsOf returns the pinned revisions of vm that the cache or captured has.
+func (s *revisionStore) revisionsOf(vm *vmv1alpha1.VirtualMachine, pinned []*itv1alpha1.ControllerRevision) []*itv1alpha1.ControllerRevision {
 	var out []*itv1alpha1.ControllerRevision
 	for _, name := range vmrecord.RevisionNames(vm) {
-		at := slices.IndexFunc(captured, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
+		at := slices.IndexFunc(pinned, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
 		if at >= 0 {
-			out = append(out, captured[at])
+			out = append(out, pinned[at])
 		} else if cached, err := s.lister.ControllerRevisions(vm.Namespace).Get(name); err == nil {
 			out = append(out, cached)
 		}

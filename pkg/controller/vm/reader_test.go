@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// The caches of the harness hold no instance types and preferences at all.
-func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
+// The caches of the harness have no instance types and preferences.
+func TestReader_ReadsSourcesThatTheCacheLacksFromTheServer(t *testing.T) {
 	object := metav1.ObjectMeta{Namespace: "ns", Name: "small"}
 	cluster := metav1.ObjectMeta{Name: "small"}
 	h := newHarness(t,
@@ -42,7 +42,7 @@ func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
 			}
 			h.api.fail["get "+kind.Resource()] = errTest
 			if _, err := h.reader.Source(t.Context(), kind, namespace, "small"); !errors.Is(err, errTest) {
-				t.Errorf("error %v, want that of the read", err)
+				t.Errorf("error %v, want the read error", err)
 			}
 		})
 	}
@@ -97,13 +97,13 @@ func TestReader_SuggestsTheNameThatWasMeant(t *testing.T) {
 	}{
 		"a similar name":      {absent, []string{"u1.large", "u1.small"}, nil, absent.Error() + `, did you mean "u1.small"?`},
 		"no similar name":     {absent, []string{"windows"}, nil, absent.Error()},
-		"in the cluster":      {absent, []string{"u1.small"}, other(cluster, "VirtualMachineClusterInstancetype"), absent.Error() + "; there is a VirtualMachineClusterInstancetype of this name: set kind to VirtualMachineClusterInstancetype"},
+		"in the cluster":      {absent, []string{"u1.small"}, hintOtherKind(cluster, "VirtualMachineClusterInstancetype"), absent.Error() + "; there is a VirtualMachineClusterInstancetype of this name: set kind to VirtualMachineClusterInstancetype"},
 		"another error":       {errTest, []string{"u1.small"}, nil, errTest.Error()},
-		"not in the cluster":  {absent, nil, other(func(string) (int, error) { return 0, absent }, "X"), absent.Error()},
+		"not in the cluster":  {absent, nil, hintOtherKind(func(string) (int, error) { return 0, absent }, "X"), absent.Error()},
 		"nothing is the same": {absent, []string{"u1.smal"}, nil, absent.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := hinted(tc.err, "u1.smal", func(labels.Selector) (all []*itv1alpha1.VirtualMachineInstancetype, _ error) {
+			err := addHint(tc.err, "u1.smal", func(labels.Selector) (all []*itv1alpha1.VirtualMachineInstancetype, _ error) {
 				for _, n := range tc.names {
 					all = append(all, &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Name: n}})
 				}
@@ -114,12 +114,12 @@ func TestReader_SuggestsTheNameThatWasMeant(t *testing.T) {
 			}
 		})
 	}
-	if err := hinted[*itv1alpha1.VirtualMachineInstancetype](nil, "x", nil, nil); err != nil {
-		t.Errorf("error %v of an object that is there", err)
+	if err := addHint[*itv1alpha1.VirtualMachineInstancetype](nil, "x", nil, nil); err != nil {
+		t.Errorf("error %v for an existing object", err)
 	}
 }
 
-func TestRevisionIsDecodedOnceUntilItChanges(t *testing.T) {
+func TestReader_DecodesARevisionOnce(t *testing.T) {
 	h := newHarness(t)
 	h.revision("rev")
 	read := func() *instancetype.Captured {
@@ -136,11 +136,11 @@ func TestRevisionIsDecodedOnceUntilItChanges(t *testing.T) {
 	}
 	changed := first.Revision.DeepCopy()
 	changed.ResourceVersion = "2"
-	if err := h.captured.Update(changed); err != nil {
+	if err := h.revisionCache.Update(changed); err != nil {
 		t.Fatal(err)
 	}
 	if again := read(); again == first || again.Revision.ResourceVersion != "2" {
-		t.Error("what a changed revision was before is still used")
+		t.Error("the previous version of a changed revision is still used")
 	}
 	if _, err := h.reader.Revision(t.Context(), "ns", "gone"); !apierrors.IsNotFound(err) {
 		t.Errorf("error %v of a revision that does not exist, want NotFound", err)

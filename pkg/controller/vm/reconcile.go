@@ -27,9 +27,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Reconcile reads the virtual machine of key, deletes it or brings it towards its
-// spec, and writes what changed. If both the reconcile and the write fail, the error
-// of the write is only logged. A conflict is not an error: the object is read again.
+// Reconcile reads the virtual machine of key, reconciles or deletes it, and writes the changes. If both the reconcile
+// and the write fail, the error of the write is only logged. A conflict is not an error: the object is read and
+// reconciled again.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	original, err := r.vms.Get(key)
 	if err != nil {
@@ -41,51 +41,50 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	bound, err := r.shard.Bind(ctx, r.vcenterOf(original))
 	if err != nil {
-		return controller.Result{}, ctx.Err() // another process takes care of it
+		return controller.Result{}, ctx.Err() // another replica reconciles it
 	}
 	ctx = bound
 
-	p := newPass(original, r.now())
+	p := newReconciliation(original, r.now())
 	p.owner = owner.Read(r.machines, p.VM)
-	var passErr error
+	var reconcileErr error
 	if p.VM.DeletionTimestamp != nil {
-		passErr = r.reconcileDelete(ctx, p)
+		reconcileErr = r.reconcileDelete(ctx, p)
 	} else {
-		passErr = r.reconcileNormal(ctx, p)
+		reconcileErr = r.reconcileNormal(ctx, p)
 	}
 	if len(p.Conditions) > 0 {
-		p.merge()
+		p.mergeConditions()
 		summarize(p.VM)
 	}
-	return combine(ctx, p, passErr, r.writer.persist(ctx, p))
+	return combine(ctx, p, reconcileErr, r.writer.persist(ctx, p))
 }
 
-// combine makes one answer of the errors of a pass and of its write.
-func combine(ctx context.Context, p *pass, passErr, persistErr error) (controller.Result, error) {
+// combine returns the result of a reconcile from its error and the error of its write.
+func combine(ctx context.Context, p *reconciliation, reconcileErr, persistErr error) (controller.Result, error) {
 	switch {
 	case persistErr == nil:
 	case apierrors.IsConflict(persistErr):
-		klog.FromContext(ctx).V(4).Info("The virtual machine changed during the pass, reading it again")
-		// Not at once, whatever the pass wanted: it would meet the same conflict.
+		klog.FromContext(ctx).V(4).Info("The virtual machine changed during the reconcile, reading it again")
+		// Not immediately, even if the reconcile requested that: it would cause the same conflict.
 		p.Next = controller.Result{RequeueAfter: controller.ShortConflict}
-	case passErr == nil:
-		passErr = persistErr
+	case reconcileErr == nil:
+		reconcileErr = persistErr
 	default:
-		klog.FromContext(ctx).Error(persistErr, "Writing the virtual machine back failed after a failed pass")
+		klog.FromContext(ctx).Error(persistErr, "Writing the virtual machine failed after a failed reconcile")
 	}
-	if passErr != nil {
-		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.Key(), passErr)
+	if reconcileErr != nil {
+		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.Key(), reconcileErr)
 	}
 	if p.Next.Requeue {
-		p.Next.RequeueAfter = 0 // at once is earlier
+		p.Next.RequeueAfter = 0 // an immediate requeue is earlier
 	}
 	return p.Next, nil
 }
 
-// reconcileNormal brings a virtual machine that is not being deleted towards its
-// spec.
-func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
-	if p.pauses("reconciling") {
+// reconcileNormal reconciles a virtual machine that is not being deleted.
+func (r *reconciler) reconcileNormal(ctx context.Context, p *reconciliation) error {
+	if p.checkPaused("reconciling") {
 		return nil
 	}
 	if !hasFinalizer(p.VM) {
@@ -102,43 +101,44 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	p.Instance = controller.IfOwned(vmi, p.VM)
 
 	var errs []error
-	errs = append(errs, p.take(r.group.Reconcile(ctx, p.State)))
+	errs = append(errs, p.addReport(r.group.Reconcile(ctx, p.State)))
 	synced, err := r.synchronize(ctx, p)
 	errs = append(errs, err)
-	req, nowhere, err := r.gather(ctx, p, synced)
+	req, noLocation, err := r.gather(ctx, p, synced)
 	errs = append(errs, err)
-	if nowhere {
+	if noLocation {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
 	} else {
 		errs = append(errs, r.callProvider(ctx, p, req))
 	}
-	p.started()
-	if !p.restoring { // All else is for the spec of the next pass.
-		errs = append(errs, p.take(r.volumes.Release(ctx, p.State)))
+	p.clearStartRequest()
+	if !p.restoring { // The restored spec takes effect in the next reconcile.
+		errs = append(errs, p.addReport(r.volumes.Release(ctx, p.State)))
 	}
 	errs = append(errs, r.checkMACs(p))
 	probed, err := r.probe.Reconcile(ctx, p.State)
 	p.Add(probed.Report)
-	finish(p, probed.Answer)
+	finishStatus(p, probed.Answer)
 	if !p.restoring {
-		err = errors.Join(err, p.take(r.instance.Reconcile(ctx, instance.State{State: p.State, Found: vmi})))
+		err = errors.Join(err, p.addReport(r.instance.Reconcile(ctx, instance.State{State: p.State, Found: vmi})))
 	}
 	return errors.Join(append(errs, err)...)
 }
 
-// started removes the request of a start that is done, or that the spec has overtaken.
-func (p *pass) started() {
+// clearStartRequest removes the annotation that requests a start when the start is done, or when the spec no longer
+// allows it.
+func (p *reconciliation) clearStartRequest() {
 	if p.restoring || p.VM.DesiredPowerState(p.VM.Status.PowerState) == vmv1alpha1.PoweredOn && p.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 		return
 	}
 	delete(p.VM.Annotations, vmv1alpha1.AnnotationStartRequested)
 }
 
-// synchronize runs all synchronizers, which resolve the effective spec too. What fails
-// is shown in conditions; only what a retry can cure is returned.
-func (r *reconciler) synchronize(ctx context.Context, p *pass) (synced bool, _ error) {
+// synchronize runs all synchronizers, which also resolve the effective spec. All failures are shown in conditions. Only
+// errors that a retry can fix are returned.
+func (r *reconciler) synchronize(ctx context.Context, p *reconciliation) (synced bool, _ error) {
 	result, err := r.chain.Sync(ctx, p.VM, p.Instance)
-	p.VM, p.Effective, p.captured = result.VM, result.Effective, result.Captured
+	p.VM, p.Effective, p.pinned = result.VM, result.Effective, result.Captured
 	p.Conditions = append(p.Conditions, result.Conditions...)
 	if instancetype.IsMissing(err) && refersToUnwatched(p.VM) {
 		p.Again(controller.Recheck)
@@ -146,20 +146,19 @@ func (r *reconciler) synchronize(ctx context.Context, p *pass) (synced bool, _ e
 	return err == nil, retryable(err)
 }
 
-// pauses is true while nothing is to be done, and reports why.
-func (p *pass) pauses(doing string) bool {
+// checkPaused reports whether the virtual machine is paused, and sets the conditions that show the reason.
+func (p *reconciliation) checkPaused(doing string) bool {
 	paused, by := p.owner.Paused(p.VM)
 	if by != "" {
-		p.paused(doing + " is paused " + by)
+		p.reportPaused(doing + " is paused " + by)
 	} else if paused {
 		summarize(p.VM)
 	}
 	return paused
 }
 
-// refersToUnwatched says whether the size or the preference of vm depends on an
-// object whose appearance no watch reports: a claim that something is inferred
-// from, or a revision. Instance types, preferences and classes are watched.
+// refersToUnwatched reports whether the size or the preference of vm depends on an object whose creation no watch
+// reports: a claim that something is inferred from, or a revision. Instance types, preferences and classes are watched.
 func refersToUnwatched(vm *vmv1alpha1.VirtualMachine) bool {
 	if m := vm.Spec.Instancetype; m != nil && (m.InferFromVolume != "" || m.ControllerRevisionRef != nil || m.RevisionName != "") {
 		return true
@@ -171,79 +170,78 @@ func refersToUnwatched(vm *vmv1alpha1.VirtualMachine) bool {
 	return i != nil && i.ControllerRevisionRef != nil || p != nil && p.ControllerRevisionRef != nil
 }
 
-// forget drops what is kept of a virtual machine that is gone.
+// forget removes the in-memory state of a deleted virtual machine.
 func (r *reconciler) forget(key types.NamespacedName) {
 	r.provider.Forget(key)
 	r.probe.Forget(key)
 }
 
-// pass is one reconcile of one virtual machine: what is known of it, and what its steps have reported so far. It lives
-// on the stack of one worker.
-type pass struct {
+// reconciliation is one reconcile of one virtual machine, with the data that its steps share and the reports of the
+// steps so far. It is used by one worker only.
+type reconciliation struct {
 	step.State
 	step.Report
-	// owner is what is known of the Machine whose infrastructure the virtual machine is, nil
-	// for none.
+	// owner is the Machine whose infrastructure the virtual machine is, or nil if there is none.
 	owner *owner.Facts
-	// captured are the revisions that the status names only since this pass.
-	captured []*itv1alpha1.ControllerRevision
-	// restoring is true when the object was made what it was at a snapshot.
+	// pinned are the revisions that the status has referred to only since this reconcile.
+	pinned []*itv1alpha1.ControllerRevision
+	// restoring is true if the object was restored to its state at a snapshot.
 	restoring bool
 }
 
-func newPass(original *vmv1alpha1.VirtualMachine, now time.Time) *pass {
-	p := &pass{State: step.State{Stored: original, VM: original.DeepCopy(), Now: now}}
+func newReconciliation(original *vmv1alpha1.VirtualMachine, now time.Time) *reconciliation {
+	p := &reconciliation{State: step.State{Stored: original, VM: original.DeepCopy(), Now: now}}
 	p.observe(provider.Result{})
 	return p
 }
 
-// shown is the virtual machine with the conditions that were reported so far, as the provider gets it.
-func (p *pass) shown() *vmv1alpha1.VirtualMachine {
+// vmWithConditions returns the virtual machine with the conditions that were reported so far. The provider gets it in
+// this form.
+func (p *reconciliation) vmWithConditions() *vmv1alpha1.VirtualMachine {
 	vm := *p.VM
 	vm.Status.Conditions = p.Merge(p.VM, p.Now)
 	return &vm
 }
 
-// observe takes over an answer of the provider.
-func (p *pass) observe(result provider.Result) {
+// observe applies an answer of the provider.
+func (p *reconciliation) observe(result provider.Result) {
 	p.AddResult(&result)
 	all := p.Merge(p.VM, p.Now)
 	p.Observed = step.Observed{
 		Result: result, Created: conditions.IsTrue(all, vmv1alpha1.ConditionCreated),
-		Configured: configured(all), Reverting: revert.Begun(all),
+		Configured: isConfigured(all), Reverting: revert.Begun(all),
 	}
 	result.Conditions, result.Withdrawn = nil, nil
 	result.Apply(&p.VM.Status, p.VM.Generation, p.Now)
 }
 
-// configured reports whether nothing of the configuration is left to apply now: what is not applied is for a restart or
-// for the user.
-func configured(all []metav1.Condition) bool {
+// isConfigured reports whether no configuration is left to apply now. Settings that are not applied need a restart or a
+// change by the user.
+func isConfigured(all []metav1.Condition) bool {
 	c := conditions.Find(all, vmv1alpha1.ConditionConfigurationSynced)
 	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == vmv1alpha1.ReasonNotApplied || c.Reason == vmv1alpha1.ReasonRestartRequired)
 }
 
-// take takes over the report of a step.
-func (p *pass) take(report step.Report, err error) error {
+// takeCalls adds the report of a step and returns the step's error.
+func (p *reconciliation) addReport(report step.Report, err error) error {
 	p.Add(report)
 	return err
 }
 
-// merge writes the conditions that the steps have reported.
-func (p *pass) merge() {
+// mergeConditions writes the conditions that the steps have reported to the status.
+func (p *reconciliation) mergeConditions() {
 	p.VM.Status.Conditions, p.Conditions = p.Merge(p.VM, p.Now), nil
 }
 
-// reconcileDelete removes the vSphere virtual machine and the running instance, then
-// the finalizer. Of what the virtual machine refers to only the claims of its addresses are
-// looked at, so nothing else that is missing can hold the deletion up.
-func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
+// reconcileDelete deletes the vSphere VM and the running instance, and then removes the finalizer. Of the objects that
+// the virtual machine refers to, it only releases the claims. A missing object cannot block the deletion.
+func (r *reconciler) reconcileDelete(ctx context.Context, p *reconciliation) error {
 	if !hasFinalizer(p.VM) {
 		summarize(p.VM)
 		r.forget(p.Key())
 		return nil
 	}
-	if p.pauses("deletion") {
+	if p.checkPaused("deletion") {
 		return nil
 	}
 	vmi, err := r.instance.Instances.Get(p.Key())
@@ -251,7 +249,7 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
 	if p.Instance = controller.IfOwned(vmi, p.VM); p.Instance != nil {
-		// What it runs with says how long its guest may take to shut down.
+		// The running spec has the time limit for the guest's shutdown.
 		p.Effective = &p.Instance.Spec
 	}
 	p.Remove(vmv1alpha1.ConditionPaused)
@@ -261,26 +259,26 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		result, err := r.provider.ReportVirtualMachine(ctx, req)
 		p.observe(result)
 		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
-		return p.outcome(err, "reading")
+		return p.handleProviderError(err, "reading")
 	}
 	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
 
 	if _, skip := p.VM.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
-		// One that cannot be told counts as the default: what was copied says itself that it was.
+		// If the mode cannot be determined, the default is used: copied disks are recognized in any case.
 		if req.FastDeploy, err = r.imageCache.Mode(ctx, p.VM); err != nil {
 			req.FastDeploy = r.imageCache.Default
 		}
 		result, err := r.provider.DeleteVirtualMachine(ctx, req)
 		p.observe(result)
 		if err != nil {
-			// The provider has said why if vCenter does not answer.
+			// If vCenter does not respond, the provider has already reported the reason.
 			if conditions.Find(result.Conditions, vmv1alpha1.ConditionReady) == nil {
-				p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
+				p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deletionMessage(err))
 			}
-			return p.outcome(err, "deleting")
+			return p.handleProviderError(err, "deleting")
 		}
-		// Only now, for until now the guest may have used them; and not those of a vSphere
-		// VM that is left behind.
+		// Addresses are released only now, because the guest could use them until now. If the vSphere VM is not
+		// deleted, its addresses stay claimed.
 		if err := r.addresses.Release(ctx, p.VM); err != nil {
 			p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, err.Error())
 			return fmt.Errorf("releasing addresses: %w", err)
@@ -301,9 +299,9 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// deleteTrouble is what a user should know about an error of a deletion; nothing
-// when it only says to wait.
-func deleteTrouble(err error) string {
+// deletionMessage returns the message of a deletion error for the user. It is empty if the error only means that the
+// deletion must wait.
+func deletionMessage(err error) string {
 	var again *provider.RequeueError
 	switch {
 	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyOperations), errors.Is(err, provider.ErrPaused):
@@ -314,7 +312,7 @@ func deleteTrouble(err error) string {
 	return err.Error()
 }
 
-// hasFinalizer says whether vm carries our finalizer.
+// hasFinalizer reports whether vm has Slipway's finalizer.
 func hasFinalizer(vm *vmv1alpha1.VirtualMachine) bool {
 	return slices.Contains(vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
 }

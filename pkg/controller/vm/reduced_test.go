@@ -18,16 +18,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestS3StatusWithAnInvalidPartIsWrittenWithoutIt(t *testing.T) {
+// S3
+func TestPersist_WritesAStatusWithoutItsInvalidPart(t *testing.T) {
 	for name, spoil := range map[string]func(*vmv1alpha1.VirtualMachineStatus){
 		"long message": func(st *vmv1alpha1.VirtualMachineStatus) {
 			st.Conditions = append(st.Conditions, metav1.Condition{Type: "Odd", Status: metav1.ConditionFalse, Reason: "Odd",
 				LastTransitionTime: metav1.Unix(1, 0), Message: strings.Repeat("x", 40_000)})
 		},
-		"reason that is none": func(st *vmv1alpha1.VirtualMachineStatus) {
+		"invalid reason": func(st *vmv1alpha1.VirtualMachineStatus) {
 			st.Conditions = append(st.Conditions, metav1.Condition{Type: "Odd", Status: metav1.ConditionFalse, Reason: "not a reason", LastTransitionTime: metav1.Unix(1, 0)})
 		},
-		"power state that is none": func(st *vmv1alpha1.VirtualMachineStatus) { st.PowerState = "standBy" },
+		"invalid power state": func(st *vmv1alpha1.VirtualMachineStatus) { st.PowerState = "standBy" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, fresh(), photon())
@@ -47,12 +48,12 @@ func TestS3StatusWithAnInvalidPartIsWrittenWithoutIt(t *testing.T) {
 				spoil(&req.VM.Status)
 				return nil, nil
 			}
-			if _, err := h.tryPass(); err != nil {
+			if _, err := h.tryReconcile(); err != nil {
 				t.Fatal(err)
 			}
 			st := h.vm().Status
 			if st.UniqueID != "vm-42" || !conditions.IsTrue(st.Conditions, vmv1alpha1.ConditionCreated) {
-				t.Errorf("status %+v, want all of it but the invalid part", st)
+				t.Errorf("status %+v, want everything except the invalid part", st)
 			}
 		})
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// kept is what vSphere has in a virtual machine that was reverted to a snapshot of vm.
-func kept(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
+// keptRecord returns the record in a vSphere VM that was reverted to a snapshot of vm.
+func keptRecord(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
 	t.Helper()
 	text, err := vmrecord.Of(vm).Encode()
 	if err != nil {
@@ -29,8 +29,8 @@ func kept(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
 	return &provider.Kept{UID: "uid-before", Record: text}
 }
 
-// asThen is the virtual machine at the snapshot.
-func asThen(vm *vmv1alpha1.VirtualMachine) {
+// atSnapshot sets the virtual machine to its state at the snapshot.
+func atSnapshot(vm *vmv1alpha1.VirtualMachine) {
 	vm.Labels = map[string]string{"release": "1", "gone": "x"}
 	vm.Annotations = map[string]string{"note": "old", "x.protected/a": "then"}
 	vm.Spec.CPU.Sockets, vm.Spec.PowerState = 2, vmv1alpha1.PoweredOn
@@ -44,10 +44,10 @@ func reverts(vm *vmv1alpha1.VirtualMachine) {
 	vm.Status.PowerState = vmv1alpha1.PoweredOff
 }
 
-func TestTheObjectBecomesWhatItWasWithItsVirtualMachine(t *testing.T) {
+func TestRevert_RestoresTheObject(t *testing.T) {
 	h := newHarness(t, running(reverts), photon())
-	h.provider.reverted = kept(t, running(asThen))
-	h.pass()
+	h.provider.reverted = keptRecord(t, running(atSnapshot))
+	h.mustReconcile()
 	vm := h.vm()
 	got := []any{vm.Spec.CPU.Sockets, vm.Spec.PowerState, vm.Spec.CurrentSnapshotName, vm.Spec.ProviderID, vm.Labels, vm.Annotations, h.condition(vmv1alpha1.ConditionSnapshotSynced)}
 	want := []any{
@@ -65,24 +65,24 @@ func TestTheObjectBecomesWhatItWasWithItsVirtualMachine(t *testing.T) {
 func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 	refused := apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest)
 	for name, tc := range map[string]struct {
-		fails  string
-		change func(*vmv1alpha1.VirtualMachine)
-		says   string
-		want   string
+		fails       string
+		change      func(*vmv1alpha1.VirtualMachine)
+		wantMessage string
+		want        string
 	}{
 		"accepted": {want: `"sockets":2`},
-		"refused":  {fails: "dry-run update virtualmachines", says: "refused as it was then", want: "{}"},
-		"too much": {fails: "update virtualmachines", says: "cannot be charged", want: "{}"},
+		"refused":  {fails: "dry-run update virtualmachines", wantMessage: "refuses its object as of the snapshot", want: "{}"},
+		"too much": {fails: "update virtualmachines", wantMessage: "cannot be charged", want: "{}"},
 		"withdrawn": {
-			change: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }, says: "not requested any more", want: "{}",
+			change: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }, wantMessage: "no longer requested", want: "{}",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts), photon(), snapshot())
-			h.pass()
+			h.mustReconcile()
 			to := h.provider.requests[0].Revert
 			if to == nil || to.Admit == nil {
-				t.Fatalf("the target is %+v, want one that is checked", to)
+				t.Fatalf("the target is %+v, want one with a check", to)
 			}
 			if tc.change != nil {
 				h.api.edit("vm", tc.change)
@@ -90,13 +90,13 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 			if tc.fails != "" {
 				h.api.fail[tc.fails] = refused
 			}
-			err := to.Admit(t.Context(), kept(t, running(asThen)).Record)
-			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("the answer is %v, want one that says %q", err, tc.says)
+			err := to.Admit(t.Context(), keptRecord(t, running(atSnapshot)).Record)
+			if (err == nil) != (tc.wantMessage == "") || err != nil && !strings.Contains(err.Error(), tc.wantMessage) {
+				t.Errorf("error %v, want %q", err, tc.wantMessage)
 			}
 			vm := h.vm()
 			if got := vm.Annotations[vmv1alpha1.AnnotationReverting]; !strings.Contains(got, tc.want) {
-				t.Errorf("charged is %s, want %s", got, tc.want)
+				t.Errorf("charged spec %s, want %s", got, tc.want)
 			}
 			if vm.Spec.CPU.Sockets != 4 || vm.Labels["release"] != "2" {
 				t.Errorf("the object was changed: %+v", vm.Spec)
@@ -107,54 +107,54 @@ func TestRevert_IsChargedBeforeVSphereBeginsIt(t *testing.T) {
 
 func TestRevert_IsNotChargedAnyMoreWhenItIsWithdrawn(t *testing.T) {
 	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" }), photon())
-	h.pass()
+	h.mustReconcile()
 	if got, ok := h.vm().Annotations[vmv1alpha1.AnnotationReverting]; ok {
 		t.Errorf("%s is still charged", got)
 	}
 }
 
-// Whoever may revert a virtual machine need not be privileged.
-func TestARevertNeitherEndsNorBringsBackWhatHoldsAVirtualMachine(t *testing.T) {
+// A user who may revert a virtual machine may not be privileged.
+func TestRevert_DoesNotChangePrivilegedAnnotations(t *testing.T) {
 	const remove, powerOn = vmv1alpha1.CheckDeletePrefix, vmv1alpha1.CheckPowerOnPrefix
 	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Annotations = map[string]string{remove + "audit": "now", powerOn + "cmdb": "now"}
 	}), photon())
-	h.provider.reverted = kept(t, running(asThen, func(vm *vmv1alpha1.VirtualMachine) {
+	h.provider.reverted = keptRecord(t, running(atSnapshot, func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Annotations = map[string]string{"note": "old", remove + "backup": "then", powerOn + "cmdb": "then", "Protected/a": "then"}
 	}))
-	h.pass()
+	h.mustReconcile()
 	want := map[string]string{"note": "old", remove + "audit": "now", powerOn + "cmdb": "now"}
 	if diff := cmp.Diff(want, h.vm().Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 }
 
-// That a revert has begun is known by its condition alone, by which the object is restored after it.
-func TestARevertThatRunsIsNotForgottenBecauseItsSnapshotIsGone(t *testing.T) {
-	for name, err := range map[string]error{"it runs": provider.ErrReconcileInProgress, "vSphere is not read": provider.ErrUnknownState} {
+// Only its condition shows that a revert has begun. The object is restored later because of that condition.
+func TestRevert_InProgressSurvivesADeletedSnapshot(t *testing.T) {
+	for name, err := range map[string]error{"in progress": provider.ErrReconcileInProgress, "vSphere was not read": provider.ErrUnknownState} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
 				setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
 			}), photon())
 			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, err }
-			h.pass()
+			h.mustReconcile()
 			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); got != "False/Reverting" {
-				t.Errorf("condition %q, want it to be reverting", got)
+				t.Errorf("condition %q, want False/Reverting", got)
 			}
 		})
 	}
 }
 
-func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
-	another := func(vm *vmv1alpha1.VirtualMachine) { asThen(vm); vm.UID = "another" }
+func TestRevert_ReportsWhyTheObjectCannotBeRestored(t *testing.T) {
+	another := func(vm *vmv1alpha1.VirtualMachine) { atSnapshot(vm); vm.UID = "another" }
 	for name, tc := range map[string]struct {
-		kept    *provider.Kept
-		refuses error
-		says    string
+		kept        *provider.Kept
+		refuses     error
+		wantMessage string
 	}{
-		"a quota is used up":          {kept(t, running(asThen)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "offered again"},
-		"the record cannot be read":   {&provider.Kept{UID: "uid-before", Record: "%"}, nil, "not in base64"},
-		"the record is of another VM": {kept(t, running(another)), nil, "UID another"},
+		"a quota is exceeded":              {keptRecord(t, running(atSnapshot)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "retrying"},
+		"the record cannot be read":        {&provider.Kept{UID: "uid-before", Record: "%"}, nil, "not in base64"},
+		"the record belongs to another VM": {keptRecord(t, running(another)), nil, "UID another"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts), photon())
@@ -162,11 +162,11 @@ func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
 			if tc.refuses != nil {
 				h.api.fail["update virtualmachines"] = tc.refuses
 			}
-			result := h.pass()
+			result := h.mustReconcile()
 			vm := h.vm()
 			c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
-			if c == nil || c.Reason != vmv1alpha1.ReasonReverting || !strings.Contains(c.Message, tc.says) || result.RequeueAfter != controller.Poll {
-				t.Errorf("condition %+v, again after %s; want one that says %q", c, result.RequeueAfter, tc.says)
+			if c == nil || c.Reason != vmv1alpha1.ReasonReverting || !strings.Contains(c.Message, tc.wantMessage) || result.RequeueAfter != controller.Poll {
+				t.Errorf("condition %+v, requeued after %s; want %q", c, result.RequeueAfter, tc.wantMessage)
 			}
 			if vm.Spec.CPU.Sockets != 4 || vm.Spec.CurrentSnapshotName != "before" || vm.Labels["release"] != "2" {
 				t.Errorf("the object was changed: %+v", vm.Spec)
@@ -175,7 +175,7 @@ func TestAnObjectThatCannotBeRestoredSaysWhyAndStaysAsItIs(t *testing.T) {
 	}
 }
 
-// snapshot is one of the virtual machine that is ready.
+// snapshot returns a snapshot of the virtual machine that is ready.
 func snapshot(change ...func(*vmv1alpha1.VirtualMachineSnapshot)) *vmv1alpha1.VirtualMachineSnapshot {
 	s := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "before", UID: "uid-before"}}
 	s.Spec.VMName, s.Status.UniqueID = "vm", "snapshot-1"
@@ -187,38 +187,38 @@ func snapshot(change ...func(*vmv1alpha1.VirtualMachineSnapshot)) *vmv1alpha1.Vi
 	return s
 }
 
-func TestOnlyASnapshotOfTheVirtualMachineThatIsReadyIsRevertedTo(t *testing.T) {
+func TestRevert_RequiresAReadySnapshotOfTheVM(t *testing.T) {
 	for name, tc := range map[string]struct {
-		snapshot *vmv1alpha1.VirtualMachineSnapshot
-		target   types.UID
-		says     string
+		snapshot    *vmv1alpha1.VirtualMachineSnapshot
+		target      types.UID
+		wantMessage string
 	}{
 		"ready": {snapshot(), "uid-before", ""},
-		"being deleted, but asked for": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+		"being deleted, but requested": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
 			s.DeletionTimestamp, s.Finalizers = &metav1.Time{}, []string{"x/y"}
 		}), "uid-before", ""},
-		"of another name":               {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Name = "other" }), "", "False/NotFound"},
-		"of another virtual machine":    {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Spec.VMName = "db" }), "", "False/Invalid"},
-		"of an earlier one of the name": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences[0].UID = "old" }), "", "False/Invalid"},
-		"that nobody has looked at yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences = nil }), "", "False/NotReady"},
-		"that belongs to something else, too": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+		"with another name":                           {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Name = "other" }), "", "False/NotFound"},
+		"of another virtual machine":                  {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Spec.VMName = "db" }), "", "False/Invalid"},
+		"of an earlier virtual machine with the name": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences[0].UID = "old" }), "", "False/Invalid"},
+		"not reconciled yet":                          {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences = nil }), "", "False/NotReady"},
+		"with another owner too": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
 			s.OwnerReferences = append([]metav1.OwnerReference{{Kind: "Backup", Name: "nightly", UID: "uid-backup"}}, s.OwnerReferences...)
 		}), "uid-before", ""},
-		"of something else, that nobody has looked at yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+		"with another owner only, not reconciled yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
 			s.OwnerReferences = []metav1.OwnerReference{{Kind: "Backup", Name: "nightly", UID: "uid-backup"}}
 		}), "", "False/NotReady"},
-		"not taken yet, or gone from vSphere": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Status.Conditions = nil }), "", "False/NotReady"},
+		"not ready": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Status.Conditions = nil }), "", "False/NotReady"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(reverts), photon(), tc.snapshot)
-			h.pass()
+			h.mustReconcile()
 			req := h.provider.requests[0]
 			var target types.UID
 			if req.Revert != nil {
 				target = req.Revert.UID
 			}
-			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); target != tc.target || got != tc.says {
-				t.Errorf("target %q, condition %q; want %q and %q", target, got, tc.target, tc.says)
+			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); target != tc.target || got != tc.wantMessage {
+				t.Errorf("target %q, condition %q; want %q and %q", target, got, tc.target, tc.wantMessage)
 			}
 		})
 	}

@@ -24,14 +24,14 @@ import (
 
 var revisionResource = itv1alpha1.SchemeGroupVersion.WithResource("controllerrevisions")
 
-// small is an instance type of the namespace.
+// small returns an instance type in the namespace of the tests.
 func small() *itv1alpha1.VirtualMachineInstancetype {
 	size := &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", UID: "s", Generation: 1}}
 	size.Spec.CPU.Guest, size.Spec.Memory.Guest = 2, resource.MustParse("4Gi")
 	return size
 }
 
-// revision stores the revision of small, under another name unless that is empty.
+// revision stores the revision of small, with another name if name is not empty.
 func (h *harness) revision(name string) *itv1alpha1.ControllerRevision {
 	h.t.Helper()
 	revision, err := instancetype.NewRevision("ns", instancetype.FromInstancetype(small()))
@@ -45,14 +45,13 @@ func (h *harness) revision(name string) *itv1alpha1.ControllerRevision {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if err := h.captured.Add(stored); err != nil {
+	if err := h.revisionCache.Add(stored); err != nil {
 		h.t.Fatal(err)
 	}
 	return stored
 }
 
-// capturing is a harness whose virtual machine refers to small, with the synchronizers
-// of the product.
+// capturing returns a harness with the real synchronizers. Its virtual machine refers to small.
 func capturing(t *testing.T, change ...func(*vmv1alpha1.VirtualMachine)) *harness {
 	t.Helper()
 	sized := func(vm *vmv1alpha1.VirtualMachine) {
@@ -67,7 +66,7 @@ func capturing(t *testing.T, change ...func(*vmv1alpha1.VirtualMachine)) *harnes
 	return h
 }
 
-// hostCalls are the calls of the apps API of the host cluster.
+// hostCalls returns the calls of the management cluster's apps API.
 func (h *harness) hostCalls() []string {
 	var calls []string
 	for _, action := range h.host.Actions() {
@@ -78,34 +77,34 @@ func (h *harness) hostCalls() []string {
 	return calls
 }
 
-func TestF3CapturingCallsNothingOfTheHostCluster(t *testing.T) {
+// F3
+func TestRevisions_PinningDoesNotCallTheManagementCluster(t *testing.T) {
 	h := capturing(t)
-	h.pass()
+	h.mustReconcile()
 	ref := h.vm().Status.InstancetypeRef
 	if ref == nil || ref.ControllerRevisionRef == nil {
-		t.Fatalf("reference %+v, want a captured one", ref)
+		t.Fatalf("reference %+v, want a pinned revision", ref)
 	}
-	// The pass that captures may be the last for a while, and the instance made in it.
+	// There may be no further reconcile for a while, and this one creates the instance.
 	if got := h.provider.requests[0].Effective.Instancetype.RevisionName; got != ref.ControllerRevisionRef.Name {
-		t.Errorf("it runs with revision %q, want %s", got, ref.ControllerRevisionRef.Name)
+		t.Errorf("the instance has revision %q, want %s", got, ref.ControllerRevisionRef.Name)
 	}
 	if _, err := h.revisions.Get(t.Context(), "ns", ref.ControllerRevisionRef.Name); err != nil {
-		t.Errorf("the captured revision: %v", err)
+		t.Errorf("reading the pinned revision: %v", err)
 	}
 	if calls := h.hostCalls(); calls != nil {
 		t.Errorf("calls %v, want none", calls)
 	}
 }
 
-// The collector had marked the revision, and seen that nothing names it, before the
-// status was written.
-func TestF8WhatIsCollectedWhileItIsCapturedIsMadeAgain(t *testing.T) {
+// F8: The collector has marked the revision, and has seen no reference to it before the status was written.
+func TestRevisions_AreCreatedAgainIfCollectedWhilePinned(t *testing.T) {
 	for name, during := range map[string]func(*harness, string) error{
 		"deleted": func(h *harness, name string) error {
 			return h.api.Tracker().Delete(revisionResource, "ns", name)
 		},
 		"marked": func(h *harness, name string) error {
-			// Through the tracker: a fake client that makes a call cannot be called.
+			// Through the tracker, because a fake client cannot be called during a call of it.
 			obj, err := h.api.Tracker().Get(revisionResource, "ns", name)
 			if err != nil {
 				return err
@@ -128,24 +127,24 @@ func TestF8WhatIsCollectedWhileItIsCapturedIsMadeAgain(t *testing.T) {
 				}
 				return false, nil, nil
 			})
-			h.pass()
+			h.mustReconcile()
 			if ref := h.vm().Status.InstancetypeRef; !done || ref == nil || ref.ControllerRevisionRef.Name != captured {
-				t.Fatalf("status names %+v, want %s", ref, captured)
+				t.Fatalf("the status refers to %+v, want %s", ref, captured)
 			}
 			kept, err := h.revisions.Get(t.Context(), "ns", captured)
 			if err != nil {
-				t.Fatalf("what the status names: %v", err)
+				t.Fatalf("reading the revision that the status refers to: %v", err)
 			}
 			if _, marked := kept.Annotations[itv1alpha1.AnnotationCollecting]; marked {
-				t.Error("what the status names is still about to be collected")
+				t.Error("the revision that the status refers to is still marked for collection")
 			}
 		})
 	}
 }
 
-// before is the harness of the first start after an upgrade: the status names a revision
-// that is in the host cluster.
-func before(t *testing.T) (*harness, *appsv1.ControllerRevision) {
+// upgradedHarness returns the harness of the first start after an upgrade. The status refers to a revision in the
+// management cluster.
+func upgradedHarness(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 	t.Helper()
 	h := capturing(t, func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(instancetype.KindInstancetype),
@@ -163,39 +162,41 @@ func before(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 	return h, old
 }
 
-func TestF3RevisionsOfTheHostClusterAreTakenOverByName(t *testing.T) {
-	h, old := before(t)
-	h.pass()
+// F3
+func TestRevisions_AreAdoptedByNameFromTheManagementCluster(t *testing.T) {
+	h, old := upgradedHarness(t)
+	h.mustReconcile()
 	taken, err := h.revisions.Get(t.Context(), "ns", old.Name)
 	if err != nil {
-		t.Fatalf("the revision in our own API: %v", err)
+		t.Fatalf("reading the revision in Slipway's API: %v", err)
 	}
 	if diff := cmp.Diff(old.Data.Raw, taken.Data.Raw); diff != "" || !cmp.Equal(old.Labels, taken.Labels) || taken.OwnerReferences != nil {
-		t.Errorf("taken over as %+v, want data and labels of the old one, and no owner", taken)
+		t.Errorf("adopted as %+v, want the data and labels of the original, and no owner", taken)
 	}
 	if got := h.vm().Status.InstancetypeRef.ControllerRevisionRef.Name; got != old.Name {
-		t.Errorf("status names %s, want %s as before", got, old.Name)
+		t.Errorf("the status refers to %s, want %s unchanged", got, old.Name)
 	}
 	if _, err := h.host.AppsV1().ControllerRevisions("ns").Get(t.Context(), old.Name, metav1.GetOptions{}); err != nil {
-		t.Errorf("the old one, which a return to the version before needs: %v", err)
+		t.Errorf("reading the original, which a downgrade needs: %v", err)
 	}
 	h.host.ClearActions()
-	h.pass()
+	h.mustReconcile()
 	if calls := h.hostCalls(); calls != nil {
-		t.Errorf("calls %v once it is taken over, want none", calls)
+		t.Errorf("calls %v after the adoption, want none", calls)
 	}
 }
 
-func TestF8WhatTheHostClusterDoesNotTellIsNotTakenForAbsent(t *testing.T) {
+// F8
+func TestRevisions_ReadErrorsAreNotTreatedAsNotFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err    error
 		absent bool
 	}{
-		"unreachable":                     {errors.New("connection refused"), false},
-		"nothing there":                   {apierrors.NewNotFound(schema.GroupResource{Resource: "controllerrevisions"}, "rev"), true},
-		"the right to look is taken away": {apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, "rev", nil), true},
+		"unreachable":           {errors.New("connection refused"), false},
+		"not found":             {apierrors.NewNotFound(schema.GroupResource{Resource: "controllerrevisions"}, "rev"), true},
+		"no permission to read": {apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, "rev", nil), true},
 	} {
-		h, _ := before(t)
+		h, _ := upgradedHarness(t)
 		h.host.PrependReactor("get", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
 		if _, err := h.reader.Revision(t.Context(), "ns", "vm-small-v1alpha1-s-1"); err == nil || apierrors.IsNotFound(err) != tc.absent {
 			t.Errorf("%s: error %v, want NotFound: %t", name, err, tc.absent)
@@ -203,17 +204,17 @@ func TestF8WhatTheHostClusterDoesNotTellIsNotTakenForAbsent(t *testing.T) {
 	}
 }
 
-func TestOnlyInstanceTypesAndPreferencesAreTakenOver(t *testing.T) {
-	h, _ := before(t)
+func TestRevisions_OnlyInstanceTypesAndPreferencesAreAdopted(t *testing.T) {
+	h, _ := upgradedHarness(t)
 	other := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-5d4"}, Data: runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}}
 	if err := h.host.Tracker().Add(other); err != nil {
 		t.Fatal(err)
 	}
 	captured, err := h.reader.Revision(t.Context(), "ns", other.Name)
 	if err != nil || captured.Valid() {
-		t.Errorf("%+v, %v; want what says why it is of no use", captured, err)
+		t.Errorf("%+v, %v; want the problem of the revision", captured, err)
 	}
 	if _, err := h.revisions.Get(t.Context(), "ns", other.Name); !apierrors.IsNotFound(err) {
-		t.Errorf("the revision of another workload in our own API: %v, want none", err)
+		t.Errorf("the revision of another workload in Slipway's API: %v, want none", err)
 	}
 }

@@ -17,9 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Whoever runs the controller must hear of a failure when it happens, not when
-// everything is told to stop.
-func TestRunThatCannotStartReturnsAtOnce(t *testing.T) {
+// The caller must get an error when it occurs, not when the process stops.
+func TestRun_ReturnsImmediatelyIfItCannotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t)
 		stopped, stop := context.WithCancel(t.Context())
@@ -34,24 +33,24 @@ func TestRunThatCannotStartReturnsAtOnce(t *testing.T) {
 		select {
 		case err := <-ran:
 			if err == nil || !strings.Contains(err.Error(), "registering an event handler") {
-				t.Errorf("error %v, want one of registering", err)
+				t.Errorf("error %v, want a registration error", err)
 			}
 		default:
-			t.Error("Run goes on although its informers have ended")
+			t.Error("Run continues although its informers have ended")
 		}
 		cancel()
 		synctest.Wait()
 	})
 }
 
-// quiet is a provider that sees nothing happen.
-type quiet struct{ *scripted }
+// quietProvider is a provider without events.
+type quietProvider struct{ *scripted }
 
-func (quiet) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
+func (quietProvider) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
 
-// The initial list is queued low whatever its state. A pass that fails is made again
-// with what the state asks for: nothing else would raise the machine again.
-func TestAPassIsMadeAgainWithThePriorityOfTheState(t *testing.T) {
+// The initial list is queued with a low priority, whatever the state is. After a failed reconcile the key is queued
+// with the priority of the state, because nothing else would raise it.
+func TestRun_RequeuesWithThePriorityOfTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var a *assembled
@@ -62,17 +61,17 @@ func TestAPassIsMadeAgainWithThePriorityOfTheState(t *testing.T) {
 			}
 			return nil, errors.New("broken")
 		}}
-		a = assembleWith(t, quiet{p}, fresh(), photon())
+		a = assembleWith(t, quietProvider{p}, fresh(), photon())
 		if err := a.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if want := []int{controller.PriorityDefaultCreate, PriorityCreating}; !slices.Equal(priorities, want) {
-			t.Errorf("priorities of the passes: %d, want %d", priorities, want)
+			t.Errorf("priorities of the reconciles: %d, want %d", priorities, want)
 		}
 	})
 }
 
-func TestQueueAndLoopAreMeasured(t *testing.T) {
+func TestCollectors_IncludeQueueAndLoop(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	for _, c := range assemble(t).Collectors() {
 		if err := registry.Register(c); err != nil {
@@ -93,6 +92,6 @@ func TestQueueAndLoopAreMeasured(t *testing.T) {
 		}
 	}
 	if !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "queue") }) {
-		t.Errorf("nothing measures the queue in %q", names)
+		t.Errorf("no metric of the queue in %q", names)
 	}
 }

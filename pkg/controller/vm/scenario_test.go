@@ -20,21 +20,19 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// TestScenarios plays testdata/*.txtar, one file for each scenario of the
-// specification, through the real event handlers and the real queue. Commands:
+// TestQueue_Scenarios runs testdata/*.txtar, one file for each scenario of the specification, with the real event
+// handlers and the real queue. NAMES is a name or a range such as vm-1..1000. Commands:
 //
-//	stored NAMES            stable VMs that are there before the controller
+//	stored NAMES            stable VMs that exist before the controller starts
 //	start                   the controller starts: initial list, handlers
 //	create NAME             a user creates a VM
 //	power NAME STATE        a user changes spec.powerState
 //	delete NAME             a user deletes a VM
-//	status NAME STATE [ip]  the controller records what vSphere has
-//	resync NAME             the periodic resync, or a hint of the provider
-//	next NAME PRIORITY      the queue hands this out next; it is done at once
-//	rest COUNT PRIORITY     all the rest, with this priority, and nothing more
-//
-// NAMES is a name or a range such as vm-1..1000.
-func TestScenarios(t *testing.T) {
+//	status NAME STATE [ip]  the controller writes the state in vSphere to the status
+//	resync NAME             the periodic resync, or an event of the provider
+//	next NAME PRIORITY      the queue returns this key next, and it is done immediately
+//	rest COUNT PRIORITY     the number of remaining keys, all with this priority
+func TestQueue_Scenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) != 5 {
 		t.Fatalf("%d scenario files (%v), want one for each of the 5 of the specification", len(files), err)
@@ -50,7 +48,7 @@ func TestScenarios(t *testing.T) {
 				for i, line := range strings.Split(string(archive.Files[0].Data), "\n") {
 					line, _, _ = strings.Cut(line, "#")
 					if fields := strings.Fields(line); len(fields) > 0 {
-						s.where = fmt.Sprintf("%s, script line %d: %s", file, i+1, line)
+						s.position = fmt.Sprintf("%s, script line %d: %s", file, i+1, line)
 						s.do(fields[0], fields[1:])
 					}
 				}
@@ -59,12 +57,12 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// scenario is a script that is being played.
+// scenario is a running script.
 type scenario struct {
-	t       *testing.T
-	where   string
-	objects []runtime.Object
-	a       *assembled
+	t        *testing.T
+	position string
+	objects  []runtime.Object
+	a        *assembled
 }
 
 func (s *scenario) do(command string, args []string) {
@@ -73,7 +71,7 @@ func (s *scenario) do(command string, args []string) {
 	case "stored":
 		for _, name := range s.names(args[0]) {
 			s.objects = append(s.objects, stable(named(name), func(vm *vmv1alpha1.VirtualMachine) {
-				vm.Finalizers = []string{vmv1alpha1.VirtualMachineFinalizer} // deletion takes its time
+				vm.Finalizers = []string{vmv1alpha1.VirtualMachineFinalizer} // the deletion does not end immediately
 			}))
 		}
 	case "start":
@@ -81,7 +79,7 @@ func (s *scenario) do(command string, args []string) {
 		s.a.watch(s.t)
 	case "create":
 		if _, err := s.a.api.VmV1alpha1().VirtualMachines("ns").Create(s.t.Context(), fresh(named(args[0])), metav1.CreateOptions{}); err != nil {
-			s.t.Fatalf("%s: %v", s.where, err)
+			s.t.Fatalf("%s: %v", s.position, err)
 		}
 	case "power":
 		s.a.api.edit(args[0], func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = vmv1alpha1.PowerState(args[1]) })
@@ -98,12 +96,12 @@ func (s *scenario) do(command string, args []string) {
 	case "rest":
 		s.rest(s.number(args[0]), s.number(args[1]))
 	default:
-		s.t.Fatalf("%s: unknown command", s.where)
+		s.t.Fatalf("%s: unknown command", s.position)
 	}
 	synctest.Wait()
 }
 
-// record makes the VM a created one in the power state, with or without address.
+// record gives the VM the state of a created VM with the power state, and with an address if there is one.
 func (s *scenario) record(vm *vmv1alpha1.VirtualMachine, state []string) {
 	vm.Status.Conditions = stable().Status.Conditions
 	vm.Status.PowerState = vmv1alpha1.PowerState(state[0])
@@ -116,12 +114,12 @@ func (s *scenario) record(vm *vmv1alpha1.VirtualMachine, state []string) {
 func (s *scenario) next(name string, priority int) {
 	s.t.Helper()
 	if s.a.Keys.Len() == 0 {
-		s.t.Fatalf("%s: the queue is empty", s.where)
+		s.t.Fatalf("%s: the queue is empty", s.position)
 	}
 	key, got, _ := s.a.Keys.GetWithPriority()
 	s.a.Keys.Done(key)
 	if key.Name != name || got != priority {
-		s.t.Errorf("%s: the queue handed out %s with %d", s.where, key.Name, got)
+		s.t.Errorf("%s: the queue returned %s with %d", s.position, key.Name, got)
 	}
 }
 
@@ -129,11 +127,11 @@ func (s *scenario) rest(count, priority int) {
 	s.t.Helper()
 	all := s.a.drain()
 	if len(all) != count {
-		s.t.Errorf("%s: %d were left", s.where, len(all))
+		s.t.Errorf("%s: %d keys were left", s.position, len(all))
 	}
 	for _, h := range all {
 		if h.Priority != priority {
-			s.t.Errorf("%s: %s has %d", s.where, h.Name, h.Priority)
+			s.t.Errorf("%s: %s has %d", s.position, h.Name, h.Priority)
 		}
 	}
 }
@@ -156,7 +154,7 @@ func (s *scenario) number(text string) int {
 	s.t.Helper()
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		s.t.Fatalf("%s: %v", s.where, err)
+		s.t.Fatalf("%s: %v", s.position, err)
 	}
 	return n
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// oneEach is a shard in which each virtual machine has a vCenter of its own, with its name.
+// oneEach is a shard in which each virtual machine has its own vCenter, with the virtual machine's name.
 type oneEach struct {
 	held map[string]bool
-	// permitted is closed when there may be passes.
+	// permitted is closed when reconciles are permitted.
 	permitted chan struct{}
 }
 
@@ -27,7 +27,7 @@ func (b oneEach) Held(vcenter string) bool { return b.held[vcenter] }
 
 func (b oneEach) Bind(ctx context.Context, vcenter string) (context.Context, error) {
 	if !b.held[vcenter] {
-		return nil, errors.New("it is another process's")
+		return nil, errors.New("it belongs to another process")
 	}
 	select {
 	case <-b.permitted:
@@ -45,7 +45,7 @@ func titled(name string) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) { vm.Name = name }
 }
 
-func TestVMsOfAnotherProcessAreNeitherQueuedNorTouched(t *testing.T) {
+func TestShard_VMsOfAnotherProcessAreNeitherQueuedNorChanged(t *testing.T) {
 	a := assembleWith(t, &scripted{})
 	shares := oneEach{held: map[string]bool{"mine": true}}
 	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(vm.Name) }
@@ -65,13 +65,13 @@ func TestVMsOfAnotherProcessAreNeitherQueuedNorTouched(t *testing.T) {
 
 	h := newHarness(t, fresh(), photon())
 	h.shard = shares
-	if result := h.pass(); result != (controller.Result{}) || len(h.provider.requests) != 0 || h.api.writes() != 0 {
-		t.Errorf("result %+v, %d calls, %d writes; want nothing of a virtual machine that is another process's",
+	if result := h.mustReconcile(); result != (controller.Result{}) || len(h.provider.requests) != 0 || h.api.writes() != 0 {
+		t.Errorf("result %+v, %d calls, %d writes; want none for a virtual machine of another process",
 			result, len(h.provider.requests), h.api.writes())
 	}
 }
 
-func TestVMsOfAShareThatIsGainedAreQueuedAsAtTheStart(t *testing.T) {
+func TestShard_GainedVMsAreQueuedLikeTheInitialList(t *testing.T) {
 	a := assembleWith(t, &scripted{})
 	shares := oneEach{held: map[string]bool{}}
 	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(vm.Name) }
@@ -83,7 +83,7 @@ func TestVMsOfAShareThatIsGainedAreQueuedAsAtTheStart(t *testing.T) {
 		a.enqueuer.Handler().OnAdd(vm, true)
 	}
 	if got := a.drain(); len(got) != 0 {
-		t.Errorf("queued %v before any share is held", got)
+		t.Errorf("queued %v before a shard is held", got)
 	}
 	shares.held["two"] = true
 	a.enqueuer.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == "two" })
@@ -92,16 +92,17 @@ func TestVMsOfAShareThatIsGainedAreQueuedAsAtTheStart(t *testing.T) {
 	}
 }
 
-func TestF2NoPassBeginsWithoutPermission(t *testing.T) {
+// F2
+func TestShard_ReconcilesWaitForPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, fresh(), photon())
 		shares := oneEach{held: map[string]bool{"vm": true}, permitted: make(chan struct{})}
 		h.shard = shares
 		began := time.Now()
 		time.AfterFunc(5*time.Second, func() { close(shares.permitted) })
-		h.pass()
+		h.mustReconcile()
 		if time.Since(began) != 5*time.Second || len(h.provider.requests) != 1 {
-			t.Errorf("%d calls after %s, want one as soon as it is permitted", len(h.provider.requests), time.Since(began))
+			t.Errorf("%d calls after %s, want one as soon as reconciles are permitted", len(h.provider.requests), time.Since(began))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -20,29 +20,28 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
-// finish computes, from what synchronizers and provider reported, the parts of the
-// status that the controller owns.
-func finish(p *pass, probed metav1.Condition) {
-	p.merge()
+// finishStatus computes the parts of the status that the controller owns, from the reports of the synchronizers and the
+// provider.
+func finishStatus(p *reconciliation, probed metav1.Condition) {
+	p.mergeConditions()
 	if !step.Runs(p.VM) {
 		p.VM.Status.RestartRequired = nil
 	}
 	instance.ShowSize(&p.State)
-	dropCreation(p.VM)
-	derive(p.VM)
+	removeCreateConditions(p.VM)
+	deriveStatus(p.VM)
 	setReady(p.VM, probed, p.Now)
 	setProgress(p.VM, p.Now)
-	// Every condition carries the generation that it was evaluated for; those that
-	// this pass did not look at keep an earlier one. What is paused by an administrator
-	// has got nothing of the spec.
+	// Every condition has the generation that it was evaluated for. Conditions that this reconcile did not evaluate
+	// have an earlier one. If an administrator paused the virtual machine, nothing of the spec has been applied.
 	if !isTrue(p.VM, vmv1alpha1.ConditionPaused) {
 		p.VM.Status.ObservedGeneration = p.VM.Generation
 	}
 	summarize(p.VM)
 }
 
-// derive fills what follows from other fields of the status.
-func derive(vm *vmv1alpha1.VirtualMachine) {
+// deriveStatus sets the status fields that follow from other status fields.
+func deriveStatus(vm *vmv1alpha1.VirtualMachine) {
 	vm.Status.FailureDomain = vm.Status.Zone
 	vm.Status.Addresses = addresses(vm)
 	if isTrue(vm, vmv1alpha1.ConditionCreated) && vm.Status.PowerState == vmv1alpha1.PoweredOn && !waitsForIP(vm) {
@@ -51,15 +50,15 @@ func derive(vm *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// What a Machine of Cluster API takes of addresses: how many, and how long each.
+// The limits of Cluster API for a Machine's addresses: the number of addresses and the length of each.
 const (
 	maxMachineAddresses = 256
 	maxMachineAddress   = 256
 )
 
-// addresses are the host name and the addresses of the guest in the form of the
-// Cluster API contract, the primary ones first. Link-local ones lead nowhere. A Machine would
-// take none of them if it could not take all.
+// addresses returns the guest's host name and addresses in the form of the Cluster API contract. Primary addresses are
+// first. Link-local and loopback addresses are omitted, because they cannot be reached. The limits are respected
+// because otherwise a Machine would reject the whole list.
 func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 	n := vm.Status.Network
 	if n == nil {
@@ -86,22 +85,22 @@ func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 	return all
 }
 
-// paused reports that nothing is done, and why. Ready of a virtual machine that is deleted says so too, as it does of
-// all that its deletion waits for.
-func (p *pass) paused(message string) {
+// reportPaused sets the condition that the virtual machine is paused, with the reason. If it is being deleted, Ready
+// shows the reason too, as for everything that a deletion waits for.
+func (p *reconciliation) reportPaused(message string) {
 	p.Set(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
 	if p.VM.DeletionTimestamp != nil {
 		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonPaused, message)
 	}
 }
 
-// summarize sets phase and printableStatus, which nothing decides by.
+// summarize sets phase and printableStatus. No decision depends on them.
 func summarize(vm *vmv1alpha1.VirtualMachine) {
 	vm.Status.Phase = phaseOf(vm)
 	vm.Status.PrintableStatus = printableStatus(vm, vm.Status.Phase)
 }
 
-// phaseOf is the one-word summary of conditions and power states.
+// phaseOf returns a one-word summary of conditions and power states.
 func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 	if vm.DeletionTimestamp != nil {
 		return vmv1alpha1.PhaseDeleting
@@ -120,7 +119,7 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 		return vmv1alpha1.PhaseCreating
 	}
 	desired, observed := vm.DesiredPowerState(vm.Status.PowerState), vm.Status.PowerState
-	if standsStill(vm) {
+	if isPowerChangeBlocked(vm) {
 		desired = observed
 	}
 	switch {
@@ -136,17 +135,16 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 	return vmv1alpha1.PhaseStopping
 }
 
-// standsStill says whether a change of power state is wanted that nobody works on:
-// its time has not come, an annotation or its powerPolicy holds it, or it is impossible.
-func standsStill(vm *vmv1alpha1.VirtualMachine) bool {
+// isPowerChangeBlocked reports whether a desired change of the power state is not being carried out: it is delayed, an
+// annotation or powerPolicy blocks it, or it is impossible.
+func isPowerChangeBlocked(vm *vmv1alpha1.VirtualMachine) bool {
 	c := findCondition(vm, vmv1alpha1.ConditionPowerStateSynced)
 	return c != nil && c.Status == metav1.ConditionFalse &&
 		slices.Contains([]string{vmv1alpha1.ReasonDelayed, vmv1alpha1.ReasonHeldByCheck, vmv1alpha1.ReasonInvalid,
 			vmv1alpha1.ReasonGuestShutdown, vmv1alpha1.ReasonStartRequired}, c.Reason)
 }
 
-// printableStatus is the phase, or the reason why the virtual machine does not get
-// on.
+// printableStatus returns the phase, or the reason why the virtual machine does not make progress.
 func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMachinePhase) string {
 	if phase != vmv1alpha1.PhaseDeleting && isTrue(vm, vmv1alpha1.ConditionPaused) {
 		return vmv1alpha1.ReasonPaused
@@ -167,7 +165,7 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 			return "CreateFailed"
 		}
 		return string(phase)
-	default: // the VM is there, and its conditions say more
+	default: // the VM exists, and its conditions have more details
 	}
 	if unreachable(vm) != nil {
 		return vmv1alpha1.ReasonUnreachable
@@ -198,10 +196,9 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 	return string(phase)
 }
 
-// missingPrerequisite names the first thing that a virtual machine lacks, and why;
-// it is empty when nothing is known to be lacking.
+// missingPrerequisite returns the type and the reason of the first unmet prerequisite. It is empty if there is none.
 func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
-	switch c := unmet(vm); {
+	switch c := unmetPrerequisite(vm); {
 	case c == nil:
 		return ""
 	case c.Reason == vmv1alpha1.ReasonUnreachable:
@@ -211,12 +208,12 @@ func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
 	}
 }
 
-// creationOnly are the types of the prerequisites that a virtual machine which exists does not need.
+// creationOnly has the condition types of prerequisites that an existing virtual machine does not need.
 var creationOnly = []string{vmv1alpha1.ConditionImageReady, vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ConditionImageCacheReady}
 
-// dropCreation removes the conditions that say what a creation waits for from a virtual machine that exists. The
-// one of the image cache stays: it records that disks were copied.
-func dropCreation(vm *vmv1alpha1.VirtualMachine) {
+// removeCreateConditions removes the unmet prerequisites of creation from a virtual machine that exists. The condition
+// of the image cache stays, because it records that disks were copied.
+func removeCreateConditions(vm *vmv1alpha1.VirtualMachine) {
 	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
 		return
 	}
@@ -228,8 +225,9 @@ func dropCreation(vm *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// unmet returns the condition of the first prerequisite of the next step that is there and is not True, nil for none.
-func unmet(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+// unmetPrerequisite returns the first prerequisite condition of the next step that exists and is not True, or nil if
+// there is none.
+func unmetPrerequisite(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	exists := isTrue(vm, vmv1alpha1.ConditionCreated)
 	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
 		if exists && slices.Contains(creationOnly, conditionType) {
@@ -242,11 +240,11 @@ func unmet(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	return nil
 }
 
-// deletionWaits are the reasons of Ready for which a deletion does not proceed by itself.
+// deletionWaits has the reasons of Ready for which a deletion does not continue by itself.
 var deletionWaits = []string{vmv1alpha1.ReasonHeldByCheck, vmv1alpha1.ReasonUnreachable, vmv1alpha1.ReasonPaused}
 
-// needsAttention are the reasons for which a virtual machine that exists does not
-// become what its spec says by itself and at once.
+// needsAttention has the condition reasons for which an existing virtual machine does not reach its spec by itself or
+// not immediately.
 var needsAttention = map[string]bool{
 	vmv1alpha1.ReasonDelayed:       true,
 	vmv1alpha1.ReasonBackOff:       true,
@@ -260,24 +258,24 @@ var needsAttention = map[string]bool{
 	vmv1alpha1.ReasonNotApplied:    true,
 }
 
-// setReady sums the conditions up in Ready.
+// setReady summarizes the conditions in Ready.
 func setReady(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition, now time.Time) {
 	c := readiness(vm, probed)
 	setCondition(vm, now, vmv1alpha1.ConditionReady, c.Status, c.Reason, c.Message)
 }
 
-// readiness is True when the virtual machine is as its spec wants it. probed is
-// asked last, and only of one that runs as desired.
+// readiness returns True if the virtual machine matches its spec. The probe's result is used last, and only if the
+// virtual machine runs as desired.
 func readiness(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition) metav1.Condition {
 	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
-		return naming(vm, because(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites))
+		return addUnmetPrerequisite(vm, falseBecause(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites))
 	}
 	if c := unreachable(vm); c != nil {
 		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: c.Reason, Message: c.Message}
 	}
 	desired := vm.DesiredPowerState(vm.Status.PowerState)
 	if desired != vm.Status.PowerState {
-		return because(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired))
+		return falseBecause(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired))
 	}
 	if desired == vmv1alpha1.PoweredOff {
 		return metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonPoweredOff}
@@ -286,16 +284,16 @@ func readiness(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition) metav1.Co
 		return metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
 	}
 	if waitsForIP(vm) {
-		return isFalse(vmv1alpha1.ReasonWaitingForIP, "the guest has no address yet")
+		return falseCondition(vmv1alpha1.ReasonWaitingForIP, "the guest has no address yet")
 	}
 	if waitsForTools(vm) {
-		return isFalse(vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run in the guest yet")
+		return falseCondition(vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run in the guest yet")
 	}
 	return probed
 }
 
-// unreachable returns what says that vCenter has the virtual machine and cannot reach or
-// read it, so that what status tells is of an earlier time; nil when it can.
+// unreachable returns the condition that vCenter has the virtual machine but cannot reach or read it, so that the
+// status may be outdated. It returns nil if vCenter can read it.
 func unreachable(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	c := findCondition(vm, vmv1alpha1.ConditionConfigurationSynced)
 	if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnknownState && c.Reason != vmv1alpha1.ReasonUnreachable {
@@ -304,31 +302,31 @@ func unreachable(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	return c
 }
 
-// because is False with reason and message of another condition if that is False.
-func because(vm *vmv1alpha1.VirtualMachine, conditionType, reason string) metav1.Condition {
+// falseBecause returns False with the reason and message of another condition if that condition is not True.
+func falseBecause(vm *vmv1alpha1.VirtualMachine, conditionType, reason string) metav1.Condition {
 	if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
-		return isFalse(c.Reason, c.Message)
+		return falseCondition(c.Reason, c.Message)
 	}
-	return isFalse(reason, "")
+	return falseCondition(reason, "")
 }
 
-func isFalse(reason, message string) metav1.Condition {
+func falseCondition(reason, message string) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }
 
-// naming tells of a virtual machine that waits for prerequisites which it lacks: a Machine shows
-// no other condition of it than Ready.
-func naming(vm *vmv1alpha1.VirtualMachine, v metav1.Condition) metav1.Condition {
+// addUnmetPrerequisite adds the unmet prerequisite to the message of a virtual machine that waits for prerequisites. A
+// Machine shows only the Ready condition of its virtual machine.
+func addUnmetPrerequisite(vm *vmv1alpha1.VirtualMachine, v metav1.Condition) metav1.Condition {
 	if v.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
 		return v
 	}
-	if c := unmet(vm); c != nil {
+	if c := unmetPrerequisite(vm); c != nil {
 		v.Message = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason))
 	}
 	return v
 }
 
-// waitsForTools says whether readiness depends on VMware Tools, which do not run.
+// waitsForTools reports whether readiness depends on VMware Tools and they do not run.
 func waitsForTools(vm *vmv1alpha1.VirtualMachine) bool {
 	wanted := vm.Spec.Bootstrap != nil && vm.Spec.Bootstrap.WaitForTools
 	if p := vm.Spec.ReadinessProbe; p != nil && (p.GuestHeartbeat != nil || len(p.GuestInfo) > 0) {
@@ -337,9 +335,9 @@ func waitsForTools(vm *vmv1alpha1.VirtualMachine) bool {
 	return wanted && (vm.Status.Guest == nil || !vm.Status.Guest.ToolsRunning)
 }
 
-// setProgress tells tools that follow the kstatus convention what Ready does not: that
-// vm cannot become what its spec says, or has yet to, although it is ready. Both
-// conditions are there only while they are True, and never both.
+// setProgress sets the conditions Stalled and Reconciling for tools that follow the kstatus convention. They show that
+// vm cannot reach its spec, or has not reached it although it is ready. Both conditions exist only while they are True,
+// and never at the same time.
 func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	show := func(conditionType string, because *metav1.Condition) {
 		if because != nil {
@@ -351,7 +349,7 @@ func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 		}
 		conditions.SetBecause(&vm.Status.Conditions, now, conditionType, vm.Generation, because)
 	}
-	stalled := stalls(vm)
+	stalled := findStall(vm)
 	var unfinished *metav1.Condition
 	if stalled == nil && isTrue(vm, vmv1alpha1.ConditionReady) {
 		for _, conditionType := range []string{vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionGuestNetworkSynced} {
@@ -364,10 +362,9 @@ func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	show(vmv1alpha1.ConditionReconciling, unfinished)
 }
 
-// stalls returns a condition that no retry makes true, because somebody has to change an
-// object first. What does not exist may be about to be made, and what failed is retried:
-// neither stalls.
-func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+// findStall returns a condition that no retry makes True, because a user must change an object first. Missing objects
+// and failures do not stall: a missing object may be created soon, and failures are retried.
+func findStall(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	for _, conditionType := range stallingConditions {
 		c := findCondition(vm, conditionType)
 		if c != nil && c.Status == metav1.ConditionFalse && slices.Contains(permanentReasons, c.Reason) {
@@ -377,21 +374,20 @@ func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	return nil
 }
 
-// stallingConditions are those without which a virtual machine is not what its spec says,
-// in the order in which they are worth telling.
+// stallingConditions has the conditions that a virtual machine needs to match its spec, in the order in which they are
+// reported.
 var stallingConditions = append(slices.Clone(vmv1alpha1.CreatePrerequisites),
 	vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced,
 	vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ConditionGuestNetworkSynced)
 
-// permanentReasons are those of a condition that stays False until somebody changes an
-// object.
+// permanentReasons has the reasons of conditions that stay False until a user changes an object.
 var permanentReasons = []string{
 	vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonUnsupported, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet,
 	vmv1alpha1.ReasonRecordNewer, vmv1alpha1.ReasonGuestShutdown, vmv1alpha1.ReasonStartRequired, vmv1alpha1.ReasonNotApplied,
 }
 
-// wantsNetwork is false when the network is disabled: no network section means the
-// default interface. Where a preference decides whether there is one, the adapters tell.
+// wantsNetwork returns false if the network is disabled. Without a network section, the VM has the default interface.
+// If a preference determines whether there is an interface, the observed adapters are used.
 func wantsNetwork(vm *vmv1alpha1.VirtualMachine) bool {
 	n := vm.Spec.Network
 	if vm.Spec.Preference == nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
@@ -404,7 +400,7 @@ func waitsForIP(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.PowerState == vmv1alpha1.PoweredOn && wantsNetwork(vm) && !step.HasIP(vm)
 }
 
-// setCondition sets a condition of vm as seen at now.
+// setCondition sets a condition of vm with the given time.
 func setCondition(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType string, status metav1.ConditionStatus, reason, message string) {
 	conditions.Set(&vm.Status.Conditions, now, metav1.Condition{
 		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: vm.Generation,

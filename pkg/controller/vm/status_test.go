@@ -30,7 +30,7 @@ func unknown(conditionType, reason string) func(*vmv1alpha1.VirtualMachine) {
 	}
 }
 
-func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
+func TestStatus_SummarizesConditionsAndPowerState(t *testing.T) {
 	const on, off, suspended = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	type change = func(*vmv1alpha1.VirtualMachine)
 	created := vmv1alpha1.ConditionCreated
@@ -40,41 +40,41 @@ func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
 		printable string
 		ready     string
 	}{
-		"running":            {nil, vmv1alpha1.PhaseRunning, "Running", "True/Succeeded"},
-		"new":                {[]change{withoutConditions}, vmv1alpha1.PhasePending, "Pending", "False/WaitingForPrerequisites"},
-		"no image":           {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhasePending, "ImageNotFound", "False/WaitingForPrerequisites"},
-		"size first":         {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonConflict)}, vmv1alpha1.PhasePending, "InstancetypeConflict", "False/WaitingForPrerequisites"},
-		"waiting in line":    {[]change{failing(created, vmv1alpha1.ReasonTooManyCreates)}, vmv1alpha1.PhasePending, "Pending", "False/TooManyCreates"},
-		"creating":           {[]change{failing(created, vmv1alpha1.ReasonCreating)}, vmv1alpha1.PhaseCreating, "Creating", "False/Creating"},
-		"create failed":      {[]change{failing(created, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseFailed, "CreateFailed", "False/Error"},
-		"powering on":        {[]change{power(on, off)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
-		"resuming":           {[]change{power(on, suspended)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
-		"power on failed":    {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseStarting, "PowerStateError", "False/Error"},
-		"power on delayed":   {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonDelayed)}, vmv1alpha1.PhaseStopped, "PowerStateDelayed", "False/Delayed"},
-		"suspend while off":  {[]change{power(suspended, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseStopped, "PowerStateInvalid", "False/Invalid"},
-		"size refused":       {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseRunning, "ConfigurationInvalid", "True/Succeeded"},
-		"runs, size is lost": {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhaseRunning, "InstancetypeNotFound", "True/Succeeded"},
-		"runs, image is gone": {[]change{
+		"running":                   {nil, vmv1alpha1.PhaseRunning, "Running", "True/Succeeded"},
+		"new":                       {[]change{withoutConditions}, vmv1alpha1.PhasePending, "Pending", "False/WaitingForPrerequisites"},
+		"no image":                  {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhasePending, "ImageNotFound", "False/WaitingForPrerequisites"},
+		"the size takes precedence": {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonConflict)}, vmv1alpha1.PhasePending, "InstancetypeConflict", "False/WaitingForPrerequisites"},
+		"waiting for a slot":        {[]change{failing(created, vmv1alpha1.ReasonTooManyCreates)}, vmv1alpha1.PhasePending, "Pending", "False/TooManyCreates"},
+		"creating":                  {[]change{failing(created, vmv1alpha1.ReasonCreating)}, vmv1alpha1.PhaseCreating, "Creating", "False/Creating"},
+		"create failed":             {[]change{failing(created, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseFailed, "CreateFailed", "False/Error"},
+		"powering on":               {[]change{power(on, off)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
+		"resuming":                  {[]change{power(on, suspended)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
+		"power on failed":           {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseStarting, "PowerStateError", "False/Error"},
+		"power on delayed":          {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonDelayed)}, vmv1alpha1.PhaseStopped, "PowerStateDelayed", "False/Delayed"},
+		"suspend while off":         {[]change{power(suspended, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseStopped, "PowerStateInvalid", "False/Invalid"},
+		"size refused":              {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseRunning, "ConfigurationInvalid", "True/Succeeded"},
+		"runs, size is lost":        {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhaseRunning, "InstancetypeNotFound", "True/Succeeded"},
+		"runs, image is deleted": {[]change{
 			failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound),
 			failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone), failing(vmv1alpha1.ConditionStorageReady, vmv1alpha1.ReasonNotFound),
 		}, vmv1alpha1.PhaseRunning, "StorageNotFound", "True/Succeeded"},
-		"vCenter is away":        {[]change{unknown(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonUnreachable)}, vmv1alpha1.PhaseRunning, "Unreachable", "Unknown/Unreachable"},
-		"new, vCenter is away":   {[]change{withoutConditions, unknown(created, vmv1alpha1.ReasonUnreachable)}, vmv1alpha1.PhaseUnknown, "Unreachable", "False/Unreachable"},
-		"new, zone is away":      {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), unknown(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonUnreachable)}, vmv1alpha1.PhasePending, "Unreachable", "False/WaitingForPrerequisites"},
-		"power on backs off":     {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonBackOff)}, vmv1alpha1.PhaseStarting, "PowerStateBackOff", "False/BackOff"},
-		"guest has shut down":    {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonGuestShutdown)}, vmv1alpha1.PhaseStopped, "PowerStateGuestShutdown", "False/GuestShutdown"},
-		"start is required":      {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonStartRequired)}, vmv1alpha1.PhaseStopped, "PowerStateStartRequired", "False/StartRequired"},
-		"size is changed":        {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress)}, vmv1alpha1.PhaseRunning, "Running", "True/Succeeded"},
-		"create failed, network": {[]change{failing(created, vmv1alpha1.ReasonError), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhaseFailed, "NetworkNotFound", "False/Error"},
-		"powering off":           {[]change{power(off, on)}, vmv1alpha1.PhaseStopping, "Stopping", "False/PoweringOff"},
-		"suspending":             {[]change{power(suspended, on)}, vmv1alpha1.PhaseStopping, "Stopping", "False/Suspending"},
-		"powered off":            {[]change{power(off, off)}, vmv1alpha1.PhaseStopped, "Stopped", "True/PoweredOff"},
-		"suspended":              {[]change{power(suspended, suspended)}, vmv1alpha1.PhaseSuspended, "Suspended", "True/Succeeded"},
-		"no address yet":         {[]change{ips("", "")}, vmv1alpha1.PhaseRunning, "WaitingForIP", "False/WaitingForIP"},
+		"vCenter is unreachable":      {[]change{unknown(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonUnreachable)}, vmv1alpha1.PhaseRunning, "Unreachable", "Unknown/Unreachable"},
+		"new, vCenter is unreachable": {[]change{withoutConditions, unknown(created, vmv1alpha1.ReasonUnreachable)}, vmv1alpha1.PhaseUnknown, "Unreachable", "False/Unreachable"},
+		"new, zone is unreachable":    {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), unknown(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonUnreachable)}, vmv1alpha1.PhasePending, "Unreachable", "False/WaitingForPrerequisites"},
+		"power on in backoff":         {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonBackOff)}, vmv1alpha1.PhaseStarting, "PowerStateBackOff", "False/BackOff"},
+		"guest has shut down":         {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonGuestShutdown)}, vmv1alpha1.PhaseStopped, "PowerStateGuestShutdown", "False/GuestShutdown"},
+		"start is required":           {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonStartRequired)}, vmv1alpha1.PhaseStopped, "PowerStateStartRequired", "False/StartRequired"},
+		"size is changed":             {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress)}, vmv1alpha1.PhaseRunning, "Running", "True/Succeeded"},
+		"create failed, network":      {[]change{failing(created, vmv1alpha1.ReasonError), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhaseFailed, "NetworkNotFound", "False/Error"},
+		"powering off":                {[]change{power(off, on)}, vmv1alpha1.PhaseStopping, "Stopping", "False/PoweringOff"},
+		"suspending":                  {[]change{power(suspended, on)}, vmv1alpha1.PhaseStopping, "Stopping", "False/Suspending"},
+		"powered off":                 {[]change{power(off, off)}, vmv1alpha1.PhaseStopped, "Stopped", "True/PoweredOff"},
+		"suspended":                   {[]change{power(suspended, suspended)}, vmv1alpha1.PhaseSuspended, "Suspended", "True/Succeeded"},
+		"no address yet":              {[]change{ips("", "")}, vmv1alpha1.PhaseRunning, "WaitingForIP", "False/WaitingForIP"},
 		"needs restart": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
 		}}, vmv1alpha1.PhaseRunning, "RestartRequired", "True/Succeeded"},
-		"not reached": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
+		"not reachable": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
 			setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "inaccessible")
 		}}, vmv1alpha1.PhaseRunning, "Unreachable", "Unknown/UnknownState"},
 		"paused": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
@@ -98,7 +98,7 @@ func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
 	}
 }
 
-// answer is a prober with one answer.
+// answer is a prober with one result.
 type answer struct{ known, ready bool }
 
 func (answer) Add(*vmv1alpha1.VirtualMachine)                                                   {}
@@ -108,7 +108,7 @@ func (a answer) Result(types.NamespacedName) (ready, known bool, message string)
 	return a.ready, a.known, "refused"
 }
 
-func TestReadinessAsksTheGuest(t *testing.T) {
+func TestStatus_ReadinessDependsOnTheGuest(t *testing.T) {
 	guest := func(tools bool, heartbeat vmv1alpha1.GuestHeartbeatStatus) *vmv1alpha1.VirtualMachineGuestStatus {
 		return &vmv1alpha1.VirtualMachineGuestStatus{ToolsRunning: tools, Heartbeat: heartbeat}
 	}
@@ -128,25 +128,25 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 		probe  *vmv1alpha1.VirtualMachineReadinessProbe
 		guest  *vmv1alpha1.VirtualMachineGuestStatus
 		prober probe.Connections
-		// variables of the guest; nil when it could not be read.
+		// variables has the guest's variables. It is nil if they could not be read.
 		variables map[string]string
 		want      string
 	}{
 		"no probe":                       {want: "True/Succeeded"},
-		"tools awaited, nothing known":   {wait: true, want: "False/WaitingForTools"},
-		"tools awaited, not running":     {wait: true, guest: guest(false, ""), want: "False/WaitingForTools"},
-		"tools awaited, running":         {wait: true, guest: guest(true, ""), want: "True/Succeeded"},
+		"waits for tools, nothing known": {wait: true, want: "False/WaitingForTools"},
+		"waits for tools, not running":   {wait: true, guest: guest(false, ""), want: "False/WaitingForTools"},
+		"waits for tools, running":       {wait: true, guest: guest(true, ""), want: "True/Succeeded"},
 		"heartbeat green":                {probe: heart(""), guest: guest(true, vmv1alpha1.GuestHeartbeatGreen), want: "True/Succeeded"},
 		"heartbeat yellow":               {probe: heart(""), guest: guest(true, vmv1alpha1.GuestHeartbeatYellow), want: "False/NotReady"},
 		"heartbeat yellow suffices":      {probe: heart(vmv1alpha1.GuestHeartbeatYellow), guest: guest(true, vmv1alpha1.GuestHeartbeatYellow), want: "True/Succeeded"},
 		"heartbeat without tools":        {probe: heart(""), want: "False/WaitingForTools"},
 		"heartbeat not known":            {probe: heart(""), guest: guest(true, ""), want: "False/NotReady"},
-		"socket, nobody probes":          {probe: tcp, want: "Unknown/Unsupported"},
-		"socket, no answer yet":          {probe: tcp, prober: answer{}, want: "Unknown/NotReady"},
-		"socket, answered no":            {probe: tcp, prober: answer{known: true}, want: "False/NotReady"},
-		"socket, answered yes":           {probe: tcp, prober: answer{known: true, ready: true}, want: "True/Succeeded"},
+		"socket, no prober":              {probe: tcp, want: "Unknown/Unsupported"},
+		"socket, no result yet":          {probe: tcp, prober: answer{}, want: "Unknown/NotReady"},
+		"socket, not ready":              {probe: tcp, prober: answer{known: true}, want: "False/NotReady"},
+		"socket, ready":                  {probe: tcp, prober: answer{known: true, ready: true}, want: "True/Succeeded"},
 		"variable not read yet":          {probe: info("state", "up"), guest: guest(true, ""), want: "Unknown/NotReady"},
-		"variable not there":             {probe: info("state", "up"), guest: guest(true, ""), variables: map[string]string{}, want: "False/NotReady"},
+		"variable not set":               {probe: info("state", "up"), guest: guest(true, ""), variables: map[string]string{}, want: "False/NotReady"},
 		"variable, any value":            {probe: info("state", ""), guest: guest(true, ""), variables: map[string]string{"state": "down"}, want: "True/Succeeded"},
 		"variable, wrong value":          {probe: info("state", "up"), guest: guest(true, ""), variables: map[string]string{"state": "not up"}, want: "False/NotReady"},
 		"variable, right value":          {probe: info("state", "up|ready"), guest: guest(true, ""), variables: map[string]string{"state": "ready"}, want: "True/Succeeded"},
@@ -155,7 +155,7 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 		"variable that is too long":      {probe: info("state", ".*"), guest: guest(true, ""), variables: map[string]string{"state": strings.Repeat("a", 4097)}, want: "False/NotReady"},
 		"expression stored before":       {probe: info("state", "(?:(?:ab){30}){30}"), guest: guest(true, ""), variables: map[string]string{"state": "up"}, want: "False/NotReady"},
 		"variable without tools":         {probe: info("state", "up"), variables: map[string]string{"state": "up"}, want: "False/WaitingForTools"},
-		"probe without an action is met": {probe: &vmv1alpha1.VirtualMachineReadinessProbe{}, want: "True/Succeeded"},
+		"probe without an action":        {probe: &vmv1alpha1.VirtualMachineReadinessProbe{}, want: "True/Succeeded"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -177,14 +177,14 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 			}
 			ofProbe := test.prober == nil && (ready.Reason == vmv1alpha1.ReasonUnsupported || ready.Reason == vmv1alpha1.ReasonNotReady)
 			if ofProbe && !strings.HasPrefix(ready.Message, "spec.readinessProbe.") {
-				t.Errorf("Ready says %q, which names no field", ready.Message)
+				t.Errorf("Ready has message %q without the field", ready.Message)
 			}
 		})
 	}
 }
 
-// The arrows behind "power on" in the chart of the power state. No worker waits: a change of
-// what the guest reports is a change of vSphere, which wakes the VM.
+// The arrows after "power on" in the chart of the power state. No worker waits: a change that the guest reports is an
+// event of vSphere, which queues the VM.
 func TestPowerChartWaitsForToolsAfterPowerOn(t *testing.T) {
 	for arrow, test := range map[string]struct {
 		wait, running bool
@@ -208,7 +208,7 @@ func TestPowerChartWaitsForToolsAfterPowerOn(t *testing.T) {
 	}
 }
 
-func TestAddressesListThePrimaryOnesFirstAndNoneTwice(t *testing.T) {
+func TestStatus_AddressesArePrimaryFirstAndUnique(t *testing.T) {
 	vm := stable(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{
 			HostName: "web", PrimaryIP4: "192.0.2.7", PrimaryIP6: "2001:db8::7",
@@ -227,22 +227,22 @@ func TestAddressesListThePrimaryOnesFirstAndNoneTwice(t *testing.T) {
 	}
 }
 
-func TestProvisionedStaysAfterPowerOff(t *testing.T) {
+func TestStatus_ProvisionedStaysAfterPowerOff(t *testing.T) {
 	vm := stable()
-	derive(vm)
+	deriveStatus(vm)
 	if vm.Status.Initialization == nil || !*vm.Status.Initialization.Provisioned {
 		t.Fatal("a running virtual machine with an address is not provisioned")
 	}
 	power(vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff)(vm)
 	vm.Status.Network = nil
-	derive(vm)
+	deriveStatus(vm)
 	if !*vm.Status.Initialization.Provisioned {
 		t.Error("provisioned became false")
 	}
 }
 
-// A Machine takes none of its addresses if it could not take all.
-func TestNoMoreAndNoLongerAddressesAreListedThanAMachineTakes(t *testing.T) {
+// A Machine would reject all addresses if it could not accept all of them.
+func TestStatus_AddressesRespectTheLimitsOfAMachine(t *testing.T) {
 	vm := fresh()
 	vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{HostName: strings.Repeat("h", 257), PrimaryIP4: "192.0.2.1"}
 	for i := range 10 {

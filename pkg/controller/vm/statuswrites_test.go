@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// creating is a virtual machine whose create was started.
+// creating returns a virtual machine whose create has started.
 func creating() *vmv1alpha1.VirtualMachine {
 	return fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.Phase = vmv1alpha1.PhaseCreating
@@ -25,8 +25,8 @@ func creating() *vmv1alpha1.VirtualMachine {
 	})
 }
 
-// poweringOn reports a virtual machine that was just created and answers err, or
-// starts its power on.
+// poweringOn returns a provider function that reports a newly created virtual machine. It returns err, or starts the
+// power on if err is nil.
 func poweringOn(err error) func(*provider.Request) (<-chan error, error) {
 	return func(req *provider.Request) (<-chan error, error) {
 		setTrue(req.VM, req.Now, vmv1alpha1.ConditionCreated)
@@ -39,22 +39,22 @@ func poweringOn(err error) func(*provider.Request) (<-chan error, error) {
 	}
 }
 
-// Each intermediate state that a reconcile observes is written at once.
+// Each intermediate state that a reconcile observes is written immediately.
 func TestReconcile_WritesThatTheVMIsCreatedWhenPowerOnStarts(t *testing.T) {
 	h := newHarness(t, creating(), photon())
 	h.provider.update = poweringOn(nil)
-	if got, want := h.pass(), (controller.Result{}); got != want {
+	if got, want := h.mustReconcile(), (controller.Result{}); got != want {
 		t.Errorf("result %+v, want %+v: the end of the operation is an event", got, want)
 	}
 	if vm := h.vm(); vm.Status.Phase != vmv1alpha1.PhaseStarting || vm.Status.UniqueID != "vm-42" {
 		t.Errorf("phase %s of %q, want Starting of vm-42", vm.Status.Phase, vm.Status.UniqueID)
 	}
 	if got := h.events.take(); len(got) != 1 || got[0] != "Normal Created: The vSphere virtual machine is created: vm-42" {
-		t.Errorf("events %q, want that it is created", got)
+		t.Errorf("events %q, want one Created", got)
 	}
 	h.provider.update = poweringOn(provider.ErrReconcileInProgress)
 	before := h.api.writes()
-	h.pass()
+	h.mustReconcile()
 	if got := h.api.writes() - before; got != 0 {
 		t.Errorf("%d writes while the power on runs, want none", got)
 	}
@@ -63,26 +63,26 @@ func TestReconcile_WritesThatTheVMIsCreatedWhenPowerOnStarts(t *testing.T) {
 func TestReconcile_WritesThatACreateStartsForWhichTheVMWaited(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.Phase = vmv1alpha1.PhasePending
-		setFalse(vm, time.Unix(500, 0), vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "others come first")
+		setFalse(vm, time.Unix(500, 0), vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "waiting for a slot")
 	}), photon())
 	h.provider.update = func(req *provider.Request) (<-chan error, error) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
 		return ended(nil), nil
 	}
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionCreated); got != "False/Creating" {
 		t.Errorf("Created is %s, want False/Creating", got)
 	}
 }
 
-func TestCreatedIsWrittenWhenNothingFollowsAtOnce(t *testing.T) {
+func TestReconcile_WritesCreatedIfNoOperationFollows(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
 		change func(*vmv1alpha1.VirtualMachine)
 	}{
-		"power on failed":           {err: errors.New("no host is compatible")},
-		"power on will be retried":  {err: &provider.RequeueError{After: 5}},
-		"metadata has to be stored": {change: func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"a": "b"} }},
+		"power on failed":          {err: errors.New("no host is compatible")},
+		"power on will be retried": {err: &provider.RequeueError{After: 5}},
+		"metadata must be stored":  {change: func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"a": "b"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, creating(), photon())
@@ -94,7 +94,7 @@ func TestCreatedIsWrittenWhenNothingFollowsAtOnce(t *testing.T) {
 					return vm, nil
 				})
 			}
-			_, _ = h.tryPass()
+			_, _ = h.tryReconcile()
 			if got := h.condition(vmv1alpha1.ConditionCreated); got != "True/Succeeded" {
 				t.Errorf("Created is %s, want True/Succeeded", got)
 			}
@@ -102,54 +102,54 @@ func TestCreatedIsWrittenWhenNothingFollowsAtOnce(t *testing.T) {
 	}
 }
 
-func TestOperationsOfAnExistingVMAreToldAtOnce(t *testing.T) {
+func TestReconcile_WritesOperationsOfAnExistingVMImmediately(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.provider.update = func(req *provider.Request) (<-chan error, error) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonRestarting, "")
 		return ended(nil), nil
 	}
-	h.pass()
+	h.mustReconcile()
 	if got := h.condition(vmv1alpha1.ConditionPowerStateSynced); got != "False/Restarting" {
 		t.Errorf("PowerStateSynced is %s, want False/Restarting", got)
 	}
 }
 
-func TestVMThatVanishedIsMadeAgainInTheNextPass(t *testing.T) {
+func TestReconcile_CreatesAVanishedVMInTheNextReconcile(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.provider.update = func(req *provider.Request) (<-chan error, error) {
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 		req.VM.Status.PowerState = ""
 		return nil, nil
 	}
-	if got, want := h.pass(), (controller.Result{Requeue: true}); got != want {
-		t.Errorf("result %+v, want %+v: no event will tell that the image is to be gathered", got, want)
+	if got, want := h.mustReconcile(), (controller.Result{Requeue: true}); got != want {
+		t.Errorf("result %+v, want %+v: no event will queue it, and the image must be read", got, want)
 	}
-	h.pass()
+	h.mustReconcile()
 	if last := h.provider.requests[len(h.provider.requests)-1]; !last.PrerequisitesReady || last.Image == nil {
-		t.Errorf("ready %t with image %v, want all that a create needs", last.PrerequisitesReady, last.Image)
+		t.Errorf("ready %t with image %v, want all inputs of a create", last.PrerequisitesReady, last.Image)
 	}
 }
 
-// finding is a provider that is choosing a zone.
-type finding struct{ *scripted }
+// choosingZone is a provider that is choosing a zone.
+type choosingZone struct{ *scripted }
 
-func (finding) CreateOrUpdateVirtualMachineAsync(context.Context, *provider.Request) (provider.Result, error) {
+func (choosingZone) CreateOrUpdateVirtualMachineAsync(context.Context, *provider.Request) (provider.Result, error) {
 	return provider.Result{}, provider.ErrReconcileInProgress
 }
 
-// A virtual machine that is taken over needs no addresses for that. Without the name of the claim each
-// pass would ask for the next one at once, as long as zones are asked.
-func TestWhatTheNextPassNeedsIsWrittenWhileAZoneIsChosen(t *testing.T) {
+// A virtual machine that adopts a VM needs no addresses for that. Without a stored name of the claim, each reconcile
+// would request the next one immediately while the zone is being chosen.
+func TestReconcile_StoresClaimNamesWhileAZoneIsChosen(t *testing.T) {
 	vm := pooled("front")
 	vm.Spec.InstanceUUID = "11111111-2222-3333-4444-666666666666"
 	h := newHarness(t, vm, photon())
 	h.pools.err = &addressclaim.WaitError{Message: "the claim waits"}
-	h.reconciler.provider = finding{h.provider}
-	h.pass()
+	h.reconciler.provider = choosingZone{h.provider}
+	h.mustReconcile()
 	if diff := cmp.Diff([]string{"eth0 front"}, claimed(h.vm())); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	if got, want := h.pass(), (controller.Result{RequeueAfter: controller.Recheck}); got != want {
+	if got, want := h.mustReconcile(), (controller.Result{RequeueAfter: controller.Recheck}); got != want {
 		t.Errorf("result %+v, want %+v: the claim is read again", got, want)
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-// A pass over what the provider has yet to read could only find that out; the hint
-// that follows queues it.
-func TestInitialListQueuesNoVMThatTheProviderHasYetToRead(t *testing.T) {
+// A reconcile of a VM that the provider has not read could do nothing. The provider's next event queues it.
+func TestHandlers_InitialListSkipsUnreadVMs(t *testing.T) {
 	p := &scripted{unread: true}
 	for name, test := range map[string]struct {
 		vm      *vmv1alpha1.VirtualMachine
@@ -24,7 +23,7 @@ func TestInitialListQueuesNoVMThatTheProviderHasYetToRead(t *testing.T) {
 		"created":          {stable(), true, nil},
 		"being created":    {fresh(), true, []handedOut{{"vm", controller.PriorityDefaultCreate}}},
 		"being deleted":    {stable(deleting), true, []handedOut{{"vm", controller.PriorityDefaultCreate}}},
-		"created meantime": {stable(), false, []handedOut{{"vm", controller.PriorityDefaultCreate}}},
+		"created and read": {stable(), false, []handedOut{{"vm", controller.PriorityDefaultCreate}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := assembleWith(t, p)

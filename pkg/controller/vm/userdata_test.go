@@ -13,7 +13,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// gzipped packs text.
+// gzipped compresses text.
 func gzipped(t *testing.T, text string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -27,13 +27,12 @@ func gzipped(t *testing.T, text string) string {
 	return out.String()
 }
 
-// cloud-init ignores user data that begins with none of its markers, and says so only in a log of
-// the guest.
+// cloud-init ignores user data without one of its markers, and reports that only in a log of the guest.
 func TestUserData_IsUnpackedOrRefused(t *testing.T) {
 	const config = "#cloud-config\npackages: [nginx]\n"
 	const ignored = "False/Invalid: is ignored by cloud-init: it must begin with #cloud-config, #!, #include or another marker of user data, or be a MIME archive"
 	inBase64 := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
-	wrapped := func(text string) string { // as base64(1) prints it
+	wrapped := func(text string) string { // in the format of base64(1)
 		out := ""
 		for len(text) > 76 {
 			out, text = out+text[:76]+"\n", text[76:]
@@ -42,31 +41,31 @@ func TestUserData_IsUnpackedOrRefused(t *testing.T) {
 	}
 	long := config + strings.Repeat("# hunter2\n", 1000)
 	for name, tc := range map[string]struct{ value, want string }{
-		"a cloud-config":                  {config, config},
-		"a script":                        {"#!/bin/sh\n", "#!/bin/sh\n"},
-		"after white space":               {"\n #Cloud-Config\n", "\n #Cloud-Config\n"},
-		"an archive of cloud-configs":     {"#cloud-config-archive\n[]\n", "#cloud-config-archive\n[]\n"},
-		"a template":                      {"## template: jinja\n#cloud-config\n", "## template: jinja\n#cloud-config\n"},
-		"an include file":                 {"#include-once\nhttps://example.org\n", "#include-once\nhttps://example.org\n"},
-		"a MIME archive":                  {"Content-Type: multipart/mixed; boundary=a\nMIME-Version: 1.0\n", "Content-Type: multipart/mixed; boundary=a\nMIME-Version: 1.0\n"},
-		"PowerShell":                      {"#ps1_sysnative\n", "#ps1_sysnative\n"},
-		"a batch file":                    {"rem cmd\ndir\n", "rem cmd\ndir\n"},
-		"Talos Linux":                     {"version: v1alpha1\nmachine: {}\n", "version: v1alpha1\nmachine: {}\n"},
-		"several documents of Talos":      {"---\napiVersion: v1alpha1\nkind: HostnameConfig\n", "---\napiVersion: v1alpha1\nkind: HostnameConfig\n"},
-		"Bottlerocket":                    {"# a comment\n[settings.kubernetes]\n", "# a comment\n[settings.kubernetes]\n"},
-		"nothing":                         {" \n", " \n"},
-		"packed":                          {gzipped(t, config), config},
-		"packed, in base64":               {inBase64(gzipped(t, config)), config},
-		"packed, in base64 of many lines": {wrapped(inBase64(gzipped(t, long))), long},
-		"in base64":                       {inBase64(config), config},
-		"no header":                       {"packages: [hunter2]\n", ignored},
-		"a header that is not the first":  {"# hunter2\n#cloud-config\n", ignored},
-		"no header, packed":               {gzipped(t, "hunter2"), ignored},
-		"no header, in base64":            {inBase64("hunter2"), ignored},
-		"packed twice":                    {gzipped(t, gzipped(t, config)), config},
-		"packed three times":              {gzipped(t, gzipped(t, gzipped(t, config))), ignored},
-		"cut":                             {gzipped(t, long)[:100], "False/Invalid: cannot be unpacked with gzip: unexpected EOF"},
-		"too long when unpacked":          {gzipped(t, config+strings.Repeat(" ", 5<<20)), "False/Invalid: has more than 4194304 bytes when it is unpacked"},
+		"a cloud-config":                        {config, config},
+		"a script":                              {"#!/bin/sh\n", "#!/bin/sh\n"},
+		"after white space":                     {"\n #Cloud-Config\n", "\n #Cloud-Config\n"},
+		"an archive of cloud-configs":           {"#cloud-config-archive\n[]\n", "#cloud-config-archive\n[]\n"},
+		"a template":                            {"## template: jinja\n#cloud-config\n", "## template: jinja\n#cloud-config\n"},
+		"an include file":                       {"#include-once\nhttps://example.org\n", "#include-once\nhttps://example.org\n"},
+		"a MIME archive":                        {"Content-Type: multipart/mixed; boundary=a\nMIME-Version: 1.0\n", "Content-Type: multipart/mixed; boundary=a\nMIME-Version: 1.0\n"},
+		"PowerShell":                            {"#ps1_sysnative\n", "#ps1_sysnative\n"},
+		"a batch file":                          {"rem cmd\ndir\n", "rem cmd\ndir\n"},
+		"Talos Linux":                           {"version: v1alpha1\nmachine: {}\n", "version: v1alpha1\nmachine: {}\n"},
+		"several documents of Talos":            {"---\napiVersion: v1alpha1\nkind: HostnameConfig\n", "---\napiVersion: v1alpha1\nkind: HostnameConfig\n"},
+		"Bottlerocket":                          {"# a comment\n[settings.kubernetes]\n", "# a comment\n[settings.kubernetes]\n"},
+		"nothing":                               {" \n", " \n"},
+		"packed":                                {gzipped(t, config), config},
+		"packed, in base64":                     {inBase64(gzipped(t, config)), config},
+		"packed, in base64 of many lines":       {wrapped(inBase64(gzipped(t, long))), long},
+		"in base64":                             {inBase64(config), config},
+		"no header":                             {"packages: [hunter2]\n", ignored},
+		"a header that is not at the beginning": {"# hunter2\n#cloud-config\n", ignored},
+		"no header, packed":                     {gzipped(t, "hunter2"), ignored},
+		"no header, in base64":                  {inBase64("hunter2"), ignored},
+		"packed twice":                          {gzipped(t, gzipped(t, config)), config},
+		"packed three times":                    {gzipped(t, gzipped(t, gzipped(t, config))), ignored},
+		"truncated":                             {gzipped(t, long)[:100], "False/Invalid: cannot be unpacked with gzip: unexpected EOF"},
+		"too long when unpacked":                {gzipped(t, config+strings.Repeat(" ", 5<<20)), "False/Invalid: has more than 4194304 bytes after unpacking"},
 	} {
 		for key, from := range map[string]string{"user-data": "rawCloudConfig", "vendor-data": "rawVendorData"} {
 			t.Run(name+" as "+key, func(t *testing.T) {
@@ -76,7 +75,7 @@ func TestUserData_IsUnpackedOrRefused(t *testing.T) {
 				}
 				h := newHarness(t, fresh(boots(vmv1alpha1.VirtualMachineBootstrap{CloudInit: ci})), photon())
 				h.secret("s", map[string][]byte{key: []byte(tc.value)})
-				h.pass()
+				h.mustReconcile()
 				got := ""
 				c := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady)
 				if data := h.provider.requests[0].Bootstrap; data != nil {

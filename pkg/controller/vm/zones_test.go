@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
-func TestZonesAndVCentersWakeTheVMsThatAreInNoZone(t *testing.T) {
+func TestZones_QueueVMsWithoutAZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		placed := stable(named("placed"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" })
 		unplaced := stable(named("unplaced"), func(vm *vmv1alpha1.VirtualMachine) {
@@ -64,9 +64,9 @@ func TestZonesAndVCentersWakeTheVMsThatAreInNoZone(t *testing.T) {
 	})
 }
 
-// Which process takes care of what is in a zone is known from the zone, which its informer may
-// have later than that of virtual machines has these.
-func TestAVirtualMachineIsLookedAtWhenItsZoneComes(t *testing.T) {
+// The zone determines which process reconciles its virtual machines. The informer may receive the zone after the
+// virtual machines.
+func TestZones_QueueTheVMsOfANewZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, stable(named("placed"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" }), stable(named("elsewhere"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "b" }))
 		known := a.deps.Informers.Vm().V1alpha1().Zones().Lister()
@@ -76,7 +76,7 @@ func TestAVirtualMachineIsLookedAtWhenItsZoneComes(t *testing.T) {
 		}
 		a.watch(t)
 		if got := a.drain(); len(got) > 0 {
-			t.Errorf("%v are queued before their zone is there", got)
+			t.Errorf("%v are queued before their zone exists", got)
 		}
 		zone := &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 1}}
 		if _, err := a.api.VmV1alpha1().Zones().Create(t.Context(), zone, metav1.CreateOptions{}); err != nil {

@@ -11,21 +11,20 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Annotations of the effective spec that name where it comes from. The names
-// are KubeVirt's, so that tools which read them keep working.
+// Annotations of the effective spec with the names of its sources. The keys are those of KubeVirt, for compatibility
+// with existing tools.
 const (
-	// AnnotationInstancetype names a namespaced instance type.
+	// AnnotationInstancetype is the name of a namespaced instance type.
 	AnnotationInstancetype = "kubevirt.io/instancetype-name"
-	// AnnotationClusterInstancetype names a cluster instance type.
+	// AnnotationClusterInstancetype is the name of a cluster instance type.
 	AnnotationClusterInstancetype = "kubevirt.io/cluster-instancetype-name"
-	// AnnotationPreference names a namespaced preference.
+	// AnnotationPreference is the name of a namespaced preference.
 	AnnotationPreference = "kubevirt.io/preference-name"
-	// AnnotationClusterPreference names a cluster preference.
+	// AnnotationClusterPreference is the name of a cluster preference.
 	AnnotationClusterPreference = "kubevirt.io/cluster-preference-name"
 )
 
-// IsSourceAnnotation reports whether key names an instance type or preference
-// as the source of an effective spec.
+// IsSourceAnnotation reports whether key is one of the annotations for sources of an effective spec.
 func IsSourceAnnotation(key string) bool {
 	switch key {
 	case AnnotationInstancetype, AnnotationClusterInstancetype, AnnotationPreference, AnnotationClusterPreference:
@@ -35,8 +34,7 @@ func IsSourceAnnotation(key string) bool {
 	}
 }
 
-// applyAnnotations adds the annotations of the instance type. The same value on
-// both sides is fine.
+// applyAnnotations adds the annotations of the instance type. Only different values are a conflict.
 func applyAnnotations(
 	spec *vmv1alpha1.VirtualMachineInstanceSpec,
 	own map[string]string,
@@ -61,8 +59,8 @@ func applyAnnotations(
 	}
 }
 
-// fillAnnotations adds the annotations of the preference whose keys neither the
-// virtual machine nor its instance type has.
+// fillAnnotations adds the annotations of the preference whose keys are not set by the virtual machine or its instance
+// type.
 func fillAnnotations(
 	spec *vmv1alpha1.VirtualMachineInstanceSpec,
 	own map[string]string,
@@ -82,7 +80,7 @@ func fillAnnotations(
 	}
 }
 
-// sourceAnnotations records the names of instance type and preference.
+// sourceAnnotations adds the names of the instance type and the preference.
 func sourceAnnotations(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	set := func(revision *vmv1alpha1.AppliedRevision, namespacedKind, namespaced, cluster string) {
 		if revision == nil {

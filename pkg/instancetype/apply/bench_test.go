@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// benchInputs is a virtual machine with disks and interfaces, and an instance
-// type and a preference of the size that catalogues have.
+// benchInputs returns a virtual machine with disks and interfaces, and an instance type and a preference of typical
+// size.
 func benchInputs(b testing.TB) (*vmv1alpha1.VirtualMachine, apply.Inputs) {
 	b.Helper()
 	vm := vmOf(b, `{image: {name: ubuntu}, volumes: [{name: root, disk: {size: 20Gi}}, {name: data, persistentVolumeClaim: {claimName: d}}],
@@ -38,8 +38,7 @@ func BenchmarkEffective(b *testing.B) {
 	}
 }
 
-// catalogue is every pair of 60 instance types and 50 preferences that differ in what
-// they set.
+// catalogue returns all pairs of 60 instance types and 50 preferences that set different fields.
 func catalogue(t testing.TB) []apply.Inputs {
 	t.Helper()
 	var prefs []*itv1alpha1.VirtualMachinePreferenceSpec
@@ -66,7 +65,7 @@ func catalogue(t testing.TB) []apply.Inputs {
 	return inputs
 }
 
-// BenchmarkEffectiveCatalogue expands all pairs in turn; one operation is one pair.
+// BenchmarkEffectiveCatalogue expands all pairs in turn. One operation is one pair.
 func BenchmarkEffectiveCatalogue(b *testing.B) {
 	vm, _ := benchInputs(b)
 	inputs := catalogue(b)
@@ -80,8 +79,8 @@ func BenchmarkEffectiveCatalogue(b *testing.B) {
 	}
 }
 
-// The time is the benchmark's to tell; allocations can be counted exactly.
-func TestEveryPairOfACatalogueExpandsWithFewAllocations(t *testing.T) {
+// The benchmark measures the time. The number of allocations is deterministic.
+func TestEffective_NeedsFewAllocations(t *testing.T) {
 	const most = 100
 	vm, _ := benchInputs(t)
 	for i, in := range catalogue(t) {
@@ -89,7 +88,7 @@ func TestEveryPairOfACatalogueExpandsWithFewAllocations(t *testing.T) {
 			t.Fatalf("pair %d: %v", i, err)
 		}
 		if got := testing.AllocsPerRun(1, func() { _, _ = apply.Effective(vm, in) }); got >= most {
-			t.Fatalf("pair %d takes %v allocations, want less than %d", i, got, most)
+			t.Fatalf("pair %d needs %v allocations, want fewer than %d", i, got, most)
 		}
 	}
 }

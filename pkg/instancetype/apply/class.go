@@ -7,8 +7,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// applyClass gives the virtual machine the size and devices of its class. What
-// the virtual machine sets of cpu or memory is a conflict: a class is whole.
+// applyClass sets the size and the devices of the class. CPU and memory in the virtual machine's spec are a conflict,
+// because a class defines all of them.
 func applyClass(
 	spec *vmv1alpha1.VirtualMachineInstanceSpec,
 	own *vmv1alpha1.VirtualMachineSpec,
@@ -35,7 +35,7 @@ func applyClass(
 	}
 }
 
-// applyClassDevices adds the devices of the class. Lists must come from one side.
+// applyClassDevices adds the devices of the class. Each list must be set by only one side.
 func applyClassDevices(spec *vmv1alpha1.VirtualMachineInstanceSpec, class *vmv1alpha1.VirtualMachineDevices, found *problems) {
 	out := devices(spec)
 	class = class.DeepCopy()
@@ -64,17 +64,17 @@ func applyClassDevices(spec *vmv1alpha1.VirtualMachineInstanceSpec, class *vmv1a
 	fillBool(&out.AutoattachSerialConsole, class.AutoattachSerialConsole)
 }
 
-// checkInline reports a virtual machine that has no size at all.
+// checkInline reports a virtual machine without a size.
 func checkInline(own *vmv1alpha1.VirtualMachineSpec, found *problems) {
 	if own.CPU == nil || vcpus(own.CPU) < 1 {
-		found.add(InvalidProblem, "spec.cpu", "the number of vCPUs is not given: set className, instancetype, or cpu and memory")
+		found.add(InvalidProblem, "spec.cpu", "the number of vCPUs is not set: set className, instancetype, or cpu and memory")
 	}
 	if own.Memory == nil || own.Memory.Guest == nil || own.Memory.Guest.Sign() <= 0 {
-		found.add(InvalidProblem, "spec.memory.guest", "the memory is not given: set className, instancetype, or cpu and memory")
+		found.add(InvalidProblem, "spec.memory.guest", "the memory size is not set: set className, instancetype, or cpu and memory")
 	}
 }
 
-// vcpus is the number of vCPUs; 0 when no dimension is given.
+// vcpus returns the number of vCPUs; 0 if no dimension is set.
 func vcpus(cpu *vmv1alpha1.VirtualMachineCPU) int64 {
 	if cpu.Sockets == 0 && cpu.Cores == 0 && cpu.Threads == 0 {
 		return 0

@@ -8,8 +8,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// applyCPU gives cpu the vCPUs of the instance type. cpu holds what the virtual
-// machine set; own is that spec itself, nil when it has no cpu.
+// applyCPU sets cpu to the vCPUs of the instance type. cpu has the values of the virtual machine's spec. own is the
+// original spec, or nil.
 func applyCPU(
 	cpu, own *vmv1alpha1.VirtualMachineCPU,
 	it *itv1alpha1.VirtualMachineInstancetypeSpec,
@@ -24,7 +24,7 @@ func applyCPU(
 	cpu.Sockets, cpu.Cores, cpu.Threads = topology.Sockets, topology.Cores, topology.Threads
 	if it.CPU.MaxSockets != nil {
 		if topology.Sockets > *it.CPU.MaxSockets {
-			found.add(InvalidProblem, "spec.instancetype", "cpu.maxSockets of the instance type is below the sockets that its vCPUs need")
+			found.add(InvalidProblem, "spec.instancetype", "cpu.maxSockets of the instance type is less than the number of sockets for its vCPUs")
 		}
 		maxSockets := *it.CPU.MaxSockets
 		cpu.MaxSockets = &maxSockets
@@ -39,13 +39,13 @@ func applyCPU(
 	if it.CPU.Realtime != nil {
 		cpu.LatencySensitivity = vmv1alpha1.LatencySensitivityHigh
 	}
-	if wantsVNUMA(&it.CPU) {
+	if exposesVNUMA(&it.CPU) {
 		expose := true
 		cpu.ExposeVNUMA = &expose
 	}
 }
 
-// cpuConflicts reports what the virtual machine and the instance type both set.
+// cpuConflicts reports the fields that both the virtual machine and the instance type set.
 func cpuConflicts(own *vmv1alpha1.VirtualMachineCPU, it *itv1alpha1.CPUInstancetype, found *problems) {
 	if own == nil {
 		return
@@ -61,7 +61,7 @@ func cpuConflicts(own *vmv1alpha1.VirtualMachineCPU, it *itv1alpha1.CPUInstancet
 		{"spec.cpu.maxSockets", own.MaxSockets != nil && it.MaxSockets != nil},
 		{"spec.cpu.model", own.Model != "" && it.Model != nil},
 		{"spec.cpu.dedicatedCPUPlacement", own.DedicatedCPUPlacement != nil && it.DedicatedCPUPlacement != nil},
-		{"spec.cpu.exposeVNUMA", own.ExposeVNUMA != nil && wantsVNUMA(it)},
+		{"spec.cpu.exposeVNUMA", own.ExposeVNUMA != nil && exposesVNUMA(it)},
 		{"spec.cpu.latencySensitivity", own.LatencySensitivity != "" && (it.Realtime != nil || dedicated)},
 	} {
 		if c.both {
@@ -76,6 +76,6 @@ func cpuConflicts(own *vmv1alpha1.VirtualMachineCPU, it *itv1alpha1.CPUInstancet
 	}
 }
 
-func wantsVNUMA(it *itv1alpha1.CPUInstancetype) bool {
+func exposesVNUMA(it *itv1alpha1.CPUInstancetype) bool {
 	return it.NUMA != nil && it.NUMA.GuestMappingPassthrough != nil
 }

@@ -14,32 +14,28 @@ import (
 	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
-// maxVCPUsWithHotAdd is the number of vCPUs up to which hot-add is on by
-// default. From 9 vCPUs on vSphere shows the guest a virtual NUMA layout
-// (numa.vcpu.min), which CPU hot-add turns off.
+// maxVCPUsWithHotAdd is the number of vCPUs up to which hot-add is enabled by default. With 9 or more vCPUs vSphere
+// exposes virtual NUMA to the guest (numa.vcpu.min), which CPU hot-add disables.
 const maxVCPUsWithHotAdd = 8
 
-// defaultInterfaceName is the name of the interface that a virtual machine gets
-// when it names none.
+// defaultInterfaceName is the name of the default interface.
 const defaultInterfaceName = "eth0"
 
-// firmwareNamespace is the name space (RFC 9562, version 5) of BIOS UUIDs; a
-// random value, chosen once.
+// firmwareNamespace is the namespace of BIOS UUIDs (RFC 9562, version 5). It is a random constant.
 var firmwareNamespace = uuid.MustParse("5f0e2a5b-6b0a-4b53-9d1c-2b7a2b1c6f4e")
 
-// DefaultInterface is the interface that a virtual machine gets when its
-// network is not disabled and it names none.
+// DefaultInterface returns the interface of a virtual machine that specifies none and whose network is not disabled.
 func DefaultInterface() vmv1alpha1.VirtualMachineNetworkInterface {
 	return vmv1alpha1.VirtualMachineNetworkInterface{Name: defaultInterfaceName}
 }
 
-// FirmwareUUID is the BIOS UUID of a virtual machine that names none. The UID
-// of the object decides it, so that it is the same however often it is asked for.
+// FirmwareUUID returns the default BIOS UUID of a virtual machine. It is derived from the UID of the object, so it
+// never changes.
 func FirmwareUUID(uid types.UID) string {
 	return uuid.NewSHA1(firmwareNamespace, []byte(uid)).String()
 }
 
-// applyDefaults completes what nobody set.
+// applyDefaults sets the defaults of unset fields.
 func applyDefaults(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.VirtualMachinePreferenceSpec) {
 	defaultCPU(spec)
 	defaultMemory(spec)
@@ -69,7 +65,7 @@ func defaultCPU(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	}
 }
 
-// defaultMemory reserves all memory where vSphere refuses to start without.
+// defaultMemory reserves all memory if vSphere requires this for power on.
 func defaultMemory(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	if hardware.Pinned(spec) {
 		guest := spec.Memory.Guest.DeepCopy()
@@ -77,8 +73,8 @@ func defaultMemory(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	}
 }
 
-// defaultHotAdd turns hot-add on where it costs the guest nothing, so that a
-// bigger size can reach a running virtual machine.
+// defaultHotAdd enables hot-add if it has no disadvantage for the guest, so that a larger size can be applied to a
+// running virtual machine.
 func defaultHotAdd(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	cpu, memory := spec.CPU, spec.Memory
 	exposed := cpu.ExposeVNUMA != nil && *cpu.ExposeVNUMA
@@ -86,7 +82,7 @@ func defaultHotAdd(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	if cpu.HotAddEnabled == nil {
 		switch {
 		case cpu.MaxSockets != nil:
-			// With hot-add the guest would not see the NUMA layout that it is to see.
+			// With hot-add the guest would not see the NUMA topology that it must see.
 			enabled := *cpu.MaxSockets > cpu.Sockets && !exposed
 			cpu.HotAddEnabled = &enabled
 		case cheap:
@@ -106,15 +102,15 @@ func defaultHotAdd(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	}
 }
 
-// checkCeilings reports a ceiling of the virtual machine that is below the size
-// that it gets from elsewhere; a size of its own is validated with the object.
+// checkCeilings reports a maximum in the virtual machine's spec that is less than the size from an instance type.
+// Inline sizes are validated with the object.
 func checkCeilings(spec *vmv1alpha1.VirtualMachineInstanceSpec, own *vmv1alpha1.VirtualMachineSpec, found *problems) {
 	if own.CPU != nil && own.CPU.MaxSockets != nil && *own.CPU.MaxSockets < spec.CPU.Sockets {
-		found.add(InvalidProblem, "spec.cpu.maxSockets", fmt.Sprintf("%d is below the %d sockets of the %s",
+		found.add(InvalidProblem, "spec.cpu.maxSockets", fmt.Sprintf("%d is less than the %d sockets of the %s",
 			*own.CPU.MaxSockets, spec.CPU.Sockets, sourceInstancetype))
 	}
 	if own.Memory != nil && own.Memory.MaxGuest != nil && spec.Memory.Guest != nil && own.Memory.MaxGuest.Cmp(*spec.Memory.Guest) < 0 {
-		found.add(InvalidProblem, "spec.memory.maxGuest", fmt.Sprintf("%s is below the %s of the %s",
+		found.add(InvalidProblem, "spec.memory.maxGuest", fmt.Sprintf("%s is less than the %s of the %s",
 			own.Memory.MaxGuest.String(), spec.Memory.Guest.String(), sourceInstancetype))
 	}
 }
@@ -123,7 +119,7 @@ func defaultNetwork(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha
 	if spec.Network == nil {
 		spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
 	}
-	if len(spec.Network.Interfaces) == 0 && !spec.Network.Disabled && wantsInterface(pref) {
+	if len(spec.Network.Interfaces) == 0 && !spec.Network.Disabled && hasDefaultInterface(pref) {
 		spec.Network.Interfaces = []vmv1alpha1.VirtualMachineNetworkInterface{DefaultInterface()}
 		if pref != nil {
 			fillInterfaces(spec, pref.Devices)
@@ -139,7 +135,7 @@ func defaultNetwork(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha
 	}
 }
 
-func wantsInterface(pref *itv1alpha1.VirtualMachinePreferenceSpec) bool {
+func hasDefaultInterface(pref *itv1alpha1.VirtualMachinePreferenceSpec) bool {
 	return pref == nil || pref.Devices == nil ||
 		pref.Devices.PreferredAutoattachPodInterface == nil || *pref.Devices.PreferredAutoattachPodInterface
 }

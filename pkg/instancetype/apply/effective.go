@@ -10,21 +10,21 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// How messages name the source of a size.
+// Names of the source of the size in messages.
 const (
 	sourceInstancetype = "instance type"
 	sourceClass        = "class"
 	sourceVM           = "VirtualMachine"
 )
 
-// Inputs is what is combined with the spec of a virtual machine. At most one of
-// Class and Instancetype is set.
+// Inputs are the objects that are combined with the spec of a virtual machine. At most one of Class and Instancetype is
+// set.
 type Inputs struct {
-	// Class gives the size when the virtual machine names a class.
+	// Class has the size if the virtual machine specifies a class.
 	Class *vmv1alpha1.VirtualMachineClass
-	// Instancetype gives the size when the virtual machine names an instance type.
+	// Instancetype has the size if the virtual machine specifies an instance type.
 	Instancetype *itv1alpha1.VirtualMachineInstancetypeSpec
-	// Preference fills what is left unset.
+	// Preference has values for unset fields.
 	Preference *itv1alpha1.VirtualMachinePreferenceSpec
 	// InstancetypeRevision is recorded in the effective spec.
 	InstancetypeRevision *vmv1alpha1.AppliedRevision
@@ -32,7 +32,7 @@ type Inputs struct {
 	PreferenceRevision *vmv1alpha1.AppliedRevision
 }
 
-// Effective returns the effective spec of vm, or an *Error with every problem.
+// Effective returns the effective spec of vm, or an *Error with all problems.
 func Effective(vm *vmv1alpha1.VirtualMachine, in Inputs) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
 	var found problems
 	spec := base(&vm.Spec)
@@ -47,8 +47,7 @@ func Effective(vm *vmv1alpha1.VirtualMachine, in Inputs) (*vmv1alpha1.VirtualMac
 	default:
 		checkInline(&vm.Spec, &found)
 	}
-	// A conflict leaves no size to go on with, but what the preference requires can be
-	// compared all the same.
+	// After a conflict the size is not known, but the requirements of the preference can still be checked.
 	if len(found) == 0 {
 		if in.Preference != nil {
 			applyPreference(spec, vm, in.Preference)
@@ -68,7 +67,7 @@ func Effective(vm *vmv1alpha1.VirtualMachine, in Inputs) (*vmv1alpha1.VirtualMac
 	return spec, nil
 }
 
-// base copies what the effective spec takes from the spec as it is.
+// base copies the fields that the effective spec has in common with the spec.
 func base(in *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachineInstanceSpec {
 	spec := &vmv1alpha1.VirtualMachineInstanceSpec{
 		ClassName:          in.ClassName,
@@ -112,8 +111,7 @@ func copyRevision(in *vmv1alpha1.AppliedRevision) *vmv1alpha1.AppliedRevision {
 	return &out
 }
 
-// applyInstancetype applies every group of an instance type. The preference
-// only says how the vCPUs are arranged.
+// applyInstancetype applies all fields of an instance type. The preference determines only the CPU topology.
 func applyInstancetype(
 	spec *vmv1alpha1.VirtualMachineInstanceSpec,
 	vm *vmv1alpha1.VirtualMachine,
@@ -131,8 +129,7 @@ func applyInstancetype(
 	applyAnnotations(spec, vm.Annotations, it, found)
 }
 
-// applyNodeSelector copies the host restriction. A virtual machine has no such
-// field of its own that could conflict.
+// applyNodeSelector copies the node selector. Virtual machines have no such field, so there are no conflicts.
 func applyNodeSelector(spec *vmv1alpha1.VirtualMachineInstanceSpec, it *itv1alpha1.VirtualMachineInstancetypeSpec) {
 	if len(it.NodeSelector) == 0 {
 		return

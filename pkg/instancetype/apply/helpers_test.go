@@ -45,7 +45,7 @@ func prefOf(t testing.TB, spec string) *itv1alpha1.VirtualMachinePreferenceSpec 
 	return parse[itv1alpha1.VirtualMachinePreferenceSpec](t, spec)
 }
 
-// effective applies the three manifests; an empty one is absent.
+// effective applies the three manifests. An empty manifest is omitted.
 func effective(t testing.TB, vm, size, pref string) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
 	t.Helper()
 	in := apply.Inputs{}
@@ -67,7 +67,7 @@ func mustEffective(t testing.TB, vm, size, pref string) *vmv1alpha1.VirtualMachi
 	return spec
 }
 
-// fieldsOf returns the paths of the problems of err.
+// fieldsOf returns the paths of the problems in err.
 func fieldsOf(t testing.TB, err error) []string {
 	t.Helper()
 	var problems *apply.Error

@@ -8,8 +8,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// applyHostDevices gives the virtual machine the GPUs and host devices of the
-// instance type. Each list comes whole from one side.
+// applyHostDevices sets the GPUs and host devices of the instance type. Each list must be set by only one side.
 func applyHostDevices(
 	spec *vmv1alpha1.VirtualMachineInstanceSpec,
 	own *vmv1alpha1.VirtualMachineDevices,
@@ -38,7 +37,7 @@ func applyHostDevices(
 	}
 }
 
-// devices returns the devices of spec, which it makes when there are none.
+// devices returns the devices of spec. It creates them if necessary.
 func devices(spec *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineDevices {
 	if spec.Devices == nil {
 		spec.Devices = &vmv1alpha1.VirtualMachineDevices{}

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-func TestInstancetypeGivesTheSize(t *testing.T) {
+func TestEffective_UsesTheSizeOfTheInstancetype(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm, size, pref string
 		cpu                  string
@@ -93,7 +93,7 @@ func TestInstancetypeGivesTheSize(t *testing.T) {
 	}
 }
 
-func TestConflictsAreAllReported(t *testing.T) {
+func TestEffective_ReportsAllConflicts(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm, size string
 		want           []string
@@ -140,9 +140,9 @@ func TestConflictsAreAllReported(t *testing.T) {
 	}
 }
 
-func TestInvalidInstancetypesAreReported(t *testing.T) {
+func TestEffective_ReportsInvalidInstancetypes(t *testing.T) {
 	for _, tc := range []struct{ name, size, want string }{
-		{"F112 no vCPUs", `{cpu: {guest: 0}, memory: {guest: 1Gi}}`, "0 vCPUs were given"},
+		{"F112 no vCPUs", `{cpu: {guest: 0}, memory: {guest: 1Gi}}`, "0 vCPUs are not allowed"},
 		{"F112 no memory", `{cpu: {guest: 1}, memory: {guest: 0}}`, "memory.guest 0"},
 		{"negative memory", `{cpu: {guest: 1}, memory: {guest: -1Gi}}`, "must be positive"},
 		{"F113 overcommit below 0", `{cpu: {guest: 1}, memory: {guest: 1Gi, overcommitPercent: -1}}`, "in range between 0 and 100"},
@@ -159,7 +159,7 @@ func TestInvalidInstancetypesAreReported(t *testing.T) {
 	}
 }
 
-func TestNUMALayoutExcludesHotAddWhateverTheCeiling(t *testing.T) {
+func TestEffective_DisablesHotAddWithVirtualNUMA(t *testing.T) {
 	const size = `{cpu: {guest: 2, maxSockets: 2, numa: {guestMappingPassthrough: {}}}, memory: {guest: 4Gi}}`
 	spec := mustEffective(t, "{}", size, `{cpu: {preferredCPUTopology: cores}}`)
 	want := `{sockets: 1, cores: 2, threads: 1, maxSockets: 2, exposeVNUMA: true, hotAddEnabled: false}`
@@ -169,18 +169,18 @@ func TestNUMALayoutExcludesHotAddWhateverTheCeiling(t *testing.T) {
 }
 
 // F138
-func TestSizeAboveTheCeilingsOfTheVMIsReported(t *testing.T) {
+func TestEffective_ReportsASizeAboveTheMaximumsOfTheVM(t *testing.T) {
 	_, err := effective(t, `{cpu: {maxSockets: 1}, memory: {maxGuest: 2Gi}}`, small, "")
 	if diff := cmp.Diff([]string{"spec.cpu.maxSockets", "spec.memory.maxGuest"}, fieldsOf(t, err)); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
-	if want := "1 is below the 2 sockets of the instance type"; !strings.Contains(err.Error(), want) {
+	if want := "1 is less than the 2 sockets of the instance type"; !strings.Contains(err.Error(), want) {
 		t.Errorf("error %q, want one with %q", err, want)
 	}
 	mustEffective(t, `{cpu: {maxSockets: 1}, memory: {maxGuest: 4Gi}}`, small, `{cpu: {preferredCPUTopology: cores}}`)
 }
 
-func TestDevicesSelectorAndAnnotationsOfTheInstancetype(t *testing.T) {
+func TestEffective_UsesDevicesSelectorAndAnnotationsOfTheInstancetype(t *testing.T) {
 	const size = `{cpu: {guest: 1}, memory: {guest: 1Gi, overcommitPercent: 100},
 	  gpus: [{name: g, deviceName: grid_a100-10c}], hostDevices: [{name: h, deviceName: "10de:1eb8"}],
 	  nodeSelector: {zone: a}, annotations: {team: blue}}`
@@ -199,14 +199,14 @@ func TestDevicesSelectorAndAnnotationsOfTheInstancetype(t *testing.T) {
 		t.Errorf("F84 annotations (-want +got):\n%s", diff)
 	}
 	if got := spec.Memory.Reservation; got.Cmp(resource.MustParse("1Gi")) != 0 {
-		t.Errorf("reservation %s, want all memory, because devices are passed through", got)
+		t.Errorf("reservation %s, want all memory because of passthrough devices", got)
 	}
 	if none := mustEffective(t, "{}", small, ""); none.NodeSelector != nil || none.Devices != nil || none.Annotations != nil {
-		t.Errorf("F82 an instance type without them added %v, %v, %v", none.NodeSelector, none.Devices, none.Annotations)
+		t.Errorf("F82 an instance type without them adds %v, %v, %v", none.NodeSelector, none.Devices, none.Annotations)
 	}
 }
 
-func TestDecimalSizesAreRoundedUpTheCeilingToo(t *testing.T) {
+func TestEffective_RoundsUpDecimalSizes(t *testing.T) {
 	got := mustEffective(t, `{}`, `{cpu: {guest: 1}, memory: {guest: 2G, maxGuest: 2G}}`, "").Memory
 	want := parse[vmv1alpha1.VirtualMachineMemory](t, `{guest: 1908Mi, maxGuest: 1908Mi, reservation: 1908Mi, hotAddEnabled: false}`)
 	if diff := cmp.Diff(want, got, quantities); diff != "" {
@@ -214,7 +214,7 @@ func TestDecimalSizesAreRoundedUpTheCeilingToo(t *testing.T) {
 	}
 }
 
-func TestMessageOfAConflictSaysWhatIsTrue(t *testing.T) {
+func TestEffective_ConflictMessages(t *testing.T) {
 	_, err := effective(t, `{cpu: {sockets: 1, limit: 1G, reservation: 1G}, memory: {limit: 1Gi}}`, small, "")
 	var problems *apply.Error
 	if !errors.As(err, &problems) {
@@ -224,9 +224,9 @@ func TestMessageOfAConflictSaysWhatIsTrue(t *testing.T) {
 	for _, p := range problems.Problems {
 		got[p.Field] = p.Message
 	}
-	const notSet = "conflicts with selected instance type, which alone decides what is guaranteed"
+	const notSet = "conflicts with selected instance type, which alone defines the guaranteed resources"
 	want := map[string]string{
-		"spec.cpu.sockets":     "conflicts with selected instance type, which sets it too",
+		"spec.cpu.sockets":     "conflicts with selected instance type, which also sets it",
 		"spec.cpu.limit":       notSet,
 		"spec.cpu.reservation": notSet,
 		"spec.memory.limit":    notSet,
@@ -236,7 +236,7 @@ func TestMessageOfAConflictSaysWhatIsTrue(t *testing.T) {
 	}
 }
 
-func TestConflictsAndUnmetRequirementsAreReportedTogether(t *testing.T) {
+func TestEffective_ReportsConflictsAndUnmetRequirementsTogether(t *testing.T) {
 	for name, tc := range map[string]struct {
 		vm, size, pref string
 		want           []string
@@ -254,13 +254,13 @@ func TestConflictsAndUnmetRequirementsAreReportedTogether(t *testing.T) {
 	}
 }
 
-func TestAnnotationsOfVMAndInstancetype(t *testing.T) {
+func TestEffective_CombinesAnnotations(t *testing.T) {
 	size := sizeOf(t, `{cpu: {guest: 1}, memory: {guest: 1Gi}, annotations: {a: "1", b: "2", c: "3"}}`)
 	vm := vmOf(t, "{}")
 	vm.Annotations = map[string]string{"a": "1"}
 	in := apply.Inputs{Instancetype: size}
 	if _, err := apply.Effective(vm, in); err != nil {
-		t.Errorf("F84 an equal annotation was refused: %v", err)
+		t.Errorf("F84 an equal annotation is rejected: %v", err)
 	}
 	vm.Annotations = map[string]string{"b": "other", "c": "other"}
 	want := []string{"metadata.annotations.b", "metadata.annotations.c"}
@@ -270,7 +270,7 @@ func TestAnnotationsOfVMAndInstancetype(t *testing.T) {
 	}
 }
 
-func TestReservationIsExact(t *testing.T) {
+func TestReservation_IsExact(t *testing.T) {
 	const maxGuest = int64(1)<<62 - int64(4)<<20
 	for _, tc := range []struct {
 		guest int64
@@ -295,7 +295,7 @@ func TestReservationIsExact(t *testing.T) {
 	}
 }
 
-func TestEffectiveLeavesItsArgumentsAlone(t *testing.T) {
+func TestEffective_DoesNotChangeItsArguments(t *testing.T) {
 	const vmSpec = `{volumes: [{name: d, disk: {size: 1Gi}}], network: {interfaces: [{name: eth0}]}, devices: {video: {}}}`
 	const sizeSpec = `{cpu: {guest: 2, maxSockets: 4}, memory: {guest: 4Gi}, annotations: {a: b}, nodeSelector: {x: y}}`
 	const prefSpec = `{devices: {preferredDiskBus: sata, preferredInterfaceModel: e1000, preferredVideoType: svga, preferredTPM: {enabled: true}}, annotations: {c: d}}`

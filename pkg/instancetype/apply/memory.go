@@ -17,17 +17,17 @@ import (
 
 const percent = 100
 
-// pageSizes are the large pages that ESXi has; others are not applied.
+// pageSizes are the sizes of large pages that ESXi supports. Other sizes are ignored.
 var pageSizes = map[string]bool{"2Mi": true, "1Gi": true}
 
-// applyMemory gives memory the size of the instance type. memory holds what the
-// virtual machine set; own is that spec itself, nil when it has no memory.
+// applyMemory sets memory to the size of the instance type. memory has the values of the virtual machine's spec. own is
+// the original spec, or nil.
 func applyMemory(memory, own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.VirtualMachineInstancetypeSpec, found *problems) {
 	memoryConflicts(own, &it.Memory, found)
 	guest, ok := roundUp(it.Memory.Guest.Value(), limits.MemoryUnit)
 	if !ok || guest <= 0 {
 		found.add(InvalidProblem, "spec.instancetype", fmt.Sprintf(
-			"memory.guest %s of the instance type cannot be used: it must be positive", it.Memory.Guest.String()))
+			"memory.guest %s of the instance type must be positive", it.Memory.Guest.String()))
 		return
 	}
 	if it.Memory.OvercommitPercent < 0 || it.Memory.OvercommitPercent > percent {
@@ -50,15 +50,13 @@ func applyMemory(memory, own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.Vi
 	}
 }
 
-// Reservation returns the bytes of guest that are reserved when overcommit
-// percent of them are not, from 0 to 100: exact, then rounded up to whole
-// mebibytes, so that the host never guarantees less than was asked for. A
-// negative guest counts as 0.
+// Reservation returns the reserved bytes of guest, of which overcommit percent (0 to 100) are not reserved. The result
+// is rounded up to whole mebibytes. A negative guest counts as 0.
 func Reservation(guest int64, overcommit int32) int64 {
 	if guest <= 0 || overcommit >= percent {
 		return 0
 	}
-	// The product of a size near 8 EiB and 100 needs more than 64 bits.
+	// The product of a size near 8 EiB and 100 exceeds 64 bits.
 	hi, lo := bits.Mul64(uint64(guest), uint64(percent-overcommit))
 	quotient, rest := bits.Div64(hi, lo, percent)
 	if rest != 0 {
@@ -71,8 +69,7 @@ func Reservation(guest int64, overcommit int32) int64 {
 	return min(rounded, guest)
 }
 
-// roundUp returns the smallest multiple of unit that is not below value; false
-// when it does not fit.
+// roundUp returns the smallest multiple of unit that is at least value; false if it overflows.
 func roundUp(value, unit int64) (int64, bool) {
 	rest := value % unit
 	if rest <= 0 {
@@ -82,7 +79,7 @@ func roundUp(value, unit int64) (int64, bool) {
 	return up, up > 0
 }
 
-// memoryConflicts reports what the virtual machine and the instance type both set.
+// memoryConflicts reports the fields that both the virtual machine and the instance type set.
 func memoryConflicts(own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.MemoryInstancetype, found *problems) {
 	if own == nil {
 		return
@@ -105,8 +102,8 @@ func memoryConflicts(own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.Memory
 	}
 }
 
-// checkLimit refuses a limit below the memory that has to be reserved as a whole: vSphere
-// would keep one of both, and undo the other.
+// checkLimit rejects a limit below the guest's memory if all memory must be reserved. vSphere would keep only one of
+// the two settings.
 func checkLimit(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, found *problems) {
 	memory := spec.Memory
 	if memory.Guest == nil || memory.Limit == nil || memory.Limit.Cmp(*memory.Guest) >= 0 || !hardware.Pinned(spec) {
@@ -117,6 +114,6 @@ func checkLimit(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, found *p
 		path = "spec.memory.limit"
 	}
 	found.add(InvalidProblem, path, fmt.Sprintf(
-		"memory.limit %s of %s is less than the %s of memory, all of which has to be reserved for devices that are passed through, SR-IOV, 1Gi pages and dedicated CPUs",
+		"memory.limit %s of %s is less than the memory size %s, which must be fully reserved because of passthrough devices, SR-IOV, 1Gi pages or dedicated CPUs",
 		memory.Limit, source, memory.Guest))
 }

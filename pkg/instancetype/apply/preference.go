@@ -11,7 +11,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// applyPreference fills what is unset. It never overwrites and never fails.
+// applyPreference sets unset fields. It never overwrites values and never fails.
 func applyPreference(
 	spec *vmv1alpha1.VirtualMachineInstanceSpec,
 	vm *vmv1alpha1.VirtualMachine,
@@ -36,13 +36,13 @@ func applyPreference(
 	fillAnnotations(spec, vm.Annotations, pref)
 }
 
-// fillClock sets the guest's clock where guest customization can.
+// fillClock sets the guest's clock if guest customization supports this.
 func fillClock(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.ClockPreferences) {
 	if pref == nil || pref.PreferredClockOffset == nil || spec.Bootstrap == nil || spec.Bootstrap.LinuxPrep == nil {
 		return
 	}
 	prep := spec.Bootstrap.LinuxPrep
-	// A clock of which either part is set keeps its other part as it is.
+	// If one part of the clock is set, the other part is not changed.
 	if prep.TimeZone != "" || prep.HardwareClockIsUTC != nil {
 		return
 	}
@@ -55,9 +55,8 @@ func fillClock(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.Clo
 	}
 }
 
-// Unapplied names what a preference asks for that cannot reach the guest of a virtual
-// machine as its spec is; empty when there is nothing. What never can is warned of
-// when the preference is stored.
+// Unapplied returns the field of a preference that cannot be applied with the given spec; empty if there is none. For
+// fields that can never be applied, there is a warning when the preference is stored.
 func Unapplied(spec *vmv1alpha1.VirtualMachineSpec, pref *itv1alpha1.VirtualMachinePreferenceSpec) string {
 	if pref.Clock == nil || pref.Clock.PreferredClockOffset == nil || pref.Clock.PreferredClockOffset.Timezone == nil ||
 		spec.Bootstrap != nil && spec.Bootstrap.LinuxPrep != nil {
@@ -66,8 +65,7 @@ func Unapplied(spec *vmv1alpha1.VirtualMachineSpec, pref *itv1alpha1.VirtualMach
 	return fmt.Sprintf("clock.preferredClockOffset.timezone %s (needs bootstrap.linuxPrep)", *pref.Clock.PreferredClockOffset.Timezone)
 }
 
-// fillMachine takes the hardware version from machine types like vmx-21; others
-// belong to other hypervisors.
+// fillMachine sets the hardware version from a machine type such as vmx-21. Other machine types are ignored.
 func fillMachine(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.MachinePreferences) {
 	if pref == nil || spec.MinHardwareVersion != 0 {
 		return
@@ -77,7 +75,7 @@ func fillMachine(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.M
 	}
 }
 
-// fillBool copies value where nothing is set.
+// fillBool copies value if target is not set.
 func fillBool(target **bool, value *bool) {
 	if *target == nil && value != nil {
 		v := *value

@@ -8,7 +8,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Names of vSphere's adapters.
+// Names of vSphere adapters.
 const (
 	busPVSCSI     = "pvscsi"
 	busSATA       = "sata"
@@ -17,8 +17,7 @@ const (
 	videoTypeSVGA = "svga"
 )
 
-// fillDevices fills the devices besides disks and network interfaces. Nothing
-// is made when nothing is preferred.
+// fillDevices sets unset devices except disks and network interfaces. It does not create devices without a preference.
 func fillDevices(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.DevicePreferences) {
 	if pref == nil {
 		return
@@ -32,16 +31,15 @@ func fillDevices(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.D
 	if pref.PreferredDisableHotplug != nil {
 		fillBool(&devices(spec).DisableHotplug, pref.PreferredDisableHotplug)
 	}
-	// A TPM that the virtual machine mentions is its own business, also when it
-	// is turned off.
+	// A TPM in the virtual machine's spec is not changed, even if it is disabled.
 	if pref.PreferredTPM != nil && devices(spec).TPM == nil {
 		tpm := &vmv1alpha1.VirtualMachineTPM{}
 		fillBool(&tpm.Enabled, pref.PreferredTPM.Enabled)
 		fillBool(&tpm.Persistent, pref.PreferredTPM.Persistent)
 		spec.Devices.TPM = tpm
 	}
-	// vSphere has one video card. Another that is preferred is reported with the
-	// preference, not with every virtual machine that has it.
+	// vSphere has only one type of video card. Other types are reported for the preference, not for each virtual
+	// machine.
 	if pref.PreferredVideoType == videoTypeSVGA {
 		out := devices(spec)
 		if out.Video == nil {
@@ -53,7 +51,7 @@ func fillDevices(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.D
 	}
 }
 
-// fillDisks gives a controller to the volumes that name none.
+// fillDisks sets the controller of volumes that do not specify one.
 func fillDisks(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.DevicePreferences) {
 	if pref == nil {
 		return
@@ -72,7 +70,7 @@ func fillDisks(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.Dev
 	}
 }
 
-// fillInterfaces gives a model to the interfaces that name none.
+// fillInterfaces sets the model of interfaces that do not specify one.
 func fillInterfaces(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.DevicePreferences) {
 	if pref == nil || spec.Network == nil {
 		return
@@ -88,8 +86,7 @@ func fillInterfaces(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha
 	}
 }
 
-// diskBus returns vSphere's controller for the name of a bus; false for one
-// that vSphere has no controller for.
+// diskBus returns the vSphere controller for a bus; false if there is none.
 func diskBus(bus string) (string, bool) {
 	switch bus {
 	case "virtio", "scsi", busPVSCSI:
@@ -101,8 +98,7 @@ func diskBus(bus string) (string, bool) {
 	}
 }
 
-// nicModel returns vSphere's adapter for the name of a model; false for one
-// that vSphere has no adapter for.
+// nicModel returns the vSphere adapter for a model; false if there is none.
 func nicModel(model string) (string, bool) {
 	switch model {
 	case "virtio", nicVMXNET3:

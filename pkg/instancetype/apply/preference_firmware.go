@@ -8,9 +8,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// fillFirmware chooses the bootloader if the virtual machine did not. A BIOS
-// never becomes EFI. An EFI that the virtual machine chose gets secure boot from
-// the deprecated field only, as in KubeVirt: preferredEfi comes with an EFI of its own.
+// fillFirmware sets the bootloader if the virtual machine does not specify one. It never changes BIOS to EFI. As in
+// KubeVirt, if the virtual machine specifies EFI, only the deprecated field enables secure boot; preferredEfi applies
+// only together with its own EFI.
 func fillFirmware(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.FirmwarePreferences) {
 	if pref == nil {
 		return
@@ -29,8 +29,7 @@ func fillFirmware(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.
 	if spec.Firmware != nil {
 		own = spec.Firmware.SecureBoot
 	}
-	// Secure boot needs EFI: a preference for BIOS gives way to a virtual
-	// machine that wants secure boot.
+	// Secure boot needs EFI. So a preference for BIOS is ignored if the virtual machine enables secure boot.
 	if bootloader == vmv1alpha1.BootloaderBIOS && own != nil && *own {
 		return
 	}
@@ -41,8 +40,7 @@ func fillFirmware(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.
 	fillBool(&spec.Firmware.SecureBoot, secureBoot)
 }
 
-// preferredBootloader reads the preference: BIOS first, then preferredEfi, then
-// the deprecated pair.
+// preferredBootloader returns the preferred bootloader: BIOS first, then preferredEfi, then the deprecated fields.
 func preferredBootloader(pref *itv1alpha1.FirmwarePreferences) (vmv1alpha1.Bootloader, *bool) {
 	yes := true
 	switch {

@@ -9,30 +9,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ProblemKind says what is wrong.
+// ProblemKind is the kind of a problem.
 type ProblemKind string
 
 const (
-	// ConflictProblem is a field that the virtual machine and its instance type
-	// or class both set.
+	// ConflictProblem is a field that both the virtual machine and its instance type or class set.
 	ConflictProblem ProblemKind = "Conflict"
-	// InvalidProblem is a value that cannot be used.
+	// InvalidProblem is an invalid value.
 	InvalidProblem ProblemKind = "Invalid"
 	// RequirementProblem is a requirement of the preference that is not met.
 	RequirementProblem ProblemKind = "Requirement"
 )
 
-// Problem is one reason why there is no effective spec.
+// Problem is a reason why the effective spec cannot be computed.
 type Problem struct {
-	// Kind says what is wrong.
+	// Kind is the kind of the problem.
 	Kind ProblemKind
-	// Field is the path in the virtual machine, for example spec.cpu.cores.
+	// Field is the path of the field in the virtual machine, for example spec.cpu.cores.
 	Field string
-	// Message says what was found and what is allowed.
+	// Message has the value and the allowed values.
 	Message string
 }
 
-// Error lists every problem of a virtual machine.
+// Error has all problems of a virtual machine.
 type Error struct {
 	// Problems is never empty.
 	Problems []Problem
@@ -57,7 +56,7 @@ func (e *Error) Has(kind ProblemKind) bool {
 	return false
 }
 
-// ErrorList returns the problems as the errors of an admission answer.
+// ErrorList returns the problems as admission errors.
 func (e *Error) ErrorList() field.ErrorList {
 	list := make(field.ErrorList, 0, len(e.Problems))
 	for _, p := range e.Problems {
@@ -72,22 +71,22 @@ func (e *Error) ErrorList() field.ErrorList {
 	return list
 }
 
-// problems collects problems while the groups of fields are applied.
+// problems collects problems while the effective spec is computed.
 type problems []Problem
 
 func (p *problems) add(kind ProblemKind, path, message string) {
 	*p = append(*p, Problem{Kind: kind, Field: path, Message: message})
 }
 
-// conflict records that the virtual machine sets a field of its source of size.
+// conflict adds a field that the virtual machine and the source of its size both set.
 func (p *problems) conflict(path, source string) {
-	p.add(ConflictProblem, path, "conflicts with selected "+source+", which sets it too")
+	p.add(ConflictProblem, path, "conflicts with selected "+source+", which also sets it")
 }
 
-// excluded records that the virtual machine sets a field that instance types leave
-// out, because it would take back what they promise.
+// excluded adds a field of the virtual machine that is not allowed with an instance type, because it would change the
+// guarantees of the instance type.
 func (p *problems) excluded(path string) {
-	p.add(ConflictProblem, path, "conflicts with selected "+sourceInstancetype+", which alone decides what is guaranteed")
+	p.add(ConflictProblem, path, "conflicts with selected "+sourceInstancetype+", which alone defines the guaranteed resources")
 }
 
 func (p problems) err() error {

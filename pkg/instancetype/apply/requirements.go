@@ -10,12 +10,11 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// architecture is the one that vSphere's guests have: VirtualMachineGuestOsIdentifier
-// knows no other.
+// architecture is the architecture of all vSphere guests. VirtualMachineGuestOsIdentifier has no other.
 const architecture = "amd64"
 
-// checkRequirements compares the size with what the preference requires. All that is
-// not met is reported; a size that is not given is reported elsewhere.
+// checkRequirements compares the size with the requirements of the preference, and reports all unmet requirements. A
+// missing size is reported elsewhere.
 func checkRequirements(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, found *problems) {
 	required := in.Preference.Requirements
 	if required == nil {
@@ -35,13 +34,13 @@ func checkRequirements(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, f
 	}
 	if want := required.Architecture; want != nil && *want != architecture {
 		found.add(RequirementProblem, "spec.preference", fmt.Sprintf(
-			"preference requires architecture %s but %s is being requested, which all guests of vSphere have: choose a preference for it",
+			"preference requires architecture %s but %s is being requested, the only architecture of vSphere guests: choose another preference",
 			*want, architecture))
 	}
 }
 
-// checkCPU compares vCPUs: those of an instance type or class whatever their
-// arrangement, those of a virtual machine in the dimensions of the preference.
+// checkCPU compares vCPUs. For an instance type or a class it compares the total number. For an inline size it compares
+// the dimensions of the preferred topology.
 func checkCPU(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, required int64, found *problems) {
 	provider, path := sizeSource(in)
 	if path == "" {
@@ -56,7 +55,7 @@ func checkCPU(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, required i
 	}
 	have := vcpus(spec.CPU)
 	if in.Instancetype != nil {
-		have = int64(in.Instancetype.CPU.Guest) // also of one that cannot be arranged
+		have = int64(in.Instancetype.CPU.Guest) // also if it cannot be arranged
 	}
 	if have < required {
 		found.add(RequirementProblem, path, fmt.Sprintf(
@@ -64,8 +63,7 @@ func checkCPU(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, required i
 	}
 }
 
-// sizeSource is who gives the size, and the field that says so; empty when the
-// virtual machine gives it itself.
+// sizeSource returns the source of the size, and the field that refers to it. The path is empty if the size is inline.
 func sizeSource(in Inputs) (provider, path string) {
 	switch {
 	case in.Instancetype != nil:
@@ -76,17 +74,17 @@ func sizeSource(in Inputs) (provider, path string) {
 	return sourceVM, ""
 }
 
-// dimensions are those in which a preference counts the vCPUs of a virtual machine.
+// dimensions are the dimensions in which a preference counts vCPUs.
 type dimensions struct {
-	// vcpus is their product.
+	// vcpus is the product of the dimensions.
 	vcpus int64
-	// name is how KubeVirt's messages call them.
+	// name is the name of the dimensions in KubeVirt's messages.
 	name string
-	// path is the field in which vCPUs would be added.
+	// path is the field to change to add vCPUs.
 	path string
 }
 
-// preferredDimensions counts the vCPUs that cpu has in the topology of pref.
+// preferredDimensions counts the vCPUs of cpu in the dimensions of pref's topology.
 func preferredDimensions(pref *itv1alpha1.VirtualMachinePreferenceSpec, cpu *vmv1alpha1.VirtualMachineCPU) dimensions {
 	sockets, cores, threads := int64(max(cpu.Sockets, 1)), int64(max(cpu.Cores, 1)), int64(max(cpu.Threads, 1))
 	switch topology := PreferredTopology(pref); topology {

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-func TestRequirementsThatAreMet(t *testing.T) {
+func TestRequirements_Met(t *testing.T) {
 	for _, tc := range []struct{ name, vm, size, pref string }{
 		{"F106 vCPUs of the instance type", "{}", small, `{requirements: {cpu: {guest: 2}}}`},
 		{"F106 memory of the instance type", "{}", small, `{requirements: {memory: {guest: 4Gi}}}`},
@@ -28,7 +28,7 @@ func TestRequirementsThatAreMet(t *testing.T) {
 		{"F106 memory of the VM", `{cpu: {sockets: 1}, memory: {guest: 2Gi}}`, "", `{requirements: {memory: {guest: 2Gi}}}`},
 		{"F106 one vCPU", `{cpu: {sockets: 1}, memory: {guest: 2Gi}}`, "", `{requirements: {cpu: {guest: 1}}}`},
 		{"F109 architecture", "{}", small, `{requirements: {architecture: amd64}}`},
-		{"F109 architecture of a VM that gives its size itself", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {architecture: amd64}}`},
+		{"F109 architecture of a VM with an inline size", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {architecture: amd64}}`},
 		{"F109 no requirement", "{}", small, `{requirements: {}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -37,8 +37,7 @@ func TestRequirementsThatAreMet(t *testing.T) {
 	}
 }
 
-// unmet is a combination that lacks what the preference requires, and all that is
-// said about it.
+// unmet is a combination that does not meet the requirements of the preference, with the expected problems.
 type unmet struct {
 	name, vm, size, pref string
 	want                 []apply.Problem
@@ -64,23 +63,23 @@ func checkUnmet(t *testing.T, cases []unmet) {
 	}
 }
 
-func TestRequirementsThatAreNotMet(t *testing.T) {
+func TestRequirements_NotMet(t *testing.T) {
 	checkUnmet(t, []unmet{
 		{
-			"F107 all that is lacking of an instance type", "{}", small, `{requirements: {cpu: {guest: 4}, memory: {guest: 8Gi}, architecture: s390x}}`,
+			"F107 all unmet requirements of an instance type", "{}", small, `{requirements: {cpu: {guest: 4}, memory: {guest: 8Gi}, architecture: s390x}}`,
 			[]apply.Problem{
 				problem("spec.instancetype", "insufficient CPU resources of 2 vCPU provided by instance type, preference requires 4 vCPU"),
 				problem("spec.instancetype", "insufficient Memory resources of 4Gi provided by instance type, preference requires 8Gi"),
-				problem("spec.preference", "preference requires architecture s390x but amd64 is being requested, which all guests of vSphere have: choose a preference for it"),
+				problem("spec.preference", "preference requires architecture s390x but amd64 is being requested, the only architecture of vSphere guests: choose another preference"),
 			},
 		},
 		{
 			"F102 F109 the architecture is that of vSphere, whatever is preferred", "{}", small, `{preferredArchitecture: arm64, requirements: {architecture: arm64}}`,
-			[]apply.Problem{problem("spec.preference", "preference requires architecture arm64 but amd64 is being requested, which all guests of vSphere have: choose a preference for it")},
+			[]apply.Problem{problem("spec.preference", "preference requires architecture arm64 but amd64 is being requested, the only architecture of vSphere guests: choose another preference")},
 		},
 		{
 			"F109 an architecture that vSphere does not have", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {architecture: s390x}}`,
-			[]apply.Problem{problem("spec.preference", "preference requires architecture s390x but amd64 is being requested, which all guests of vSphere have: choose a preference for it")},
+			[]apply.Problem{problem("spec.preference", "preference requires architecture s390x but amd64 is being requested, the only architecture of vSphere guests: choose another preference")},
 		},
 		{
 			"F107 vCPUs of the instance type", "{}", small, `{requirements: {cpu: {guest: 3}}}`,
@@ -93,7 +92,7 @@ func TestRequirementsThatAreNotMet(t *testing.T) {
 	})
 }
 
-func TestRequirementsThatAVirtualMachineItselfDoesNotMeet(t *testing.T) {
+func TestRequirements_UnmetByTheVM(t *testing.T) {
 	checkUnmet(t, []unmet{
 		{
 			"F107 sockets", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {cpu: {guest: 2}}}`,
@@ -138,7 +137,7 @@ func TestRequirementsThatAVirtualMachineItselfDoesNotMeet(t *testing.T) {
 	})
 }
 
-func TestAVirtualMachineWithoutSizeIsRefused(t *testing.T) {
+func TestEffective_RejectsAVMWithoutASize(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm string
 		want     []string
@@ -156,7 +155,7 @@ func TestAVirtualMachineWithoutSizeIsRefused(t *testing.T) {
 	}
 }
 
-func TestClassGivesTheSameShape(t *testing.T) {
+func TestEffective_ClassAndInstancetypeGiveTheSameSize(t *testing.T) {
 	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t,
 		`{cpu: {sockets: 2, cores: 2, reservation: 2G}, memory: {guest: 8Gi}, minHardwareVersion: 19, devices: {gpus: [{name: g, deviceName: x}], tpm: {}}}`)}
 	class.Name = "gold"
@@ -182,8 +181,8 @@ network: {interfaces: [{name: eth0, model: vmxnet3}]}`)
 	}
 }
 
-// All memory of what is pinned is reserved, and vSphere has no limit below a reservation.
-func TestALimitBelowMemoryThatHasToBeReservedIsReported(t *testing.T) {
+// All memory of a pinned VM is reserved, and vSphere rejects a limit below a reservation.
+func TestEffective_ReportsALimitBelowFullyReservedMemory(t *testing.T) {
 	const size, gpu = "cpu: {sockets: 1}, memory: {guest: 1Gi, limit: 4Mi}", "devices: {gpus: [{name: a, deviceName: grid_t4-8q}]}"
 	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{"+size+"}")}
 	for name, tc := range map[string]struct {
@@ -193,7 +192,7 @@ func TestALimitBelowMemoryThatHasToBeReservedIsReported(t *testing.T) {
 	}{
 		"of a class":                    {"{" + gpu + "}", class, []string{"spec.className"}},
 		"of the virtual machine":        {"{" + size + ", " + gpu + "}", nil, []string{"spec.memory.limit"}},
-		"with nothing that is pinned":   {"{" + size + "}", nil, nil},
+		"without pinning":               {"{" + size + "}", nil, nil},
 		"a limit of exactly the memory": {"{cpu: {sockets: 1}, memory: {guest: 1Gi, limit: 1024Mi}, " + gpu + "}", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +207,7 @@ func TestALimitBelowMemoryThatHasToBeReservedIsReported(t *testing.T) {
 				t.Errorf("fields (-want +got):\n%s", diff)
 			}
 			if !strings.Contains(err.Error(), "memory.limit 4Mi of ") {
-				t.Errorf("error %q does not say what was given", err)
+				t.Errorf("error %q does not include the value", err)
 			}
 		})
 	}

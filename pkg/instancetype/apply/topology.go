@@ -9,14 +9,13 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// defaultSpreadRatio is the ratio of the spread topology when none is given, as
-// KubeVirt has it.
+// defaultSpreadRatio is the default ratio of the spread topology, as in KubeVirt.
 const defaultSpreadRatio = 2
 
-// threadsPerCore is what the spread topologies with threads put into a core.
+// threadsPerCore is the number of threads per core in spread topologies with threads.
 const threadsPerCore = 2
 
-// Topology is an arrangement of vCPUs; their number is the product.
+// Topology is a CPU topology. The number of vCPUs is the product of its fields.
 type Topology struct {
 	// Sockets is at least 1.
 	Sockets int32
@@ -26,8 +25,8 @@ type Topology struct {
 	Threads int32
 }
 
-// PreferredTopology returns the canonical topology that pref asks for: sockets,
-// cores, threads, spread or any. Without one it is sockets.
+// PreferredTopology returns the canonical topology in pref: sockets, cores, threads, spread or any. The default is
+// sockets.
 func PreferredTopology(pref *itv1alpha1.VirtualMachinePreferenceSpec) itv1alpha1.PreferredCPUTopology {
 	if pref == nil || pref.CPU == nil || pref.CPU.PreferredCPUTopology == nil {
 		return itv1alpha1.Sockets
@@ -48,11 +47,11 @@ func PreferredTopology(pref *itv1alpha1.VirtualMachinePreferenceSpec) itv1alpha1
 	}
 }
 
-// Arrange divides vcpus as pref asks for. The error says why they cannot be
-// divided; a single vCPU always can.
+// Arrange returns the topology of vcpus that pref requests. It returns an error if they cannot be divided; a single
+// vCPU always can.
 func Arrange(vcpus int32, pref *itv1alpha1.VirtualMachinePreferenceSpec) (Topology, error) {
 	if vcpus < 1 {
-		return Topology{}, fmt.Errorf("%d vCPUs were given, at least 1 is needed", vcpus)
+		return Topology{}, fmt.Errorf("%d vCPUs are not allowed: at least 1 is required", vcpus)
 	}
 	if vcpus == 1 {
 		return Topology{Sockets: 1, Cores: 1, Threads: 1}, nil
@@ -72,7 +71,7 @@ func Arrange(vcpus int32, pref *itv1alpha1.VirtualMachinePreferenceSpec) (Topolo
 	}
 }
 
-// spread divides vcpus over two or three levels.
+// spread divides vcpus into two or three levels.
 func spread(vcpus int32, pref *itv1alpha1.VirtualMachinePreferenceSpec) (Topology, error) {
 	across, ratio := spreadOptions(pref)
 	if ratio < 1 {
@@ -86,14 +85,14 @@ func spread(vcpus int32, pref *itv1alpha1.VirtualMachinePreferenceSpec) (Topolog
 		return Topology{Sockets: vcpus / ratio, Cores: ratio, Threads: 1}, nil
 	case itv1alpha1.SpreadAcrossCoresThreads:
 		if ratio != threadsPerCore {
-			return Topology{}, fmt.Errorf("spread ratio %d is not allowed across %s: only %d is", ratio, across, threadsPerCore)
+			return Topology{}, fmt.Errorf("spread ratio %d is not allowed across %s: it must be %d", ratio, across, threadsPerCore)
 		}
 		if vcpus%ratio != 0 {
 			return Topology{}, notDivisible(vcpus, across, ratio)
 		}
 		return Topology{Sockets: 1, Cores: vcpus / ratio, Threads: ratio}, nil
 	case itv1alpha1.SpreadAcrossSocketsCoresThreads:
-		// int64: two times a large ratio must not wrap around.
+		// int64, so that twice a large ratio does not overflow
 		if int64(vcpus)%(int64(ratio)*threadsPerCore) != 0 {
 			return Topology{}, notDivisible(vcpus, across, ratio)
 		}
@@ -126,6 +125,6 @@ func notDivisible(vcpus int32, across itv1alpha1.SpreadAcross, ratio int32) erro
 	if across == itv1alpha1.SpreadAcrossSocketsCoresThreads {
 		unit *= threadsPerCore
 	}
-	return fmt.Errorf("%d vCPUs of the instance type cannot be spread across %s with ratio %d: a multiple of %d is needed",
+	return fmt.Errorf("%d vCPUs of the instance type cannot be spread across %s with ratio %d: a multiple of %d is required",
 		vcpus, across, ratio, unit)
 }

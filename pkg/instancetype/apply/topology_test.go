@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-func TestArrangeGivesEveryVCPUAPlace(t *testing.T) {
+func TestArrange_UsesAllVCPUs(t *testing.T) {
 	const (
 		cores      = `{cpu: {preferredCPUTopology: cores}}`
 		threads    = `{cpu: {preferredCPUTopology: threads}}`
@@ -34,7 +34,7 @@ func TestArrangeGivesEveryVCPUAPlace(t *testing.T) {
 	}{
 		{"F61 default topology is sockets", "", 4, apply.Topology{Sockets: 4, Cores: 1, Threads: 1}},
 		{"F61 sockets", `{cpu: {preferredCPUTopology: sockets}}`, 4, apply.Topology{Sockets: 4, Cores: 1, Threads: 1}},
-		{"F61 any behaves as sockets", `{cpu: {preferredCPUTopology: any}}`, 4, apply.Topology{Sockets: 4, Cores: 1, Threads: 1}},
+		{"F61 any is the same as sockets", `{cpu: {preferredCPUTopology: any}}`, 4, apply.Topology{Sockets: 4, Cores: 1, Threads: 1}},
 		{"F62 cores", cores, 4, apply.Topology{Sockets: 1, Cores: 4, Threads: 1}},
 		{"F62 deprecated name of cores", deprecated, 4, apply.Topology{Sockets: 1, Cores: 4, Threads: 1}},
 		{"F63 threads", threads, 4, apply.Topology{Sockets: 1, Cores: 1, Threads: 4}},
@@ -47,10 +47,10 @@ func TestArrangeGivesEveryVCPUAPlace(t *testing.T) {
 		{"F65 ratio 3 of 6", spread3, 6, apply.Topology{Sockets: 2, Cores: 3, Threads: 1}},
 		{"F65 ratio 3 of 9", spread3, 9, apply.Topology{Sockets: 3, Cores: 3, Threads: 1}},
 		{"F65 ratio 3 of 12", spread3, 12, apply.Topology{Sockets: 4, Cores: 3, Threads: 1}},
-		{"F65 ratio 4 of 4 by the older field", legacy4, 4, apply.Topology{Sockets: 1, Cores: 4, Threads: 1}},
-		{"F65 ratio 4 of 8 by the older field", legacy4, 8, apply.Topology{Sockets: 2, Cores: 4, Threads: 1}},
-		{"F65 ratio 4 of 12 by the older field", legacy4, 12, apply.Topology{Sockets: 3, Cores: 4, Threads: 1}},
-		{"F65 ratio 4 of 16 by the older field", legacy4, 16, apply.Topology{Sockets: 4, Cores: 4, Threads: 1}},
+		{"F65 ratio 4 of 4 in the older field", legacy4, 4, apply.Topology{Sockets: 1, Cores: 4, Threads: 1}},
+		{"F65 ratio 4 of 8 in the older field", legacy4, 8, apply.Topology{Sockets: 2, Cores: 4, Threads: 1}},
+		{"F65 ratio 4 of 12 in the older field", legacy4, 12, apply.Topology{Sockets: 3, Cores: 4, Threads: 1}},
+		{"F65 ratio 4 of 16 in the older field", legacy4, 16, apply.Topology{Sockets: 4, Cores: 4, Threads: 1}},
 		{"F65 spreadOptions.ratio wins over the older field", ratioWins, 12, apply.Topology{Sockets: 4, Cores: 3, Threads: 1}},
 		{"F66 ratio 2 of 4", sct, 4, apply.Topology{Sockets: 1, Cores: 2, Threads: 2}},
 		{"F66 ratio 2 of 8", sct, 8, apply.Topology{Sockets: 2, Cores: 2, Threads: 2}},
@@ -82,13 +82,13 @@ func TestArrangeGivesEveryVCPUAPlace(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 			if vcpusOf(got) != tc.vcpus {
-				t.Errorf("%+v holds %d vCPUs, want %d", got, vcpusOf(got), tc.vcpus)
+				t.Errorf("%+v has %d vCPUs, want %d", got, vcpusOf(got), tc.vcpus)
 			}
 		})
 	}
 }
 
-func TestArrangeRefusesWhatCannotBeDivided(t *testing.T) {
+func TestArrange_RejectsIndivisibleVCPUs(t *testing.T) {
 	for _, tc := range []struct {
 		name, pref, want string
 		vcpus            int32
@@ -100,13 +100,13 @@ func TestArrangeRefusesWhatCannotBeDivided(t *testing.T) {
 		{"F120 half divisible across SocketsCoresThreads", `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: SocketsCoresThreads}}}`, "a multiple of 4", 6},
 		{"F116 unknown topology", `{cpu: {preferredCPUTopology: ring}}`, `"ring": allowed are`, 4},
 		{"F117 unsupported across", `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: Dies}}}`, `"Dies" is not supported`, 4},
-		{"F118 CoresThreads with ratio 3", `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: CoresThreads, ratio: 3}}}`, "only 2 is", 6},
-		{"F118 CoresThreads with ratio 4 by the older field", `{preferSpreadSocketToCoreRatio: 4, cpu: {preferredCPUTopology: spread, spreadOptions: {across: CoresThreads}}}`, "only 2 is", 8},
+		{"F118 CoresThreads with ratio 3", `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: CoresThreads, ratio: 3}}}`, "must be 2", 6},
+		{"F118 CoresThreads with ratio 4 in the older field", `{preferSpreadSocketToCoreRatio: 4, cpu: {preferredCPUTopology: spread, spreadOptions: {across: CoresThreads}}}`, "must be 2", 8},
 		{"ratio 0", `{cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: 0}}}`, "at least 1", 4},
 		{"negative ratio", `{cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: -2}}}`, "at least 1", 4},
 		{"no vCPUs", `{}`, "at least 1", 0},
 		{"negative vCPUs", `{}`, "at least 1", -1},
-		{"a ratio whose double does not fit", fmt.Sprintf(`{cpu: {preferredCPUTopology: spread, spreadOptions: {across: SocketsCoresThreads, ratio: %d}}}`, math.MaxInt32), "cannot be spread", 4},
+		{"a ratio that overflows when doubled", fmt.Sprintf(`{cpu: {preferredCPUTopology: spread, spreadOptions: {across: SocketsCoresThreads, ratio: %d}}}`, math.MaxInt32), "cannot be spread", 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := apply.Arrange(tc.vcpus, prefOf(t, tc.pref))
@@ -117,8 +117,8 @@ func TestArrangeRefusesWhatCannotBeDivided(t *testing.T) {
 	}
 }
 
-// Whatever the preference, an arrangement holds all vCPUs and no dimension is 0.
-func TestArrangeIsExactOrAnError(t *testing.T) {
+// With any preference, a topology has all vCPUs and no dimension is 0.
+func TestArrange_IsExactOrFails(t *testing.T) {
 	for _, across := range []string{"SocketsCores", "SocketsCoresThreads", "CoresThreads"} {
 		for ratio := int32(1); ratio <= 8; ratio++ {
 			pref := prefOf(t, fmt.Sprintf(`{cpu: {preferredCPUTopology: spread, spreadOptions: {across: %s, ratio: %d}}}`, across, ratio))
@@ -128,7 +128,7 @@ func TestArrangeIsExactOrAnError(t *testing.T) {
 					continue
 				}
 				if got.Sockets < 1 || got.Cores < 1 || got.Threads < 1 || vcpusOf(got) != vcpus {
-					t.Errorf("%d vCPUs across %s with ratio %d became %+v", vcpus, across, ratio, got)
+					t.Errorf("%d vCPUs across %s with ratio %d are arranged as %+v", vcpus, across, ratio, got)
 				}
 			}
 		}

@@ -1,9 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conformance checks the guarantees that package provider asks of every
-// provider. A test of a provider calls Run with a function that makes a target.
+// Package conformance checks the guarantees that package provider requires of every provider. A test of a provider
+// calls Run with a function that creates a target.
 //
-// The suite waits for hints and never polls: a provider that forgets a hint
-// fails by timeout.
+// The suite waits for events and never polls. A provider that does not send an event fails with a timeout.
 package conformance

@@ -22,58 +22,58 @@ func Run(t *testing.T, newTarget MakeTarget) {
 		name string
 		run  func(*testing.T, MakeTarget)
 	}{
-		{"what cannot be read is unknown", unknown},
-		{"a create runs once however often it is asked for", createsOnce},
-		{"a steady pass starts and asks nothing", steady},
-		{"creates are bounded and the next is called", bounded},
-		{"power follows the spec", power},
-		{"without an effective spec only power goes off", unresolved},
-		{"without prerequisites nothing is created", prerequisites},
-		{"deleting during a create leaves nothing", deletesCreate},
-		{"deleting what is not there succeeds", deletesNothing},
-		{"a VM of another object is left alone", foreign},
-		{"who is forgotten holds no create slot", forgets},
-		{"the blocking call waits", blocking},
+		{"an unread hypervisor means an unknown state", testUnknown},
+		{"a repeated create runs once", testCreatesOnce},
+		{"a reconcile without changes sends no requests", testSteady},
+		{"creates are limited and the next is woken", testCreateLimit},
+		{"the power state follows the spec", testPower},
+		{"without an effective spec only power off works", testUnresolved},
+		{"without prerequisites nothing is created", testPrerequisites},
+		{"deleting during a create leaves nothing", testDeleteDuringCreate},
+		{"deleting a VM that does not exist succeeds", testDeleteMissing},
+		{"a VM of another object is not changed", testForeign},
+		{"a forgotten object uses no create slot", testForget},
+		{"the blocking call waits", testBlocking},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, newTarget) })
 	}
 }
 
-func unknown(t *testing.T, newTarget MakeTarget) {
+func testUnknown(t *testing.T, newTarget MakeTarget) {
 	o := observe(t, newTarget(t, 1))
 	req := o.Request("vm")
-	if ch, err := o.pass(req); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
-		t.Fatalf("pass = %v, want ErrUnknownState and nothing started", err)
+	if ch, err := o.reconcile(req); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
+		t.Fatalf("reconcile = %v, want ErrUnknownState and nothing started", err)
 	}
 	if err := o.delete(req); !errors.Is(err, provider.ErrUnknownState) {
 		t.Fatalf("delete = %v, want ErrUnknownState", err)
 	}
 	if err := o.Provider.Healthy(t.Context()); err == nil && !o.readable() {
-		t.Error("Healthy = nil although nothing was read")
+		t.Error("Healthy = nil before the hypervisor was read")
 	}
 	o.Start()
-	o.until("the VM runs", on(req), req)
+	o.until("the VM runs", poweredOn(req), req)
 }
 
-// readable reports whether a pass gets beyond ErrUnknownState.
+// readable reports whether a reconcile succeeds beyond ErrUnknownState.
 func (o *observer) readable() bool {
 	probe := o.Request("probe")
 	probe.PrerequisitesReady = false
-	_, err := o.pass(probe)
+	_, err := o.reconcile(probe)
 	return !errors.Is(err, provider.ErrUnknownState)
 }
 
-func createsOnce(t *testing.T, newTarget MakeTarget) {
+func testCreatesOnce(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 2)
 	req := o.Request("vm")
-	o.until("the hypervisor is read", func() bool { return o.known(req) }, req)
-	o.until("the VM runs", on(req), req)
+	o.until("the hypervisor is read", func() bool { return o.hasCreatedCondition(req) }, req)
+	o.until("the VM runs", poweredOn(req), req)
 	if n := o.Count(string(req.VM.UID)); n != 1 {
 		t.Errorf("the hypervisor has %d VMs, want 1", n)
 	}
 	again := o.Request("vm")
-	again.VM.UID = req.VM.UID // What a new process knows: the object, no status.
-	o.until("the VM is found", on(again), again)
+	again.VM.UID = req.VM.UID // a new process has the object without a status
+	o.until("the VM is found", poweredOn(again), again)
 	if n := o.Count(string(req.VM.UID)); n != 1 {
 		t.Errorf("after a repeated create the hypervisor has %d VMs, want 1", n)
 	}
@@ -82,34 +82,34 @@ func createsOnce(t *testing.T, newTarget MakeTarget) {
 	}
 }
 
-// known is true once the provider says anything about Created.
-func (o *observer) known(req *provider.Request) bool {
+// hasCreatedCondition reports whether the provider has set condition Created.
+func (o *observer) hasCreatedCondition(req *provider.Request) bool {
 	return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated) != nil
 }
 
-func steady(t *testing.T, newTarget MakeTarget) {
+func testSteady(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("vm")
-	o.until("the VM runs", on(req), req)
-	o.until("nothing is left to do", func() bool { ch, err := o.pass(req); return ch == nil && err == nil }, req)
+	o.until("the VM runs", poweredOn(req), req)
+	o.until("nothing is left to do", func() bool { ch, err := o.reconcile(req); return ch == nil && err == nil }, req)
 	calls, status := o.Calls(), req.VM.Status.DeepCopy()
 	for range 10 {
-		if ch, err := o.pass(req); ch != nil || err != nil {
-			t.Fatalf("a steady pass started something or failed: %v", err)
+		if ch, err := o.reconcile(req); ch != nil || err != nil {
+			t.Fatalf("a reconcile without changes started an operation or failed: %v", err)
 		}
 	}
 	if got := o.Calls(); got != calls {
-		t.Errorf("10 steady passes asked the hypervisor %d times", got-calls)
+		t.Errorf("10 reconciles without changes sent %d requests to the hypervisor", got-calls)
 	}
 	if diff := cmp.Diff(status, &req.VM.Status); diff != "" {
-		t.Errorf("a steady pass changed status (-before +after):\n%s", diff)
+		t.Errorf("a reconcile without changes changed the status (-before +after):\n%s", diff)
 	}
 }
 
-func bounded(t *testing.T, newTarget MakeTarget) {
+func testCreateLimit(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 2)
 	warm := o.Request("warm")
-	o.until("the first VM runs", on(warm), warm)
+	o.until("the first VM runs", poweredOn(warm), warm)
 	release := o.Hold()
 	reqs := []*provider.Request{}
 	refused := 0
@@ -117,7 +117,7 @@ func bounded(t *testing.T, newTarget MakeTarget) {
 	for i := range 5 {
 		req := o.Request(fmt.Sprintf("vm-%d", i))
 		reqs = append(reqs, req)
-		switch _, err := o.pass(req); {
+		switch _, err := o.reconcile(req); {
 		case errors.Is(err, provider.ErrTooManyCreates):
 			refused++
 			c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
@@ -127,21 +127,21 @@ func bounded(t *testing.T, newTarget MakeTarget) {
 		case err != nil:
 			t.Fatal(err)
 		}
-		if _, err := o.pass(req); i < 2 && !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("second pass over vm-%d = %v, want ErrReconcileInProgress", i, err)
+		if _, err := o.reconcile(req); i < 2 && !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("second reconcile of vm-%d = %v, want ErrReconcileInProgress", i, err)
 		}
 	}
 	if refused != 3 {
-		t.Errorf("%d creates were refused, want 3 of 5 with 2 slots", refused)
+		t.Errorf("%d creates were rejected, want 3 of 5 with 2 slots", refused)
 	}
 	if n := o.Calls() - before; n > 2 {
-		t.Errorf("5 creates with 2 slots asked the hypervisor %d times before any could go on", n)
+		t.Errorf("5 creates with 2 slots sent %d requests to the hypervisor while they were blocked", n)
 	}
 	release()
-	o.until("all VMs run", on(reqs...), reqs...)
+	o.until("all VMs run", poweredOn(reqs...), reqs...)
 }
 
-func power(t *testing.T, newTarget MakeTarget) {
+func testPower(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	st := &req.VM.Status
@@ -154,32 +154,32 @@ func power(t *testing.T, newTarget MakeTarget) {
 		}, req)
 	}
 	req.VM.Spec.PowerState = vmv1alpha1.Suspended
-	if ch, err := o.pass(req); ch != nil || !provider.IsNoRequeue(err) {
+	if ch, err := o.reconcile(req); ch != nil || !provider.IsNoRequeue(err) {
 		t.Errorf("suspending a VM that is off = %v, want a NoRequeueError", err)
 	}
 }
 
-func unresolved(t *testing.T, newTarget MakeTarget) {
+func testUnresolved(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("vm")
-	o.until("the VM runs", on(req), req)
+	o.until("the VM runs", poweredOn(req), req)
 	req.Effective = nil
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 	o.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-	if ch, _ := o.pass(req); ch != nil {
+	if ch, _ := o.reconcile(req); ch != nil {
 		t.Error("a VM without an effective spec was powered on")
 	}
 }
 
-func prerequisites(t *testing.T, newTarget MakeTarget) {
+func testPrerequisites(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	req.PrerequisitesReady = false
-	o.until("the hypervisor is read", func() bool { return o.known(req) }, req)
+	o.until("the hypervisor is read", func() bool { return o.hasCreatedCondition(req) }, req)
 	if n := o.Count(string(req.VM.UID)); n != 0 {
 		t.Errorf("the hypervisor has %d VMs, want none", n)
 	}
 	req.PrerequisitesReady = true
-	o.until("the VM runs", on(req), req)
+	o.until("the VM runs", poweredOn(req), req)
 }

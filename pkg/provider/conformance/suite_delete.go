@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// remove deletes at first and at every hint, until nothing is left.
+// remove calls delete, first immediately and then after every event, until nothing is left.
 func (o *observer) remove(req *provider.Request) {
 	o.t.Helper()
 	deadline := time.NewTimer(timeout)
@@ -38,19 +38,19 @@ func (o *observer) remove(req *provider.Request) {
 		case <-o.wake:
 		case <-retry.C:
 		case <-deadline.C:
-			o.t.Fatalf("no hint led to the end of deleting; last error: %v", err)
+			o.t.Fatalf("timeout: no event led to the end of the deletion; last error: %v", err)
 		}
 		retry.Stop()
 	}
 }
 
-func deletesCreate(t *testing.T, newTarget MakeTarget) {
+func testDeleteDuringCreate(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	warm := o.Request("warm")
-	o.until("the first VM runs", on(warm), warm)
+	o.until("the first VM runs", poweredOn(warm), warm)
 	release := o.Hold()
 	req := o.Request("vm")
-	if ch, err := o.pass(req); ch == nil {
+	if ch, err := o.reconcile(req); ch == nil {
 		t.Fatalf("no create was started: %v", err)
 	}
 	if err := o.delete(req); !errors.Is(err, provider.ErrReconcileInProgress) {
@@ -63,21 +63,21 @@ func deletesCreate(t *testing.T, newTarget MakeTarget) {
 	}
 	o.remove(warm)
 	if n := o.Count(string(warm.VM.UID)); n != 0 {
-		t.Errorf("after deleting a VM that ran the hypervisor has %d, want none", n)
+		t.Errorf("after the deletion of a running VM the hypervisor has %d VMs, want none", n)
 	}
 	// The slot of the create is free.
 	next := o.Request("next")
-	o.until("the next VM runs", on(next), next)
+	o.until("the next VM runs", poweredOn(next), next)
 }
 
-func deletesNothing(t *testing.T, newTarget MakeTarget) {
+func testDeleteMissing(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("never-made")
 	o.remove(req)
 	o.remove(req)
 }
 
-func blocking(t *testing.T, newTarget MakeTarget) {
+func testBlocking(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	o.until("the hypervisor is read", o.readable)
@@ -92,52 +92,51 @@ func blocking(t *testing.T, newTarget MakeTarget) {
 			t.Fatalf("CreateOrUpdateVirtualMachine: %v", err)
 		}
 	}
-	o.until("the VM runs", on(req), req)
+	o.until("the VM runs", poweredOn(req), req)
 }
 
-// An object can go without DeleteVirtualMachine: the vSphere VM is to be left in
-// place, or somebody removed the finalizer.
-func forgets(t *testing.T, newTarget MakeTarget) {
+// An object can be deleted without DeleteVirtualMachine if the vSphere VM must be kept or a user removed the finalizer.
+func testForget(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	warm := o.Request("warm")
-	o.until("the first VM runs", on(warm), warm)
+	o.until("the first VM runs", poweredOn(warm), warm)
 	release := o.Hold()
 	first, gone, next := o.Request("first"), o.Request("gone"), o.Request("next")
-	if ch, err := o.pass(first); ch == nil {
+	if ch, err := o.reconcile(first); ch == nil {
 		t.Fatalf("no create was started: %v", err)
 	}
 	for _, req := range []*provider.Request{gone, next} {
-		if _, err := o.pass(req); !errors.Is(err, provider.ErrTooManyCreates) {
+		if _, err := o.reconcile(req); !errors.Is(err, provider.ErrTooManyCreates) {
 			t.Fatalf("second create = %v, want ErrTooManyCreates", err)
 		}
 	}
 	o.Provider.Forget(types.NamespacedName{Namespace: gone.VM.Namespace, Name: gone.VM.Name})
 	release()
-	o.until("the next VM runs", on(first, next), first, next)
+	o.until("the next VM runs", poweredOn(first, next), first, next)
 	if n := o.Count(string(gone.VM.UID)); n != 0 {
-		t.Errorf("the hypervisor has %d VMs of the one that is gone, want none", n)
+		t.Errorf("the hypervisor has %d VMs of the deleted object, want none", n)
 	}
 }
 
-// An object names the VM of another one by spec.instanceUUID.
-func foreign(t *testing.T, newTarget MakeTarget) {
+// The object has the instance UUID of another object's VM in spec.instanceUUID.
+func testForeign(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	victim := o.Request("victim")
-	o.until("the VM runs", on(victim), victim)
+	o.until("the VM runs", poweredOn(victim), victim)
 	id := string(victim.VM.UID)
 	for _, namespace := range []string{victim.VM.Namespace, "another"} {
 		thief := o.Request("thief")
 		thief.VM.Namespace, thief.VM.Spec.InstanceUUID, thief.VM.Spec.PowerState = namespace, id, vmv1alpha1.PoweredOff
-		if ch, err := o.pass(thief); ch != nil || !provider.IsNoRequeue(err) {
-			t.Errorf("pass = %v, want a NoRequeueError and nothing started", err)
+		if ch, err := o.reconcile(thief); ch != nil || !provider.IsNoRequeue(err) {
+			t.Errorf("reconcile = %v, want a NoRequeueError and nothing started", err)
 		}
 		c := meta.FindStatusCondition(thief.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 		if c == nil || c.Reason != vmv1alpha1.ReasonInvalid || strings.Contains(c.Message, victim.VM.Name) || thief.VM.Status.UniqueID != "" {
-			t.Errorf("Created = %+v, uniqueID %q; want Invalid, and nothing of the other object", c, thief.VM.Status.UniqueID)
+			t.Errorf("Created = %+v, uniqueID %q; want reason Invalid and no information about the other object", c, thief.VM.Status.UniqueID)
 		}
 		o.remove(thief)
 	}
-	o.until("the other's VM runs on", on(victim), victim)
+	o.until("the other object's VM still runs", poweredOn(victim), victim)
 	if n := o.Count(id); n != 1 {
 		t.Errorf("the hypervisor has %d VMs of the other object, want 1", n)
 	}

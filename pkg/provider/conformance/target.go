@@ -13,39 +13,36 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// timeout bounds one wait for hints.
+// timeout is the maximum time to wait for events.
 const timeout = 20 * time.Second
 
-// Target is a provider over a hypervisor of its own, with what a test needs
-// around it.
+// Target is a provider with its own hypervisor and the functions that the tests need.
 type Target struct {
 	// Provider under test.
 	Provider provider.Provider
-	// Start lets the provider read its hypervisor. Before, nothing is known.
+	// Start lets the provider read its hypervisor. Until then the state is unknown.
 	Start func()
-	// Request returns a request that can succeed, with a new UID, for a VM that
-	// shall run.
+	// Request returns a request with a new UID that can succeed, for a VM that must be powered on.
 	Request func(name string) *provider.Request
-	// Hold keeps operations from reaching the hypervisor until release.
+	// Hold blocks operations until release is called.
 	Hold func() (release func())
-	// Count returns how many VMs have the instance UUID.
+	// Count returns the number of VMs with the instance UUID.
 	Count func(instanceUUID string) int
-	// Calls returns how often the hypervisor was asked for anything by passes.
+	// Calls returns the number of requests to the hypervisor that reconciles have caused.
 	Calls func() int
 }
 
-// MakeTarget makes a target that runs at most createSlots creates at once and
-// ends with the test.
+// MakeTarget returns a target that runs at most createSlots creates concurrently. It ends with the test.
 type MakeTarget func(t *testing.T, createSlots int) *Target
 
-// observer receives the hints of a target.
+// observer receives the events of a target.
 type observer struct {
 	*Target
 	t    *testing.T
 	wake chan struct{}
 
-	mu    sync.Mutex
-	hints []provider.Hint
+	mu     sync.Mutex
+	events []provider.Hint
 }
 
 func observe(t *testing.T, target *Target) *observer {
@@ -53,12 +50,12 @@ func observe(t *testing.T, target *Target) *observer {
 	o := &observer{Target: target, t: t, wake: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { target.Provider.Watch(ctx, o.hint) })
+	wg.Go(func() { target.Provider.Watch(ctx, o.recordEvent) })
 	t.Cleanup(func() { cancel(); wg.Wait() })
 	return o
 }
 
-// start makes a target and begins.
+// start creates a target and starts it.
 func start(t *testing.T, newTarget MakeTarget, slots int) *observer {
 	t.Helper()
 	o := observe(t, newTarget(t, slots))
@@ -66,9 +63,9 @@ func start(t *testing.T, newTarget MakeTarget, slots int) *observer {
 	return o
 }
 
-func (o *observer) hint(h provider.Hint) {
+func (o *observer) recordEvent(h provider.Hint) {
 	o.mu.Lock()
-	o.hints = append(o.hints, h)
+	o.events = append(o.events, h)
 	o.mu.Unlock()
 	select {
 	case o.wake <- struct{}{}:
@@ -76,8 +73,8 @@ func (o *observer) hint(h provider.Hint) {
 	}
 }
 
-// pass runs one pass.
-func (o *observer) pass(req *provider.Request) (<-chan error, error) {
+// reconcile runs one reconcile.
+func (o *observer) reconcile(req *provider.Request) (<-chan error, error) {
 	req.Now = time.Now()
 	r, err := o.Provider.CreateOrUpdateVirtualMachineAsync(o.t.Context(), req)
 	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
@@ -91,7 +88,7 @@ func (o *observer) delete(req *provider.Request) error {
 	return err
 }
 
-// until passes over the requests at first and at every hint, until done.
+// until reconciles the requests, first immediately and then after every event, until done returns true.
 func (o *observer) until(what string, done func() bool, reqs ...*provider.Request) {
 	o.t.Helper()
 	deadline := time.NewTimer(timeout)
@@ -100,7 +97,7 @@ func (o *observer) until(what string, done func() bool, reqs ...*provider.Reques
 		var last error
 		after := timeout
 		for _, r := range reqs {
-			_, err := o.pass(r)
+			_, err := o.reconcile(r)
 			if d, ok := provider.AsRequeue(err); ok {
 				after = min(after, d)
 			}
@@ -116,14 +113,14 @@ func (o *observer) until(what string, done func() bool, reqs ...*provider.Reques
 		case <-o.wake:
 		case <-retry.C:
 		case <-deadline.C:
-			o.t.Fatalf("no hint led to: %s; last error: %v", what, last)
+			o.t.Fatalf("timeout: no event led to: %s; last error: %v", what, last)
 		}
 		retry.Stop()
 	}
 }
 
-// on is true when all run with an address.
-func on(reqs ...*provider.Request) func() bool {
+// poweredOn returns a function that reports whether all VMs are powered on and have an address.
+func poweredOn(reqs ...*provider.Request) func() bool {
 	return func() bool {
 		for _, r := range reqs {
 			n := r.VM.Status.Network

@@ -20,35 +20,35 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
-// absent handles a virtual machine that a complete reading does not show.
-func (p *pass) absent(ctx context.Context, copies []string) error {
-	if wasThere(p.req.VM) {
-		if again, err := p.missing(ctx, copies); !again {
+// handleAbsent handles a virtual machine that a complete read has not found.
+func (p *reconciliation) handleAbsent(ctx context.Context, copies []string) error {
+	if hasExisted(p.req.VM) {
+		if again, err := p.handleMissing(ctx, copies); !again {
 			return err
 		}
 	}
 	return p.create(ctx)
 }
 
-// create makes the virtual machine.
-func (p *pass) create(ctx context.Context) error {
+// create starts the create of the virtual machine, or reports what it waits for.
+func (p *reconciliation) create(ctx context.Context) error {
 	p.Observation = &provider.Observation{}
-	p.tellChecked()
-	if p.rec.running != nil {
+	p.reportChecks()
+	if p.state.running != nil {
 		return provider.ErrReconcileInProgress
 	}
-	p.AttachedKnown = !wasThere(p.req.VM) // What was never made has nothing.
-	refused := p.engine.driver.Refused(p.want)
+	p.AttachedKnown = !hasExisted(p.req.VM) // a VM that was never created has no disks
+	refused := p.engine.driver.Refused(p.desired)
 	if err := refused.Err(); err != nil {
 		p.False(vmv1alpha1.ConditionCreated, refused.Reason(), err.Error())
 		return &provider.NoRequeueError{Err: err}
 	}
-	if !p.req.PrerequisitesReady || p.want.Effective == nil || p.want.Image == nil {
+	if !p.req.PrerequisitesReady || p.desired.Effective == nil || p.desired.Image == nil {
 		return p.waitForPrerequisites(ctx)
 	}
-	w := p.want.Clone()
-	w.Retried, w.Record = p.retried(), plan.Record(p.req)
-	op := p.engine.driver.Create(w, p.keepChecked(0))
+	w := p.desired.Clone()
+	w.Retried, w.Record = p.mayHaveLeftovers(), plan.Record(p.req)
+	op := p.engine.driver.Create(w, p.checkRecorder(0))
 	parts := []any{w.Effective, w.Image.Spec, w.CloneOf, w.AcceptEULA}
 	if w.ImageCache != nil {
 		parts = append(parts, w.ImageCache.UID, w.ImageCache.ResourceVersion)
@@ -56,10 +56,11 @@ func (p *pass) create(ctx context.Context) error {
 	return p.startCreate(ctx, op, parts...)
 }
 
-// startCreate starts a create, or what finishes one, of what the parts tell.
-func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...any) error {
+// startCreate starts op, which creates a virtual machine or completes an interrupted create. A failed create is retried
+// early if parts have changed.
+func (p *reconciliation) startCreate(ctx context.Context, op driver.Operation, parts ...any) error {
 	op.Detail = fmt.Sprintf("%016x", hash(parts...))
-	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
+	if hold := p.state.outcomes.Held(op, p.req.Now); hold != nil {
 		var cache *provider.ImageCacheNotReadyError
 		if errors.As(hold.Err, &cache) {
 			p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionImageCacheReady)
@@ -71,7 +72,7 @@ func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...an
 	err := p.start(ctx, op)
 	switch {
 	case isRefused(err):
-		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "other virtual machines are created first")
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "waiting for a free create slot")
 	case err == nil:
 		p.AttachedKnown = false
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
@@ -79,34 +80,34 @@ func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...an
 	return err
 }
 
-// retried is true when an earlier attempt to create the virtual machine may have left
-// something: one of this process that failed, or one of a process before.
-func (p *pass) retried() bool {
-	return p.rec.last.Last(driver.KindCreate) != nil || !p.req.VM.CreationTimestamp.After(p.engine.started)
+// mayHaveLeftovers reports whether an earlier create may have left files: a failed create of this process, or a create
+// of an earlier process.
+func (p *reconciliation) mayHaveLeftovers() bool {
+	return p.state.outcomes.Last(driver.KindCreate) != nil || !p.req.VM.CreationTimestamp.After(p.engine.started)
 }
 
-// waitForPrerequisites says what is not there, and checks the rest meanwhile.
-func (p *pass) waitForPrerequisites(ctx context.Context) error {
-	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, p.waitingFor())
+// waitForPrerequisites reports the missing prerequisites and checks the others.
+func (p *reconciliation) waitForPrerequisites(ctx context.Context) error {
+	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, p.createWaitMessage())
 	if started, err := p.check(ctx); started || err != nil {
 		return err
 	}
-	if err := p.lookAgain(); err != nil || !p.want.Adopted {
+	if err := p.requeueFailedChecks(); err != nil || !p.desired.Adopted {
 		return err
 	}
-	return &provider.RequeueError{After: recheck, Reason: "the vSphere VM that is named is looked for again"}
+	return &provider.RequeueError{After: recheckInterval, Reason: "the vSphere VM in spec.instanceUUID is searched for again"}
 }
 
-// waitingFor says what a create waits for. A VM that is taken over needs none of it.
-func (p *pass) waitingFor() string {
-	if p.want.Adopted {
-		return p.lacking() + ", or for a vSphere VM with instance UUID " + p.want.Identity.InstanceUUID + " below the configured folder"
+// createWaitMessage describes what a create waits for. If the VM can be adopted, its prerequisites are not needed.
+func (p *reconciliation) createWaitMessage() string {
+	if p.desired.Adopted {
+		return p.missingPrerequisites() + ", or for a vSphere VM with instance UUID " + p.desired.Identity.InstanceUUID + " in the configured folder"
 	}
-	return p.lacking()
+	return p.missingPrerequisites()
 }
 
-// lacking names the prerequisites that are not there.
-func (p *pass) lacking() string {
+// missingPrerequisites lists the missing prerequisites.
+func (p *reconciliation) missingPrerequisites() string {
 	st := p.req.VM.Status.DeepCopy()
 	p.Apply(st, p.req.VM.Generation, p.req.Now)
 	var kinds []string
@@ -118,15 +119,15 @@ func (p *pass) lacking() string {
 	switch {
 	case len(kinds) > 0:
 		return "waiting for " + strings.Join(kinds, ", ")
-	case p.want.Effective == nil:
-		return "waiting for a size: the effective spec cannot be resolved"
-	case p.want.Image == nil:
+	case p.desired.Effective == nil:
+		return "waiting for CPU and memory settings: the effective spec cannot be resolved"
+	case p.desired.Image == nil:
 		return "waiting for the image"
 	}
 	return "waiting for other conditions"
 }
 
-// hash identifies values that can be written as JSON, as all of the API can.
+// hash returns a hash of the JSON encoding of parts.
 func hash(parts ...any) uint64 {
 	h := fnv.New64a()
 	e := json.NewEncoder(h)

@@ -17,37 +17,37 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// checked is what was found out about prerequisites.
-type checked struct {
+// checkResult is the result of a check of prerequisites.
+type checkResult struct {
 	report driver.Report
-	// of identifies what was checked, 0 for what a create found out by the way.
-	of uint64
-	at time.Time
-	// failed is how often the same check has failed before.
-	failed int
+	// inputHash identifies the inputs of the check. It is 0 for a result that a create has reported.
+	inputHash uint64
+	at        time.Time
+	// failures is the number of consecutive failures of the same check before this one.
+	failures int
 }
 
-// pause is how long the outcome counts: a failure only briefly at first.
-func (c *checked) pause() time.Duration {
+// pause returns how long the result is valid. A first failure is valid only for a short time.
+func (c *checkResult) pause() time.Duration {
 	if c.report.Err() == nil {
-		return recheck
+		return recheckInterval
 	}
-	return min(firstRecheck<<min(c.failed, 10), recheck)
+	return min(firstRecheckDelay<<min(c.failures, 10), recheckInterval)
 }
 
-// check resolves what the virtual machine needs of the hypervisor, or only what
-// belongs to some conditions, unless that was done a moment ago.
-func (p *pass) check(ctx context.Context, kinds ...string) (started bool, err error) {
-	w := checkable(p.want, p.req.VM)
-	of := checkOf(w, kinds)
-	if c := p.rec.checked; c != nil && c.of == of && p.req.Now.Sub(c.at) < c.pause() {
+// check checks the prerequisites in the hypervisor, or only those of the given condition types, unless a recent result
+// exists.
+func (p *reconciliation) check(ctx context.Context, kinds ...string) (started bool, err error) {
+	w := withOwnSpec(p.desired, p.req.VM)
+	of := checkHash(w, kinds)
+	if c := p.state.lastCheck; c != nil && c.inputHash == of && p.req.Now.Sub(c.at) < c.pause() {
 		return false, nil
 	}
-	w, keep := w.Clone(), p.keepChecked(of)
+	w, keep := w.Clone(), p.checkRecorder(of)
 	err = p.start(ctx, driver.Operation{Kind: driver.KindCheck, Run: func(ctx context.Context) error {
 		report := p.engine.driver.Check(ctx, w, kinds...)
 		if w.Image == nil {
-			// Whether the object exists is for the caller to say.
+			// Only the caller knows whether the image object exists.
 			delete(report, vmv1alpha1.ConditionImageReady)
 		}
 		keep(report)
@@ -56,8 +56,9 @@ func (p *pass) check(ctx context.Context, kinds ...string) (started bool, err er
 	return err == nil, err
 }
 
-// checkable returns w for a check: without a size or a preference, what the spec of the object says by itself.
-func checkable(w *driver.Want, vm *vmv1alpha1.VirtualMachine) *driver.Want {
+// withOwnSpec returns w for a check. If the effective spec cannot be resolved, it uses the networks and disks of the
+// object's own spec.
+func withOwnSpec(w *driver.Want, vm *vmv1alpha1.VirtualMachine) *driver.Want {
 	if w.Effective != nil {
 		return w
 	}
@@ -66,8 +67,8 @@ func checkable(w *driver.Want, vm *vmv1alpha1.VirtualMachine) *driver.Want {
 	return &own
 }
 
-// checkOf identifies a check.
-func checkOf(w *driver.Want, kinds []string) uint64 {
+// checkHash returns a hash of the inputs of a check.
+func checkHash(w *driver.Want, kinds []string) uint64 {
 	var image *vmv1alpha1.VirtualMachineImageSpec
 	if w.Image != nil {
 		image = &w.Image.Spec
@@ -81,27 +82,26 @@ func checkOf(w *driver.Want, kinds []string) uint64 {
 	return hash(w.Effective.Network, image, w.CloneOf, w.StorageClasses, discs, kinds)
 }
 
-// keepChecked returns what remembers what was found out. It is called by operations, which
-// go on when the pass is over and its request is the caller's again.
-func (p *pass) keepChecked(of uint64) func(driver.Report) {
+// checkRecorder returns a function that stores the result of a check. Operations call it after the reconcile has ended,
+// so it must not use the request.
+func (p *reconciliation) checkRecorder(of uint64) func(driver.Report) {
 	e, key, uid, at := p.engine, p.key, p.uid(), p.req.Now
 	return func(report driver.Report) {
-		e.change(key, uid, func(r *record) {
-			c := &checked{report: report, of: of, at: at}
-			if last := r.checked; last != nil && last.of == of && last.report.Err() != nil {
-				c.failed = last.failed + 1
+		e.updateState(key, uid, func(r *objectState) {
+			c := &checkResult{report: report, inputHash: of, at: at}
+			if last := r.lastCheck; last != nil && last.inputHash == of && last.report.Err() != nil {
+				c.failures = last.failures + 1
 			}
-			r.checked = c
+			r.lastCheck = c
 		})
 	}
 }
 
-// tellChecked puts what was found out into the conditions, with the time of the check:
-// the caller may set the same conditions anew in every pass, and a time that moves
-// with each would make each pass a change. What a status has already said, and is
-// good, need not be remembered any longer.
-func (p *pass) tellChecked() {
-	c := p.rec.checked
+// reportChecks writes the result of the checks into the conditions, with the time of the check. The caller may set the
+// same conditions in every reconcile; with the current time, each reconcile would change the status. A successful
+// result is removed after the status has it.
+func (p *reconciliation) reportChecks() {
+	c := p.state.lastCheck
 	if c == nil {
 		return
 	}
@@ -119,8 +119,8 @@ func (p *pass) tellChecked() {
 		told = told && meta.IsStatusConditionTrue(p.req.VM.Status.Conditions, kind)
 	}
 	if told && c.report.Err() == nil && meta.IsStatusConditionTrue(p.req.VM.Status.Conditions, vmv1alpha1.ConditionCreated) {
-		p.engine.change(p.key, p.uid(), func(r *record) { r.checked = nil })
-		p.rec.checked = nil
+		p.engine.updateState(p.key, p.uid(), func(r *objectState) { r.lastCheck = nil })
+		p.state.lastCheck = nil
 	}
 }
 
@@ -137,20 +137,20 @@ func reasonOf(err error) string {
 	return vmv1alpha1.ReasonError
 }
 
-// lookAgain asks for another pass when something that was checked is missing.
-func (p *pass) lookAgain() error {
-	c := p.rec.checked
+// requeueFailedChecks returns a RequeueError if a check has failed.
+func (p *reconciliation) requeueFailedChecks() error {
+	c := p.state.lastCheck
 	if c == nil || c.report.Err() == nil {
 		return nil
 	}
-	return &provider.RequeueError{After: max(c.at.Add(c.pause()).Sub(p.req.Now), 0), Reason: "what vSphere lacks is looked for again"}
+	return &provider.RequeueError{After: max(c.at.Add(c.pause()).Sub(p.req.Now), 0), Reason: "failed vSphere checks are repeated"}
 }
 
-// resolved ends a failure to find something that was reported earlier.
-func (p *pass) resolved(kinds ...string) {
-	if c := p.rec.checked; c != nil && c.report.Err() != nil {
-		p.engine.change(p.key, p.uid(), func(r *record) { r.checked = nil })
-		p.rec.checked = nil
+// clearFailedChecks clears a failure that was reported earlier.
+func (p *reconciliation) clearFailedChecks(kinds ...string) {
+	if c := p.state.lastCheck; c != nil && c.report.Err() != nil {
+		p.engine.updateState(p.key, p.uid(), func(r *objectState) { r.lastCheck = nil })
+		p.state.lastCheck = nil
 	}
 	for _, kind := range kinds {
 		c := meta.FindStatusCondition(p.req.VM.Status.Conditions, kind)

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// checker keeps what it is asked to check.
+// checker records the desired states that it must check.
 type checker struct {
 	*fake.Driver
 	mu   sync.Mutex
@@ -38,9 +38,9 @@ func TestCheck_CoversTheSpecOfAVMWithoutASize(t *testing.T) {
 		req := newRequest("vm")
 		req.Effective, req.Image, req.PrerequisitesReady = nil, nil, false
 		req.VM.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0", Network: "nope"}}}
-		req.VM.Spec.StorageClass = "gone"
-		_ = s.pass(req)
-		if len(c.seen) == 0 || c.seen[0].Effective == nil || c.seen[0].Effective.Network == nil || c.seen[0].Effective.StorageClass != "gone" {
+		req.VM.Spec.StorageClass = "missing"
+		_ = s.reconcile(req)
+		if len(c.seen) == 0 || c.seen[0].Effective == nil || c.seen[0].Effective.Network == nil || c.seen[0].Effective.StorageClass != "missing" {
 			t.Fatalf("checked %+v, want the network and the class of the spec", c.seen)
 		}
 		if got := conditionOf(req, vmv1alpha1.ConditionNetworkReady); got != "False NotFound vSphere has no network" || created(req) != "False WaitingForPrerequisites" {

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// A removed host, an unregistered VM or one in another vCenter does not prove that a VM is deleted.
-func TestRecreate_NeedsAProofThatTheVMIsDeleted(t *testing.T) {
+// A removed host, an unregistered VM, or a VM in another vCenter does not prove that the VM is deleted.
+func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 	gone := func(req *provider.Request) {
 		req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: req.VM.Status.UniqueID}
 	}
@@ -33,17 +33,17 @@ func TestRecreate_NeedsAProofThatTheVMIsDeleted(t *testing.T) {
 		confirm   func(*provider.Request)
 		elsewhere string
 		err       error
-		// created is the condition an hour later, and says is part of its message.
+		// created is the condition an hour later. says is a part of its message.
 		created, says string
 	}{
-		"it is not shown":                {created: "Unknown Missing", says: "it may still run"},
+		"it is not visible":              {created: "Unknown Missing", says: "it may still be running"},
 		"it was destroyed":               {event: func(v *fake.VM) { v.Destroyed = true }, created: "True Succeeded"},
-		"it is confirmed to be gone":     {confirm: gone, created: "True Succeeded"},
-		"another is confirmed":           {confirm: func(r *provider.Request) { gone(r); r.VM.Annotations[vmv1alpha1.AnnotationConfirmedGone] = "vm-0" }, created: "Unknown Missing"},
+		"its deletion is confirmed":      {confirm: gone, created: "True Succeeded"},
+		"another ID is confirmed":        {confirm: func(r *provider.Request) { gone(r); r.VM.Annotations[vmv1alpha1.AnnotationConfirmedGone] = "vm-0" }, created: "Unknown Missing"},
 		"destroyed, and there is a copy": {event: func(v *fake.VM) { v.Destroyed, v.Copies = true, []string{"vm-9"} }, created: "Unknown CopyFound", says: "vm-9"},
 		"confirmed, and there is a copy": {event: func(v *fake.VM) { v.Copies = []string{"vm-9"} }, confirm: gone, created: "Unknown CopyFound", says: "vm-9"},
-		"another vCenter shows it":       {event: func(v *fake.VM) { v.Destroyed = true }, elsewhere: "vm-7 in vCenter west", created: "Unknown CopyFound", says: "vm-7 in vCenter west"},
-		"another vCenter is not known":   {event: func(v *fake.VM) { v.Destroyed = true }, err: errors.New("vCenter west is away"), created: "Unknown UnknownState", says: "vCenter west is away"},
+		"another vCenter has it":         {event: func(v *fake.VM) { v.Destroyed = true }, elsewhere: "vm-7 in vCenter west", created: "Unknown CopyFound", says: "vm-7 in vCenter west"},
+		"another vCenter is unreachable": {event: func(v *fake.VM) { v.Destroyed = true }, err: errors.New("vCenter west is unreachable"), created: "Unknown UnknownState", says: "vCenter west is unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -63,31 +63,31 @@ func TestRecreate_NeedsAProofThatTheVMIsDeleted(t *testing.T) {
 						tc.event(v)
 					}
 				})
-				_ = s.pass(req)
+				_ = s.reconcile(req)
 				time.Sleep(time.Hour)
 				if len(d.VMs()[string(req.VM.UID)].Copies) == 0 && tc.confirm != nil {
-					d.Forget(string(req.VM.UID)) // so that it can be made again
+					d.Forget(string(req.VM.UID)) // so that it can be recreated
 				}
-				_ = s.pass(req)
+				_ = s.reconcile(req)
 				if got := created(req); got != tc.created {
 					t.Errorf("Created %s, want %s", got, tc.created)
 				}
 				if c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated); !strings.Contains(c.Message, tc.says) {
-					t.Errorf("message %q, want it to say %q", c.Message, tc.says)
+					t.Errorf("message %q, want %q in it", c.Message, tc.says)
 				}
 				want := 1
 				if tc.created == "True Succeeded" {
 					want = 2
 				}
 				if n := d.Made(); n != want {
-					t.Errorf("%d VMs were made, want %d", n, want)
+					t.Errorf("%d VMs were created, want %d", n, want)
 				}
 			})
 		})
 	}
 }
 
-func TestWhenMissingWait_MakesNothingAlthoughTheVMIsDeleted(t *testing.T) {
+func TestWhenMissingWait_DoesNotRecreateADeletedVM(t *testing.T) {
 	for name, tc := range map[string]struct {
 		whenMissing          vmv1alpha1.WhenMissing
 		destroyed, confirmed bool
@@ -106,24 +106,24 @@ func TestWhenMissingWait_MakesNothingAlthoughTheVMIsDeleted(t *testing.T) {
 				}
 				s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Destroyed = true, tc.destroyed })
 				for range 2 {
-					if err := s.pass(req); err != nil || created(req) != "Unknown Missing" {
+					if err := s.reconcile(req); err != nil || created(req) != "Unknown Missing" {
 						t.Errorf("error %v, Created %s; want Unknown Missing", err, created(req))
 					}
 					time.Sleep(time.Hour)
 				}
 				c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
-				if says := "nothing is made in its place"; !strings.Contains(c.Message, says) {
-					t.Errorf("message %q, want it to say %q", c.Message, says)
+				if says := "it is not recreated"; !strings.Contains(c.Message, says) {
+					t.Errorf("message %q, want %q in it", c.Message, says)
 				}
 				if n := s.driver.Made(); n != 1 {
-					t.Errorf("%d VMs were made, want the first only", n)
+					t.Errorf("%d VMs were created, want only the first", n)
 				}
 			})
 		})
 	}
 }
 
-// One of the copies may be the VM: whoever deletes the object has to say what becomes of it.
+// One of the copies may be the VM, so an administrator must decide.
 func TestDeletion_WaitsWhileACopyMayBeTheVM(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
@@ -132,23 +132,23 @@ func TestDeletion_WaitsWhileACopyMayBeTheVM(t *testing.T) {
 		time.Sleep(time.Hour)
 		err := s.remove(req)
 		if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown CopyFound" {
-			t.Errorf("an hour later: error %v, Created %s; want it to wait for CopyFound", err, created(req))
+			t.Errorf("an hour later: error %v, Created %s; want a requeue and CopyFound", err, created(req))
 		}
 		req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: req.VM.Status.UniqueID}
 		if err := s.remove(req); err != nil || s.driver.Ran(driver.KindDelete) != 0 {
-			t.Errorf("after the confirmation: error %v, %d deletes; want the object to go and nothing else", err, s.driver.Ran(driver.KindDelete))
+			t.Errorf("after the confirmation: error %v, %d deletes; want the object deleted and no VM deleted", err, s.driver.Ran(driver.KindDelete))
 		}
 	})
 }
 
-// A process that is killed after the destroy leaves another one that has status alone.
-func TestDeletion_NamesTheVMWithItsNewIDBeforeItIsDestroyed(t *testing.T) {
+// After a process was killed between the destroy and the status update, the next process knows only the status.
+func TestDeletion_RecordsANewIDBeforeItDestroysTheVM(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.UniqueID = "fake-9" })
 		err := s.remove(req)
 		if _, again := provider.AsRequeue(err); !again || req.VM.Status.UniqueID != "fake-9" || s.driver.Ran(driver.KindPowerOff) != 0 {
-			t.Fatalf("error %v, uniqueID %s; want another pass, and fake-9 before anything is done", err, req.VM.Status.UniqueID)
+			t.Fatalf("error %v, uniqueID %s; want a requeue and fake-9 before the power off", err, req.VM.Status.UniqueID)
 		}
 		if err := s.remove(req); err != nil || s.driver.Ran(driver.KindDelete) != 1 {
 			t.Errorf("error %v, %d VMs were destroyed, want 1", err, s.driver.Ran(driver.KindDelete))
@@ -156,18 +156,18 @@ func TestDeletion_NamesTheVMWithItsNewIDBeforeItIsDestroyed(t *testing.T) {
 	})
 }
 
-// Files of a VM that is only out of the inventory look like those of an attempt that failed.
-func TestLeftovers_AreRemovedOnlyOfAVMThatNeverWasOrIsDestroyed(t *testing.T) {
+// The files of a VM that is only missing in the inventory look like the files of a failed create.
+func TestLeftovers_AreRemovedOnlyIfTheVMNeverExistedOrIsDestroyed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		never bool
 		event func(*fake.VM)
-		// want is how many removals there are when the object may go.
+		// want is the number of removals when the object may be deleted.
 		want int
 	}{
-		"never made":    {never: true, want: 1},
-		"not shown":     {event: func(v *fake.VM) { v.Hidden = true }},
+		"never created": {never: true, want: 1},
+		"not visible":   {event: func(v *fake.VM) { v.Hidden = true }},
 		"destroyed":     {event: func(v *fake.VM) { v.Hidden, v.Destroyed = true, true }, want: 1},
-		"deleted by us": {want: 1}, // the one that destroys it
+		"exists":        {want: 1}, // the destroy
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(s *scene) {
@@ -196,8 +196,8 @@ func TestLeftovers_AreRemovedOnlyOfAVMThatNeverWasOrIsDestroyed(t *testing.T) {
 	}
 }
 
-// found is a hypervisor in which a search finds what memory does not have, as when a host is
-// added again, whose VMs vCenter puts into another folder.
+// found is a hypervisor in which a search finds VMs that the inventory does not have. This happens if a host is added
+// again, because vCenter puts its VMs into another folder.
 type found struct {
 	*fake.Driver
 	back []string
@@ -210,7 +210,7 @@ func (d *found) Search(ctx context.Context, id driver.Identity) (driver.Finding,
 	return d.Driver.Search(ctx, id)
 }
 
-func TestWhatASearchFindsAgainDoesNotCountAsMissing(t *testing.T) {
+func TestSearch_ClearsAMissingVMThatItFinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &found{Driver: fake.New()}
 		s := &scene{t: t, driver: d.Driver, Engine: engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}})}
@@ -223,23 +223,23 @@ func TestWhatASearchFindsAgainDoesNotCountAsMissing(t *testing.T) {
 			lost = append(lost, req)
 		}
 		for _, req := range lost {
-			_ = s.pass(req)
+			_ = s.reconcile(req)
 		}
 		if n, many := s.Missing(); n != len(lost) || !many {
-			t.Fatalf("%d missing, many: %t; want %d and that they are", n, many, len(lost))
+			t.Fatalf("%d missing, many: %t; want %d and true", n, many, len(lost))
 		}
 		time.Sleep(time.Hour)
 		for _, req := range lost {
 			d.back = append(d.back, string(req.VM.UID))
-			if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
-				t.Fatalf("%s is back: error %v, Created %s", req.VM.Name, err, created(req))
+			if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
+				t.Fatalf("%s has reappeared: error %v, Created %s", req.VM.Name, err, created(req))
 			}
 		}
 		if n, many := s.Missing(); n != 0 || many {
 			t.Errorf("%d missing, many: %t; want none", n, many)
 		}
 		if err := s.remove(lost[0]); err != nil {
-			t.Errorf("deletion of what is back = %v, want it done", err)
+			t.Errorf("deletion of a reappeared VM = %v, want success", err)
 		}
 	})
 }

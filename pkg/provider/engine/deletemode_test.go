@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestADeletionPowersOffAsItsSpecSays(t *testing.T) {
+func TestDeletePowerOff_FollowsTheSpec(t *testing.T) {
 	const hard, soft, try = vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft, vmv1alpha1.PowerOpModeTrySoft
 	type deletion = vmv1alpha1.VirtualMachineDeletion
 	const grace = 7 * time.Second
@@ -23,26 +23,26 @@ func TestADeletionPowersOffAsItsSpecSays(t *testing.T) {
 		want     powerOff
 		detail   string
 	}{
-		"by default":                           {want: powerOff{mode: try, grace: grace}, detail: "TrySoft"},
-		"hard as always":                       {mode: hard, want: powerOff{mode: hard, grace: grace}, detail: "Hard"},
-		"soft as always":                       {mode: soft, want: powerOff{mode: try, grace: grace}, detail: "TrySoft"},
-		"nothing of its own":                   {mode: hard, deletion: &deletion{}, want: powerOff{mode: hard, grace: grace}, detail: "Hard"},
-		"hard, and soft else":                  {mode: soft, deletion: &deletion{PowerOffMode: hard}, want: powerOff{mode: hard, grace: grace}, detail: "Hard"},
-		"soft, and hard else":                  {mode: hard, deletion: &deletion{PowerOffMode: soft}, want: powerOff{mode: try, grace: grace}, detail: "TrySoft"},
-		"a time of its own":                    {deletion: &deletion{TimeoutSeconds: 90}, want: powerOff{mode: try, grace: 90 * time.Second, own: true}, detail: "TrySoft within 1m30s"},
-		"a time that means nothing for a hard": {mode: hard, deletion: &deletion{TimeoutSeconds: 90}, want: powerOff{mode: hard, grace: 90 * time.Second, own: true}, detail: "Hard"},
+		"by default":                                    {want: powerOff{mode: try, grace: grace}, detail: "TrySoft"},
+		"spec.powerOffMode Hard":                        {mode: hard, want: powerOff{mode: hard, grace: grace}, detail: "Hard"},
+		"spec.powerOffMode Soft":                        {mode: soft, want: powerOff{mode: try, grace: grace}, detail: "TrySoft"},
+		"empty spec.deletion":                           {mode: hard, deletion: &deletion{}, want: powerOff{mode: hard, grace: grace}, detail: "Hard"},
+		"spec.deletion Hard and spec.powerOffMode Soft": {mode: soft, deletion: &deletion{PowerOffMode: hard}, want: powerOff{mode: hard, grace: grace}, detail: "Hard"},
+		"spec.deletion Soft and spec.powerOffMode Hard": {mode: hard, deletion: &deletion{PowerOffMode: soft}, want: powerOff{mode: try, grace: grace}, detail: "TrySoft"},
+		"timeout in spec.deletion":                      {deletion: &deletion{TimeoutSeconds: 90}, want: powerOff{mode: try, grace: 90 * time.Second, own: true}, detail: "TrySoft within 1m30s"},
+		"timeout with Hard":                             {mode: hard, deletion: &deletion{TimeoutSeconds: 90}, want: powerOff{mode: hard, grace: 90 * time.Second, own: true}, detail: "Hard"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := deleteMode(&vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerOffMode: tc.mode, Deletion: tc.deletion}}, grace)
+			got := deletePowerOff(&vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerOffMode: tc.mode, Deletion: tc.deletion}}, grace)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(powerOff{})); diff != "" || got.detail() != tc.detail {
 				t.Errorf("power off %q, want %q (-want +got):\n%s", got.detail(), tc.detail, diff)
 			}
 			asked := driver.Operation{Kind: driver.KindPowerOff, Detail: tc.detail, Asks: tc.want.mode != hard}
-			if interruptible(&asked, got) {
-				t.Error("a deletion interrupts what it wants itself")
+			if isInterruptible(&asked, got) {
+				t.Error("a deletion interrupts its own power off")
 			}
-			if other := (driver.Operation{Kind: driver.KindPowerOff, Detail: "TrySoft within 1h0m0s", Asks: true}); !interruptible(&other, got) {
-				t.Error("a deletion waits for a power off with another time")
+			if other := (driver.Operation{Kind: driver.KindPowerOff, Detail: "TrySoft within 1h0m0s", Asks: true}); !isInterruptible(&other, got) {
+				t.Error("a deletion waits for a power off with another timeout")
 			}
 		})
 	}

@@ -1,29 +1,26 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package engine reconciles virtual machines over a driver: it remembers, decides and
-// starts; the driver observes and carries out.
+// Package engine reconciles virtual machines through a driver. The engine keeps state, decides and starts operations;
+// the driver observes and executes.
 //
-// Guarantees, beside those of package provider:
+// In addition to the guarantees of package provider, the engine guarantees:
 //
-//  1. There is one record per object under one lock, and at most one operation per
-//     object. A pass reads the record before it looks at the virtual machine, and
-//     plans only if nothing runs, so that it never decides by what was seen before an
-//     operation ended.
-//  2. Creates, reconfigurations, changes of power and deletions are bounded, each by
-//     itself. Who was refused is called, by priority, in turns between namespaces, as
-//     places become free: nobody polls. A namespace that holds half of the places has
-//     no turn while others of the priority wait. A place that was offered is kept until the
-//     operation starts, the pass ends, or the offer expires.
-//  3. A virtual machine that was there and is not shown is missing: it is searched for
-//     in the hypervisor itself, nothing is destroyed, and it is made again only if its
-//     object says so. While many are missing at once, nothing that had a unique ID is
-//     created or deleted.
-//  4. The end of every operation is reported over the channel of its start and by a
-//     hint. A panic in it becomes its error.
-//  5. No operation starts while Options.Permit refuses; passes and what runs go on.
-//  6. Run returns when all operations have ended. What the hypervisor still works on
-//     then is left to it, and is found by the next process.
+//  1. Each object has one in-memory state, which is protected by a lock, and at most one operation. A reconcile reads
+//     this state before it observes the virtual machine, and plans only if no operation runs. So a plan is never based
+//     on an observation from before the end of an operation.
+//  2. Creates, reconfigurations, power changes and deletions have separate limits. An object that finds no free slot
+//     is woken when a slot is free, by priority and in turns between namespaces, so nothing polls. A namespace that
+//     uses half of the slots waits while others with the same priority are queued. An offered slot is reserved until
+//     the operation starts, the reconcile ends, or the offer expires.
+//  3. A virtual machine that existed and is no longer visible is missing. The engine searches for it in the hypervisor
+//     and destroys nothing. It recreates the virtual machine only if the object allows this. While many virtual
+//     machines are missing, no object with a unique ID is created or deleted.
+//  4. The end of every operation is reported through the channel of the call that started it, and by an event. A panic
+//     of an operation becomes its error.
+//  5. No operation starts while Options.Permit returns an error. Reconciles and running operations continue.
+//  6. Run returns when all operations have ended. Tasks that are still running in the hypervisor continue, and the next
+//     process finds them.
 //
-// An engine has one driver, and nothing in it is global.
+// An engine has one driver and no global state.
 package engine

@@ -16,34 +16,32 @@ import (
 )
 
 const (
-	// shutdownGrace is how long operations may go on after the end of Run.
+	// shutdownGrace is how long operations may continue after the context of Run is done.
 	shutdownGrace = 5 * time.Second
-	// recheck is how long what no event tells is left alone; firstRecheck that after a
-	// first failure, which doubles.
-	recheck      = time.Minute
-	firstRecheck = 5 * time.Second
+	// recheckInterval is the interval of checks for changes that cause no event. firstRecheckDelay is the delay after a
+	// first failed check; it doubles with every further failure.
+	recheckInterval   = time.Minute
+	firstRecheckDelay = 5 * time.Second
 )
 
-// Limits bound the operations that run at once, by kind; what only waits for a guest
-// does not count. Zero means the default.
+// Limits are the maximum numbers of concurrent operations, by kind. Operations that only wait for a guest do not count.
+// Zero means the default.
 type Limits struct {
-	// Creates defaults to 12: vCenter's documented number of provisioning operations
-	// that eight hosts take at once, halved for other clients and rounded up.
+	// Creates defaults to 12. It is the documented number of concurrent provisioning operations on eight hosts, halved
+	// to leave capacity for other clients, and rounded up.
 	Creates int
-	// Reconfigurations, PowerChanges and Deletes default to 32 each, which is as many as
-	// the calls that go to vCenter at once.
+	// Reconfigurations, PowerChanges and Deletes default to 32 each, the maximum number of concurrent calls to vCenter.
 	Reconfigurations, PowerChanges, Deletes int
-	// Publishes defaults to 4: each reads all disks of a virtual machine (judgement).
+	// Publishes defaults to 4 (judgement). Each reads all disks of a virtual machine.
 	Publishes int
-	// Promotions of disks copy whole disks while their virtual machines run, so that few at
-	// once are best for these. Defaults to 4 (judgement).
+	// Promotions defaults to 4 (judgement). Each copies whole disks of a running virtual machine.
 	Promotions int
-	// Snapshots that are taken, removed or reverted to write memory and disks. Defaults to 8
+	// Snapshots limits the creation and removal of snapshots and reverts, which write memory and disks. Defaults to 8
 	// (judgement).
 	Snapshots int
-	// ImageCopies are copies of images to datastores. Defaults to 4: vCenter does at most 8 copies on a host at the
-	// same time (VMware, "Limits on Simultaneous Migrations": a provisioning operation costs 1 of 8), and creates
-	// need some of them.
+	// ImageCopies limits copies of images to datastores. Defaults to 4: vCenter runs at most 8 concurrent copies on a
+	// host, and creates need some of them. Source: VMware, "Limits on Simultaneous Migrations": a provisioning
+	// operation costs 1 of 8.
 	ImageCopies int
 }
 
@@ -53,25 +51,23 @@ type Options struct {
 	Driver driver.Driver
 	// Limits of operations.
 	Limits Limits
-	// Permit, if set, says whether an operation may start now. While it returns an error
-	// passes that would start one return a RequeueError.
+	// Permit, if set, returns an error if no operation may start now. Then a reconcile that would start one returns a
+	// RequeueError.
 	Permit func() error
-	// MissingGrace is how long a virtual machine has to be missing before it is made
-	// again, or before its object may go. Defaults to a minute.
+	// MissingGrace is how long a virtual machine must be missing before it is recreated, or before its object may be
+	// deleted. Defaults to one minute.
 	MissingGrace time.Duration
-	// Elsewhere, if set, describes a virtual machine in another hypervisor that has the identity
-	// of one which this one does not show; empty for none.
+	// Elsewhere, if set, describes a virtual machine in another hypervisor that has the identity of a missing one. It
+	// returns an empty string if there is none.
 	Elsewhere func(ctx context.Context, id driver.Identity) (string, error)
-	// RecordPause is how long a record that was just written stays while no more than labels
-	// and annotations of its object change. Defaults to a minute.
+	// RecordPause is the minimum age of a stored record before it is rewritten only for labels and annotations.
+	// Defaults to one minute.
 	RecordPause time.Duration
-	// OfferTimeout bounds how long a free place is kept for one object. Defaults to 30
-	// seconds.
+	// OfferTimeout is how long a free slot is reserved for one object. Defaults to 30 seconds.
 	OfferTimeout time.Duration
-	// Ended, if set, is told of every operation that has ended, and how long it took. It must
-	// not block.
+	// Ended, if set, is called after each operation with its duration. It must not block.
 	Ended func(kind driver.Kind, err error, took time.Duration)
-	// Now is the clock of pauses; time.Now when nil.
+	// Now returns the time for delays. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -79,31 +75,31 @@ type Options struct {
 type Engine struct {
 	opts   Options
 	driver driver.Driver
-	// started is when this process began.
+	// started is the start time of this process.
 	started time.Time
 	hints   provider.Hints
 
-	// base ends when operations shall.
+	// base is the parent context of operations. It is cancelled at shutdown.
 	base context.Context //nolint:containedctx // operations outlive the call that starts them
 	end  context.CancelCauseFunc
 	wg   sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	records map[provider.Key]*record
+	mu     sync.Mutex
+	closed bool
+	states map[provider.Key]*objectState
 	// images are the operations on copies of images, by location.
-	images map[string]*provider.ImageOperation
-	places map[class]*places
-	brake  brake
-	// lost is the present outage of the hypervisor.
-	lost outage
-	// expiry looks for offers that nobody took, after the last one.
+	images  map[string]*provider.ImageOperation
+	slots   map[class]*slotPool
+	breaker breaker
+	// outage is the current outage of the hypervisor.
+	outage outage
+	// expiry removes unused offers. It is reset with each new offer.
 	expiry *time.Timer
 }
 
 var _ provider.Provider = (*Engine)(nil)
 
-// New returns an Engine that knows nothing before Run.
+// New returns an Engine. It knows no state until Run is called.
 func New(o Options) *Engine {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -123,15 +119,15 @@ func New(o Options) *Engine {
 	if o.MissingGrace <= 0 {
 		o.MissingGrace = time.Minute
 	}
-	e := &Engine{opts: o, started: o.Now(), driver: o.Driver, records: map[provider.Key]*record{}, images: map[string]*provider.ImageOperation{}, places: newPlaces(o.Limits, o.OfferTimeout)}
+	e := &Engine{opts: o, started: o.Now(), driver: o.Driver, states: map[provider.Key]*objectState{}, images: map[string]*provider.ImageOperation{}, slots: newSlotPools(o.Limits, o.OfferTimeout)}
 	e.base, e.end = context.WithCancelCause(context.Background())
 	return e
 }
 
-// Run keeps the driver until ctx is done. Then it gives operations a moment to end,
-// leaves the others to the hypervisor, and returns.
+// Run runs the driver until ctx is done. Then it waits up to shutdownGrace for operations, leaves the remaining ones to
+// the hypervisor, and returns.
 func (e *Engine) Run(ctx context.Context) {
-	// Operations need the driver until they have ended.
+	// The driver must run until all operations have ended.
 	parts, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var wg sync.WaitGroup
@@ -158,7 +154,7 @@ func (e *Engine) Unread(vm *vmv1alpha1.VirtualMachine) bool {
 	if !e.driver.Starting() || e.Unreachable() != nil || e.driver.Look(identity(vm)).State != driver.Unknown {
 		return false
 	}
-	e.await(provider.KeyOf(vm), vm.UID)
+	e.awaitRead(provider.KeyOf(vm), vm.UID)
 	return true
 }
 
@@ -170,19 +166,19 @@ func (e *Engine) CreateOrUpdateVirtualMachine(ctx context.Context, req *provider
 
 // CreateOrUpdateVirtualMachineAsync implements provider.Provider.
 func (e *Engine) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *provider.Request) (provider.Result, error) {
-	p := e.newPass(req)
-	// A place that was offered and is not used goes to the next.
-	defer e.passed(p.key)
-	// The record first: what is seen afterwards is not older than what it says.
-	err := p.reconcile(ctx, e.driver.Look(p.want.Identity))
+	p := e.newReconciliation(req)
+	// An offered slot that is not used goes to the next object.
+	defer e.returnUnusedOffers(p.key)
+	// The state must be read before the observation, so that the observation is not older than the state.
+	err := p.reconcile(ctx, e.driver.Look(p.desired.Identity))
 	return p.Result, err
 }
 
-// Changed implements driver.Sink. While an operation runs its end is the hint.
+// Changed implements driver.Sink. During an operation it sends no event, because the end of the operation sends one.
 func (e *Engine) Changed(name types.NamespacedName) {
 	key := provider.VirtualMachineKey(name)
 	e.mu.Lock()
-	rec := e.records[key]
+	rec := e.states[key]
 	busy := rec != nil && rec.running != nil
 	e.mu.Unlock()
 	if !busy {
@@ -193,21 +189,21 @@ func (e *Engine) Changed(name types.NamespacedName) {
 // Blocked implements driver.Sink.
 func (e *Engine) Blocked(name types.NamespacedName) { e.hints.Send(provider.VirtualMachineKey(name)) }
 
-// Read implements driver.Sink. Everything was read, so that an outage has ended.
+// Read implements driver.Sink. After a complete read an outage has ended.
 func (e *Engine) Read() {
 	e.ObserveConnection(nil, 0)
-	e.wakeAwaiting()
+	e.wakeWaiting()
 }
 
-// wakeAwaiting queues the objects that wait until the hypervisor was read.
-func (e *Engine) wakeAwaiting() {
+// wakeWaiting sends an event to each object that waits until the hypervisor was read.
+func (e *Engine) wakeWaiting() {
 	e.mu.Lock()
 	var waiting []provider.Key
-	for key, rec := range e.records {
-		if rec.awaits {
-			rec.awaits = false
+	for key, rec := range e.states {
+		if rec.awaitsRead {
+			rec.awaitsRead = false
 			waiting = append(waiting, key)
-			e.tidy(key, rec)
+			e.dropIfEmpty(key, rec)
 		}
 	}
 	e.mu.Unlock()

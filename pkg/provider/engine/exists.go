@@ -14,26 +14,26 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
-// exists handles a virtual machine that is shown. One without owner is seen only if
-// the object names it; the configuration that comes first gives it one.
-func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
+// handleExisting handles a virtual machine that exists. A virtual machine without an owner is observed only if the
+// object has its instance UUID. The next reconfiguration sets the owner.
+func (p *reconciliation) handleExisting(ctx context.Context, s driver.Sighting) error {
 	if s.Ownership == driver.Foreign {
-		return p.refuse()
+		return p.refuseForeign()
 	}
-	p.tellChecked()
+	p.reportChecks()
 	in := p.input(s)
 	switch {
-	case p.rec.running != nil:
-		p.merge(plan.Report(in, &p.rec.running.op))
-		if p.rec.running.op.Kind == driver.KindPromote {
-			p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionRunning, p.engine.progress(p.rec.running))
+	case p.state.running != nil:
+		p.merge(plan.Report(in, &p.state.running.op))
+		if p.state.running.op.Kind == driver.KindPromote {
+			p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionRunning, p.engine.progress(p.state.running))
 		}
-		if plan.Outdated(p.rec.running.op, p.req.VM) {
-			p.engine.interrupt(p.key, p.rec.running)
+		if plan.Outdated(p.state.running.op, p.req.VM) {
+			p.engine.interrupt(p.key, p.state.running)
 		}
 		return provider.ErrReconcileInProgress
-	case in.Observation.Unfinished && p.lost != nil:
-		return p.unreachable()
+	case in.Observation.Unfinished && p.outageErr != nil:
+		return p.reportUnreachable()
 	case in.Observation.Unfinished:
 		return p.complete(ctx, s.Machine)
 	case in.Observation.Paused:
@@ -43,26 +43,26 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 	return p.update(ctx, in)
 }
 
-// input is what a plan is made of.
-func (p *pass) input(s driver.Sighting) plan.Input {
+// input returns the input of a plan.
+func (p *reconciliation) input(s driver.Sighting) plan.Input {
 	in := plan.Input{
-		VM: p.req.VM, Want: p.want, Machine: s.Machine, Observation: s.Machine.Observe(p.want),
+		VM: p.req.VM, Want: p.desired, Machine: s.Machine, Observation: s.Machine.Observe(p.desired),
 		Owned: s.Ownership == driver.Own, Revisions: p.req.Revisions, Groups: p.req.Groups,
-		Last: p.rec.last, Recorded: p.rec.recorded, RecordPause: p.engine.opts.RecordPause, Now: p.req.Now, Progress: p.engine.progressOf(p.key),
+		Last: p.state.outcomes, Recorded: p.state.recordedAt, RecordPause: p.engine.opts.RecordPause, Now: p.req.Now, Progress: p.engine.progressRecorder(p.key),
 	}
-	if p.lost != nil {
-		in.Observation.Trouble, in.Unreachable = p.lost.Error(), true
+	if p.outageErr != nil {
+		in.Observation.Trouble, in.Unreachable = p.outageErr.Error(), true
 	}
 	return in
 }
 
 // ReportVirtualMachine implements provider.Provider.
 func (e *Engine) ReportVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
-	p := e.newPass(req)
-	defer e.passed(p.key)
-	s := e.driver.Look(p.want.Identity)
+	p := e.newReconciliation(req)
+	defer e.returnUnusedOffers(p.key)
+	s := e.driver.Look(p.desired.Identity)
 	if s.State == driver.Unknown {
-		return p.Result, p.unknown(s)
+		return p.Result, p.reportUnknown(s)
 	}
 	if s.State == driver.Exists && s.Ownership == driver.Own {
 		p.merge(plan.Report(p.input(s), nil))
@@ -70,8 +70,8 @@ func (e *Engine) ReportVirtualMachine(_ context.Context, req *provider.Request) 
 	return p.Result, nil
 }
 
-// update carries out the plan.
-func (p *pass) update(ctx context.Context, in plan.Input) error {
+// update plans and starts the next operation.
+func (p *reconciliation) update(ctx context.Context, in plan.Input) error {
 	next, err := plan.Make(in)
 	if len(next.Unresolved) > 0 {
 		if started, cerr := p.check(ctx, next.Unresolved...); started || cerr != nil {
@@ -79,25 +79,25 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 			return cerr
 		}
 	} else if next.Compared {
-		p.resolved(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
+		p.clearFailedChecks(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
 	}
 	p.merge(next.Result)
 	if next.Operation == nil {
 		p.AttachedKnown = in.Observation.Readable && p.engine.driver.Synced()
-		remaining := p.rec.last
+		remaining := p.state.outcomes
 		if !next.Held {
 			remaining = plan.Remaining(in)
 		}
-		p.settle(remaining)
+		p.pruneState(remaining)
 		if len(next.Unresolved) > 0 {
-			err = errors.Join(err, p.lookAgain())
+			err = errors.Join(err, p.requeueFailedChecks())
 		}
 		return err
 	}
-	p.records = next.Records
+	p.writesRecord = next.Records
 	serr := p.start(ctx, *next.Operation)
 	if isRefused(serr) {
-		p.waitForPlace(next.Operation.Kind)
+		p.reportWaitingForSlot(next.Operation.Kind)
 	}
 	if serr != nil {
 		return serr
@@ -105,55 +105,55 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 	return err
 }
 
-// settle forgets what a pass that starts nothing has no use for, and keeps the remaining outcomes.
-func (p *pass) settle(remaining plan.Outcomes) {
-	last := len(remaining) != len(p.rec.last)
-	recorded := !p.rec.recorded.IsZero() && p.req.Now.Sub(p.rec.recorded) >= p.engine.opts.RecordPause
+// pruneState drops state that a reconcile without an operation no longer needs, and keeps the remaining outcomes.
+func (p *reconciliation) pruneState(remaining plan.Outcomes) {
+	last := len(remaining) != len(p.state.outcomes)
+	recorded := !p.state.recordedAt.IsZero() && p.req.Now.Sub(p.state.recordedAt) >= p.engine.opts.RecordPause
 	if !last && !recorded {
 		return
 	}
-	p.engine.change(p.key, p.uid(), func(r *record) {
+	p.engine.updateState(p.key, p.uid(), func(r *objectState) {
 		if last {
-			r.last = remaining
+			r.outcomes = remaining
 		}
 		if recorded {
-			r.recorded = time.Time{}
+			r.recordedAt = time.Time{}
 		}
 	})
 }
 
-// waitForPlace says that an operation waits for others of its kind.
-func (p *pass) waitForPlace(kind driver.Kind) {
+// reportWaitingForSlot reports that an operation waits for a free slot.
+func (p *reconciliation) reportWaitingForSlot(kind driver.Kind) {
 	condition := vmv1alpha1.ConditionPowerStateSynced
 	switch kind {
 	case driver.KindReconfigure:
 		condition = vmv1alpha1.ConditionConfigurationSynced
 	case driver.KindPromote:
-		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, "the disks of others are promoted first")
+		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, "waiting for a free disk-promotion slot")
 		return
 	case driver.KindRevert:
 		condition = vmv1alpha1.ConditionSnapshotSynced
 	default:
 	}
-	p.False(condition, vmv1alpha1.ReasonTooManyOperations, "others come first: to "+string(kind)+" waits for its turn")
+	p.False(condition, vmv1alpha1.ReasonTooManyOperations, "waiting for a free slot to "+string(kind))
 }
 
-// complete finishes a create that was interrupted. The data for it is gathered for
-// what is not created, so that the pass after the first one has it.
-func (p *pass) complete(ctx context.Context, m driver.Machine) error {
-	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "an interrupted create is finished")
-	if !p.req.PrerequisitesReady && !p.req.CompletionReady || p.want.Effective == nil {
+// complete completes an interrupted create. The caller resolves the data for a create only while the condition Created
+// is False, so it is available from the second reconcile on.
+func (p *reconciliation) complete(ctx context.Context, m driver.Machine) error {
+	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "completing an interrupted create")
+	if !p.req.PrerequisitesReady && !p.req.CompletionReady || p.desired.Effective == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites,
-			p.lacking()+", to finish a create that was interrupted")
+			p.missingPrerequisites()+", to complete an interrupted create")
 		return nil
 	}
-	w := p.want.Clone()
+	w := p.desired.Clone()
 	w.Record = plan.Record(p.req)
 	return p.startCreate(ctx, m.Complete(w), "complete", w.Effective)
 }
 
-// merge adds a result to that of the pass.
-func (p *pass) merge(r provider.Result) {
+// merge adds a result to the result of the reconcile.
+func (p *reconciliation) merge(r provider.Result) {
 	p.Observation, p.Compared, p.RestartRequired, p.Settled, p.Reverted = r.Observation, r.Compared, r.RestartRequired, r.Settled, r.Reverted
 	p.Withdrawn = append(p.Withdrawn, r.Withdrawn...)
 	for _, c := range r.Conditions {

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-func TestS14TheCreateOfANamespaceIsAmongTheNextBesideAFlood(t *testing.T) {
+func TestS14Slots_ManyCreatesInOneNamespaceDoNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places, flood = 12, 2000
 		d := fake.New()
@@ -36,7 +36,7 @@ func TestS14TheCreateOfANamespaceIsAmongTheNextBesideAFlood(t *testing.T) {
 		}
 		ask("victim", "vm")
 		if len(waiting) != flood+1 {
-			t.Fatalf("%d wait, want %d", len(waiting), flood+1)
+			t.Fatalf("%d objects wait, want %d", len(waiting), flood+1)
 		}
 
 		watching, stop := context.WithCancel(t.Context())
@@ -59,6 +59,6 @@ func TestS14TheCreateOfANamespaceIsAmongTheNextBesideAFlood(t *testing.T) {
 			delete(waiting, key)
 			started++
 		}
-		t.Errorf("of the next %d creates all were of the other namespace", places+1)
+		t.Errorf("the next %d creates were all in the other namespace", places+1)
 	})
 }

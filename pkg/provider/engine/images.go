@@ -35,8 +35,8 @@ func (e *Engine) ImageOperations() map[string]provider.ImageOperation {
 // StartImageOperation implements provider.ImageOperator.
 func (e *Engine) StartImageOperation(ctx context.Context, location string, op provider.ImageOperation) error {
 	key := imageKey(location)
-	defer e.passed(key)
-	own := e.snapshot(key, "")
+	defer e.returnUnusedOffers(key)
+	own := e.stateOf(key, "")
 	e.mu.Lock()
 	if e.images[location] != nil {
 		e.mu.Unlock()
@@ -44,12 +44,12 @@ func (e *Engine) StartImageOperation(ctx context.Context, location string, op pr
 	}
 	e.images[location] = &op
 	e.mu.Unlock()
-	p := &pass{engine: e, req: &provider.Request{Now: e.opts.Now()}, key: key, rec: own, of: key}
+	p := &reconciliation{engine: e, req: &provider.Request{Now: e.opts.Now()}, key: key, state: own, owner: key}
 	err := p.startFor(ctx, own, driver.Operation{Kind: driver.Kind(op.Kind), Detail: op.Detail, Run: func(ctx context.Context) error {
 		files, err := op.Run(ctx, func(percent int32) { e.imageProgress(key, percent) })
 		e.changeImage(location, func(op *provider.ImageOperation) { op.Files = files })
 		return err
-	}}, "the operation is tried again")
+	}}, "the operation is retried")
 	if errors.Is(err, provider.ErrReconcileInProgress) {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (e *Engine) StartImageOperation(ctx context.Context, location string, op pr
 func (e *Engine) EndImageOperation(location string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	op, rec := e.images[location], e.records[imageKey(location)]
+	op, rec := e.images[location], e.states[imageKey(location)]
 	switch {
 	case op == nil:
 	case !op.Ended:
@@ -71,8 +71,8 @@ func (e *Engine) EndImageOperation(location string) {
 	default:
 		delete(e.images, location)
 		if op.Err == nil && rec != nil {
-			rec.last = nil
-			e.tidy(imageKey(location), rec)
+			rec.outcomes = nil
+			e.dropIfEmpty(imageKey(location), rec)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (e *Engine) changeImage(location string, f func(*provider.ImageOperation)) 
 	f(e.images[location])
 }
 
-// imageProgress keeps the progress of an operation, in steps.
+// imageProgress records the progress of an operation in steps.
 func (e *Engine) imageProgress(key provider.Key, percent int32) {
 	e.changeImage(key.Name, func(op *provider.ImageOperation) {
 		if percent = percent / progressStep * progressStep; percent > op.Progress {
@@ -93,28 +93,28 @@ func (e *Engine) imageProgress(key provider.Key, percent int32) {
 	})
 }
 
-// imageEnded keeps the outcome of an operation on copies of images. Copies that had no room are tried again after
-// others were removed. The caller holds the lock.
-func (e *Engine) imageEnded(location string, kind driver.Kind, err error) {
+// recordImageResult records the outcome of an operation on copies of images. After a removal, copies that failed
+// because of missing space are retried. The caller holds the lock.
+func (e *Engine) recordImageResult(location string, kind driver.Kind, err error) {
 	op := e.images[location]
 	op.Ended, op.Err = true, err
 	if kind != driver.KindRemoveImage || err != nil {
 		return
 	}
-	for key, rec := range e.records {
+	for key, rec := range e.states {
 		noRoom := func(o plan.Outcome) bool { return errors.Is(o.Err, provider.ErrNoSpace) }
-		if key.Kind == provider.KindImageLocation && slices.ContainsFunc(rec.last, noRoom) {
-			rec.last = nil
-			e.tidy(key, rec)
+		if key.Kind == provider.KindImageLocation && slices.ContainsFunc(rec.outcomes, noRoom) {
+			rec.outcomes = nil
+			e.dropIfEmpty(key, rec)
 			e.hints.Send(key)
 		}
 	}
 }
 
-// interruptImages ends the operations on copies of images: nothing can use a copy that is not complete.
+// interruptImages interrupts the operations on copies of images, because an incomplete copy cannot be used.
 func (e *Engine) interruptImages(cause error) {
 	for location := range e.images {
-		if rec := e.records[imageKey(location)]; rec != nil && rec.running != nil {
+		if rec := e.states[imageKey(location)]; rec != nil && rec.running != nil {
 			rec.running.interrupt(cause)
 		}
 	}

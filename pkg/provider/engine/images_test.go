@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// imageOperation is one that ends with what is sent to the channel, or with its context.
+// imageOperation returns an operation that ends with the error from the channel, or when its context is done.
 func imageOperation(kind, detail string) (provider.ImageOperation, chan error) {
 	end := make(chan error, 1)
 	return provider.ImageOperation{
@@ -34,7 +34,7 @@ func imageOperation(kind, detail string) (provider.ImageOperation, chan error) {
 	}, end
 }
 
-func TestImageCopies_AreLimitedAndTheirPlacesAreOffered(t *testing.T) {
+func TestImageCopies_AreLimited(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		var ends []chan error
 		for i := range 5 {
@@ -71,23 +71,23 @@ func TestImageCopies_AreLimitedAndTheirPlacesAreOffered(t *testing.T) {
 			got[(<-hinted).Name] = true
 		}
 		if !got["0"] || !got["4"] {
-			t.Errorf("hints %v, want those of the copy that has ended and of the one that waits", got)
+			t.Errorf("events %v, want the ended copy and the waiting copy", got)
 		}
 		op, _ := imageOperation(provider.ImageCopy, "4")
 		if err := s.StartImageOperation(s.t.Context(), "4", op); err != nil {
-			t.Errorf("the copy that waited = %v", err)
+			t.Errorf("the waiting copy = %v", err)
 		}
 		if done := s.ImageOperations()["0"]; !done.Ended || done.Err != nil || len(done.Files) != 1 {
-			t.Errorf("the copy that has ended is %+v", done)
+			t.Errorf("the ended copy is %+v", done)
 		}
 		s.EndImageOperation("0")
 		if _, ok := s.ImageOperations()["0"]; ok {
-			t.Error("an operation is kept although its end was acknowledged")
+			t.Error("an operation is kept after EndImageOperation")
 		}
 	})
 }
 
-func TestImageOperations_ThatFailAreTriedAgainLaterAndLater(t *testing.T) {
+func TestImageOperations_AreRetriedWithIncreasingDelays(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		fail := func(location string, err error) (held time.Duration) {
 			t.Helper()
@@ -103,12 +103,12 @@ func TestImageOperations_ThatFailAreTriedAgainLaterAndLater(t *testing.T) {
 		}
 		for _, want := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
 			if got := fail("a", provider.ErrNoSpace); got != want {
-				t.Errorf("it is tried again in %s, want %s", got, want)
+				t.Errorf("retried in %s, want %s", got, want)
 			}
 			time.Sleep(want)
 		}
 		if got := fail("b", errors.New("no permission")); got != 5*time.Second {
-			t.Errorf("another location is tried again in %s, want 5 s", got)
+			t.Errorf("another location is retried in %s, want 5 s", got)
 		}
 		fail("a", provider.ErrNoSpace)
 		removal, end := imageOperation(provider.ImageRemoval, "c")
@@ -120,13 +120,13 @@ func TestImageOperations_ThatFailAreTriedAgainLaterAndLater(t *testing.T) {
 		for location, waits := range map[string]bool{"a": false, "b": true} {
 			op, _ := imageOperation(provider.ImageCopy, location)
 			if err := s.StartImageOperation(s.t.Context(), location, op); (err != nil) != waits {
-				t.Errorf("after copies were removed location %s = %v, want that it waits: %t", location, err, waits)
+				t.Errorf("after a removal location %s = %v, want it to wait: %t", location, err, waits)
 			}
 		}
 	})
 }
 
-func TestImageOperations_AreInterruptedAtTheEnd(t *testing.T) {
+func TestEndImageOperation_InterruptsARunningOperation(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		for _, location := range []string{"a", "b"} {
 			op, _ := imageOperation(provider.ImageCopy, location)
@@ -147,8 +147,8 @@ func TestImageOperations_AreInterruptedAtTheEnd(t *testing.T) {
 	})
 }
 
-// Nothing can use a copy that is not complete, so that it has no time to end by itself.
-func TestImageOperations_EndAtOnceWithTheEndOfRun(t *testing.T) {
+// An incomplete copy cannot be used, so it gets no time to end.
+func TestImageOperations_EndImmediatelyAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := engine.New(engine.Options{Driver: fake.New()})
 		ctx, stop := context.WithCancelCause(context.Background())
@@ -164,10 +164,10 @@ func TestImageOperations_EndAtOnceWithTheEndOfRun(t *testing.T) {
 		stop(cause)
 		<-ended
 		if got := e.ImageOperations()["a"]; !got.Ended || !errors.Is(got.Err, cause) {
-			t.Errorf("the operation has ended: %t, with %v; want %v", got.Ended, got.Err, cause)
+			t.Errorf("operation ended: %t, error %v; want %v", got.Ended, got.Err, cause)
 		}
 		if after := time.Since(began); after != 0 {
-			t.Errorf("it ended after %s, want at once", after)
+			t.Errorf("it ended after %s, want immediately", after)
 		}
 	})
 }

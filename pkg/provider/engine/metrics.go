@@ -9,31 +9,31 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Collector shows what an engine works on, and how many virtual machines it has and has
-// not, as Prometheus metrics. Everything is counted when it is asked for.
+// Collector is a Prometheus collector for the operations and the virtual machines of an engine. All values are computed
+// when the metrics are collected.
 type Collector struct {
 	engine  *Engine
 	orphans FindOrphans
 
-	operations, places, used, waiting *prometheus.Desc
-	managed, orphaned                 *prometheus.Desc
+	operations, slots, used, waiting *prometheus.Desc
+	managed, orphaned                *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns the metrics of e, whose hypervisor is called vcenter.
+// NewCollector returns a collector for e. vcenter is the value of the label of that name.
 func NewCollector(e *Engine, vcenter string, orphans FindOrphans) *Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("slipway_provider_"+name, help, labels, prometheus.Labels{"vcenter": vcenter})
 	}
 	return &Collector{
 		engine: e, orphans: orphans,
-		operations: desc("operations", "Operations that run.", "operation"),
-		places:     desc("places", "Operations of a class that may run at once.", "class"),
-		used:       desc("places_used", "Operations of a class that run.", "class"),
-		waiting:    desc("places_waiting", "Virtual machines that wait for a place in a class.", "class"),
-		managed:    desc("virtual_machines", "Virtual machines that belong to objects. Absent while vCenter is not read."),
-		orphaned:   desc("orphaned_virtual_machines", "Virtual machines whose object does not exist. Absent while they or vCenter are not read."),
+		operations: desc("operations", "Running operations.", "operation"),
+		slots:      desc("places", "Maximum number of concurrent operations of a class.", "class"),
+		used:       desc("places_used", "Running operations of a class.", "class"),
+		waiting:    desc("places_waiting", "Objects that wait for a free slot of a class.", "class"),
+		managed:    desc("virtual_machines", "Virtual machines that belong to an object. Absent until vCenter is read."),
+		orphaned:   desc("orphaned_virtual_machines", "Virtual machines whose object does not exist. Absent until the objects and vCenter are read."),
 	}
 }
 
@@ -49,8 +49,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	for kind, n := range u.running {
 		gauge(c.operations, n, string(kind))
 	}
-	for class, p := range u.places {
-		gauge(c.places, p.total, string(class))
+	for class, p := range u.slots {
+		gauge(c.slots, p.total, string(class))
 		gauge(c.used, p.used, string(class))
 		gauge(c.waiting, p.waiting, string(class))
 	}
@@ -62,28 +62,28 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// usage is what an engine works on at a moment.
+// usage is the current work of an engine.
 type usage struct {
 	running map[driver.Kind]int
-	places  map[class]placesUsage
+	slots   map[class]slotUsage
 }
 
-type placesUsage struct{ total, used, waiting int }
+type slotUsage struct{ total, used, waiting int }
 
 func (e *Engine) usage() usage {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	u := usage{running: map[driver.Kind]int{}, places: map[class]placesUsage{}}
+	u := usage{running: map[driver.Kind]int{}, slots: map[class]slotUsage{}}
 	for _, kind := range driver.Kinds {
 		u.running[kind] = 0
 	}
-	for _, rec := range e.records {
+	for _, rec := range e.states {
 		if rec.running != nil {
 			u.running[rec.running.op.Kind]++
 		}
 	}
-	for class, p := range e.places {
-		u.places[class] = placesUsage{total: p.total, used: p.used, waiting: p.line.Len()}
+	for class, p := range e.slots {
+		u.slots[class] = slotUsage{total: p.total, used: p.used, waiting: p.queue.Len()}
 	}
 	return u
 }

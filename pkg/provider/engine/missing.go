@@ -19,91 +19,90 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// searchAgain is how long the word of the hypervisor counts that it has not the
-// virtual machine: less than the resync, which asks again.
-const searchAgain = 5 * time.Minute
+// searchInterval is how long the result of a search is valid. It must be shorter than the resync interval, so that each
+// resync searches again.
+const searchInterval = 5 * time.Minute
 
-// wasThere is true for a virtual machine that was seen in the hypervisor once.
-func wasThere(vm *vmv1alpha1.VirtualMachine) bool {
+// hasExisted reports whether the virtual machine was observed in the hypervisor before.
+func hasExisted(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.UniqueID != ""
 }
 
-// missingReasons are those of the condition Created of a virtual machine that is not shown.
-var missingReasons = []string{vmv1alpha1.ReasonMissing, vmv1alpha1.ReasonManyMissing, vmv1alpha1.ReasonCopyFound}
+// reasonsForMissing are the reasons of condition Created for a missing virtual machine.
+var reasonsForMissing = []string{vmv1alpha1.ReasonMissing, vmv1alpha1.ReasonManyMissing, vmv1alpha1.ReasonCopyFound}
 
-// missingSince is when the virtual machine was first missed: by this process, or by an earlier
-// one as the status has it.
-func (p *pass) missingSince() (since time.Time) {
-	if a := p.rec.absent; a != nil {
+// firstMissing returns when the virtual machine was first missing, according to this process or to the status.
+func (p *reconciliation) firstMissing() (since time.Time) {
+	if a := p.state.absence; a != nil {
 		since = a.since
 	}
 	c := meta.FindStatusCondition(p.req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
-	if c != nil && slices.Contains(missingReasons, c.Reason) && (since.IsZero() || c.LastTransitionTime.Time.Before(since)) {
+	if c != nil && slices.Contains(reasonsForMissing, c.Reason) && (since.IsZero() || c.LastTransitionTime.Time.Before(since)) {
 		since = c.LastTransitionTime.Time
 	}
 	return since
 }
 
-// missing handles a virtual machine that was there and is not shown: unregistered,
-// moved out of sight, on a host that was removed, or deleted by hand. It comes back as
-// it went, by itself. again is true when it may be created again: when it is known to be
-// destroyed, or an administrator has confirmed that it is gone, and there is no copy.
-func (p *pass) missing(ctx context.Context, copies []string) (again bool, err error) {
-	if p.rec.running != nil {
+// handleMissing handles a virtual machine that existed and is no longer visible. It may be unregistered, moved out of
+// the managed folder, on a removed host, or deleted manually. If it reappears, it is managed again. again is true if it
+// may be recreated: it is known to be destroyed or an administrator has confirmed this, and there is no copy.
+func (p *reconciliation) handleMissing(ctx context.Context, copies []string) (again bool, err error) {
+	if p.state.running != nil {
 		return false, provider.ErrReconcileInProgress
 	}
-	if proved, err := p.prove(ctx, copies); !proved {
+	if proved, err := p.confirmAbsence(ctx, copies); !proved {
 		return false, err
 	}
-	vm, absent := p.req.VM, p.rec.absent
-	what := fmt.Sprintf("vSphere does not show the VM %s any more, which was here until about %s", p.want.Identity.UniqueID, absent.since.UTC().Format(time.RFC3339))
-	many := p.engine.braked(p.key, vm)
+	vm, absent := p.req.VM, p.state.absence
+	what := fmt.Sprintf("VM %s is no longer visible in vSphere (missing since about %s)", p.desired.Identity.UniqueID, absent.since.UTC().Format(time.RFC3339))
+	many := p.engine.recordMissing(p.key, vm)
 	recreate := vm.Spec.WhenMissing == vmv1alpha1.WhenMissingRecreate
 	switch {
-	case p.copyFound(what, copies):
+	case p.reportCopies(what, copies):
 		return false, nil
 	case many:
-		p.manyMissing(what)
-		return false, &provider.RequeueError{After: recheck, Reason: "many virtual machines are missing"}
+		p.reportManyMissing(what)
+		return false, &provider.RequeueError{After: recheckInterval, Reason: "many virtual machines are missing"}
 	case !recreate:
-		what += "; nothing is made in its place (spec.whenMissing), and it is taken up again when it is back"
-	case !absent.destroyed && !confirmed(vm):
-		what += "; vCenter has no task that destroyed it, so that it may still run: it is recreated (spec.whenMissing) when the annotation " +
-			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID + " confirms that it is deleted"
+		what += "; it is not recreated (spec.whenMissing) and is managed again if it reappears"
+	case !absent.destroyed && !isConfirmedDeleted(vm):
+		what += "; vCenter has no task that destroyed it, so it may still be running. To recreate it (spec.whenMissing), confirm that it is deleted with the annotation " +
+			vmv1alpha1.AnnotationConfirmedGone + "=" + p.desired.Identity.UniqueID
 	default:
-		rest := p.graceLeft()
+		rest := p.remainingGrace()
 		if rest <= 0 {
 			return true, nil
 		}
-		what += fmt.Sprintf("; it is made anew if it is not back %s after it was missed (spec.whenMissing)", p.engine.opts.MissingGrace)
-		err = &provider.RequeueError{After: rest, Reason: "a missing virtual machine may come back"}
+		what += fmt.Sprintf("; it is recreated if it does not reappear within %s (spec.whenMissing)", p.engine.opts.MissingGrace)
+		err = &provider.RequeueError{After: rest, Reason: "a missing virtual machine may reappear"}
 	}
 	p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonMissing, what)
 	return false, err
 }
 
-// copyFound reports copies of a virtual machine that is not shown; nothing is done to them. It is
-// false if there are none.
-func (p *pass) copyFound(what string, copies []string) bool {
-	if p.rec.absent.elsewhere != "" {
-		copies = append(slices.Clone(copies), p.rec.absent.elsewhere)
+// reportCopies reports copies of a missing virtual machine in the conditions. It does not change them. It returns false
+// if there are none.
+func (p *reconciliation) reportCopies(what string, copies []string) bool {
+	if p.state.absence.elsewhere != "" {
+		copies = append(slices.Clone(copies), p.state.absence.elsewhere)
 	}
 	if len(copies) == 0 {
 		return false
 	}
-	id := p.want.Identity.UniqueID
+	id := p.desired.Identity.UniqueID
 	p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonCopyFound, what+
-		"; with its identity there is "+conditions.List(copies, ", ")+
-		", which may be a copy and is left alone. If it is the VM, confirm it with virtctl adopt --copies, or with the annotation "+
+		"; VMs with the same identity exist: "+conditions.List(copies, ", ")+
+		". They may be copies and are not changed. If one of them is the VM, confirm it with virtctl adopt --copies, or with the annotation "+
 		vmv1alpha1.AnnotationConfirmedGone+"="+id+"=NEW-ID")
 	return true
 }
 
-// prove asks the hypervisor itself, unless it has answered a moment ago and nothing is new.
-func (p *pass) prove(ctx context.Context, copies []string) (proved bool, err error) {
+// confirmAbsence searches for the virtual machine in the hypervisor unless a recent result for the same question
+// exists.
+func (p *reconciliation) confirmAbsence(ctx context.Context, copies []string) (proved bool, err error) {
 	e, now := p.engine, p.req.Now
-	id := p.want.Identity
-	if p.rec.absent.answers(&id, copies, now) {
+	id := p.desired.Identity
+	if p.state.absence.isCurrent(&id, copies, now) {
 		return true, nil
 	}
 	recreates := id.NeedsEnd && id.DeletedAt.IsZero()
@@ -112,29 +111,29 @@ func (p *pass) prove(ctx context.Context, copies []string) (proved bool, err err
 		if err != nil {
 			return err
 		}
-		next := absence{since: e.opts.Now(), proved: e.opts.Now(), destroyed: found == driver.Destroyed, needsEnd: id.NeedsEnd, copies: copies}
+		next := absence{since: e.opts.Now(), searchedAt: e.opts.Now(), destroyed: found == driver.Destroyed, needsEnd: id.NeedsEnd, copies: copies}
 		if found != driver.Found && recreates {
 			if next.elsewhere, err = e.opts.Elsewhere(ctx, id); err != nil {
 				return err
 			}
 		}
-		e.change(p.key, p.uid(), func(r *record) {
+		e.updateState(p.key, p.uid(), func(r *objectState) {
 			if found == driver.Found {
-				r.absent = nil
-				e.brake.found(p.key) // No pass will know that it was missing.
+				r.absence = nil
+				e.breaker.clearMissing(p.key) // the next reconcile finds no recorded absence to clear
 				return
 			}
-			if r.absent != nil {
-				next.since, next.destroyed = r.absent.since, next.destroyed || r.absent.destroyed
+			if r.absence != nil {
+				next.since, next.destroyed = r.absence.since, next.destroyed || r.absence.destroyed
 			}
-			r.absent = &next
+			r.absence = &next
 		})
 		return nil
 	}}
-	if hold := p.rec.last.Held(op, now); hold != nil {
+	if hold := p.state.outcomes.Held(op, now); hold != nil {
 		p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState,
-			"vSphere could not be asked for the VM: "+hold.Message)
-		return false, &provider.RequeueError{After: hold.Wait, Reason: "vSphere is asked again"}
+			"searching vSphere for the VM failed: "+hold.Message)
+		return false, &provider.RequeueError{After: hold.Wait, Reason: "the search for the VM is retried"}
 	}
 	if err := p.start(ctx, op); err != nil {
 		return false, err
@@ -142,51 +141,50 @@ func (p *pass) prove(ctx context.Context, copies []string) (proved bool, err err
 	return false, provider.ErrReconcileInProgress
 }
 
-// answers is true while the last word of the hypervisor counts.
-func (a *absence) answers(id *driver.Identity, copies []string, now time.Time) bool {
-	return a != nil && !a.proved.IsZero() && now.Sub(a.proved) < searchAgain &&
+// isCurrent reports whether the last search is recent enough and answers the same question.
+func (a *absence) isCurrent(id *driver.Identity, copies []string, now time.Time) bool {
+	return a != nil && !a.searchedAt.IsZero() && now.Sub(a.searchedAt) < searchInterval &&
 		(a.needsEnd || !id.NeedsEnd) && slices.Equal(a.copies, copies)
 }
 
-// graceLeft is how long a missing virtual machine has until its absence has
-// consequences.
-func (p *pass) graceLeft() time.Duration {
-	return max(p.rec.absent.since.Add(p.engine.opts.MissingGrace).Sub(p.req.Now), 0)
+// remainingGrace returns the remaining grace period of a missing virtual machine.
+func (p *reconciliation) remainingGrace() time.Duration {
+	return max(p.state.absence.since.Add(p.engine.opts.MissingGrace).Sub(p.req.Now), 0)
 }
 
-// manyMissing reports the brake.
-func (p *pass) manyMissing(what string) {
+// reportManyMissing reports in condition Created that the circuit breaker for mass disappearance has tripped.
+func (p *reconciliation) reportManyMissing(what string) {
 	p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonManyMissing, what+
-		"; many others are missing too, so that none is made or deleted until they are back, or annotation "+
-		vmv1alpha1.AnnotationConfirmedGone+"="+p.want.Identity.UniqueID+" says that this one is gone")
+		"; many other VMs are missing too, so none is created or deleted until they reappear. To confirm that this VM is deleted, set the annotation "+
+		vmv1alpha1.AnnotationConfirmedGone+"="+p.desired.Identity.UniqueID)
 }
 
-// braked notes that the virtual machine of key is missing, and is true while so many
-// are that nothing may follow from it.
-func (e *Engine) braked(key provider.Key, vm *vmv1alpha1.VirtualMachine) bool {
+// recordMissing records that the virtual machine of key is missing. It returns true while the circuit breaker for mass
+// disappearance is tripped.
+func (e *Engine) recordMissing(key provider.Key, vm *vmv1alpha1.VirtualMachine) bool {
 	managed := e.driver.Managed()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if confirmed(vm) {
-		e.brake.found(key)
+	if isConfirmedDeleted(vm) {
+		e.breaker.clearMissing(key)
 		return false
 	}
-	e.brake.missed(key, e.opts.Now())
-	return e.brake.pulled(e.opts.Now(), managed)
+	e.breaker.recordMissing(key, e.opts.Now())
+	return e.breaker.isTripped(e.opts.Now(), managed)
 }
 
-// confirmed is true when somebody who may has said that the VM of the status is gone,
-// or may be destroyed.
-func confirmed(vm *vmv1alpha1.VirtualMachine) bool {
+// isConfirmedDeleted reports whether an administrator has confirmed by annotation that the VM in status is deleted or
+// may be destroyed.
+func isConfirmedDeleted(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.UniqueID != "" && vm.Annotations[vmv1alpha1.AnnotationConfirmedGone] == vm.Status.UniqueID
 }
 
-// confirmedAs is the ID that the VM of the status has now, as somebody who may has said; empty
-// if nobody has.
-func confirmedAs(vm *vmv1alpha1.VirtualMachine) string {
-	was, now, _ := strings.Cut(vm.Annotations[vmv1alpha1.AnnotationConfirmedGone], "=")
-	if was != vm.Status.UniqueID {
+// confirmedNewID returns the new ID of the VM in status, as an administrator has confirmed by annotation; empty if
+// there is no such annotation.
+func confirmedNewID(vm *vmv1alpha1.VirtualMachine) string {
+	old, current, _ := strings.Cut(vm.Annotations[vmv1alpha1.AnnotationConfirmedGone], "=")
+	if old != vm.Status.UniqueID {
 		return ""
 	}
-	return now
+	return current
 }

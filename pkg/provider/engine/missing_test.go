@@ -19,12 +19,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// scene is an engine over a hypervisor in memory, in a bubble of its own time.
+// scene is an engine with a hypervisor in memory, in a synctest bubble.
 type scene struct {
 	t *testing.T
 	*engine.Engine
 	driver *fake.Driver
-	// permit is what the engine asks before it starts something, if set.
+	// permit, if set, is the engine's Permit function.
 	permit func() error
 }
 
@@ -45,8 +45,8 @@ func inBubble(t *testing.T, test func(*scene)) {
 	})
 }
 
-// pass makes passes until no operation runs, and returns the last error.
-func (s *scene) pass(req *provider.Request) error {
+// reconcile reconciles until no operation runs, and returns the last error.
+func (s *scene) reconcile(req *provider.Request) error {
 	s.t.Helper()
 	return s.until(req, s.CreateOrUpdateVirtualMachineAsync)
 }
@@ -64,7 +64,7 @@ func (s *scene) until(req *provider.Request, call call) error {
 			return err
 		}
 	}
-	s.t.Fatal("20 operations and no end")
+	s.t.Fatal("no end after 20 operations")
 	return nil
 }
 
@@ -77,12 +77,12 @@ func (s *scene) once(req *provider.Request, call call) (provider.Result, error) 
 	return r, err
 }
 
-// running is a VM that was made.
+// running creates a VM and returns its request.
 func (s *scene) running(name string) *provider.Request {
 	s.t.Helper()
 	req := newRequest(name)
-	if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-		s.t.Fatalf("%s: error %v, power state %q; want it to run", name, err, req.VM.Status.PowerState)
+	if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+		s.t.Fatalf("%s: error %v, power state %q; want PoweredOn", name, err, req.VM.Status.PowerState)
 	}
 	return req
 }
@@ -91,7 +91,7 @@ func (s *scene) hide(req *provider.Request, hidden bool) {
 	s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden = hidden })
 }
 
-// created is status and reason of the condition.
+// created returns the status and the reason of condition Created.
 func created(req *provider.Request) string {
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
 	if c == nil {
@@ -100,89 +100,89 @@ func created(req *provider.Request) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-func TestWhatIsMissingIsNotMadeAgainAndComesBackByItself(t *testing.T) {
+func TestMissingVM_IsNotRecreatedByDefaultAndMayReappear(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		id := req.VM.Status.UniqueID
 		s.hide(req, true)
 		for range 3 {
-			if err := s.pass(req); err != nil || created(req) != "Unknown Missing" || req.VM.Status.UniqueID != id {
-				t.Fatalf("error %v, Created %s, uniqueID %q; want Unknown Missing, and %s kept", err, created(req), req.VM.Status.UniqueID, id)
+			if err := s.reconcile(req); err != nil || created(req) != "Unknown Missing" || req.VM.Status.UniqueID != id {
+				t.Fatalf("error %v, Created %s, uniqueID %q; want Unknown Missing and the same ID %s", err, created(req), req.VM.Status.UniqueID, id)
 			}
 			time.Sleep(time.Hour)
 		}
 		if n := s.driver.Made(); n != 1 {
-			t.Errorf("%d VMs were made, want the first only", n)
+			t.Errorf("%d VMs were created, want only the first", n)
 		}
 		s.hide(req, false)
-		if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
-			t.Errorf("after it is back: error %v, Created %s; want it to be taken up again", err, created(req))
+		if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
+			t.Errorf("after it has reappeared: error %v, Created %s; want True Succeeded", err, created(req))
 		}
 	})
 }
 
-func TestWhatTheHypervisorFindsIsNotMissing(t *testing.T) {
+func TestMissingVM_IsUnknownWhileTheSearchFails(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		s.hide(req, true)
 		s.driver.FailNext(driver.KindSearch, errors.New("no answer"))
-		err := s.pass(req)
+		err := s.reconcile(req)
 		if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown UnknownState" {
-			t.Errorf("error %v, Created %s; want it asked again, and that nothing is known", err, created(req))
+			t.Errorf("error %v, Created %s; want a requeue and UnknownState", err, created(req))
 		}
 	})
 }
 
-func TestWhatIsMissingIsMadeAgainAfterItsGraceIfItsObjectSaysSo(t *testing.T) {
+func TestMissingVM_IsRecreatedAfterTheGracePeriod(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Destroyed = true, true })
-		err := s.pass(req)
+		err := s.reconcile(req)
 		after, again := provider.AsRequeue(err)
 		if !again || after != time.Minute || created(req) != "Unknown Missing" || s.driver.Made() != 1 {
-			t.Fatalf("error %v, Created %s, %d made; want a minute for it to come back", err, created(req), s.driver.Made())
+			t.Fatalf("error %v, Created %s, %d created; want a grace period of one minute", err, created(req), s.driver.Made())
 		}
 		time.Sleep(after)
-		if err := s.pass(req); err != nil || s.driver.Made() != 2 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-			t.Errorf("error %v, %d made, power state %s; want a second one that runs", err, s.driver.Made(), req.VM.Status.PowerState)
+		if err := s.reconcile(req); err != nil || s.driver.Made() != 2 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+			t.Errorf("error %v, %d created, power state %s; want a second VM that is powered on", err, s.driver.Made(), req.VM.Status.PowerState)
 		}
 	})
 }
 
-func TestTheObjectOfWhatIsMissingGoesAfterItsGrace(t *testing.T) {
+func TestDeletion_OfAMissingVMWaitsForTheGracePeriod(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req, confirmed := s.running("vm"), s.running("confirmed")
 		s.hide(req, true)
 		s.hide(confirmed, true)
 		confirmed.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: confirmed.VM.Status.UniqueID}
 		if err := s.remove(confirmed); err != nil {
-			t.Errorf("deletion of what somebody said is gone = %v, want it done", err)
+			t.Errorf("deletion after a confirmation = %v, want success", err)
 		}
 		err := s.remove(req)
 		after, again := provider.AsRequeue(err)
 		if !again || after != time.Minute {
-			t.Fatalf("deletion = %v, want a minute for it to come back", err)
+			t.Fatalf("deletion = %v, want a grace period of one minute", err)
 		}
 		time.Sleep(after)
 		if err := s.remove(req); err != nil {
-			t.Errorf("deletion after a minute = %v, want it done", err)
+			t.Errorf("deletion after a minute = %v, want success", err)
 		}
 	})
 }
 
-func TestAnObjectWhoseVMWasNeverMadeGoesAtOnce(t *testing.T) {
+func TestDeletion_OfAnObjectWithoutAVMIsImmediate(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		if err := s.remove(newRequest("never")); err != nil {
-			t.Errorf("deletion = %v, want it done", err)
+			t.Errorf("deletion = %v, want success", err)
 		}
 		if n := s.driver.Ran(driver.KindSearch); n != 1 {
-			t.Errorf("the hypervisor was asked %d times, want once: memory alone proves nothing", n)
+			t.Errorf("%d searches, want 1: the inventory alone is no proof", n)
 		}
 	})
 }
 
-func TestManyMissingAtOnceStopWhatCreatesAndDeletes(t *testing.T) {
+func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		var reqs []*provider.Request
 		for i := range 40 {
@@ -193,48 +193,48 @@ func TestManyMissingAtOnceStopWhatCreatesAndDeletes(t *testing.T) {
 		lost, kept := reqs[:7], reqs[7]
 		for _, req := range lost {
 			s.hide(req, true)
-			_ = s.pass(req)
+			_ = s.reconcile(req)
 		}
 		time.Sleep(time.Hour)
 		for _, req := range lost {
-			err := s.pass(req)
+			err := s.reconcile(req)
 			if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown ManyMissing" {
-				t.Fatalf("%s: error %v, Created %s; want ManyMissing, and another look", req.VM.Name, err, created(req))
+				t.Fatalf("%s: error %v, Created %s; want ManyMissing and a requeue", req.VM.Name, err, created(req))
 			}
 		}
 		if n, many := s.Missing(); n != len(lost) || !many {
-			t.Errorf("%d missing, many: %t; want %d and that they are", n, many, len(lost))
+			t.Errorf("%d missing, many: %t; want %d and true", n, many, len(lost))
 		}
 		if err := s.remove(kept); err == nil || s.driver.Ran(driver.KindDelete) != 0 {
 			t.Errorf("deletion of another = %v, %d deletes; want it to wait", err, s.driver.Ran(driver.KindDelete))
 		}
 		fresh := newRequest("fresh")
-		if err := s.pass(fresh); err != nil || created(fresh) != "True Succeeded" {
-			t.Errorf("a new one: error %v, Created %s; want it made", err, created(fresh))
+		if err := s.reconcile(fresh); err != nil || created(fresh) != "True Succeeded" {
+			t.Errorf("a new VM: error %v, Created %s; want it created", err, created(fresh))
 		}
 		if err := s.remove(fresh); err == nil {
-			t.Error("what was there once was deleted during an outage")
+			t.Error("a VM was deleted while the circuit breaker is tripped")
 		}
 		lost[0].VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: lost[0].VM.Status.UniqueID}
 		s.driver.Forget(string(lost[0].VM.UID))
 		time.Sleep(2 * time.Minute)
-		if err := s.pass(lost[0]); err != nil || created(lost[0]) != "True Succeeded" {
-			t.Errorf("what somebody said is gone: error %v, Created %s; want it made again", err, created(lost[0]))
+		if err := s.reconcile(lost[0]); err != nil || created(lost[0]) != "True Succeeded" {
+			t.Errorf("after a confirmation: error %v, Created %s; want it recreated", err, created(lost[0]))
 		}
 		for _, req := range lost[1:] {
 			s.hide(req, false)
-			if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
-				t.Errorf("%s is back: error %v, Created %s", req.VM.Name, err, created(req))
+			if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
+				t.Errorf("%s has reappeared: error %v, Created %s", req.VM.Name, err, created(req))
 			}
 		}
 		if n, many := s.Missing(); n != 0 || many {
-			t.Errorf("%d missing, many: %t; want none after the outage", n, many)
+			t.Errorf("%d missing, many: %t; want none afterwards", n, many)
 		}
 		if err := s.remove(kept); err != nil {
-			t.Errorf("deletion after the outage = %v, want it done", err)
+			t.Errorf("deletion afterwards = %v, want success", err)
 		}
 		if n := s.driver.Made(); n != 42 {
-			t.Errorf("%d VMs were made, want 41 and the one that is gone again", n)
+			t.Errorf("%d VMs were created, want 41 and the recreated one", n)
 		}
 	})
 }

@@ -17,24 +17,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
-// start starts an operation of the pass.
-func (p *pass) start(ctx context.Context, op driver.Operation) error {
+// start starts an operation of the reconcile, or returns an error if it cannot start now.
+func (p *reconciliation) start(ctx context.Context, op driver.Operation) error {
 	e := p.engine
 	if err := e.opts.Permit(); err != nil {
 		return &provider.RequeueError{Reason: err.Error()}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	rec := e.records[p.key]
+	rec := e.states[p.key]
 	if rec == nil {
-		rec = &record{uid: p.uid()}
+		rec = &objectState{uid: p.uid()}
 	}
 	switch c := classOf(&op); {
 	case e.closed:
 		return context.Canceled
 	case rec.running != nil || rec.uid != p.uid():
 		return provider.ErrReconcileInProgress
-	case c == "" || e.places[c].take(p.of, p.req.Priority, e.opts.Now()):
+	case c == "" || e.slots[c].acquire(p.owner, p.req.Priority, e.opts.Now()):
 	case c == creates:
 		return provider.ErrTooManyCreates
 	default:
@@ -42,8 +42,8 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 	}
 	opCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(e.base, func() { cancel(context.Cause(e.base)) })
-	rec.running = &running{of: p.of, uid: p.ofUID, op: op, fingerprint: plan.Fingerprint(op), records: p.records, interrupt: cancel}
-	e.records[p.key] = rec
+	rec.running = &running{owner: p.owner, uid: p.ownerUID, op: op, fingerprint: plan.Fingerprint(op), writesRecord: p.writesRecord, interrupt: cancel}
+	e.states[p.key] = rec
 	ended := make(chan error, 1)
 	key, run := p.key, rec.running
 	e.wg.Go(func() {
@@ -54,19 +54,19 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 		if e.opts.Ended != nil {
 			e.opts.Ended(op.Kind, err, time.Since(began))
 		}
-		e.ended(key, run, err)
+		e.finishOperation(key, run, err)
 		ended <- err
 		close(ended)
 		e.hints.Send(key)
-		if run.of != key {
-			e.hints.Send(run.of)
+		if run.owner != key {
+			e.hints.Send(run.owner)
 		}
 	})
 	p.Started, p.Ended = string(op.Kind), ended
 	return nil
 }
 
-// protect turns a panic of an operation into an error.
+// protect runs an operation and converts a panic into an error.
 func protect(ctx context.Context, op driver.Operation) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -76,36 +76,36 @@ func protect(ctx context.Context, op driver.Operation) (err error) {
 	return op.Run(ctx)
 }
 
-// ended remembers how an operation ended, and calls those that wait for its place.
-func (e *Engine) ended(key provider.Key, run *running, err error) {
+// finishOperation records the outcome of an operation and releases its slot.
+func (e *Engine) finishOperation(key provider.Key, run *running, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if p := e.places[classOf(&run.op)]; p != nil {
-		e.offer(p.release(run.of, e.opts.Now()))
+	if p := e.slots[classOf(&run.op)]; p != nil {
+		e.wakeOffered(p.release(run.owner, e.opts.Now()))
 	}
-	rec := e.records[key]
+	rec := e.states[key]
 	if rec == nil || rec.running != run {
 		return
 	}
 	rec.running = nil
 	if key.Kind == provider.KindImageLocation {
-		e.imageEnded(key.Name, run.op.Kind, err)
+		e.recordImageResult(key.Name, run.op.Kind, err)
 	}
-	e.tidy(key, rec)
-	own := e.records[run.of]
+	e.dropIfEmpty(key, rec)
+	own := e.states[run.owner]
 	if own == nil {
-		own = &record{uid: run.uid}
-		e.records[run.of] = own
+		own = &objectState{uid: run.uid}
+		e.states[run.owner] = own
 	}
 	if own.uid == run.uid {
-		own.remember(run, err, e.driver.Classify(err), e.opts.Now())
+		own.recordOutcome(run, err, e.driver.Classify(err), e.opts.Now())
 	}
-	e.tidy(run.of, own)
+	e.dropIfEmpty(run.owner, own)
 }
 
-// remember notes an outcome. What was interrupted has none: somebody wanted something
-// else. What only asks says itself what it found out.
-func (r *record) remember(run *running, err error, failure driver.Failure, now time.Time) {
+// recordOutcome records the outcome of an operation. An interrupted operation has no outcome, because something else is
+// desired now. Checks and successful searches store their own results.
+func (r *objectState) recordOutcome(run *running, err error, failure driver.Failure, now time.Time) {
 	kind := run.op.Kind
 	switch {
 	case kind == driver.KindCheck, kind == driver.KindSearch && err == nil:
@@ -113,33 +113,32 @@ func (r *record) remember(run *running, err error, failure driver.Failure, now t
 	case err != nil && failure == driver.Interrupted:
 		return
 	}
-	if run.records && err == nil {
-		r.recorded = now
+	if run.writesRecord && err == nil {
+		r.recordedAt = now
 	}
-	r.last = r.last.After(kind, run.fingerprint, err, failure, now)
+	r.outcomes = r.outcomes.After(kind, run.fingerprint, err, failure, now)
 }
 
-// interrupt ends the operation of key, if it is still the one that was seen.
+// interrupt interrupts the operation of key if it is still run.
 func (e *Engine) interrupt(key provider.Key, run *running) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if rec := e.records[key]; rec != nil && rec.running == run {
+	if rec := e.states[key]; rec != nil && rec.running == run {
 		run.interrupt(context.Canceled)
 	}
 }
 
-// passed says that a pass is over: an offered place that it did not use goes to the
-// next.
-func (e *Engine) passed(key provider.Key) {
+// returnUnusedOffers ends a reconcile. An offered slot that it did not use goes to the next object.
+func (e *Engine) returnUnusedOffers(key provider.Key) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range e.places {
-		e.offer(p.decline(key, e.opts.Now()))
+	for _, p := range e.slots {
+		e.wakeOffered(p.returnOffer(key, e.opts.Now()))
 	}
 }
 
-// offer calls those that places were offered to. The caller holds the lock.
-func (e *Engine) offer(keys []provider.Key) {
+// wakeOffered sends an event to the objects to which slots were offered. The caller holds the lock.
+func (e *Engine) wakeOffered(keys []provider.Key) {
 	if e.closed || len(keys) == 0 {
 		return
 	}
@@ -149,22 +148,21 @@ func (e *Engine) offer(keys []provider.Key) {
 	if e.expiry != nil {
 		e.expiry.Stop()
 	}
-	e.expiry = time.AfterFunc(e.opts.OfferTimeout, e.expire)
+	e.expiry = time.AfterFunc(e.opts.OfferTimeout, e.expireOffers)
 }
 
-// expire passes offers on that nobody took: whoever was called may have been deleted
-// or paused since, and nothing else may be running that would do it.
-func (e *Engine) expire() {
+// expireOffers removes offers that were not used in time and offers the slots to others. An object may have been
+// deleted or paused since it received the offer, and there may be no other operation whose end would offer the slot.
+func (e *Engine) expireOffers() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range e.places {
-		e.offer(p.offer(e.opts.Now()))
+	for _, p := range e.slots {
+		e.wakeOffered(p.offerFree(e.opts.Now()))
 	}
 }
 
-// shutdown refuses new operations, gives those that run until ctx is done, then
-// leaves them to the hypervisor, and returns when all have ended. Those on copies of
-// images it ends with cause.
+// shutdown rejects new operations and interrupts copies of images with cause. It waits for the other operations until
+// ctx is done. Then it leaves them to the hypervisor, and returns when all have ended.
 func (e *Engine) shutdown(ctx context.Context, cause error) {
 	e.mu.Lock()
 	e.closed = true
@@ -183,10 +181,10 @@ func (e *Engine) shutdown(ctx context.Context, cause error) {
 	<-done
 }
 
-// isRefused is true when there was no place for an operation.
+// isRefused reports whether no slot was free for an operation.
 func isRefused(err error) bool {
 	return errors.Is(err, provider.ErrTooManyCreates) || errors.Is(err, provider.ErrTooManyOperations)
 }
 
-// uid is that of the object whose record the pass has.
-func (p *pass) uid() types.UID { return p.rec.uid }
+// uid returns the UID of the object whose state the reconcile uses.
+func (p *reconciliation) uid() types.UID { return p.state.uid }

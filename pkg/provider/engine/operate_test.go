@@ -25,36 +25,36 @@ import (
 // call is a method of a provider.
 type call func(context.Context, *provider.Request) (provider.Result, error)
 
-func TestAnotherModeEndsTheWaitForTheGuest(t *testing.T) {
+func TestPowerOff_WithAnotherModeInterruptsTheWaitForTheGuest(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
-		release := s.driver.Hold() // A guest that does not answer.
+		release := s.driver.Hold() // the guest does not respond
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
 		asked, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
 		if asked.Ended == nil {
 			t.Fatalf("no power off was started: %v", err)
 		}
 		if _, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) || len(asked.Ended) != 0 {
-			t.Errorf("a pass that wants the same = %v, and ended %d waits; want ErrReconcileInProgress and none", err, len(asked.Ended))
+			t.Errorf("reconcile without a change = %v, %d waits ended; want ErrReconcileInProgress and none", err, len(asked.Ended))
 		}
 		req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard
 		if _, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("pass = %v, want ErrReconcileInProgress", err)
+			t.Errorf("reconcile = %v, want ErrReconcileInProgress", err)
 		}
 		if err := <-asked.Ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("the wait for the guest ended with %v, want it cancelled", err)
 		}
 		release()
-		if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff || s.driver.Ran(driver.KindPowerOff) != 1 {
-			t.Errorf("error %v, power state %s, %d power offs; want it off at once", err, req.VM.Status.PowerState, s.driver.Ran(driver.KindPowerOff))
+		if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff || s.driver.Ran(driver.KindPowerOff) != 1 {
+			t.Errorf("error %v, power state %s, %d power offs; want it powered off immediately", err, req.VM.Status.PowerState, s.driver.Ran(driver.KindPowerOff))
 		}
 	})
 }
 
-func TestOperation_ThatWasInterruptedIsStartedAgainAtOnce(t *testing.T) {
+func TestOperation_IsRestartedImmediatelyAfterAnInterruption(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
-		release := s.driver.Hold() // A guest that does not answer.
+		release := s.driver.Hold() // the guest does not respond
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
 		asked, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
 		if asked.Ended == nil {
@@ -62,7 +62,7 @@ func TestOperation_ThatWasInterruptedIsStartedAgainAtOnce(t *testing.T) {
 		}
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 		if _, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("pass = %v, want ErrReconcileInProgress", err)
+			t.Errorf("reconcile = %v, want ErrReconcileInProgress", err)
 		}
 		if err := <-asked.Ended; !errors.Is(err, context.Canceled) {
 			t.Fatalf("the wait for the guest ended with %v, want it cancelled", err)
@@ -70,13 +70,13 @@ func TestOperation_ThatWasInterruptedIsStartedAgainAtOnce(t *testing.T) {
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		again, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
 		if again.Ended == nil {
-			t.Errorf("pass = %v, want that the power off is started again at once", err)
+			t.Errorf("reconcile = %v, want the power off started again immediately", err)
 		}
 		release()
 	})
 }
 
-func TestADeletionEndsTheWaitForAGuestThatItNeedsNot(t *testing.T) {
+func TestDeletion_InterruptsAWaitForTheGuestOfAnotherMode(t *testing.T) {
 	for mode, ends := range map[vmv1alpha1.PowerOpMode]bool{vmv1alpha1.PowerOpModeTrySoft: false, vmv1alpha1.PowerOpModeHard: true} {
 		t.Run(string(mode), func(t *testing.T) {
 			inBubble(t, func(s *scene) {
@@ -89,12 +89,12 @@ func TestADeletionEndsTheWaitForAGuestThatItNeedsNot(t *testing.T) {
 				req.VM.Spec.PowerOffMode = mode
 				again, err := s.once(req, s.DeleteVirtualMachine)
 				if !errors.Is(err, provider.ErrReconcileInProgress) || again.Ended != nil {
-					t.Errorf("deletion while the guest is asked = %v, want ErrReconcileInProgress", err)
+					t.Errorf("deletion during a guest shutdown = %v, want ErrReconcileInProgress", err)
 				}
 				release()
 				synctest.Wait()
 				if n := s.driver.Ran(driver.KindPowerOff); (n == 0) != ends {
-					t.Errorf("%d power offs by asking the guest were finished; interrupted is to be %t", n, ends)
+					t.Errorf("%d guest shutdowns were completed; want interrupted: %t", n, ends)
 				}
 				if err := s.remove(req); err != nil || len(s.driver.VMs()) != 0 {
 					t.Errorf("deletion = %v, %d VMs left; want none", err, len(s.driver.VMs()))
@@ -104,8 +104,8 @@ func TestADeletionEndsTheWaitForAGuestThatItNeedsNot(t *testing.T) {
 	}
 }
 
-// Who shortens the time of a deletion does not wait for the longer one.
-func TestAnotherTimeoutEndsTheWaitOfADeletion(t *testing.T) {
+// A deletion with a shorter timeout does not wait for the longer one.
+func TestDeletion_WithAnotherTimeoutInterruptsTheWait(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		release := s.driver.Hold()
@@ -114,16 +114,16 @@ func TestAnotherTimeoutEndsTheWaitOfADeletion(t *testing.T) {
 			t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
 		}
 		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("a pass that wants the same = %v, want ErrReconcileInProgress", err)
+			t.Errorf("reconcile without a change = %v, want ErrReconcileInProgress", err)
 		}
 		req.VM.Spec.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: 5}
 		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("a pass with a shorter time = %v, want ErrReconcileInProgress", err)
+			t.Errorf("reconcile with a shorter timeout = %v, want ErrReconcileInProgress", err)
 		}
 		release()
 		synctest.Wait()
 		if n := s.driver.Ran(driver.KindPowerOff); n != 0 {
-			t.Errorf("%d power offs of the longer time were finished, want it interrupted", n)
+			t.Errorf("%d power offs with the longer timeout were completed, want it interrupted", n)
 		}
 		if err := s.remove(req); err != nil || len(s.driver.VMs()) != 0 {
 			t.Errorf("deletion = %v, %d VMs left; want none", err, len(s.driver.VMs()))
@@ -131,12 +131,12 @@ func TestAnotherTimeoutEndsTheWaitOfADeletion(t *testing.T) {
 	})
 }
 
-// A value that the hypervisor gives back differently would be set for ever.
-func TestWhatSucceedsWithoutEffectIsTriedLessAndLessOften(t *testing.T) {
+// A value that the hypervisor returns differently would be set without end.
+func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-		if err := s.pass(req); err != nil {
+		if err := s.reconcile(req); err != nil {
 			t.Fatal(err)
 		}
 		s.driver.Stubborn(string(req.VM.UID), true)
@@ -144,31 +144,31 @@ func TestWhatSucceedsWithoutEffectIsTriedLessAndLessOften(t *testing.T) {
 		req.Effective.GuestID = "otherGuest"
 		before, began := s.driver.Ran(driver.KindReconfigure), time.Now()
 		for time.Since(began) < time.Hour {
-			err := s.pass(req)
+			err := s.reconcile(req)
 			after, again := provider.AsRequeue(err)
 			if !again {
-				t.Fatalf("pass = %v, want a pause", err)
+				t.Fatalf("reconcile = %v, want a delay", err)
 			}
 			time.Sleep(max(after, time.Millisecond))
 		}
 		if n := s.driver.Ran(driver.KindReconfigure) - before; n > 15 {
 			t.Errorf("%d reconfigurations in an hour, want few", n)
 		}
-		_ = s.pass(req)
+		_ = s.reconcile(req)
 		c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionConfigurationSynced)
 		if c.Reason != vmv1alpha1.ReasonNotEffective || !strings.Contains(c.Message, `spec was set to "this"`) {
-			t.Errorf("condition %+v, want what was set and what is seen", c)
+			t.Errorf("condition %+v, want the set and the observed value", c)
 		}
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
-		if _ = s.pass(req); req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-			t.Errorf("power state %s: a value that does not stick keeps the VM off", req.VM.Status.PowerState)
+		if _ = s.reconcile(req); req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+			t.Errorf("power state %s: a change without effect prevents power on", req.VM.Status.PowerState)
 		}
 		s.driver.Stubborn(string(req.VM.UID), false)
 	})
 }
 
-// A controller of somebody's that writes what it sees into annotations.
-func TestWhoAnnotatesAllTheTimeReconfiguresOnceAMinute(t *testing.T) {
+// Another client writes observed values into annotations.
+func TestBackup_FrequentAnnotationsCauseOneReconfigurationPerMinute(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		seen := func() int { return s.driver.Ran(driver.KindReconfigure) }
@@ -179,66 +179,66 @@ func TestWhoAnnotatesAllTheTimeReconfiguresOnceAMinute(t *testing.T) {
 		before := seen()
 		for second := range 180 {
 			req.VM.Annotations = map[string]string{"seen": strconv.Itoa(second)}
-			err := s.pass(req)
+			err := s.reconcile(req)
 			if after, again := provider.AsRequeue(err); err != nil && (!again || after <= 0 || after > time.Minute) {
-				t.Fatalf("second %d: %v, want another pass within the minute", second, err)
+				t.Fatalf("second %d: %v, want a requeue within a minute", second, err)
 			}
 			time.Sleep(time.Second)
 		}
 		if n := seen() - before; n != 3 {
-			t.Errorf("%d reconfigurations in 3 minutes, want one in each", n)
+			t.Errorf("%d reconfigurations in 3 minutes, want one per minute", n)
 		}
 		if got := backedUp(); got != "False Pending" {
-			t.Errorf("BackupUpToDate is %s while the record is behind", got)
+			t.Errorf("BackupUpToDate is %s while the record is outdated", got)
 		}
 
 		before = seen()
 		req.VM.Generation++
-		if err := s.pass(req); err != nil || seen() != before+1 || backedUp() != "True Succeeded" {
-			t.Errorf("error %v, %d reconfigurations, BackupUpToDate %s; want another spec recorded at once", err, seen()-before, backedUp())
+		if err := s.reconcile(req); err != nil || seen() != before+1 || backedUp() != "True Succeeded" {
+			t.Errorf("error %v, %d reconfigurations, BackupUpToDate %s; want a changed spec recorded immediately", err, seen()-before, backedUp())
 		}
 
 		req.VM.Annotations = map[string]string{"seen": "last"}
-		after, again := provider.AsRequeue(s.pass(req))
+		after, again := provider.AsRequeue(s.reconcile(req))
 		if !again {
-			t.Fatal("nobody looks again at what is pending")
+			t.Fatal("no requeue for the pending record")
 		}
 		time.Sleep(after)
-		if err := s.pass(req); err != nil || backedUp() != "True Succeeded" {
-			t.Errorf("after the pause: error %v, BackupUpToDate %s", err, backedUp())
+		if err := s.reconcile(req); err != nil || backedUp() != "True Succeeded" {
+			t.Errorf("after the delay: error %v, BackupUpToDate %s", err, backedUp())
 		}
 	})
 }
 
-func TestHowAnEarlierObjectOfTheNameFaredSaysNothing(t *testing.T) {
+func TestOutcome_DoesNotApplyToALaterObjectOfTheSameName(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
 		req := newRequest("vm")
-		if _, again := provider.AsRequeue(s.pass(req)); !again || created(req) != "False Error" {
-			t.Fatalf("Created %s, want the failure and a pause", created(req))
+		if _, again := provider.AsRequeue(s.reconcile(req)); !again || created(req) != "False Error" {
+			t.Fatalf("Created %s, want the failure and a delay", created(req))
 		}
 		next := newRequest("vm")
-		if err := s.pass(next); err != nil || created(next) != "True Succeeded" {
-			t.Errorf("error %v, Created %s; want the next object of the name made at once", err, created(next))
+		if err := s.reconcile(next); err != nil || created(next) != "True Succeeded" {
+			t.Errorf("error %v, Created %s; want the VM of the next object created immediately", err, created(next))
 		}
 	})
 }
 
-func TestAnotherSpecIsTriedAtOnceAfterAFailure(t *testing.T) {
+func TestCreate_IsRetriedImmediatelyAfterAChangeOfTheSpec(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
 		req := newRequest("vm")
-		_ = s.pass(req)
+		_ = s.reconcile(req)
 		req.Effective = &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "smaller"}
-		if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
-			t.Errorf("error %v, Created %s; want it made", err, created(req))
+		if err := s.reconcile(req); err != nil || created(req) != "True Succeeded" {
+			t.Errorf("error %v, Created %s; want it created", err, created(req))
 		}
 	})
 }
 
-// The virtual machine that is offered a place may have been deleted or paused since it
-// was refused. Nothing else runs that could wake the next one then.
-func TestAPlaceThatNobodyTakesIsOfferedToTheNext(t *testing.T) {
+// A virtual machine that receives an offer may have been deleted or paused in the meantime. There may be no other
+// operation whose end wakes the next one.
+func TestSlots_UnusedOfferGoesToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 1}, OfferTimeout: 30 * time.Second})
@@ -263,12 +263,12 @@ func TestAPlaceThatNobodyTakesIsOfferedToTheNext(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"paused", "first", "deleted", "last"}, called); diff != "" {
-			t.Errorf("hints (-want +got):\n%s", diff)
+			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestCreatesThatWaitAreCalledInTurnsBetweenNamespaces(t *testing.T) {
+func TestSlots_AlternateBetweenNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 1}})
@@ -308,7 +308,7 @@ func TestCreatesThatWaitAreCalledInTurnsBetweenNamespaces(t *testing.T) {
 	})
 }
 
-func TestAPanicIsTheErrorOfItsOperation(t *testing.T) {
+func TestOperation_ReturnsItsPanicAsAnError(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.driver.PanicNext(driver.KindCreate)
 		req := newRequest("vm")
@@ -317,12 +317,12 @@ func TestAPanicIsTheErrorOfItsOperation(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-r.Ended; err == nil || !strings.Contains(err.Error(), "panic") {
-			t.Errorf("the operation ended with %v, want its panic", err)
+			t.Errorf("operation error %v, want its panic", err)
 		}
 	})
 }
 
-func TestTheEndOfRunLeavesWhatTheHypervisorWorksOn(t *testing.T) {
+func TestRun_LeavesOperationsToTheHypervisorAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d})
@@ -339,22 +339,22 @@ func TestTheEndOfRunLeavesWhatTheHypervisorWorksOn(t *testing.T) {
 		stop()
 		<-ended
 		if err := <-r.Ended; !errors.Is(err, driver.ErrLeave) {
-			t.Errorf("the operation ended with %v, want it left to the hypervisor", err)
+			t.Errorf("operation error %v, want ErrLeave", err)
 		}
 		if r, err := s.once(newRequest("late"), e.CreateOrUpdateVirtualMachineAsync); r.Ended != nil || err == nil {
-			t.Errorf("after the end of Run a pass started something or succeeded: %v", err)
+			t.Errorf("after the end of Run a reconcile started an operation or succeeded: %v", err)
 		}
 	})
 }
 
-func TestObjectsOfTwoKindsMayHaveOneName(t *testing.T) {
+func TestKey_DistinguishesKinds(t *testing.T) {
 	name := provider.KeyOf(newRequest("one").VM).NamespacedName
 	if provider.VirtualMachineKey(name) == (provider.Key{Kind: "VirtualMachineImageCache", NamespacedName: name}) {
-		t.Error("an image cache meets the virtual machine of its name")
+		t.Error("an image cache and a virtual machine of the same name have equal keys")
 	}
 }
 
-func TestEveryKindOfOperationIsBoundedByItself(t *testing.T) {
+func TestSlots_AreSeparateForEachKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{PowerChanges: 2, Reconfigurations: 2, Deletes: 2}})
@@ -378,10 +378,10 @@ func TestEveryKindOfOperationIsBoundedByItself(t *testing.T) {
 		if c == nil || c.Reason != vmv1alpha1.ReasonTooManyOperations {
 			t.Errorf("condition %+v, want TooManyOperations", c)
 		}
-		// A deletion has places of its own.
+		// Deletions have their own slots.
 		release()
 		for _, req := range reqs {
-			if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
+			if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
 				t.Errorf("%s: error %v, power state %s", req.VM.Name, err, req.VM.Status.PowerState)
 			}
 		}
@@ -396,24 +396,24 @@ func TestEveryKindOfOperationIsBoundedByItself(t *testing.T) {
 	})
 }
 
-func TestF2NothingStartsWithoutPermission(t *testing.T) {
+func TestF2Operation_DoesNotStartWithoutPermission(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
-		refused := errors.New("another may be at work")
+		refused := errors.New("another replica may be active")
 		s.permit = func() error { return refused }
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 		for _, c := range []call{s.CreateOrUpdateVirtualMachineAsync, s.DeleteVirtualMachine} {
 			result, err := s.once(req, c)
 			if _, again := provider.AsRequeue(err); !again || result.Ended != nil || !strings.Contains(err.Error(), refused.Error()) {
-				t.Errorf("pass = %v, started %q; want that it asks to come again", err, result.Started)
+				t.Errorf("reconcile = %v, started %q; want a requeue", err, result.Started)
 			}
 		}
 		if n := s.driver.Ran(driver.KindPowerOff); n != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-			t.Errorf("%d power offs, power state %s; want none and the state that is seen", n, req.VM.Status.PowerState)
+			t.Errorf("%d power offs, power state %s; want none and the observed state", n, req.VM.Status.PowerState)
 		}
 		s.permit = nil
-		if err := s.pass(req); err != nil || s.driver.Ran(driver.KindPowerOff) != 1 {
-			t.Errorf("pass with permission = %v, %d power offs", err, s.driver.Ran(driver.KindPowerOff))
+		if err := s.reconcile(req); err != nil || s.driver.Ran(driver.KindPowerOff) != 1 {
+			t.Errorf("reconcile with permission = %v, %d power offs", err, s.driver.Ran(driver.KindPowerOff))
 		}
 	})
 }

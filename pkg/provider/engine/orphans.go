@@ -12,26 +12,23 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Exists is true for an object that exists, and returns the unique ID of its status. It must
-// not block.
+// Exists reports whether an object exists and returns the unique ID in its status. It must not block.
 type Exists func(key types.NamespacedName, uid types.UID) (uniqueID string, exists bool)
 
-// Orphan is a virtual machine that is not that of an object which exists.
+// Orphan is a virtual machine that does not belong to an existing object.
 type Orphan struct {
 	driver.Owned
-	// CopyOf is the unique ID of the virtual machine that the object has; empty if there is no
-	// object.
+	// CopyOf is the unique ID of the object's own virtual machine; empty if the object does not exist.
 	CopyOf string
 }
 
-// FindOrphans returns Orphans over the objects that there are; known is false also while
-// these are not read.
+// FindOrphans returns the orphans with respect to the existing objects. known is false while the objects or the
+// hypervisor are not read.
 type FindOrphans func() (orphans []Orphan, known bool)
 
-// Orphans lists the virtual machines that belong to an object which does not exist, or which
-// has another virtual machine, by namespace and name. known is false while the hypervisor is
-// not read, and nothing can be said. Nothing is done to an orphan: an object may be gone because
-// a store was lost, and another server may have the object.
+// Orphans returns the virtual machines whose object does not exist or has another virtual machine, sorted by namespace
+// and name. known is false until the hypervisor is read. Orphans are never changed: the objects may be missing because
+// a database was lost, or they may exist in another server.
 func (e *Engine) Orphans(exists Exists) (orphans []Orphan, known bool) {
 	all, known := e.Owned()
 	for _, o := range all {
@@ -47,8 +44,8 @@ func (e *Engine) Orphans(exists Exists) (orphans []Orphan, known bool) {
 	return orphans, known
 }
 
-// Owned lists the virtual machines that belong to objects, whether these exist or not, by
-// namespace and name. known is false while the hypervisor is not read.
+// Owned returns the virtual machines that have an owner, even if that object does not exist, sorted by namespace and
+// name. known is false until the hypervisor is read.
 func (e *Engine) Owned() (all []driver.Owned, known bool) {
 	if !e.driver.Synced() {
 		return nil, false
@@ -60,6 +57,5 @@ func (e *Engine) Owned() (all []driver.Owned, known bool) {
 	return all, true
 }
 
-// Record is the text of the record that the virtual machine of a unique ID keeps of its
-// object; empty for none.
+// Record returns the object record that is stored in the virtual machine with the given unique ID; empty for none.
 func (e *Engine) Record(uniqueID string) string { return e.driver.Record(uniqueID) }

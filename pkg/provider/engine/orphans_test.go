@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 )
 
-// orphansOf returns what finds orphans among requests.
+// orphansOf returns a FindOrphans for which the given requests are the existing objects.
 func (s *scene) orphansOf(all ...*provider.Request) engine.FindOrphans {
 	return func() ([]engine.Orphan, bool) {
 		return s.Orphans(func(key types.NamespacedName, uid types.UID) (string, bool) {
@@ -31,7 +31,7 @@ func (s *scene) orphansOf(all ...*provider.Request) engine.FindOrphans {
 	}
 }
 
-func TestS8AVMWhoseObjectIsGoneIsAnOrphan(t *testing.T) {
+func TestS8Orphans_ListsVMsWithoutAnObject(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		first, second, third := s.running("first"), s.running("second"), s.running("third")
 		names := func(find engine.FindOrphans) string {
@@ -50,7 +50,7 @@ func TestS8AVMWhoseObjectIsGoneIsAnOrphan(t *testing.T) {
 		want := fmt.Sprintf("true [%s=%s %s=%s]", provider.KeyOf(second.VM).NamespacedName, second.VM.Status.UniqueID,
 			provider.KeyOf(third.VM).NamespacedName, third.VM.Status.UniqueID)
 		if got := names(s.orphansOf(first, recreated)); got != want {
-			t.Errorf("without the second object, and with another third: %s, want %s", got, want)
+			t.Errorf("without the second object and with another third object: %s, want %s", got, want)
 		}
 		moved := newRequest("first")
 		moved.VM.UID, moved.VM.Status.UniqueID = first.VM.UID, "->vm-9"
@@ -59,7 +59,7 @@ func TestS8AVMWhoseObjectIsGoneIsAnOrphan(t *testing.T) {
 			t.Errorf("with another VM of the first object: %s, want %s", got, want)
 		}
 		if n := len(s.driver.VMs()); n != 3 {
-			t.Errorf("%d VMs, want all 3 left alone", n)
+			t.Errorf("%d VMs, want all 3 unchanged", n)
 		}
 		s.driver.SetReadable(false)
 		if got, want := names(s.orphansOf()), "false []"; got != want {
@@ -68,7 +68,7 @@ func TestS8AVMWhoseObjectIsGoneIsAnOrphan(t *testing.T) {
 	})
 }
 
-func TestMetricsTellOfOrphanedVMsAndOfPlaces(t *testing.T) {
+func TestMetrics_CountOrphansAndSlots(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		var all []*provider.Request
 		for i := range 30 {
@@ -85,7 +85,7 @@ func TestMetricsTellOfOrphanedVMsAndOfPlaces(t *testing.T) {
 				}
 			}
 		}
-		compare("at rest", "virtual_machines 30", "orphaned_virtual_machines 1",
+		compare("idle", "virtual_machines 30", "orphaned_virtual_machines 1",
 			"operations{create} 0", "places{creates} 100", "places_used{creates} 0", "places_waiting{creates} 0")
 
 		release := s.driver.Hold()
@@ -100,7 +100,7 @@ func TestMetricsTellOfOrphanedVMsAndOfPlaces(t *testing.T) {
 		for _, req := range all[:10] {
 			s.hide(req, true)
 		}
-		compare("with ten missing", "virtual_machines 21", "orphaned_virtual_machines 1") // the new one
+		compare("with ten missing", "virtual_machines 21", "orphaned_virtual_machines 1") // the new VM
 		s.driver.SetReadable(false)
 		compare("while the hypervisor is not read", "virtual_machines absent", "orphaned_virtual_machines absent")
 		if problems, err := testutil.CollectAndLint(collector); err != nil || len(problems) > 0 {
@@ -109,7 +109,7 @@ func TestMetricsTellOfOrphanedVMsAndOfPlaces(t *testing.T) {
 	})
 }
 
-// metric is the value of a metric that has a label of the value, or none.
+// metric returns the value of the metric with the given label value, or absent.
 func metric(t *testing.T, c prometheus.Collector, name, label string) string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

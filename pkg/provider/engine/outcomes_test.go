@@ -13,9 +13,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
-// An operation that was interrupted because something else is desired must not hold back its
-// next start.
-func TestOperation_IsHeldBackByItsFailureOnly(t *testing.T) {
+// An operation that was interrupted because of a change must not delay its next start.
+func TestOperation_IsDelayedOnlyByItsFailure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err     error
 		failure driver.Failure
@@ -28,10 +27,10 @@ func TestOperation_IsHeldBackByItsFailureOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			op, now := driver.Operation{Kind: driver.KindPowerOff, Asks: true}, time.Unix(1_700_000_000, 0)
-			r := &record{}
-			r.remember(&running{op: op, fingerprint: plan.Fingerprint(op)}, tc.err, tc.failure, now)
-			if got := r.last.Held(op, now); (got != nil) != tc.held {
-				t.Errorf("held back: %+v, want %t", got, tc.held)
+			r := &objectState{}
+			r.recordOutcome(&running{op: op, fingerprint: plan.Fingerprint(op)}, tc.err, tc.failure, now)
+			if got := r.outcomes.Held(op, now); (got != nil) != tc.held {
+				t.Errorf("delayed: %+v, want %t", got, tc.held)
 			}
 		})
 	}

@@ -9,15 +9,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// progressStep is by how much a long operation has to come on, in percent, for its object to
-// be told: each news is a write of its status.
+// progressStep is the change of progress in percent that is written to status. A smaller step causes more writes.
 const progressStep = 10
 
-// progressOf returns what remembers how far the operation of an object has come.
-func (e *Engine) progressOf(key provider.Key) func(percent int32) {
+// progressRecorder returns a function that records the progress of an object's operation.
+func (e *Engine) progressRecorder(key provider.Key) func(percent int32) {
 	return func(percent int32) {
 		e.mu.Lock()
-		rec := e.records[key]
+		rec := e.states[key]
 		news := rec != nil && rec.running != nil && percent/progressStep > rec.running.progress/progressStep
 		if news {
 			rec.running.progress = percent
@@ -29,7 +28,7 @@ func (e *Engine) progressOf(key provider.Key) func(percent int32) {
 	}
 }
 
-// progress says how far an operation has come, in whole steps.
+// progress returns the progress of an operation in whole steps, for messages.
 func (e *Engine) progress(run *running) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -16,73 +16,72 @@ import (
 
 var _ provider.Publisher = (*Engine)(nil)
 
-// Publish implements provider.Publisher. What it starts is the operation of the virtual
-// machine, so that nothing else changes that meanwhile; how it ended is kept for the
-// request, whose place it takes.
+// Publish implements provider.Publisher. The operation belongs to the virtual machine, so that no other operation
+// changes it in the meantime. The slot and the outcome belong to the request.
 func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provider.Published, error) {
-	defer e.passed(pub.Key())
-	if own := e.snapshot(pub.Key(), pub.UID); own.published != nil {
+	defer e.returnUnusedOffers(pub.Key())
+	if own := e.stateOf(pub.Key(), pub.UID); own.published != nil {
 		return own.published, nil
 	}
-	p, own, err := e.passFor(pub.Key(), pub.UID, pub.VM, pub.Now)
+	p, own, err := e.newReconciliationFor(pub.Key(), pub.UID, pub.VM, pub.Now)
 	if err != nil {
 		return nil, err
 	}
-	op, err := p.publish(e.driver.Look(p.want.Identity), pub)
+	op, err := p.publish(e.driver.Look(p.desired.Identity), pub)
 	if err != nil {
 		return nil, err
 	}
-	return nil, p.startFor(ctx, own, op, "publishing is tried again")
+	return nil, p.startFor(ctx, own, op, "publishing is retried")
 }
 
-// publish makes the operation, if the virtual machine is as it has to be.
-func (p *pass) publish(s driver.Sighting, pub *provider.Publication) (driver.Operation, error) {
+// publish returns the operation, or an error if the virtual machine cannot be published.
+func (p *reconciliation) publish(s driver.Sighting, pub *provider.Publication) (driver.Operation, error) {
 	refuse := func(reason, what string) error {
 		return &provider.PublishRefusedError{
 			Condition: vmv1alpha1.ConditionSourceValid, Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", pub.Source.Name, what),
 		}
 	}
-	observed, err := p.usable(s, refuse)
+	observed, err := p.observeUsable(s, refuse)
 	switch {
 	case err != nil:
 		return driver.Operation{}, err
 	case observed.PowerState != vmv1alpha1.PoweredOff:
-		return driver.Operation{}, refuse(vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s, and only one that is PoweredOff can be published", observed.PowerState))
+		return driver.Operation{}, refuse(vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s and must be PoweredOff to be published", observed.PowerState))
 	}
 	kept := *pub
 	kept.VM = nil
 	e := p.engine
-	return s.Machine.Publish(p.want.Identity, kept, func(made provider.Published) {
-		e.change(kept.Key(), kept.UID, func(r *record) { r.published = &made })
+	return s.Machine.Publish(p.desired.Identity, kept, func(made provider.Published) {
+		e.updateState(kept.Key(), kept.UID, func(r *objectState) { r.published = &made })
 	})
 }
 
 // Withdraw implements provider.Publisher.
 func (e *Engine) Withdraw(ctx context.Context, pub *provider.Publication) error {
 	key, source := pub.Key(), provider.VirtualMachineKey(pub.Source)
-	own := e.snapshot(key, pub.UID)
-	if own.gone {
+	own := e.stateOf(key, pub.UID)
+	if own.deleted {
 		e.forget(key)
 		return nil
 	}
 	if own.running != nil {
 		return provider.ErrReconcileInProgress
 	}
-	if run := e.runningOf(source); run != nil && run.of == key {
+	if run := e.runningOf(source); run != nil && run.owner == key {
 		e.interrupt(source, run)
 		return provider.ErrReconcileInProgress
 	}
-	p := &pass{engine: e, req: &provider.Request{Now: pub.Now}, key: key, rec: own, of: key, ofUID: pub.UID}
+	p := &reconciliation{engine: e, req: &provider.Request{Now: pub.Now}, key: key, state: own, owner: key, ownerUID: pub.UID}
 	kept := *pub
 	kept.VM = nil
-	return p.startFor(ctx, own, p.ending(e.driver.Withdraw(kept)), "what is half made is looked for again")
+	return p.startFor(ctx, own, p.markDeletedAfter(e.driver.Withdraw(kept)), "the search for a partly created item is retried")
 }
 
-// runningOf is what runs for an object, whichever of its name it is.
+// runningOf returns the running operation of an object, for any UID.
 func (e *Engine) runningOf(key provider.Key) *running {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if rec := e.records[key]; rec != nil {
+	if rec := e.states[key]; rec != nil {
 		return rec.running
 	}
 	return nil

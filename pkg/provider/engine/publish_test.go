@@ -20,7 +20,7 @@ import (
 func (s *scene) stopped(name string) *provider.Request {
 	req := s.running(name)
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-	if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
+	if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
 		s.t.Fatalf("powering off: %v", err)
 	}
 	return req
@@ -33,14 +33,14 @@ func publication(of *provider.Request, namespace, name string) *provider.Publica
 	}
 }
 
-func TestADeletionEndsThePublicationOfItsVirtualMachine(t *testing.T) {
+func TestDeletion_InterruptsThePublicationOfItsVM(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
 		release := s.driver.Hold()
 		defer release()
 		pub := publication(req, "ns", "now")
 		if _, err := s.Publish(t.Context(), pub); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Fatalf("publishing = %v, want that it runs", err)
+			t.Fatalf("publishing = %v, want ErrReconcileInProgress", err)
 		}
 		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("deletion = %v, want ErrReconcileInProgress", err)
@@ -53,7 +53,7 @@ func TestADeletionEndsThePublicationOfItsVirtualMachine(t *testing.T) {
 	})
 }
 
-func TestPublicationsAreBoundedAndTheirPlacesAreOffered(t *testing.T) {
+func TestPublish_IsLimited(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		var pubs []*provider.Publication
 		for i := range 5 {
@@ -73,11 +73,11 @@ func TestPublicationsAreBoundedAndTheirPlacesAreOffered(t *testing.T) {
 		synctest.Wait()
 		for i, pub := range pubs[:4] {
 			if made, err := s.Publish(t.Context(), pub); err != nil || made == nil {
-				t.Errorf("publication %d = %v, %v; want what was made", i, made, err)
+				t.Errorf("publication %d = %v, %v; want the item", i, made, err)
 			}
 		}
 		if _, err := s.Publish(t.Context(), pubs[4]); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("the last = %v, want that it runs", err)
+			t.Errorf("the last = %v, want ErrReconcileInProgress", err)
 		}
 		synctest.Wait()
 		if n := s.driver.Ran(driver.KindPublish); n != 5 {
@@ -89,7 +89,7 @@ func TestPublicationsAreBoundedAndTheirPlacesAreOffered(t *testing.T) {
 	})
 }
 
-func TestARequestOfTheSameNameIsAnotherOne(t *testing.T) {
+func TestPublish_DistinguishesRequestsOfTheSameNameByUID(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
 		first := publication(req, "ns", "now")
@@ -101,15 +101,15 @@ func TestARequestOfTheSameNameIsAnotherOne(t *testing.T) {
 		second := publication(req, "ns", "now")
 		second.UID = "another"
 		if made, err := s.Publish(t.Context(), second); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("another request of the name is told %v, %v; want that it is begun", made, err)
+			t.Errorf("another request of the same name = %v, %v; want ErrReconcileInProgress", made, err)
 		}
 		synctest.Wait()
 		if err := s.Withdraw(t.Context(), second); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("withdrawing = %v, want that it is begun", err)
+			t.Errorf("withdrawing = %v, want ErrReconcileInProgress", err)
 		}
 		synctest.Wait()
 		if err := s.Withdraw(t.Context(), second); err != nil {
-			t.Errorf("withdrawing = %v, want that nothing is left", err)
+			t.Errorf("withdrawing = %v, want success", err)
 		}
 	})
 }

@@ -23,18 +23,18 @@ func TestReportVirtualMachine_StartsNoOperation(t *testing.T) {
 			}
 			return err
 		}
-		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.PowerState = vmv1alpha1.PoweredOff }) // by hand
+		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.PowerState = vmv1alpha1.PoweredOff }) // manually
 		if err := report(); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
-			t.Errorf("error %v, power state %s; want it told that it is off", err, req.VM.Status.PowerState)
+			t.Errorf("error %v, power state %s; want PoweredOff reported", err, req.VM.Status.PowerState)
 		}
 		s.hide(req, true)
 		if err := report(); err != nil || created(req) != "True Succeeded" || s.driver.Made() != 1 {
-			t.Errorf("not shown: error %v, Created %s, %d made; want all as it was", err, created(req), s.driver.Made())
+			t.Errorf("not visible: error %v, Created %s, %d created; want no change", err, created(req), s.driver.Made())
 		}
 		s.hide(req, false)
 		s.driver.SetReadable(false)
 		if err := report(); !errors.Is(err, provider.ErrUnknownState) {
-			t.Errorf("not to be seen: %v, want that it is unknown", err)
+			t.Errorf("not readable: %v, want ErrUnknownState", err)
 		}
 	})
 }

@@ -26,12 +26,12 @@ func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
 	}
 }
 
-// taken takes a snapshot and returns what the hypervisor has of it.
-func (s *scene) taken(of *provider.Request, name string) *provider.Snapshot {
+// createSnapshot creates a snapshot and returns it with its unique ID.
+func (s *scene) createSnapshot(of *provider.Request, name string) *provider.Snapshot {
 	s.t.Helper()
 	snapshot := snapshotOf(of, name)
 	if _, err := s.Snapshot(s.t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {
-		s.t.Fatalf("taking a snapshot = %v, want that it runs", err)
+		s.t.Fatalf("creating a snapshot = %v, want ErrReconcileInProgress", err)
 	}
 	synctest.Wait()
 	made, err := s.Snapshot(s.t.Context(), snapshot)
@@ -42,44 +42,44 @@ func (s *scene) taken(of *provider.Request, name string) *provider.Snapshot {
 	return snapshot
 }
 
-// The record that a virtual machine has of a snapshot is what its object is restored from after a
-// revert. Who looks after the snapshot meanwhile must not take it for what was left undone.
-func TestWhatIsRevertedToIsNotTakenForASnapshotThatIsUnfinished(t *testing.T) {
+// After a revert the object is restored from the snapshot record that is stored in the virtual machine. In the meantime
+// a reconcile of the snapshot must not treat the record as a sign of an unfinished snapshot.
+func TestSnapshot_RecordOfARevertDoesNotMeanAnUnfinishedSnapshot(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
-		snapshot := s.taken(req, "before")
+		snapshot := s.createSnapshot(req, "before")
 		id := string(req.VM.UID)
 		s.driver.Change(id, func(vm *fake.VM) { vm.Kept = &provider.Kept{UID: snapshot.UID, Record: "record"} })
 		if made, err := s.Snapshot(t.Context(), snapshot); err != nil || made.UniqueID != snapshot.UniqueID {
-			t.Errorf("the snapshot that was reverted to = %+v, %v, want that it is there", made, err)
+			t.Errorf("the snapshot of the revert = %+v, %v, want it unchanged", made, err)
 		}
 		if n := s.driver.Ran(driver.KindSnapshot); n != 1 {
-			t.Errorf("%d operations, want the one that took it", n)
+			t.Errorf("%d operations, want only the create", n)
 		}
 		unfinished := *snapshot
 		unfinished.UniqueID = ""
 		if _, err := s.Snapshot(t.Context(), &unfinished); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Errorf("one whose end no status tells = %v, want that it is finished", err)
+			t.Errorf("a snapshot without a unique ID in status = %v, want ErrReconcileInProgress", err)
 		}
 		synctest.Wait()
 	})
 }
 
-func TestASnapshotIsNeitherTakenNorRemovedBeforeWhatWasRevertedIsRestored(t *testing.T) {
+func TestSnapshot_WaitsUntilARevertedObjectIsRestored(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
-		snapshot := s.taken(req, "before")
+		snapshot := s.createSnapshot(req, "before")
 		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Kept = &provider.Kept{UID: snapshot.UID, Record: "record"} })
 		var refused *provider.SnapshotRefusedError
 		if _, err := s.Snapshot(t.Context(), snapshotOf(req, "another")); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
-			t.Errorf("another snapshot = %v, want that it waits", err)
+			t.Errorf("another snapshot = %v, want it to wait", err)
 		}
 		snapshot.VM = snapshot.VM.DeepCopy()
 		meta.SetStatusCondition(&snapshot.VM.Status.Conditions, metav1.Condition{
 			Type: vmv1alpha1.ConditionSnapshotSynced, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonReverting,
 		})
 		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
-			t.Errorf("its removal = %v, want that it waits", err)
+			t.Errorf("its removal = %v, want it to wait", err)
 		}
 		if n := s.driver.Ran(driver.KindUnsnapshot); n != 0 {
 			t.Errorf("removed %d times", n)
@@ -87,10 +87,10 @@ func TestASnapshotIsNeitherTakenNorRemovedBeforeWhatWasRevertedIsRestored(t *tes
 	})
 }
 
-func TestSnapshotOfAPausedVM_IsNeitherTakenNorRemovedAndSaysWhy(t *testing.T) {
+func TestSnapshot_OfAPausedVMIsRefused(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
-		snapshot := s.taken(req, "before")
+		snapshot := s.createSnapshot(req, "before")
 		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Paused = true })
 		var refused *provider.SnapshotRefusedError
 		if _, err := s.Snapshot(t.Context(), snapshotOf(req, "another")); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonPaused {
@@ -102,18 +102,18 @@ func TestSnapshotOfAPausedVM_IsNeitherTakenNorRemovedAndSaysWhy(t *testing.T) {
 	})
 }
 
-func TestASnapshotIsRemovedOnceAndForgotten(t *testing.T) {
+func TestSnapshot_IsRemovedOnce(t *testing.T) {
 	inBubble(t, func(s *scene) {
-		snapshot := s.taken(s.stopped("vm"), "before")
+		snapshot := s.createSnapshot(s.stopped("vm"), "before")
 		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Fatalf("removing = %v, want that it runs", err)
+			t.Fatalf("removal = %v, want ErrReconcileInProgress", err)
 		}
 		synctest.Wait()
 		if err := s.RemoveSnapshot(t.Context(), snapshot); err != nil || s.driver.Ran(driver.KindUnsnapshot) != 1 {
 			t.Errorf("removed = %v, %d times", err, s.driver.Ran(driver.KindUnsnapshot))
 		}
 		if _, err := s.Snapshot(t.Context(), snapshot); !errors.Is(err, provider.ErrSnapshotMissing) {
-			t.Errorf("what was removed = %v, want that it is missing", err)
+			t.Errorf("the removed snapshot = %v, want ErrSnapshotMissing", err)
 		}
 	})
 }

@@ -15,14 +15,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// Two reconciles meet if the keys of a VM and of its snapshot are handled at the same time: both
-// have read that nothing runs.
-func TestStart_OfASecondOperationOfAVMIsRefused(t *testing.T) {
+// Reconciles of a VM and its snapshot can run concurrently. Both have read that no operation runs.
+func TestStart_RefusesASecondOperationOfAVM(t *testing.T) {
 	e := New(Options{Driver: fake.New()})
 	vm := &vmv1alpha1.VirtualMachine{}
 	vm.Namespace, vm.Name, vm.UID = "team-a", "web", "uid"
 	req := &provider.Request{VM: vm, Now: time.Now()}
-	first, second := e.newPass(req), e.newPass(req)
+	first, second := e.newReconciliation(req), e.newReconciliation(req)
 	release, ran := make(chan struct{}), make(chan struct{}, 2)
 	op := driver.Operation{Kind: driver.KindReconfigure, Run: func(context.Context) error { ran <- struct{}{}; <-release; return nil }}
 	if err := first.start(t.Context(), op); err != nil {

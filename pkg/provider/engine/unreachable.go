@@ -12,51 +12,51 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// outage is what is known of a hypervisor that does not answer.
+// outage is the state of a connection failure of the hypervisor.
 type outage struct {
-	// since is when the first of the failed observations was made, zero while they succeed.
+	// since is the time of the first failed observation; zero while observations succeed.
 	since time.Time
-	// reported is the error that virtual machines report, nil before the outage is reported. It stays the same
-	// until the end of the outage, so that each of their statuses is written once.
+	// reported is the error in the status of virtual machines; nil before the outage is reported. It does not change
+	// during the outage, so that each status is written once.
 	reported *provider.UnreachableError
 }
 
-// ObserveConnection reports the result of an observation of the connection. If it fails for longer than patience,
-// each virtual machine is queued once and reports the outage. Each is queued again at its end.
+// ObserveConnection records the result of a connection check. After failures for longer than patience, each virtual
+// machine is enqueued once and reports the outage. All are enqueued again when the outage ends.
 func (e *Engine) ObserveConnection(err *provider.UnreachableError, patience time.Duration) {
 	e.mu.Lock()
-	was, now := e.lost, e.opts.Now()
+	before, now := e.outage, e.opts.Now()
 	switch {
 	case err == nil:
-		e.lost = outage{}
-	case was.since.IsZero():
-		e.lost.since = now
-	case was.reported == nil && now.Sub(was.since) >= patience:
-		e.lost.reported = err
+		e.outage = outage{}
+	case before.since.IsZero():
+		e.outage.since = now
+	case before.reported == nil && now.Sub(before.since) >= patience:
+		e.outage.reported = err
 	}
-	changed := (was.reported == nil) != (e.lost.reported == nil)
+	changed := (before.reported == nil) != (e.outage.reported == nil)
 	e.mu.Unlock()
 	if changed {
 		e.wakeAll()
 	}
 }
 
-// Unreachable returns the error of the present outage, nil if there is none.
+// Unreachable returns the error of the current outage, or nil.
 func (e *Engine) Unreachable() *provider.UnreachableError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.lost.reported
+	return e.outage.reported
 }
 
-// wakeAll queues every virtual machine that memory has, and every object that waits for the hypervisor.
+// wakeAll enqueues every virtual machine in the inventory and every object that waits for the hypervisor.
 func (e *Engine) wakeAll() {
 	keys := map[provider.Key]struct{}{}
 	for _, owned := range e.driver.Owned() {
 		keys[provider.VirtualMachineKey(owned.Key)] = struct{}{}
 	}
 	e.mu.Lock()
-	for key, rec := range e.records {
-		if rec.awaits || rec.running != nil {
+	for key, rec := range e.states {
+		if rec.awaitsRead || rec.running != nil {
 			keys[key] = struct{}{}
 		}
 	}
@@ -66,29 +66,29 @@ func (e *Engine) wakeAll() {
 	}
 }
 
-// unreachable reports an outage in the conditions of what comes next: the creation, or configuration and power
-// state of a virtual machine that exists. The object is queued at the end of the outage.
-func (p *pass) unreachable() error {
+// reportUnreachable reports an outage: in condition Created, or in the conditions of configuration and power state if
+// the virtual machine existed before. The object is enqueued at the end of the outage.
+func (p *reconciliation) reportUnreachable() error {
 	kinds := []string{vmv1alpha1.ConditionCreated}
-	if wasThere(p.req.VM) {
+	if hasExisted(p.req.VM) {
 		kinds = []string{vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced}
 	}
 	for _, kind := range kinds {
-		p.Set(kind, metav1.ConditionUnknown, vmv1alpha1.ReasonUnreachable, p.lost.Error())
+		p.Set(kind, metav1.ConditionUnknown, vmv1alpha1.ReasonUnreachable, p.outageErr.Error())
 	}
 	return p.awaitConnection()
 }
 
-// removalUnreachable reports an outage that delays a deletion.
-func (p *pass) removalUnreachable() error {
-	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, "the deletion continues when vCenter answers: "+p.lost.Error())
+// reportUnreachableDeletion reports an outage that delays a deletion.
+func (p *reconciliation) reportUnreachableDeletion() error {
+	p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonUnreachable, "the deletion continues when vCenter responds: "+p.outageErr.Error())
 	return p.awaitConnection()
 }
 
-func (p *pass) awaitConnection() error {
-	if p.rec.running != nil {
+func (p *reconciliation) awaitConnection() error {
+	if p.state.running != nil {
 		return provider.ErrReconcileInProgress
 	}
-	p.engine.await(p.key, p.uid())
+	p.engine.awaitRead(p.key, p.uid())
 	return provider.ErrUnknownState
 }

@@ -34,7 +34,7 @@ func (s *scene) lose() {
 	s.ObserveConnection(refused("connection refused"), patience)
 }
 
-// watched counts the hints of each object.
+// watched returns a function that returns the number of new events by object.
 func (s *scene) watched() func() map[string]int {
 	var mu sync.Mutex
 	counted := map[string]int{}
@@ -64,7 +64,7 @@ func conditionOf(req *provider.Request, kind string) string {
 
 const away = `Unknown Unreachable VCenter "east" is not connected: connection refused`
 
-func TestOutage_QueuesEachVMOnceAndAgainAtItsEnd(t *testing.T) {
+func TestOutage_EnqueuesEachVMAtItsStartAndEnd(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.running("a")
 		s.running("b")
@@ -72,30 +72,30 @@ func TestOutage_QueuesEachVMOnceAndAgainAtItsEnd(t *testing.T) {
 		hints()
 		s.ObserveConnection(refused("connection refused"), patience)
 		if got := hints(); len(got) != 0 {
-			t.Errorf("the first failure queues %v, want nothing: most interruptions are short", got)
+			t.Errorf("the first failure enqueues %v, want nothing: most interruptions are short", got)
 		}
 		for range 20 { // probes
 			time.Sleep(patience)
 			s.ObserveConnection(refused("another reason each time "+time.Now().String()), patience)
 		}
 		if got := hints(); !maps.Equal(got, map[string]int{"a": 1, "b": 1}) {
-			t.Errorf("the outage queues %v, want each once", got)
+			t.Errorf("the outage enqueues %v, want each once", got)
 		}
 		first := s.Unreachable().Error()
 		time.Sleep(time.Hour)
 		s.ObserveConnection(refused("yet another"), patience)
 		if got := s.Unreachable().Error(); got != first {
-			t.Errorf("the outage is reported as %q and then as %q", first, got)
+			t.Errorf("the outage is first reported as %q, then as %q", first, got)
 		}
 		s.ObserveConnection(nil, 0)
 		if got := hints(); !maps.Equal(got, map[string]int{"a": 1, "b": 1}) || s.Unreachable() != nil {
-			t.Errorf("its end queues %v, want each once", got)
+			t.Errorf("its end enqueues %v, want each once", got)
 		}
 		s.ObserveConnection(nil, 0)
 		s.ObserveConnection(refused("a moment"), patience)
 		s.ObserveConnection(nil, 0)
 		if got := hints(); len(got) != 0 {
-			t.Errorf("an interruption queues %v, want nothing", got)
+			t.Errorf("a short interruption enqueues %v, want nothing", got)
 		}
 	})
 }
@@ -124,20 +124,20 @@ func TestOutage_IsInTheConditionsOfEveryVM(t *testing.T) {
 		hints()
 		s.ObserveConnection(nil, 0)
 		if got := slices.Sorted(maps.Keys(hints())); !slices.Equal(got, []string{"fresh", "lacking", "runs", "stops"}) {
-			t.Errorf("the end queues %q, want all", got)
+			t.Errorf("the end enqueues %q, want all", got)
 		}
 		for _, req := range []*provider.Request{runs, stops, fresh} {
-			if err := s.pass(req); err != nil || conditionOf(req, vmv1alpha1.ConditionConfigurationSynced) != "True Succeeded" {
+			if err := s.reconcile(req); err != nil || conditionOf(req, vmv1alpha1.ConditionConfigurationSynced) != "True Succeeded" {
 				t.Errorf("%s afterwards: error %v, ConfigurationSynced %s", req.VM.Name, err, conditionOf(req, vmv1alpha1.ConditionConfigurationSynced))
 			}
 		}
 		if stops.VM.Status.PowerState != vmv1alpha1.PoweredOff {
-			t.Errorf("power state %s, want what was requested during the outage", stops.VM.Status.PowerState)
+			t.Errorf("power state %s, want the state that was requested during the outage", stops.VM.Status.PowerState)
 		}
 	})
 }
 
-func TestOutage_HasOneReasonInAllConditions(t *testing.T) {
+func TestOutage_HasTheSameReasonInAllConditions(t *testing.T) {
 	for name, never := range map[string]bool{"read before": false, "never read": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(s *scene) {
@@ -152,7 +152,7 @@ func TestOutage_HasOneReasonInAllConditions(t *testing.T) {
 				}
 				for _, c := range req.VM.Status.Conditions {
 					if c.Status == metav1.ConditionUnknown && c.Reason != vmv1alpha1.ReasonUnreachable {
-						t.Errorf("%s is Unknown %s, want the reason of the others", c.Type, c.Reason)
+						t.Errorf("%s is Unknown %s, want the same reason as the others", c.Type, c.Reason)
 					}
 				}
 			})
@@ -160,28 +160,28 @@ func TestOutage_HasOneReasonInAllConditions(t *testing.T) {
 	}
 }
 
-// A server that starts while vCenter is away has read nothing.
-func TestOutage_IsReportedOfWhatWasNeverRead(t *testing.T) {
+// A server that starts while vCenter is unreachable has read nothing.
+func TestOutage_IsReportedForUnreadVMs(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		known := s.running("known")
 		s.driver.SetReadable(false)
 		s.lose()
 		if _, err := s.once(known, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrUnknownState) {
-			t.Errorf("error %v, want that it is unknown", err)
+			t.Errorf("error %v, want ErrUnknownState", err)
 		}
 		if got := conditionOf(known, vmv1alpha1.ConditionConfigurationSynced); got != away || created(known) != "True Succeeded" {
-			t.Errorf("ConfigurationSynced is %s, Created %s; want %s of one that exists", got, created(known), away)
+			t.Errorf("ConfigurationSynced is %s, Created %s; want %s for an existing VM", got, created(known), away)
 		}
 		hints := s.watched()
 		hints()
-		s.driver.SetReadable(true) // everything is read
+		s.driver.SetReadable(true) // all objects are read
 		if got := hints(); got["known"] == 0 || s.Unreachable() != nil {
-			t.Errorf("after it was read %v are queued, and the outage is %v", got, s.Unreachable())
+			t.Errorf("after the read %v are enqueued, outage %v", got, s.Unreachable())
 		}
 	})
 }
 
-func TestOutage_IsTheReasonOfADeletionThatWaits(t *testing.T) {
+func TestOutage_IsReportedByAWaitingDeletion(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		deleted, never, under := s.running("deleted"), newRequest("never"), s.running("under")
 		now := metav1.Now()
@@ -190,10 +190,10 @@ func TestOutage_IsTheReasonOfADeletionThatWaits(t *testing.T) {
 		}
 		release := s.driver.Hold()
 		if _, err := s.once(under, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
-			t.Fatalf("the deletion = %v, want that it runs", err)
+			t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
 		}
 		s.lose()
-		const want = `False Unreachable the deletion continues when vCenter answers: VCenter "east" is not connected: connection refused`
+		const want = `False Unreachable the deletion continues when vCenter responds: VCenter "east" is not connected: connection refused`
 		for _, req := range []*provider.Request{deleted, never, under} {
 			_, err := s.once(req, s.DeleteVirtualMachine)
 			if got := conditionOf(req, vmv1alpha1.ConditionReady); got != want || err == nil {
@@ -201,7 +201,7 @@ func TestOutage_IsTheReasonOfADeletionThatWaits(t *testing.T) {
 			}
 		}
 		if n := s.driver.Ran(driver.KindDelete); n != 0 {
-			t.Errorf("%d were destroyed", n)
+			t.Errorf("%d VMs were destroyed", n)
 		}
 		release()
 		s.ObserveConnection(nil, 0)

@@ -7,17 +7,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Hold keeps all operations from going on until release is called.
+// Hold blocks all operations until release is called.
 func (d *Driver) Hold() (release func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	held := make(chan struct{})
-	d.held = held
+	d.blocked = held
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.held == held {
-			d.held = nil
+		if d.blocked == held {
+			d.blocked = nil
 			close(held)
 		}
 	}
@@ -30,7 +30,7 @@ func (d *Driver) FailNext(kind driver.Kind, err error) {
 	d.failures[kind] = append(d.failures[kind], err)
 }
 
-// SetReadable says whether the hypervisor can be read.
+// SetReadable sets whether the hypervisor can be read.
 func (d *Driver) SetReadable(readable bool) {
 	d.mu.Lock()
 	d.readable = readable
@@ -41,8 +41,8 @@ func (d *Driver) SetReadable(readable bool) {
 	}
 }
 
-// Change changes the VM with the instance UUID behind the engine's back, as an
-// administrator of the hypervisor would. It reports whether there is one.
+// Change changes the VM with the instance UUID without the engine, as an administrator of the hypervisor would. It
+// reports whether the VM exists.
 func (d *Driver) Change(instanceUUID string, change func(*VM)) bool {
 	d.mu.Lock()
 	vm, ok := d.vms[instanceUUID]
@@ -86,21 +86,21 @@ func (d *Driver) Calls() int {
 	return n
 }
 
-// Made returns how many VMs were ever made.
+// Made returns the total number of VMs that were created.
 func (d *Driver) Made() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.made
 }
 
-// Forget makes a VM one that never was.
+// Forget removes all traces of a VM.
 func (d *Driver) Forget(instanceUUID string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.vms, instanceUUID)
 }
 
-// Stubborn makes a VM keep the configuration that it has, whatever is set.
+// Stubborn sets whether a VM ignores changes of its configuration.
 func (d *Driver) Stubborn(instanceUUID string, stubborn bool) {
 	d.Change(instanceUUID, func(v *VM) { v.Stubborn = stubborn })
 }

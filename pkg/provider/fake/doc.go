@@ -1,9 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fake is a driver over a hypervisor in memory, for tests of the engine and of
-// what stands on it.
+// Package fake implements a driver for a hypervisor in memory, for tests of the engine and its users.
 //
-// Guarantee: it passes the conformance suite, as every driver under the engine does. It
-// plans nothing.
+// The engine with this driver passes the conformance suite. The driver makes no decisions.
 package fake

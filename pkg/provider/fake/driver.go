@@ -18,55 +18,55 @@ import (
 
 // VM is a virtual machine of the fake hypervisor.
 type VM struct {
-	// Key is namespace and name of the object.
+	// Key is the namespace and the name of the object.
 	Key types.NamespacedName
-	// Owner is the UID of the object, empty for a VM that no object has.
+	// Owner is the UID of the object, empty for a VM without an owner.
 	Owner string
 	// UniqueID is fake-1, fake-2 and so on.
 	UniqueID string
 	// PowerState is the power state.
 	PowerState vmv1alpha1.PowerState
-	// Crashed is true if it went off without a shutdown.
+	// Crashed is true if it was powered off without a shutdown.
 	Crashed bool
-	// Depending is how many of its disks depend on others, and Unpromotable why that cannot
-	// be changed.
+	// Depending is the number of disks that depend on parent disks. Unpromotable is the reason why they cannot be
+	// promoted.
 	Depending    int
 	Unpromotable string
 	// Effective is the spec that the VM has.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// Address is the address of a VM that runs.
+	// Address is the address of a running VM.
 	Address string
-	// Restarted is the last time that a restart was asked for.
+	// Restarted is the request time of the last restart.
 	Restarted string
-	// Record is what it keeps of its object.
+	// Record is the stored object record.
 	Record driver.Record
-	// Lacks: it lacks what the schema of records has brought.
+	// Lacks is true if the data of the latest record schema is missing.
 	Lacks bool
-	// Paused is true when an administrator paused the VM.
+	// Paused is true if an administrator paused the VM.
 	Paused bool
-	// Trouble says why nobody can change the VM.
+	// Trouble is the reason why the VM cannot be changed.
 	Trouble string
-	// Snapshots of the VM, and Kept what it has itself of one.
+	// Snapshots of the VM. Kept is the snapshot record that is stored in the VM itself.
 	Snapshots []Snapshot
 	Kept      *provider.Kept
-	// Hidden: the hypervisor does not show it, but copies of it, and Destroyed: it knows that
-	// it was destroyed.
+	// Hidden is true if the VM is not visible; Copies are then visible instead. Destroyed is true if the hypervisor
+	// reports that the VM was destroyed.
 	Hidden    bool
 	Copies    []string
 	Destroyed bool
-	// Stubborn: its configuration stays as it is, whatever is set.
+	// Stubborn is true if changes of the configuration are ignored.
 	Stubborn bool
 }
 
-// Snapshot is one of a VM.
+// Snapshot is a snapshot of a VM.
 type Snapshot struct {
 	// UID of its object.
 	UID types.UID
 	// UniqueID is snapshot- and the UID.
 	UniqueID string
-	// Record that it carries.
+	// Record is the object record in the snapshot.
 	Record string
-	// PowerState that the VM had.
+	// PowerState of the VM.
 	PowerState vmv1alpha1.PowerState
 }
 
@@ -78,13 +78,13 @@ type Driver struct {
 	vms      map[string]*VM
 	made     int
 	failures map[driver.Kind][]error
-	held     chan struct{}
+	blocked  chan struct{}
 	ran      map[driver.Kind]int
 }
 
 var _ driver.Driver = (*Driver)(nil)
 
-// errPanic is a failure that is none of an error.
+// errPanic makes an operation panic instead of returning an error.
 var errPanic = errors.New("panic")
 
 // New returns a Driver that can be read.
@@ -109,7 +109,7 @@ func (d *Driver) Healthy(context.Context) error {
 	return nil
 }
 
-// Starting implements driver.Driver: there is nothing to be read first.
+// Starting implements driver.Driver. There is no first read.
 func (d *Driver) Starting() bool { return false }
 
 // Synced implements driver.Driver.
@@ -199,12 +199,12 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (found driver.F
 // Refused implements driver.Driver.
 func (d *Driver) Refused(*driver.Want) driver.Refusals { return driver.Refusals{} }
 
-// Check implements driver.Driver: everything is there.
+// Check implements driver.Driver. All prerequisites exist.
 func (d *Driver) Check(context.Context, *driver.Want, ...string) driver.Report {
 	return driver.Report{}
 }
 
-// Offer implements driver.Driver: every zone has everything.
+// Offer implements driver.Driver. Every zone has enough resources.
 func (d *Driver) Offer(_ context.Context, _ *driver.Want, zone string) provider.Offer {
 	return provider.Offer{Zone: zone}
 }
@@ -225,7 +225,7 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 	})
 }
 
-// RemoveLeftovers implements driver.Driver: there are none.
+// RemoveLeftovers implements driver.Driver. There are no leftovers.
 func (d *Driver) RemoveLeftovers(driver.Identity) driver.Operation {
 	op := d.operation(driver.KindDelete, func() error { return nil })
 	op.Detail = "leftovers"
@@ -249,11 +249,11 @@ func (d *Driver) operation(kind driver.Kind, do func() error) driver.Operation {
 	return driver.Operation{Kind: kind, Run: func(ctx context.Context) error { return d.run(ctx, kind, do) }}
 }
 
-// run waits while operations are held, fails if a failure was ordered, and else does
-// do under the lock.
+// run waits while operations are blocked. It returns the next failure from FailNext, or else calls do with the lock
+// held.
 func (d *Driver) run(ctx context.Context, kind driver.Kind, do func() error) error {
 	d.mu.Lock()
-	held := d.held
+	held := d.blocked
 	d.mu.Unlock()
 	if held != nil {
 		select {

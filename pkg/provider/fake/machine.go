@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// machine is a VM as it was read.
+// machine is an observed VM.
 type machine struct {
 	driver *Driver
 	id     string
@@ -47,7 +47,7 @@ func (m machine) Observe(*driver.Want) provider.Observation {
 	return o
 }
 
-// Compare implements driver.Machine: the spec is one difference.
+// Compare implements driver.Machine. The whole spec is one difference.
 func (m machine) Compare(w *driver.Want) driver.Comparison {
 	var c driver.Comparison
 	add := func(path, running, desired string, names bool, change func(*VM)) {
@@ -88,7 +88,7 @@ func (m machine) Lacking(*driver.Want, int) []driver.Difference {
 	return []driver.Difference{{Path: "metadata.lack", Desired: "filled", Live: true, Names: true, Change: func(v *VM) { v.Lacks = false }}}
 }
 
-// Complete implements driver.Machine: a create is one step.
+// Complete implements driver.Machine. A create has only one step.
 func (m machine) Complete(*driver.Want) driver.Operation {
 	return m.operation(driver.KindCreate, func(*VM) {})
 }
@@ -135,7 +135,7 @@ func (m machine) Promote(progress func(int32)) driver.Operation {
 	})
 }
 
-// StopPromotion implements driver.Machine: nothing runs but what this process has begun.
+// StopPromotion implements driver.Machine. There are no promotions by other processes.
 func (m machine) StopPromotion(_ context.Context, err error) error { return err }
 
 // Destroy implements driver.Machine.
@@ -151,7 +151,7 @@ func (m machine) Publish(_ driver.Identity, pub provider.Publication, made func(
 	return m.operation(driver.KindPublish, func(*VM) { made(provider.Published{ItemID: "item-" + string(pub.UID), Version: "1"}) }), nil
 }
 
-// Snapshot implements driver.Machine: a snapshot is one step.
+// Snapshot implements driver.Machine. A snapshot has only one step.
 func (m machine) Snapshot(_ driver.Identity, s provider.Snapshot) (driver.Operation, error) {
 	return m.operation(driver.KindSnapshot, func(v *VM) {
 		v.Snapshots = append(v.Snapshots, Snapshot{UID: s.UID, UniqueID: "snapshot-" + string(s.UID), Record: s.Record, PowerState: v.PowerState})
@@ -192,7 +192,7 @@ func (m machine) Revert(_ driver.Identity, to provider.RevertTarget) driver.Oper
 // DropKept implements driver.Machine.
 func (m machine) DropKept() driver.Operation {
 	op := m.operation(driver.KindReconfigure, func(v *VM) { v.Kept = nil })
-	op.Detail = "drop what is kept"
+	op.Detail = "drop snapshot record"
 	return op
 }
 

@@ -1,16 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet is one provider made of several, each of which has its vCenter. They
-// come, are replaced and go while virtual machines are reconciled.
+// Package fleet combines the providers of several vCenters into one provider. Members can be added, replaced and
+// removed while virtual machines are reconciled.
 //
-// Guarantees:
+// The package guarantees:
 //
-//  1. Of one vCenter at most one provider runs at a time: the next one begins when the
-//     one before has ended, with all of its operations.
-//  2. Until it was said for the first time what a vCenter is, and while it is replaced,
-//     nothing is known of its virtual machines. Of one that there is none of it is
-//     said so in Created.
-//  3. A virtual machine whose last call did not succeed is hinted at when the provider of
-//     its vCenter is another one: what it waited for may be gone with the one before.
+//  1. At most one provider runs per vCenter. The next one starts after the previous one and all of its operations have
+//     ended.
+//  2. The state of a vCenter's virtual machines is unknown until the configuration of the vCenter is known, and while its
+//     provider is replaced. If the vCenter does not exist, condition Created reports it.
+//  3. When the provider of a vCenter is replaced, an event is sent for each virtual machine whose last call failed. The
+//     event that it waited for may have been lost with the previous provider.
 package fleet

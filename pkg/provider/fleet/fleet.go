@@ -17,55 +17,55 @@ type Member interface {
 	provider.Provider
 	provider.Publisher
 	provider.Snapshotter
-	// Run keeps it until ctx is done, and returns when all that it started has ended.
+	// Run runs the provider until ctx is done. It returns when everything that it has started has ended.
 	Run(ctx context.Context)
 }
 
-// Placer chooses zones, and so vCenters, for virtual machines that have none.
+// Placer chooses zones, and thus vCenters, for virtual machines without a zone.
 type Placer interface {
-	// Place chooses one, which is in the result.
+	// Place chooses a zone and returns it in the result.
 	Place(ctx context.Context, req *provider.Request) (provider.Result, error)
-	// Seen is called for every virtual machine that has a zone and is reconciled.
+	// Seen is called for every reconciled virtual machine that has a zone.
 	Seen(vm *vmv1alpha1.VirtualMachine, now time.Time)
-	// Forget drops what is known of a virtual machine that is gone.
+	// Forget removes the state of a deleted virtual machine.
 	Forget(key provider.Key)
 }
 
-// Fleet implements provider.Provider over members by the names of their vCenters.
+// Fleet implements provider.Provider with one member per vCenter, by name.
 type Fleet[M Member] struct {
-	of     func(*vmv1alpha1.VirtualMachine) string
-	placer Placer
-	hints  provider.Hints
-	// replacing is held for reading while one is; closed is true when none is any more.
+	vcenterOf func(*vmv1alpha1.VirtualMachine) string
+	placer    Placer
+	hints     provider.Hints
+	// replacing is held for reading while a member is replaced. closed is true after Run has ended.
 	replacing sync.RWMutex
 	closed    bool
 
-	mu     sync.Mutex
-	berths map[string]*berth[M]
+	mu    sync.Mutex
+	slots map[string]*memberSlot[M]
 }
 
-// berth is the place of a member.
-type berth[M Member] struct {
-	// known is true when it was said what is here, there when something is.
-	known, there bool
-	member       M
-	// end makes the member end and waits until it has.
+// memberSlot is the slot of one vCenter.
+type memberSlot[M Member] struct {
+	// isKnown is true if it is known whether the vCenter is configured. hasMember is true if it has a member.
+	isKnown, hasMember bool
+	member             M
+	// end stops the member and waits until it has ended.
 	end func()
-	// unsettled are the virtual machines whose last call did not succeed, and those that
-	// were only asked about, with the object.
+	// unsettled are the virtual machines whose last call failed. Those for which only Unread was called are included
+	// with the object.
 	unsettled map[provider.Key]*vmv1alpha1.VirtualMachine
 }
 
-// New returns a Fleet without members. of names the vCenter of a virtual machine; it is empty
-// for one whose zone is not there. placer has those that have no zone.
+// New returns a Fleet without members. of returns the name of the vCenter of a virtual machine; it is empty if its zone
+// does not exist. placer handles virtual machines without a zone.
 func New[M Member](of func(*vmv1alpha1.VirtualMachine) string, placer Placer) *Fleet[M] {
-	return &Fleet[M]{of: of, placer: placer, berths: map[string]*berth[M]{}}
+	return &Fleet[M]{vcenterOf: of, placer: placer, slots: map[string]*memberSlot[M]{}}
 }
 
-// Hint says that a virtual machine is worth another look.
+// Hint sends an event for a virtual machine.
 func (f *Fleet[M]) Hint(key provider.Key) { f.hints.Send(key) }
 
-// Run waits until ctx is done and then ends all members. It returns when they have.
+// Run waits until ctx is done and then stops all members. It returns when they have ended.
 func (f *Fleet[M]) Run(ctx context.Context) {
 	<-ctx.Done()
 	f.replacing.Lock()
@@ -73,7 +73,7 @@ func (f *Fleet[M]) Run(ctx context.Context) {
 	f.closed = true
 	var all sync.WaitGroup
 	f.mu.Lock()
-	for _, b := range f.berths {
+	for _, b := range f.slots {
 		if b.end != nil {
 			all.Go(b.end)
 		}
@@ -82,58 +82,59 @@ func (f *Fleet[M]) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Use makes open give the provider of the vCenter of a name, after the one before has ended;
-// with nil there is none any more. If it fails there is none either. After the end of Run
-// nothing is done. Calls with the same name must not overlap.
+// Use replaces the provider of a vCenter. It stops the previous provider, waits until that has ended, and calls open.
+// If open is nil or fails, the vCenter has no provider. After Run has ended it does nothing. Calls with the same name
+// must not overlap.
 func (f *Fleet[M]) Use(ctx context.Context, name string, open func() (M, error)) error {
 	f.replacing.RLock()
 	defer f.replacing.RUnlock()
 	if f.closed {
 		return nil
 	}
-	f.leave(name)
-	next := berth[M]{known: true, unsettled: map[provider.Key]*vmv1alpha1.VirtualMachine{}}
+	f.stopMember(name)
+	next := memberSlot[M]{isKnown: true, unsettled: map[provider.Key]*vmv1alpha1.VirtualMachine{}}
 	var err error
 	if open != nil {
 		if next.member, err = open(); err == nil {
-			next.there, next.end = true, f.run(ctx, next.member)
+			next.hasMember, next.end = true, f.run(ctx, next.member)
 		}
 	}
-	f.enter(name, next)
+	f.setMember(name, next)
 	return err
 }
 
-// leave ends the member of a name. What is asked of it from now on waits for the next.
-func (f *Fleet[M]) leave(name string) {
+// stopMember stops the member of a vCenter. From now on calls for it return ErrUnknownState until the next member is
+// set.
+func (f *Fleet[M]) stopMember(name string) {
 	f.mu.Lock()
-	b := f.berth(name)
+	b := f.slot(name)
 	end := b.end
-	b.known, b.there, b.end = false, false, nil
+	b.isKnown, b.hasMember, b.end = false, false, nil
 	f.mu.Unlock()
 	if end != nil {
 		end()
 	}
 }
 
-// enter puts the next one into its place and wakes who waits for it, unless there is
-// nothing to do before it has read its vCenter, which it then tells.
-func (f *Fleet[M]) enter(name string, next berth[M]) {
+// setMember sets the next member and sends events to the waiting virtual machines. It omits those that must wait until
+// the member has read its vCenter, because the member sends these events itself.
+func (f *Fleet[M]) setMember(name string, next memberSlot[M]) {
 	f.mu.Lock()
-	b := f.berth(name)
+	b := f.slot(name)
 	waiting := b.unsettled
 	*b = next
 	f.mu.Unlock()
 	for key, vm := range waiting {
-		if vm == nil || !next.there || !next.member.Unread(vm) {
+		if vm == nil || !next.hasMember || !next.member.Unread(vm) {
 			f.hints.Send(key)
 		}
 	}
 }
 
-// run starts a member and returns what ends it.
+// run starts a member and returns a function that stops it.
 func (f *Fleet[M]) run(ctx context.Context, m M) (end func()) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	// Its last hints come when it ends.
+	// Watching continues until the member has ended, because it sends events while it ends.
 	watching, deaf := context.WithCancel(context.WithoutCancel(ctx))
 	var ended sync.WaitGroup
 	ended.Go(func() { m.Run(running) })
@@ -147,35 +148,35 @@ func (f *Fleet[M]) run(ctx context.Context, m M) (end func()) {
 	}
 }
 
-// berth returns that of a name. mu is held.
-func (f *Fleet[M]) berth(name string) *berth[M] {
-	b := f.berths[name]
+// slot returns the slot of a vCenter. The caller holds mu.
+func (f *Fleet[M]) slot(name string) *memberSlot[M] {
+	b := f.slots[name]
 	if b == nil {
-		b = &berth[M]{unsettled: map[provider.Key]*vmv1alpha1.VirtualMachine{}}
-		f.berths[name] = b
+		b = &memberSlot[M]{unsettled: map[provider.Key]*vmv1alpha1.VirtualMachine{}}
+		f.slots[name] = b
 	}
 	return b
 }
 
-// Members returns those that run, by the names of their vCenters, and whether what every
-// vCenter is was said, at least of one.
+// Members returns the running members by vCenter name. known is true if there is at least one vCenter and the
+// configuration of every vCenter is known.
 func (f *Fleet[M]) Members() (members map[string]M, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	members, known = map[string]M{}, len(f.berths) > 0
-	for name, b := range f.berths {
-		known = known && b.known
-		if b.there {
+	members, known = map[string]M{}, len(f.slots) > 0
+	for name, b := range f.slots {
+		known = known && b.isKnown
+		if b.hasMember {
 			members[name] = b.member
 		}
 	}
 	return members, known
 }
 
-// Known reports whether it was said what the vCenter of a name is, and it is not being replaced.
+// Known reports whether the configuration of a vCenter is known and its member is not being replaced.
 func (f *Fleet[M]) Known(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b := f.berths[name]
-	return b != nil && b.known
+	b := f.slots[name]
+	return b != nil && b.isKnown
 }

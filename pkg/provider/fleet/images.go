@@ -12,27 +12,27 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Source is a vCenter that is asked for images.
+// Source is a vCenter with images.
 type Source struct {
-	// VCenter is its name.
+	// VCenter is the name of the VCenter.
 	VCenter string
-	// Images tells what it has; nil if Err says why it cannot be asked.
+	// Images accesses the images of the vCenter; nil if it cannot be queried because of Err.
 	Images provider.Images
 	Err    error
 }
 
-// Images are those of several vCenters. An image is names, which may lead to something in
-// any of them.
+// Images finds images in several vCenters. An image refers to its source by name, and several vCenters may have an
+// object of that name.
 type Images struct {
-	// Sources are all vCenters, those first that are asked first what an image is like.
+	// Sources returns all vCenters, in the order of preference for descriptions.
 	Sources func(context.Context) []Source
 }
 
 var _ provider.Images = Images{}
 
-// Items implements provider.Images. An item of each vCenter is an item of its own.
+// Items implements provider.Images. Items of different vCenters are different items.
 func (i Images) Items(ctx context.Context, library string) ([]provider.LibraryItem, error) {
-	all, answers, err := ask(ctx, i.Sources(ctx), func(ctx context.Context, from provider.Images) ([]provider.LibraryItem, error) {
+	all, answers, err := queryAll(ctx, i.Sources(ctx), func(ctx context.Context, from provider.Images) ([]provider.LibraryItem, error) {
 		return from.Items(ctx, library)
 	})
 	var items []provider.LibraryItem
@@ -56,13 +56,12 @@ func (i Images) DescribeItem(ctx context.Context, item provider.LibraryItem) (*p
 		}
 		return s.Images.DescribeItem(ctx, item)
 	}
-	return nil, provider.ErrNotInUse // it was removed since
+	return nil, provider.ErrNotInUse // the vCenter was removed in the meantime
 }
 
-// DescribeTemplate implements provider.Images. The first vCenter that has a template at the
-// path says what it is like.
+// DescribeTemplate implements provider.Images. It returns the description of the first vCenter that has the template.
 func (i Images) DescribeTemplate(ctx context.Context, inventoryPath string) (*provider.ImageDescription, error) {
-	all, answers, err := ask(ctx, i.Sources(ctx), func(ctx context.Context, from provider.Images) (*provider.ImageDescription, error) {
+	all, answers, err := queryAll(ctx, i.Sources(ctx), func(ctx context.Context, from provider.Images) (*provider.ImageDescription, error) {
 		return from.DescribeTemplate(ctx, inventoryPath)
 	})
 	if len(answers) == 0 {
@@ -73,10 +72,9 @@ func (i Images) DescribeTemplate(ctx context.Context, inventoryPath string) (*pr
 	return &d, err
 }
 
-// ask asks all at the same time, and returns the names of those that have something and what
-// that is, in their order. With nothing it is an error; it is an UnreadError if some could not
-// be asked.
-func ask[T any](ctx context.Context, sources []Source, what func(context.Context, provider.Images) (T, error)) (names []string, answers []T, err error) {
+// queryAll queries all sources concurrently. It returns the names of those that have a result, and their results in the
+// same order. It returns an error if there is no result, and an UnreadError if some sources could not be queried.
+func queryAll[T any](ctx context.Context, sources []Source, what func(context.Context, provider.Images) (T, error)) (names []string, answers []T, err error) {
 	got, errs := make([]T, len(sources)), make([]error, len(sources))
 	var asking sync.WaitGroup
 	for n, s := range sources {
@@ -95,7 +93,7 @@ func ask[T any](ctx context.Context, sources []Source, what func(context.Context
 		case errors.As(errs[n], &unusable):
 			refusals = append(refusals, errs[n])
 		default:
-			silent, unread = append(silent, s.VCenter), append(unread, named(sources, s.VCenter, errs[n]))
+			silent, unread = append(silent, s.VCenter), append(unread, withVCenter(sources, s.VCenter, errs[n]))
 		}
 	}
 	switch {
@@ -104,22 +102,22 @@ func ask[T any](ctx context.Context, sources []Source, what func(context.Context
 	case len(unread) > 0:
 		return names, answers, &provider.UnreadError{VCenters: silent, Answered: len(answers) > 0, Err: errors.Join(unread...)}
 	case len(answers) == 0:
-		return nil, nil, refusal(sources, refusals)
+		return nil, nil, joinRefusals(sources, refusals)
 	}
 	return names, answers, nil
 }
 
-// named is an error with the name of its vCenter, if there are others.
-func named(sources []Source, vcenter string, err error) error {
+// withVCenter adds the name of the vCenter to an error if there are several vCenters.
+func withVCenter(sources []Source, vcenter string, err error) error {
 	if len(sources) == 1 {
 		return err
 	}
 	return fmt.Errorf("vCenter %s: %w", vcenter, err)
 }
 
-// refusal is what all vCenters have answered: that it is missing, or what is wrong with it in
-// those that have it.
-func refusal(sources []Source, refusals []error) error {
+// joinRefusals returns the error if no vCenter has a usable object: the problems in the vCenters that have the object,
+// or that it is missing.
+func joinRefusals(sources []Source, refusals []error) error {
 	var missing error
 	var wrong []error
 	for n, err := range refusals {
@@ -128,7 +126,7 @@ func refusal(sources []Source, refusals []error) error {
 			missing = err
 			continue
 		}
-		wrong = append(wrong, named(sources, sources[n].VCenter, err))
+		wrong = append(wrong, withVCenter(sources, sources[n].VCenter, err))
 	}
 	if len(wrong) > 0 {
 		return errors.Join(wrong...)

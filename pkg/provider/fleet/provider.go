@@ -34,10 +34,10 @@ func (f *Fleet[M]) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *p
 	return f.call(req, func(m M) (provider.Result, error) { return m.CreateOrUpdateVirtualMachineAsync(ctx, req) })
 }
 
-// DeleteVirtualMachine implements provider.Provider. Of one without a zone nothing was made,
-// unless there were none: then it is looked for in the default one, if that is there.
+// DeleteVirtualMachine implements provider.Provider. A virtual machine without a zone was never created, unless it was
+// created before zones existed. In that case it is searched for in the default zone, if that exists.
 func (f *Fleet[M]) DeleteVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
-	if provider.ZoneOf(req.VM) == "" && f.of(req.VM) == "" {
+	if provider.ZoneOf(req.VM) == "" && f.vcenterOf(req.VM) == "" {
 		return provider.Result{}, nil
 	}
 	return f.call(req, func(m M) (provider.Result, error) { return m.DeleteVirtualMachine(ctx, req) })
@@ -45,37 +45,37 @@ func (f *Fleet[M]) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 
 // ReportVirtualMachine implements provider.Provider.
 func (f *Fleet[M]) ReportVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
-	if provider.ZoneOf(req.VM) == "" && f.of(req.VM) == "" {
+	if provider.ZoneOf(req.VM) == "" && f.vcenterOf(req.VM) == "" {
 		return provider.Result{}, nil
 	}
 	return f.call(req, func(m M) (provider.Result, error) { return m.ReportVirtualMachine(ctx, req) })
 }
 
-// call asks the member of the virtual machine. It is noted before: one that is asked while
-// it ends refuses, and who waits for the next one must not be forgotten.
+// call calls the member of the virtual machine. The virtual machine is added to unsettled before the call, because a
+// member that is being stopped fails the call and the virtual machine must then wait for the next member.
 func (f *Fleet[M]) call(req *provider.Request, ask func(M) (provider.Result, error)) (r provider.Result, err error) {
-	name, key := f.of(req.VM), provider.KeyOf(req.VM)
+	name, key := f.vcenterOf(req.VM), provider.KeyOf(req.VM)
 	if name == "" {
-		err := fmt.Errorf("%w: there is no Zone %q", provider.ErrUnknownState, provider.ZoneOf(req.VM))
+		err := fmt.Errorf("%w: Zone %q does not exist", provider.ErrUnknownState, provider.ZoneOf(req.VM))
 		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
 		return r, err
 	}
 	f.mu.Lock()
-	b := f.berth(name)
+	b := f.slot(name)
 	b.unsettled[key] = nil
-	known, there, member := b.known, b.there, b.member
+	known, there, member := b.isKnown, b.hasMember, b.member
 	f.mu.Unlock()
 	switch {
 	case !known:
 		return r, provider.ErrUnknownState
 	case !there:
-		err := fmt.Errorf("%w: there is no VCenter %q", provider.ErrUnknownState, name)
+		err := fmt.Errorf("%w: VCenter %q does not exist", provider.ErrUnknownState, name)
 		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
 		return r, err
 	}
 	if r, err = ask(member); err == nil {
 		f.mu.Lock()
-		delete(f.berth(name).unsettled, key)
+		delete(f.slot(name).unsettled, key)
 		f.mu.Unlock()
 	}
 	return r, err
@@ -84,7 +84,7 @@ func (f *Fleet[M]) call(req *provider.Request, ask func(M) (provider.Result, err
 // Forget implements provider.Provider.
 func (f *Fleet[M]) Forget(key types.NamespacedName) {
 	f.mu.Lock()
-	for _, b := range f.berths {
+	for _, b := range f.slots {
 		delete(b.unsettled, provider.VirtualMachineKey(key))
 	}
 	f.mu.Unlock()
@@ -97,13 +97,13 @@ func (f *Fleet[M]) Forget(key types.NamespacedName) {
 
 // Unread implements provider.Provider.
 func (f *Fleet[M]) Unread(vm *vmv1alpha1.VirtualMachine) bool {
-	name := f.of(vm)
+	name := f.vcenterOf(vm)
 	if name == "" {
 		return false
 	}
 	f.mu.Lock()
-	b, key := f.berth(name), provider.KeyOf(vm)
-	known, there, member := b.known, b.there, b.member
+	b, key := f.slot(name), provider.KeyOf(vm)
+	known, there, member := b.isKnown, b.hasMember, b.member
 	if _, noted := b.unsettled[key]; !known && !noted {
 		b.unsettled[key] = vm
 	}

@@ -13,16 +13,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Publish implements provider.Publisher. Only where the virtual machine is can it be
-// published.
+// Publish implements provider.Publisher. A virtual machine can be published only in its own vCenter.
 func (f *Fleet[M]) Publish(ctx context.Context, p *provider.Publication) (*provider.Published, error) {
-	if in := f.of(p.VM); in != p.VCenter {
+	if in := f.vcenterOf(p.VM); in != p.VCenter {
 		return nil, &provider.PublishRefusedError{
 			Condition: vmv1alpha1.ConditionTargetValid, Reason: vmv1alpha1.ReasonInvalid,
-			Message: fmt.Sprintf("the library is in vCenter %q, and VirtualMachine %q in %q: it can be published only in a library of its own vCenter", p.VCenter, p.Source.Name, in),
+			Message: fmt.Sprintf("the library is in vCenter %q and VirtualMachine %q is in vCenter %q: a virtual machine can be published only to a library in its own vCenter", p.VCenter, p.Source.Name, in),
 		}
 	}
-	m, err := f.inUse(p.VCenter)
+	m, err := f.memberInUse(p.VCenter)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +30,7 @@ func (f *Fleet[M]) Publish(ctx context.Context, p *provider.Publication) (*provi
 
 // Withdraw implements provider.Publisher.
 func (f *Fleet[M]) Withdraw(ctx context.Context, p *provider.Publication) error {
-	m, err := f.inUse(p.VCenter)
+	m, err := f.memberInUse(p.VCenter)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // Snapshot implements provider.Snapshotter.
 func (f *Fleet[M]) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
-	m, err := f.snapshotter(s)
+	m, err := f.memberOfVM(s)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func (f *Fleet[M]) Snapshot(ctx context.Context, s *provider.Snapshot) (*provide
 
 // RemoveSnapshot implements provider.Snapshotter.
 func (f *Fleet[M]) RemoveSnapshot(ctx context.Context, s *provider.Snapshot) error {
-	m, err := f.snapshotter(s)
+	m, err := f.memberOfVM(s)
 	if err != nil {
 		return err
 	}
@@ -38,16 +38,16 @@ func (f *Fleet[M]) ForgetSnapshot(key types.NamespacedName) {
 	}
 }
 
-// snapshotter is the member of the vCenter that has the virtual machine.
-func (f *Fleet[M]) snapshotter(s *provider.Snapshot) (m M, err error) {
-	return f.inUse(f.of(s.VM))
+// memberOfVM returns the member of the vCenter that has the virtual machine.
+func (f *Fleet[M]) memberOfVM(s *provider.Snapshot) (m M, err error) {
+	return f.memberInUse(f.vcenterOf(s.VM))
 }
 
-// inUse is the member of a vCenter. While there is none nothing is known of what is there.
-func (f *Fleet[M]) inUse(vcenter string) (m M, err error) {
+// memberInUse returns the member of a vCenter, or ErrNotInUse if there is none.
+func (f *Fleet[M]) memberInUse(vcenter string) (m M, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if b := f.berth(vcenter); b.there {
+	if b := f.slot(vcenter); b.hasMember {
 		return b.member, nil
 	}
 	return m, fmt.Errorf("%w: vCenter %q is not in use", provider.ErrNotInUse, vcenter)

@@ -17,26 +17,26 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Refusal is why a virtual machine is not made in a zone.
+// Refusal is the reason why a zone cannot be used.
 type Refusal struct {
-	// Zone is its name.
+	// Zone is the name of the zone.
 	Zone string
-	// Err is why.
+	// Err is the reason.
 	Err error
-	// Unknown is true if the zone could not be asked.
+	// Unknown is true if the zone could not be checked.
 	Unknown bool
 }
 
-// Narrow returns the zones that a virtual machine whose namespace has these labels can be
-// made in, and why not in others: all of them, or the one that it asks for, or else the one that
-// is asked for in its place.
+// Narrow returns the zones in which a virtual machine can be created, and the reasons against other zones. labels are
+// the labels of its namespace. If the object specifies a zone, only that zone is considered. Otherwise inPlace is used
+// in the same way unless it is empty.
 func Narrow(vm *vmv1alpha1.VirtualMachine, inPlace string, labels map[string]string, all []*vmv1alpha1.Zone) (left []*vmv1alpha1.Zone, refusals []Refusal) {
 	asked := cmp.Or(vm.AsksForZone(), inPlace)
 	refuse := func(zone string, unknown bool, err error) {
 		refusals = append(refusals, Refusal{Zone: zone, Err: err, Unknown: unknown})
 	}
 	if label := vm.Labels[vmv1alpha1.LabelZone]; label != "" && label != asked {
-		refuse(label, false, &provider.NotUsableError{Message: fmt.Sprintf("the label %s asks for it, and spec.zone for %q", vmv1alpha1.LabelZone, asked)})
+		refuse(label, false, &provider.NotUsableError{Message: fmt.Sprintf("label %s selects this zone but spec.zone is %q", vmv1alpha1.LabelZone, asked)})
 		return nil, refusals
 	}
 	found := false
@@ -50,30 +50,30 @@ func Narrow(vm *vmv1alpha1.VirtualMachine, inPlace string, labels map[string]str
 		case err != nil:
 			refuse(z.Name, false, err)
 		case z.DeletionTimestamp != nil:
-			refuse(z.Name, false, &provider.NotUsableError{Message: "it is being deleted"})
+			refuse(z.Name, false, &provider.NotUsableError{Message: "the zone is being deleted"})
 		case !selects && labels == nil:
 			refuse(z.Name, true, errors.New("the labels of the namespace are not known"))
 		case !selects:
-			refuse(z.Name, false, &provider.NotUsableError{NotAllowed: true, Message: "its namespaceSelector does not select the namespace " + vm.Namespace})
+			refuse(z.Name, false, &provider.NotUsableError{NotAllowed: true, Message: "spec.namespaceSelector does not select namespace " + vm.Namespace})
 		default:
 			left = append(left, z)
 		}
 	}
 	switch {
 	case !found && asked != "":
-		refuse(asked, false, &provider.NotUsableError{Message: "there is no such Zone", Missing: true})
+		refuse(asked, false, &provider.NotUsableError{Message: "the Zone does not exist", Missing: true})
 	case !found:
-		refuse("", false, &provider.NotUsableError{Message: "there is no Zone", Missing: true})
+		refuse("", false, &provider.NotUsableError{Message: "no Zone exists", Missing: true})
 	}
 	return left, refusals
 }
 
-// Choose returns the zone that a virtual machine of a size is made in, by what each offers
-// and what is taken of it already, and empty if none can hold it; and why not the others.
+// Choose returns the best zone for a virtual machine of the given size, or an empty string if none can be used, and the
+// reasons against other zones.
 //
-// One that has the virtual machine already is it. Else it is one of those that can hold it
-// and that group, which may be nil, lets it be in: the one that DRS rates best, if DRS rates
-// all of them, and among equals the one that keeps the largest share of what it has least of.
+// If a zone already has the virtual machine, it is chosen. Otherwise the zone must have enough resources and must be
+// allowed by group, which may be nil. If DRS rates all of these zones, the best rating is chosen. Among equals, Choose
+// prefers the zone that keeps the largest free share of its scarcest resource.
 func Choose(offers []provider.Offer, size provider.Resources, taken map[string]Taken, group *Group) (zone string, refusals []Refusal) {
 	var able []provider.Offer
 	rated := true
@@ -85,8 +85,8 @@ func Choose(offers []provider.Offer, size provider.Resources, taken map[string]T
 			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.Unknown, Unknown: true})
 		case o.Lacks != nil:
 			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.Lacks})
-		case group.refuses(o.Zone):
-			refusals = append(refusals, Refusal{Zone: o.Zone, Err: group.why()})
+		case group.isRefused(o.Zone):
+			refusals = append(refusals, Refusal{Zone: o.Zone, Err: group.refusal()})
 		default:
 			able = append(able, o)
 			rated = rated && o.Rating > 0
@@ -101,21 +101,21 @@ func Choose(offers []provider.Offer, size provider.Resources, taken map[string]T
 			byDRS = cmp.Compare(b.Rating, a.Rating)
 		}
 		ta, tb := taken[a.Zone], taken[b.Zone]
-		return cmp.Or(group.compare(a.Zone, b.Zone), byDRS, cmp.Compare(left(b, size, tb), left(a, size, ta)), cmp.Compare(ta.Count, tb.Count), cmp.Compare(a.Zone, b.Zone))
+		return cmp.Or(group.compare(a.Zone, b.Zone), byDRS, cmp.Compare(freeShare(b, size, tb), freeShare(a, size, ta)), cmp.Compare(ta.Count, tb.Count), cmp.Compare(a.Zone, b.Zone))
 	})
 	return best.Zone, refusals
 }
 
-// Taken is what was chosen for others and does not show in what is free.
+// Taken has the resources that were assigned to other virtual machines and are still counted as free.
 type Taken struct {
-	// Resources of them, Count is their number.
+	// Resources is the total. Count is the number of virtual machines.
 	Resources provider.Resources
 	Count     int
 }
 
-// left is the share that is free of what a zone has least of, with the virtual machine and
-// what is taken. It is below 0 for one that would have to share what it has.
-func left(o provider.Offer, size provider.Resources, taken Taken) float64 {
+// freeShare returns the free share of the zone's scarcest resource after the virtual machine and taken are added. It is
+// negative if the resources are overcommitted.
+func freeShare(o provider.Offer, size provider.Resources, taken Taken) float64 {
 	share := func(free, capacity, uses int64) float64 {
 		if capacity <= 0 {
 			return 0
@@ -129,7 +129,7 @@ func left(o provider.Offer, size provider.Resources, taken Taken) float64 {
 	)
 }
 
-// condition says why there is no zone.
+// condition returns the condition for the case that no zone can be used.
 func condition(refusals []Refusal) (status metav1.ConditionStatus, reason, message string) {
 	slices.SortStableFunc(refusals, func(a, b Refusal) int { return cmp.Compare(a.Zone, b.Zone) })
 	reasons := map[string]bool{}

@@ -17,7 +17,7 @@ import (
 
 const gib = 1 << 30
 
-// offer has half of 100 GiB of each free; change makes it another.
+// offer returns a zone in which half of the resources are free, with the given change.
 func offer(zone string, change func(*provider.Offer)) provider.Offer {
 	o := provider.Offer{
 		Zone:     zone,
@@ -31,8 +31,8 @@ func offer(zone string, change func(*provider.Offer)) provider.Offer {
 }
 
 func TestChoose(t *testing.T) {
-	lacks := func(o *provider.Offer) { o.Lacks = errors.New("no") }
-	unknown := func(o *provider.Offer) { o.Unknown = errors.New("away") }
+	lacks := func(o *provider.Offer) { o.Lacks = errors.New("full") }
+	unknown := func(o *provider.Offer) { o.Unknown = errors.New("unreachable") }
 	rated := func(n int32) func(*provider.Offer) { return func(o *provider.Offer) { o.Rating = n } }
 	together := func(others map[string]int) *Group {
 		return &Group{Name: "shop", Policy: vmv1alpha1.PlacementTogether, Others: others}
@@ -47,43 +47,43 @@ func TestChoose(t *testing.T) {
 		want    string
 		refused int
 	}{
-		"none":                {want: ""},
-		"none that can":       {offers: []provider.Offer{offer("a", lacks), offer("b", unknown)}, want: "", refused: 2},
-		"the one that can":    {offers: []provider.Offer{offer("a", lacks), offer("b", nil), offer("c", unknown)}, want: "b", refused: 2},
-		"the one that has it": {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Has = true })}, want: "b"},
-		"the first of equals": {offers: []provider.Offer{offer("b", nil), offer("a", nil)}, want: "a"},
-		"most memory":         {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Free.Memory = 60 * gib })}, want: "b"},
-		"most of what is scarce": {offers: []provider.Offer{
+		"no zones":                 {want: ""},
+		"no usable zone":           {offers: []provider.Offer{offer("a", lacks), offer("b", unknown)}, want: "", refused: 2},
+		"the only usable zone":     {offers: []provider.Offer{offer("a", lacks), offer("b", nil), offer("c", unknown)}, want: "b", refused: 2},
+		"the zone that has the VM": {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Has = true })}, want: "b"},
+		"the first of equals":      {offers: []provider.Offer{offer("b", nil), offer("a", nil)}, want: "a"},
+		"most free memory":         {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Free.Memory = 60 * gib })}, want: "b"},
+		"most of the scarcest resource": {offers: []provider.Offer{
 			offer("a", func(o *provider.Offer) { o.Free.Storage = 100 * gib }), offer("b", func(o *provider.Offer) { o.Free.Memory = 40 * gib }),
 		}, want: "b"},
-		"a full one rather than none": {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Free.Memory = 0 })}, want: "a"},
-		"the less full one of full ones": {offers: []provider.Offer{
+		"a full zone is better than none": {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Free.Memory = 0 })}, want: "a"},
+		"the less full zone": {offers: []provider.Offer{
 			offer("a", func(o *provider.Offer) { o.Free.Memory = 0 }), offer("b", func(o *provider.Offer) { o.Free.Memory = gib }),
 		}, want: "b"},
-		"what is taken counts": {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, taken: map[string]Taken{
+		"taken resources count": {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, taken: map[string]Taken{
 			"a": {Resources: provider.Resources{Memory: gib}, Count: 1},
 		}, want: "b"},
-		"how many are taken decides among equals": {offers: []provider.Offer{
+		"the number of taken VMs decides among equals": {offers: []provider.Offer{
 			offer("a", func(o *provider.Offer) { o.Free.CPU = 0 }), offer("b", func(o *provider.Offer) { o.Free.CPU = 0 }),
 		}, taken: map[string]Taken{"a": {Count: 2}, "b": {Count: 1}}, want: "b"},
 		"by DRS": {offers: []provider.Offer{
 			offer("a", rated(2)), offer("b", func(o *provider.Offer) { o.Rating, o.Free.Memory = 5, 20*gib }),
 		}, want: "b"},
-		"by DRS only if all have it": {offers: []provider.Offer{
+		"by DRS only if all zones are rated": {offers: []provider.Offer{
 			offer("a", nil), offer("b", func(o *provider.Offer) { o.Rating, o.Free.Memory = 5, 20*gib }),
 		}, want: "a"},
-		"equals to DRS": {offers: []provider.Offer{
+		"equal DRS ratings": {offers: []provider.Offer{
 			offer("a", rated(1)), offer("b", func(o *provider.Offer) { o.Rating, o.Free = 1, o.Capacity }),
 		}, want: "b"},
 		"together with the others": {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Free = o.Capacity }), offer("b", nil)},
 			group: together(map[string]int{"b": 1}), want: "b", refused: 1},
-		"together where none is yet":         {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: together(nil), want: "a"},
-		"together where there is no room":    {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: together(map[string]int{"b": 1}), want: "", refused: 2},
-		"together, and it is there already":  {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Has = true })}, group: together(map[string]int{"b": 1}), want: "a"},
-		"apart from the others":              {offers: []provider.Offer{offer("a", rated(9)), offer("b", rated(1))}, group: apart(map[string]int{"a": 1}), want: "b"},
-		"apart, where the fewest others are": {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: apart(map[string]int{"a": 2, "b": 1}), want: "b"},
-		"apart, and only one has room":       {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: apart(map[string]int{"a": 1}), want: "a", refused: 1},
-		"apart, by what is free among equals": {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Free = o.Capacity })},
+		"together without other members":            {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: together(nil), want: "a"},
+		"together, but their zone is full":          {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: together(map[string]int{"b": 1}), want: "", refused: 2},
+		"together, but another zone has the VM":     {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Has = true })}, group: together(map[string]int{"b": 1}), want: "a"},
+		"apart from the others":                     {offers: []provider.Offer{offer("a", rated(9)), offer("b", rated(1))}, group: apart(map[string]int{"a": 1}), want: "b"},
+		"apart, in the zone with the fewest others": {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: apart(map[string]int{"a": 2, "b": 1}), want: "b"},
+		"apart, but only one zone is usable":        {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: apart(map[string]int{"a": 1}), want: "a", refused: 1},
+		"apart, equal numbers of others": {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Free = o.Capacity })},
 			group: apart(map[string]int{"a": 1, "b": 1}), want: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,21 +114,21 @@ func TestNarrow(t *testing.T) {
 		reason      string
 		message     string
 	}{
-		"all that the namespace may use": {labels: map[string]string{"team": "b"}, left: []string{"a", "b"}, reason: "NoZone", message: "zone leaving: it is being deleted"},
-		"not those of others": {labels: map[string]string{}, left: []string{"a"}, reason: "NoZone",
-			message: "zone b: its namespaceSelector does not select the namespace dev; zone leaving: it is being deleted"},
-		"labels that are not known": {left: []string{"a"}, reason: "UnknownState",
-			message: "zone b: the labels of the namespace are not known; zone leaving: it is being deleted"},
-		"the one of spec":                      {spec: "a", left: []string{"a"}},
-		"the one of the label":                 {label: "a", left: []string{"a"}},
-		"the one in their place":               {inPlace: "a", left: []string{"a"}},
-		"not in the place of one":              {spec: "a", inPlace: "c", left: []string{"a"}},
-		"one in their place that is not there": {inPlace: "c", reason: "NotFound", message: "zone c: there is no such Zone"},
-		"one that is not allowed":              {spec: "b", labels: map[string]string{}, reason: "NotAllowed", message: "zone b: its namespaceSelector does not select the namespace dev"},
-		"one that is not there":                {label: "c", reason: "NotFound", message: "zone c: there is no such Zone"},
-		"one that is being deleted":            {spec: "leaving", reason: "NoZone", message: "zone leaving: it is being deleted"},
-		"two at once": {spec: "a", label: "b", reason: "NoZone",
-			message: `zone b: the label topology.kubernetes.io/zone asks for it, and spec.zone for "a"`},
+		"all zones that the namespace may use": {labels: map[string]string{"team": "b"}, left: []string{"a", "b"}, reason: "NoZone", message: "zone leaving: the zone is being deleted"},
+		"not zones of other namespaces": {labels: map[string]string{}, left: []string{"a"}, reason: "NoZone",
+			message: "zone b: spec.namespaceSelector does not select namespace dev; zone leaving: the zone is being deleted"},
+		"unknown labels": {left: []string{"a"}, reason: "UnknownState",
+			message: "zone b: the labels of the namespace are not known; zone leaving: the zone is being deleted"},
+		"the zone in spec":                    {spec: "a", left: []string{"a"}},
+		"the zone in the label":               {label: "a", left: []string{"a"}},
+		"the fallback zone":                   {inPlace: "a", left: []string{"a"}},
+		"no fallback for a specified zone":    {spec: "a", inPlace: "c", left: []string{"a"}},
+		"a fallback zone that does not exist": {inPlace: "c", reason: "NotFound", message: "zone c: the Zone does not exist"},
+		"a zone that is not allowed":          {spec: "b", labels: map[string]string{}, reason: "NotAllowed", message: "zone b: spec.namespaceSelector does not select namespace dev"},
+		"a zone that does not exist":          {label: "c", reason: "NotFound", message: "zone c: the Zone does not exist"},
+		"a zone that is being deleted":        {spec: "leaving", reason: "NoZone", message: "zone leaving: the zone is being deleted"},
+		"two different zones": {spec: "a", label: "b", reason: "NoZone",
+			message: `zone b: label topology.kubernetes.io/zone selects this zone but spec.zone is "a"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev"}, Spec: vmv1alpha1.VirtualMachineSpec{Zone: tc.spec}}
@@ -150,13 +150,13 @@ func TestNarrow(t *testing.T) {
 				return
 			}
 			if _, reason, message := condition(refusals); reason != tc.reason || message != tc.message {
-				t.Errorf("says %s, %s; want %s, %s", reason, message, tc.reason, tc.message)
+				t.Errorf("condition %s, %s; want %s, %s", reason, message, tc.reason, tc.message)
 			}
 		})
 	}
 }
 
-func TestTheMessageNamesEveryZone(t *testing.T) {
+func TestCondition_ListsEveryZone(t *testing.T) {
 	status, reason, message := condition([]Refusal{
 		{Zone: "b", Err: &provider.NotUsableError{Message: "no network", Missing: true}},
 		{Zone: "a", Err: &provider.NotUsableError{Message: "not allowed", NotAllowed: true}},
@@ -164,7 +164,7 @@ func TestTheMessageNamesEveryZone(t *testing.T) {
 	if status != metav1.ConditionFalse || reason != "NoZone" || message != "zone a: not allowed; zone b: no network" {
 		t.Errorf("%s %s: %s", status, reason, message)
 	}
-	if status, reason, _ = condition([]Refusal{{Zone: "a", Err: errors.New("away"), Unknown: true}, {Zone: "b", Err: errors.New("full")}}); status != metav1.ConditionUnknown || reason != "UnknownState" {
-		t.Errorf("while a zone cannot be asked it is %s %s", status, reason)
+	if status, reason, _ = condition([]Refusal{{Zone: "a", Err: errors.New("unreachable"), Unknown: true}, {Zone: "b", Err: errors.New("full")}}); status != metav1.ConditionUnknown || reason != "UnknownState" {
+		t.Errorf("with a zone that cannot be checked: %s %s", status, reason)
 	}
 }

@@ -1,14 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placement chooses in which zone a virtual machine is made.
+// Package placement chooses the zone in which a virtual machine is created.
 //
-// Guarantees:
+// The package guarantees:
 //
-//  1. Which zones there are to choose from, and the choice by what they offer, are pure.
-//  2. A zone is chosen once: what was chosen is returned again until status has it, and
-//     nothing is made before. A virtual machine that somebody may have made when there were no
-//     zones is in the default one.
-//  3. What was chosen for others counts before their virtual machines show in what is free.
-//  4. No call waits for a hypervisor: zones are asked meanwhile, a hint follows.
+//  1. The selection of candidate zones and the choice between them are pure functions.
+//  2. A zone is chosen once. The choice is returned again until it is in status, and no create starts before that. A
+//     virtual machine that may have been created before zones existed is in the default zone.
+//  3. Zones that were chosen for other virtual machines are taken into account before the hypervisor's free resources
+//     include these virtual machines.
+//  4. No call waits for a hypervisor. Zones are checked in the background, and an event follows.
 package placement

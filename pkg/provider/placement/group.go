@@ -14,28 +14,27 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Group is what the others of its group say about the zone of a virtual machine; nil says
-// nothing.
+// Group has the zones of the other members of a virtual machine's group. A nil Group has no effect.
 type Group struct {
-	// Name of the group, and what it wants.
+	// Name of the group, and its placement policy.
 	Name   string
 	Policy vmv1alpha1.PlacementPolicy
-	// Others is how many of the group are in a zone.
+	// Others is the number of other members in each zone.
 	Others map[string]int
 }
 
-// refuses is true for a zone that none of the others is in, if they are to be together.
-func (g *Group) refuses(zone string) bool {
+// isRefused reports whether the policy is Together and no other member is in zone.
+func (g *Group) isRefused(zone string) bool {
 	return g != nil && g.Policy == vmv1alpha1.PlacementTogether && len(g.Others) > 0 && g.Others[zone] == 0
 }
 
-// why is the reason of refuses.
-func (g *Group) why() error {
+// refusal returns the error for a zone that isRefused rejects.
+func (g *Group) refusal() error {
 	where := conditions.List(slices.Sorted(maps.Keys(g.Others)), ", ")
-	return &provider.NotUsableError{Message: fmt.Sprintf("VirtualMachineGroup %q keeps its virtual machines together, and the others are in %s", g.Name, where)}
+	return &provider.NotUsableError{Message: fmt.Sprintf("VirtualMachineGroup %q has placement policy Together and its other virtual machines are in %s", g.Name, where)}
 }
 
-// compare puts the zone first that fewer of the others are in, if they are to be apart.
+// compare orders the zone with fewer other members first if the policy is Apart.
 func (g *Group) compare(a, b string) int {
 	if g == nil || g.Policy != vmv1alpha1.PlacementApart {
 		return 0
@@ -43,15 +42,15 @@ func (g *Group) compare(a, b string) int {
 	return cmp.Compare(g.Others[a], g.Others[b])
 }
 
-// groupOf counts the others of the group of a virtual machine by the zone that they are in,
-// or that was chosen for them. mu is held.
+// groupOf counts the other members of a virtual machine's group by zone, or by the zone that was chosen for them. The
+// caller holds mu.
 func (p *Placer) groupOf(placement *provider.Placement) *Group {
 	if placement == nil {
 		return nil
 	}
 	g := &Group{Name: placement.Group, Policy: placement.Policy, Others: map[string]int{}}
 	for key, zone := range placement.Others {
-		if rec := p.records[provider.VirtualMachineKey(key)]; zone == "" && rec != nil {
+		if rec := p.states[provider.VirtualMachineKey(key)]; zone == "" && rec != nil {
 			zone = rec.chosen
 		}
 		if zone != "" {

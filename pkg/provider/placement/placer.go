@@ -21,174 +21,171 @@ import (
 )
 
 const (
-	// asking bounds how many virtual machines zones are asked about at the same time.
-	asking = 16
-	// firstPause is how long an answer by which no zone can hold a virtual machine counts at
-	// first; it doubles up to lastPause.
-	firstPause = 5 * time.Second
-	lastPause  = time.Minute
-	// unseen is how long a choice counts whose virtual machine was not seen to be there: it is
-	// another process that makes those of zones that are not this one's.
-	unseen = 15 * time.Minute
-	// patience bounds how long a zone is asked.
-	patience = 30 * time.Second
+	// maxConcurrentChecks is the maximum number of virtual machines for which zones are checked concurrently.
+	maxConcurrentChecks = 16
+	// firstRetryDelay is how long a result without a usable zone is valid at first. It doubles with each failure up to
+	// maxRetryDelay.
+	firstRetryDelay = 5 * time.Second
+	maxRetryDelay   = time.Minute
+	// choiceTimeout is how long a choice counts if the virtual machine was not observed. Other processes manage the
+	// virtual machines in the zones of other shards.
+	choiceTimeout = 15 * time.Minute
+	// checkTimeout is the timeout of a zone check.
+	checkTimeout = 30 * time.Second
 )
 
 // Options configure a Placer.
 type Options struct {
-	// Zones are all that there are, the default one among them if it is there to be chosen;
-	// known is false while they are not read.
+	// Zones returns all zones, including the default zone if it can be chosen. known is false until the zones are read.
 	Zones func() (all []*vmv1alpha1.Zone, known bool)
-	// Offer asks a zone.
+	// Offer checks a zone.
 	Offer func(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.Offer
-	// Hint is called when zones were asked about a virtual machine.
+	// Hint is called after the zones were checked for a virtual machine.
 	Hint func(provider.Key)
 }
 
-// Placer chooses zones for virtual machines that have none.
+// Placer chooses zones for virtual machines without a zone.
 type Placer struct {
-	opts   Options
-	places chan struct{}
+	opts       Options
+	checkSlots chan struct{}
 
-	mu      sync.Mutex
-	records map[provider.Key]*record
+	mu     sync.Mutex
+	states map[provider.Key]*vmState
 }
 
-// record is what is known of a virtual machine.
-type record struct {
+// vmState is the state of a virtual machine.
+type vmState struct {
 	uid types.UID
-	// of identifies what was asked.
-	of uint64
-	// running is true while zones are asked; offers are their answers, since at.
+	// inputHash is a hash of the inputs of the check.
+	inputHash uint64
+	// running is true while zones are checked. offers are the results, and at is the time when they were received.
 	running bool
 	offers  []provider.Offer
 	at      time.Time
-	// failed is how often no zone could hold it.
-	failed int
-	// chosen is the zone, size what is taken of it, from the choice until a moment after
-	// madeAt, when it was first seen to be there.
-	chosen string
-	size   provider.Resources
-	madeAt time.Time
+	// failures is the number of consecutive checks without a usable zone.
+	failures int
+	// chosen is the chosen zone, and size the resources that it must reserve. Both are kept until shortly after
+	// observedAt, when the virtual machine was first observed.
+	chosen     string
+	size       provider.Resources
+	observedAt time.Time
 }
 
 // New returns a Placer.
 func New(o Options) *Placer {
-	return &Placer{opts: o, places: make(chan struct{}, asking), records: map[provider.Key]*record{}}
+	return &Placer{opts: o, checkSlots: make(chan struct{}, maxConcurrentChecks), states: map[provider.Key]*vmState{}}
 }
 
-// Place chooses a zone for a virtual machine that has none, and returns it in the result
-// until status has it. While zones are asked it returns ErrReconcileInProgress, and a hint
-// follows.
+// Place chooses a zone for a virtual machine and returns it in the result until it is in status. While zones are
+// checked, it returns ErrReconcileInProgress, and an event follows.
 func (p *Placer) Place(ctx context.Context, req *provider.Request) (r provider.Result, err error) {
 	all, known := p.opts.Zones()
 	if !known {
 		return r, provider.ErrUnknownState
 	}
 	if len(all) == 0 {
-		err := fmt.Errorf("%w: there is no VCenter %q, and no Zone", provider.ErrUnknownState, vmv1alpha1.DefaultVCenter)
+		err := fmt.Errorf("%w: VCenter %q does not exist, and no Zone exists", provider.ErrUnknownState, vmv1alpha1.DefaultVCenter)
 		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
 		return r, err
 	}
-	if before(req.VM, all) && (req.Zone == "" || req.Zone == vmv1alpha1.DefaultZone) {
-		return placed(vmv1alpha1.DefaultZone), nil
+	if predatesZones(req.VM, all) && (req.Zone == "" || req.Zone == vmv1alpha1.DefaultZone) {
+		return chosenResult(vmv1alpha1.DefaultZone), nil
 	}
 	left, refusals := Narrow(req.VM, req.Zone, req.NamespaceLabels, all)
 	if len(left) == 0 {
-		return refused(refusals, lastPause)
+		return refusedResult(refusals, maxRetryDelay)
 	}
 	return p.choose(ctx, req, left, refusals)
 }
 
-// waits is true while no zone is chosen because the request lacks something else. Zones are queried meanwhile, so
-// that everything that is missing is reported at the same time.
-func waits(req *provider.Request) bool {
+// lacksPrerequisites reports whether the choice waits because the request lacks other prerequisites. Zones are checked
+// in the meantime, so that all missing prerequisites are reported together.
+func lacksPrerequisites(req *provider.Request) bool {
 	return req.VM.Spec.InstanceUUID == "" && (!req.PrerequisitesReady || req.Effective == nil || req.Image == nil)
 }
 
-// waiting is the result meanwhile, if a zone would do.
-func waiting() (r provider.Result) {
-	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "a zone is chosen when the other conditions are met")
+// waitingResult returns the result while the request lacks other prerequisites and a zone can be used.
+func waitingResult() (r provider.Result) {
+	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for other prerequisites before a zone is chosen")
 	return r
 }
 
-// placed is the result of a choice. The create begins with the next pass, when status has
-// the zone.
-func placed(zone string) (r provider.Result) {
+// chosenResult returns the result of a choice. The create starts with the next reconcile, when the zone is in status.
+func chosenResult(zone string) (r provider.Result) {
 	r.Zone = zone
 	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
 	return r
 }
 
-// refused is the result of no choice, with how long that counts.
-func refused(refusals []Refusal, pause time.Duration) (r provider.Result, err error) {
+// refusedResult returns the result if no zone can be used. pause is how long it is valid.
+func refusedResult(refusals []Refusal, pause time.Duration) (r provider.Result, err error) {
 	status, reason, message := condition(refusals)
 	r.Set(vmv1alpha1.ConditionPlacementReady, status, reason, message)
-	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for a zone that can hold it")
-	return r, &provider.RequeueError{After: pause, Reason: "zones are asked again"}
+	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for a zone that can be used")
+	return r, &provider.RequeueError{After: pause, Reason: "zones are checked again"}
 }
 
-// choose asks the zones, unless they were a moment ago, and chooses.
+// choose checks the zones, unless a recent result exists, and chooses one.
 func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1alpha1.Zone, refusals []Refusal) (provider.Result, error) {
 	key, of := provider.KeyOf(req.VM), hash(req, left)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rec := p.records[key]
+	rec := p.states[key]
 	if rec == nil || rec.uid != req.VM.UID {
-		rec = &record{uid: req.VM.UID}
-		p.records[key] = rec
+		rec = &vmState{uid: req.VM.UID}
+		p.states[key] = rec
 	}
-	switch pause := min(firstPause<<min(rec.failed, 10), lastPause); {
+	switch pause := min(firstRetryDelay<<min(rec.failures, 10), maxRetryDelay); {
 	case rec.chosen != "":
-		return placed(rec.chosen), nil
+		return chosenResult(rec.chosen), nil
 	case rec.running:
-		return asked(req, rec), provider.ErrReconcileInProgress
-	case rec.of == of && rec.offers != nil && req.Now.Sub(rec.at) < pause:
+		return checkingResult(req, rec), provider.ErrReconcileInProgress
+	case rec.inputHash == of && rec.offers != nil && req.Now.Sub(rec.at) < pause:
 		size := provider.SizeOf(req.Effective, req.Image)
 		zone, more := Choose(rec.offers, size, p.taken(rec.offers), p.groupOf(req.Placement))
 		if zone == "" {
-			return refused(append(refusals, more...), rec.at.Add(pause).Sub(req.Now))
+			return refusedResult(append(refusals, more...), rec.at.Add(pause).Sub(req.Now))
 		}
-		if waits(req) {
-			r := waiting()
+		if lacksPrerequisites(req) {
+			r := waitingResult()
 			r.Withdrawn = append(r.Withdrawn, vmv1alpha1.ConditionPlacementReady)
 			return r, nil
 		}
-		if has := hasIt(rec.offers); has == "" && req.VM.Spec.InstanceUUID != "" && (!req.PrerequisitesReady || req.Image == nil) {
-			return awaited(rec.at.Add(pause).Sub(req.Now))
+		if has := zoneWithVM(rec.offers); has == "" && req.VM.Spec.InstanceUUID != "" && (!req.PrerequisitesReady || req.Image == nil) {
+			return awaitedResult(rec.at.Add(pause).Sub(req.Now))
 		}
 		rec.chosen, rec.size, rec.offers = zone, size, nil
-		return placed(zone), nil
-	case rec.of == of && rec.offers != nil:
-		rec.failed++
+		return chosenResult(zone), nil
+	case rec.inputHash == of && rec.offers != nil:
+		rec.failures++
 	default:
-		rec.failed = 0
+		rec.failures = 0
 	}
-	rec.of, rec.running = of, true
-	go p.ask(context.WithoutCancel(ctx), key, rec, ownCopy(req), left)
-	return asked(req, rec), provider.ErrReconcileInProgress
+	rec.inputHash, rec.running = of, true
+	go p.checkZones(context.WithoutCancel(ctx), key, rec, copyRequest(req), left)
+	return checkingResult(req, rec), provider.ErrReconcileInProgress
 }
 
-// asked returns the result while zones are queried. It does not replace the reasons that an
-// earlier query has given: they stay true until the next one has ended.
-func asked(req *provider.Request, rec *record) (r provider.Result) {
+// checkingResult returns the result while zones are checked. It keeps the reasons of an earlier check, which remain
+// valid until the new check has ended.
+func checkingResult(req *provider.Request, rec *vmState) (r provider.Result) {
 	switch {
 	case rec.offers != nil:
-	case waits(req):
-		return waiting()
+	case lacksPrerequisites(req):
+		return waitingResult()
 	default:
 		r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "a zone is being chosen")
 	}
 	return r
 }
 
-// awaited is the result for a virtual machine that is to be taken over and is in no zone.
-func awaited(pause time.Duration) (r provider.Result, err error) {
-	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "no zone has a vSphere VM with the instance UUID that spec.instanceUUID names")
-	return r, &provider.RequeueError{After: pause, Reason: "the vSphere VM that is named is looked for again"}
+// awaitedResult returns the result for a virtual machine that must be adopted and is not in any zone.
+func awaitedResult(pause time.Duration) (r provider.Result, err error) {
+	r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "no zone has a vSphere VM with the instance UUID in spec.instanceUUID")
+	return r, &provider.RequeueError{After: pause, Reason: "the search for the vSphere VM in spec.instanceUUID is repeated"}
 }
 
-func hasIt(offers []provider.Offer) string {
+func zoneWithVM(offers []provider.Offer) string {
 	for _, o := range offers {
 		if o.Has {
 			return o.Zone
@@ -197,11 +194,11 @@ func hasIt(offers []provider.Offer) string {
 	return ""
 }
 
-// ask asks all zones at the same time.
-func (p *Placer) ask(ctx context.Context, key provider.Key, rec *record, req *provider.Request, left []*vmv1alpha1.Zone) {
-	p.places <- struct{}{}
-	defer func() { <-p.places }()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// checkZones checks all zones concurrently.
+func (p *Placer) checkZones(ctx context.Context, key provider.Key, rec *vmState, req *provider.Request, left []*vmv1alpha1.Zone) {
+	p.checkSlots <- struct{}{}
+	defer func() { <-p.checkSlots }()
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	offers := make([]provider.Offer, len(left))
 	var all sync.WaitGroup
@@ -215,27 +212,28 @@ func (p *Placer) ask(ctx context.Context, key provider.Key, rec *record, req *pr
 	p.opts.Hint(key)
 }
 
-// ownCopy is req for a goroutine of its own.
-func ownCopy(req *provider.Request) *provider.Request {
+// copyRequest returns a copy of req for use in another goroutine.
+func copyRequest(req *provider.Request) *provider.Request {
 	c := *req
 	c.VM, c.Effective, c.Image = req.VM.DeepCopy(), req.Effective.DeepCopy(), req.Image.DeepCopy()
 	return &c
 }
 
-// taken is what was chosen and does not show in the offers. mu is held.
+// taken returns the resources that are assigned to chosen virtual machines and are still free in offers. The caller
+// holds mu.
 func (p *Placer) taken(offers []provider.Offer) map[string]Taken {
 	read := map[string]time.Time{}
 	for _, o := range offers {
 		read[o.Zone] = o.At
 	}
 	out := map[string]Taken{}
-	for key, rec := range p.records {
-		if rec.chosen != "" && rec.madeAt.IsZero() && time.Since(rec.at) > unseen {
-			delete(p.records, key)
+	for key, rec := range p.states {
+		if rec.chosen != "" && rec.observedAt.IsZero() && time.Since(rec.at) > choiceTimeout {
+			delete(p.states, key)
 			continue
 		}
 		at, asked := read[rec.chosen]
-		if !asked || !rec.madeAt.IsZero() && rec.madeAt.Before(at) {
+		if !asked || !rec.observedAt.IsZero() && rec.observedAt.Before(at) {
 			continue
 		}
 		t := out[rec.chosen]
@@ -247,35 +245,35 @@ func (p *Placer) taken(offers []provider.Offer) map[string]Taken {
 	return out
 }
 
-// Seen takes note of a virtual machine that has a zone: what it takes shows, a moment after
-// it is there, in what is free.
+// Seen records that a virtual machine has a zone. Shortly after it is created, the free resources in vSphere include
+// it, so its state is removed.
 func (p *Placer) Seen(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	key := provider.KeyOf(vm)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rec := p.records[key]
+	rec := p.states[key]
 	switch {
 	case rec == nil || vm.Status.UniqueID == "":
-	case rec.madeAt.IsZero():
-		rec.madeAt = now
-	case now.Sub(rec.madeAt) > lastPause:
-		delete(p.records, key)
+	case rec.observedAt.IsZero():
+		rec.observedAt = now
+	case now.Sub(rec.observedAt) > maxRetryDelay:
+		delete(p.states, key)
 	}
 }
 
-// Forget drops what is known of a virtual machine that is gone.
+// Forget removes the state of a deleted virtual machine.
 func (p *Placer) Forget(key provider.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.records, key)
+	delete(p.states, key)
 }
 
-// before is true for a virtual machine that may have been made in the default zone when
-// there were no others.
-func before(vm *vmv1alpha1.VirtualMachine, all []*vmv1alpha1.Zone) bool {
+// predatesZones reports whether the virtual machine may have been created in the default zone before other zones
+// existed.
+func predatesZones(vm *vmv1alpha1.VirtualMachine, all []*vmv1alpha1.Zone) bool {
 	standing := false
 	for _, z := range all {
-		if z.UID == "" { // It is described by flags.
+		if z.UID == "" { // the default zone is configured by flags
 			standing = true
 		} else if !vm.CreationTimestamp.Time.Before(z.CreationTimestamp.Time) {
 			return false
@@ -284,7 +282,7 @@ func before(vm *vmv1alpha1.VirtualMachine, all []*vmv1alpha1.Zone) bool {
 	return standing
 }
 
-// hash identifies what zones are asked.
+// hash returns a hash of the inputs of a zone check.
 func hash(req *provider.Request, left []*vmv1alpha1.Zone) uint64 {
 	h := fnv.New64a()
 	e := json.NewEncoder(h)

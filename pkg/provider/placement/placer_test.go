@@ -23,9 +23,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// world are zones that answer what a test says.
+// world is a Placer with zones that return the given offers.
 type world struct {
-	// inPlace is the zone that is asked for in place of the object's.
+	// inPlace is the zone of the requests.
 	inPlace string
 	*Placer
 	t     *testing.T
@@ -36,13 +36,13 @@ type world struct {
 	offers map[string]provider.Offer
 	asked  int
 	hints  []string
-	// claims are those of the requests.
+	// claims are the claims of the requests.
 	claims map[string]provider.Claim
-	// placement is theirs too.
+	// placement is the placement of the requests.
 	placement *provider.Placement
 }
 
-var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when synctest begins
+var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the start time of synctest
 
 func newWorld(t *testing.T, names ...string) *world {
 	w := &world{t: t, read: true, offers: map[string]provider.Offer{}}
@@ -73,8 +73,8 @@ func machine(name string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(start)}}
 }
 
-// pass asks for a zone, and again after the answers of the zones.
-func (w *world) pass(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
+// place calls Place, and again after the zones were checked.
+func (w *world) place(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 	w.t.Helper()
 	memory := resource.MustParse("4Gi")
 	for {
@@ -84,37 +84,37 @@ func (w *world) pass(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 		}
 		synctest.Wait()
 		if len(w.hints) == 0 {
-			w.t.Fatal("no hint follows the answers of the zones")
+			w.t.Fatal("no event follows the check of the zones")
 		}
 	}
 }
 
-func TestAZoneIsChosenOnce(t *testing.T) {
+func TestPlacer_ChoosesAZoneOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		vm := machine("vm")
-		r, err := w.pass(vm)
+		r, err := w.place(vm)
 		if err != nil || r.Zone != "a" {
 			t.Fatalf("chose %q, %v; want a", r.Zone, err)
 		}
 		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated); c == nil || c.Reason != vmv1alpha1.ReasonCreating {
 			t.Errorf("Created is %+v", c)
 		}
-		// Its status could not be written, and b is better by now.
+		// The status could not be written, and b is better now.
 		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Free = o.Capacity })
-		if r, err = w.pass(vm); err != nil || r.Zone != "a" {
+		if r, err = w.place(vm); err != nil || r.Zone != "a" {
 			t.Errorf("then chose %q, %v; want a again", r.Zone, err)
 		}
-		// Another one of the name is another one.
+		// Another object of the same name is a different virtual machine.
 		w.Forget(provider.KeyOf(vm))
 		vm.UID = "other"
-		if r, err = w.pass(vm); err != nil || r.Zone != "b" {
-			t.Errorf("for another object chose %q, %v; want b", r.Zone, err)
+		if r, err = w.place(vm); err != nil || r.Zone != "b" {
+			t.Errorf("another object: chose %q, %v; want b", r.Zone, err)
 		}
 	})
 }
 
-func TestMembersThatAreChosenForAtTheSameTimeKnowOfEachOther(t *testing.T) {
+func TestPlacer_ConsidersConcurrentChoicesForTheSameGroup(t *testing.T) {
 	for policy, want := range map[vmv1alpha1.PlacementPolicy]string{vmv1alpha1.PlacementTogether: "aaa", vmv1alpha1.PlacementApart: "abc"} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestMembersThatAreChosenForAtTheSameTimeKnowOfEachOther(t *testing.T) {
 							w.placement.Others[types.NamespacedName{Namespace: "dev", Name: other}] = "" // no status has a zone yet
 						}
 					}
-					r, err := w.pass(machine(name))
+					r, err := w.place(machine(name))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -142,20 +142,20 @@ func TestMembersThatAreChosenForAtTheSameTimeKnowOfEachOther(t *testing.T) {
 	}
 }
 
-func TestAMemberThatHasNoRoomBesideTheOthersSaysSo(t *testing.T) {
+func TestPlace_ReportsThatTheZoneOfTheGroupIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
-		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Lacks = errors.New("it is full") })
+		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Lacks = errors.New("the zone is full") })
 		w.placement = &provider.Placement{Policy: vmv1alpha1.PlacementTogether, Group: "shop", Others: map[types.NamespacedName]string{{Namespace: "dev", Name: "x"}: "b"}}
-		r, _ := w.pass(machine("y"))
-		const want = `zone a: VirtualMachineGroup "shop" keeps its virtual machines together, and the others are in b; zone b: it is full`
+		r, _ := w.place(machine("y"))
+		const want = `zone a: VirtualMachineGroup "shop" has placement policy Together and its other virtual machines are in b; zone b: the zone is full`
 		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady); r.Zone != "" || c == nil || c.Status != metav1.ConditionFalse || c.Message != want {
 			t.Errorf("chose %q, PlacementReady is %+v; want none, and %s", r.Zone, c, want)
 		}
 	})
 }
 
-func TestZonesAreAskedAboutOtherDisksOfClaimsAnew(t *testing.T) {
+func TestPlace_ChecksZonesAgainAfterAChangeOfClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		vm := machine("vm")
@@ -163,25 +163,25 @@ func TestZonesAreAskedAboutOtherDisksOfClaimsAnew(t *testing.T) {
 		for _, zone := range []string{"a", "b"} {
 			w.offers[zone] = offer(zone, func(o *provider.Offer) { o.Lacks = errors.New("the disk is elsewhere") })
 		}
-		if r, _ := w.pass(vm); r.Zone != "" {
+		if r, _ := w.place(vm); r.Zone != "" {
 			t.Errorf("chose %q; want none", r.Zone)
 		}
 		w.offers["b"] = offer("b", nil)
 		w.claims = map[string]provider.Claim{"data": {VolumeID: "two"}}
-		if r, err := w.pass(vm); err != nil || r.Zone != "b" {
+		if r, err := w.place(vm); err != nil || r.Zone != "b" {
 			t.Errorf("chose %q, %v; want the zone of the other disk", r.Zone, err)
 		}
 	})
 }
 
-func TestWhatWasChosenForOthersCountsUntilItShows(t *testing.T) {
+func TestPlacer_CountsChoicesUntilFreeResourcesIncludeThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b", "c")
 		count := map[string]int{}
 		var first *vmv1alpha1.VirtualMachine
 		for i := range 9 {
 			vm := machine(fmt.Sprintf("vm-%d", i))
-			r, err := w.pass(vm)
+			r, err := w.place(vm)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,70 +192,70 @@ func TestWhatWasChosenForOthersCountsUntilItShows(t *testing.T) {
 		if count["a"] != 3 || count["b"] != 3 || count["c"] != 3 {
 			t.Errorf("spread as %v, want three in each zone", count)
 		}
-		// One is there, and what is free was read after that: it counts no longer.
+		// The first virtual machine exists, and the free resources were read later, so it no longer counts.
 		first.Status.UniqueID = "vm-1"
 		w.Seen(first, time.Now())
 		time.Sleep(time.Second)
-		if r, err := w.pass(machine("next")); err != nil || r.Zone != "a" {
+		if r, err := w.place(machine("next")); err != nil || r.Zone != "a" {
 			t.Errorf("chose %q, %v; want a", r.Zone, err)
 		}
-		time.Sleep(2 * lastPause)
+		time.Sleep(2 * maxRetryDelay)
 		w.Seen(first, time.Now())
-		if w.records[provider.KeyOf(first)] != nil {
-			t.Error("it is remembered for ever")
+		if w.states[provider.KeyOf(first)] != nil {
+			t.Error("its state is never removed")
 		}
 	})
 }
 
-func TestZonesAreAskedAgainLaterAndLater(t *testing.T) {
+func TestPlace_ChecksZonesWithIncreasingDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
-		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Lacks = errors.New("it is full") })
+		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Lacks = errors.New("the zone is full") })
 		vm := machine("vm")
-		r, err := w.pass(vm)
-		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady); c == nil || c.Message != "zone a: it is full" || c.Reason != vmv1alpha1.ReasonNoZone {
+		r, err := w.place(vm)
+		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady); c == nil || c.Message != "zone a: the zone is full" || c.Reason != vmv1alpha1.ReasonNoZone {
 			t.Fatalf("PlacementReady is %+v", c)
 		}
 		var pauses []time.Duration
 		for range 6 {
 			after, ok := provider.AsRequeue(err)
 			if !ok {
-				t.Fatalf("the error is %v, want to be asked again", err)
+				t.Fatalf("error %v, want a requeue", err)
 			}
 			pauses = append(pauses, after)
 			asked := w.asked
-			if _, _ = w.pass(vm); w.asked != asked {
-				t.Error("a pass for another reason asks again")
+			if _, _ = w.place(vm); w.asked != asked {
+				t.Error("a reconcile for another reason checks the zones again")
 			}
 			time.Sleep(after)
-			_, err = w.pass(vm)
+			_, err = w.place(vm)
 		}
 		if got, want := fmt.Sprint(pauses), "[5s 10s 20s 40s 1m0s 1m0s]"; got != want {
-			t.Errorf("asked again after %s, want %s", got, want)
+			t.Errorf("delays %s, want %s", got, want)
 		}
-		// A zone that is new, or another, is asked at once.
+		// A new or changed zone is checked immediately.
 		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "b", CreationTimestamp: metav1.NewTime(start)}})
 		w.offers["b"] = offer("b", nil)
-		if r, err = w.pass(vm); err != nil || r.Zone != "b" {
+		if r, err = w.place(vm); err != nil || r.Zone != "b" {
 			t.Errorf("chose %q, %v; want b", r.Zone, err)
 		}
 	})
 }
 
-func TestWithoutZonesNothingIsChosen(t *testing.T) {
+func TestPlace_WithoutZonesChoosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		if r, err := w.pass(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || r.Zone != "" || !strings.Contains(err.Error(), `there is no VCenter "default"`) {
+		if r, err := w.place(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || r.Zone != "" || !strings.Contains(err.Error(), `VCenter "default" does not exist`) {
 			t.Errorf("chose %q, %v", r.Zone, err)
 		}
 		w.read = false
-		if r, err := w.pass(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || len(r.Conditions) > 0 {
-			t.Errorf("while zones are not read it says %v, %v", r.Conditions, err)
+		if r, err := w.place(machine("vm")); !errors.Is(err, provider.ErrUnknownState) || len(r.Conditions) > 0 {
+			t.Errorf("while zones are not read: conditions %v, error %v", r.Conditions, err)
 		}
 	})
 }
 
-func TestWhatWasBeforeThereWereZonesIsInTheDefaultOne(t *testing.T) {
+func TestPlace_OldVMsAreInTheDefaultZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
 		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: vmv1alpha1.DefaultZone}})
@@ -263,25 +263,25 @@ func TestWhatWasBeforeThereWereZonesIsInTheDefaultOne(t *testing.T) {
 		old := machine("old")
 		old.CreationTimestamp = metav1.NewTime(start.Add(-time.Second))
 		w.offers["default"] = offer("default", func(o *provider.Offer) { o.Lacks = errors.New("no") })
-		if r, err := w.pass(old); err != nil || r.Zone != "default" || w.asked > 0 {
-			t.Errorf("chose %q, %v; want default, unasked", r.Zone, err)
+		if r, err := w.place(old); err != nil || r.Zone != "default" || w.asked > 0 {
+			t.Errorf("chose %q, %v; want default without a check", r.Zone, err)
 		}
 		w.inPlace = "a"
-		if r, err := w.pass(old); err != nil || r.Zone != "a" {
-			t.Errorf("for an old one for which a is asked chose %q, %v; want a", r.Zone, err)
+		if r, err := w.place(old); err != nil || r.Zone != "a" {
+			t.Errorf("an old VM with zone a in the request: chose %q, %v; want a", r.Zone, err)
 		}
 		w.inPlace = ""
-		if r, err := w.pass(machine("new")); err != nil || r.Zone != "a" {
-			t.Errorf("for a new one chose %q, %v; want a", r.Zone, err)
+		if r, err := w.place(machine("new")); err != nil || r.Zone != "a" {
+			t.Errorf("a new VM: chose %q, %v; want a", r.Zone, err)
 		}
 		w.zones = w.zones[1:]
-		if r, err := w.pass(machine("only")); err != nil || r.Zone != "default" {
-			t.Errorf("without objects chose %q, %v; want default", r.Zone, err)
+		if r, err := w.place(machine("only")); err != nil || r.Zone != "default" {
+			t.Errorf("without Zone objects: chose %q, %v; want default", r.Zone, err)
 		}
 	})
 }
 
-func TestOneThatIsTakenOverWaitsForItsVM(t *testing.T) {
+func TestPlace_WaitsForTheVMToAdopt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		vm := machine("vm")
@@ -308,30 +308,29 @@ func TestOneThatIsTakenOverWaitsForItsVM(t *testing.T) {
 	})
 }
 
-// The virtual machines of zones that another process takes care of are not seen here, nor
-// that they go.
-func TestAChoiceThatIsNotSeenCountsForAWhile(t *testing.T) {
+// Virtual machines in zones of other shards are not observed here, nor is their deletion.
+func TestPlacer_KeepsAnUnobservedChoiceForALimitedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
 		chosen := func(name string) string {
-			r, err := w.pass(machine(name))
+			r, err := w.place(machine(name))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return r.Zone
 		}
 		if first, second := chosen("one"), chosen("two"); first != "a" || second != "b" {
-			t.Errorf("chose %s and %s, want one after the other", first, second)
+			t.Errorf("chose %s and %s, want a and b", first, second)
 		}
-		time.Sleep(unseen + time.Second)
-		if third := chosen("three"); third != "a" || len(w.records) != 1 {
-			t.Errorf("chose %s, %d choices are kept; want a, and the last one", third, len(w.records))
+		time.Sleep(choiceTimeout + time.Second)
+		if third := chosen("three"); third != "a" || len(w.states) != 1 {
+			t.Errorf("chose %s, %d choices are kept; want a and only the last choice", third, len(w.states))
 		}
 	})
 }
 
-// What a zone lacks is reported next to the conditions that the virtual machine waits for, and no zone is chosen.
-func TestPlace_ReportsWhatZonesLackBeforeOtherConditionsAreMet(t *testing.T) {
+// Resources that a zone lacks are reported in addition to unmet prerequisites, and no zone is chosen.
+func TestPlace_ReportsMissingResourcesBeforeOtherPrerequisitesAreMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
 		w.offers["a"] = offer("a", func(o *provider.Offer) {
@@ -345,8 +344,8 @@ func TestPlace_ReportsWhatZonesLackBeforeOtherConditionsAreMet(t *testing.T) {
 				if !errors.Is(err, provider.ErrReconcileInProgress) {
 					return r
 				}
-				if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated); c != nil && c.Message != "a zone is chosen when the other conditions are met" {
-					t.Errorf("Created is %+v while the zone is queried", c)
+				if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated); c != nil && c.Message != "waiting for other prerequisites before a zone is chosen" {
+					t.Errorf("Created is %+v while the zone is checked", c)
 				}
 				synctest.Wait()
 			}
@@ -360,23 +359,23 @@ func TestPlace_ReportsWhatZonesLackBeforeOtherConditionsAreMet(t *testing.T) {
 		vm.Spec.Network.Interfaces[0].Network = "there"
 		r = place()
 		created := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated)
-		if r.Zone != "" || len(r.Conditions) != 1 || created.Message != "a zone is chosen when the other conditions are met" || !slices.Contains(r.Withdrawn, vmv1alpha1.ConditionPlacementReady) {
-			t.Errorf("result %+v, want no zone yet, and nothing about a network any more", r)
+		if r.Zone != "" || len(r.Conditions) != 1 || created.Message != "waiting for other prerequisites before a zone is chosen" || !slices.Contains(r.Withdrawn, vmv1alpha1.ConditionPlacementReady) {
+			t.Errorf("result %+v, want no zone yet and no message about a network", r)
 		}
 		before := w.asked
 		place()
 		if w.asked != before {
-			t.Error("the zone is queried again although nothing is different")
+			t.Error("the zone is checked again without a change")
 		}
 	})
 }
 
-func TestPlace_NamesAVCenterThatDoesNotAnswer(t *testing.T) {
+func TestPlace_ReportsAnUnreachableVCenter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
 		lost := &provider.UnreachableError{VCenter: "east", Err: errors.New("connection refused")}
 		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Unknown = lost })
-		r, _ := w.pass(machine("vm"))
+		r, _ := w.place(machine("vm"))
 		c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady)
 		if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != `zone a: VCenter "east" is not connected: connection refused` {
 			t.Errorf("PlacementReady is %+v", c)

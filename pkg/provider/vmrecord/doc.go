@@ -1,16 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vmrecord writes the object of a virtual machine as text that the hypervisor keeps
-// with the virtual machine itself, and reads it back.
+// Package vmrecord encodes the object of a virtual machine as text that is stored in the virtual machine itself, and
+// decodes it.
 //
-// Guarantees:
+// The package guarantees:
 //
-//  1. The same object gives the same text, so that a text which differs means a change.
-//  2. A text has at most MaxEncoded characters, of the alphabet of base64. What would be
-//     longer is an error, never cut.
-//  3. Whatever the text, reading takes no more than MaxDecoded bytes, and what was not
-//     written here is an error.
-//  4. Status and managed fields are not part of a record; neither is the copy of the
-//     manifest that kubectl keeps in an annotation. Secrets are in it by name only.
+//  1. The same object has the same text, so a different text means a change.
+//  2. A text has at most MaxEncoded characters of the base64 alphabet. A longer text is an error; it is never truncated.
+//  3. Decoding uses at most MaxDecoded bytes for any input. A text that this package has not written is an error.
+//  4. A record does not include status, managed fields, or kubectl's last applied configuration. It has only the names of
+//     Secrets.
 package vmrecord

@@ -13,45 +13,44 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// MaxGroups bounds what a virtual machine keeps of groups, in bytes of JSON: so that its own
-// record has room beside them whatever they are compressed to.
+// MaxGroups is the maximum size in bytes of the groups in a record, as JSON. It leaves enough space for the rest of the
+// record, even if the groups cannot be compressed.
 const MaxGroups = 24 << 10
 
-// Group is a group as a virtual machine in it keeps it. Groups have no vSphere object of
-// their own, so that one of their virtual machines keeps them.
+// Group is the record of a group. Groups have no vSphere object, so each is stored in the record of one of its virtual
+// machines.
 type Group struct {
 	// Name of the group.
 	Name string `json:"name"`
-	// Labels and Annotations that it had.
+	// Labels and Annotations of the group.
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Spec that it had.
+	// Spec of the group.
 	Spec vmv1alpha1.VirtualMachineGroupSpec `json:"spec"`
 }
 
-// Groups are what one virtual machine keeps of groups. The zero value is not known: what is
-// kept already stays.
+// Groups are the groups to store in the record of one virtual machine. With the zero value they are not known, and the
+// groups in the existing record are kept.
 type Groups struct {
-	// Kept are the group that it is in, the one that this is in, and so on.
+	// Kept are the group of the virtual machine, its parent group, and so on.
 	Kept []Group
-	// Known is false while the group that is named somewhere on the way does not exist, as in
-	// a store that is being recovered.
+	// Known is false if a group in the chain does not exist, for example during a recovery of the database.
 	Known bool
-	// TooLarge is true when there was more to keep than MaxGroups.
+	// TooLarge is true if the groups exceed MaxGroups.
 	TooLarge bool
-	sum      string
+	hash     string
 }
 
-// Namespace finds the objects of a namespace; nil stands for what does not exist.
+// Namespace finds the objects of a namespace. Its functions return nil for objects that do not exist.
 type Namespace struct {
-	// Group finds a group by its name.
+	// Group returns a group by name.
 	Group func(name string) *vmv1alpha1.VirtualMachineGroup
-	// Machine finds a virtual machine by its name.
+	// Machine returns a virtual machine by name.
 	Machine func(name string) *vmv1alpha1.VirtualMachine
 }
 
-// GroupsOf are the groups that vm keeps. Of all virtual machines that are in a group, or in a
-// group in it, the first by name keeps it: it is also the first to be recovered.
+// GroupsOf returns the groups to store in the record of vm. A group is stored by the first virtual machine by name in
+// the group or in its child groups, because that one is also recovered first.
 func (n Namespace) GroupsOf(vm *vmv1alpha1.VirtualMachine) Groups {
 	var kept []Group
 	kind, name, above := vmv1alpha1.MachineMemberKind, vm.Name, vm.Spec.GroupName
@@ -63,17 +62,17 @@ func (n Namespace) GroupsOf(vm *vmv1alpha1.VirtualMachine) Groups {
 		if g == nil {
 			return Groups{}
 		}
-		if !g.Names(kind, name) || n.before(g, vm.Name, vmv1alpha1.MaxGroupDepth) != "" {
+		if !g.Names(kind, name) || n.memberBefore(g, vm.Name, vmv1alpha1.MaxGroupDepth) != "" {
 			break
 		}
-		kept = append(kept, Group{Name: g.Name, Labels: keptOf(g.Labels), Annotations: keptOf(g.Annotations), Spec: g.Spec})
+		kept = append(kept, Group{Name: g.Name, Labels: recordedKeys(g.Labels), Annotations: recordedKeys(g.Annotations), Spec: g.Spec})
 		kind, name, above = vmv1alpha1.GroupMemberKind, g.Name, g.Spec.GroupName
 	}
-	return summed(kept)
+	return hashGroups(kept)
 }
 
-// summed are kept with their sum, as far as there is room for them.
-func summed(kept []Group) Groups {
+// hashGroups returns Groups with their hash, or with TooLarge set if they exceed MaxGroups.
+func hashGroups(kept []Group) Groups {
 	out := Groups{Kept: kept, Known: true}
 	if len(kept) == 0 {
 		return out
@@ -84,15 +83,15 @@ func summed(kept []Group) Groups {
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(text)
-	out.sum = fmt.Sprintf("%016x", h.Sum64())
+	out.hash = fmt.Sprintf("%016x", h.Sum64())
 	return out
 }
 
-// Keeper is the name of the virtual machine that keeps g; empty if there is none.
+// Keeper returns the name of the virtual machine that stores g; empty if there is none.
 func (n Namespace) Keeper(g *vmv1alpha1.VirtualMachineGroup) string {
 	keeper, than := "", "\xff"
 	for than != "" {
-		keeper, than = than, n.before(g, than, vmv1alpha1.MaxGroupDepth)
+		keeper, than = than, n.memberBefore(g, than, vmv1alpha1.MaxGroupDepth)
 	}
 	if keeper == "\xff" {
 		return ""
@@ -100,9 +99,8 @@ func (n Namespace) Keeper(g *vmv1alpha1.VirtualMachineGroup) string {
 	return keeper
 }
 
-// before is a virtual machine of g, or of a group in it, with a name before than; empty for
-// none.
-func (n Namespace) before(g *vmv1alpha1.VirtualMachineGroup, than string, depth int) string {
+// memberBefore returns a virtual machine in g or in a child group whose name is less than than; empty for none.
+func (n Namespace) memberBefore(g *vmv1alpha1.VirtualMachineGroup, than string, depth int) string {
 	for i := range g.Spec.BootOrder {
 		for _, m := range g.Spec.BootOrder[i].Members {
 			if m.Is(vmv1alpha1.MachineMemberKind, m.Name) {
@@ -114,7 +112,7 @@ func (n Namespace) before(g *vmv1alpha1.VirtualMachineGroup, than string, depth 
 				}
 			} else if depth > 1 {
 				if in := n.Group(m.Name); in != nil && in.Spec.GroupName == g.Name {
-					if name := n.before(in, than, depth-1); name != "" {
+					if name := n.memberBefore(in, than, depth-1); name != "" {
 						return name
 					}
 				}
@@ -124,7 +122,7 @@ func (n Namespace) before(g *vmv1alpha1.VirtualMachineGroup, than string, depth 
 	return ""
 }
 
-// Keepers are the virtual machines that keep the group of a name and those that it is in.
+// Keepers returns the virtual machines that store the given group and its parent groups.
 func (n Namespace) Keepers(group string) []string {
 	var all []string
 	for range vmv1alpha1.MaxGroupDepth {
@@ -140,14 +138,14 @@ func (n Namespace) Keepers(group string) []string {
 	return all
 }
 
-// SameGroup reports whether a record of now would say the same of two states of a group.
+// SameGroup reports whether two states of a group have the same record.
 func SameGroup(a, b *vmv1alpha1.VirtualMachineGroup) bool {
 	return a.UID == b.UID && a.Generation == b.Generation &&
-		maps.Equal(keptOf(a.Labels), keptOf(b.Labels)) && maps.Equal(keptOf(a.Annotations), keptOf(b.Annotations))
+		maps.Equal(recordedKeys(a.Labels), recordedKeys(b.Labels)) && maps.Equal(recordedKeys(a.Annotations), recordedKeys(b.Annotations))
 }
 
-// ParentGroups are the groups of r that its virtual machine is in as r itself says: each is
-// named by the one before and names it. Nobody else's group can be among them.
+// ParentGroups returns the groups in r that contain the virtual machine. Each must be referenced by the previous one
+// and list it as a member, so that a record cannot contain groups of other users.
 func (r *Record) ParentGroups() []Group {
 	var out []Group
 	kind, name, above := vmv1alpha1.MachineMemberKind, r.Name, r.Spec.GroupName

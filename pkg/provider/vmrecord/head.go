@@ -18,37 +18,36 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Schema is the version of what is kept with a virtual machine: of its record, and of what
-// else is written beside it. It is no version of the program: it grows only when there is
-// something that virtual machines of before lack.
+// Schema is the version of the data that is stored in a virtual machine: its record and other metadata. It is increased
+// only if existing virtual machines lack new data, not with each release.
 const Schema = 2
 
-// MaxHead bounds a head, in characters: a UID and four numbers.
+// MaxHead is the maximum length of a head in characters: a UID and four numbers.
 const MaxHead = 256
 
-// Head says of which object a record is, and of what state of it: what is compared in every
-// pass, without the record itself. The zero value is the head of no record.
+// Head identifies the object and the state of a record. Each reconcile compares it instead of the whole record. The
+// zero value means that there is no record.
 type Head struct {
-	// Schema by which it was written.
+	// Schema is the version of the stored data.
 	Schema int
 	// UID of the object.
 	UID types.UID
 	// Generation of the object.
 	Generation int64
-	// Sum is that of labels, annotations and the names of the captured revisions, which
-	// change without a generation.
+	// Sum is a hash of the labels, the annotations and the names of the pinned revisions, which can change without a
+	// new generation.
 	Sum string
-	// Groups is the sum of what it keeps of groups; empty for none. It says nothing about the
-	// virtual machine, and Compare does not ask for it.
+	// Groups is a hash of the stored groups; empty for none. It does not describe the virtual machine, so Compare
+	// ignores it.
 	Groups string
 }
 
-// HeadOf is the head of the record of vm.
+// HeadOf returns the head of the record of vm.
 func HeadOf(vm *vmv1alpha1.VirtualMachine) Head {
 	h := fnv.New64a()
 	for i, m := range []map[string]string{vm.Labels, vm.Annotations} {
 		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if kept(key) {
+			if isRecorded(key) {
 				write(h, strconv.Itoa(i), key, m[key])
 			}
 		}
@@ -66,9 +65,9 @@ func write(to io.Writer, parts ...string) {
 	}
 }
 
-// kept is false for labels and annotations that are not part of a record: the copy of the
-// manifest that kubectl keeps, and what says of an object only what is going on with it.
-func kept(key string) bool {
+// isRecorded reports whether a label or an annotation is part of a record. The last applied configuration of kubectl
+// and keys that describe a process in progress are omitted.
+func isRecorded(key string) bool {
 	switch key {
 	case corev1.LastAppliedConfigAnnotation, vmv1alpha1.LabelImageCache, vmv1alpha1.AnnotationImageCacheLocation,
 		vmv1alpha1.AnnotationRecovered, vmv1alpha1.AnnotationOverwriteRecord, vmv1alpha1.AnnotationReverting:
@@ -77,8 +76,7 @@ func kept(key string) bool {
 	return true
 }
 
-// RevisionNames are the revisions that vm has captured, of its instance type and of its
-// preference, as far as there are any.
+// RevisionNames returns the names of the revisions of the instance type and the preference that vm has pinned.
 func RevisionNames(vm *vmv1alpha1.VirtualMachine) []string {
 	var names []string
 	for _, ref := range []*vmv1alpha1.InstancetypeRef{vm.Status.InstancetypeRef, (*vmv1alpha1.InstancetypeRef)(vm.Status.PreferenceRef)} {
@@ -89,7 +87,7 @@ func RevisionNames(vm *vmv1alpha1.VirtualMachine) []string {
 	return names
 }
 
-// String is the text of h, which ParseHead reads; empty for no record.
+// String returns the text that ParseHead parses; empty for no record.
 func (h Head) String() string {
 	if h == (Head{}) {
 		return ""
@@ -101,8 +99,7 @@ func (h Head) String() string {
 	return text
 }
 
-// ParseHead reads the text of a head. What is none, or one of a later form, is that of no
-// record.
+// ParseHead parses the text of a head. It returns the zero Head if the text is invalid or has an unknown format.
 func ParseHead(text string) Head {
 	if len(text) > MaxHead {
 		return Head{}
@@ -120,36 +117,36 @@ func ParseHead(text string) Head {
 	return Head{Schema: schema, UID: types.UID(parts[1]), Generation: generation, Sum: sum, Groups: groups}
 }
 
-// Age compares a record with an object.
+// Age is the age of a record in comparison to an object.
 type Age string
 
 const (
-	// Same: the record is that of the object.
+	// Same means that the record describes the current object.
 	Same Age = "Same"
-	// Older: the object has changed since.
+	// Older means that the object has changed since the record was written.
 	Older Age = "Older"
-	// Newer: the object is of a time before, as in a store that was restored.
+	// Newer means that the object is older than the record, for example after a restore of the database.
 	Newer Age = "Newer"
-	// Absent: there is no record of the object.
+	// Absent means that the object has no record.
 	Absent Age = "Absent"
 )
 
-// With is h as it is with groups: with those of before as long as they are not known.
+// With returns h with the hash of groups, or with the hash in before if the groups are not known.
 func (h Head) With(groups Groups, before Head) Head {
-	h.Groups = groups.sum
+	h.Groups = groups.hash
 	if !groups.Known {
 		h.Groups = before.Groups
 	}
 	return h
 }
 
-// SameGeneration reports whether h and now are heads of one state of the spec, by one schema.
+// SameGeneration reports whether h and now have the same generation and schema.
 func (h Head) SameGeneration(now Head) bool {
 	h.Sum, h.Groups = now.Sum, now.Groups
 	return h == now
 }
 
-// Compare says how old the record of head h is beside the object of head now.
+// Compare returns the age of the record with head h in comparison to the object with head now.
 func (h Head) Compare(now Head) Age {
 	switch {
 	case h.UID != now.UID:

@@ -15,57 +15,58 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Text is the text of the record of vm, the revisions that it has captured and the groups that
-// it keeps, which are those of before, the record that there is, as long as they are not known. The error is
-// ErrTooLarge when there can be none, and another one while a revision is not among those.
+// Text returns the encoded record of vm with its pinned revisions and groups. If the groups are not known, those in
+// before, the existing record, are used. The error is ErrTooLarge if the record is too large. It is another error if a
+// pinned revision is not in revisions.
 func Text(vm *vmv1alpha1.VirtualMachine, revisions []*itv1alpha1.ControllerRevision, groups Groups, before string) (string, error) {
 	for _, name := range RevisionNames(vm) {
 		if !slices.ContainsFunc(revisions, func(r *itv1alpha1.ControllerRevision) bool { return r.Name == name }) {
-			return "", fmt.Errorf("the ControllerRevision %q, which the virtual machine has captured, cannot be read", name)
+			return "", fmt.Errorf("ControllerRevision %q of the virtual machine cannot be read", name)
 		}
 	}
 	out := Of(vm, revisions...)
 	out.Groups = groups.Kept
 	if !groups.Known {
-		if was, err := Decode(before); err == nil && was.UID == vm.UID {
-			out.Groups = was.Groups
+		if old, err := Decode(before); err == nil && old.UID == vm.UID {
+			out.Groups = old.Groups
 		}
 	}
 	return out.Encode()
 }
 
-// keptOf are those of labels or annotations that are part of a record.
-func keptOf(m map[string]string) map[string]string {
+// recordedKeys returns the labels or annotations that are part of a record.
+func recordedKeys(m map[string]string) map[string]string {
 	out := maps.Clone(m)
-	maps.DeleteFunc(out, func(key, _ string) bool { return !kept(key) })
+	maps.DeleteFunc(out, func(key, _ string) bool { return !isRecorded(key) })
 	return out
 }
 
-// Describes reports whether vm says what r says, whatever their generations.
+// Describes reports whether r has the same content as vm, regardless of their generations.
 func (r *Record) Describes(vm *vmv1alpha1.VirtualMachine) bool {
 	return r.UID == vm.UID && equality.Semantic.DeepEqual(r.Spec, vm.Spec) &&
-		sameKeys(r.Labels, vm.Labels) && sameKeys(r.Annotations, vm.Annotations) &&
+		equalRecordedKeys(r.Labels, vm.Labels) && equalRecordedKeys(r.Annotations, vm.Annotations) &&
 		r.Captures(vm)
 }
 
-// Captures reports whether r has the revisions that vm has captured.
+// Captures reports whether r has the revisions that vm has pinned.
 func (r *Record) Captures(vm *vmv1alpha1.VirtualMachine) bool {
-	return slices.Equal(RevisionNames(r.captured()), RevisionNames(vm))
+	return slices.Equal(RevisionNames(r.pinnedRefs()), RevisionNames(vm))
 }
 
-func sameKeys(a, b map[string]string) bool { return maps.Equal(keptOf(a), keptOf(b)) }
+func equalRecordedKeys(a, b map[string]string) bool {
+	return maps.Equal(recordedKeys(a), recordedKeys(b))
+}
 
-func (r *Record) captured() *vmv1alpha1.VirtualMachine {
+func (r *Record) pinnedRefs() *vmv1alpha1.VirtualMachine {
 	out := &vmv1alpha1.VirtualMachine{}
 	out.Status.InstancetypeRef, out.Status.PreferenceRef = r.InstancetypeRef, r.PreferenceRef
 	return out
 }
 
-// Object is the object of r as it is to be created again where it was lost: marked by
-// vmv1alpha1.AnnotationRecovered, so that it keeps its UID, its generation, and of its
-// status what nobody can find out.
+// Object returns the object to create when the original is lost. It has annotation vmv1alpha1.AnnotationRecovered, so
+// that the UID and the generation are preserved. Status contains the fields that cannot be derived from vSphere.
 func (r *Record) Object() *vmv1alpha1.VirtualMachine {
-	out := r.captured().DeepCopy()
+	out := r.pinnedRefs().DeepCopy()
 	out.Namespace, out.Name, out.Generation = r.Namespace, r.Name, r.Generation
 	r.Restore(out)
 	metav1.SetMetaDataAnnotation(&out.ObjectMeta, vmv1alpha1.AnnotationRecovered, string(r.UID))
@@ -76,17 +77,17 @@ func (r *Record) Object() *vmv1alpha1.VirtualMachine {
 	return out
 }
 
-// Restore makes spec, labels and annotations of vm those of r. What is not part of a record
-// stays.
+// Restore sets the spec, labels and annotations of vm from r. Labels and annotations that are not part of a record are
+// kept.
 func (r *Record) Restore(vm *vmv1alpha1.VirtualMachine) {
 	vm.Spec = *r.Spec.DeepCopy()
-	vm.Labels, vm.Annotations = restored(vm.Labels, r.Labels), restored(vm.Annotations, r.Annotations)
+	vm.Labels, vm.Annotations = restoreKeys(vm.Labels, r.Labels), restoreKeys(vm.Annotations, r.Annotations)
 }
 
-func restored(have, recorded map[string]string) map[string]string {
+func restoreKeys(have, recorded map[string]string) map[string]string {
 	out := maps.Clone(recorded)
 	for key, value := range have {
-		if kept(key) {
+		if isRecorded(key) {
 			continue
 		}
 		if out == nil {

@@ -20,21 +20,20 @@ import (
 )
 
 const (
-	// MaxEncoded bounds a text, in characters. VMware documents no bound of an advanced
-	// setting but that of guestinfo variables, which is 64 KiB; the text is kept below it.
+	// MaxEncoded is the maximum length of an encoded record in characters. VMware documents no limit for advanced
+	// settings except for guestinfo variables: 64 KiB.
 	MaxEncoded = 64 << 10
-	// MaxDecoded bounds what a text may become, in bytes: no object is larger than what a
-	// request to the API server may hold, which is 3 MiB (k8s.io/apiserver,
-	// MaxRequestBodyBytes).
+	// MaxDecoded is the maximum size of a decoded record in bytes. Objects cannot be larger than a request to the API
+	// server, 3 MiB (k8s.io/apiserver, MaxRequestBodyBytes).
 	MaxDecoded = 3 << 20
-	// version is that of the format.
-	version = 1
+	// formatVersion is the version of the format.
+	formatVersion = 1
 )
 
-// ErrTooLarge means that an object has no text of at most MaxEncoded characters.
-var ErrTooLarge = errors.New("the object is too large to be kept with its virtual machine")
+// ErrTooLarge is returned if an encoded object exceeds MaxEncoded.
+var ErrTooLarge = errors.New("the object is too large to be stored in its virtual machine")
 
-// Record is the object of a virtual machine as it was at one time.
+// Record is a stored copy of a virtual machine's object.
 type Record struct {
 	// Version of the format; Encode sets it.
 	Version int `json:"version"`
@@ -42,31 +41,30 @@ type Record struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid"`
-	// Generation that it had.
+	// Generation of the object.
 	Generation int64 `json:"generation,omitempty"`
-	// Labels and Annotations that it had.
+	// Labels and Annotations of the object.
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Spec that it had.
+	// Spec of the object.
 	Spec vmv1alpha1.VirtualMachineSpec `json:"spec"`
-	// Zone that it is in.
+	// Zone of the virtual machine.
 	Zone string `json:"zone,omitempty"`
-	// InstancetypeRef and PreferenceRef say what it has captured, as its status does.
+	// InstancetypeRef and PreferenceRef have the pinned revisions, as in status.
 	InstancetypeRef *vmv1alpha1.InstancetypeRef `json:"instancetypeRef,omitempty"`
 	PreferenceRef   *vmv1alpha1.PreferenceRef   `json:"preferenceRef,omitempty"`
-	// Revisions are those of its instance type and its preference, with name, labels, data
-	// and revision.
+	// Revisions are the revisions of the instance type and the preference, with their names, labels, data and revision
+	// numbers.
 	Revisions []itv1alpha1.ControllerRevision `json:"revisions,omitempty"`
-	// Groups are those that its virtual machine keeps: the one that it is in first.
+	// Groups are the groups that the virtual machine stores: its own group first, then the parents.
 	Groups []Group `json:"groups,omitempty"`
 }
 
-// Of returns the record of vm and the revisions that it was made of. They share nothing
-// with it.
+// Of returns a record of vm and its revisions. The record is a deep copy.
 func Of(vm *vmv1alpha1.VirtualMachine, revisions ...*itv1alpha1.ControllerRevision) *Record {
 	r := &Record{
 		Namespace: vm.Namespace, Name: vm.Name, UID: vm.UID, Generation: vm.Generation,
-		Labels: keptOf(vm.Labels), Annotations: keptOf(vm.Annotations), Spec: *vm.Spec.DeepCopy(),
+		Labels: recordedKeys(vm.Labels), Annotations: recordedKeys(vm.Annotations), Spec: *vm.Spec.DeepCopy(),
 		Zone: vm.Status.Zone, InstancetypeRef: vm.Status.InstancetypeRef.DeepCopy(), PreferenceRef: vm.Status.PreferenceRef.DeepCopy(),
 	}
 	for _, revision := range revisions {
@@ -77,10 +75,10 @@ func Of(vm *vmv1alpha1.VirtualMachine, revisions ...*itv1alpha1.ControllerRevisi
 	return r
 }
 
-// Encode returns the text of r. The error is ErrTooLarge when it would be too long.
+// Encode returns the text of r. The error is ErrTooLarge if the text would be too long.
 func (r *Record) Encode() (string, error) {
 	out := *r
-	out.Version = version
+	out.Version = formatVersion
 	plain, err := json.Marshal(&out)
 	if err != nil {
 		return "", fmt.Errorf("encoding the record of %s/%s: %w", r.Namespace, r.Name, err)
@@ -97,37 +95,37 @@ func (r *Record) Encode() (string, error) {
 		return "", fmt.Errorf("compressing the record of %s/%s: %w", r.Namespace, r.Name, err)
 	}
 	if n := base64.StdEncoding.EncodedLen(packed.Len()); len(plain) > MaxDecoded || n > MaxEncoded {
-		return "", fmt.Errorf("%w: %d characters, allowed are %d", ErrTooLarge, n, MaxEncoded)
+		return "", fmt.Errorf("%w: %d characters, limit %d", ErrTooLarge, n, MaxEncoded)
 	}
 	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
 }
 
-// Decode reads a text that Encode has written.
+// Decode parses a text that Encode has returned.
 func Decode(text string) (*Record, error) {
 	if len(text) > MaxEncoded {
-		return nil, fmt.Errorf("a record has at most %d characters, this has %d", MaxEncoded, len(text))
+		return nil, fmt.Errorf("the record is longer than %d characters: %d", MaxEncoded, len(text))
 	}
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, fmt.Errorf("the record is not in base64: %w", err)
+		return nil, fmt.Errorf("the record is not valid base64: %w", err)
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, fmt.Errorf("the record is not compressed by gzip: %w", err)
+		return nil, fmt.Errorf("the record is not valid gzip data: %w", err)
 	}
 	plain, err := io.ReadAll(io.LimitReader(unpacked, MaxDecoded+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("unpacking the record: %w", err)
+		return nil, fmt.Errorf("decompressing the record: %w", err)
 	case len(plain) > MaxDecoded:
-		return nil, fmt.Errorf("the record becomes more than %d bytes", MaxDecoded)
+		return nil, fmt.Errorf("the decompressed record is larger than %d bytes", MaxDecoded)
 	}
 	r := &Record{}
 	if err := json.Unmarshal(plain, r); err != nil {
-		return nil, fmt.Errorf("the record is not one of a virtual machine: %w", err)
+		return nil, fmt.Errorf("the record is not a valid virtual machine record: %w", err)
 	}
-	if r.Version != version {
-		return nil, fmt.Errorf("the record has format %d, this program reads %d", r.Version, version)
+	if r.Version != formatVersion {
+		return nil, fmt.Errorf("the record has format %d; this version supports format %d", r.Version, formatVersion)
 	}
 	return r, nil
 }

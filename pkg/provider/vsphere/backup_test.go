@@ -148,7 +148,7 @@ func TestBackup_KeepsThePreviousRecordOfATooLargeObject(t *testing.T) {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) == "False TooLarge"
 	}, req)
 	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
-	if !strings.Contains(c.Message, "allowed are 65536; the record is that of generation 1") {
+	if !strings.Contains(c.Message, "limit 65536; the stored record has generation 1") {
 		t.Errorf("message %q", c.Message)
 	}
 	checkSteady(t, p, l, counted, req)

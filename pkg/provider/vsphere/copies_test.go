@@ -201,7 +201,7 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 			// While the VM is off, the plan may start to power it on before its deletion is observed.
 			l.until("the deletion is reported", func() bool {
 				c, message := createdCondition(req)
-				return c == tc.want && (tc.made == 0 && !strings.Contains(message, "after it was missed") || isRunning(req)() && req.VM.Status.UniqueID != first)
+				return c == tc.want && (tc.made == 0 && !strings.Contains(message, "if it does not reappear within") || isRunning(req)() && req.VM.Status.UniqueID != first)
 			}, req)
 			if n := counted.snapshot()["CloneVM_Task"] - before; n != tc.made {
 				t.Errorf("%d VMs were created, want %d", n, tc.made)

@@ -94,7 +94,7 @@ func TestPromotion_DependsOnModeAndState(t *testing.T) {
 		l := &loop{t: t, p: l.p, wake: l.wake}
 		req := linkedRequest("offline", vmv1alpha1.PromoteDisksModeOffline, f)
 		l.until("the VM runs", isRunning(req), req)
-		if got, want := promotion(req), "False Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Offline, and the virtual machine is PoweredOn"; got != want {
+		if got, want := promotion(req), "False Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Offline and the virtual machine is PoweredOn"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff

@@ -17,21 +17,20 @@ import (
 )
 
 const (
-	// Group of the contract.
+	// Group is the API group of the contract.
 	Group = "ipam.cluster.x-k8s.io"
-	// UIDLabel on a claim is the UID of its virtual machine.
+	// UIDLabel is the label of a claim with the UID of its virtual machine.
 	UIDLabel = "vm.slipway.dev/virtual-machine-uid"
-	// NameAnnotation on a claim is the name of its virtual machine.
+	// NameAnnotation is the annotation of a claim with the name of its virtual machine.
 	NameAnnotation = "vm.slipway.dev/virtual-machine"
-	// Finalizer keeps a claim and its address while the virtual machine may use it.
+	// Finalizer prevents the deletion of a claim and its address while the virtual machine may use the address.
 	Finalizer = "vm.slipway.dev/address"
 )
 
-// maxName is the longest name of an object.
+// maxName is the maximum length of an object's name.
 const maxName = 253
 
-// Wanted are the addresses that the interfaces of vm name pools for, in their order,
-// without what was given.
+// Wanted returns the claims that the interfaces of vm request, in their order and without assigned addresses.
 func Wanted(vm *vmv1alpha1.VirtualMachine, network *vmv1alpha1.VirtualMachineNetworkSpec) []vmv1alpha1.ClaimedAddress {
 	if network == nil || network.Disabled {
 		return nil
@@ -46,8 +45,8 @@ func Wanted(vm *vmv1alpha1.VirtualMachine, network *vmv1alpha1.VirtualMachineNet
 	return out
 }
 
-// name is that of the claim of one interface and pool. A virtual machine of the same name
-// that comes later has another one, as its claim may not have the address of the first.
+// name returns the name of the claim of one interface and pool. It depends on the UID, so a later virtual machine of
+// the same name does not get the address of the first.
 func name(vm *vmv1alpha1.VirtualMachine, nic string, pool vmv1alpha1.IPPoolReference) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(vm.UID), nic, pool.APIGroup, pool.Kind, pool.Name}, "\x00")))
 	suffix := "-" + hex.EncodeToString(sum[:])[:10]
@@ -56,9 +55,9 @@ func name(vm *vmv1alpha1.VirtualMachine, nic string, pool vmv1alpha1.IPPoolRefer
 	return base + suffix
 }
 
-// Merge returns what the status is to have: what is wanted, with what was given of it, and
-// then what else was given, which stays. Dropped is what was claimed, not given, and is
-// not wanted any more.
+// Merge returns the claims for the status. They are the desired claims with their assigned addresses, followed by other
+// claims with an assigned address, which are kept. dropped has the claims that are no longer desired and have no
+// address.
 func Merge(wanted, before []vmv1alpha1.ClaimedAddress) (all, dropped []vmv1alpha1.ClaimedAddress) {
 	for _, w := range wanted {
 		if at := slices.IndexFunc(before, func(c vmv1alpha1.ClaimedAddress) bool { return c.ClaimName == w.ClaimName }); at >= 0 {
@@ -78,8 +77,8 @@ func Merge(wanted, before []vmv1alpha1.ClaimedAddress) (all, dropped []vmv1alpha
 	return all, dropped
 }
 
-// Apply returns network with the addresses that were given for its interfaces. A gateway
-// of the spec's own counts before that of a pool, and that of the first pool before others.
+// Apply returns network with the addresses that were assigned to its interfaces. A gateway in the spec takes precedence
+// over that of a pool, and the first pool's gateway over others.
 func Apply(network *vmv1alpha1.VirtualMachineNetworkSpec, given []vmv1alpha1.ClaimedAddress) *vmv1alpha1.VirtualMachineNetworkSpec {
 	out := network.DeepCopy()
 	for i := range out.Interfaces {
@@ -102,7 +101,7 @@ func Apply(network *vmv1alpha1.VirtualMachineNetworkSpec, given []vmv1alpha1.Cla
 	return out
 }
 
-// newClaim is the claim of c for vm.
+// newClaim returns the claim object of c for vm.
 func newClaim(version string, vm *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": Group + "/" + version, "kind": "IPAddressClaim",
@@ -116,32 +115,32 @@ func newClaim(version string, vm *vmv1alpha1.VirtualMachine, c vmv1alpha1.Claime
 	return out
 }
 
-// text reads a string of an object that somebody else has written.
+// text reads a string field of an object. Its type is not validated, because other clients write it.
 func text(o *unstructured.Unstructured, path ...string) string {
 	s, _, _ := unstructured.NestedString(o.Object, path...)
 	return s
 }
 
-// poolOf is the pool that a claim or an address names.
+// poolOf returns the pool of a claim or an address.
 func poolOf(o *unstructured.Unstructured) vmv1alpha1.IPPoolReference {
 	return vmv1alpha1.IPPoolReference{
 		APIGroup: text(o, "spec", "poolRef", "apiGroup"), Kind: text(o, "spec", "poolRef", "kind"), Name: text(o, "spec", "poolRef", "name"),
 	}
 }
 
-// given reads the address of a claim. It is an error for one that is not the claim's or
-// that cannot be used.
-func given(address *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
+// assignedAddress returns the claim with the assigned address. It returns an error if the address does not belong to
+// the claim or cannot be used.
+func assignedAddress(address *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
 	what := fmt.Sprintf("IPAddress %q", address.GetName())
 	if ref := text(address, "spec", "claimRef", "name"); ref != c.ClaimName {
-		return c, fmt.Errorf("%s is of IPAddressClaim %q, not of %q", what, ref, c.ClaimName)
+		return c, fmt.Errorf("%s belongs to IPAddressClaim %q, not to %q", what, ref, c.ClaimName)
 	}
 	if pool := poolOf(address); pool != c.Pool {
-		return c, fmt.Errorf("%s is of %s, not of %s", what, printed(pool), printed(c.Pool))
+		return c, fmt.Errorf("%s belongs to %s, not to %s", what, formatPool(pool), formatPool(c.Pool))
 	}
 	ip, err := netip.ParseAddr(text(address, "spec", "address"))
 	if err != nil || ip.Zone() != "" {
-		return c, fmt.Errorf("%s: spec.address %q is no IP address", what, short(text(address, "spec", "address")))
+		return c, fmt.Errorf("%s: spec.address %q is not an IP address", what, truncate(text(address, "spec", "address")))
 	}
 	bits, _, _ := unstructured.NestedInt64(address.Object, "spec", "prefix")
 	prefix := netip.PrefixFrom(ip, int(bits))
@@ -152,16 +151,16 @@ func given(address *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) (vmv
 	if gateway := text(address, "spec", "gateway"); gateway != "" {
 		g, err := netip.ParseAddr(gateway)
 		if err != nil || g.Is4() != ip.Is4() || g.Zone() != "" {
-			return c, fmt.Errorf("%s: spec.gateway %q is no address of the family of %s", what, short(gateway), ip)
+			return c, fmt.Errorf("%s: spec.gateway %q is not an address of the same family as %s", what, truncate(gateway), ip)
 		}
 		c.Gateway = g.String()
 	}
 	return c, nil
 }
 
-// waiting says what a claim waits for.
-func waiting(claim *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) string {
-	out := fmt.Sprintf("IPAddressClaim %q waits for an address of %s", c.ClaimName, printed(c.Pool))
+// waitMessage returns a message that describes why a claim has no address yet.
+func waitMessage(claim *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) string {
+	out := fmt.Sprintf("IPAddressClaim %q waits for an address of %s", c.ClaimName, formatPool(c.Pool))
 	conditions, _, _ := unstructured.NestedSlice(claim.Object, "status", "conditions")
 	for _, condition := range conditions {
 		m, _ := condition.(map[string]any)
@@ -170,20 +169,20 @@ func waiting(claim *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) stri
 		}
 		reason, _ := m["reason"].(string)
 		message, _ := m["message"].(string)
-		if out += ": " + short(reason); message != "" {
-			out += ", " + short(message)
+		if out += ": " + truncate(reason); message != "" {
+			out += ", " + truncate(message)
 		}
 	}
 	return out
 }
 
-// printed names a pool.
-func printed(p vmv1alpha1.IPPoolReference) string {
-	return fmt.Sprintf("%s.%s %q", short(p.Kind), short(p.APIGroup), short(p.Name))
+// formatPool formats a pool for messages.
+func formatPool(p vmv1alpha1.IPPoolReference) string {
+	return fmt.Sprintf("%s.%s %q", truncate(p.Kind), truncate(p.APIGroup), truncate(p.Name))
 }
 
-// short cuts what others have written, so that a condition can hold it.
-func short(s string) string {
+// truncate truncates text of other clients for use in a condition.
+func truncate(s string) string {
 	const most = 256
 	if len(s) <= most {
 		return s

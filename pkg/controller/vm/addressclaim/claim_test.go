@@ -23,18 +23,18 @@ func vmNamed(name, uid string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid)}}
 }
 
-func TestTheClaimOfAnInterfaceAndAPoolHasOneName(t *testing.T) {
+func TestClaimName_IsUniqueAndStable(t *testing.T) {
 	back := front
 	back.Name = "back"
 	long := strings.Repeat("a", 200) + "." + strings.Repeat("b", 52)
 	seen := map[string]string{}
 	for what, got := range map[string]string{
-		"a":               name(vmNamed("web", "1"), "eth0", front),
-		"a later VM":      name(vmNamed("web", "2"), "eth0", front),
-		"an interface":    name(vmNamed("web", "1"), "eth1", front),
-		"a pool":          name(vmNamed("web", "1"), "eth0", back),
-		"a long name":     name(vmNamed(long, "1"), "eth0", front),
-		"another of them": name(vmNamed(long, "2"), "eth0", front),
+		"a":                           name(vmNamed("web", "1"), "eth0", front),
+		"a later VM":                  name(vmNamed("web", "2"), "eth0", front),
+		"an interface":                name(vmNamed("web", "1"), "eth1", front),
+		"a pool":                      name(vmNamed("web", "1"), "eth0", back),
+		"a long name":                 name(vmNamed(long, "1"), "eth0", front),
+		"another VM with a long name": name(vmNamed(long, "2"), "eth0", front),
 	} {
 		if other := seen[got]; other != "" {
 			t.Errorf("%s and %s are both %q", what, other, got)
@@ -45,7 +45,7 @@ func TestTheClaimOfAnInterfaceAndAPoolHasOneName(t *testing.T) {
 		}
 	}
 	if again := name(vmNamed("web", "1"), "eth0", front); seen[again] != "a" || !strings.HasPrefix(again, "web-eth0-") {
-		t.Errorf("claimed again it is %q", again)
+		t.Errorf("the name of the repeated claim is %q", again)
 	}
 }
 
@@ -55,7 +55,7 @@ func address(t *testing.T, spec string) *unstructured.Unstructured {
 	if err := yaml.Unmarshal([]byte("{kind: IPAddress, apiVersion: ipam.cluster.x-k8s.io/v1beta2, metadata: {name: a}, spec: {"+spec+"}}"), &o.Object); err != nil {
 		t.Fatal(err)
 	}
-	// A client decodes whole numbers so.
+	// A client decodes integers in this way.
 	raw, err := o.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
@@ -66,25 +66,25 @@ func address(t *testing.T, spec string) *unstructured.Unstructured {
 	return o
 }
 
-func TestAnAddressCountsOnlyIfItIsTheClaimsAndCanBeUsed(t *testing.T) {
+func TestGiven_RequiresAValidAddressOfTheClaim(t *testing.T) {
 	const own = "claimRef: {name: web-eth0-1}, poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: front}, "
 	want := vmv1alpha1.ClaimedAddress{ClaimName: "web-eth0-1", Interface: "eth0", Pool: front}
 	for name, tc := range map[string]struct{ spec, address, gateway, wrong string }{
 		"of its claim":           {own + "address: 192.0.2.5, prefix: 24, gateway: 192.0.2.1", "192.0.2.5/24", "192.0.2.1", ""},
 		"without gateway":        {own + "address: 2001:DB8::5, prefix: 64", "2001:db8::5/64", "", ""},
-		"of another claim":       {strings.Replace(own, "web-eth0-1", "other", 1) + "address: 192.0.2.5, prefix: 24", "", "", `is of IPAddressClaim "other"`},
-		"of no claim":            {"address: 192.0.2.5, prefix: 24", "", "", `is of IPAddressClaim ""`},
-		"of another pool":        {strings.Replace(own, "name: front", "name: back", 1) + "address: 192.0.2.5, prefix: 24", "", "", `"back", not of InClusterIPPool.ipam.cluster.x-k8s.io "front"`},
-		"no address":             {own + "address: dhcp, prefix: 24", "", "", "is no IP address"},
-		"an address with a zone": {own + `address: "fe80::1%eth0", prefix: 64`, "", "", "is no IP address"},
+		"of another claim":       {strings.Replace(own, "web-eth0-1", "other", 1) + "address: 192.0.2.5, prefix: 24", "", "", `belongs to IPAddressClaim "other"`},
+		"of no claim":            {"address: 192.0.2.5, prefix: 24", "", "", `belongs to IPAddressClaim ""`},
+		"of another pool":        {strings.Replace(own, "name: front", "name: back", 1) + "address: 192.0.2.5, prefix: 24", "", "", `"back", not to InClusterIPPool.ipam.cluster.x-k8s.io "front"`},
+		"no address":             {own + "address: dhcp, prefix: 24", "", "", "is not an IP address"},
+		"an address with a zone": {own + `address: "fe80::1%eth0", prefix: 64`, "", "", "is not an IP address"},
 		"no prefix":              {own + "address: 192.0.2.5", "", "", "spec.prefix is 0, allowed is 1 to 32"},
 		"a prefix of IPv6":       {own + "address: 192.0.2.5, prefix: 64", "", "", "spec.prefix is 64, allowed is 1 to 32"},
-		"a gateway of IPv6":      {own + `address: 192.0.2.5, prefix: 24, gateway: "2001:db8::1"`, "", "", "is no address of the family of 192.0.2.5"},
-		"a word for a gateway":   {own + "address: 192.0.2.5, prefix: 24, gateway: none", "", "", "is no address of the family"},
-		"a number for a name":    {"claimRef: {name: 1}, address: 192.0.2.5, prefix: 24", "", "", `is of IPAddressClaim ""`},
+		"a gateway of IPv6":      {own + `address: 192.0.2.5, prefix: 24, gateway: "2001:db8::1"`, "", "", "is not an address of the same family as 192.0.2.5"},
+		"a word for a gateway":   {own + "address: 192.0.2.5, prefix: 24, gateway: none", "", "", "is not an address of the same family"},
+		"a number for a name":    {"claimRef: {name: 1}, address: 192.0.2.5, prefix: 24", "", "", `belongs to IPAddressClaim ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := given(address(t, tc.spec), want)
+			got, err := assignedAddress(address(t, tc.spec), want)
 			switch {
 			case tc.wrong != "" && (err == nil || !strings.Contains(err.Error(), tc.wrong)):
 				t.Errorf("error %v, want %q", err, tc.wrong)
@@ -95,7 +95,7 @@ func TestAnAddressCountsOnlyIfItIsTheClaimsAndCanBeUsed(t *testing.T) {
 	}
 }
 
-func TestAddressesOfPoolsComeAfterThoseOfTheSpec(t *testing.T) {
+func TestApply_AddsAddressesAfterThoseOfTheSpec(t *testing.T) {
 	front6 := front
 	front6.Name = "front6"
 	network := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{
@@ -108,7 +108,7 @@ func TestAddressesOfPoolsComeAfterThoseOfTheSpec(t *testing.T) {
 		{Interface: "eth0", Pool: front, Address: "192.0.2.5/24", Gateway: "192.0.2.1"},
 		{Interface: "eth0", Pool: front6, Address: "2001:db8::5/64", Gateway: "2001:db8::1"},
 		{Interface: "eth1", Pool: front, Address: "203.0.113.5/24", Gateway: "203.0.113.254"},
-		{Interface: "eth1", Pool: front6, Address: "2001:db8::6/64"}, // given once, and not asked for any more
+		{Interface: "eth1", Pool: front6, Address: "2001:db8::6/64"}, // assigned before, no longer requested
 		{Interface: "eth2", Pool: front},
 	})
 	want := before.DeepCopy()
@@ -122,7 +122,7 @@ func TestAddressesOfPoolsComeAfterThoseOfTheSpec(t *testing.T) {
 	}
 }
 
-func TestWhatAClaimWaitsForIsToldAndCut(t *testing.T) {
+func TestWaiting_ReportsATruncatedReason(t *testing.T) {
 	claim := address(t, "")
 	if err := unstructured.SetNestedSlice(claim.Object, []any{
 		map[string]any{"type": "Other", "status": "False", "reason": "No"},
@@ -131,7 +131,7 @@ func TestWhatAClaimWaitsForIsToldAndCut(t *testing.T) {
 	}, "status", "conditions"); err != nil {
 		t.Fatal(err)
 	}
-	got := waiting(claim, vmv1alpha1.ClaimedAddress{ClaimName: "web-eth0-1", Pool: front})
+	got := waitMessage(claim, vmv1alpha1.ClaimedAddress{ClaimName: "web-eth0-1", Pool: front})
 	if !strings.HasPrefix(got, `IPAddressClaim "web-eth0-1" waits for an address of InClusterIPPool.ipam.cluster.x-k8s.io "front": PoolExhausted, xxx`) || len(got) > 1024 {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}

@@ -20,50 +20,50 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// versions are those of the contract that have the same fields, the preferred first.
+// versions are the supported versions of the contract, which have the same fields. The preferred version is first.
 var versions = []string{"v1beta2", "v1beta1"}
 
-// callTimeout bounds one call, within the context of the pass.
+// callTimeout limits one call, within the context of the reconcile.
 const callTimeout = 10 * time.Second
 
-// Claims are those of the host cluster.
+// Claims manages the claims in the management cluster.
 type Claims struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterface
-	seen      *sightings
+	watched   *claimWatch
 
 	mu sync.Mutex
-	// version is the one that is served, empty as long as it was not asked for.
+	// version is the served version. It is empty until it is determined.
 	version string
 }
 
-// New returns the claims of the cluster of client; it asks nothing yet.
+// New returns the Claims of a cluster. It makes no calls.
 func New(client dynamic.Interface, discovery discovery.DiscoveryInterface) *Claims {
-	return &Claims{client: client, discovery: discovery, seen: newSightings()}
+	return &Claims{client: client, discovery: discovery, watched: newClaimWatch()}
 }
 
-// AbsentError says that the cluster does not serve the contract.
+// AbsentError is returned if the cluster does not serve the contract's API.
 type AbsentError struct{}
 
-// Error says what to install.
+// Error returns a message about what to install.
 func (*AbsentError) Error() string {
-	return "the cluster serves no IPAddressClaims: install the CustomResourceDefinitions of " + Group + " and a provider that has the pool"
+	return "the cluster does not serve IPAddressClaims: install the CustomResourceDefinitions of " + Group + " and a provider of the pool"
 }
 
-// WaitError says what an address waits for.
+// WaitError is returned while an address is not available.
 type WaitError struct{ Message string }
 
-// Error is the message.
+// Error returns the message.
 func (e *WaitError) Error() string { return e.Message }
 
-// InvalidError says what is wrong with a claim or an address.
+// InvalidError is returned for an invalid claim or address.
 type InvalidError struct{ Message string }
 
-// Error is the message.
+// Error returns the message.
 func (e *InvalidError) Error() string { return e.Message }
 
-// served returns the version to speak.
-func (c *Claims) served(ctx context.Context) (string, error) {
+// servedVersion returns the served version.
+func (c *Claims) servedVersion(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.version != "" {
@@ -75,7 +75,7 @@ func (c *Claims) served(ctx context.Context) (string, error) {
 		return "", &AbsentError{}
 	}
 	if err != nil {
-		return "", fmt.Errorf("asking for the versions of %s: %w", Group, err)
+		return "", fmt.Errorf("reading the versions of %s: %w", Group, err)
 	}
 	for _, v := range versions {
 		if slices.ContainsFunc(group.Versions, func(g metav1.GroupVersionForDiscovery) bool { return g.Version == v }) {
@@ -86,61 +86,60 @@ func (c *Claims) served(ctx context.Context) (string, error) {
 	return "", &AbsentError{}
 }
 
-// forget makes the next call ask for the version again.
-func (c *Claims) forget() {
+// resetVersion resets the served version, so that the next call determines it again.
+func (c *Claims) resetVersion() {
 	c.mu.Lock()
 	c.version = ""
 	c.mu.Unlock()
 }
 
-// resource is one of the contract, in a namespace.
+// resource returns a client of a resource in a namespace.
 func (c *Claims) resource(version, resource, namespace string) dynamic.ResourceInterface {
 	return c.client.Resource(schema.GroupVersionResource{Group: Group, Version: version, Resource: resource}).Namespace(namespace)
 }
 
-// Get claims one address for vm, and returns it as soon as the pool has given it. Until
-// then it is a WaitError.
+// Get claims one address for vm and returns it when the pool has assigned it. Until then it returns a WaitError.
 func (c *Claims) Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	version, err := c.served(ctx)
+	version, err := c.servedVersion(ctx)
 	if err != nil {
 		return want, err
 	}
-	c.seen.watch()
+	c.watched.start()
 	claim, err := c.claim(ctx, version, vm, want)
 	if err != nil {
 		return want, err
 	}
 	if pool := poolOf(claim); claim.GetLabels()[UIDLabel] != string(vm.UID) || pool != want.Pool {
-		return want, &InvalidError{fmt.Sprintf("IPAddressClaim %q is not of this virtual machine and %s", want.ClaimName, printed(want.Pool))}
+		return want, &InvalidError{fmt.Sprintf("IPAddressClaim %q does not belong to this virtual machine and %s", want.ClaimName, formatPool(want.Pool))}
 	}
 	if claim.GetDeletionTimestamp() != nil {
-		return want, c.let(ctx, version, claim, want)
+		return want, c.releaseDeleted(ctx, version, claim, want)
 	}
 	ref := text(claim, "status", "addressRef", "name")
 	if ref == "" {
-		return want, &WaitError{waiting(claim, want)}
+		return want, &WaitError{waitMessage(claim, want)}
 	}
 	addresses := c.resource(version, "ipaddresses", vm.Namespace)
 	address, err := addresses.Get(ctx, ref, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return want, &WaitError{fmt.Sprintf("IPAddress %q, which IPAddressClaim %q names, does not exist", short(ref), want.ClaimName)}
+		return want, &WaitError{fmt.Sprintf("IPAddress %q, which IPAddressClaim %q refers to, does not exist", truncate(ref), want.ClaimName)}
 	}
 	if err != nil {
-		return want, fmt.Errorf("reading IPAddress %q: %w", short(ref), err)
+		return want, fmt.Errorf("reading IPAddress %q: %w", truncate(ref), err)
 	}
 	if address.GetDeletionTimestamp() != nil {
-		return want, &WaitError{fmt.Sprintf("IPAddress %q of IPAddressClaim %q is being deleted", short(ref), want.ClaimName)}
+		return want, &WaitError{fmt.Sprintf("IPAddress %q of IPAddressClaim %q is being deleted", truncate(ref), want.ClaimName)}
 	}
-	got, err := given(address, want)
+	got, err := assignedAddress(address, want)
 	if err != nil {
 		return want, &InvalidError{err.Error()}
 	}
-	return got, keep(ctx, addresses, address)
+	return got, addFinalizer(ctx, addresses, address)
 }
 
-// claim returns the claim, made if there is none.
+// claim returns the claim. It creates the claim if it does not exist.
 func (c *Claims) claim(ctx context.Context, version string, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (*unstructured.Unstructured, error) {
 	claims := c.resource(version, "ipaddressclaims", vm.Namespace)
 	claim, err := claims.Get(ctx, want.ClaimName, metav1.GetOptions{})
@@ -153,28 +152,28 @@ func (c *Claims) claim(ctx context.Context, version string, vm *vmv1alpha1.Virtu
 	claim, err = claims.Create(ctx, newClaim(version, vm, want), metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return nil, &WaitError{fmt.Sprintf("IPAddressClaim %q waits for an address of %s", want.ClaimName, printed(want.Pool))}
+		return nil, &WaitError{fmt.Sprintf("IPAddressClaim %q waits for an address of %s", want.ClaimName, formatPool(want.Pool))}
 	case apierrors.IsNotFound(err):
-		c.forget() // Not even the kind is there any more, or the version.
+		c.resetVersion() // The kind or the version is no longer served.
 		return nil, &AbsentError{}
 	case apierrors.IsInvalid(err):
-		return nil, &InvalidError{fmt.Sprintf("IPAddressClaim %q is refused: %s", want.ClaimName, short(err.Error()))}
+		return nil, &InvalidError{fmt.Sprintf("IPAddressClaim %q is refused: %s", want.ClaimName, truncate(err.Error()))}
 	case err != nil:
 		return nil, fmt.Errorf("creating IPAddressClaim %q: %w", want.ClaimName, err)
 	}
 	return claim, nil
 }
 
-// let lets a claim go that somebody deletes before its address was ever used.
-func (c *Claims) let(ctx context.Context, version string, claim *unstructured.Unstructured, want vmv1alpha1.ClaimedAddress) error {
-	if err := release(ctx, c.resource(version, "ipaddressclaims", claim.GetNamespace()), claim); err != nil {
+// releaseDeleted releases a claim that another client deletes before its address was used.
+func (c *Claims) releaseDeleted(ctx context.Context, version string, claim *unstructured.Unstructured, want vmv1alpha1.ClaimedAddress) error {
+	if err := removeFinalizer(ctx, c.resource(version, "ipaddressclaims", claim.GetNamespace()), claim); err != nil {
 		return err
 	}
-	return &WaitError{fmt.Sprintf("IPAddressClaim %q is being deleted; it is made again then", want.ClaimName)}
+	return &WaitError{fmt.Sprintf("IPAddressClaim %q is being deleted and will be created again", want.ClaimName)}
 }
 
-// keep puts the finalizer on o, if it is not there.
-func keep(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+// addFinalizer adds the finalizer to o if it is missing.
+func addFinalizer(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 	if slices.Contains(o.GetFinalizers(), Finalizer) {
 		return nil
 	}
@@ -186,8 +185,8 @@ func keep(ctx context.Context, resource dynamic.ResourceInterface, o *unstructur
 	return nil
 }
 
-// release takes the finalizer from o, if it is there.
-func release(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+// removeFinalizer removes the finalizer from o if it is present.
+func removeFinalizer(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 	if !slices.Contains(o.GetFinalizers(), Finalizer) {
 		return nil
 	}

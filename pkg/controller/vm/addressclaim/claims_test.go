@@ -22,7 +22,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// serving is a cluster that serves versions of the contract, none if there are none.
+// serving returns the Claims of a cluster that serves versions of the contract. Without versions it serves none.
 func serving(t *testing.T, versions ...string) *Claims {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,18 +51,18 @@ func serving(t *testing.T, versions ...string) *Claims {
 	return New(dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds), client)
 }
 
-func TestTheNewestVersionThatIsServedIsSpoken(t *testing.T) {
+func TestClaims_UseTheNewestServedVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		served []string
 		want   string
 	}{
-		"the newest":      {[]string{"v1beta1", "v1beta2"}, "v1beta2"},
-		"the only":        {[]string{"v1alpha1", "v1beta1"}, "v1beta1"},
-		"none that fits":  {[]string{"v1alpha1", "v2"}, ""},
-		"not even a kind": {nil, ""},
+		"the newest":           {[]string{"v1beta1", "v1beta2"}, "v1beta2"},
+		"the only":             {[]string{"v1alpha1", "v1beta1"}, "v1beta1"},
+		"no supported version": {[]string{"v1alpha1", "v2"}, ""},
+		"no kind":              {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := serving(t, tc.served...).served(t.Context())
+			got, err := serving(t, tc.served...).servedVersion(t.Context())
 			var absent *AbsentError
 			if got != tc.want || errors.As(err, &absent) != (tc.want == "") || err != nil && absent == nil {
 				t.Errorf("version %q, error %v; want %q", got, err, tc.want)
@@ -71,8 +71,8 @@ func TestTheNewestVersionThatIsServedIsSpoken(t *testing.T) {
 	}
 }
 
-// The steps of one address, each of which may be the last of a process.
-func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
+// The steps of one address. A process may end after each of them.
+func TestClaims_ClaimAndReleaseAnAddressOnce(t *testing.T) {
 	c, ctx := serving(t, "v1beta2"), t.Context()
 	vm := vmNamed("web", "1")
 	want := vmv1alpha1.ClaimedAddress{ClaimName: name(vm, "eth0", front), Interface: "eth0", Pool: front}
@@ -80,7 +80,7 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 	for range 2 {
 		var waits *WaitError
 		if _, err := c.Get(ctx, vm, want); !errors.As(err, &waits) {
-			t.Fatalf("error %v, want to wait for the pool", err)
+			t.Fatalf("error %v, want a WaitError", err)
 		}
 	}
 	all, err := claims.List(ctx, metav1.ListOptions{})
@@ -92,9 +92,9 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 		t.Errorf("the claim is %v", claim.Object)
 	}
 
-	made := address(t, "address: 192.0.2.5, prefix: 24, gateway: 192.0.2.1, claimRef: {name: "+want.ClaimName+"}, poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: front}")
-	made.SetNamespace("ns")
-	if _, err := addresses.Create(ctx, made, metav1.CreateOptions{}); err != nil {
+	existing := address(t, "address: 192.0.2.5, prefix: 24, gateway: 192.0.2.1, claimRef: {name: "+want.ClaimName+"}, poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: front}")
+	existing.SetNamespace("ns")
+	if _, err := addresses.Create(ctx, existing, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := unstructured.SetNestedField(claim.Object, "a", "status", "addressRef", "name"); err != nil {
@@ -109,7 +109,7 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 	}
 	kept, err := addresses.Get(ctx, "a", metav1.GetOptions{})
 	if err != nil || !slices.Contains(kept.GetFinalizers(), Finalizer) {
-		t.Errorf("the address has finalizers %v, error %v; want ours", kept.GetFinalizers(), err)
+		t.Errorf("the address has finalizers %v, error %v; want Slipway's", kept.GetFinalizers(), err)
 	}
 
 	other := vmNamed("web", "2")
@@ -117,7 +117,7 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := claims.Get(ctx, want.ClaimName, metav1.GetOptions{}); err != nil {
-		t.Errorf("another virtual machine has given it back: %v", err)
+		t.Errorf("another virtual machine has released it: %v", err)
 	}
 	for range 2 {
 		if err := c.Release(ctx, vm, got); err != nil {
@@ -128,30 +128,30 @@ func TestAnAddressIsClaimedOnceAndGivenBackOnce(t *testing.T) {
 		t.Errorf("%d claims are left, error %v", len(all.Items), err)
 	}
 	if kept, err = addresses.Get(ctx, "a", metav1.GetOptions{}); err != nil || slices.Contains(kept.GetFinalizers(), Finalizer) {
-		t.Errorf("the address has finalizers %v, error %v; want none of ours", kept.GetFinalizers(), err)
+		t.Errorf("the address has finalizers %v, error %v; want none of Slipway's", kept.GetFinalizers(), err)
 	}
 }
 
-// Who strips a claim of its finalizers leaves its address, which is found all the same.
-func TestTheAddressOfAClaimThatIsGoneIsGivenBack(t *testing.T) {
+// If a user removes the finalizers of a claim, it is deleted, but its address still exists and can be found.
+func TestClaims_ReleaseTheAddressOfADeletedClaim(t *testing.T) {
 	c, ctx := serving(t, "v1beta1"), t.Context()
-	made := address(t, "address: 192.0.2.5, prefix: 24, claimRef: {name: gone}")
-	made.SetAPIVersion(Group + "/v1beta1")
-	made.SetNamespace("ns")
-	made.SetFinalizers([]string{Finalizer, "other"})
+	existing := address(t, "address: 192.0.2.5, prefix: 24, claimRef: {name: gone}")
+	existing.SetAPIVersion(Group + "/v1beta1")
+	existing.SetNamespace("ns")
+	existing.SetFinalizers([]string{Finalizer, "other"})
 	addresses := c.resource("v1beta1", "ipaddresses", "ns")
-	if _, err := addresses.Create(ctx, made, metav1.CreateOptions{}); err != nil {
+	if _, err := addresses.Create(ctx, existing, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Release(ctx, vmNamed("web", "1"), vmv1alpha1.ClaimedAddress{ClaimName: "gone", Address: "192.0.2.5/24"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := addresses.Get(ctx, "a", metav1.GetOptions{}); err != nil || !slices.Equal(got.GetFinalizers(), []string{"other"}) {
-		t.Errorf("the address has finalizers %v, error %v; want the other's", got.GetFinalizers(), err)
+		t.Errorf("the address has finalizers %v, error %v; want only the other finalizer", got.GetFinalizers(), err)
 	}
 }
 
-func TestWithoutTheContractNothingIsLeftToGiveBack(t *testing.T) {
+func TestClaims_ReleaseSucceedsWithoutTheContract(t *testing.T) {
 	if err := serving(t).Release(t.Context(), vmNamed("web", "1"), vmv1alpha1.ClaimedAddress{ClaimName: "x", Address: "192.0.2.5/24"}); err != nil {
 		t.Error(err)
 	}

@@ -15,16 +15,16 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Release gives an address of vm back, which nothing uses any more, or the claim of one
-// that was never given. It succeeds for what is gone.
+// Release releases an address of vm that is no longer used, or a claim whose address was never assigned. It succeeds if
+// the objects do not exist.
 func (c *Claims) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	c.forget() // In a version that is not served any more nothing would be seen.
-	version, err := c.served(ctx)
+	c.resetVersion() // A version that is no longer served would show no objects.
+	version, err := c.servedVersion(ctx)
 	var absent *AbsentError
 	if errors.As(err, &absent) {
-		return nil // With the kinds all of their objects are gone.
+		return nil // If the kinds do not exist, neither do their objects.
 	}
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *Claims) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, cla
 	case err != nil:
 		return fmt.Errorf("reading IPAddressClaim %q: %w", claimed.ClaimName, err)
 	case claim.GetLabels()[UIDLabel] != string(vm.UID):
-		return nil // It is somebody else's.
+		return nil // It belongs to another virtual machine.
 	}
 	if err := c.releaseAddress(ctx, version, vm, claimed, claim); err != nil || claim == nil {
 		return err
@@ -57,11 +57,11 @@ func (c *Claims) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, cla
 			return fmt.Errorf("reading IPAddressClaim %q: %w", claimed.ClaimName, err)
 		}
 	}
-	return release(ctx, claims, claim)
+	return removeFinalizer(ctx, claims, claim)
 }
 
-// releaseAddress takes the finalizer from the address of a claim. Of a claim that is gone
-// it is found by what it says.
+// releaseAddress removes the finalizer from the address of a claim. If the claim no longer exists, the address is found
+// by its claimRef.
 func (c *Claims) releaseAddress(ctx context.Context, version string, vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress, claim *unstructured.Unstructured) error {
 	addresses := c.resource(version, "ipaddresses", vm.Namespace)
 	if claim != nil {
@@ -74,12 +74,12 @@ func (c *Claims) releaseAddress(ctx context.Context, version string, vm *vmv1alp
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("reading IPAddress %q: %w", short(ref), err)
+			return fmt.Errorf("reading IPAddress %q: %w", truncate(ref), err)
 		}
 		if text(address, "spec", "claimRef", "name") != claimed.ClaimName {
 			return nil
 		}
-		return release(ctx, addresses, address)
+		return removeFinalizer(ctx, addresses, address)
 	}
 	if claimed.Address == "" {
 		return nil
@@ -90,7 +90,7 @@ func (c *Claims) releaseAddress(ctx context.Context, version string, vm *vmv1alp
 	}
 	for i := range all.Items {
 		if text(&all.Items[i], "spec", "claimRef", "name") == claimed.ClaimName {
-			if err := release(ctx, addresses, &all.Items[i]); err != nil {
+			if err := removeFinalizer(ctx, addresses, &all.Items[i]); err != nil {
 				return err
 			}
 		}

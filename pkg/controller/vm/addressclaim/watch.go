@@ -20,45 +20,45 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// versionRetry is how long Run waits for a contract that is not served yet.
+// versionRetry is the interval in which Run checks whether the contract's API is served.
 const versionRetry = 10 * time.Second
 
-// sightings are the claims that the watch shows, from when the first is asked for.
-type sightings struct {
+// claimWatch has the watched claims. The watch starts when the first claim is requested.
+type claimWatch struct {
 	once   sync.Once
-	wanted chan struct{}
+	needed chan struct{}
 
 	mu     sync.Mutex
 	claims cache.SharedIndexInformer
 }
 
-func newSightings() *sightings { return &sightings{wanted: make(chan struct{})} }
+func newClaimWatch() *claimWatch { return &claimWatch{needed: make(chan struct{})} }
 
-// watch says that there can be claims.
-func (s *sightings) watch() { s.once.Do(func() { close(s.wanted) }) }
+// start starts the watch.
+func (s *claimWatch) start() { s.once.Do(func() { close(s.needed) }) }
 
-// Run watches the claims of virtual machines, once there can be any, until ctx is done.
-// changed is called with the virtual machine of each that has changed.
+// Run watches the claims of virtual machines until ctx is done. It starts the watch when the first claim is requested.
+// It calls changed with the virtual machine of each changed claim.
 func (c *Claims) Run(ctx context.Context, changed func(types.NamespacedName)) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-c.seen.wanted:
+	case <-c.watched.needed:
 	}
-	version, err := c.served(ctx)
+	version, err := c.servedVersion(ctx)
 	for err != nil {
-		klog.FromContext(ctx).V(2).Info("Claims of addresses cannot be watched yet", "err", err)
+		klog.FromContext(ctx).V(2).Info("IPAddressClaims cannot be watched yet", "err", err)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(versionRetry):
-			version, err = c.served(ctx)
+			version, err = c.servedVersion(ctx)
 		}
 	}
 	informer := dynamicinformer.NewFilteredDynamicInformer(c.client,
 		schema.GroupVersionResource{Group: Group, Version: version, Resource: "ipaddressclaims"}, metav1.NamespaceAll, 0, cache.Indexers{},
 		func(o *metav1.ListOptions) { o.LabelSelector = UIDLabel }).Informer()
-	tell := func(obj any) {
+	notify := func(obj any) {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = gone.Obj
 		}
@@ -67,24 +67,24 @@ func (c *Claims) Run(ctx context.Context, changed func(types.NamespacedName)) {
 		}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: tell, UpdateFunc: func(_, now any) { tell(now) }, DeleteFunc: tell,
+		AddFunc: notify, UpdateFunc: func(_, now any) { notify(now) }, DeleteFunc: notify,
 	}); err != nil {
-		klog.FromContext(ctx).Error(err, "Watching claims of addresses")
+		klog.FromContext(ctx).Error(err, "Watching IPAddressClaims failed")
 		return
 	}
-	c.seen.mu.Lock()
-	c.seen.claims = informer
-	c.seen.mu.Unlock()
+	c.watched.mu.Lock()
+	c.watched.claims = informer
+	c.watched.mu.Unlock()
 	informer.RunWithContext(ctx)
 }
 
-// Held says what is wrong with a claim whose address is in use, as far as the watch shows
-// it; empty for nothing.
+// Held returns the problem of a claim whose address is in use, according to the watch. It is empty if there is no
+// problem.
 func (c *Claims) Held(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string {
-	c.seen.watch()
-	c.seen.mu.Lock()
-	informer := c.seen.claims
-	c.seen.mu.Unlock()
+	c.watched.start()
+	c.watched.mu.Lock()
+	informer := c.watched.claims
+	c.watched.mu.Unlock()
 	if informer == nil || !informer.HasSynced() {
 		return ""
 	}
@@ -95,9 +95,9 @@ func (c *Claims) Held(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedA
 	claim, _ := obj.(*unstructured.Unstructured)
 	switch {
 	case !exists || claim == nil || claim.GetLabels()[UIDLabel] != string(vm.UID):
-		return fmt.Sprintf("IPAddressClaim %q is gone: its pool may give %s to another", claimed.ClaimName, claimed.Address)
+		return fmt.Sprintf("IPAddressClaim %q does not exist: its pool may assign %s to another claim", claimed.ClaimName, claimed.Address)
 	case claim.GetDeletionTimestamp() != nil:
-		return fmt.Sprintf("IPAddressClaim %q is being deleted: %s is kept as long as the virtual machine is in vSphere", claimed.ClaimName, claimed.Address)
+		return fmt.Sprintf("IPAddressClaim %q is being deleted: %s is kept while the virtual machine exists in vSphere", claimed.ClaimName, claimed.Address)
 	}
 	return ""
 }

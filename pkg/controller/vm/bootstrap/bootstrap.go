@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bootstrap reads what a virtual machine boots with: the values that its spec refers to, and the data of the
-// Machine whose infrastructure it is. Secrets are read by name and only until the virtual machine exists; they are
-// neither cached nor logged.
+// Package bootstrap reads the data that a virtual machine boots with: the values that its spec refers to, and the
+// bootstrap data of its Machine. Secrets are read by name, and only until the virtual machine exists. They are neither
+// cached nor logged.
 package bootstrap
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Keys that are read from a bootstrap Secret when the virtual machine names none.
+// Default keys of bootstrap Secrets.
 const (
 	defaultCloudConfigKey    = "user-data"
 	defaultVendorDataKey     = "vendor-data"
@@ -41,37 +41,36 @@ const (
 	defaultDomainPasswordKey = "domain-password"
 )
 
-// Secrets reads one Secret of the management cluster by name; the error is NotFound
-// when it does not exist.
+// Secrets reads a Secret of the management cluster. It returns a NotFound error if the Secret does not exist.
 type Secrets func(ctx context.Context, namespace, name string) (*corev1.Secret, error)
 
-// Reconciler reads the values that virtual machines boot with.
+// Reconciler reads the bootstrap data of virtual machines.
 type Reconciler struct {
 	Secrets Secrets
 }
 
-// State is what the bootstrap depends on.
+// State is the input of Reconcile.
 type State struct {
 	step.State
-	// Owner is nil if the virtual machine belongs to no Machine.
+	// Owner is nil if the virtual machine does not belong to a Machine.
 	Owner *owner.Facts
 	// Image is nil if it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
 }
 
-// Report is what a virtual machine boots with.
+// Report is the result of Reconcile.
 type Report struct {
 	step.Report
-	// Data is nil if there are none, or if the virtual machine needs none any more.
+	// Data is the bootstrap data. It is nil if there is none or if the virtual machine no longer needs it.
 	Data *provider.BootstrapData
-	// Effective is that of the state, with the data of the Machine.
+	// Effective is the effective spec of the state with the data of the Machine.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// NoMachine is true as long as the Machine has yet to say where the virtual machine goes and what it boots with.
+	// NoMachine is true while the Machine does not provide the location and the bootstrap data of the virtual machine.
 	NoMachine bool
 }
 
-// Reconcile waits for the Machine of the virtual machine and reads what the bootstrap refers to. A virtual machine that
-// exists needs nothing any more, unless cloud-init is to do again what it does at the first boot.
+// Reconcile waits for the Machine of the virtual machine and reads the bootstrap data. A virtual machine that exists
+// needs no data, unless cloud-init must repeat its first boot.
 func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 	report := Report{Effective: s.Effective}
 	err := r.reconcile(ctx, s, &report)
@@ -80,13 +79,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 
 func (r *Reconciler) reconcile(ctx context.Context, s State, report *Report) error {
 	if s.Owner.Owns(s.VM) {
-		join(s.VM, s.Owner)
+		setMachine(s.VM, s.Owner)
 	}
 	values := reader{secrets: r.Secrets, namespace: s.VM.Namespace}
 	spec := s.VM.Spec.Bootstrap
 	switch {
 	case s.Observed.Created:
-		if spec = report.recall(s); !bootsAnew(s.VM) {
+		if spec = report.restoreBootstrap(s); !needsFirstBoot(s.VM) {
 			return nil
 		}
 	case s.Owner == nil:
@@ -104,15 +103,15 @@ func (r *Reconciler) reconcile(ctx context.Context, s State, report *Report) err
 		report.True(vmv1alpha1.ConditionMachineReady)
 		var err error
 		if spec, err = values.machine(ctx, s.VM, s.Owner.Machine); err != nil {
-			return report.unusable(fmt.Errorf("spec.bootstrap.dataSecretName of Machine %q: %w", s.Owner.Machine.Name, err))
+			return report.reportUnusable(fmt.Errorf("spec.bootstrap.dataSecretName of Machine %q: %w", s.Owner.Machine.Name, err))
 		}
-		report.use(spec)
+		report.setBootstrap(spec)
 	}
 	return report.read(ctx, values, s, spec)
 }
 
-// read reads the Secrets that spec names, and no others, and compares what they have with what the image understands.
-// Secrets are not watched: a missing one is looked for again after a time.
+// read reads the Secrets that spec refers to, and no others. It checks that the image supports their values. Secrets
+// are not watched, so a missing Secret is read again after a delay.
 func (r *Report) read(ctx context.Context, values reader, s State, spec *vmv1alpha1.VirtualMachineBootstrap) error {
 	var data *provider.BootstrapData
 	var properties []string
@@ -122,7 +121,7 @@ func (r *Report) read(ctx context.Context, values reader, s State, spec *vmv1alp
 			if values.known != nil {
 				err = fmt.Errorf("with the bootstrap data of Machine %q: %w", s.Owner.Machine.Name, err)
 			}
-			return r.unusable(err)
+			return r.reportUnusable(err)
 		}
 		properties = slices.AppendSeq([]string{}, maps.Keys(data.VAppProperties))
 	}
@@ -141,8 +140,8 @@ func (r *Report) read(ctx context.Context, values reader, s State, spec *vmv1alp
 	return nil
 }
 
-// unusable reports why the bootstrap cannot be used, and returns what a retry may cure.
-func (r *Report) unusable(err error) error {
+// reportUnusable reports why the bootstrap data cannot be used. It returns errors that a retry may fix.
+func (r *Report) reportUnusable(err error) error {
 	r.Wait = true
 	var unusable *dataError
 	if !errors.As(err, &unusable) {
@@ -154,15 +153,14 @@ func (r *Report) unusable(err error) error {
 	return nil
 }
 
-// dataError says that a Secret, or a key in it, is not there, or that the value of a key
-// cannot be used. It never has the value.
+// dataError is returned if a Secret or its key does not exist or its value cannot be used. It never contains the value.
 type dataError struct{ reason, what string }
 
 func (e *dataError) Error() string { return e.what }
 
-// bootsAnew is true when cloud-init is to have another instance ID than it was told, and
-// while what that needs could not be read.
-func bootsAnew(vm *vmv1alpha1.VirtualMachine) bool {
+// needsFirstBoot reports whether cloud-init must get a new instance ID. It also returns true while the data for that
+// could not be read.
+func needsFirstBoot(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.Spec.Bootstrap == nil || vm.Spec.Bootstrap.CloudInit == nil {
 		return false
 	}
@@ -174,15 +172,15 @@ func bootsAnew(vm *vmv1alpha1.VirtualMachine) bool {
 	return cmp.Or(vm.Spec.Bootstrap.CloudInit.InstanceID, uid) != told || c != nil && c.Status == metav1.ConditionFalse
 }
 
-// reader reads what a bootstrap refers to.
+// reader reads the objects that a bootstrap refers to.
 type reader struct {
 	secrets   Secrets
 	namespace string
-	// known is a Secret that was read already.
+	// known is a Secret that was already read.
 	known *corev1.Secret
 }
 
-// read reads the values that spec refers to. An error begins with the field.
+// read reads the values that spec refers to. Errors begin with the field.
 func (r *reader) read(ctx context.Context, spec *vmv1alpha1.VirtualMachineBootstrap) (*provider.BootstrapData, error) {
 	data := &provider.BootstrapData{}
 	if err := r.cloudInit(ctx, data, spec.CloudInit); err != nil {
@@ -247,8 +245,8 @@ func (r *reader) sysprep(ctx context.Context, data *provider.SysprepData, s *vmv
 	return errors.Join(errs...)
 }
 
-// value reads one key, if one is selected. judge returns the value as it is used, or why it
-// cannot be.
+// value reads one key if from is not nil. judge returns the value in the form in which it is used, or why it is
+// invalid.
 func (r *reader) value(ctx context.Context, field string, from *vmv1alpha1.SecretKeySelector, defaultKey string, into *[]byte, judge func([]byte) (value []byte, wrong string)) error {
 	if from == nil {
 		return nil
@@ -266,8 +264,8 @@ func (r *reader) value(ctx context.Context, field string, from *vmv1alpha1.Secre
 	return nil
 }
 
-// readProperties adds what a Secret has and the spec does not override. What vSphere
-// would keep as another value than it was given is refused, as it is in the spec.
+// readProperties adds the properties of a Secret that the spec does not override. Values that vSphere would change are
+// invalid. The same values are invalid in the spec.
 func readProperties(into map[string]string, secret *corev1.Secret, override map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
 		value := string(secret.Data[key])
@@ -279,7 +277,7 @@ func readProperties(into map[string]string, secret *corev1.Secret, override map[
 		case len(value) > bounds.MaxProperty:
 			wrong = fmt.Sprintf("is longer than %d bytes", bounds.MaxProperty)
 		case bounds.Text(value, true) != "":
-			wrong = "has control characters other than tabulators and line feeds, or is no UTF-8"
+			wrong = "contains control characters other than tabs and line feeds, or is not UTF-8"
 		default:
 			into[key] = value
 			continue

@@ -17,14 +17,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/owner"
 )
 
-// Formats of the bootstrap data of a Machine. Data of a Secret that names none is the first.
+// Formats of a Machine's bootstrap data. formatCloudConfig is the default.
 const (
 	formatCloudConfig = "cloud-config"
 	formatIgnition    = "ignition"
 )
 
-// join records the Machine whose infrastructure vm is.
-func join(vm *vmv1alpha1.VirtualMachine, of *owner.Facts) {
+// setMachine writes the Machine of vm to its status.
+func setMachine(vm *vmv1alpha1.VirtualMachine, of *owner.Facts) {
 	was := vm.Status.Machine
 	if was != nil && was.APIGroup == of.Group && was.Name == of.Name {
 		return
@@ -36,16 +36,16 @@ func join(vm *vmv1alpha1.VirtualMachine, of *owner.Facts) {
 	vm.Status.Machine = &next
 }
 
-// recall gives a virtual machine that exists the bootstrap that it was made with, and returns what cloud-init is told
-// that is to run anew: it may be of another Secret that the Machine has by then.
-func (r *Report) recall(s State) *vmv1alpha1.VirtualMachineBootstrap {
+// restoreBootstrap adds the bootstrap data that an existing virtual machine was created with to the effective spec. It
+// returns the bootstrap for a repeated first boot of cloud-init, which may refer to a newer Secret of the Machine.
+func (r *Report) restoreBootstrap(s State) *vmv1alpha1.VirtualMachineBootstrap {
 	spec, is := s.VM.Spec.Bootstrap, s.VM.Status.Machine
 	if is == nil || is.DataFormat == "" {
 		return spec
 	}
-	// What was added to the spec since, and excludes the data, counts for itself.
+	// If the spec was changed so that it excludes the data, the spec alone is used.
 	if b, err := withData(s.VM.Spec.Bootstrap, is.DataSecretName, is.DataFormat); err == nil {
-		r.use(b)
+		r.setBootstrap(b)
 		spec = b
 	}
 	if spec != nil && s.Owner.Owns(s.VM) && s.Owner.Machine.DataSecret != "" {
@@ -56,8 +56,8 @@ func (r *Report) recall(s State) *vmv1alpha1.VirtualMachineBootstrap {
 	return spec
 }
 
-// use lets the rest of the reconcile work with b as if spec.bootstrap were it.
-func (r *Report) use(b *vmv1alpha1.VirtualMachineBootstrap) {
+// setBootstrap sets the bootstrap of the effective spec to b.
+func (r *Report) setBootstrap(b *vmv1alpha1.VirtualMachineBootstrap) {
 	if r.Effective != nil {
 		effective := *r.Effective
 		effective.Bootstrap = b
@@ -65,7 +65,7 @@ func (r *Report) use(b *vmv1alpha1.VirtualMachineBootstrap) {
 	}
 }
 
-// machine returns the bootstrap of vm with the data of its Machine, and records in which Secret and format it has them.
+// machine returns the bootstrap of vm with its Machine's data, and writes the Secret and the format to the status.
 func (r *reader) machine(ctx context.Context, vm *vmv1alpha1.VirtualMachine, m *clusterapi.Machine) (*vmv1alpha1.VirtualMachineBootstrap, error) {
 	secret, err := r.secret(ctx, m.DataSecret)
 	if err != nil {
@@ -84,21 +84,21 @@ func (r *reader) machine(ctx context.Context, vm *vmv1alpha1.VirtualMachine, m *
 	return spec, nil
 }
 
-// formatOf is the format of the data of a Secret, which has some.
+// formatOf returns the format of the data in a Secret. It returns an error if the Secret has no data.
 func formatOf(secret *corev1.Secret) (string, error) {
 	if _, ok := secret.Data[clusterv1alpha1.SecretDataKey]; !ok {
 		return "", &dataError{vmv1alpha1.ReasonNotFound, fmt.Sprintf("Secret %q in namespace %q has no key %q", secret.Name, secret.Namespace, clusterv1alpha1.SecretDataKey)}
 	}
 	format := cmp.Or(string(secret.Data[clusterv1alpha1.SecretFormatKey]), formatCloudConfig)
 	if !slices.Contains([]string{formatCloudConfig, formatIgnition}, format) {
-		return "", &dataError{vmv1alpha1.ReasonInvalid, fmt.Sprintf("key %q of Secret %q in namespace %q names no known format; allowed are %s and %s",
+		return "", &dataError{vmv1alpha1.ReasonInvalid, fmt.Sprintf("key %q of Secret %q in namespace %q has an unknown format; allowed: %s, %s",
 			clusterv1alpha1.SecretFormatKey, secret.Name, secret.Namespace, formatCloudConfig, formatIgnition)}
 	}
 	return format, nil
 }
 
-// withData is a bootstrap that names the Secret of a Machine besides what spec has, which must
-// leave room for it.
+// withData returns a bootstrap that refers to the Secret of a Machine in addition to the settings of spec. It returns
+// an error if spec excludes the data.
 func withData(spec *vmv1alpha1.VirtualMachineBootstrap, secret, format string) (*vmv1alpha1.VirtualMachineBootstrap, error) {
 	out := spec.DeepCopy()
 	if out == nil {
@@ -106,7 +106,7 @@ func withData(spec *vmv1alpha1.VirtualMachineBootstrap, secret, format string) (
 	}
 	data := &vmv1alpha1.SecretKeySelector{Name: secret, Key: clusterv1alpha1.SecretDataKey}
 	excludes := func(field string) error {
-		return &dataError{vmv1alpha1.ReasonInvalid, fmt.Sprintf("spec.bootstrap.%s of the virtual machine excludes data in the format %s", field, format)}
+		return &dataError{vmv1alpha1.ReasonInvalid, fmt.Sprintf("spec.bootstrap.%s of the virtual machine cannot be combined with bootstrap data in format %s", field, format)}
 	}
 	switch {
 	case out.LinuxPrep != nil:

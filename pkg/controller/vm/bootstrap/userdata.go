@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// maxUnpacked bounds user data after it was unpacked, in bytes.
+	// maxUnpacked is the maximum size of unpacked user data, in bytes.
 	maxUnpacked = 4 << 20
-	// maxLayers bounds how often it is unpacked.
+	// maxLayers is the maximum number of gzip layers.
 	maxLayers = 2
-	// mimeHead is how much of its beginning cloud-init searches for mimeVersion, in bytes
-	// (cloud-init, user_data.convert_string).
+	// mimeHead is the number of bytes at the beginning in which cloud-init searches for mimeVersion (cloud-init,
+	// user_data.convert_string).
 	mimeHead    = 4096
 	mimeVersion = "mime-version:"
 )
 
-// userDataMarkers are what user data begins with, after white space and in any letter case.
+// userDataMarkers are the possible beginnings of user data, after white space and in any letter case.
 var userDataMarkers = [][]byte{
-	// Of cloud-init (handlers.INCLUSION_TYPES_MAP). #cloud-config stands for #cloud-config-archive
-	// and #cloud-config-jsonp, #include for #include-once.
+	// Markers of cloud-init (handlers.INCLUSION_TYPES_MAP). #cloud-config also matches #cloud-config-archive and
+	// #cloud-config-jsonp, and #include also matches #include-once.
 	[]byte("#cloud-config"), []byte("#!"), []byte("#include"), []byte("#cloud-boothook"), []byte("#part-handler"), []byte("#upstart-job"),
 	[]byte("## template: jinja"),
-	// Of cloudbase-init, which is what Windows has in place of cloud-init (its user data scripts).
+	// Markers of cloudbase-init, which replaces cloud-init on Windows (its user data scripts).
 	[]byte("#ps1"), []byte("rem cmd"), []byte("<powershell>"), []byte("<script>"), []byte("content-type: multipart"),
 }
 
-// otherUserData matches what is read from the same variable of guestinfo by programs that are not
-// cloud-init: the machine configuration of Talos Linux, and the settings of Bottlerocket.
+// otherUserData matches data that programs other than cloud-init read from the same guestinfo variable: the machine
+// configuration of Talos Linux and the settings of Bottlerocket.
 var otherUserData = regexp.MustCompile(`(?m)^(version|apiVersion): v1alpha1\b|^\s*\[?settings[.\]]`)
 
-// userData returns what cloud-init reads of the value of a key. A value that is packed with gzip,
-// encoded with base64 or both is unpacked: cloud-init unpacks gzip, and takes base64 for text.
+// userData returns the user data in the form that cloud-init reads. Data that is compressed with gzip, encoded with
+// base64 or both is unpacked. cloud-init unpacks gzip itself but treats base64 as text.
 func userData(raw []byte) (value []byte, wrong string) {
 	if value, wrong = unpack(raw); wrong != "" {
 		return nil, wrong
@@ -71,13 +71,13 @@ func unpack(raw []byte) (value []byte, wrong string) {
 		case err != nil:
 			return nil, "cannot be unpacked with gzip: " + err.Error()
 		case len(value) > maxUnpacked:
-			return nil, fmt.Sprintf("has more than %d bytes when it is unpacked", maxUnpacked)
+			return nil, fmt.Sprintf("has more than %d bytes after unpacking", maxUnpacked)
 		}
 	}
 	return value, ""
 }
 
-// decodeBase64 returns what text in base64 stands for, if that is user data or packed.
+// decodeBase64 decodes base64 text if the result is user data or gzip.
 func decodeBase64(text []byte) ([]byte, bool) {
 	if isUserData(text) {
 		return nil, false
@@ -94,7 +94,7 @@ func decodeBase64(text []byte) ([]byte, bool) {
 
 func isGzip(data []byte) bool { return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) }
 
-// isUserData reports whether a program in the guest reads data.
+// isUserData reports whether a program in the guest recognizes data.
 func isUserData(data []byte) bool {
 	if bytes.Contains(bytes.ToLower(data[:min(len(data), mimeHead)]), []byte(mimeVersion)) || otherUserData.Match(data) {
 		return true

@@ -18,35 +18,34 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
-// Pools claims addresses of pools; addressclaim.Claims is one.
+// Pools claims addresses of pools. addressclaim.Claims implements it.
 type Pools interface {
-	// Get claims one address, and returns it as soon as it is given.
+	// Get claims one address and returns it when the pool has assigned it.
 	Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error)
-	// Held says what is wrong with the claim of an address in use; empty for nothing. It
-	// asks nobody.
+	// Held returns the problem of the claim of an address in use. It is empty if there is no problem. Held makes no
+	// calls.
 	Held(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string
-	// Release gives an address back that nothing uses any more.
+	// Release releases an address that is no longer used.
 	Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) error
-	// Run tells of virtual machines whose claims change, until ctx is done.
+	// Run calls changed for virtual machines whose claims change, until ctx is done.
 	Run(ctx context.Context, changed func(types.NamespacedName))
 }
 
-// Addresses claims what the interfaces of virtual machines name pools for.
+// Addresses claims the addresses from pools that interfaces of virtual machines request.
 type Addresses struct {
 	Pools Pools
 }
 
-// AddressReport is what has come of the claims of addresses.
+// AddressReport is the result of Addresses.Reconcile.
 type AddressReport struct {
 	step.Report
-	// Effective is that of the state, with the addresses.
+	// Effective is the effective spec of the state with the claimed addresses.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 }
 
-// Reconcile claims what the interfaces name pools for, and gives the effective spec
-// what it has got. Each step is in the status before the next one is taken: the name of a
-// claim before that is made, and an address before a virtual machine gets it. So
-// whatever becomes of this process or of the spec, what was claimed is known.
+// Reconcile claims the addresses that the interfaces request and adds the assigned addresses to the effective spec.
+// Each step is stored in the status before the next step: the name of a claim before it is created, and an address
+// before a virtual machine gets it. So no claim is lost if this process ends or the spec changes.
 func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport, error) {
 	report := AddressReport{Effective: s.Effective}
 	if s.Effective == nil {
@@ -64,9 +63,9 @@ func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport,
 			all, errs = append(all, c), append(errs, err)
 		}
 	}
-	var lacks lack
+	var lacks missingAddresses
 	for n := range wanted {
-		lacks.note(a.claim(ctx, &report.Report, s, &all[n]))
+		lacks.addError(a.claim(ctx, &report.Report, s, &all[n]))
 	}
 	s.VM.Status.ClaimedAddresses = all
 	switch {
@@ -78,7 +77,7 @@ func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport,
 	default:
 		report.True(vmv1alpha1.ConditionAddressesReady)
 	}
-	report.Wait = lacks.reason != "" || slices.ContainsFunc(all, func(c vmv1alpha1.ClaimedAddress) bool { return !recorded(s.Stored, c) })
+	report.Wait = lacks.reason != "" || slices.ContainsFunc(all, func(c vmv1alpha1.ClaimedAddress) bool { return !isStored(s.Stored, c) })
 	if len(wanted) > 0 {
 		effective := *s.Effective
 		effective.Network = addressclaim.Apply(effective.Network, all)
@@ -87,7 +86,7 @@ func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport,
 	return report, errors.Join(append(errs, lacks.err)...)
 }
 
-// claim takes the next step towards one address.
+// claim does the next step for one address.
 func (a *Addresses) claim(ctx context.Context, report *step.Report, s step.State, c *vmv1alpha1.ClaimedAddress) error {
 	switch {
 	case c.Address != "":
@@ -95,9 +94,9 @@ func (a *Addresses) claim(ctx context.Context, report *step.Report, s step.State
 			return &addressclaim.WaitError{Message: trouble}
 		}
 		return nil
-	case !recorded(s.Stored, *c):
+	case !isStored(s.Stored, *c):
 		report.Again(0)
-		return &addressclaim.WaitError{Message: fmt.Sprintf("IPAddressClaim %q is about to be made for pool %q", c.ClaimName, c.Pool.Name)}
+		return &addressclaim.WaitError{Message: fmt.Sprintf("IPAddressClaim %q is about to be created for pool %q", c.ClaimName, c.Pool.Name)}
 	}
 	got, err := a.Pools.Get(ctx, s.VM, *c)
 	if err == nil {
@@ -107,14 +106,14 @@ func (a *Addresses) claim(ctx context.Context, report *step.Report, s step.State
 	return err
 }
 
-// recorded is true for what the stored status has.
-func recorded(stored *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) bool {
+// isStored reports whether the stored status has the claim.
+func isStored(stored *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) bool {
 	return slices.ContainsFunc(stored.Status.ClaimedAddresses, func(s vmv1alpha1.ClaimedAddress) bool {
 		return s.ClaimName == c.ClaimName && s.Address == c.Address
 	})
 }
 
-// Release gives back what was claimed for a virtual machine that is gone.
+// Release releases the claims of a virtual machine that is deleted.
 func (a *Addresses) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine) error {
 	var errs []error
 	vm.Status.ClaimedAddresses = slices.DeleteFunc(vm.Status.ClaimedAddresses, func(c vmv1alpha1.ClaimedAddress) bool {
@@ -125,16 +124,16 @@ func (a *Addresses) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine) 
 	return errors.Join(errs...)
 }
 
-// lack is what addresses wait for.
-type lack struct {
+// missingAddresses is the reason why addresses are missing.
+type missingAddresses struct {
 	reason   string
 	messages []string
-	// err is what a retry may cure.
+	// err has the errors that a retry may fix.
 	err error
 }
 
-// note takes down what one address waits for. The worst of several reasons counts.
-func (l *lack) note(err error) {
+// addError adds the error of one address. The most severe reason is kept.
+func (l *missingAddresses) addError(err error) {
 	if err == nil {
 		return
 	}

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// csiDriver is the vSphere CSI driver, whose volume handles are the IDs of first class
-	// disks, and those of vSAN file shares with a prefix.
+	// csiDriver is the name of the vSphere CSI driver. Its volume handles are the IDs of first class disks. The handles
+	// of vSAN file shares have the prefix fileShareHandle.
 	csiDriver       = "csi.vsphere.vmware.com"
 	fileShareHandle = "file:"
 )
@@ -30,13 +30,13 @@ const (
 // Holder is a virtual machine that holds a claim.
 type Holder struct {
 	UID types.UID
-	// Name is in the namespace of the claim.
+	// Name is the name of the virtual machine in the claim's namespace.
 	Name string
-	// VolumeID is the disk that it was given.
+	// VolumeID is the ID of the disk that the virtual machine uses.
 	VolumeID string
 }
 
-// Holders returns the virtual machines that hold a claim, by its annotations.
+// Holders returns the virtual machines that hold a claim, according to its annotations.
 func Holders(claim metav1.Object) []Holder {
 	var out []Holder
 	annotations := claim.GetAnnotations()
@@ -54,31 +54,31 @@ func HeldBy(claim metav1.Object, uid types.UID) bool {
 	return slices.ContainsFunc(Holders(claim), func(h Holder) bool { return h.UID == uid })
 }
 
-// claimFacts are what is known of the claim of a volume.
-type claimFacts struct {
-	// claim and volume are nil for none.
+// claimState has the objects that determine whether the claim of a volume can be used.
+type claimState struct {
+	// claim and volume are nil if they do not exist.
 	claim  *corev1.PersistentVolumeClaim
 	volume *corev1.PersistentVolume
-	// nodes have or want the volume.
+	// nodes are the Nodes that use the volume or will use it.
 	nodes []string
-	// exists is true for a virtual machine of the namespace of the claim.
+	// exists reports whether a holder is an existing virtual machine in the claim's namespace.
 	exists func(Holder) bool
 }
 
-// claimTrouble says why a claim cannot be attached.
-type claimTrouble struct{ reason, message string }
+// claimProblem is the reason why a claim cannot be attached.
+type claimProblem struct{ reason, message string }
 
-// judge says how the claim of a volume of vm is attached, and why not. What vm has
-// already is not taken away by anything that happens to the claim.
-func (f *claimFacts) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimTrouble) {
+// evaluate returns how the claim of a volume of vm is attached, or why it cannot be attached. A disk that vm already has
+// stays attached, even if the claim changes.
+func (f *claimState) evaluate(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimProblem) {
 	var out provider.Claim
 	name := volume.PersistentVolumeClaim.ClaimName
-	no := func(reason, format string, args ...any) (provider.Claim, *claimTrouble) {
-		t := &claimTrouble{reason, fmt.Sprintf("%s: PersistentVolumeClaim %q ", hardware.Volume(volume.Name), name) + fmt.Sprintf(format, args...)}
+	no := func(reason, format string, args ...any) (provider.Claim, *claimProblem) {
+		t := &claimProblem{reason, fmt.Sprintf("%s: PersistentVolumeClaim %q ", hardware.Volume(volume.Name), name) + fmt.Sprintf(format, args...)}
 		out.Waiting = t.message
 		return out, t
 	}
-	if reason, why := f.unbound(vm); reason != "" {
+	if reason, why := f.checkBound(vm); reason != "" {
 		return no(reason, "%s", why)
 	}
 	id, why := volumeID(f.volume)
@@ -92,7 +92,7 @@ func (f *claimFacts) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.Vir
 	if volume.PersistentVolumeClaim.ReadOnly {
 		if out.Shared {
 			return no(vmv1alpha1.ReasonInvalid, "is ReadWriteMany and spec.volumes[%s].persistentVolumeClaim.readOnly is true: "+
-				"vSphere lets no virtual machine read a disk that others write without writing itself", volume.Name)
+				"vSphere does not support read-only access to a disk that other virtual machines can write", volume.Name)
 		}
 		out.ReadOnly = true
 	}
@@ -104,7 +104,7 @@ func (f *claimFacts) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.Vir
 			switch {
 			case h.UID == vm.UID:
 			case f.exists(h):
-				return no(vmv1alpha1.ReasonInUse, "is held by VirtualMachine %q; it is free when that no longer names it and its disk is detached", h.Name)
+				return no(vmv1alpha1.ReasonInUse, "is held by VirtualMachine %q; it is free after it is removed from that VirtualMachine's spec and its disk is detached", h.Name)
 			default:
 				return no(vmv1alpha1.ReasonInUse, "is held by VirtualMachine %q (UID %s), which does not exist: if no vSphere VM has disk %s, remove annotation %s%s",
 					h.Name, h.UID, h.VolumeID, vmv1alpha1.AnnotationClaimHolderPrefix, h.UID)
@@ -112,13 +112,13 @@ func (f *claimFacts) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.Vir
 		}
 	}
 	if len(f.nodes) > 0 {
-		return no(vmv1alpha1.ReasonInUse, "is in use on Node %q: a VolumeAttachment of volume %q names it", f.nodes[0], f.volume.Name)
+		return no(vmv1alpha1.ReasonInUse, "is in use on Node %q: a VolumeAttachment of volume %q refers to this Node", f.nodes[0], f.volume.Name)
 	}
 	return out, nil
 }
 
-// unbound says why a claim has no volume that can be used.
-func (f *claimFacts) unbound(vm *vmv1alpha1.VirtualMachine) (reason, why string) {
+// checkBound returns the reason why a claim has no usable volume.
+func (f *claimState) checkBound(vm *vmv1alpha1.VirtualMachine) (reason, why string) {
 	c := f.claim
 	switch {
 	case c == nil:
@@ -128,25 +128,25 @@ func (f *claimFacts) unbound(vm *vmv1alpha1.VirtualMachine) (reason, why string)
 	case c.Status.Phase == corev1.ClaimLost:
 		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("has lost its PersistentVolume %q", c.Spec.VolumeName)
 	case c.Status.Phase != corev1.ClaimBound || c.Spec.VolumeName == "":
-		return vmv1alpha1.ReasonNotReady, "is not bound yet; one of a StorageClass with volumeBindingMode WaitForFirstConsumer waits for a Pod"
+		return vmv1alpha1.ReasonNotReady, "is not bound yet; if its StorageClass has volumeBindingMode WaitForFirstConsumer, it waits for a Pod"
 	case f.volume == nil:
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("is bound to PersistentVolume %q, which does not exist", c.Spec.VolumeName)
 	case f.volume.Spec.ClaimRef == nil || f.volume.Spec.ClaimRef.UID != c.UID:
-		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("names PersistentVolume %q, which belongs to another claim", c.Spec.VolumeName)
+		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("refers to PersistentVolume %q, which belongs to another claim", c.Spec.VolumeName)
 	case f.volume.DeletionTimestamp != nil && !HeldBy(c, vm.UID):
 		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("is bound to PersistentVolume %q, which is being deleted", c.Spec.VolumeName)
 	}
 	return "", ""
 }
 
-// volumeID is the ID of the first class disk of a volume, or why it has none.
+// volumeID returns the ID of a volume's first class disk, or the reason why it has none.
 func volumeID(pv *corev1.PersistentVolume) (id, why string) {
 	csi := pv.Spec.CSI
 	switch {
 	case csi == nil:
-		return "", fmt.Sprintf("is bound to PersistentVolume %q, which is not of a CSI driver; virtual machines have volumes of %s", pv.Name, csiDriver)
+		return "", fmt.Sprintf("is bound to PersistentVolume %q, which does not use a CSI driver; virtual machines can use volumes of %s", pv.Name, csiDriver)
 	case csi.Driver != csiDriver:
-		return "", fmt.Sprintf("is bound to PersistentVolume %q of CSI driver %.63q; virtual machines have volumes of %s", pv.Name, csi.Driver, csiDriver)
+		return "", fmt.Sprintf("is bound to PersistentVolume %q of CSI driver %.63q; virtual machines can use volumes of %s", pv.Name, csi.Driver, csiDriver)
 	case strings.HasPrefix(csi.VolumeHandle, fileShareHandle):
 		return "", fmt.Sprintf("is bound to PersistentVolume %q, which is a file share and not a disk: mount it in the guest", pv.Name)
 	}
@@ -157,21 +157,21 @@ func volumeID(pv *corev1.PersistentVolume) (id, why string) {
 	return parsed.String(), ""
 }
 
-// accessOf is how a disk is attached that a claim allows to be used in any of modes.
+// accessOf returns how a disk is attached whose claim has the given access modes.
 func accessOf(modes []corev1.PersistentVolumeAccessMode) (readOnly, shared bool) {
 	shared = slices.Contains(modes, corev1.ReadWriteMany)
 	writes := shared || slices.Contains(modes, corev1.ReadWriteOnce) || slices.Contains(modes, corev1.ReadWriteOncePod)
 	return !writes, shared
 }
 
-// hasDisk is true when the volume of vm was last seen with the disk.
+// hasDisk reports whether the disk was last observed as the attached disk of the volume of vm.
 func hasDisk(vm *vmv1alpha1.VirtualMachine, volume, id string) bool {
 	return slices.ContainsFunc(vm.Status.Volumes, func(s vmv1alpha1.VirtualMachineVolumeStatus) bool {
 		return s.Name == volume && s.Attached && s.VolumeID == id
 	})
 }
 
-// nodesOf are the Nodes that VolumeAttachments name.
+// nodesOf returns the Nodes in VolumeAttachments.
 func nodesOf(attachments []*storagev1.VolumeAttachment) []string {
 	var out []string
 	for _, a := range attachments {
@@ -181,12 +181,12 @@ func nodesOf(attachments []*storagev1.VolumeAttachment) []string {
 	return slices.Compact(out)
 }
 
-// usesClaims is true when vm may hold a claim.
+// usesClaims reports whether vm may hold a claim.
 func usesClaims(vm *vmv1alpha1.VirtualMachine) bool {
 	return len(Names(vm)) > 0 || slices.ContainsFunc(vm.Status.Volumes, func(s vmv1alpha1.VirtualMachineVolumeStatus) bool { return s.VolumeID != "" })
 }
 
-// Names returns the claims that vm names.
+// Names returns the names of the claims in the spec of vm.
 func Names(vm *vmv1alpha1.VirtualMachine) []string {
 	var out []string
 	for i := range vm.Spec.Volumes {

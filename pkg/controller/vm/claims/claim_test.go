@@ -18,8 +18,8 @@ import (
 
 const diskID = "8f163c98-2bef-4ea3-a7f9-acefb21e7398"
 
-// boundClaim is a claim of the vSphere CSI driver with its volume.
-func boundClaim() *claimFacts {
+// boundClaim returns a claim of the vSphere CSI driver with its volume.
+func boundClaim() *claimState {
 	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data", UID: "claim-1"}}
 	c.Spec.VolumeName, c.Status.Phase = "pv-1", corev1.ClaimBound
 	c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -27,10 +27,10 @@ func boundClaim() *claimFacts {
 	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-1"}}
 	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: diskID}
 	pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ns", Name: "data", UID: "claim-1"}
-	return &claimFacts{claim: c, volume: pv, exists: func(h Holder) bool { return h.Name != "lost" }}
+	return &claimState{claim: c, volume: pv, exists: func(h Holder) bool { return h.Name != "lost" }}
 }
 
-func heldByVM(c *claimFacts, uid, name string) {
+func heldByVM(c *claimState, uid, name string) {
 	c.claim.Annotations = map[string]string{vmv1alpha1.AnnotationClaimHolderPrefix + uid: name + "/" + diskID}
 }
 
@@ -40,19 +40,19 @@ var (
 	deletedAt = metav1.Now()
 )
 
-// claimWith is the claim as it is attached, but for a change.
+// claimWith returns the attached claim with a change.
 func claimWith(change func(*provider.Claim)) provider.Claim {
 	c := okClaim
 	change(&c)
 	return c
 }
 
-func claimModes(modes ...corev1.PersistentVolumeAccessMode) func(*claimFacts, *vmv1alpha1.VirtualMachine) {
-	return func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.Spec.AccessModes = modes }
+func claimModes(modes ...corev1.PersistentVolumeAccessMode) func(*claimState, *vmv1alpha1.VirtualMachine) {
+	return func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.claim.Spec.AccessModes = modes }
 }
 
-func claimHandle(h string) func(*claimFacts, *vmv1alpha1.VirtualMachine) {
-	return func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI.VolumeHandle = h }
+func claimHandle(h string) func(*claimState, *vmv1alpha1.VirtualMachine) {
+	return func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI.VolumeHandle = h }
 }
 
 func readOnlyVolume(vm *vmv1alpha1.VirtualMachine) {
@@ -63,30 +63,30 @@ func attachedVolume(vm *vmv1alpha1.VirtualMachine) {
 	vm.Status.Volumes = []vmv1alpha1.VirtualMachineVolumeStatus{{Name: "data", Attached: true, VolumeID: diskID}}
 }
 
-// claimCases are claims as they can be, and what is said of them.
+// claimCases has states of claims and the expected results.
 var claimCases = []struct {
-	name   string
-	given  func(*claimFacts, *vmv1alpha1.VirtualMachine)
-	want   provider.Claim
-	reason string
-	says   string
+	name        string
+	given       func(*claimState, *vmv1alpha1.VirtualMachine)
+	want        provider.Claim
+	reason      string
+	wantMessage string
 }{
 	{"bound", nil, okClaim, "", ""},
-	{"no claim", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim = nil }, noClaim, "NotFound", `volumes[data]: PersistentVolumeClaim "data" does not exist in namespace "ns"`},
-	{"pending", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.Status.Phase = corev1.ClaimPending }, noClaim, "NotReady", "is not bound yet; one of a StorageClass with volumeBindingMode WaitForFirstConsumer waits for a Pod"},
-	{"lost", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.Status.Phase = corev1.ClaimLost }, noClaim, "NotReady", `has lost its PersistentVolume "pv-1"`},
-	{"no volume", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume = nil }, noClaim, "NotFound", `is bound to PersistentVolume "pv-1", which does not exist`},
-	{"the volume of another claim", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.ClaimRef.UID = "other" }, noClaim, "NotReady", `names PersistentVolume "pv-1", which belongs to another claim`},
-	{"the volume of no claim", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.ClaimRef = nil }, noClaim, "NotReady", "belongs to another claim"},
-	{"being deleted", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.DeletionTimestamp = &deletedAt }, noClaim, "NotReady", "is being deleted"},
-	{"being deleted and held", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
+	{"no claim", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.claim = nil }, noClaim, "NotFound", `volumes[data]: PersistentVolumeClaim "data" does not exist in namespace "ns"`},
+	{"pending", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.claim.Status.Phase = corev1.ClaimPending }, noClaim, "NotReady", "is not bound yet; if its StorageClass has volumeBindingMode WaitForFirstConsumer, it waits for a Pod"},
+	{"lost", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.claim.Status.Phase = corev1.ClaimLost }, noClaim, "NotReady", `has lost its PersistentVolume "pv-1"`},
+	{"no volume", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.volume = nil }, noClaim, "NotFound", `is bound to PersistentVolume "pv-1", which does not exist`},
+	{"the volume of another claim", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.ClaimRef.UID = "other" }, noClaim, "NotReady", `refers to PersistentVolume "pv-1", which belongs to another claim`},
+	{"the volume of no claim", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.ClaimRef = nil }, noClaim, "NotReady", "belongs to another claim"},
+	{"being deleted", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.claim.DeletionTimestamp = &deletedAt }, noClaim, "NotReady", "is being deleted"},
+	{"being deleted and held", func(f *claimState, _ *vmv1alpha1.VirtualMachine) {
 		f.claim.DeletionTimestamp = &deletedAt
 		heldByVM(f, "uid-1", "vm")
 	}, okClaim, "", ""},
-	{"its volume being deleted", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.DeletionTimestamp = &deletedAt }, noClaim, "NotReady", `is bound to PersistentVolume "pv-1", which is being deleted`},
-	{"a volume of no CSI driver", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI = nil }, noClaim, "Unsupported", "is not of a CSI driver; virtual machines have volumes of csi.vsphere.vmware.com"},
-	{"a volume of another driver", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI.Driver = "ebs.csi.aws.com" }, noClaim, "Unsupported", `of CSI driver "ebs.csi.aws.com"; virtual machines have volumes of csi.vsphere.vmware.com`},
-	{"a driver of any length", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
+	{"its volume being deleted", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.volume.DeletionTimestamp = &deletedAt }, noClaim, "NotReady", `is bound to PersistentVolume "pv-1", which is being deleted`},
+	{"a volume without CSI driver", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI = nil }, noClaim, "Unsupported", "does not use a CSI driver; virtual machines can use volumes of csi.vsphere.vmware.com"},
+	{"a volume of another driver", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.volume.Spec.CSI.Driver = "ebs.csi.aws.com" }, noClaim, "Unsupported", `of CSI driver "ebs.csi.aws.com"; virtual machines can use volumes of csi.vsphere.vmware.com`},
+	{"a driver of any length", func(f *claimState, _ *vmv1alpha1.VirtualMachine) {
 		f.volume.Spec.CSI.Driver = strings.Repeat("x", 1<<20)
 	}, noClaim, "Unsupported", strings.Repeat("x", 63) + `"`},
 	{"a file share", claimHandle("file:" + diskID), noClaim, "Unsupported", "which is a file share and not a disk: mount it in the guest"},
@@ -97,28 +97,28 @@ var claimCases = []struct {
 	{"ReadWriteOncePod", claimModes(corev1.ReadWriteOncePod), okClaim, "", ""},
 	{"ReadOnlyMany", claimModes(corev1.ReadOnlyMany), claimWith(func(c *provider.Claim) { c.ReadOnly = true }), "", ""},
 	{"ReadWriteMany", claimModes(corev1.ReadWriteOnce, corev1.ReadWriteMany), claimWith(func(c *provider.Claim) { c.Shared = true }), "", ""},
-	{"read-only volume", func(_ *claimFacts, vm *vmv1alpha1.VirtualMachine) { readOnlyVolume(vm) }, claimWith(func(c *provider.Claim) { c.ReadOnly = true }), "", ""},
-	{"read-only and shared", func(f *claimFacts, vm *vmv1alpha1.VirtualMachine) {
+	{"read-only volume", func(_ *claimState, vm *vmv1alpha1.VirtualMachine) { readOnlyVolume(vm) }, claimWith(func(c *provider.Claim) { c.ReadOnly = true }), "", ""},
+	{"read-only and shared", func(f *claimState, vm *vmv1alpha1.VirtualMachine) {
 		readOnlyVolume(vm)
 		f.claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
 	}, claimWith(func(c *provider.Claim) { c.Shared = true }), "Invalid", "is ReadWriteMany and spec.volumes[data].persistentVolumeClaim.readOnly is true"},
-	{"held by another", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "db") }, okClaim, "InUse", `is held by VirtualMachine "db"; it is free when that no longer names it and its disk is detached`},
-	{"held by one of the name that is gone", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "lost") }, okClaim, "InUse", `is held by VirtualMachine "lost" (UID uid-2), which does not exist: if no vSphere VM has disk ` + diskID + ", remove annotation claim.vm.slipway.dev/uid-2"},
-	{"shared and held by another", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
+	{"held by another", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "db") }, okClaim, "InUse", `is held by VirtualMachine "db"; it is free after it is removed from that VirtualMachine's spec and its disk is detached`},
+	{"held by a deleted VM", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "lost") }, okClaim, "InUse", `is held by VirtualMachine "lost" (UID uid-2), which does not exist: if no vSphere VM has disk ` + diskID + ", remove annotation claim.vm.slipway.dev/uid-2"},
+	{"shared and held by another", func(f *claimState, _ *vmv1alpha1.VirtualMachine) {
 		heldByVM(f, "uid-2", "db")
 		f.claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
 	}, claimWith(func(c *provider.Claim) { c.Shared = true }), "", ""},
-	{"on a Node", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.nodes = []string{"worker-1"} }, okClaim, "InUse", `is in use on Node "worker-1": a VolumeAttachment of volume "pv-1" names it`},
-	{"wanted on a Node and attached here", func(f *claimFacts, vm *vmv1alpha1.VirtualMachine) {
+	{"on a Node", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.nodes = []string{"worker-1"} }, okClaim, "InUse", `is in use on Node "worker-1": a VolumeAttachment of volume "pv-1" refers to this Node`},
+	{"in use on a Node and attached here", func(f *claimState, vm *vmv1alpha1.VirtualMachine) {
 		f.nodes = []string{"worker-1"}
 		attachedVolume(vm)
 	}, okClaim, "", ""},
-	{"an annotation that makes no sense", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) {
+	{"an invalid annotation", func(f *claimState, _ *vmv1alpha1.VirtualMachine) {
 		f.claim.Annotations = map[string]string{vmv1alpha1.AnnotationClaimHolderPrefix: "///"}
 	}, okClaim, "InUse", `is held by VirtualMachine ""`},
 }
 
-func TestClaimsAreJudged(t *testing.T) {
+func TestClaimFacts_Judge(t *testing.T) {
 	for _, tc := range claimCases {
 		t.Run(tc.name, func(t *testing.T) {
 			facts := boundClaim()
@@ -127,9 +127,9 @@ func TestClaimsAreJudged(t *testing.T) {
 			if tc.given != nil {
 				tc.given(facts, vm)
 			}
-			got, trouble := facts.judge(vm, &vm.Spec.Volumes[0])
+			got, trouble := facts.evaluate(vm, &vm.Spec.Volumes[0])
 			if (got.Waiting == "") != (tc.reason == "") {
-				t.Errorf("it waits for %q, with reason %q wanted", got.Waiting, tc.reason)
+				t.Errorf("it waits for %q, want reason %q", got.Waiting, tc.reason)
 			}
 			got.Waiting = ""
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -138,10 +138,10 @@ func TestClaimsAreJudged(t *testing.T) {
 			switch {
 			case (trouble == nil) != (tc.reason == ""):
 				t.Errorf("trouble %v, want reason %q", trouble, tc.reason)
-			case trouble != nil && (trouble.reason != tc.reason || !strings.Contains(trouble.message, tc.says)):
-				t.Errorf("%s: %s\nwant %s: %s", trouble.reason, trouble.message, tc.reason, tc.says)
+			case trouble != nil && (trouble.reason != tc.reason || !strings.Contains(trouble.message, tc.wantMessage)):
+				t.Errorf("%s: %s\nwant %s: %s", trouble.reason, trouble.message, tc.reason, tc.wantMessage)
 			case trouble != nil && len(trouble.message) > 600:
-				t.Errorf("a message of %d bytes", len(trouble.message))
+				t.Errorf("the message has %d bytes", len(trouble.message))
 			}
 		})
 	}

@@ -21,32 +21,32 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// vSphereProvisioner is the vSphere CSI driver. It takes these parameters of a
-// StorageClass, in capital or small letters (vsphere-csi-driver, ParseStorageClassParams).
+// vSphereProvisioner is the provisioner of the vSphere CSI driver. The other constants are the parameters of a
+// StorageClass that it reads, in any letter case (vsphere-csi-driver, ParseStorageClassParams).
 const (
 	vSphereProvisioner     = "csi.vsphere.vmware.com"
 	storagePolicyParameter = "storagepolicyname"
 	datastoreParameter     = "datastoreurl"
 )
 
-// classesReadTimeout bounds the wait for the first reading of the StorageClasses. Without
-// them only the virtual machines wait that name one.
+// classesReadTimeout limits the wait for the first list of StorageClasses. If it is exceeded, only virtual machines
+// that refer to a StorageClass wait.
 const classesReadTimeout = 10 * time.Second
 
-// StorageClasses are those of the host cluster.
+// StorageClasses reads the StorageClasses of the management cluster.
 type StorageClasses struct {
 	factory  informers.SharedInformerFactory
 	informer cache.SharedIndexInformer
 }
 
-// NewStorageClasses returns the classes of the cluster of host. They are read from Start on.
+// NewStorageClasses returns the StorageClasses of the cluster of host. They are read after Start.
 func NewStorageClasses(host kubernetes.Interface) *StorageClasses {
 	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
 	return &StorageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
 }
 
-// Start reads the classes until ctx is done, and enqueues the virtual machines that one concerns when it
-// changes. end waits until it has ended.
+// Start reads the classes until ctx is done, and enqueues the virtual machines that refer to a changed class. The
+// returned function waits until reading has ended.
 func (s *StorageClasses) Start(ctx context.Context, related Related) (end func(), err error) {
 	if _, err := controller.Register(controller.Source{Informer: s.informer, Handler: related(metav1.Object.GetName)}); err != nil {
 		return nil, err
@@ -55,12 +55,12 @@ func (s *StorageClasses) Start(ctx context.Context, related Related) (end func()
 	wait, cancel := context.WithTimeout(ctx, classesReadTimeout)
 	defer cancel()
 	if !cache.WaitForCacheSync(wait.Done(), s.informer.HasSynced) && ctx.Err() == nil {
-		klog.FromContext(ctx).Info("The StorageClasses of the host cluster could not be read yet: virtual machines that name one wait")
+		klog.FromContext(ctx).Info("The StorageClasses of the management cluster could not be read yet, virtual machines that refer to one wait")
 	}
 	return s.factory.Shutdown, nil
 }
 
-// Named returns the StorageClasses of these names, as the provider takes them.
+// Named returns the StorageClasses with the given names, in the provider's form.
 func (s *StorageClasses) Named(names []string) map[string]provider.StorageClass {
 	if len(names) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func unusableClass(missing bool, format string, args ...any) provider.StorageCla
 // storageClassOf reads a class as the vSphere CSI driver does.
 func storageClassOf(class *storagev1.StorageClass) provider.StorageClass {
 	if class.Provisioner != vSphereProvisioner {
-		return unusableClass(false, "StorageClass %q has provisioner %.63q, and disks of virtual machines are made by the policies of classes of %s",
+		return unusableClass(false, "StorageClass %q has provisioner %.63q; disks of virtual machines require a StorageClass of %s",
 			class.Name, class.Provisioner, vSphereProvisioner)
 	}
 	var out provider.StorageClass
@@ -107,8 +107,8 @@ func storageClassOf(class *storagev1.StorageClass) provider.StorageClass {
 	return out
 }
 
-// maxPolicyName bounds the name of a storage policy, which has at most 80 characters, and
-// maxDatastoreURL an URL, in bytes.
+// maxPolicyName and maxDatastoreURL are the maximum lengths of a storage policy's name and of a URL, in bytes. vSphere
+// limits the name to 80 characters.
 const (
 	maxPolicyName   = 255
 	maxDatastoreURL = 1024

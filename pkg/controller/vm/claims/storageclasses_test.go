@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-func TestStorageClassesAreReadAsTheCSIDriverDoes(t *testing.T) {
+func TestStorageClasses_AreReadLikeTheCSIDriver(t *testing.T) {
 	unusable := func(message string) provider.StorageClass {
 		return provider.StorageClass{Problem: &provider.NotUsableError{Message: message}}
 	}
@@ -26,8 +26,8 @@ func TestStorageClassesAreReadAsTheCSIDriverDoes(t *testing.T) {
 		"a policy":                {vSphereProvisioner, map[string]string{"storagepolicyname": "Gold", "csi.storage.k8s.io/fstype": "ext4"}, provider.StorageClass{Policy: "Gold"}},
 		"in capital letters":      {vSphereProvisioner, map[string]string{"storagePolicyName": "Gold", "DatastoreURL": "ds:///x/"}, provider.StorageClass{Policy: "Gold", DatastoreURL: "ds:///x/"}},
 		"no parameters":           {vSphereProvisioner, nil, provider.StorageClass{}},
-		"another provisioner":     {"ebs.csi.aws.com", map[string]string{"storagepolicyname": "Gold"}, unusable(`StorageClass "fast" has provisioner "ebs.csi.aws.com", and disks of virtual machines are made by the policies of classes of csi.vsphere.vmware.com`)},
-		"a name beyond all names": {vSphereProvisioner, map[string]string{"storagepolicyname": strings.Repeat("x", 256)}, unusable(`StorageClass "fast": parameter storagepolicyname is longer than 255 bytes, or datastoreurl than 1024`)},
+		"another provisioner":     {"ebs.csi.aws.com", map[string]string{"storagepolicyname": "Gold"}, unusable(`StorageClass "fast" has provisioner "ebs.csi.aws.com"; disks of virtual machines require a StorageClass of csi.vsphere.vmware.com`)},
+		"a name that is too long": {vSphereProvisioner, map[string]string{"storagepolicyname": strings.Repeat("x", 256)}, unusable(`StorageClass "fast": parameter storagepolicyname is longer than 255 bytes, or datastoreurl than 1024`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: tc.provisioner, Parameters: tc.parameters}

@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package claims has what virtual machines claim of the management cluster: volumes by PersistentVolumeClaims, addresses
-// by IPAddressClaims, and the StorageClasses that they name.
+// Package claims manages the claims of virtual machines in the management cluster: PersistentVolumeClaims for volumes
+// and IPAddressClaims for addresses. It also reads their StorageClasses.
 package claims
 
 import (
@@ -30,41 +30,39 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Indexes of claims by the virtual machines that hold them, and of VolumeAttachments by
-// their volume.
+// Indexes of claims by the virtual machines that hold them, and of VolumeAttachments by their volume.
 const (
 	indexByHolder = "holder"
 	indexByVolume = "volume"
 )
 
-// callTimeout bounds one request, within the context of the reconcile.
+// callTimeout limits one request, within the context of the reconcile.
 const callTimeout = 10 * time.Second
 
-// Volumes reads and holds PersistentVolumeClaims. A claim is held by an annotation
-// and a finalizer, written by one request that fails if another client wrote the claim in
-// between: so one virtual machine holds a claim that only one can, whatever replica or
-// process asks for it, and the claim stays as long as its disk may be attached.
+// Volumes reads and holds PersistentVolumeClaims. A virtual machine holds a claim by an annotation and a finalizer.
+// Both are written by one request, which fails if another client has changed the claim. So only one virtual machine can
+// hold a claim that is not shared, in all replicas. The finalizer protects the claim while its disk may be attached.
 type Volumes struct {
 	VMs    controller.Store[*vmv1alpha1.VirtualMachine]
 	Client corev1client.PersistentVolumeClaimsGetter
 	Claims controller.Store[*corev1.PersistentVolumeClaim]
-	// Indexed has the claims by their holders, Attachments the VolumeAttachments by their volume.
+	// Indexed has the claims by their holders. Attachments has the VolumeAttachments by their volume.
 	Indexed           cache.Indexer
 	PersistentVolumes cache.Store
 	Attachments       cache.Indexer
-	// Synced are true when the caches are filled.
+	// Synced reports whether the caches are filled.
 	Synced  []cache.InformerSynced
 	factory informers.SharedInformerFactory
 }
 
-// VolumeReport is what is known of the claims of volumes.
+// VolumeReport is the result of Volumes.Reconcile.
 type VolumeReport struct {
 	step.Report
-	// Claims are by the name of the volume, as far as they were read.
+	// Claims has the claims that were read, by the name of the volume.
 	Claims map[string]provider.Claim
 }
 
-// NewVolumes returns the volumes of virtual machines by the claims of the cluster of host. They are read from Start on.
+// NewVolumes returns the Volumes for claims of the cluster of host. They are read after Start.
 func NewVolumes(host kubernetes.Interface, vms controller.Store[*vmv1alpha1.VirtualMachine]) (*Volumes, error) {
 	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
 	claimInformer, volumeInformer := f.Core().V1().PersistentVolumeClaims().Informer(), f.Core().V1().PersistentVolumes().Informer()
@@ -96,12 +94,12 @@ func NewVolumes(host kubernetes.Interface, vms controller.Store[*vmv1alpha1.Virt
 	}, nil
 }
 
-// Related returns a handler that queues the virtual machines that name what by returns of an object.
+// Related returns a handler that queues virtual machines. by returns the index value of an object.
 type Related func(by func(metav1.Object) string) cache.ResourceEventHandler
 
-// Start reads until ctx is done, and wakes the virtual machines that a claim, its volume or an attachment of that
-// concerns: those that name the claim and those that hold it. end waits until it has ended. Only virtual machines with
-// claims wait until these are read.
+// Start reads the objects until ctx is done. It queues the virtual machines that are affected by a claim, its volume or
+// its attachment: those that refer to the claim and those that hold it. The returned function waits until reading has
+// ended. Only virtual machines with claims wait until the caches are filled.
 func (v *Volumes) Start(ctx context.Context, related Related, wake func(types.NamespacedName)) (end func(), err error) {
 	core := v.factory.Core().V1()
 	_, err = controller.Register([]controller.Source{
@@ -145,8 +143,8 @@ func wakeHolders(wake func(types.NamespacedName)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, obj any) { all(obj) }, DeleteFunc: all}
 }
 
-// read is true when all caches are filled.
-func (v *Volumes) read() bool {
+// hasSynced reports whether all caches are filled.
+func (v *Volumes) hasSynced() bool {
 	return !slices.ContainsFunc(v.Synced, func(synced cache.InformerSynced) bool { return !synced() })
 }
 
@@ -159,15 +157,15 @@ func (v *Volumes) volume(name string) (*corev1.PersistentVolume, error) {
 	return pv, nil
 }
 
-// facts are what the caches have of a claim.
-func (v *Volumes) facts(key types.NamespacedName) (*claimFacts, error) {
+// claimState reads a claim and its related objects from the caches.
+func (v *Volumes) claimState(key types.NamespacedName) (*claimState, error) {
 	claim, err := v.Claims.Get(key)
 	if err != nil || claim == nil {
-		return &claimFacts{}, err
+		return &claimState{}, err
 	}
 	volume, err := v.volume(claim.Spec.VolumeName)
 	if err != nil || volume == nil {
-		return &claimFacts{claim: claim}, err
+		return &claimState{claim: claim}, err
 	}
 	found, err := v.Attachments.ByIndex(indexByVolume, volume.Name)
 	if err != nil {
@@ -179,12 +177,12 @@ func (v *Volumes) facts(key types.NamespacedName) (*claimFacts, error) {
 			attachments = append(attachments, a)
 		}
 	}
-	return &claimFacts{claim: claim, volume: volume, nodes: nodesOf(attachments)}, nil
+	return &claimState{claim: claim, volume: volume, nodes: nodesOf(attachments)}, nil
 }
 
-// held are the names of the claims that vm may hold: those that the index has, which may be behind
-// by what this process wrote, and those that vm names.
-func (v *Volumes) held(vm *vmv1alpha1.VirtualMachine) ([]string, error) {
+// heldNames returns the names of the claims that vm may hold. These are the claims in the index, which may lack this
+// process's latest writes, and the claims in the spec of vm.
+func (v *Volumes) heldNames(vm *vmv1alpha1.VirtualMachine) ([]string, error) {
 	keys, err := v.Indexed.IndexKeys(indexByHolder, string(vm.UID))
 	if err != nil {
 		return nil, err
@@ -199,7 +197,7 @@ func (v *Volumes) held(vm *vmv1alpha1.VirtualMachine) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// hold lets vm hold the claim.
+// hold makes vm a holder of the claim.
 func (v *Volumes) hold(ctx context.Context, claim *corev1.PersistentVolumeClaim, vm *vmv1alpha1.VirtualMachine, volumeID string) error {
 	finalizers := claim.Finalizers
 	if !slices.Contains(finalizers, vmv1alpha1.ClaimFinalizer) {
@@ -208,7 +206,7 @@ func (v *Volumes) hold(ctx context.Context, claim *corev1.PersistentVolumeClaim,
 	return v.patch(ctx, claim, finalizers, vm.UID, vm.Name+"/"+volumeID)
 }
 
-// release ends the hold that the virtual machine with the UID has of the claim.
+// release removes the holder with the UID from the claim.
 func (v *Volumes) release(ctx context.Context, claim *corev1.PersistentVolumeClaim, uid types.UID) error {
 	finalizers := claim.Finalizers
 	if left := Holders(claim); len(left) == 1 && left[0].UID == uid {
@@ -221,8 +219,8 @@ func (v *Volumes) release(ctx context.Context, claim *corev1.PersistentVolumeCla
 	return err
 }
 
-// patch writes the finalizers of a claim and the annotation of one holder, if the claim is
-// still as it was read.
+// patch writes a claim's finalizers and the annotation of one holder. It fails if the claim has changed since it was
+// read.
 func (v *Volumes) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim, finalizers []string, uid types.UID, value any) error {
 	if finalizers == nil {
 		finalizers = []string{}
@@ -244,25 +242,25 @@ func (v *Volumes) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim
 	return nil
 }
 
-// await reports that the caches of the management cluster are waited for, as for ever by a server that
-// may not read them.
-func await() (report step.Report) {
+// reportUnsynced reports that the caches of the management cluster are not filled. This lasts forever if the server has
+// no permission to read the objects.
+func reportUnsynced() (report step.Report) {
 	report.Wait = true
-	report.Set(vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the cluster are not read yet")
+	report.Set(vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the management cluster are not read yet")
 	report.Again(controller.Soon)
 	return report
 }
 
-// Reconcile returns of every claim that the virtual machine names how it is attached, and
-// holds those that can be. It makes a request only for one that is not held yet.
+// Reconcile returns how each claim in the spec is attached, and holds the claims that can be attached. It makes
+// requests only for claims that are not held yet.
 func (v *Volumes) Reconcile(ctx context.Context, s step.State) (report VolumeReport, _ error) {
 	names := Names(s.VM)
 	if len(names) == 0 {
 		report.Remove(vmv1alpha1.ConditionVolumesReady)
 		return report, nil
 	}
-	if !v.read() {
-		return VolumeReport{Report: await()}, nil
+	if !v.hasSynced() {
+		return VolumeReport{Report: reportUnsynced()}, nil
 	}
 	report.Claims = make(map[string]provider.Claim, len(names))
 	var reasons, messages []string
@@ -287,9 +285,9 @@ func (v *Volumes) Reconcile(ctx context.Context, s step.State) (report VolumeRep
 	return report, errors.Join(errs...)
 }
 
-func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimTrouble, error) {
+func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimProblem, error) {
 	key := types.NamespacedName{Namespace: vm.Namespace, Name: volume.PersistentVolumeClaim.ClaimName}
-	facts, err := v.facts(key)
+	facts, err := v.claimState(key)
 	if err != nil {
 		return provider.Claim{}, nil, fmt.Errorf("reading PersistentVolumeClaim %s: %w", key, err)
 	}
@@ -297,7 +295,7 @@ func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *v
 		other, err := v.VMs.Get(types.NamespacedName{Namespace: key.Namespace, Name: h.Name})
 		return err == nil && other != nil && other.UID == h.UID
 	}
-	claim, trouble := facts.judge(vm, volume)
+	claim, trouble := facts.evaluate(vm, volume)
 	if trouble != nil || HeldBy(facts.claim, vm.UID) {
 		return claim, trouble, nil
 	}
@@ -308,14 +306,13 @@ func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *v
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		report.Again(controller.ShortConflict)
 		claim.Waiting = fmt.Sprintf("PersistentVolumeClaim %q has changed and is read again", key.Name)
-		return claim, &claimTrouble{vmv1alpha1.ReasonInProgress, claim.Waiting}, nil
+		return claim, &claimProblem{vmv1alpha1.ReasonInProgress, claim.Waiting}, nil
 	}
 	claim.Waiting = err.Error()
-	return claim, &claimTrouble{vmv1alpha1.ReasonError, claim.Waiting}, err
+	return claim, &claimProblem{vmv1alpha1.ReasonError, claim.Waiting}, err
 }
 
-// Release ends the hold of claims that the virtual machine names no more, and whose
-// disks it was seen without.
+// Release releases the claims that are no longer in the spec and whose disks were observed as detached.
 func (v *Volumes) Release(ctx context.Context, s step.State) (step.Report, error) {
 	if !s.Observed.AttachedKnown {
 		return step.Report{}, nil
@@ -326,18 +323,18 @@ func (v *Volumes) Release(ctx context.Context, s step.State) (step.Report, error
 	})
 }
 
-// ReleaseAll ends the hold of all claims of a virtual machine that is deleted. Its disks are detached, or the vSphere VM
-// keeps them and vSphere keeps others from them.
+// ReleaseAll releases all claims of a virtual machine that is being deleted. Its disks are detached. If the vSphere VM
+// is kept, it keeps its disks, and vSphere prevents other VMs from using them.
 func (v *Volumes) ReleaseAll(ctx context.Context, s step.State) (step.Report, error) {
-	if usesClaims(s.VM) && !v.read() {
-		return await(), nil
+	if usesClaims(s.VM) && !v.hasSynced() {
+		return reportUnsynced(), nil
 	}
 	return v.releaseIf(ctx, s.VM, func(*corev1.PersistentVolumeClaim, Holder) bool { return true })
 }
 
-// releaseIf ends the hold of those claims of the virtual machine for which free is true.
+// releaseIf releases the virtual machine's claims for which free returns true.
 func (v *Volumes) releaseIf(ctx context.Context, vm *vmv1alpha1.VirtualMachine, free func(*corev1.PersistentVolumeClaim, Holder) bool) (report step.Report, _ error) {
-	names, err := v.held(vm)
+	names, err := v.heldNames(vm)
 	if err != nil {
 		return report, fmt.Errorf("looking for the claims of virtual machine %s: %w", controller.KeyOf(vm), err)
 	}

@@ -18,29 +18,30 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// Reconciler reads groups and their virtual machines from caches. What these lack comes with an event.
+// Reconciler reads groups and their virtual machines from caches. If the caches lack one, its event queues the virtual
+// machine again.
 type Reconciler struct {
 	Groups vmlisters.VirtualMachineGroupLister
 	VMs    controller.Store[*vmv1alpha1.VirtualMachine]
 }
 
-// Membership is what a virtual machine is in the group that its spec names.
+// Membership is the membership of a virtual machine in the group of its spec.
 type Membership struct {
-	// reason and message say why it is not linked; reason is empty if it is.
+	// reason and message describe why the virtual machine is not linked to the group. reason is empty if it is linked.
 	reason, message string
-	// inherits is the power state that it has by the group; empty for none.
+	// inherits is the power state that the virtual machine inherits from the group. It is empty if there is none.
 	inherits vmv1alpha1.PowerState
 }
 
-// MemberOf returns what vm is in the group that its spec names; nil for one that does not exist.
-// A power state of its own goes before that of the group.
+// MemberOf returns the membership of vm in the group of its spec. group is nil if it does not exist. A power state in
+// the spec of vm takes precedence over the group's.
 func MemberOf(vm *vmv1alpha1.VirtualMachine, group *vmv1alpha1.VirtualMachineGroup) Membership {
 	name := vm.Spec.GroupName
 	switch {
 	case group == nil:
 		return Membership{reason: vmv1alpha1.ReasonNotFound, message: fmt.Sprintf("VirtualMachineGroup %q does not exist", name)}
 	case !group.Names(vmv1alpha1.MachineMemberKind, vm.Name):
-		return Membership{reason: vmv1alpha1.ReasonNotLinked, message: fmt.Sprintf("spec.bootOrder of VirtualMachineGroup %q does not name this virtual machine", name)}
+		return Membership{reason: vmv1alpha1.ReasonNotLinked, message: fmt.Sprintf("spec.bootOrder of VirtualMachineGroup %q does not list this virtual machine", name)}
 	}
 	m := group.Member(vmv1alpha1.MachineMemberKind, vm.Name)
 	if m == nil || vm.Spec.PowerState != "" {
@@ -49,8 +50,8 @@ func MemberOf(vm *vmv1alpha1.VirtualMachine, group *vmv1alpha1.VirtualMachineGro
 	return Membership{inherits: m.DesiredPowerState}
 }
 
-// Reconcile reports whether the virtual machine is linked to the group that its spec names,
-// and takes over the power state that the group asks it for.
+// Reconcile reports whether the virtual machine is linked to the group of its spec. It copies the power state that the
+// group requests to the status.
 func (r *Reconciler) Reconcile(_ context.Context, s step.State) (report step.Report, _ error) {
 	if s.VM.Spec.GroupName == "" {
 		report.Remove(vmv1alpha1.ConditionGroupLinked)
@@ -67,7 +68,7 @@ func (r *Reconciler) Reconcile(_ context.Context, s step.State) (report step.Rep
 	return report, nil
 }
 
-// group returns nil for a group that the cache lacks: until it has it, the virtual machine stays as it is.
+// group returns a group, or nil if the cache lacks it.
 func (r *Reconciler) group(namespace, name string) *vmv1alpha1.VirtualMachineGroup {
 	group, err := r.Groups.VirtualMachineGroups(namespace).Get(name)
 	if err != nil {
@@ -76,8 +77,8 @@ func (r *Reconciler) group(namespace, name string) *vmv1alpha1.VirtualMachineGro
 	return group
 }
 
-// Placement returns where a virtual machine that is in no zone goes in relation to the others of
-// its group; nil if that is all the same.
+// Placement returns the group's placement of a virtual machine that has no zone, with the zones of the other members.
+// It returns nil if the group does not restrict the zone.
 func (r *Reconciler) Placement(vm *vmv1alpha1.VirtualMachine) *provider.Placement {
 	if vm.Spec.GroupName == "" || provider.ZoneOf(vm) != "" || vm.AsksForZone() != "" {
 		return nil
@@ -99,8 +100,8 @@ func (r *Reconciler) Placement(vm *vmv1alpha1.VirtualMachine) *provider.Placemen
 	return placement
 }
 
-// Namespace finds groups and virtual machines of a namespace, to decide which virtual machine
-// keeps which group.
+// Namespace returns functions that find groups and virtual machines in a namespace. They are used to determine which
+// virtual machine stores which group.
 func (r *Reconciler) Namespace(namespace string) vmrecord.Namespace {
 	return vmrecord.Namespace{
 		Group: func(name string) *vmv1alpha1.VirtualMachineGroup { return r.group(namespace, name) },

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package image finds what a virtual machine is made of: an image, or another virtual machine that it is a clone of.
+// Package image finds the source of a virtual machine: an image, or the virtual machine that it is cloned from.
 package image
 
 import (
@@ -27,15 +27,14 @@ type Reconciler struct {
 	VMs    controller.Store[*vmv1alpha1.VirtualMachine]
 }
 
-// Report is what a virtual machine is made of.
+// Report has the source of a virtual machine.
 type Report struct {
 	step.Report
 	Image   *vmv1alpha1.VirtualMachineImage
 	CloneOf *provider.CloneSource
 }
 
-// Reconcile finds the image. A virtual machine that adopts one of vSphere by
-// providerID needs none.
+// Reconcile finds the image. A virtual machine that adopts an existing vSphere VM needs none.
 func (r *Reconciler) Reconcile(ctx context.Context, s step.State) (report Report, _ error) {
 	no := func(reason, message string) (Report, error) {
 		report.Wait = true
@@ -50,7 +49,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s step.State) (report Report
 	case ref == nil:
 		return no(vmv1alpha1.ReasonInvalid, "spec.image is required to create a virtual machine")
 	case ref.Kind == vmv1alpha1.MachineImageKind:
-		reason, message := r.origin(&report, s.VM.Namespace, ref)
+		reason, message := r.cloneSource(&report, s.VM.Namespace, ref)
 		if reason != "" {
 			return no(reason, message)
 		}
@@ -92,10 +91,9 @@ func absentImage(ref *vmv1alpha1.VirtualMachineImageRef, namespace string) strin
 	return fmt.Sprintf("%s %q does not exist in namespace %q", vmv1alpha1.ImageKind, ref.Name, namespace)
 }
 
-// origin finds the virtual machine that this one is to be a clone of, by its object:
-// whatever that waits for wakes this one, which is not made meanwhile. While it cannot be
-// cloned, for the reason that is returned, there is no image: vSphere is not asked about it.
-func (r *Reconciler) origin(report *Report, namespace string, ref *vmv1alpha1.VirtualMachineImageRef) (reason, message string) {
+// cloneSource finds the virtual machine to clone by its object. Its events queue the clone again. If it cannot be
+// cloned, origin returns the reason and sets no image, so that the provider does not query vSphere.
+func (r *Reconciler) cloneSource(report *Report, namespace string, ref *vmv1alpha1.VirtualMachineImageRef) (reason, message string) {
 	source, err := r.VMs.Get(types.NamespacedName{Namespace: namespace, Name: ref.Name})
 	if err != nil || source == nil {
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q does not exist in namespace %q", ref.Name, namespace)
@@ -110,8 +108,8 @@ func (r *Reconciler) origin(report *Report, namespace string, ref *vmv1alpha1.Vi
 	return "", ""
 }
 
-// notCloneable says why nothing can be cloned from source as its object shows it; reason is
-// empty if something can. Which snapshots there are only vSphere knows.
+// notCloneable returns the reason why source cannot be cloned according to its object. The reason is empty if it can be
+// cloned. Only vSphere knows which snapshots exist.
 func notCloneable(source *vmv1alpha1.VirtualMachine, snapshot string) (reason, message string) {
 	switch {
 	case source.DeletionTimestamp != nil:
@@ -119,15 +117,14 @@ func notCloneable(source *vmv1alpha1.VirtualMachine, snapshot string) (reason, m
 	case !conditions.IsTrue(source.Status.Conditions, vmv1alpha1.ConditionCreated) || source.Status.InstanceUUID == "":
 		return vmv1alpha1.ReasonNotReady, "is not created"
 	case snapshot == "" && source.Status.PowerState != vmv1alpha1.PoweredOff:
-		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s: it has to be PoweredOff, or spec.image.snapshot has to name one of its snapshots", source.Status.PowerState)
+		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s: power it off, or set spec.image.snapshot to one of its snapshots", source.Status.PowerState)
 	case snapshot == "" && source.DesiredPowerState(source.Status.PowerState) != vmv1alpha1.PoweredOff:
-		return vmv1alpha1.ReasonNotReady, "is about to be powered on: its spec.powerState, or its group's, has to be PoweredOff, or spec.image.snapshot has to name one of its snapshots"
+		return vmv1alpha1.ReasonNotReady, "is about to be powered on: set its spec.powerState, or its group's, to PoweredOff, or set spec.image.snapshot to one of its snapshots"
 	}
 	return "", ""
 }
 
-// Discs returns the images in the CD-ROM drives of a virtual machine, by volume; nil for one
-// that does not exist.
+// Discs returns the images in a virtual machine's CD-ROM drives, by volume. The image is nil if it does not exist.
 func (r *Reconciler) Discs(ctx context.Context, namespace string, spec *vmv1alpha1.VirtualMachineInstanceSpec) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
 	var out map[string]*vmv1alpha1.VirtualMachineImage
 	for i := range spec.Volumes {

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package imagecache decides whether a new virtual machine has to wait for copies of its image, and requests them.
+// Package imagecache decides whether a new virtual machine must wait for copies of its image, and requests them.
 package imagecache
 
 import (
@@ -27,32 +27,32 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// MaxWait is how long a virtual machine waits for one place before the provider is asked
-// again where it goes: a datastore may be full or gone by then. Nothing wakes it for that
-// but what wakes it anyhow.
+// MaxWait is the time that a virtual machine waits for copies in one location before the provider places it again. By
+// then, a datastore may be full or deleted. No timer queues the virtual machine after that time: the next reconcile
+// checks it.
 const MaxWait = 5 * time.Minute
 
-// indexByItem has image caches by the item that they are of.
+// indexByItem has image caches by their content library item.
 const indexByItem = "item"
 
-// Indexers of image caches.
+// Indexers has the indexes of image caches.
 var Indexers = cache.Indexers{indexByItem: controller.IndexBy(func(c *vmv1alpha1.VirtualMachineImageCache) []string {
 	return []string{itemKey(c.Spec.ContentLibrary)}
 })}
 
 func itemKey(of vmv1alpha1.ContentLibraryImageSource) string { return of.Library + "\x00" + of.Item }
 
-// Reconciler decides by image caches, whose informer has Indexers.
+// Reconciler uses image caches. Their informer must have Indexers.
 type Reconciler struct {
 	Caches controller.Store[*vmv1alpha1.VirtualMachineImageCache]
 	Client vmclient.VirtualMachineImageCachesGetter
 	Reader instancetype.Reader
-	// Default is the mode if neither a virtual machine nor its class has one.
+	// Default is the mode if neither the virtual machine nor its class specifies one.
 	Default vmv1alpha1.FastDeployMode
 }
 
-// Mode returns how the disks of a new virtual machine are made: as the virtual machine says,
-// or else its class, or else the server.
+// Mode returns how the disks of a new virtual machine are created. The virtual machine's annotation takes precedence
+// over its class, and the class over the default.
 func (r *Reconciler) Mode(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (vmv1alpha1.FastDeployMode, error) {
 	if mode, ok := vm.Annotations[vmv1alpha1.AnnotationFastDeploy]; ok {
 		return fastDeployMode("the virtual machine", mode)
@@ -71,7 +71,7 @@ func (r *Reconciler) Mode(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (v
 	return r.Default, nil
 }
 
-// modeError says that an annotation names no mode.
+// modeError is returned if an annotation has an unknown mode.
 type modeError struct{ message string }
 
 func (e *modeError) Error() string { return e.message }
@@ -84,21 +84,21 @@ func fastDeployMode(whose, text string) (vmv1alpha1.FastDeployMode, error) {
 	return mode, nil
 }
 
-// State is what the decision depends on.
+// State is the input of Reconcile.
 type State struct {
 	step.State
-	// Image is nil if there is none.
+	// Image is nil if there is no image.
 	Image *vmv1alpha1.VirtualMachineImage
 }
 
-// Report is what is known of the copies of an image. While it waits, the provider need not be called.
+// Report has the mode and the image cache. If Wait is true, the provider need not be called.
 type Report struct {
 	step.Report
 	Mode  vmv1alpha1.FastDeployMode
 	Cache *vmv1alpha1.VirtualMachineImageCache
 }
 
-// Reconcile returns whether a virtual machine that is made of copies has to wait for them.
+// Reconcile reports whether a virtual machine that is created from copies must wait for them.
 func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 	var report Report
 	if s.Observed.Created {
@@ -106,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 		return report, nil
 	}
 	mode, err := r.Mode(ctx, s.VM)
-	if invalid, ok := err.(*modeError); ok { //nolint:errorlint // it is made above
+	if invalid, ok := err.(*modeError); ok { //nolint:errorlint // it is created above
 		report.False(vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonInvalid, invalid.message)
 		report.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionImageCacheReady)
 		report.Wait = true
@@ -123,13 +123,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 		return report, nil
 	}
 	report.Mode, report.Cache = mode, r.cacheOf(*s.Image.Spec.ContentLibrary)
-	err = r.await(&report, s)
+	err = r.checkCopies(&report, s)
 	return report, err
 }
 
-// await is the decision of VM Operator's chart: whether the cache that the virtual
-// machine waits for, if any, has the copies where it needs them.
-func (r *Reconciler) await(report *Report, s State) error {
+// checkCopies implements the decision in VM Operator's chart: whether the cache that the virtual machine waits for has
+// the copies in the required location.
+func (r *Reconciler) checkCopies(report *Report, s State) error {
 	name, labelled := s.VM.Labels[vmv1alpha1.LabelImageCache]
 	if !labelled {
 		return nil
@@ -140,7 +140,8 @@ func (r *Reconciler) await(report *Report, s State) error {
 		return fmt.Errorf("reading image cache %q: %w", name, err)
 	}
 	if cache == nil {
-		// Nothing would wake it. The provider says anew what it needs, and the cache is made.
+		// No event of a deleted cache would queue the virtual machine. The provider must be asked again for the
+		// required copies, and then the cache is created again.
 		stopWaiting(s.VM)
 		report.Wait = true
 		return nil
@@ -154,7 +155,7 @@ func (r *Reconciler) await(report *Report, s State) error {
 		}
 		ready = isTrue(why)
 	}
-	// After some time of waiting the provider is asked again.
+	// After MaxWait, the provider is called again.
 	if c := conditions.Find(s.VM.Status.Conditions, vmv1alpha1.ConditionImageCacheReady); ready ||
 		c != nil && c.Status == metav1.ConditionFalse && s.Now.Sub(c.LastTransitionTime.Time) >= MaxWait {
 		stopWaiting(s.VM)
@@ -171,14 +172,14 @@ func (r *Reconciler) await(report *Report, s State) error {
 
 func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
-// stopWaiting removes what says which copies a virtual machine waits for.
+// stopWaiting removes the label and the annotation that refer to the copies that a virtual machine waits for.
 func stopWaiting(vm *vmv1alpha1.VirtualMachine) {
 	delete(vm.Labels, vmv1alpha1.LabelImageCache)
 	delete(vm.Annotations, vmv1alpha1.AnnotationImageCacheLocation)
 }
 
-// Request makes sure that the copies that the provider lacks are made, and reports which the
-// virtual machine waits for. The cache wakes it.
+// Request ensures that the image cache requests the copies that the provider lacks, and reports which copies the
+// virtual machine waits for. An event of the cache queues the virtual machine again.
 func (r *Reconciler) Request(ctx context.Context, s step.State, lacks *provider.ImageCacheNotReadyError) (report step.Report, _ error) {
 	if err := r.ensureCache(ctx, lacks, s.Now); err != nil {
 		report.False(vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonError, err.Error())
@@ -190,11 +191,10 @@ func (r *Reconciler) Request(ctx context.Context, s step.State, lacks *provider.
 	return report, nil
 }
 
-// ensureCache creates the cache, or adds the place to it. Others do the same at the same
-// time.
+// ensureCache creates the image cache, or adds the location to it. Other workers may do the same at the same time.
 func (r *Reconciler) ensureCache(ctx context.Context, lacks *provider.ImageCacheNotReadyError, now time.Time) error {
 	known, err := r.Caches.Get(types.NamespacedName{Name: lacks.Name})
-	if err == nil && known != nil && asked(known, lacks) && !lacks.Stale {
+	if err == nil && known != nil && isRequested(known, lacks) && !lacks.Stale {
 		return nil
 	}
 	client := r.Client.VirtualMachineImageCaches()
@@ -212,12 +212,12 @@ func (r *Reconciler) ensureCache(ctx context.Context, lacks *provider.ImageCache
 			}
 		case err != nil:
 		case cache.Spec.ContentLibrary != lacks.Source:
-			return fmt.Errorf("it is of item %q of library %q", cache.Spec.ContentLibrary.Item, cache.Spec.ContentLibrary.Library)
-		case !asked(cache, lacks):
+			return fmt.Errorf("it belongs to item %q of library %q", cache.Spec.ContentLibrary.Item, cache.Spec.ContentLibrary.Library)
+		case !isRequested(cache, lacks):
 			cache.Spec.Locations = append(cache.Spec.Locations, lacks.Location)
 			cache, err = client.Update(ctx, cache, metav1.UpdateOptions{})
 		case lacks.Stale:
-			cache, err = r.distrust(ctx, cache, lacks, now)
+			cache, err = r.markStale(ctx, cache, lacks, now)
 		}
 		if err == nil {
 			r.Caches.Wrote(cache)
@@ -225,13 +225,13 @@ func (r *Reconciler) ensureCache(ctx context.Context, lacks *provider.ImageCache
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("asking image cache %q for copies: %w", lacks.Name, err)
+		return fmt.Errorf("requesting copies from image cache %q: %w", lacks.Name, err)
 	}
 	return nil
 }
 
-// distrust takes back that the copies of a place are ready: its controller looks again.
-func (r *Reconciler) distrust(ctx context.Context, cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError, now time.Time) (*vmv1alpha1.VirtualMachineImageCache, error) {
+// markStale sets the copies of a location to not ready, so that the image cache controller checks them again.
+func (r *Reconciler) markStale(ctx context.Context, cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError, now time.Time) (*vmv1alpha1.VirtualMachineImageCache, error) {
 	at := lacks.Place().In(cache)
 	if at == nil || !meta.IsStatusConditionTrue(at.Conditions, vmv1alpha1.ConditionReady) {
 		return cache, nil
@@ -241,19 +241,19 @@ func (r *Reconciler) distrust(ctx context.Context, cache *vmv1alpha1.VirtualMach
 	return r.Client.VirtualMachineImageCaches().UpdateStatus(ctx, cache, metav1.UpdateOptions{})
 }
 
-// asked reports whether the cache was asked for copies at the place, in whatever words.
-func asked(cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError) bool {
+// isRequested reports whether the cache already requests copies in the location, even if it is written differently.
+func isRequested(cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError) bool {
 	at := lacks.Place().In(cache)
 	return slices.ContainsFunc(cache.Spec.Locations, func(l vmv1alpha1.VirtualMachineImageCacheLocation) bool {
 		if l.VCenter == "" {
 			l.VCenter = vmv1alpha1.DefaultVCenter
 		}
-		// A place that is only in status is one whose copies are going.
+		// A location that is only in the status is one whose copies are being deleted.
 		return l == lacks.Location || at != nil && l.VCenter == at.VCenter && l.Datastore == at.Datastore && l.StoragePolicy == at.StoragePolicy
 	})
 }
 
-// cacheOf is the cache of an item: of several the first by name.
+// cacheOf returns the cache of an item. If there are several, it is the first by name.
 func (r *Reconciler) cacheOf(item vmv1alpha1.ContentLibraryImageSource) *vmv1alpha1.VirtualMachineImageCache {
 	all, err := r.Caches.ByIndex(indexByItem, itemKey(item))
 	if err != nil || len(all) == 0 {
@@ -262,7 +262,7 @@ func (r *Reconciler) cacheOf(item vmv1alpha1.ContentLibraryImageSource) *vmv1alp
 	return slices.MinFunc(all, func(a, b *vmv1alpha1.VirtualMachineImageCache) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// PlacesReady returns what a virtual machine can wait for.
+// PlacesReady returns whether the copies in each location are ready. The empty location is the OVF descriptor.
 func PlacesReady(obj any) map[provider.CachePlace]bool {
 	c, ok := obj.(*vmv1alpha1.VirtualMachineImageCache)
 	if !ok {

@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package instance keeps the VirtualMachineInstance of a virtual machine that runs: what it runs with, and its size in
-// the status of the virtual machine.
+// Package instance manages the VirtualMachineInstance of a running virtual machine. The instance has the spec that the
+// VM runs with. The package also sets the VM's size in the status of the VirtualMachine.
 package instance
 
 import (
@@ -24,11 +24,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// runningSpec returns what a running virtual machine runs with now: all that is
-// desired when the provider, who has compared it with the hardware, has nothing
-// left that needs a power cycle; else what it ran with and what changed live.
-// What should have changed live and is listed by the provider stays as it was,
-// because the hardware refused it.
+// runningSpec returns the spec that a virtual machine runs with now. If the provider, which compared it with the
+// hardware, reports no change that needs a power cycle, this is the desired spec. Otherwise it is the previous running
+// spec with the changes that were applied live. A live change that the provider lists in restartRequired was refused by
+// the hardware and is not included.
 func runningSpec(vm *vmv1alpha1.VirtualMachine, running, desired *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineInstanceSpec {
 	if len(vm.Status.RestartRequired) == 0 {
 		return desired
@@ -47,18 +46,19 @@ type Reconciler struct {
 	Client    vmclient.VirtualMachineInstancesGetter
 }
 
-// State is what the instance depends on. It comes after the conditions are merged, because the instance shows some.
+// State is the input of Reconcile. Reconcile runs after the conditions are merged, because the instance shows some of
+// them.
 type State struct {
 	step.State
-	// Found is what the cache has under the name, whoever owns it.
+	// Found is the instance in the cache with the virtual machine's name, whatever its owner is.
 	Found *vmv1alpha1.VirtualMachineInstance
 }
 
-// Reconcile makes the instance of a running virtual machine, keeps it up
-// to date, and removes that of one that does not run.
+// Reconcile creates and updates the instance of a running virtual machine, and deletes the instance of a virtual
+// machine that does not run.
 func (r *Reconciler) Reconcile(ctx context.Context, s State) (report step.Report, err error) {
 	if s.Found != nil && s.Instance == nil {
-		// Left of an earlier virtual machine of this name.
+		// An instance of an earlier virtual machine of this name.
 		if err := r.delete(ctx, s.Found); err != nil {
 			return report, err
 		}
@@ -74,15 +74,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (report step.Report
 	vmi := s.Instance
 	if vmi == nil {
 		if s.Effective == nil {
-			return report, nil // it is made when the effective spec can be resolved again
+			return report, nil // it is created when the effective spec can be resolved again
 		}
 		if vmi, err = r.create(ctx, &report, s.State); err != nil || vmi == nil {
 			return report, err
 		}
 	}
 	err = r.update(ctx, s.State, vmi)
-	// Another client changed or removed it in between. One that is gone must not be found again, which it would be if
-	// it went before the informer had it.
+	// Another client has changed or deleted it. A deleted instance must not be found again. That would happen if it was
+	// deleted before the informer received it.
 	if apierrors.IsNotFound(err) {
 		r.Instances.Deleted(vmi)
 	}
@@ -93,8 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (report step.Report
 	return report, err
 }
 
-// create makes the instance. One that exists already, because the cache
-// was behind, is used.
+// create creates the instance. If the cache was outdated and the instance exists, create returns the existing one.
 func (r *Reconciler) create(ctx context.Context, report *step.Report, s step.State) (*vmv1alpha1.VirtualMachineInstance, error) {
 	vmi := New(s.VM, s.Effective)
 	client := r.Client.VirtualMachineInstances(vmi.Namespace)
@@ -104,7 +103,7 @@ func (r *Reconciler) create(ctx context.Context, report *step.Report, s step.Sta
 		r.Instances.Wrote(created)
 		return created, nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return nil, nil // the virtual machine is about to be deleted too
+		return nil, nil // the virtual machine will be deleted too
 	case !apierrors.IsAlreadyExists(err):
 		return nil, fmt.Errorf("creating virtual machine instance %s: %w", s.Key(), err)
 	}
@@ -123,10 +122,10 @@ func (r *Reconciler) create(ctx context.Context, report *step.Report, s step.Sta
 	return existing, nil
 }
 
-// update records a live change that was applied, and what was observed.
+// update writes the running spec after a live change, and the observed state.
 func (r *Reconciler) update(ctx context.Context, s step.State, vmi *vmv1alpha1.VirtualMachineInstance) error {
 	client := r.Client.VirtualMachineInstances(vmi.Namespace)
-	if now := runsWith(&s, vmi); !equality.Semantic.DeepEqual(&vmi.Spec, now) {
+	if now := runningSpecOf(&s, vmi); !equality.Semantic.DeepEqual(&vmi.Spec, now) {
 		next := vmi.DeepCopy()
 		next.Spec = *now.DeepCopy()
 		if err := r.Instances.Admit(ctx, client, next); err != nil {
@@ -156,26 +155,26 @@ func (r *Reconciler) update(ctx context.Context, s step.State, vmi *vmv1alpha1.V
 	return nil
 }
 
-// runsWith is what a virtual machine that runs, and whose instance is vmi, runs with now;
-// nil when that is not known. Without an instance it has just been started.
-func runsWith(s *step.State, vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.VirtualMachineInstanceSpec {
+// runningSpecOf returns the spec that a running virtual machine with the instance vmi runs with now, or nil if it is not
+// known. If vmi is nil, the virtual machine has just been started.
+func runningSpecOf(s *step.State, vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.VirtualMachineInstanceSpec {
 	switch {
 	case vmi == nil:
 		return s.Effective
-	case applied(s):
+	case isApplied(s):
 		return withSize(runningSpec(s.VM, &vmi.Spec, s.Effective), s.Observed.Size())
 	}
 	return withSize(&vmi.Spec, s.Observed.Size())
 }
 
-// applied is true if the provider has brought the running virtual machine to
-// what it was asked for, so that the instance may say so.
-func applied(s *step.State) bool {
+// isApplied reports whether the provider has applied the desired spec to the running virtual machine, so that the
+// instance can show it.
+func isApplied(s *step.State) bool {
 	return s.Observed.Settled && s.Effective != nil && s.Observed.Configured
 }
 
-// Remove removes the instance of a virtual machine that is deleted, whatever the cache has: nobody would remove one
-// that it does not show.
+// Remove deletes the instance of a virtual machine that is being deleted, even if the cache lacks the instance. Nothing
+// else would delete it.
 func (r *Reconciler) Remove(ctx context.Context, s step.State) error {
 	err := r.deleteNamed(ctx, s.Key(), metav1.DeleteOptions{})
 	if err == nil && s.Instance != nil {
@@ -184,7 +183,7 @@ func (r *Reconciler) Remove(ctx context.Context, s step.State) error {
 	return err
 }
 
-// delete removes exactly the instance that was seen.
+// delete deletes the instance with the UID of vmi.
 func (r *Reconciler) delete(ctx context.Context, vmi *vmv1alpha1.VirtualMachineInstance) error {
 	err := r.deleteNamed(ctx, controller.KeyOf(vmi), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(vmi.UID))})
 	if err == nil {
@@ -193,8 +192,8 @@ func (r *Reconciler) delete(ctx context.Context, vmi *vmv1alpha1.VirtualMachineI
 	return err
 }
 
-// deleteNamed returns nil as well when there is none, or another than the one that
-// the options name.
+// deleteNamed deletes an instance. It returns nil if the instance does not exist or does not match the preconditions in
+// the options.
 func (r *Reconciler) deleteNamed(ctx context.Context, key types.NamespacedName, o metav1.DeleteOptions) error {
 	err := r.Client.VirtualMachineInstances(key.Namespace).Delete(ctx, key.Name, o)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
@@ -216,8 +215,8 @@ func New(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInst
 	}
 }
 
-// instanceStatus is the status of the instance of vm. Conditions are those of the
-// virtual machine that speak of the guest.
+// instanceStatus returns the status of the instance of vm. It has only the virtual machine's conditions about the
+// guest.
 func instanceStatus(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineInstanceStatus {
 	status := vmv1alpha1.VirtualMachineInstanceStatus{
 		Phase:    vm.Status.Phase,
@@ -235,12 +234,12 @@ func instanceStatus(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineInst
 	return status
 }
 
-// ShowSize sets the size that vSphere shows, the desired size while that is another, and the generation of the
-// class that the size comes from. The synchronizers have filled in the desired ones. A size that vSphere has not
-// shown yet is the last one that is known.
+// ShowSize sets the size that vSphere shows, the desired size if it differs, and the generation of the class that the
+// size comes from. The synchronizers have set the desired values before. While vSphere has not shown a size, the last
+// known size is kept.
 func ShowSize(s *step.State) {
 	before, status := &s.Stored.Status, &s.VM.Status
-	created, done := s.Observed.Created, applied(s) && len(status.RestartRequired) == 0
+	created, done := s.Observed.Created, isApplied(s) && len(status.RestartRequired) == 0
 	wanted := instancetype.Resources(s.Effective)
 	has, hasSize := wanted, s.Observed.Size()
 	switch {
@@ -252,7 +251,7 @@ func ShowSize(s *step.State) {
 		has = before.Resources
 	case !created || done:
 	case step.Runs(s.VM):
-		has = instancetype.Resources(runsWith(s, s.Instance))
+		has = instancetype.Resources(runningSpecOf(s, s.Instance))
 	case before.Resources != nil:
 		has = before.Resources
 	}
@@ -268,8 +267,8 @@ func ShowSize(s *step.State) {
 	}
 }
 
-// withSize is spec, of a running virtual machine, with the size that vSphere shows: a change that was applied and
-// not recorded, for example before a restart of this process, is part of it.
+// withSize returns the spec of a running virtual machine with the size that vSphere shows. The size may differ after a
+// change that was applied but not stored, for example before a restart of this process.
 func withSize(spec *vmv1alpha1.VirtualMachineInstanceSpec, has *vmv1alpha1.VirtualMachineResources) *vmv1alpha1.VirtualMachineInstanceSpec {
 	size := instancetype.Resources(spec)
 	if has == nil || size == nil || equality.Semantic.DeepEqual(has, size) {

@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package owner has what is known of the Machine whose infrastructure a virtual machine is: what the metadata of the
-// virtual machine says of it, and the Machine and its Cluster as they were read.
+// Package owner determines the Machine whose infrastructure a virtual machine is. It uses the virtual machine's
+// metadata and reads the Machine and its Cluster.
 package owner
 
 import (
@@ -21,34 +21,34 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Machines reads Machines and Clusters; clusterapi.Reader is one.
+// Machines reads Machines and Clusters. clusterapi.Reader implements it.
 type Machines interface {
-	// Machine returns what counts of a Machine, nil for one that does not exist.
+	// Machine returns the relevant fields of a Machine, or nil if it does not exist.
 	Machine(group string, key types.NamespacedName) (*clusterapi.Machine, error)
-	// Cluster returns what counts of a Cluster, nil for one that does not exist.
+	// Cluster returns the relevant fields of a Cluster, or nil if it does not exist.
 	Cluster(group string, key types.NamespacedName) (*clusterapi.Cluster, error)
-	// Watch tells of changes from when they are read on.
+	// Watch calls the handlers for changes of Machines and Clusters that were read.
 	Watch(clusterapi.Handlers)
 }
 
-// machineKind is that of Machines in both groups.
+// machineKind is the kind of Machines in both groups.
 const machineKind = "Machine"
 
-// Belonging is what the metadata of a virtual machine says of the Machine whose infrastructure
-// it is. Anybody may have written it who may write the virtual machine.
+// Belonging is the reference to a Machine in the metadata of a virtual machine. Any user who may write the virtual
+// machine may have written it.
 type Belonging struct {
-	// Group of the Machine; empty as long as nothing says which.
+	// Group is the API group of the Machine. It is empty if it is not known.
 	Group string
-	// Name and UID of the Machine that owns it; empty as long as none does.
+	// Name and UID identify the owning Machine. They are empty if no Machine owns the virtual machine.
 	Name string
 	UID  types.UID
-	// Cluster is the name of the Cluster by the label, which may be missing.
+	// Cluster is the Cluster's name in the label, which may be missing.
 	Cluster string
 }
 
-// Belongs returns nil for a virtual machine of no Machine. One without an owner that is a Machine
-// is made for one if the label names a Cluster: whoever makes it first (a MachineSet, a control
-// plane, a user) owns it until its Machine does.
+// Belongs returns the reference to the Machine of vm, or nil if vm does not belong to a Machine. If no Machine owns vm
+// but its label has a Cluster, vm was created for a Machine. Until then its creator owns it: a MachineSet, a control
+// plane or a user.
 func Belongs(vm *vmv1alpha1.VirtualMachine) *Belonging {
 	of := &Belonging{Cluster: vm.Labels[clusterv1alpha1.ClusterNameLabel]}
 	for i := range vm.OwnerReferences {
@@ -71,16 +71,16 @@ func Belongs(vm *vmv1alpha1.VirtualMachine) *Belonging {
 	return of
 }
 
-// Facts are what is known of the Machine whose infrastructure a virtual machine is.
+// Facts has the Machine whose infrastructure a virtual machine is, and its Cluster.
 type Facts struct {
 	Belonging
-	// Machine and Cluster are nil when they do not exist, or cannot be read for the reason.
+	// Machine and Cluster are nil if they do not exist or could not be read. The errors have the reason.
 	Machine                *clusterapi.Machine
 	Cluster                *clusterapi.Cluster
 	machineErr, clusterErr error
 }
 
-// Read reads Machine and Cluster of vm from caches; nil for a virtual machine of none.
+// Read reads the Machine and the Cluster of vm from caches. It returns nil if vm does not belong to a Machine.
 func Read(machines Machines, vm *vmv1alpha1.VirtualMachine) *Facts {
 	of := Belongs(vm)
 	if of == nil {
@@ -103,29 +103,29 @@ func Read(machines Machines, vm *vmv1alpha1.VirtualMachine) *Facts {
 	return f
 }
 
-// Owns reports whether the Machine is there and vm is its infrastructure by its own word, too.
+// Owns reports whether the Machine exists and its infrastructureRef refers to vm.
 func (f *Facts) Owns(vm *vmv1alpha1.VirtualMachine) bool {
 	return f != nil && f.Machine != nil && f.Machine.UID == f.UID &&
 		f.Machine.Infrastructure == clusterapi.Reference{Group: vmv1alpha1.GroupName, Kind: "VirtualMachine", Name: vm.Name}
 }
 
-// unread is true as long as it is not known what Machine and Cluster there are.
-func (f *Facts) unread() bool {
+// isUnread reports whether the Machine or the Cluster could not be read yet.
+func (f *Facts) isUnread() bool {
 	return clusterapi.Unread(f.machineErr) || clusterapi.Unread(f.clusterErr)
 }
 
-// Paused reports whether nothing is to be done for vm, and by what it is paused. While the Cluster cannot be read, a
-// paused virtual machine stays paused, and by is empty.
+// Paused reports whether vm is paused, and by which object. While the Cluster cannot be read, a paused virtual machine
+// stays paused and by is empty.
 func (f *Facts) Paused(vm *vmv1alpha1.VirtualMachine) (paused bool, by string) {
 	if f == nil {
 		by = clusterapi.PausedBy(vm, nil)
 		return by != "", by
 	}
 	by = clusterapi.PausedBy(vm, f.Cluster)
-	return by != "" || f.unread() && conditions.IsTrue(vm.Status.Conditions, vmv1alpha1.ConditionPaused), by
+	return by != "" || f.isUnread() && conditions.IsTrue(vm.Status.Conditions, vmv1alpha1.ConditionPaused), by
 }
 
-// WaitsFor returns why vm must not be created yet; the reason is empty if it may be.
+// WaitsFor returns a condition that shows why vm must not be created yet. Its reason is empty if vm can be created.
 func (f *Facts) WaitsFor(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}
@@ -133,23 +133,23 @@ func (f *Facts) WaitsFor(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 	m, c := f.Machine, f.Cluster
 	switch {
 	case f.Name == "":
-		return no(vmv1alpha1.ReasonWaitingForMachine, "label %s says that it is made for a Machine of Cluster %q, and none owns it yet",
+		return no(vmv1alpha1.ReasonWaitingForMachine, "label %s assigns the virtual machine to Cluster %q, but no Machine owns it yet",
 			clusterv1alpha1.ClusterNameLabel, f.Belonging.Cluster)
-	case f.unread():
+	case f.isUnread():
 		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState, Message: cmp.Or(f.machineErr, f.clusterErr).Error()}
 	case f.machineErr != nil:
 		return no(vmv1alpha1.ReasonWaitingForMachine, "%s", f.machineErr.Error())
 	case m == nil:
-		return no(vmv1alpha1.ReasonWaitingForMachine, "Machine %q of %s, which owns it, does not exist", f.Name, f.Group)
+		return no(vmv1alpha1.ReasonWaitingForMachine, "Machine %q of %s, which owns the virtual machine, does not exist", f.Name, f.Group)
 	case m.UID != f.UID:
-		return no(vmv1alpha1.ReasonWaitingForMachine, "Machine %q of %s is another one than that which owns it", f.Name, f.Group)
+		return no(vmv1alpha1.ReasonWaitingForMachine, "Machine %q of %s has another UID than the Machine that owns the virtual machine", f.Name, f.Group)
 	case !f.Owns(vm):
-		return no(vmv1alpha1.ReasonInvalid, "Machine %q of %s does not name it in spec.infrastructureRef", f.Name, f.Group)
+		return no(vmv1alpha1.ReasonInvalid, "spec.infrastructureRef of Machine %q of %s does not refer to the virtual machine", f.Name, f.Group)
 	case m.Deleting:
 		return no(vmv1alpha1.ReasonWaitingForMachine, "Machine %q of %s is being deleted", f.Name, f.Group)
 	}
 	if zone := cmp.Or(provider.ZoneOf(vm), vm.AsksForZone()); m.FailureDomain != "" && zone != "" && zone != m.FailureDomain {
-		return no(vmv1alpha1.ReasonInvalid, "Machine %q is to be in failure domain %q, and the virtual machine in zone %q", m.Name, m.FailureDomain, zone)
+		return no(vmv1alpha1.ReasonInvalid, "Machine %q requires failure domain %q, but the zone of the virtual machine is %q", m.Name, m.FailureDomain, zone)
 	}
 	switch {
 	case c == nil:
@@ -162,7 +162,7 @@ func (f *Facts) WaitsFor(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// Zone returns the one that the Machine of vm is to be in; empty for any.
+// Zone returns the failure domain that the Machine of vm requires. It is empty if it requires none.
 func (f *Facts) Zone(vm *vmv1alpha1.VirtualMachine) string {
 	if !f.Owns(vm) {
 		return ""

@@ -20,7 +20,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// listenVariable makes the test program be the guests instead.
+// listenVariable is the environment variable that makes the test program act as the guests.
 const listenVariable = "SLIPWAY_PROBER_LISTEN"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// listen accepts on all addresses of the host until its input ends.
+// listen accepts connections on all addresses of the host until its input ends.
 func listen() {
 	listener, err := net.Listen("tcp4", "0.0.0.0:0")
 	if err != nil {
@@ -50,7 +50,7 @@ func listen() {
 	_, _ = os.Stdin.Read(make([]byte, 1))
 }
 
-// cpu is what this process has taken.
+// cpu returns the CPU time of this process.
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -59,10 +59,9 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkTenThousandProbes probes 10,000 guests every 10 s over real connections of the
-// loopback interface, and tells the share of a core that the process takes for it. An
-// iteration is a period. The guests are another process; what the kernel does for their side
-// within a call of ours is counted.
+// BenchmarkTenThousandProbes probes 10,000 guests every 10 s over real connections of the loopback interface, and
+// reports the share of a core that the process uses. An iteration is a period. The guests are another process. Kernel
+// work for their side during a system call of this process is included.
 func BenchmarkTenThousandProbes(b *testing.B) {
 	const machines, period = 10000, 10 * time.Second
 	guests := exec.CommandContext(b.Context(), os.Args[0])
@@ -97,7 +96,7 @@ func BenchmarkTenThousandProbes(b *testing.B) {
 	}
 	ticks := time.NewTicker(period)
 	defer ticks.Stop()
-	for range 3 { // until those that began together have spread
+	for range 3 { // until probes that started together are spread
 		<-ticks.C
 	}
 	began, tried := cpu(b), p.counts.ready.Load()

@@ -15,35 +15,34 @@ import (
 	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
-// dialer returns a function that connects to an address that allowed permits, and closes the
-// connection.
+// dialer returns a function that connects to an address that allowed permits, and closes the connection.
 func dialer(allowed *networks.Networks) func(ctx context.Context, to netip.AddrPort) error {
-	// What a dialer does for a connection that is used is left out.
+	// Keep-alive and happy eyeballs are disabled, because the connection is not used.
 	d := net.Dialer{KeepAlive: -1, FallbackDelay: -1, Control: allowed.Control}
 	return func(ctx context.Context, to netip.AddrPort) error {
-		// Not DialTCP: it binds an address of our own first, for which the kernel looks in vain
-		// when some ten thousand connections have been closed in the last minute.
+		// DialTCP is not used because it binds a local address first. After some ten thousand connections have been
+		// closed in the last minute, the kernel finds no free one.
 		conn, err := d.DialContext(ctx, "tcp", to.String())
 		if err != nil {
 			return err
 		}
-		_ = conn.Close() // it is open: that was the question
+		_ = conn.Close() // an open connection is the result
 		return nil
 	}
 }
 
-// ours are the errors of a connection that say nothing about the other side.
-var ours = []error{
+// localErrors has connection errors with a local cause, which do not depend on the guest.
+var localErrors = []error{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EAGAIN,
 	syscall.EADDRNOTAVAIL, syscall.EADDRINUSE, syscall.EPERM, syscall.EACCES,
 }
 
-// judge says what the error of a connection means. known is false if it means nothing.
-func judge(t *Target, err error) (o outcome, known bool) {
+// classifyError returns the result for a connection error. known is false if the error has a local cause.
+func classifyError(t *Target, err error) (o outcome, known bool) {
 	if err == nil {
 		return outcome{ready: true}, true
 	}
-	for _, e := range ours {
+	for _, e := range localErrors {
 		if errors.Is(err, e) {
 			return o, false
 		}
@@ -62,7 +61,7 @@ func judge(t *Target, err error) (o outcome, known bool) {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		o.message = fmt.Sprintf("%s refuses the connection", t.Address)
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		o.message = fmt.Sprintf("no route leads to %s", t.Address.Addr())
+		o.message = fmt.Sprintf("there is no route to %s", t.Address.Addr())
 	default:
 		var number syscall.Errno
 		if !errors.As(err, &number) {

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
-// refusing returns an address that nobody listens on and nobody else can take.
+// refusing returns an address that refuses connections and that no other process can use.
 func refusing(t *testing.T) netip.AddrPort {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -37,29 +37,29 @@ func refusing(t *testing.T) netip.AddrPort {
 
 var onLoopback = networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
-func TestASocketSaysWhetherSomebodyListens(t *testing.T) {
+func TestDialer_ReportsWhetherAProcessListens(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
 	open, dial := netip.MustParseAddrPort(listener.Addr().String()), dialer(&onLoopback)
-	if o, known := judge(&Target{Address: open}, dial(t.Context(), open)); !known || !o.ready {
-		t.Errorf("where somebody listens: %+v, known %t; want ready", o, known)
+	if o, known := classifyError(&Target{Address: open}, dial(t.Context(), open)); !known || !o.ready {
+		t.Errorf("with a listener: %+v, known %t; want ready", o, known)
 	}
 	closed := refusing(t)
-	if o, known := judge(&Target{Address: closed}, dial(t.Context(), closed)); !known || o.ready || o.message != closed.String()+" refuses the connection" {
-		t.Errorf("where nobody listens: %+v, known %t; want a refusal", o, known)
+	if o, known := classifyError(&Target{Address: closed}, dial(t.Context(), closed)); !known || o.ready || o.message != closed.String()+" refuses the connection" {
+		t.Errorf("without a listener: %+v, known %t; want a refusal", o, known)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if o, known := judge(&Target{Address: open}, dial(ctx, open)); known {
-		t.Errorf("at the end of the process: %+v is known; want nothing", o)
+	if o, known := classifyError(&Target{Address: open}, dial(ctx, open)); known {
+		t.Errorf("with a canceled context: %+v is known; want no result", o)
 	}
 	ctx, cancel = context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	if o, known := judge(&Target{Address: open, Timeout: time.Second}, dial(ctx, open)); !known || o.message != open.String()+" does not answer within 1s" {
-		t.Errorf("after its time: %+v, known %t; want no answer", o, known)
+	if o, known := classifyError(&Target{Address: open, Timeout: time.Second}, dial(ctx, open)); !known || o.message != open.String()+" does not answer within 1s" {
+		t.Errorf("after the timeout: %+v, known %t; want no answer", o, known)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestProbes_ConnectToNoDeniedAddress(t *testing.T) {
 		{networks.Networks{Management: networks.NewManagement("Nodes")}, service, "unknown"},
 		{networks.Networks{Management: forbidden}, service, "the Nodes of the management cluster, whose addresses the server must not connect to for users, could not be read: nodes is forbidden"},
 	} {
-		o, known := judge(&Target{Address: tc.to}, dialer(&tc.of)(t.Context(), tc.to))
+		o, known := classifyError(&Target{Address: tc.to}, dialer(&tc.of)(t.Context(), tc.to))
 		if !known {
 			o.message = "unknown"
 		}
@@ -95,7 +95,7 @@ func TestProbes_ConnectToNoDeniedAddress(t *testing.T) {
 	}
 }
 
-func TestErrorsOfConnectionsAreJudged(t *testing.T) {
+func TestJudge_ClassifiesConnectionErrors(t *testing.T) {
 	at := Target{Address: netip.MustParseAddrPort("10.0.0.5:22"), Timeout: time.Second}
 	wrapped := func(e syscall.Errno) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", e)}
@@ -106,15 +106,15 @@ func TestErrorsOfConnectionsAreJudged(t *testing.T) {
 	}{
 		{wrapped(syscall.ECONNREFUSED), "10.0.0.5:22 refuses the connection"},
 		{wrapped(syscall.ETIMEDOUT), "10.0.0.5:22 does not answer within 1s"},
-		{wrapped(syscall.EHOSTUNREACH), "no route leads to 10.0.0.5"},
-		{wrapped(syscall.ENETUNREACH), "no route leads to 10.0.0.5"},
+		{wrapped(syscall.EHOSTUNREACH), "there is no route to 10.0.0.5"},
+		{wrapped(syscall.ENETUNREACH), "there is no route to 10.0.0.5"},
 		{wrapped(syscall.ECONNRESET), "connecting to 10.0.0.5:22: connection reset by peer"},
 		{wrapped(syscall.EMFILE), "unknown"},
 		{wrapped(syscall.EADDRNOTAVAIL), "unknown"},
 		{wrapped(syscall.EPERM), "unknown"},
 		{errors.New("anything else"), "unknown"},
 	} {
-		o, known := judge(&at, test.err)
+		o, known := classifyError(&at, test.err)
 		got := o.message
 		if !known {
 			got = "unknown"
@@ -126,7 +126,7 @@ func TestErrorsOfConnectionsAreJudged(t *testing.T) {
 			t.Errorf("%v: ready", test.err)
 		}
 	}
-	if o, known := judge(&at, fmt.Errorf("wrapped: %w", context.DeadlineExceeded)); !known || o.ready {
-		t.Errorf("a deadline: %+v, known %t", o, known)
+	if o, known := classifyError(&at, fmt.Errorf("wrapped: %w", context.DeadlineExceeded)); !known || o.ready {
+		t.Errorf("after a deadline: %+v, known %t", o, known)
 	}
 }

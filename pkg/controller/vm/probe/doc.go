@@ -1,20 +1,18 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package probe decides what readiness probes report. Prober connects to guests, for probes of
-// the kind tcpSocket. The other kinds are decided by what vSphere reports.
+// Package probe determines the results of readiness probes. Prober connects to guests for probes of the kind tcpSocket.
+// The results of other kinds depend on the state that vSphere reports.
 //
-// Guarantees:
+// The package guarantees:
 //
-//  1. One queue holds every probe until it is due. There is no goroutine, timer or
-//     connection for a virtual machine whose probe is not due, and there are never more
-//     connections at once than Options.Connections. What answered goes before what did
-//     not: guests that are silent do not delay those that talk.
-//  2. Nobody is told of an outcome that is as the one before.
-//  3. After Remove, and after Add with another target, an outcome of before is dropped,
-//     although its connection may still be tried.
-//  4. What fails here and not there (no free socket, for example) is no outcome. It is
-//     tried again with a growing delay.
-//  5. Only addresses that the guest itself reports are connected to, and of these only those
-//     that Networks allows when the connection is made. No name is resolved.
+//  1. One queue holds every probe until it is due. A virtual machine whose probe is not due has no goroutine, timer or
+//     connection. There are never more concurrent connections than Options.Connections. Guests that responded have
+//     priority over guests that did not, so unresponsive guests do not delay the others.
+//  2. Only results that differ from the previous one are reported.
+//  3. After Remove, and after Add with another target, results of earlier attempts are dropped, even if their connection
+//     is still in progress.
+//  4. A local failure, for example a lack of free sockets, is not a result. The probe is retried with backoff.
+//  5. Prober connects only to addresses that the guest itself reports, and only if Networks allows them when the
+//     connection is made. It does not resolve names.
 package probe

@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue/exposition"
 )
 
-// Collectors show the probes: slipway_probes, slipway_probe_connections,
-// slipway_probe_tries_total{result}, and the queue of those that are due.
+// Collectors returns the collectors of slipway_probes, slipway_probe_connections and slipway_probe_tries_total{result},
+// and of the metrics of the queue.
 func (p *Prober) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{&collector{p}, exposition.Collector(p.queue)}
 }

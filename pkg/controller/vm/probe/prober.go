@@ -23,43 +23,40 @@ import (
 )
 
 const (
-	// DefaultConnections is Options.Connections when that is 0: enough for 10,000 guests of
-	// which one in fifty is silent for ten seconds every ten seconds, and far below the
-	// usual limit of open files.
+	// DefaultConnections is the default of Options.Connections. It is enough for 10,000 guests that are probed every
+	// ten seconds and of which 2% do not respond within ten seconds. It is far below the usual limit of open files.
 	DefaultConnections = 256
-	// jitter is the part of a period by which two differ, so that what begins together
-	// does not stay together.
+	// jitter is the relative variation of a period. It spreads probes that start at the same time.
 	jitter = 0.1
-	// retryBase and retryMax bound the growing delay after an error of our own.
+	// retryBase and retryMax are the minimum and maximum backoff after a local error.
 	retryBase = time.Second
 	retryMax  = time.Minute
 )
 
-// Priorities of probes that are due.
+// Priorities of due probes.
 const (
-	failing = iota
-	answering
-	unknown
+	priorityFailing = iota
+	priorityAnswering
+	priorityUnknown
 )
 
-// Options configure a Prober.
+// Options configures a Prober.
 type Options struct {
-	// Connections bounds those that are tried at once; DefaultConnections when 0.
+	// Connections is the maximum number of concurrent connection attempts. The default is DefaultConnections.
 	Connections int
-	// Networks are those that may be connected to.
+	// Networks are the networks that may be connected to.
 	Networks networks.Networks
-	// Dial tries a connection; a real one when nil.
+	// Dial tries a connection. By default it opens a real one.
 	Dial func(ctx context.Context, to netip.AddrPort) error
 }
 
-// outcome is what a probe found.
+// outcome is the result of a probe.
 type outcome struct {
 	ready   bool
 	message string
 }
 
-// probe is that of one virtual machine. target never changes; mu of the Prober guards the
-// rest.
+// probe is the probe of one virtual machine. target never changes. Prober.mu guards the other fields.
 type probe struct {
 	target Target
 	last   outcome
@@ -73,18 +70,18 @@ type Prober struct {
 
 	mu     sync.Mutex
 	probes map[types.NamespacedName]*probe
-	// refused are the virtual machines that may not be connected to, with the reason.
+	// refused has the virtual machines that may not be connected to, with the reason.
 	refused map[types.NamespacedName]string
 
 	counts counts
 }
 
-// counts is what the metrics show.
+// counts has the values of the metrics.
 type counts struct {
 	open, ready, notReady, failed atomic.Int64
 }
 
-// New returns a Prober that tries nothing before Run.
+// New returns a Prober that connects to nothing before Run.
 func New(o Options) *Prober {
 	if o.Connections == 0 {
 		o.Connections = DefaultConnections
@@ -100,10 +97,10 @@ func New(o Options) *Prober {
 	}
 }
 
-// Add starts or updates the probe of vm, of which nothing is kept, or ends it if nothing is
-// to be connected to. It may be called at every pass: a probe with the same target goes on.
-// One whose outcome status tells already takes its turn within a period, so that a restart
-// does not try all at once; others are tried at once.
+// Add starts or updates the probe of vm, or ends it if there is nothing to connect to. It keeps no reference to vm. It
+// can be called at every reconcile: a probe with the same target continues. If the status already has the probe's
+// result, the first attempt is at a random time within a period, so that a restart does not start all probes at the
+// same time. Otherwise the first attempt starts immediately.
 func (p *Prober) Add(vm *vmv1alpha1.VirtualMachine) {
 	key := types.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}
 	target, err := TargetOf(vm)
@@ -124,21 +121,21 @@ func (p *Prober) Add(vm *vmv1alpha1.VirtualMachine) {
 	}
 	p.probes[key] = &probe{target: *target}
 	p.mu.Unlock()
-	opts := priorityqueue.AddOpts{Priority: unknown}
-	if answered(vm) {
-		opts = priorityqueue.AddOpts{Priority: answering, After: rand.N(target.Period)}
+	opts := priorityqueue.AddOpts{Priority: priorityUnknown}
+	if hasResult(vm) {
+		opts = priorityqueue.AddOpts{Priority: priorityAnswering, After: rand.N(target.Period)}
 	}
 	p.queue.AddWithOpts(opts, key)
 }
 
-// answered is true if status tells the outcome of the very probe of vm.
-func answered(vm *vmv1alpha1.VirtualMachine) bool {
+// hasResult reports whether the status has the result of the current probe of vm.
+func hasResult(vm *vmv1alpha1.VirtualMachine) bool {
 	c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionProbeSucceeded)
 	return c != nil && c.ObservedGeneration == vm.Generation &&
 		(c.Reason == vmv1alpha1.ReasonSucceeded || c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonNotReady)
 }
 
-// Remove ends the probe of a virtual machine, if there is one.
+// Remove ends the probe of a virtual machine, if it has one.
 func (p *Prober) Remove(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,7 +147,7 @@ func (p *Prober) Remove(key types.NamespacedName) {
 	}
 }
 
-// Result returns the last outcome. Known is false as long as there is none.
+// Result returns the last result. known is false if there is none.
 func (p *Prober) Result(key types.NamespacedName) (ready, known bool, message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,16 +160,16 @@ func (p *Prober) Result(key types.NamespacedName) (ready, known bool, message st
 	return false, false, ""
 }
 
-// Run tries what is due until ctx is done, and returns when all that it tried has ended. It
-// asks wanted before every try, and ends the probe if that is false; it calls changed after
-// an outcome that is not as the one before. Neither may block. Run is called at most once.
+// Run runs due probes until ctx is done, and returns when all attempts have ended. It calls wanted before each attempt
+// and ends the probe if wanted returns false. It calls changed after each result that differs from the previous one.
+// Both functions must not block. Run must be called at most once.
 func (p *Prober) Run(ctx context.Context, wanted func(types.NamespacedName) bool, changed func(types.NamespacedName)) {
 	defer context.AfterFunc(ctx, p.queue.ShutDown)()
 	var running sync.WaitGroup
 	defer running.Wait()
 	places := make(chan struct{}, p.options.Connections)
 	for {
-		// The place comes first: who goes is decided when one can.
+		// Wait for a free connection first, so that the key is chosen when it can be probed.
 		places <- struct{}{}
 		key, shutdown := p.queue.Get()
 		if shutdown {
@@ -185,16 +182,15 @@ func (p *Prober) Run(ctx context.Context, wanted func(types.NamespacedName) bool
 				p.Remove(key)
 				return
 			}
-			if p.try(ctx, key) {
+			if p.runProbe(ctx, key) {
 				changed(key)
 			}
 		})
 	}
 }
 
-// try makes one probe and queues the next. It is true when the outcome is another than that
-// of before.
-func (p *Prober) try(ctx context.Context, key types.NamespacedName) bool {
+// runProbe runs a probe once and queues the next attempt. It reports whether the result differs from the previous one.
+func (p *Prober) runProbe(ctx context.Context, key types.NamespacedName) bool {
 	p.mu.Lock()
 	of := p.probes[key]
 	p.mu.Unlock()
@@ -206,26 +202,26 @@ func (p *Prober) try(ctx context.Context, key types.NamespacedName) bool {
 	err := p.options.Dial(limited, of.target.Address)
 	cancel()
 	p.counts.open.Add(-1)
-	now, known := judge(&of.target, err)
+	now, known := classifyError(&of.target, err)
 	p.count(now, known)
 	if !known {
-		klog.FromContext(ctx).V(2).Info("A readiness probe could not be made", "virtualMachine", key, "err", err)
+		klog.FromContext(ctx).V(2).Info("A readiness probe could not be run", "virtualMachine", key, "err", err)
 	}
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.probes[key] != of {
-		return false // it was removed, or is another by now
+		return false // it was removed or replaced in the meantime
 	}
 	if !known {
-		p.queue.AddWithOpts(priorityqueue.AddOpts{Priority: failing, RateLimited: true}, key)
+		p.queue.AddWithOpts(priorityqueue.AddOpts{Priority: priorityFailing, RateLimited: true}, key)
 		return false
 	}
 	news := !of.known || of.last != now
 	of.last, of.known = now, true
-	next := priorityqueue.AddOpts{Priority: failing, After: spread(of.target.Period)}
+	next := priorityqueue.AddOpts{Priority: priorityFailing, After: spread(of.target.Period)}
 	if now.ready {
-		next.Priority = answering
+		next.Priority = priorityAnswering
 	}
 	p.queue.Forget(key)
 	p.queue.AddWithOpts(next, key)
@@ -243,7 +239,7 @@ func (p *Prober) count(o outcome, known bool) {
 	}
 }
 
-// spread is a period, give or take jitter.
+// spread returns a period with a random variation of up to jitter.
 func spread(period time.Duration) time.Duration {
 	return time.Duration(float64(period) * (1 - jitter + 2*jitter*rand.Float64()))
 }

@@ -21,7 +21,7 @@ import (
 
 var key = types.NamespacedName{Namespace: "ns", Name: "vm"}
 
-// guests answer as the test says, and write down who was asked when.
+// guests simulates guests. It records the times of the attempts.
 type guests struct {
 	mu     sync.Mutex
 	answer func(netip.AddrPort) error
@@ -68,27 +68,27 @@ func (g *guests) tries(to string) []time.Time {
 	return g.asked[netip.MustParseAddrPort(to)]
 }
 
-// running is a Prober that runs in the bubble of a test.
+// running is a Prober that runs in the synctest bubble of a test.
 type running struct {
 	*Prober
 	mu    sync.Mutex
 	woken []types.NamespacedName
-	// strange are not this process's any more.
-	strange map[types.NamespacedName]bool
+	// foreign has keys that this process no longer reconciles.
+	foreign map[types.NamespacedName]bool
 }
 
-// run calls body beside a Prober that asks g.
+// run calls body while a Prober with the guests g is running.
 func run(t *testing.T, g *guests, o Options, body func(t *testing.T, p *running)) {
 	synctest.Test(t, func(t *testing.T) {
 		o.Dial = g.dial
-		p := &running{Prober: New(o), strange: map[types.NamespacedName]bool{}}
+		p := &running{Prober: New(o), foreign: map[types.NamespacedName]bool{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		var ended sync.WaitGroup
 		ended.Go(func() {
 			p.Run(ctx, func(k types.NamespacedName) bool {
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				return !p.strange[k]
+				return !p.foreign[k]
 			}, func(k types.NamespacedName) {
 				p.mu.Lock()
 				defer p.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *running) wakes() int {
 	return n
 }
 
-func (p *running) says(t *testing.T, want string) {
+func (p *running) expectResult(t *testing.T, want string) {
 	t.Helper()
 	synctest.Wait()
 	got := "unknown"
@@ -118,51 +118,51 @@ func (p *running) says(t *testing.T, want string) {
 		got = fmt.Sprint(ready, " ", message)
 	}
 	if got != want {
-		t.Errorf("the outcome is %q, want %q", got, want)
+		t.Errorf("the result is %q, want %q", got, want)
 	}
 }
 
-func TestOnlyAChangeOfOutcomeIsTold(t *testing.T) {
+func TestProber_ReportsOnlyChangedResults(t *testing.T) {
 	g := &guests{}
 	g.set(syscall.ECONNREFUSED)
 	run(t, g, Options{}, func(t *testing.T, p *running) {
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		p.Add(machine())
-		p.says(t, "false 10.0.0.5:22 refuses the connection")
+		p.expectResult(t, "false 10.0.0.5:22 refuses the connection")
 		if got := p.wakes(); got != 1 {
-			t.Errorf("woken %d times by the first outcome, want once", got)
+			t.Errorf("changed was called %d times after the first result, want once", got)
 		}
 		time.Sleep(10 * time.Minute)
 		if got := p.wakes(); got != 0 {
-			t.Errorf("woken %d times by outcomes like the first, want 0", got)
+			t.Errorf("changed was called %d times after equal results, want 0", got)
 		}
 		g.set(nil)
 		time.Sleep(22 * time.Second) // a period and its jitter
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		if got := p.wakes(); got != 1 {
-			t.Errorf("woken %d times when the guest was ready, want once", got)
+			t.Errorf("changed was called %d times after the guest was ready, want once", got)
 		}
 	})
 	tries := g.tries("10.0.0.5:22")
 	for i := 1; i < len(tries); i++ {
 		if pause := tries[i].Sub(tries[i-1]); pause < 18*time.Second || pause > 22*time.Second {
-			t.Fatalf("try %d came %s after the one before, want 20 s give or take a tenth", i, pause)
+			t.Fatalf("attempt %d was %s after the previous one, want 20 s ± 10%%", i, pause)
 		}
 	}
 }
 
-func TestASilentGuestIsAskedForItsTimeout(t *testing.T) {
+func TestProber_WaitsForTheTimeoutOfAnUnresponsiveGuest(t *testing.T) {
 	to := netip.MustParseAddrPort("10.0.0.5:22")
 	run(t, &guests{silent: map[netip.AddrPort]bool{to: true}}, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine())
 		time.Sleep(3*time.Second - time.Nanosecond)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		time.Sleep(time.Nanosecond)
-		p.says(t, "false 10.0.0.5:22 does not answer within 3s")
+		p.expectResult(t, "false 10.0.0.5:22 does not answer within 3s")
 	})
 }
 
-func TestEveryPassMayAddTheSameProbe(t *testing.T) {
+func TestProber_AddIsIdempotent(t *testing.T) {
 	g := &guests{}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		for range 100 {
@@ -171,11 +171,11 @@ func TestEveryPassMayAddTheSameProbe(t *testing.T) {
 		}
 	})
 	if got := len(g.tries("10.0.0.5:22")); got != 1 {
-		t.Errorf("100 passes made %d tries at once, want 1", got)
+		t.Errorf("100 reconciles made %d immediate attempts, want 1", got)
 	}
 }
 
-func TestAProbeThatIsRemovedWhileItIsTriedHasNoOutcome(t *testing.T) {
+func TestProber_DropsTheResultOfARemovedProbe(t *testing.T) {
 	to := netip.MustParseAddrPort("10.0.0.5:22")
 	g := &guests{silent: map[netip.AddrPort]bool{to: true}}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
@@ -183,52 +183,52 @@ func TestAProbeThatIsRemovedWhileItIsTriedHasNoOutcome(t *testing.T) {
 		synctest.Wait()
 		p.Add(machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe = nil }))
 		time.Sleep(time.Hour)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		if got := p.wakes(); got != 0 {
-			t.Errorf("woken %d times after the end of the probe, want 0", got)
+			t.Errorf("changed was called %d times after the end of the probe, want 0", got)
 		}
 	})
 	if got := len(g.tries(to.String())); got != 1 {
-		t.Errorf("%d tries, want only the one before the end of the probe", got)
+		t.Errorf("%d attempts, want only the one before the end of the probe", got)
 	}
 }
 
-func TestAnotherTargetIsTriedAtOnceAndHasNoOutcomeOfBefore(t *testing.T) {
+func TestProber_ProbesAChangedTargetImmediately(t *testing.T) {
 	old := netip.MustParseAddrPort("10.0.0.5:22")
 	g := &guests{silent: map[netip.AddrPort]bool{old: true}}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine())
-		synctest.Wait() // the first is being tried
+		synctest.Wait() // the first attempt is in progress
 		p.Add(machine(host("192.0.2.5")))
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		time.Sleep(3 * time.Second)
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		time.Sleep(time.Hour)
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 	})
 	if got := len(g.tries(old.String())); got != 1 {
-		t.Errorf("the target of before was tried %d times, want 1", got)
+		t.Errorf("%d attempts with the previous target, want 1", got)
 	}
 }
 
-func TestWhatFailsHereIsNoOutcomeAndIsTriedLessAndLessOften(t *testing.T) {
+func TestProber_RetriesLocalFailuresWithBackoff(t *testing.T) {
 	g := &guests{}
 	g.set(syscall.EMFILE)
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine())
 		time.Sleep(10 * time.Minute)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 		if got := len(g.tries("10.0.0.5:22")); got < 5 || got > 20 {
-			t.Errorf("%d tries in ten minutes, want a few", got)
+			t.Errorf("%d attempts in ten minutes, want a few", got)
 		}
 		g.set(nil)
 		time.Sleep(retryMax)
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		g.set(syscall.ENFILE)
 		time.Sleep(10 * time.Minute)
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		if got := p.wakes(); got != 1 {
-			t.Errorf("woken %d times, want once, by the outcome", got)
+			t.Errorf("changed was called %d times, want once, after the result", got)
 		}
 	})
 }
@@ -237,37 +237,37 @@ func TestProber_TriesNoAddressThatTheGuestDoesNotReport(t *testing.T) {
 	g := &guests{}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine(host("10.0.0.6")))
-		p.says(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
+		p.expectResult(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
 		p.Add(machine())
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		p.Add(machine(host("10.0.0.6")))
-		p.says(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
+		p.expectResult(t, "false host: 10.0.0.6 is not an address that the guest of this virtual machine reports")
 		p.Remove(key)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 	})
 	if got := len(g.tries("10.0.0.6:22")); got != 0 {
-		t.Errorf("tried %d times, want never", got)
+		t.Errorf("%d attempts, want none", got)
 	}
 }
 
-func TestAVirtualMachineOfAnotherProcessIsNotProbed(t *testing.T) {
+func TestProber_DoesNotProbeVMsOfAnotherProcess(t *testing.T) {
 	g := &guests{}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine())
-		p.says(t, "true ")
+		p.expectResult(t, "true ")
 		p.mu.Lock()
-		p.strange[key] = true
+		p.foreign[key] = true
 		p.mu.Unlock()
 		time.Sleep(time.Hour)
-		p.says(t, "unknown")
+		p.expectResult(t, "unknown")
 	})
 	if got := len(g.tries("10.0.0.5:22")); got != 1 {
-		t.Errorf("%d tries, want the one before it was another's", got)
+		t.Errorf("%d attempts, want only the one before another process owned it", got)
 	}
 }
 
-// What a restart finds is tried within a period, spread over it.
-func TestARestartDoesNotTryAllAtOnce(t *testing.T) {
+// After a restart, existing probes start within a period and are spread over it.
+func TestProber_SpreadsProbesAfterARestart(t *testing.T) {
 	g := &guests{}
 	const machines, period = 1000, 20 * time.Second
 	run(t, g, Options{}, func(t *testing.T, p *running) {
@@ -280,33 +280,33 @@ func TestARestartDoesNotTryAllAtOnce(t *testing.T) {
 			time.Sleep(period / 20)
 			synctest.Wait()
 			if got, want := p.tried(g), machines*(second+1)/20; got < want-200 || got > want+200 {
-				t.Errorf("%d tries after %d s, want about %d", got, second+1, want)
+				t.Errorf("%d attempts after %d s, want about %d", got, second+1, want)
 			}
 		}
 		if got := p.tried(g); got < machines {
-			t.Errorf("%d were tried within a period, want all %d", got, machines)
+			t.Errorf("%d were probed within a period, want all %d", got, machines)
 		}
 	})
 }
 
-func TestWhatStatusDoesNotTellIsTriedAtOnce(t *testing.T) {
+func TestProber_ProbesImmediatelyWithoutAResultInTheStatus(t *testing.T) {
 	for name, c := range map[string]metav1.Condition{
 		"it did not run":               {Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonPoweredOff, ObservedGeneration: 1},
 		"it had no address":            {Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonWaitingForIP, ObservedGeneration: 1},
-		"nobody had answered":          {Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonNotReady, ObservedGeneration: 1},
+		"it had no result":             {Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonNotReady, ObservedGeneration: 1},
 		"it was probed in another way": {Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.Type = vmv1alpha1.ConditionProbeSucceeded
 			run(t, &guests{}, Options{}, func(t *testing.T, p *running) {
 				p.Add(machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Conditions = []metav1.Condition{c} }))
-				p.says(t, "true ")
+				p.expectResult(t, "true ")
 			})
 		})
 	}
 }
 
-func TestConnectionsAreBoundedAndSilentGuestsDelayNoOthers(t *testing.T) {
+func TestProber_UnresponsiveGuestsDoNotDelayOthers(t *testing.T) {
 	g := &guests{silent: map[netip.AddrPort]bool{}}
 	const silent, talking, connections = 500, 500, 10
 	for i := range silent {
@@ -316,7 +316,7 @@ func TestConnectionsAreBoundedAndSilentGuestsDelayNoOthers(t *testing.T) {
 		for i := range silent + talking {
 			p.Add(machine(numbered(i)))
 		}
-		// Each of the silent is asked once before it is known to be silent.
+		// Each unresponsive guest is tried once before it is known to be unresponsive.
 		time.Sleep(silent / connections * 3 * time.Second)
 		synctest.Wait()
 		g.mu.Lock()
@@ -328,13 +328,13 @@ func TestConnectionsAreBoundedAndSilentGuestsDelayNoOthers(t *testing.T) {
 		defer g.mu.Unlock()
 		for i := range talking {
 			to := addressOf(silent + i)
-			// Every 20 s, late by what the one before it takes to time out.
+			// Every 20 s, delayed by the timeout of an earlier attempt.
 			if got := len(g.asked[to]); got < 12 {
-				t.Fatalf("%s was asked %d times in five minutes, want at least 12", to, got)
+				t.Fatalf("%s was probed %d times in five minutes, want at least 12", to, got)
 			}
 		}
 		if g.most > connections {
-			t.Errorf("%d connections were open at once, want at most %d", g.most, connections)
+			t.Errorf("%d connections were open at the same time, want at most %d", g.most, connections)
 		}
 	})
 }
@@ -343,7 +343,7 @@ func addressOf(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i / 256), byte(i)}), 22)
 }
 
-// numbered gives a virtual machine a name and an address of its own.
+// numbered sets a virtual machine's name and address by number.
 func numbered(i int) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Name = fmt.Sprintf("vm-%d", i)

@@ -17,22 +17,21 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/step"
 )
 
-// Connections runs the readiness probes that need to connect to the guest; Prober is one. None of its
-// methods but Run may block.
+// Connections runs the readiness probes that connect to guests. Prober implements it. Only Run may block.
 type Connections interface {
-	// Add starts or updates the probe of vm, or ends it if vm has none of the kind, does
-	// not run, or has no address. It is called at every pass, and keeps nothing of vm.
+	// Add starts or updates the probe of vm. It ends the probe if vm has no probe of this kind, does not run or has no
+	// address. Add is called at every reconcile and keeps no reference to vm.
 	Add(vm *vmv1alpha1.VirtualMachine)
-	// Remove ends the probe of a virtual machine, if there is one.
+	// Remove ends the probe of a virtual machine, if it has one.
 	Remove(key types.NamespacedName)
-	// Result returns the last answer. Known is false as long as there is none.
+	// Result returns the last result. known is false if there is none.
 	Result(key types.NamespacedName) (ready, known bool, message string)
-	// Run probes, until ctx is done, those that are wanted at the time, and calls changed
-	// for every answer that is not as the one before.
+	// Run runs probes until ctx is done. It skips keys for which wanted returns false, and calls changed after each
+	// result that differs from the previous one.
 	Run(ctx context.Context, wanted func(types.NamespacedName) bool, changed func(types.NamespacedName))
 }
 
-// heartbeatRank orders the colours of the heartbeat.
+// heartbeatRank is the order of the heartbeat colors.
 var heartbeatRank = map[vmv1alpha1.GuestHeartbeatStatus]int{
 	vmv1alpha1.GuestHeartbeatGray:   0,
 	vmv1alpha1.GuestHeartbeatRed:    1,
@@ -40,21 +39,21 @@ var heartbeatRank = map[vmv1alpha1.GuestHeartbeatStatus]int{
 	vmv1alpha1.GuestHeartbeatGreen:  3,
 }
 
-// Reconciler decides what the readiness probe of a virtual machine reports.
+// Reconciler determines the result of a virtual machine's readiness probe.
 type Reconciler struct {
-	// Connections is nil if this server connects to no guests.
+	// Connections is nil if this server does not connect to guests.
 	Connections Connections
 }
 
-// Report is what the probe reports.
+// Report is the result of Reconcile.
 type Report struct {
 	step.Report
-	// Answer is that of the probe, or that there is no probe.
+	// Answer is the result of the probe. It is True if there is no probe.
 	Answer metav1.Condition
 }
 
-// Reconcile returns what the readiness probe of the virtual machine reports after the provider has answered. The
-// previous answer holds until there is another one: after a restart of the server, only status has it.
+// Reconcile returns the result of the virtual machine's readiness probe. It is called after the provider. The previous
+// result is kept until there is a new one: after a restart of the server, only the status has it.
 func (r *Reconciler) Reconcile(_ context.Context, s step.State) (Report, error) {
 	if r.Connections != nil {
 		r.Connections.Add(s.VM)
@@ -68,7 +67,7 @@ func (r *Reconciler) Reconcile(_ context.Context, s step.State) (Report, error) 
 	return report, nil
 }
 
-// Forget ends the probe of a virtual machine that does not exist any more.
+// Forget ends the probe of a virtual machine that is deleted.
 func (r *Reconciler) Forget(key types.NamespacedName) {
 	if r.Connections != nil {
 		r.Connections.Remove(key)
@@ -81,57 +80,57 @@ func (r *Reconciler) answer(s step.State) metav1.Condition {
 	case spec == nil:
 		return succeeded
 	case vm.Status.PowerState != vmv1alpha1.PoweredOn:
-		return no(vmv1alpha1.ReasonPoweredOff, "the virtual machine does not run, and is not probed")
+		return notReady(vmv1alpha1.ReasonPoweredOff, "the virtual machine is not running and is not probed")
 	case spec.GuestHeartbeat != nil:
 		return heartbeat(vm, spec.GuestHeartbeat.ThresholdStatus)
 	case spec.TCPSocket != nil:
-		return r.connect(vm)
+		return r.connectionResult(vm)
 	case len(spec.GuestInfo) == 0:
 		return succeeded
 	case s.Observed.Observation == nil:
-		return earlier(vm, "spec.readinessProbe.guestInfo: ")
+		return previousResult(vm, "spec.readinessProbe.guestInfo: ")
 	}
 	return guestInfo(spec.GuestInfo, s.Observed.Observation.GuestInfo)
 }
 
 var succeeded = metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
 
-func no(reason, message string) metav1.Condition {
+func notReady(reason, message string) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }
 
-func unknownYet(reason, message string) metav1.Condition {
+func unknownResult(reason, message string) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionUnknown, Reason: reason, Message: message}
 }
 
-// connect returns what the last connection to the guest has found.
-func (r *Reconciler) connect(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
+// connectionResult returns the result of the last connection to the guest.
+func (r *Reconciler) connectionResult(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 	const field = "spec.readinessProbe.tcpSocket: "
 	if r.Connections == nil {
-		return unknownYet(vmv1alpha1.ReasonUnsupported, field+"this server runs no readiness probes of this kind")
+		return unknownResult(vmv1alpha1.ReasonUnsupported, field+"this server does not support readiness probes of this kind")
 	}
 	ready, known, message := r.Connections.Result(controller.KeyOf(vm))
 	switch {
 	case known && ready:
 		return succeeded
 	case known:
-		return no(vmv1alpha1.ReasonNotReady, field+message)
+		return notReady(vmv1alpha1.ReasonNotReady, field+message)
 	case !step.HasIP(vm) && vm.Spec.ReadinessProbe.TCPSocket.Host == "":
-		return no(vmv1alpha1.ReasonWaitingForIP, field+"the guest has no address yet")
+		return notReady(vmv1alpha1.ReasonWaitingForIP, field+"the guest has no address yet")
 	}
-	return earlier(vm, field)
+	return previousResult(vm, field)
 }
 
-// earlier is the answer that status has of this very probe, or that there is none yet.
-func earlier(vm *vmv1alpha1.VirtualMachine, field string) metav1.Condition {
+// previousResult returns the result of the current probe in the status, or Unknown if there is none.
+func previousResult(vm *vmv1alpha1.VirtualMachine, field string) metav1.Condition {
 	if c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionProbeSucceeded); c != nil && c.ObservedGeneration == vm.Generation &&
 		(c.Reason == vmv1alpha1.ReasonSucceeded || c.Reason == vmv1alpha1.ReasonNotReady) {
 		return metav1.Condition{Status: c.Status, Reason: c.Reason, Message: c.Message}
 	}
-	return unknownYet(vmv1alpha1.ReasonNotReady, field+"the probe has not answered yet")
+	return unknownResult(vmv1alpha1.ReasonNotReady, field+"the probe has not answered yet")
 }
 
-// heartbeat compares the heartbeat that was observed with the threshold.
+// heartbeat compares the observed heartbeat with the threshold.
 func heartbeat(vm *vmv1alpha1.VirtualMachine, threshold vmv1alpha1.GuestHeartbeatStatus) metav1.Condition {
 	if threshold == "" {
 		threshold = vmv1alpha1.GuestHeartbeatGreen
@@ -143,15 +142,15 @@ func heartbeat(vm *vmv1alpha1.VirtualMachine, threshold vmv1alpha1.GuestHeartbea
 	if heartbeatRank[observed] >= heartbeatRank[threshold] {
 		return succeeded
 	}
-	return no(vmv1alpha1.ReasonNotReady,
-		"spec.readinessProbe.guestHeartbeat: the heartbeat of the guest is "+string(observed)+", wanted is "+string(threshold))
+	return notReady(vmv1alpha1.ReasonNotReady,
+		"spec.readinessProbe.guestHeartbeat: the heartbeat of the guest is "+string(observed)+", required is "+string(threshold))
 }
 
-// guestInfo compares the variables that the guest has with the expressions for them. It says
-// no value: those who may read status need not be those who may read the variables.
+// guestInfo compares the guest's variables with the expected expressions. Messages contain no values, because users who
+// can read the status may not be allowed to read the variables.
 func guestInfo(wanted []vmv1alpha1.GuestInfoAction, has map[string]string) metav1.Condition {
 	no := func(i int, format string, args ...any) metav1.Condition {
-		return no(vmv1alpha1.ReasonNotReady, fmt.Sprintf("spec.readinessProbe.guestInfo[%d]: ", i)+fmt.Sprintf(format, args...))
+		return notReady(vmv1alpha1.ReasonNotReady, fmt.Sprintf("spec.readinessProbe.guestInfo[%d]: ", i)+fmt.Sprintf(format, args...))
 	}
 	for i, action := range wanted {
 		value, there := has[action.Key]

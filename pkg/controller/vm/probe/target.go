@@ -13,18 +13,18 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Target is what a probe connects to, and how often.
+// Target is the address that a probe connects to, with its period and timeout.
 type Target struct {
-	// Address and port.
+	// Address is the IP address and port.
 	Address netip.AddrPort
-	// Period is the time between the end of one probe and the begin of the next, Timeout
-	// that which one may take.
+	// Period is the time between the end of one attempt and the start of the next. Timeout is the time limit of one
+	// attempt.
 	Period, Timeout time.Duration
 }
 
-// TargetOf returns the target of vm, nil when there is nothing to connect to: the probe is
-// of another kind, the virtual machine does not run, or has no address. It is an error for
-// an address that is not the guest's.
+// TargetOf returns the target of vm. It returns nil if there is nothing to connect to: the probe is of another kind, or
+// the virtual machine does not run or has no address. It returns an error if the address is not an address of the
+// guest.
 func TargetOf(vm *vmv1alpha1.VirtualMachine) (*Target, error) {
 	probe := vm.Spec.ReadinessProbe
 	if probe == nil || probe.TCPSocket == nil || vm.Status.PowerState != vmv1alpha1.PoweredOn || vm.DeletionTimestamp != nil {
@@ -39,9 +39,9 @@ func TargetOf(vm *vmv1alpha1.VirtualMachine) (*Target, error) {
 	}
 	address, err := netip.ParseAddr(text)
 	if err != nil || address.Zone() != "" {
-		return nil, fmt.Errorf("host: %q is not an IP address, and no name is looked up", text)
+		return nil, fmt.Errorf("host: %q is not an IP address; host names are not supported", text)
 	}
-	if !reported(vm, address) {
+	if !isReported(vm, address) {
 		return nil, fmt.Errorf("host: %s is not an address that the guest of this virtual machine reports", address)
 	}
 	return &Target{
@@ -53,8 +53,8 @@ func TargetOf(vm *vmv1alpha1.VirtualMachine) (*Target, error) {
 
 func seconds(n, unset int32) time.Duration { return time.Duration(cmp.Or(n, unset)) * time.Second }
 
-// reported is true for an address that status has of the guest.
-func reported(vm *vmv1alpha1.VirtualMachine, address netip.Addr) bool {
+// isReported reports whether the status has an address of the guest.
+func isReported(vm *vmv1alpha1.VirtualMachine, address netip.Addr) bool {
 	n := vm.Status.Network
 	if n == nil {
 		return false

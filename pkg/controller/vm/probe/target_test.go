@@ -15,7 +15,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// machine is a virtual machine that runs, with two interfaces, and is probed on port 22.
+// machine returns a running virtual machine with two interfaces and a probe of port 22.
 func machine(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", Generation: 1}}
 	vm.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22}, PeriodSeconds: 20, TimeoutSeconds: 3}
@@ -37,18 +37,18 @@ func host(ip string) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe.TCPSocket.Host = ip }
 }
 
-func TestAProbeConnectsToAddressesOfTheGuestOnly(t *testing.T) {
+func TestTargetOf_AllowsOnlyAddressesOfTheGuest(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		vm   *vmv1alpha1.VirtualMachine
-		want string // address, or what the error says
+		want string // address, or part of the error
 	}{
 		{"the primary address", machine(), "10.0.0.5:22"},
-		{"IPv6 when there is no other", machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Network.PrimaryIP4 = "" }), "[fd00::5]:22"},
-		{"another one of the guest", machine(host("192.0.2.5")), "192.0.2.5:22"},
-		{"one written otherwise", machine(host("::ffff:192.0.2.5")), "192.0.2.5:22"},
-		{"one of somebody else", machine(host("10.0.0.6")), "not an address that the guest"},
-		{"a name", machine(host("kubernetes.default.svc")), "no name is looked up"},
+		{"IPv6 if there is no IPv4 address", machine(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Network.PrimaryIP4 = "" }), "[fd00::5]:22"},
+		{"another address of the guest", machine(host("192.0.2.5")), "192.0.2.5:22"},
+		{"another spelling", machine(host("::ffff:192.0.2.5")), "192.0.2.5:22"},
+		{"an address of another guest", machine(host("10.0.0.6")), "not an address that the guest"},
+		{"a name", machine(host("kubernetes.default.svc")), "host names are not supported"},
 	} {
 		target, err := TargetOf(test.vm)
 		var got string
@@ -64,16 +64,16 @@ func TestAProbeConnectsToAddressesOfTheGuestOnly(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatRunsAndHasAnAddressIsConnectedTo(t *testing.T) {
+func TestTargetOf_RequiresARunningVMWithAnAddress(t *testing.T) {
 	for name, change := range map[string]func(*vmv1alpha1.VirtualMachine){
-		"without probe":      func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe = nil },
-		"a probe of others":  func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe.TCPSocket = nil },
-		"powered off":        func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.PoweredOff },
-		"suspended":          func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.Suspended },
-		"not known":          func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = "" },
-		"without network":    func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Network = nil },
-		"without an address": func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{} },
-		"being deleted":      func(vm *vmv1alpha1.VirtualMachine) { vm.DeletionTimestamp = &metav1.Time{Time: time.Now()} },
+		"without probe":         func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe = nil },
+		"another kind of probe": func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe.TCPSocket = nil },
+		"powered off":           func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.PoweredOff },
+		"suspended":             func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = vmv1alpha1.Suspended },
+		"not known":             func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = "" },
+		"without network":       func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Network = nil },
+		"without an address":    func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{} },
+		"being deleted":         func(vm *vmv1alpha1.VirtualMachine) { vm.DeletionTimestamp = &metav1.Time{Time: time.Now()} },
 	} {
 		if target, err := TargetOf(machine(change)); target != nil || err != nil {
 			t.Errorf("%s: %v, %v; want nothing", name, target, err)
@@ -81,7 +81,7 @@ func TestOnlyWhatRunsAndHasAnAddressIsConnectedTo(t *testing.T) {
 	}
 }
 
-func TestATargetHasTheTimesOfTheProbe(t *testing.T) {
+func TestTargetOf_HasPeriodAndTimeoutOfTheProbe(t *testing.T) {
 	got, _ := TargetOf(machine())
 	want := &Target{Address: netip.MustParseAddrPort("10.0.0.5:22"), Period: 20 * time.Second, Timeout: 3 * time.Second}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {

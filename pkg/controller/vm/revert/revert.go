@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package revert takes the object of a virtual machine back to a snapshot together with its vSphere VM. The provider
-// reverts the VM; the object is restored by the reconcile that learns of it.
+// Package revert restores the object of a virtual machine after its vSphere VM is reverted to a snapshot. The provider
+// reverts the VM. The reconcile that observes this restores the object.
 package revert
 
 import (
@@ -41,22 +41,22 @@ type Reconciler struct {
 	Revisions synchronizer.RevisionStore
 }
 
-// Target is the snapshot that the spec names.
+// Target is the snapshot in spec.currentSnapshotName.
 type Target struct {
-	// To is nil if there is none, or if the virtual machine cannot be reverted to it.
+	// To is nil if there is no snapshot, or if the virtual machine cannot be reverted to it.
 	To *provider.RevertTarget
-	// refused says why not.
-	refused step.Report
+	// refusal has the condition that explains why it cannot be reverted.
+	refusal step.Report
 }
 
-// Target returns the snapshot that the spec of vm names.
+// Target returns the snapshot in spec.currentSnapshotName of vm.
 func (r *Reconciler) Target(vm *vmv1alpha1.VirtualMachine) (to Target, err error) {
 	name := vm.Spec.CurrentSnapshotName
 	if name == "" {
 		return Target{}, nil
 	}
 	refuse := func(reason, format string, args ...any) (Target, error) {
-		to.refused.False(vmv1alpha1.ConditionSnapshotSynced, reason, fmt.Sprintf("spec.currentSnapshotName: VirtualMachineSnapshot %q ", name)+fmt.Sprintf(format, args...))
+		to.refusal.False(vmv1alpha1.ConditionSnapshotSynced, reason, fmt.Sprintf("spec.currentSnapshotName: VirtualMachineSnapshot %q ", name)+fmt.Sprintf(format, args...))
 		return to, nil
 	}
 	s, err := r.Snapshots.VirtualMachineSnapshots(vm.Namespace).Get(name)
@@ -66,49 +66,50 @@ func (r *Reconciler) Target(vm *vmv1alpha1.VirtualMachine) (to Target, err error
 	case err != nil:
 		return Target{}, fmt.Errorf("reading snapshot %s/%s: %w", vm.Namespace, name, err)
 	case s.Spec.VMName == vm.Name && provider.MachineOf(s) == "":
-		return refuse(vmv1alpha1.ReasonNotReady, "is not looked at yet")
+		return refuse(vmv1alpha1.ReasonNotReady, "is not reconciled yet")
 	case s.Spec.VMName != vm.Name || provider.MachineOf(s) != vm.UID:
-		return refuse(vmv1alpha1.ReasonInvalid, "is not one of this virtual machine")
+		return refuse(vmv1alpha1.ReasonInvalid, "is not a snapshot of this virtual machine")
 	case !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady):
 		return refuse(vmv1alpha1.ReasonNotReady, "is not Ready")
 	}
 	return Target{To: &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID, Admit: r.admit(controller.KeyOf(vm), s)}}, nil
 }
 
-// State is what a revert depends on.
+// State is the input of Reconcile.
 type State struct {
 	step.State
-	// Target is what the provider was given.
+	// Target is the snapshot that was passed to the provider.
 	Target Target
-	// Answer is the error of the provider.
+	// Answer is the error that the provider returned.
 	Answer error
 }
 
-// Report is what came of a revert.
+// Report is the result of Reconcile.
 type Report struct {
 	step.Report
-	// Restored is true if the object was made what it was at the snapshot. All else is for its next reconcile.
+	// Restored is true if the object was restored to its state at the snapshot. The next reconcile does everything
+	// else.
 	Restored bool
 }
 
-// Reconcile restores the object after the provider has reverted the VM, or reports why it is not reverted. A revert
-// that has begun may still run by the answer of the provider. Its condition, by which the object is restored after it,
-// is then kept.
+// Reconcile restores the object after the provider has reverted the VM, or reports why the VM is not reverted. If the
+// provider's answer shows that a revert may still run, its condition is kept: the object is restored later because of
+// that condition.
 func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
 	runs := s.Observed.Reverting && (errors.Is(s.Answer, provider.ErrReconcileInProgress) || errors.Is(s.Answer, provider.ErrUnknownState))
 	switch {
 	case s.Observed.Reverted != nil:
 		return r.restore(ctx, s.VM, s.Observed.Reverted), nil
-	case !runs && len(s.Target.refused.Conditions) > 0:
-		return Report{Report: s.Target.refused}, nil
+	case !runs && len(s.Target.refusal.Conditions) > 0:
+		return Report{Report: s.Target.refusal}, nil
 	case s.VM.Spec.CurrentSnapshotName == "" && !s.Observed.Reverting:
 		dropCharge(s.VM)
 	}
 	return Report{}, nil
 }
 
-// admit returns the check of a revert to s, which is called with the record before vSphere begins: the API must
-// accept the object as it will be restored, and ResourceQuotas are charged for it until it is restored.
+// admit returns the check that the provider calls with the object record before vSphere reverts the VM. The API server
+// must accept the restored object. ResourceQuotas are charged for it until it is restored.
 func (r *Reconciler) admit(key types.NamespacedName, s *vmv1alpha1.VirtualMachineSnapshot) func(context.Context, string) error {
 	return func(ctx context.Context, record string) error {
 		client := r.Client.VirtualMachines(key.Namespace)
@@ -118,15 +119,15 @@ func (r *Reconciler) admit(key types.NamespacedName, s *vmv1alpha1.VirtualMachin
 				return fmt.Errorf("reading virtual machine %s: %w", key, err)
 			}
 			if vm.UID != provider.MachineOf(s) || vm.Spec.CurrentSnapshotName != s.Name {
-				return fmt.Errorf("the revert of %s to %q is not requested any more", key, s.Name)
+				return fmt.Errorf("the revert of %s to %q is no longer requested", key, s.Name)
 			}
 			vm.Status.PowerState = s.Status.PowerState // after the revert
-			then, err := r.restored(ctx, vm, record)
+			then, err := r.restoreRecord(ctx, vm, record)
 			if err != nil {
 				return err
 			}
 			if _, err := client.Update(ctx, then, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-				return fmt.Errorf("vSphere does not revert the virtual machine, because its object is refused as it was then: %w", err)
+				return fmt.Errorf("the virtual machine is not reverted, because the API server refuses its object as of the snapshot: %w", err)
 			}
 			text, err := json.Marshal(chargedSpec(&then.Spec))
 			if err != nil || vm.Annotations[vmv1alpha1.AnnotationReverting] == string(text) {
@@ -138,7 +139,7 @@ func (r *Reconciler) admit(key types.NamespacedName, s *vmv1alpha1.VirtualMachin
 			vm.Annotations[vmv1alpha1.AnnotationReverting] = string(text)
 			written, err := client.Update(ctx, vm, metav1.UpdateOptions{})
 			if err != nil {
-				return fmt.Errorf("vSphere does not revert the virtual machine, because its size of then cannot be charged: %w", err)
+				return fmt.Errorf("the virtual machine is not reverted, because its size at the snapshot cannot be charged to the quota: %w", err)
 			}
 			r.VMs.Wrote(written)
 			return nil
@@ -146,7 +147,7 @@ func (r *Reconciler) admit(key types.NamespacedName, s *vmv1alpha1.VirtualMachin
 	}
 }
 
-// dropCharge ends the charge for a revert that was withdrawn.
+// dropCharge removes the quota charge of a revert that was withdrawn.
 func dropCharge(vm *vmv1alpha1.VirtualMachine) {
 	if _, charged := vm.Annotations[vmv1alpha1.AnnotationReverting]; charged {
 		vm.Annotations = maps.Clone(vm.Annotations)
@@ -154,7 +155,7 @@ func dropCharge(vm *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// chargedSpec is the part of a spec that ResourceQuotas are charged for.
+// chargedSpec returns the part of a spec that ResourceQuotas are charged for.
 func chargedSpec(spec *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachineSpec {
 	return &vmv1alpha1.VirtualMachineSpec{
 		ClassName: spec.ClassName, Instancetype: spec.Instancetype, Preference: spec.Preference, CPU: spec.CPU, Memory: spec.Memory,
@@ -162,20 +163,19 @@ func chargedSpec(spec *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachine
 	}
 }
 
-// Begun reports whether a revert has begun and its object is not restored, by the conditions of the virtual machine.
+// Begun reports whether the conditions show a revert that has begun and whose object is not restored.
 func Begun(all []metav1.Condition) bool {
 	c := conditions.Find(all, vmv1alpha1.ConditionSnapshotSynced)
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonReverting
 }
 
-// restore makes the object what it was at the snapshot that its virtual machine was reverted
-// to: spec, with the size that it had then whatever has become of its instance type, labels
-// and annotations. It is written at the end of the reconcile like everything else. The power state
-// is that which the revert has brought back.
+// restore restores the object to its state at the snapshot: spec, labels and annotations. The size is the size at the
+// snapshot, even if the instance type has changed since. The power state is the one that the revert restored. The
+// object is written at the end of the reconcile, like all changes.
 func (r *Reconciler) restore(ctx context.Context, vm *vmv1alpha1.VirtualMachine, kept *provider.Kept) (report Report) {
-	then, err := r.restored(ctx, vm, kept.Record)
+	then, err := r.restoreRecord(ctx, vm, kept.Record)
 	if err != nil {
-		report.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; its object cannot be restored: "+err.Error())
+		report.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "the virtual machine is reverted in vSphere, but its object cannot be restored: "+err.Error())
 		report.Again(controller.Poll)
 		return report
 	}
@@ -186,30 +186,31 @@ func (r *Reconciler) restore(ctx context.Context, vm *vmv1alpha1.VirtualMachine,
 	return report
 }
 
-// Refused reports that the API has refused the restored object with err.
+// Refused reports that the API server refused the restored object with err.
 func Refused(err error) (report step.Report) {
 	report.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting,
-		"vSphere has reverted the virtual machine; its object is refused as it was then, and offered again: "+err.Error())
+		"the virtual machine is reverted in vSphere, but the API server refuses its restored object, retrying: "+err.Error())
 	report.Again(controller.Poll)
 	return report
 }
 
-// restored is vm as the record of a snapshot has it. The revisions that it needs then exist.
-func (r *Reconciler) restored(ctx context.Context, vm *vmv1alpha1.VirtualMachine, record string) (*vmv1alpha1.VirtualMachine, error) {
-	was, err := vmrecord.Decode(record)
+// restoreRecord returns vm with the object record of a snapshot applied. It creates the revisions that the restored
+// object needs.
+func (r *Reconciler) restoreRecord(ctx context.Context, vm *vmv1alpha1.VirtualMachine, record string) (*vmv1alpha1.VirtualMachine, error) {
+	recorded, err := vmrecord.Decode(record)
 	if err != nil {
 		return nil, err
 	}
-	if was.UID != vm.UID {
-		return nil, fmt.Errorf("the record is that of %s/%s with UID %s", was.Namespace, was.Name, was.UID)
+	if recorded.UID != vm.UID {
+		return nil, fmt.Errorf("the object record belongs to %s/%s with UID %s", recorded.Namespace, recorded.Name, recorded.UID)
 	}
 	out := vm.DeepCopy()
-	out.Spec = restoredSpec(&was.Spec, vm)
-	out.Labels, out.Annotations = restoredKeys(vm.Labels, was.Labels), restoredKeys(vm.Annotations, was.Annotations)
+	out.Spec = restoreSpec(&recorded.Spec, vm)
+	out.Labels, out.Annotations = restoreKeys(vm.Labels, recorded.Labels), restoreKeys(vm.Annotations, recorded.Annotations)
 	delete(out.Annotations, vmv1alpha1.AnnotationReverting)
-	saved := make([]*itv1alpha1.ControllerRevision, len(was.Revisions))
-	for i := range was.Revisions {
-		saved[i] = &was.Revisions[i]
+	saved := make([]*itv1alpha1.ControllerRevision, len(recorded.Revisions))
+	for i := range recorded.Revisions {
+		saved[i] = &recorded.Revisions[i]
 	}
 	out, missing, err := instancetype.Adopt(ctx, out, saved, r.Reader)
 	if err != nil {
@@ -223,14 +224,14 @@ func (r *Reconciler) restored(ctx context.Context, vm *vmv1alpha1.VirtualMachine
 	return out, nil
 }
 
-// restoredSpec is the spec that the object had, without what asked for the revert. What says
-// which virtual machine it is stays.
-func restoredSpec(was *vmv1alpha1.VirtualMachineSpec, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineSpec {
-	out := *was.DeepCopy()
+// restoreSpec returns the spec of the object record, without the revert request. Fields that identify the virtual
+// machine keep their current values.
+func restoreSpec(recorded *vmv1alpha1.VirtualMachineSpec, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineSpec {
+	out := *recorded.DeepCopy()
 	now := vm.Spec.DeepCopy()
 	out.CurrentSnapshotName = ""
-	if was.PowerState != "" || was.GroupName == "" { // A group says what its members are.
-		out.PowerState = cmp.Or(vm.Status.PowerState, was.PowerState)
+	if recorded.PowerState != "" || recorded.GroupName == "" { // A group determines the power state of its members.
+		out.PowerState = cmp.Or(vm.Status.PowerState, recorded.PowerState)
 	}
 	out.Image, out.InstanceUUID, out.ProviderID, out.Zone = now.Image, now.InstanceUUID, now.ProviderID, now.Zone
 	if now.Firmware != nil && now.Firmware.UUID != "" {
@@ -242,13 +243,12 @@ func restoredSpec(was *vmv1alpha1.VirtualMachineSpec, vm *vmv1alpha1.VirtualMach
 	return out
 }
 
-// restoredKeys are labels or annotations as they were, but for those that are not the user's:
-// these stay as they are.
-func restoredKeys(now, was map[string]string) map[string]string {
+// restoreKeys returns the recorded labels or annotations of the user. Other keys keep their current values.
+func restoreKeys(now, was map[string]string) map[string]string {
 	out := maps.Clone(was)
-	maps.DeleteFunc(out, func(key, _ string) bool { return !usersOwn(key) })
+	maps.DeleteFunc(out, func(key, _ string) bool { return !isUserKey(key) })
 	for key, value := range now {
-		if usersOwn(key) {
+		if isUserKey(key) {
 			continue
 		}
 		if out == nil {
@@ -259,9 +259,10 @@ func restoredKeys(now, was map[string]string) map[string]string {
 	return out
 }
 
-// usersOwn is false for the keys of privileged users and of controllers, and for kubectl's copy
-// of a manifest, which is compared with the next one that is applied.
-func usersOwn(key string) bool {
+// isUserKey reports whether a key belongs to the user. It returns false for the keys of privileged users and of
+// controllers. It also returns false for kubectl's copy of the manifest, because kubectl compares that copy with the
+// next manifest.
+func isUserKey(key string) bool {
 	switch key {
 	case vmv1alpha1.LabelImageCache, vmv1alpha1.AnnotationImageCacheLocation, corev1.LastAppliedConfigAnnotation:
 		return false

@@ -1,13 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package step has what the steps of one reconcile of a virtual machine share: State is what a step gets, and Report
-// is what it returns.
+// Package step has the types that the steps of a virtual machine's reconcile share. State is the input of a step, and
+// Report is its result.
 //
 //  1. A step writes no condition. The conditions of all reports are merged into the status once, at the end of the
 //     reconcile.
-//  2. A step reads no condition that another step has reported in the same reconcile. What it needs of another step,
-//     it gets as a value.
+//  2. A step reads no condition that another step has reported in the same reconcile. Results of other steps are
+//     passed to it as values.
 package step
 
 import (
@@ -23,20 +23,20 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// UnreadDelay is for a vCenter or a Machine that cannot be read. An event comes when it can be read
-// again; this is the fallback, and long, since it concerns all virtual machines at the same time.
+// UnreadDelay is the delay for a vCenter or a Machine that cannot be read. An event is sent when it can be read again.
+// The delay is only the fallback, and it is long because it affects all virtual machines at the same time.
 const UnreadDelay = time.Minute
 
-// State is what a reconcile knows of its virtual machine.
+// State is the state of a virtual machine during a reconcile.
 type State struct {
-	// Stored is the object as it was read. It is never changed.
+	// Stored is the object that was read. It is never changed.
 	Stored *vmv1alpha1.VirtualMachine
-	// VM is the copy that is written at the end. Its conditions are those of Stored until the reports are merged. A step
-	// changes only the fields that are its own.
+	// VM is the copy that is written at the end. Its conditions are those of Stored until the reports are merged. A
+	// step changes only its own fields.
 	VM *vmv1alpha1.VirtualMachine
-	// Instance is the running instance as it was read, nil if there is none. It is never changed.
+	// Instance is the instance that was read, or nil if there is none. It is never changed.
 	Instance *vmv1alpha1.VirtualMachineInstance
-	// Effective is nil if the size or a preference could not be resolved.
+	// Effective is the effective spec. It is nil if the size or a preference could not be resolved.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// Observed is the answer of the provider.
 	Observed Observed
@@ -47,15 +47,16 @@ type State struct {
 // Key returns the name of the virtual machine.
 func (s *State) Key() types.NamespacedName { return controller.KeyOf(s.VM) }
 
-// Observed is what the provider has answered. The zero value stands for no answer.
+// Observed is the answer of the provider. The zero value means that there is no answer.
 type Observed struct {
 	provider.Result
-	// Created, Configured and Reverting are what the conditions say with those of the answer: the VM exists, it is
-	// as its effective spec wants it, and a revert has begun whose object is not restored.
+	// Created, Configured and Reverting summarize the conditions including those of the answer. Created means that the
+	// VM exists. Configured means that it matches its effective spec. Reverting means that a revert has begun and the
+	// object is not restored.
 	Created, Configured, Reverting bool
 }
 
-// Size returns the size that vSphere shows, nil while that is not known.
+// Size returns the size that vSphere shows, or nil if it is not known.
 func (o *Observed) Size() *vmv1alpha1.VirtualMachineResources {
 	if o.Observation == nil || o.Observation.Resources == nil || o.Observation.Resources.VCPUs == 0 || o.Observation.Resources.Memory == nil {
 		return nil
@@ -63,36 +64,36 @@ func (o *Observed) Size() *vmv1alpha1.VirtualMachineResources {
 	return o.Observation.Resources
 }
 
-// Report is what a step has found out.
+// Report is the result of a step.
 type Report struct {
-	// Conditions are set in their order. One without a status is removed. A zero LastTransitionTime stands for the
+	// Conditions are set in their order. A condition without a status is removed. A zero LastTransitionTime means the
 	// time of the reconcile.
 	Conditions []metav1.Condition
-	// Wait is true if what the step provides is not there.
+	// Wait is true if the step's result is not available yet.
 	Wait bool
-	// Next is when the virtual machine is reconciled again.
+	// Next is the time of the next reconcile.
 	Next controller.Result
 }
 
-// Set reports a condition.
+// Set adds a condition.
 func (r *Report) Set(conditionType string, status metav1.ConditionStatus, reason, message string) {
 	r.Conditions = append(r.Conditions, metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message})
 }
 
-// True reports a condition that holds.
+// True adds a condition that is True.
 func (r *Report) True(conditionType string) {
 	r.Set(conditionType, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 }
 
-// False reports a condition that does not hold.
+// False adds a condition that is False.
 func (r *Report) False(conditionType, reason, message string) {
 	r.Set(conditionType, metav1.ConditionFalse, reason, message)
 }
 
-// Remove reports that a condition does not apply.
+// Remove removes a condition that does not apply.
 func (r *Report) Remove(conditionType string) { r.Set(conditionType, "", "", "") }
 
-// Again requests another reconcile after a time, 0 for immediately. The earliest of several wins.
+// Again requests another reconcile after a time. A time of 0 or less means immediately. The earliest request wins.
 func (r *Report) Again(after time.Duration) {
 	if after <= 0 {
 		r.Next.Requeue = true
@@ -101,7 +102,7 @@ func (r *Report) Again(after time.Duration) {
 	}
 }
 
-// Add adds the conditions of another report and when that wants the next reconcile.
+// Add adds the conditions and the requested reconcile of another report.
 func (r *Report) Add(other Report) {
 	r.Conditions = append(r.Conditions, other.Conditions...)
 	if other.Next.Requeue {
@@ -141,7 +142,7 @@ func (r *Report) Merge(vm *vmv1alpha1.VirtualMachine, now time.Time) []metav1.Co
 	return all
 }
 
-// Runs reports whether vSphere shows vm as powered on or suspended: that is when its instance exists.
+// Runs reports whether vSphere shows vm as powered on or suspended. The instance exists during that time.
 func Runs(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.PowerState == vmv1alpha1.PoweredOn || vm.Status.PowerState == vmv1alpha1.Suspended
 }

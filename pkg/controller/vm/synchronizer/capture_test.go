@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-func TestFirstSyncCapturesBothReferences(t *testing.T) {
+func TestInstancetype_FirstSyncPinsBothReferences(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
 		itKind, prefKind instancetype.Kind
@@ -33,7 +33,7 @@ func TestFirstSyncCapturesBothReferences(t *testing.T) {
 		{"F27 F37 kind omitted", clusterIT, clusterPref, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			w.add(t, tc.itKind, "small", "it-uid", 4, small)
 			w.add(t, tc.prefKind, "linux", "p-uid", 1, "{}")
 			vm := vmOf(t, "{instancetype: {name: small, kind: "+tc.itSpelt+"}, preference: {name: linux, kind: "+tc.prefSpelt+"}}")
@@ -64,22 +64,22 @@ func TestFirstSyncCapturesBothReferences(t *testing.T) {
 			if r := out.Status.Resources; r == nil || r.VCPUs != 2 || r.Memory.String() != "4Gi" {
 				t.Errorf("resources %+v, want 2 vCPUs and 4Gi", r)
 			}
-			// While there is no effective spec, the revision keeps the size that it gave.
+			// While there is no effective spec, the reference keeps its size.
 			blocked := out.DeepCopy()
 			blocked.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: 8}
 			if kept, _ := sync(t, w, blocked); cmp.Diff(wantIT, kept.Status.InstancetypeRef, quantities) != "" {
-				t.Errorf("with a conflict the reference is %+v, want it as before", kept.Status.InstancetypeRef)
+				t.Errorf("with a conflict the reference is %+v, want it unchanged", kept.Status.InstancetypeRef)
 			}
-			// The second pass finds nothing to do.
+			// The second reconcile changes nothing.
 			if again := mustSync(t, w, out); !cmp.Equal(out, again, quantities) {
-				t.Errorf("F42 a second pass changed (-want +got):\n%s", cmp.Diff(out, again, quantities))
+				t.Errorf("F42 a second reconcile changed (-want +got):\n%s", cmp.Diff(out, again, quantities))
 			}
 		})
 	}
 }
 
-func TestSyncWithoutReferences(t *testing.T) {
-	w := newWorld()
+func TestInstancetype_SyncWithoutReferences(t *testing.T) {
+	w := newFixture()
 	vm := vmOf(t, "{cpu: {sockets: 2}, memory: {guest: 1Gi}}")
 	out := mustSync(t, w, vm)
 	if out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil || w.created != nil || out.Status.Resources.VCPUs != 2 {
@@ -87,38 +87,38 @@ func TestSyncWithoutReferences(t *testing.T) {
 	}
 }
 
-func TestReferencesStayAndMove(t *testing.T) {
+func TestInstancetype_ReferencesFollowTheMatcher(t *testing.T) {
 	type step struct {
 		name    string
-		do      func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine)
-		want    string // revision of the instance type; "" is no reference
+		do      func(t *testing.T, w *fixture, vm *vmv1alpha1.VirtualMachine)
+		want    string // foundRevision of the instance type; "" is no reference
 		created int
 	}
-	matcher := func(m string) func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {
-		return func(t *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+	matcher := func(m string) func(*testing.T, *fixture, *vmv1alpha1.VirtualMachine) {
+		return func(t *testing.T, _ *fixture, vm *vmv1alpha1.VirtualMachine) {
 			vm.Spec.Instancetype = parse[vmv1alpha1.InstancetypeMatcher](t, m)
 		}
 	}
 	steps := []step{
-		{"captured", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, "small-v1alpha1-s-1", 1},
-		{"F57 the source changes: pinned, and marked", func(t *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+		{"pinned", func(*testing.T, *fixture, *vmv1alpha1.VirtualMachine) {}, "small-v1alpha1-s-1", 1},
+		{"F57 the source changes: pinned, and marked", func(t *testing.T, w *fixture, _ *vmv1alpha1.VirtualMachine) {
 			w.add(t, clusterIT, "small", "s", 2, big)
 		}, "small-v1alpha1-s-1", 1},
 		{"F45 another spelling of the kind", matcher("{name: small, kind: VIRTUALMACHINECLUSTERINSTANCETYPES}"), "small-v1alpha1-s-1", 1},
-		{"F45 the kind written out", matcher("{name: small, kind: VirtualMachineClusterInstancetype}"), "small-v1alpha1-s-1", 1},
+		{"F45 the full kind", matcher("{name: small, kind: VirtualMachineClusterInstancetype}"), "small-v1alpha1-s-1", 1},
 		{"F46 another scope", matcher("{name: small, kind: VirtualMachineInstancetype}"), "small-v1alpha1-n-1", 2},
 		{"F46 the kind removed", matcher("{name: small}"), "small-v1alpha1-s-2", 3},
 		{"F44 another name", matcher("{name: big}"), "big-v1alpha1-b-1", 4},
 		{"F44 and back: the newest", matcher("{name: small}"), "small-v1alpha1-s-2", 4},
 		{"F28 a pin is mirrored, nothing is created", matcher("{name: small, revisionName: small-v1alpha1-s-1}"), "small-v1alpha1-s-1", 4},
 		{"F28 the newer kind of pin", matcher("{name: small, controllerRevisionRef: {name: small-v1alpha1-s-2}}"), "small-v1alpha1-s-2", 4},
-		{"the pin is removed: what it pinned stays", matcher("{name: small}"), "small-v1alpha1-s-2", 4},
-		{"F47 the matcher is removed", func(t *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+		{"the pin is removed: the pinned revision stays", matcher("{name: small}"), "small-v1alpha1-s-2", 4},
+		{"F47 the matcher is removed", func(t *testing.T, _ *fixture, vm *vmv1alpha1.VirtualMachine) {
 			vm.Spec.Instancetype = nil
 			vm.Spec.CPU, vm.Spec.Memory = parse[vmv1alpha1.VirtualMachineCPU](t, "{sockets: 1}"), parse[vmv1alpha1.VirtualMachineMemory](t, "{guest: 1Gi}")
 		}, "", 4},
 	}
-	w := newWorld()
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.add(t, instancetype.KindInstancetype, "small", "n", 1, small)
 	w.add(t, clusterIT, "big", "b", 1, big)
@@ -143,8 +143,8 @@ func TestReferencesStayAndMove(t *testing.T) {
 	}
 }
 
-func TestTheSourceOfTheDayIsCapturedByEachVirtualMachine(t *testing.T) {
-	w := newWorld()
+func TestInstancetype_EachVMPinsTheCurrentGeneration(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	first := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
 	w.add(t, clusterIT, "small", "s", 2, big)
@@ -152,23 +152,23 @@ func TestTheSourceOfTheDayIsCapturedByEachVirtualMachine(t *testing.T) {
 	second.Name, second.UID = "second", "second-uid"
 	second = mustSync(t, w, second)
 	if got := second.Status.InstancetypeRef; got.ControllerRevisionRef.Name != "small-v1alpha1-s-2" || got.SourceGeneration != 2 || got.Outdated {
-		t.Errorf("F57 the second virtual machine captured %+v, want generation 2", got)
+		t.Errorf("F57 the second virtual machine pinned %+v, want generation 2", got)
 	}
 	if instancetype.Same(w.revisions["small-v1alpha1-s-1"], w.revisions["small-v1alpha1-s-2"]) == nil {
-		t.Error("F57 both revisions hold the same")
+		t.Error("F57 both revisions have the same data")
 	}
 	for _, power := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {
 		first = first.DeepCopy()
 		first.Spec.PowerState, first.Status.PowerState = power, power
 		first = mustSync(t, w, first)
 		if got := first.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" || first.Status.Resources.VCPUs != 2 {
-			t.Errorf("F57 %s, the first has revision %s and %d vCPUs, want the old one", power, got, first.Status.Resources.VCPUs)
+			t.Errorf("F57 %s, the first has revision %s and %d vCPUs, want the old revision", power, got, first.Status.Resources.VCPUs)
 		}
 	}
 }
 
-func TestDriftIsShown(t *testing.T) {
-	w := newWorld()
+func TestInstancetype_ReportsDrift(t *testing.T) {
+	w := newFixture()
 	o := w.add(t, clusterIT, "small", "s", 1, small)
 	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
 	w.add(t, clusterIT, "small", "s", 2, big)
@@ -184,12 +184,12 @@ func TestDriftIsShown(t *testing.T) {
 	delete(w.sources, string(o.Kind)+"//small")
 	vm = mustSync(t, w, vm)
 	if ref := vm.Status.InstancetypeRef; ref.Outdated || ref.LatestGeneration != 0 || ref.ControllerRevisionRef == nil {
-		t.Errorf("F58 the source is gone and the VM goes on: %+v", ref)
+		t.Errorf("F58 the source is deleted and the VM keeps its revision: %+v", ref)
 	}
 }
 
-func TestInferencePolicyIsMirrored(t *testing.T) {
-	w := newWorld()
+func TestInstancetype_CopiesTheInferencePolicy(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	image := &vmv1alpha1.VirtualMachineImage{}
 	image.Labels = map[string]string{vmv1alpha1.LabelDefaultInstancetype: "small"}
@@ -208,8 +208,8 @@ func TestInferencePolicyIsMirrored(t *testing.T) {
 	}
 }
 
-func TestExistingRevisions(t *testing.T) {
-	// Of each role: kind, content, another content and the spec of a VM.
+func TestInstancetype_ReusesOnlyEqualRevisions(t *testing.T) {
+	// For each role: the kind, its data, different data, and the spec of a VM.
 	type subject struct{ kind, content, other, vm string }
 	subjects := map[instancetype.Role]subject{
 		it:   {string(clusterIT), small, big, "{instancetype: {name: small}}"},
@@ -220,21 +220,21 @@ func TestExistingRevisions(t *testing.T) {
 		change func(t *testing.T, revision *itv1alpha1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject)
 		want   string
 	}{
-		{"F30 F40 F52 an equal one is reused", func(*testing.T, *itv1alpha1.ControllerRevision, *vmv1alpha1.VirtualMachine, subject) {}, ""},
-		{"F31 F41 an unequal one is refused", func(t *testing.T, revision *itv1alpha1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject) {
-			other, err := instancetype.NewRevision(vm.Namespace, newWorld().add(t, instancetype.Kind(s.kind), "small", "s", 1, s.other))
+		{"F30 F40 F52 an equal revision is reused", func(*testing.T, *itv1alpha1.ControllerRevision, *vmv1alpha1.VirtualMachine, subject) {}, ""},
+		{"F31 F41 an unequal revision is refused", func(t *testing.T, revision *itv1alpha1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject) {
+			other, err := instancetype.NewRevision(vm.Namespace, newFixture().add(t, instancetype.Kind(s.kind), "small", "s", 1, s.other))
 			if err != nil {
 				t.Fatal(err)
 			}
 			revision.Data = other.Data
 		}, "found existing ControllerRevision with unexpected data: small-v1alpha1-s-1"},
-		{"one that is being deleted is refused", func(_ *testing.T, revision *itv1alpha1.ControllerRevision, _ *vmv1alpha1.VirtualMachine, _ subject) {
+		{"a revision that is being deleted is refused", func(_ *testing.T, revision *itv1alpha1.ControllerRevision, _ *vmv1alpha1.VirtualMachine, _ subject) {
 			revision.DeletionTimestamp = &metav1.Time{}
 		}, "is being deleted"},
 	} {
 		for role, s := range subjects {
 			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
-				w := newWorld()
+				w := newFixture()
 				w.add(t, instancetype.Kind(s.kind), "small", "s", 1, s.content)
 				vm := vmOf(t, s.vm)
 				mustSync(t, w, vm)
@@ -259,8 +259,8 @@ func TestExistingRevisions(t *testing.T) {
 	}
 }
 
-func TestAFailingStoreLeavesStatusAlone(t *testing.T) {
-	w := newWorld()
+func TestInstancetype_FailingStoreDoesNotChangeTheStatus(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.broken = errors.New("quota")
 	out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
@@ -269,24 +269,24 @@ func TestAFailingStoreLeavesStatusAlone(t *testing.T) {
 	}
 }
 
-// A namespace that the host cluster does not have is not a missing instance type:
-// nobody would report its appearance, so that it has to be tried again.
-func TestAStoreWithoutTheNamespaceIsTriedAgain(t *testing.T) {
-	w := newWorld()
+// A missing namespace in the management cluster is not a missing instance type. No event would report its creation, so
+// it must be retried.
+func TestInstancetype_RetriesAMissingNamespace(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.broken = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
 	out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
 	if err == nil || instancetype.IsMissing(err) || out.Status.InstancetypeRef != nil {
-		t.Errorf("reference %+v, error %v; want none, and an error that is worth a retry", out.Status.InstancetypeRef, err)
+		t.Errorf("reference %+v, error %v; want none, and a retryable error", out.Status.InstancetypeRef, err)
 	}
 	if got := condition(t, out, "InstancetypeReady"); got.Reason != "Error" || !strings.Contains(got.Message, `namespaces "default" not found`) {
-		t.Errorf("condition %+v, want an Error that names the namespace", got)
+		t.Errorf("condition %+v, want an Error with the namespace", got)
 	}
 }
 
-// After both revisions were lost and one is refreshed, the other is still needed.
-func TestACaptureThatWaitsForTheOtherReferenceSaysSo(t *testing.T) {
-	w := newWorld()
+// Both revisions were lost and one of them is refreshed. The other is still missing.
+func TestInstancetype_ReportsThatPinningWaits(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.add(t, clusterPref, "linux", "l", 1, "{}")
 	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")).DeepCopy()
@@ -294,21 +294,21 @@ func TestACaptureThatWaitsForTheOtherReferenceSaysSo(t *testing.T) {
 	w.created = nil
 	out, _ := sync(t, w, instancetype.ClearPins(vm, it))
 	got := condition(t, out, "InstancetypeReady")
-	if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, "captured as soon as") || w.created != nil {
-		t.Errorf("condition %+v after creating %v, want one that says what it waits for", got, w.created)
+	if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, "pinned as soon as") || w.created != nil {
+		t.Errorf("condition %+v after creating %v, want the reason why it waits", got, w.created)
 	}
 	if got := reasons(out)["PreferenceReady"]; got != "False NotFound" {
 		t.Errorf("PreferenceReady is %s, want the lost revision reported", got)
 	}
 	out = mustSync(t, w, instancetype.ClearPins(out, pref))
 	if got := condition(t, out, "InstancetypeReady"); got.Message != "" || len(w.created) != 2 {
-		t.Errorf("condition %+v after creating %v, want both captured", got, w.created)
+		t.Errorf("condition %+v after creating %v, want both pinned", got, w.created)
 	}
 }
 
-func TestPinOfAPreferenceIsMirrored(t *testing.T) {
+func TestInstancetype_CopiesThePinOfAPreference(t *testing.T) {
 	for _, pin := range []string{"revisionName: linux-v1alpha1-l-1", "controllerRevisionRef: {name: linux-v1alpha1-l-1}"} {
-		w := newWorld()
+		w := newFixture()
 		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux, "+pin+"}}")
 		revision, err := instancetype.NewRevision(vm.Namespace, w.add(t, clusterPref, "linux", "l", 1, "{}"))
 		if err != nil {
@@ -323,8 +323,8 @@ func TestPinOfAPreferenceIsMirrored(t *testing.T) {
 	}
 }
 
-func TestOldRevisionsAreUpgraded(t *testing.T) {
-	w := newWorld()
+func TestInstancetype_UpgradesOldRevisions(t *testing.T) {
+	w := newFixture()
 	o := w.add(t, clusterIT, "small", "s", 1, small)
 	vm := vmOf(t, "{instancetype: {name: small}}")
 	old, err := instancetype.NewRevision(vm.Namespace, o)
@@ -343,14 +343,13 @@ func TestOldRevisionsAreUpgraded(t *testing.T) {
 	}
 	out := mustSync(t, w, vm)
 	if again := mustSync(t, w, out); !cmp.Equal(out, again, quantities) {
-		t.Errorf("F135 an upgraded one is changed again:\n%s", cmp.Diff(out, again, quantities))
+		t.Errorf("F135 an upgraded revision is changed again:\n%s", cmp.Diff(out, again, quantities))
 	}
 }
 
-// A revision that another virtual machine captured, or that a restore brought back, is
-// used as it is.
-func TestRevisionThatAVMDidNotCaptureItselfIsShared(t *testing.T) {
-	w := newWorld()
+// A revision that another virtual machine pinned, or that a restore created, is used unchanged.
+func TestInstancetype_SharesRevisionsOfOtherVMs(t *testing.T) {
+	w := newFixture()
 	vm := vmOf(t, "{instancetype: {name: small, controllerRevisionRef: {name: rev}}}")
 	revision, err := instancetype.NewRevision(vm.Namespace, w.add(t, clusterIT, "small", "s", 1, small))
 	if err != nil {
@@ -360,18 +359,18 @@ func TestRevisionThatAVMDidNotCaptureItselfIsShared(t *testing.T) {
 	w.revisions["rev"] = revision
 	out := mustSync(t, w, vm)
 	if ref := out.Status.InstancetypeRef; len(w.created) != 0 || ref == nil || ref.ControllerRevisionRef.Name != "rev" {
-		t.Errorf("created %v, reference %+v; want the one that is there", w.created, ref)
+		t.Errorf("created %v, reference %+v; want the existing revision", w.created, ref)
 	}
 }
 
-func TestVirtualMachinesOfANamespaceShareWhatTheyCaptured(t *testing.T) {
-	w := newWorld()
+func TestInstancetype_VMsOfANamespaceShareRevisions(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	for _, name := range []string{"one", "two", "three"} {
 		vm := vmOf(t, "{instancetype: {name: small}}")
 		vm.Name, vm.UID = name, types.UID(name)
 		if got := mustSync(t, w, vm).Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" {
-			t.Errorf("%s captured %s", name, got)
+			t.Errorf("%s pinned %s", name, got)
 		}
 	}
 	if diff := cmp.Diff([]string{"small-v1alpha1-s-1"}, w.created); diff != "" {
@@ -379,19 +378,19 @@ func TestVirtualMachinesOfANamespaceShareWhatTheyCaptured(t *testing.T) {
 	}
 }
 
-func TestWhoCapturesWhatIsAboutToBeCollectedKeepsIt(t *testing.T) {
-	w := newWorld()
+func TestInstancetype_PinningUnmarksARevision(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
 	const name = "small-v1alpha1-s-1"
 	metav1.SetMetaDataAnnotation(&w.revisions[name].ObjectMeta, itv1alpha1.AnnotationCollecting, "true")
 	w.broken = errors.New("conflict")
-	if out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}")); !strings.Contains(fmt.Sprint(err), "about to be collected") || out.Status.InstancetypeRef != nil {
-		t.Errorf("error %v, reference %+v; want no capture of what may go at any time", err, out.Status.InstancetypeRef)
+	if out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}")); !strings.Contains(fmt.Sprint(err), "marked for collection") || out.Status.InstancetypeRef != nil {
+		t.Errorf("error %v, reference %+v; want no reference to a revision that may be deleted at any time", err, out.Status.InstancetypeRef)
 	}
 	w.broken = nil
 	mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
 	if _, marked := w.revisions[name].Annotations[itv1alpha1.AnnotationCollecting]; marked {
-		t.Error("the captured revision is still marked")
+		t.Error("the pinned revision is still marked")
 	}
 }

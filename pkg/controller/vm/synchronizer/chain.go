@@ -16,74 +16,72 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// Synchronizer computes changes of a virtual machine, which is the caller's own copy
-// and is changed. vmi, which is not changed, is nil while the virtual machine does not
-// run. The result is vm itself or what takes its place, also when there is an error, and
-// conditions to report. One without a status is to be removed.
+// Synchronizer changes a virtual machine, which must be the caller's own copy. vmi is not changed. It is nil while the
+// virtual machine does not run. Sync returns vm or its replacement, even if there is an error, and the conditions to
+// report. A condition without a status must be removed.
 type Synchronizer interface {
 	Sync(ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, []metav1.Condition, error)
 }
 
-// RevisionStore creates and keeps the revisions that status refers to.
+// RevisionStore creates and protects the revisions that a status refers to.
 type RevisionStore interface {
-	// Get returns the revision as the API has it now, uncached.
+	// Get reads the current revision from the API, uncached.
 	Get(ctx context.Context, namespace, name string) (*itv1alpha1.ControllerRevision, error)
-	// Create creates the revision; apierrors.IsAlreadyExists recognises the
-	// error when the name is taken.
+	// Create creates the revision. If the name is in use, it returns an error for which apierrors.IsAlreadyExists is
+	// true.
 	Create(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error)
-	// Update replaces the metadata of the revision, if it is still as it was read.
+	// Update replaces the revision's metadata, if the revision has not changed since it was read.
 	Update(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error)
 }
 
-// Policy says what becomes of references to instance types and preferences.
+// Policy determines how references to instance types and preferences are handled.
 type Policy string
 
 const (
-	// PolicyReference keeps the references and captures revisions.
+	// PolicyReference keeps the references and pins their revisions.
 	PolicyReference Policy = "Reference"
-	// PolicyExpand replaces the references of virtual machines that have no
-	// captured revision by what they say.
+	// PolicyExpand replaces the references of virtual machines without pinned revisions by the settings of the
+	// referenced objects.
 	PolicyExpand Policy = "Expand"
-	// PolicyExpandAll does so for all virtual machines.
+	// PolicyExpandAll replaces the references of all virtual machines.
 	PolicyExpandAll Policy = "ExpandAll"
 )
 
-// Options are the dependencies of the synchronizers.
+// Options has the dependencies of the synchronizers.
 type Options struct {
-	// Reader reads what virtual machines refer to.
+	// Reader reads the objects that virtual machines refer to.
 	Reader instancetype.Reader
-	// Revisions stores captured revisions.
+	// Revisions stores pinned revisions.
 	Revisions RevisionStore
-	// Policy defaults to PolicyReference.
+	// Policy is the policy for references. The default is PolicyReference.
 	Policy Policy
 }
 
-// Chain runs the synchronizers: network, firmware, instance type, class. All that they
-// decide by is read once, at the beginning of a pass.
+// Chain runs the synchronizers: network, firmware, instance type and class. All objects that they need are read once,
+// at the beginning of a reconcile.
 type Chain struct {
 	options Options
 }
 
-// New returns the chain.
+// New returns a Chain.
 func New(o Options) Chain { return Chain{options: o} }
 
-// Result is what a pass knows after its synchronizers.
+// Result is the result of Chain.Sync.
 type Result struct {
 	// VM is the virtual machine with all changes.
 	VM *vmv1alpha1.VirtualMachine
-	// Conditions to report, without times. One without a status is to be removed.
+	// Conditions has the conditions to report, without times. A condition without a status must be removed.
 	Conditions []metav1.Condition
-	// Effective is its effective spec; nil when there is none, for the reason that the
-	// error and the conditions give.
+	// Effective is the effective spec. It is nil if it cannot be computed; the error and the conditions have the
+	// reason.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// Captured are the revisions that VM names by its status only since this pass. They
-	// exist, and Ensure has to be called again once the status is written.
+	// Captured has the revisions that VM's status refers to only since this reconcile. They exist. Ensure must be
+	// called again after the status is written.
 	Captured []*itv1alpha1.ControllerRevision
 }
 
-// Sync runs all synchronizers on vm, which is the caller's own copy and is changed,
-// each on the result of the one before, and reports the condition Synchronized. Failures
-// are joined.
+// Sync runs all synchronizers, each with the result of the previous one, and reports the condition Synchronized. vm
+// must be the caller's own copy. Errors are joined.
 func (c Chain) Sync(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance,
 ) (Result, error) {
@@ -94,9 +92,9 @@ func (c Chain) Sync(
 	result := Result{VM: vm}
 	var failures []error
 	for _, s := range []Synchronizer{
-		// Before the effective spec is computed, which has their defaults.
+		// These run before the effective spec is computed, because it needs their defaults.
 		Network{}, Firmware{},
-		instancetypes, Class{of: instancetypes},
+		instancetypes, Class{instancetypes: instancetypes},
 	} {
 		next, reported, err := s.Sync(ctx, result.VM, vmi)
 		result.VM, result.Conditions = next, append(result.Conditions, reported...)
@@ -106,7 +104,7 @@ func (c Chain) Sync(
 	}
 	err := errors.Join(failures...)
 	result.Conditions = append(result.Conditions, condition(vmv1alpha1.ConditionSynchronized, err))
-	result.Effective, result.Captured = instancetypes.effective, instancetypes.captured
+	result.Effective, result.Captured = instancetypes.effective, instancetypes.pinned
 	return result, err
 }
 
@@ -118,10 +116,10 @@ func condition(conditionType string, err error) metav1.Condition {
 	return metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
 }
 
-// Network gives the default interface to a virtual machine that has none and
-// whose network is not disabled. The creation strategy does the same, so only
-// objects that came another way are changed. Where a preference may say that there is
-// none, the spec stays as it is, and the effective spec has the interface or not.
+// Network adds the default interface to a virtual machine that has no interface and whose network is not disabled. The
+// create strategy of the API does the same, so this affects only objects that were stored in another way. If the
+// virtual machine has a preference, the spec stays unchanged, because the preference may disable the interface in the
+// effective spec.
 type Network struct{}
 
 // Sync implements Synchronizer.
@@ -138,9 +136,9 @@ func (Network) Sync(
 	return vm, nil, nil
 }
 
-// Firmware gives a BIOS UUID to a virtual machine that has none. The UID of the
-// object decides it, so that a repeated pass gives the same one. The creation strategy
-// does the same, so only objects that came another way are changed.
+// Firmware sets a BIOS UUID if a virtual machine has none. The UUID is derived from the object's UID, so repeated
+// reconciles set the same one. The create strategy of the API does the same, so this affects only objects that were
+// stored in another way.
 type Firmware struct{}
 
 // Sync implements Synchronizer.
@@ -160,11 +158,11 @@ func (Firmware) Sync(
 	return vm, nil, nil
 }
 
-// Class keeps status.class and reports the condition ClassReady.
+// Class sets status.class and reports the condition ClassReady.
 type Class struct {
-	// of has gathered the class, and reports what is wrong in the combination; here it
-	// only decides the condition.
-	of *Instancetype
+	// instancetypes has read the class and found the problems of the combination. Class only derives the condition from
+	// them.
+	instancetypes *Instancetype
 }
 
 // Sync implements Synchronizer.
@@ -175,12 +173,12 @@ func (s Class) Sync(
 		vm.Status.Class = nil
 		return vm, []metav1.Condition{{Type: vmv1alpha1.ConditionClassReady}}, nil
 	}
-	class, err := s.of.sources.Class()
+	class, err := s.instancetypes.sources.Class()
 	if err != nil {
 		return vm, []metav1.Condition{condition(vmv1alpha1.ConditionClassReady, err)}, err
 	}
 	vm.Status.Class = &vmv1alpha1.VirtualMachineClassStatus{Name: class.Name, Generation: class.Generation}
-	// What a preference requires is said with the preference.
-	problems := s.of.part(func(p apply.Problem) bool { return p.Kind != apply.RequirementProblem })
+	// The preference's condition shows unmet requirements.
+	problems := s.instancetypes.problemsFor(func(p apply.Problem) bool { return p.Kind != apply.RequirementProblem })
 	return vm, []metav1.Condition{condition(vmv1alpha1.ConditionClassReady, problems)}, nil
 }

@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// No package through which a VirtualMachine could be written, or a clock that
-// waits be had, may be reachable from the synchronizers or from what they
-// decide with.
-func TestNoWritingClientIsReachable(t *testing.T) {
+// Neither the synchronizers nor the packages that they use may reach a package that can write a VirtualMachine, or a
+// clock that can wait.
+func TestDependencies_HaveNoWritingClient(t *testing.T) {
 	const module = "github.com/slipway-dev/slipway/"
 	forbidden := []string{
 		"k8s.io/client-go/", "k8s.io/apiserver/", "k8s.io/utils/clock", "sigs.k8s.io/controller-runtime/", "github.com/vmware/govmomi",
@@ -28,7 +27,7 @@ func TestNoWritingClientIsReachable(t *testing.T) {
 		}
 		deps := strings.Fields(string(out))
 		if len(deps) < 10 {
-			t.Fatalf("go list -deps %s named only %v", pkg, deps)
+			t.Fatalf("go list -deps %s returned only %v", pkg, deps)
 		}
 		for _, dep := range deps {
 			for _, prefix := range forbidden {

@@ -1,21 +1,16 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package synchronizer brings a VirtualMachine in line with what it refers to
-// before anything is done in vSphere: references to instance type and
-// preference are captured, the class is looked up, and what every virtual
-// machine has (a network interface, a BIOS UUID) is completed.
+// Package synchronizer updates a VirtualMachine from the objects that it refers to, before anything is done in vSphere.
+// It pins the revisions of the instance type and the preference, reads the class, and adds the defaults that every
+// virtual machine has: a network interface and a BIOS UUID.
 //
-// Guarantees:
+// The package guarantees:
 //
-//  1. A synchronizer changes a copy and returns it; persisting is the caller's.
-//     It returns the virtual machine itself when there is nothing to change.
-//     It reports conditions and does not write them.
-//  2. No client that could write a VirtualMachine is reachable from this
-//     package; a test holds that. Revisions are created through RevisionStore,
-//     because status may only name what exists. They are never deleted here.
-//  3. Every synchronizer of a Chain runs, also after another one failed, and
-//     the failures are returned together.
-//  4. The instance type synchronizer writes spec only under a policy that
-//     expands references.
+//  1. A synchronizer changes a copy and returns it. The caller writes it. If nothing changes, the virtual machine
+//     itself is returned. Synchronizers report conditions and do not write them.
+//  2. This package cannot reach a client that writes VirtualMachines; a test checks that. Revisions are created
+//     through RevisionStore, because the status must only refer to existing revisions. They are never deleted here.
+//  3. All synchronizers of a Chain run, even after one of them failed. Their errors are joined.
+//  4. The instance type synchronizer changes the spec only if the policy expands references.
 package synchronizer

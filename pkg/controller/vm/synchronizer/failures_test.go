@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-func TestFailuresBecomeConditions(t *testing.T) {
+func TestChain_ReportsFailuresInConditions(t *testing.T) {
 	for _, tc := range []struct {
 		name, vm string
 		want     map[string]string
@@ -41,7 +41,7 @@ func TestFailuresBecomeConditions(t *testing.T) {
 		{"no size", "{}", map[string]string{"Synchronized": "False Invalid"}, "set className, instancetype, or cpu and memory"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			w.add(t, clusterIT, "small", "s", 1, small)
 			w.add(t, clusterPref, "linux", "l", 1, "{}")
 			w.add(t, clusterPref, "greedy", "g", 1, "{requirements: {cpu: {guest: 64}}}")
@@ -64,17 +64,17 @@ func TestFailuresBecomeConditions(t *testing.T) {
 	}
 }
 
-func TestTheVirtualMachineGoesOnWhenTheSourceAppears(t *testing.T) {
+func TestInstancetype_ContinuesWhenTheSourceIsCreated(t *testing.T) {
 	for _, kind := range []instancetype.Kind{clusterIT, instancetype.KindInstancetype, clusterPref, instancetype.KindPreference} {
 		t.Run("F56 "+string(kind), func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			spec, content, ready := "{instancetype: {name: small, kind: "+string(kind)+"}}", small, "InstancetypeReady"
 			if kind.Role() == pref {
 				spec, content, ready = "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: small, kind: "+string(kind)+"}}", "{}", "PreferenceReady"
 			}
 			vm, err := sync(t, w, vmOf(t, spec))
 			if err == nil {
-				t.Fatal("a missing source is no error")
+				t.Fatal("a missing source caused no error")
 			}
 			for _, tc := range []string{"False NotFound", "True Succeeded"} {
 				want := map[string]string{ready: tc, "Synchronized": tc}
@@ -90,10 +90,10 @@ func TestTheVirtualMachineGoesOnWhenTheSourceAppears(t *testing.T) {
 	}
 }
 
-// A switch to something that cannot be used leaves the captured revision in
-// status, and facts about it go on being updated.
-func TestAFailingSwitchKeepsTheCapturedRevision(t *testing.T) {
-	w := newWorld()
+// A change to a source that cannot be used leaves the pinned revision in the status. Its other fields are still
+// updated.
+func TestInstancetype_KeepsThePinnedRevisionIfASwitchFails(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.add(t, clusterIT, "odd", "o", 1, "{cpu: {guest: 3}, memory: {guest: 1Gi}}")
 	w.add(t, clusterPref, "spread", "p", 1, "{cpu: {preferredCPUTopology: spread}}")
@@ -113,8 +113,8 @@ func TestAFailingSwitchKeepsTheCapturedRevision(t *testing.T) {
 	}
 }
 
-func TestAConflictIsSeenAlsoForACapturedRevision(t *testing.T) {
-	w := newWorld()
+func TestInstancetype_ReportsAConflictWithAPinnedRevision(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}")).DeepCopy()
 	w.add(t, clusterIT, "small", "s", 2, small)

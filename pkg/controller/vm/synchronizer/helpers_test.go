@@ -33,8 +33,8 @@ const (
 
 var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
 
-// world is a Reader and a RevisionStore over values.
-type world struct {
+// fixture is a Reader and a RevisionStore of in-memory objects.
+type fixture struct {
 	sources   map[string]*instancetype.Object
 	revisions map[string]*itv1alpha1.ControllerRevision
 	classes   map[string]*vmv1alpha1.VirtualMachineClass
@@ -43,8 +43,8 @@ type world struct {
 	broken    error
 }
 
-func newWorld() *world {
-	return &world{
+func newFixture() *fixture {
+	return &fixture{
 		sources:   map[string]*instancetype.Object{},
 		revisions: map[string]*itv1alpha1.ControllerRevision{},
 		classes:   map[string]*vmv1alpha1.VirtualMachineClass{},
@@ -59,14 +59,14 @@ func lookUp[T any](m map[string]*T, what, key string) (*T, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, path.Base(key))
 }
 
-func (w *world) Source(_ context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+func (w *fixture) Source(_ context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
 	if !kind.Namespaced() {
 		namespace = ""
 	}
 	return lookUp(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
 }
 
-func (w *world) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+func (w *fixture) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
 	revision, err := w.Get(ctx, namespace, name)
 	if err != nil {
 		return nil, err
@@ -74,23 +74,23 @@ func (w *world) Revision(ctx context.Context, namespace, name string) (*instance
 	return instancetype.Decode(revision), nil
 }
 
-func (w *world) Class(_ context.Context, _, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+func (w *fixture) Class(_ context.Context, _, name string) (*vmv1alpha1.VirtualMachineClass, error) {
 	return lookUp(w.classes, "virtualmachineclasses", name)
 }
 
-func (w *world) Image(_ context.Context, _ string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+func (w *fixture) Image(_ context.Context, _ string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
 	return lookUp(w.images, "virtualmachineimages", ref.Name)
 }
 
-func (w *world) PersistentVolumeClaim(_ context.Context, _, name string) (*corev1.PersistentVolumeClaim, error) {
+func (w *fixture) PersistentVolumeClaim(_ context.Context, _, name string) (*corev1.PersistentVolumeClaim, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "persistentvolumeclaims"}, name)
 }
 
-func (w *world) Get(_ context.Context, _, name string) (*itv1alpha1.ControllerRevision, error) {
+func (w *fixture) Get(_ context.Context, _, name string) (*itv1alpha1.ControllerRevision, error) {
 	return lookUp(w.revisions, "controllerrevisions", name)
 }
 
-func (w *world) Create(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+func (w *fixture) Create(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
 	if w.broken != nil {
 		return nil, w.broken
 	}
@@ -102,7 +102,7 @@ func (w *world) Create(_ context.Context, revision *itv1alpha1.ControllerRevisio
 	return revision, nil
 }
 
-func (w *world) Update(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+func (w *fixture) Update(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
 	if w.broken != nil {
 		return nil, w.broken
 	}
@@ -110,7 +110,7 @@ func (w *world) Update(_ context.Context, revision *itv1alpha1.ControllerRevisio
 	return revision, nil
 }
 
-func (w *world) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
+func (w *fixture) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
 	t.Helper()
 	o := &instancetype.Object{Kind: kind}
 	o.Meta.Name, o.Meta.UID, o.Meta.Generation = name, types.UID(uid), generation
@@ -135,7 +135,7 @@ func parse[T any](t testing.TB, manifest string) *T {
 	return out
 }
 
-// vmOf is a complete VM, so that only references are left to synchronize.
+// vmOf returns a complete VM, so that only the references are synchronized.
 func vmOf(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, spec)}
@@ -151,15 +151,14 @@ func vmOf(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
 
 var start = metav1.NewTime(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
-func chain(w *world, policy synchronizer.Policy) synchronizer.Chain {
+func chain(w *fixture, policy synchronizer.Policy) synchronizer.Chain {
 	return synchronizer.New(synchronizer.Options{
 		Reader: w, Revisions: w, Policy: policy,
 	})
 }
 
-// sync runs the chain on a copy and checks that, but for an expansion, the spec stays
-// as it is.
-func sync(t testing.TB, w *world, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+// sync runs the chain on a copy. It checks that the spec is unchanged, unless references are expanded.
+func sync(t testing.TB, w *fixture, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
 	t.Helper()
 	result, err := chain(w, synchronizer.PolicyReference).Sync(t.Context(), vm.DeepCopy(), nil)
 	if diff := cmp.Diff(vm.Spec, result.VM.Spec, quantities); diff != "" {
@@ -177,7 +176,7 @@ func merged(result synchronizer.Result) *vmv1alpha1.VirtualMachine {
 	return result.VM
 }
 
-func mustSync(t testing.TB, w *world, vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
+func mustSync(t testing.TB, w *fixture, vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	out, err := sync(t, w, vm)
 	if err != nil {

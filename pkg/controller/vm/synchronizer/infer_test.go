@@ -14,9 +14,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// F127 F129: that nothing was inferred is in status only, and stays until a refresh.
-func TestNothingInferredIsRecordedAndKept(t *testing.T) {
-	w := newWorld()
+// F127 F129: only the status records that nothing was inferred, until a refresh.
+func TestInstancetype_RecordsThatNothingWasInferred(t *testing.T) {
+	w := newFixture()
 	w.add(t, clusterIT, "small", "s", 1, small)
 	w.images["boot"] = &vmv1alpha1.VirtualMachineImage{}
 	spec := "{image: {name: boot}, cpu: {sockets: 1}, memory: {guest: 1Gi}, instancetype: {inferFromVolume: image, inferFromVolumeFailurePolicy: Ignore}}"
@@ -32,11 +32,11 @@ func TestNothingInferredIsRecordedAndKept(t *testing.T) {
 	}
 	w.images["boot"].Labels = map[string]string{vmv1alpha1.LabelDefaultInstancetype: "small"}
 	if again := mustSync(t, w, vm); !cmp.Equal(vm, again, quantities) {
-		t.Errorf("the label that appeared changed (-before +after):\n%s", cmp.Diff(vm, again, quantities))
+		t.Errorf("the new label changed (-before +after):\n%s", cmp.Diff(vm, again, quantities))
 	}
 	after := mustSync(t, w, instancetype.ClearPins(vm, it))
 	if ref := after.Status.InstancetypeRef; ref == nil || ref.Name != "small" || after.Status.Resources.VCPUs != 2 {
-		t.Errorf("after a refresh reference %+v and resources %+v, want those of small", ref, after.Status.Resources)
+		t.Errorf("after a refresh reference %+v and resources %+v, want the values of small", ref, after.Status.Resources)
 	}
 	if diff := cmp.Diff(vmOf(t, spec).Spec, after.Spec, quantities); diff != "" {
 		t.Errorf("spec was changed (-want +got):\n%s", diff)

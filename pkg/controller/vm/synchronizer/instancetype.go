@@ -17,23 +17,22 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// Instancetype captures the instance type and the preference of a virtual
-// machine, keeps status.instancetypeRef, status.preferenceRef and
-// status.resources, and reports their conditions.
+// Instancetype pins the revisions of a virtual machine's instance type and preference. It updates
+// status.instancetypeRef, status.preferenceRef and status.resources, and reports the conditions of the references.
 //
-// A reference moves to another revision only when the whole effective spec can
-// be computed with it; otherwise it stays, and the condition says why.
+// A reference changes to another revision only if the whole effective spec can be computed with it. Otherwise it stays
+// unchanged, and the condition has the reason.
 type Instancetype struct {
 	sources   *instancetype.Sources
 	revisions RevisionStore
 	policy    Policy
 
-	// effective is the effective spec after Sync; nil when there is none.
+	// effective is the effective spec after Sync, or nil if it cannot be computed.
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// problems are why there is none although everything was found.
+	// problems has the conflicts between the objects, if all of them were found but no effective spec can be computed.
 	problems *apply.Error
-	// captured are the revisions that Sync made the status name.
-	captured []*itv1alpha1.ControllerRevision
+	// pinned has the revisions that Sync added to the status.
+	pinned []*itv1alpha1.ControllerRevision
 }
 
 // Sync implements Synchronizer.
@@ -45,7 +44,7 @@ func (s *Instancetype) Sync(
 		s.effective, err = instancetype.Compute(vm, resolved)
 		errors.As(err, &s.problems)
 	}
-	if err == nil && s.expands(vm) {
+	if err == nil && s.shouldExpand(vm) {
 		return s.expand(vm, resolved)
 	}
 	if s.effective != nil {
@@ -57,27 +56,27 @@ func (s *Instancetype) Sync(
 		failures = append(failures, s.problems)
 	}
 	for _, r := range references {
-		_, missing := s.sources.Find(r.role)
-		captured := s.capture(ctx, vm, r.role, err)
-		reported = append(reported, s.condition(vm, r, missing, captured, err))
-		failures = append(failures, missing, captured)
+		_, findErr := s.sources.Find(r.role)
+		pinErr := s.pin(ctx, vm, r.role, err)
+		reported = append(reported, s.condition(vm, r, findErr, pinErr, err))
+		failures = append(failures, findErr, pinErr)
 	}
 	return vm, reported, errors.Join(failures...)
 }
 
-// reference is a role, and the condition that says whether it is usable.
+// reference is a role and the type of its condition.
 type reference struct {
 	role      instancetype.Role
 	condition string
 }
 
-// references are the two that a virtual machine may have.
+// references has the two references that a virtual machine may have.
 var references = []reference{
 	{instancetype.RoleInstancetype, vmv1alpha1.ConditionInstancetypeReady},
 	{instancetype.RolePreference, vmv1alpha1.ConditionPreferenceReady},
 }
 
-// expand replaces the references of vm by what they say.
+// expand replaces the references of vm by the settings of the referenced objects.
 func (s *Instancetype) expand(vm *vmv1alpha1.VirtualMachine, resolved *instancetype.Resolved) (*vmv1alpha1.VirtualMachine, []metav1.Condition, error) {
 	expanded, err := instancetype.Expand(vm, resolved)
 	if err != nil {
@@ -94,8 +93,8 @@ func (s *Instancetype) expand(vm *vmv1alpha1.VirtualMachine, resolved *instancet
 	return expanded, removed, nil
 }
 
-// expands reports whether the policy replaces the references of vm.
-func (s *Instancetype) expands(vm *vmv1alpha1.VirtualMachine) bool {
+// shouldExpand reports whether the policy replaces the references of vm.
+func (s *Instancetype) shouldExpand(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.Spec.Instancetype == nil && vm.Spec.Preference == nil {
 		return false
 	}
@@ -114,10 +113,9 @@ func hasRevision(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 	return ref != nil && ref.ControllerRevisionRef != nil
 }
 
-// capture writes the status reference of vm for role, after its revision exists.
-// blocked is why no effective spec can be computed: then only facts
-// about the revision in use are brought up to date, and its size stays.
-func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role instancetype.Role, blocked error) error {
+// pin writes the status reference of vm for role after its revision exists. blocked is the reason why no effective
+// spec can be computed. In that case only the data of the revision in use is updated, and its size stays unchanged.
+func (s *Instancetype) pin(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role instancetype.Role, blocked error) error {
 	if !hasMatcher(vm, role) {
 		instancetype.SetStatusRef(vm, role, nil)
 		return nil
@@ -134,16 +132,16 @@ func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachin
 		return nil
 	}
 	old := instancetype.StatusRef(vm, role)
-	if blocked != nil && !(hasRevision(vm, role) && s.revision(role) == old.ControllerRevisionRef.Name) {
+	if blocked != nil && !(hasRevision(vm, role) && s.foundRevision(role) == old.ControllerRevisionRef.Name) {
 		return nil
 	}
 	if capture.Create != nil {
 		if err := Ensure(ctx, s.revisions, capture.Create); err != nil {
 			return &instancetype.RoleError{Role: role, Err: err}
 		}
-		s.captured = append(s.captured, capture.Create)
-		if applied := s.applied(role); applied != nil {
-			// What it comes from is captured now: the instance says so from the beginning.
+		s.pinned = append(s.pinned, capture.Create)
+		if applied := s.appliedRevision(role); applied != nil {
+			// The revision is pinned from now on, so the instance shows it from the beginning.
 			applied.RevisionName = capture.Create.Name
 		}
 	}
@@ -155,8 +153,8 @@ func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachin
 	return nil
 }
 
-// applied is where the effective spec says what it comes from; nil when there is none.
-func (s *Instancetype) applied(role instancetype.Role) *vmv1alpha1.AppliedRevision {
+// appliedRevision returns the part of the effective spec that has its source for role. It is nil if there is none.
+func (s *Instancetype) appliedRevision(role instancetype.Role) *vmv1alpha1.AppliedRevision {
 	switch {
 	case s.effective == nil:
 		return nil
@@ -166,8 +164,8 @@ func (s *Instancetype) applied(role instancetype.Role) *vmv1alpha1.AppliedRevisi
 	return s.effective.Instancetype
 }
 
-// revision is the one that was found for role; empty for the live object.
-func (s *Instancetype) revision(role instancetype.Role) string {
+// foundRevision returns the name of the revision that was found for role. It is empty for the live object.
+func (s *Instancetype) foundRevision(role instancetype.Role) string {
 	found, _ := s.sources.Find(role)
 	return found.Revision
 }
@@ -179,32 +177,32 @@ func hasMatcher(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 	return vm.Spec.Instancetype != nil
 }
 
-// condition returns whether the reference is usable: missing is why it was not found,
-// captured why it was not captured, blocked why there is no effective spec.
-func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, missing, captured, blocked error) metav1.Condition {
+// condition returns the condition of the reference. missing is the error if it was not found, captured the error if it
+// was not pinned, and blocked the reason why there is no effective spec.
+func (s *Instancetype) condition(vm *vmv1alpha1.VirtualMachine, r reference, findErr, pinErr, blocked error) metav1.Condition {
 	if !hasMatcher(vm, r.role) {
 		return metav1.Condition{Type: r.condition}
 	}
-	failure := missing
+	failure := findErr
 	if failure == nil {
-		// Requirements are the preference's; conflicts and topology are the instance
-		// type's.
-		failure = s.part(func(p apply.Problem) bool {
+		// The preference's condition shows unmet requirements. The instance type's condition shows conflicts and
+		// topology problems.
+		failure = s.problemsFor(func(p apply.Problem) bool {
 			return (p.Kind == apply.RequirementProblem) == (r.role == instancetype.RolePreference)
 		})
 	}
 	if failure == nil {
-		failure = captured
+		failure = pinErr
 	}
 	c := condition(r.condition, failure)
 	if failure == nil {
-		c.Message = s.remark(vm, r.role, blocked)
+		c.Message = s.message(vm, r.role, blocked)
 	}
 	return c
 }
 
-// part returns those problems that belong to somebody, nil when there are none.
-func (s *Instancetype) part(belongs func(apply.Problem) bool) error {
+// problemsFor returns the problems for which belongs returns true, or nil if there are none.
+func (s *Instancetype) problemsFor(belongs func(apply.Problem) bool) error {
 	if s.problems == nil {
 		return nil
 	}
@@ -220,15 +218,14 @@ func (s *Instancetype) part(belongs func(apply.Problem) bool) error {
 	return part
 }
 
-// remark is what there is to say of a usable reference; err is why there is no
-// effective spec.
-func (s *Instancetype) remark(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, err error) string {
+// message returns the condition's message for a usable reference. err is the reason why there is no effective spec.
+func (s *Instancetype) message(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, err error) string {
 	ref := instancetype.StatusRef(vm, role)
 	switch {
 	case ref != nil && ref.Name == "":
-		return fmt.Sprintf("nothing was inferred from volume %q; a refresh looks again", ref.InferFromVolume)
+		return fmt.Sprintf("nothing was inferred from volume %q; a refresh tries again", ref.InferFromVolume)
 	case err != nil && !hasRevision(vm, role):
-		return notCaptured
+		return notPinned
 	}
 	if found, _ := s.sources.Find(role); found != nil && found.Object.Preference != nil {
 		if what := apply.Unapplied(&vm.Spec, found.Object.Preference); what != "" {
@@ -238,32 +235,31 @@ func (s *Instancetype) remark(vm *vmv1alpha1.VirtualMachine, role instancetype.R
 	return ""
 }
 
-// notCaptured is why a reference that is found has no revision: only the whole
-// says whether the references go together.
-const notCaptured = "the revision is captured as soon as everything else that the virtual machine refers to is found and fits"
+// notPinned is the message for a reference that was found but has no revision: the references must be checked
+// together.
+const notPinned = "the revision is pinned as soon as all other objects that the virtual machine refers to are found and compatible"
 
-// Ensure lets revision exist, for a status that names it or is about to. One that
-// exists must hold the same, and stays if it was about to be collected.
+// Ensure creates a revision that a status refers to or will refer to. An existing revision must have the same data. If
+// it was marked for collection, the mark is removed.
 //
-// It is called before the status is written and again after that: who collects a
-// revision marks it first and then looks whether anything names it, so that one of the
-// two sees the other.
+// Ensure is called before the status is written and again after that. The collector first marks a revision and then
+// checks whether any object refers to it. So either Ensure sees the mark, or the collector sees the reference.
 func Ensure(ctx context.Context, store RevisionStore, revision *itv1alpha1.ControllerRevision) error {
-	// Most virtual machines capture what another one has captured before.
+	// Most virtual machines pin revisions that other virtual machines already pinned.
 	existing, err := store.Get(ctx, revision.Namespace, revision.Name)
 	if apierrors.IsNotFound(err) {
 		_, err = store.Create(ctx, revision)
 		if !apierrors.IsAlreadyExists(err) {
-			return created(revision.Name, err)
+			return wrapCreateError(revision.Name, err)
 		}
 		existing, err = store.Get(ctx, revision.Namespace, revision.Name)
 	}
 	if err != nil {
-		// Not wrapped: nothing that the virtual machine refers to is missing.
+		// Not wrapped: a NotFound error would mean that a referenced object is missing.
 		return fmt.Errorf("reading existing ControllerRevision %q: %s", revision.Name, err) //nolint:errorlint // see above
 	}
 	if existing.DeletionTimestamp != nil {
-		return fmt.Errorf("ControllerRevision %q is being deleted and will be captured again", revision.Name)
+		return fmt.Errorf("ControllerRevision %q is being deleted and will be created again", revision.Name)
 	}
 	if err := instancetype.Same(existing, revision); err != nil {
 		return err
@@ -274,19 +270,19 @@ func Ensure(ctx context.Context, store RevisionStore, revision *itv1alpha1.Contr
 	kept := existing.DeepCopy()
 	delete(kept.Annotations, itv1alpha1.AnnotationCollecting)
 	if _, err := store.Update(ctx, kept); err != nil {
-		return fmt.Errorf("keeping ControllerRevision %q, which was about to be collected: %s", revision.Name, err) //nolint:errorlint // as above
+		return fmt.Errorf("keeping ControllerRevision %q, which was marked for collection: %s", revision.Name, err) //nolint:errorlint // as above
 	}
 	return nil
 }
 
-// created is the error of a create.
-func created(name string, err error) error {
+// wrapCreateError returns the error of a create with its context.
+func wrapCreateError(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case apierrors.IsNotFound(err):
-		// The namespace is gone or not seen yet. Not wrapped: nothing that the virtual
-		// machine refers to is missing, so that it has to be tried again.
+		// The namespace was deleted or is not known yet. Not wrapped: a NotFound error would mean that a referenced
+		// object is missing and would not be retried.
 		return fmt.Errorf("creating ControllerRevision %q: %s", name, err) //nolint:errorlint // see above
 	}
 	return fmt.Errorf("creating ControllerRevision %q: %w", name, err)

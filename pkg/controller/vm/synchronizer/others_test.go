@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-func TestPolicies(t *testing.T) {
+func TestChain_AppliesThePolicy(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		policy   synchronizer.Policy
@@ -25,12 +25,12 @@ func TestPolicies(t *testing.T) {
 	}{
 		{"F131 default keeps references", "", false, false},
 		{"F131 Reference keeps references", synchronizer.PolicyReference, false, false},
-		{"F132 Expand expands what has no revision", synchronizer.PolicyExpand, false, true},
-		{"F132 Expand leaves what has one", synchronizer.PolicyExpand, true, false},
-		{"F132 ExpandAll expands all", synchronizer.PolicyExpandAll, true, true},
+		{"F132 Expand expands references without revision", synchronizer.PolicyExpand, false, true},
+		{"F132 Expand keeps references with revision", synchronizer.PolicyExpand, true, false},
+		{"F132 ExpandAll expands all references", synchronizer.PolicyExpandAll, true, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			w.add(t, clusterIT, "small", "s", 1, small)
 			w.add(t, clusterPref, "linux", "l", 1, "{devices: {preferredDiskBus: sata}}")
 			vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}, volumes: [{name: d, disk: {size: 1Gi}}]}")
@@ -49,22 +49,22 @@ func TestPolicies(t *testing.T) {
 				return
 			}
 			if out.Spec.Instancetype != nil || out.Spec.Preference != nil || out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil {
-				t.Errorf("references are left in %+v, %+v", out.Spec, out.Status)
+				t.Errorf("references remain in %+v, %+v", out.Spec, out.Status)
 			}
 			if out.Spec.CPU.Sockets != 2 || out.Spec.Memory.Guest.String() != "4Gi" || out.Spec.Volumes[0].Bus != "sata" || out.Status.Resources.VCPUs != 2 {
 				t.Errorf("expanded to %+v, %+v, %+v", out.Spec.CPU, out.Spec.Memory, out.Spec.Volumes)
 			}
 			if e := result.Effective; e == nil || e.Instancetype != nil || e.Preference != nil || e.CPU.Sockets != 2 {
-				t.Errorf("effective spec %+v, want that of the expanded one", e)
+				t.Errorf("effective spec %+v, want the one of the expanded VM", e)
 			}
 			if again, err := chain(w, tc.policy).Sync(t.Context(), out.DeepCopy(), nil); err != nil || !cmp.Equal(out, merged(again), quantities) {
-				t.Errorf("a second pass changed (%v):\n%s", err, cmp.Diff(out, again.VM, quantities))
+				t.Errorf("a second reconcile changed (%v):\n%s", err, cmp.Diff(out, again.VM, quantities))
 			}
 		})
 	}
 }
 
-func TestNetworkSynchronizer(t *testing.T) {
+func TestNetwork_AddsTheDefaultInterface(t *testing.T) {
 	eth0 := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}}
 	for _, tc := range []struct {
 		name     string
@@ -96,13 +96,13 @@ func TestNetworkSynchronizer(t *testing.T) {
 }
 
 // F95
-func TestPreferenceDecidesWhetherThereIsADefaultInterface(t *testing.T) {
+func TestNetwork_PreferenceDeterminesTheDefaultInterface(t *testing.T) {
 	for preference, want := range map[string]int{
 		"{}": 1,
 		"{devices: {preferredAutoattachPodInterface: true}}":  1,
 		"{devices: {preferredAutoattachPodInterface: false}}": 0,
 	} {
-		w := newWorld()
+		w := newFixture()
 		w.add(t, clusterPref, "linux", "l", 1, preference)
 		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}}")
 		vm.Spec.Network = nil
@@ -116,12 +116,12 @@ func TestPreferenceDecidesWhetherThereIsADefaultInterface(t *testing.T) {
 	}
 }
 
-func TestTimeZoneThatReachesNoGuestIsSaid(t *testing.T) {
+func TestInstancetype_ReportsAnUnappliedTimeZone(t *testing.T) {
 	for bootstrap, want := range map[string]string{
 		"cloudInit: {}": "not applied: clock.preferredClockOffset.timezone Europe/Berlin (needs bootstrap.linuxPrep)",
 		"linuxPrep: {}": "",
 	} {
-		w := newWorld()
+		w := newFixture()
 		w.add(t, clusterPref, "linux", "l", 1, "{clock: {preferredClockOffset: {timezone: Europe/Berlin}}}")
 		vm := mustSync(t, w, vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}, bootstrap: {"+bootstrap+"}}"))
 		if c := condition(t, vm, vmv1alpha1.ConditionPreferenceReady); c.Status != metav1.ConditionTrue || c.Message != want {
@@ -130,7 +130,7 @@ func TestTimeZoneThatReachesNoGuestIsSaid(t *testing.T) {
 	}
 }
 
-func TestFirmwareSynchronizer(t *testing.T) {
+func TestFirmware_SetsAStableUUID(t *testing.T) {
 	uuidOf := func(uid types.UID, given string) (string, error) {
 		vm := &vmv1alpha1.VirtualMachine{}
 		vm.UID = uid
@@ -148,10 +148,10 @@ func TestFirmwareSynchronizer(t *testing.T) {
 		t.Fatalf("F149 missing UUID: %q, %v", first, err)
 	}
 	if again, _ := uuidOf("a", ""); again != first {
-		t.Errorf("F149 a repeated pass chose %s after %s", again, first)
+		t.Errorf("F149 a repeated reconcile chose %s after %s", again, first)
 	}
 	if kept, _ := uuidOf("a", "given"); kept != "given" {
-		t.Error("F149 an existing UUID was touched")
+		t.Error("F149 an existing UUID was changed")
 	}
 	if other, _ := uuidOf("b", ""); other == first {
 		t.Error("F149 two objects got the same UUID")
@@ -161,8 +161,8 @@ func TestFirmwareSynchronizer(t *testing.T) {
 	}
 }
 
-func TestClassSynchronizer(t *testing.T) {
-	w := newWorld()
+func TestClass_SetsStatusAndCondition(t *testing.T) {
+	w := newFixture()
 	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{cpu: {sockets: 4}, memory: {guest: 8Gi}}")}
 	class.Name, class.Generation = "gold", 7
 	w.classes["gold"] = class
@@ -181,15 +181,15 @@ func TestClassSynchronizer(t *testing.T) {
 	}
 }
 
-// The creation strategy fills in the UUID: only objects that are older than that have none.
+// The create strategy sets the UUID, so only older objects have none.
 func TestFirmware_GivesAUUIDToWhatHasNone(t *testing.T) {
 	const own = "11111111-2222-3333-4444-555555555555"
-	made := apply.FirmwareUUID("uid")
+	generated := apply.FirmwareUUID("uid")
 	for name, test := range map[string]struct {
 		spec, bootloader, want string
 	}{
-		"no firmware":             {"{}", "", made},
-		"firmware without a UUID": {"{firmware: {bootloader: EFI}}", "EFI", made},
+		"no firmware":             {"{}", "", generated},
+		"firmware without a UUID": {"{firmware: {bootloader: EFI}}", "EFI", generated},
 		"firmware with a UUID":    {"{firmware: {bootloader: EFI, uuid: " + own + "}}", "EFI", own},
 	} {
 		vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, test.spec)}
@@ -205,11 +205,11 @@ func TestFirmware_GivesAUUIDToWhatHasNone(t *testing.T) {
 	}
 }
 
-// All synchronizers run although two of them fail.
-func TestAllSynchronizersRun(t *testing.T) {
+// All synchronizers run even though two of them fail.
+func TestChain_RunsAllSynchronizers(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, "{instancetype: {name: gone}, className: gone}")}
 	vm.Name, vm.Namespace, vm.UID = "vm", "default", "uid"
-	result, err := chain(newWorld(), "").Sync(t.Context(), vm, nil)
+	result, err := chain(newFixture(), "").Sync(t.Context(), vm, nil)
 	out := merged(result)
 	if err == nil || result.Effective != nil || out.Spec.Network == nil || out.Spec.Firmware == nil || out.Spec.Firmware.UUID == "" {
 		t.Errorf("F59 network %+v, firmware %+v, error %v", out.Spec.Network, out.Spec.Firmware, err)

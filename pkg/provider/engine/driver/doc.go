@@ -1,19 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package driver is what the engine asks of one hypervisor: to observe, to name
-// differences, and to make operations. A driver decides nothing.
+// Package driver defines the interface between the engine and one hypervisor: a driver observes, computes differences
+// and creates operations. It decides nothing.
 //
-// Guarantees that every driver gives:
+// Every driver guarantees:
 //
-//  1. What is said from memory (Look, Observe, Compare, Refused and the making of
-//     operations) asks nothing of the hypervisor and does not block.
-//  2. Look says Absent only after a complete reading in which neither the unique
-//     ID, nor the instance UUID, nor the owner named a virtual machine. One that is
-//     named and cannot be read exists.
-//  3. A Machine is a value: what it says does not change. An operation that was made
-//     of it decides by what the hypervisor says when it runs, wherever being wrong
-//     would touch what is not ours or what cannot be made again.
-//  4. An operation ends when its context does. If the cause of that is ErrLeave, it
-//     leaves alone what the hypervisor works on, which the next process finds.
+//  1. Look, Observe, Compare, Refused and the methods that return operations use the inventory in memory. They send no
+//     requests to the hypervisor and do not block.
+//  2. Look returns Absent only after a complete read in which no virtual machine has the unique ID, the instance UUID or
+//     the owner. A virtual machine that was found but cannot be read exists.
+//  3. A Machine is an immutable value. An operation of a Machine uses the current state of the hypervisor when it runs,
+//     if outdated data could damage other virtual machines or cause a loss of data.
+//  4. An operation ends when its context is done. If the cause is ErrLeave, it does not cancel the hypervisor's tasks;
+//     the next process finds them.
 package driver

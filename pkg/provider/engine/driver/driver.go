@@ -15,63 +15,58 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// ErrLeave is the cause of the end of an operation's context when the process ends:
-// the hypervisor goes on, and nothing is taken back.
-var ErrLeave = errors.New("the process ends, and leaves the operation to the hypervisor")
+// ErrLeave is the cause with which the contexts of operations are cancelled at shutdown. The hypervisor continues its
+// tasks and nothing is undone.
+var ErrLeave = errors.New("the process is shutting down; the operation continues in the hypervisor")
 
-// Identity is everything that can name the virtual machine of an object.
+// Identity has all identifiers of an object's virtual machine.
 type Identity struct {
-	// Key is namespace and name of the object.
+	// Key is the namespace and the name of the object.
 	Key types.NamespacedName
 	// UID of the object.
 	UID string
-	// InstanceUUID that the virtual machine was given, in lower case.
+	// InstanceUUID is the instance UUID of the virtual machine, in lower case.
 	InstanceUUID string
-	// UniqueID is the hypervisor's own ID of it, empty as long as none was seen.
+	// UniqueID is the hypervisor's ID of the virtual machine; empty until it was observed.
 	UniqueID string
-	// Confirmed is the ID that it has instead of UniqueID if an administrator has confirmed
-	// that; else empty.
+	// Confirmed is the new ID of the virtual machine, if an administrator has confirmed that it replaces UniqueID;
+	// otherwise empty.
 	Confirmed string
-	// BiosUUID is the one that the virtual machine was given or last had, in lower
-	// case; empty if not known. It tells a virtual machine from a copy of it.
+	// BiosUUID is the assigned or last observed BIOS UUID, in lower case; empty if it is not known. It distinguishes a
+	// virtual machine from its copies.
 	BiosUUID string
-	// Zone that the virtual machine is in.
+	// Zone of the virtual machine.
 	Zone string
-	// DeletedAt is when the object was deleted, zero while it is not.
+	// DeletedAt is the deletion time of the object; zero if it is not being deleted.
 	DeletedAt time.Time
-	// Attempted is true for a deleted object whose virtual machine somebody may have
-	// begun to make, when nobody has seen how that ended.
+	// Attempted is true for a deleted object if a create may have started whose outcome is not known.
 	Attempted bool
-	// MissingSince is when the hypervisor was first found not to show UniqueID, zero if it shows
-	// it or that was not asked yet.
+	// MissingSince is when UniqueID was first not visible in the hypervisor; zero if it is visible or was not checked.
 	MissingSince time.Time
-	// NeedsEnd is true when something follows from the end of UniqueID, so that a search asks
-	// the hypervisor for it.
+	// NeedsEnd is true if a search must find out whether UniqueID was destroyed.
 	NeedsEnd bool
-	// Copied is true when disks may have been copied for the virtual machine, which an
-	// attempt that failed has left if it could not remove them.
+	// Copied is true if disks may have been copied for the virtual machine. A failed create may have left them behind.
 	Copied bool
 }
 
-// State is what is known about the existence of a virtual machine.
+// State is the state of existence of a virtual machine.
 type State int
 
 const (
-	// Unknown means that the hypervisor was not read completely, or that what was
-	// read contradicts itself.
+	// Unknown means that the hypervisor was not read completely, or that the data is contradictory.
 	Unknown State = iota
-	// Absent means that a complete reading shows no such virtual machine.
+	// Absent means that a complete read has not found the virtual machine.
 	Absent
-	// Exists means that there is a Machine, readable or not.
+	// Exists means that the virtual machine exists. It may not be readable.
 	Exists
 )
 
-// Ownership says whose a virtual machine is, as one object sees it.
+// Ownership is the owner of a virtual machine from the point of view of one object.
 type Ownership string
 
 const (
-	// Unowned is a virtual machine that no object has: one made by hand, for example.
-	// Only an object that names it may take it over, and nobody deletes it before.
+	// Unowned is a virtual machine without an object, for example one that was created manually. It can be adopted by
+	// an object with its instance UUID, and is not deleted before that.
 	Unowned Ownership = "Unowned"
 	// Own is a virtual machine of the object.
 	Own Ownership = "Own"
@@ -79,63 +74,60 @@ const (
 	Foreign Ownership = "Foreign"
 )
 
-// Sighting is what memory says of an Identity.
+// Sighting is the observed state of an Identity, according to the inventory.
 type Sighting struct {
 	// State of existence.
 	State State
-	// Why explains Unknown where it is not that the first reading goes on.
+	// Why is the reason for Unknown, unless the first read is not complete.
 	Why string
-	// Machine, if it exists.
+	// Machine is set if the virtual machine exists.
 	Machine Machine
 	// Ownership of the Machine.
 	Ownership Ownership
-	// Copies describe the machines that have the other names of one that is absent under its
-	// unique ID: each may be that machine or a copy of it.
+	// Copies describe the machines that share other identifiers with an absent virtual machine. Each may be the virtual
+	// machine itself or a copy.
 	Copies []string
 }
 
-// Sink hears of what happens in the hypervisor. Its methods must not block.
+// Sink receives changes in the hypervisor. Its methods must not block.
 type Sink interface {
-	// Changed says that the virtual machine of an object looks different, or is no
-	// longer shown.
+	// Changed is called when the virtual machine of an object has changed or is no longer visible.
 	Changed(key types.NamespacedName)
-	// Blocked says that the virtual machine waits for a person, or no longer does. It
-	// is told while an operation runs, too, for the operation is what waits.
+	// Blocked is called when the virtual machine begins or ends to wait for a user, even during an operation, because
+	// the operation is what waits.
 	Blocked(key types.NamespacedName)
-	// Read says that everything was read once.
+	// Read is called after each complete read.
 	Read()
 }
 
-// Want is what an object asks for.
+// Want is the desired state of an object's virtual machine.
 type Want struct {
 	provider.Desired
 	// Identity of the virtual machine.
 	Identity Identity
-	// Name that it shall have.
+	// Name is the desired name.
 	Name string
-	// ProviderID that it is said to have, empty for none.
+	// ProviderID is the desired provider ID; empty for none.
 	ProviderID string
-	// Adopted is true for a virtual machine that was made by others and is named by
-	// the object: what the object does not list stays.
+	// Adopted is true for a virtual machine that the object adopts by its instance UUID. Devices that the object does
+	// not list are kept.
 	Adopted bool
-	// Adapters are the device keys of the interfaces' adapters by the names of these, as
-	// they were last reported.
+	// Adapters are the last reported device keys of the network adapters, by interface name.
 	Adapters map[string]int32
-	// PrimaryAddresses are the primary addresses that were last reported.
+	// PrimaryAddresses are the last reported primary addresses.
 	PrimaryAddresses []string
-	// Retried is true when an earlier attempt to create the virtual machine, by this
-	// process or one before, may have left something.
+	// Retried is true if an earlier create, by this process or an earlier one, may have left files.
 	Retried bool
-	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
-	// virtual machine that cannot have it goes without.
+	// TPMPreferred is true if only a preference requests the TPM. If the TPM is not possible, the virtual machine is
+	// created without it.
 	TPMPreferred bool
 	// GuestInfo are the names, without prefix, of the guestinfo variables to report.
 	GuestInfo []string
-	// NoPromotion is true when nobody wants to hear of disks that depend on others.
+	// NoPromotion is true if disks that depend on parent disks need not be reported.
 	NoPromotion bool
-	// Record is what a new machine keeps of the object; empty for nothing.
+	// Record is the object record to store in a new machine; empty for none.
 	Record Record
-	// Restarted, if not zero, is to be recorded as the time of the last restart.
+	// Restarted, if not zero, is the time to record as the last restart.
 	Restarted time.Time
 }
 
@@ -147,67 +139,62 @@ func (w *Want) Clone() *Want {
 	return &c
 }
 
-// Finding is the answer to a search.
+// Finding is the result of a search.
 type Finding string
 
 const (
-	// Found says that the virtual machine is there, that a copy of it is known to be it, or that
-	// nobody can tell that it is not.
+	// Found means that the virtual machine exists, that a copy is known to be it, or that its absence cannot be
+	// confirmed.
 	Found Finding = "Found"
-	// NotFound says that it is not shown: it may come back.
+	// NotFound means that it is not visible and may reappear.
 	NotFound Finding = "NotFound"
-	// Destroyed says that it was destroyed, by whomever.
+	// Destroyed means that it was destroyed, by any client.
 	Destroyed Finding = "Destroyed"
 )
 
-// Driver speaks to one hypervisor. A driver is bound to one server of it, and
-// nothing in it is global.
+// Driver accesses one hypervisor. It is bound to one server and has no global state.
 type Driver interface {
-	// Run keeps connection and memory until ctx is done, and logs out. It is called
-	// once.
+	// Run maintains the connection and the inventory until ctx is done, and then logs out. It is called once.
 	Run(ctx context.Context, sink Sink)
-	// Healthy returns nil while the hypervisor can be talked to and memory is current.
+	// Healthy returns nil while the hypervisor responds and the inventory is current.
 	Healthy(ctx context.Context) error
 
-	// Starting is true until everything was read for the first time.
+	// Starting reports whether the first read is not complete.
 	Starting() bool
-	// Synced is true while memory is current.
+	// Synced reports whether the inventory is current.
 	Synced() bool
-	// Managed is the number of virtual machines in memory that belong to objects.
+	// Managed returns the number of virtual machines in the inventory that have an owner.
 	Managed() int
-	// Owned lists the virtual machines in memory that belong to objects, in no order.
+	// Owned returns the virtual machines in the inventory that have an owner, in no particular order.
 	Owned() []Owned
-	// Record is the text of the record that the machine of a unique ID keeps, as memory has
-	// it; empty for none.
+	// Record returns the text of the object record that is stored in the machine with the given unique ID; empty for
+	// none.
 	Record(uniqueID string) string
-	// Look says what memory has.
+	// Look returns the observed state from the inventory.
 	Look(id Identity) Sighting
-	// Search asks the hypervisor itself, and remembers what it finds, so that Look has
-	// it. Anything but Found is the word of the hypervisor. It changes nothing there.
+	// Search queries the hypervisor directly and updates the inventory with the result. Results other than Found come
+	// from the hypervisor. It changes nothing in the hypervisor.
 	Search(ctx context.Context, id Identity) (Finding, error)
 
-	// Refused says what w asks for and a new virtual machine cannot have.
+	// Refused returns the settings in w that a new virtual machine cannot have.
 	Refused(w *Want) Refusals
-	// Check resolves what w needs of the hypervisor, and all of it even if some fails;
-	// with kinds, only what belongs to these conditions.
+	// Check checks the prerequisites of w in the hypervisor. It does not stop at the first failure. If kinds are given,
+	// only these conditions are checked.
 	Check(ctx context.Context, w *Want, kinds ...string) Report
-	// Offer says what a zone has for w, whose own zone does not count.
+	// Offer checks the given zone for w. It ignores the zone in w.
 	Offer(ctx context.Context, w *Want, zone string) provider.Offer
-	// Create makes the virtual machine, or finds what an earlier create made. What it
-	// finds out about its prerequisites goes to checked.
+	// Create creates the virtual machine, or finds the one that an earlier create has created. It calls checked with
+	// the results for its prerequisites.
 	Create(w *Want, checked func(Report)) Operation
-	// RemoveLeftovers removes what attempts to create the virtual machine have left, and what
-	// it has left that was destroyed.
+	// RemoveLeftovers removes the files of failed creates, and the remaining files of a destroyed virtual machine.
 	RemoveLeftovers(id Identity) Operation
-	// Withdraw ends what the hypervisor still does for a publication and removes what is
-	// half made; what is there stays.
+	// Withdraw cancels the tasks of a publication and removes a partly created item. A complete item is kept.
 	Withdraw(p provider.Publication) Operation
-	// Classify sorts the error of an operation.
+	// Classify returns the class of an operation's error.
 	Classify(err error) Failure
 }
 
-// Report is the outcome of a check: every failure under the type of the condition
-// that it belongs to; what was checked and did not fail is nil.
+// Report is the result of a check: the error by condition type; nil for a check that succeeded.
 type Report map[string]error
 
 // Err joins the failures.
@@ -224,17 +211,17 @@ func (r Report) Err() error {
 	return errors.Join(all...)
 }
 
-// NoteError in a Report is no failure: what was checked is there, and its condition says so,
-// with the reason and the message of the note.
+// NoteError in a Report is not a failure: the prerequisite exists. Its condition is True, with the reason and the
+// message of the note.
 type NoteError struct {
 	// Reason of the condition.
 	Reason string
-	// Message for people.
+	// Message is shown to users.
 	Message string
 }
 
 // Error implements error.
 func (e *NoteError) Error() string { return e.Message }
 
-// NotUsableError means that a name does not lead to exactly one usable object.
+// NotUsableError is returned if a name does not identify exactly one usable object.
 type NotUsableError = provider.NotUsableError

@@ -11,107 +11,101 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Machine is one virtual machine as it was read.
+// Machine is a virtual machine as read from the inventory.
 type Machine interface {
-	// Observe returns its observed state. w names its parts.
+	// Observe returns the observed state. The spec in w provides the names of volumes and interfaces.
 	Observe(w *Want) provider.Observation
-	// Compare compares it with what is wanted. It must not be called if the machine is not
-	// Readable.
+	// Compare compares the machine with the desired state. It must not be called if the machine is not Readable.
 	Compare(w *Want) Comparison
 
-	// Record is the text of the record that it keeps, empty for none.
+	// Record returns the text of the stored object record; empty for none.
 	Record() string
-	// Keep is what makes it keep a record.
+	// Keep returns the change that stores a record.
 	Keep(r Record) Difference
-	// Lacking is what it lacks of what is written to virtual machines since a schema, as
-	// record.Schema counts them, and what is filled in once.
+	// Lacking returns the changes for data that is missing because the virtual machine was last written with schema
+	// since (see vmrecord.Schema). They are applied once.
 	Lacking(w *Want, since int) []Difference
 
-	// Complete finishes a create that was interrupted.
+	// Complete completes an interrupted create.
 	Complete(w *Want) Operation
-	// Configure changes it.
+	// Configure applies changes.
 	Configure(changes []Difference) Operation
-	// PowerOn powers on or resumes.
+	// PowerOn powers on or resumes the virtual machine.
 	PowerOn() Operation
-	// PowerOff powers off by mode. grace bounds the wait for the guest; 0 means the
-	// driver's default.
+	// PowerOff powers off. grace limits the wait for the guest; 0 means the driver's default.
 	PowerOff(mode vmv1alpha1.PowerOpMode, grace time.Duration) Operation
-	// Suspend suspends by mode.
+	// Suspend suspends the virtual machine.
 	Suspend(mode vmv1alpha1.PowerOpMode, grace time.Duration) Operation
-	// Restart restarts, by a power cycle if there are changes to make.
+	// Restart restarts the virtual machine. If there are changes, it uses a power cycle.
 	Restart(r Restart) Operation
-	// Promote makes its disks independent of those elsewhere, and tells progress how far
-	// that has come, in percent. progress does not block.
+	// Promote promotes the disks so that they do not depend on parent disks elsewhere. It calls progress with a
+	// percentage. progress must not block.
 	Promote(progress func(percent int32)) Operation
-	// StopPromotion ends a promotion that err, of another operation, says is in the way. It
-	// returns err if there is none.
+	// StopPromotion stops a promotion that caused err in another operation. It returns err if no promotion runs.
 	StopPromotion(ctx context.Context, err error) error
-	// Destroy removes it with what belongs to it, if it is off and still the object's
-	// when the operation runs.
+	// Destroy deletes the virtual machine and its files if it is powered off and belongs to the object when the
+	// operation runs.
 	Destroy(id Identity) Operation
-	// Publish makes the library item, or finds what an earlier operation made for the
-	// same request, and tells it. The error says why the machine must not be published as
-	// it is.
+	// Publish creates the library item, or finds an item that was created for the same request, and calls made. It
+	// returns an error if the machine cannot be published in its current state.
 	Publish(id Identity, p provider.Publication, made func(provider.Published)) (Operation, error)
-	// Snapshot makes the snapshot with what keeps the object, or finishes what an earlier
-	// operation began. The error says why the machine cannot have it.
+	// Snapshot creates a snapshot with the object record, or completes an interrupted operation. It returns an error if
+	// the machine cannot have the snapshot.
 	Snapshot(id Identity, s provider.Snapshot) (Operation, error)
-	// RemoveSnapshot removes the snapshot, and ends nothing else.
+	// RemoveSnapshot removes the snapshot and keeps its children.
 	RemoveSnapshot(id Identity, s provider.Snapshot) Operation
-	// Revert makes the machine what it was at the snapshot. It is Kept then, until
-	// DropKept.
+	// Revert reverts the machine to the snapshot. Observation.Kept is then set until DropKept has run.
 	Revert(id Identity, to provider.RevertTarget) Operation
-	// DropKept removes what is Kept.
+	// DropKept removes the snapshot record that Observation.Kept reports.
 	DropKept() Operation
-	// Unregister takes it out of the inventory and leaves its files.
+	// Unregister removes the machine from the inventory and keeps its files.
 	Unregister(id Identity) Operation
 }
 
-// Difference is one field that is not as wanted.
+// Difference is a field whose value differs from the desired value.
 type Difference struct {
 	// Path of the field in the effective spec, for example cpu.sockets.
 	Path string
-	// Running is the value that the machine has.
+	// Running is the current value.
 	Running string
-	// Desired is the wanted value.
+	// Desired is the desired value.
 	Desired string
-	// Live is true when it can change while the machine runs.
+	// Live is true if the field can change while the machine runs.
 	Live bool
-	// FirstBoot is true when it matters only before the machine is powered on, so
-	// that one that runs does not need a restart for it.
+	// FirstBoot is true if the field matters only before the first power on. A running machine does not need a restart
+	// for it.
 	FirstBoot bool
-	// Names is true when it changes nothing for the guest.
+	// Names is true for metadata that does not affect the guest.
 	Names bool
-	// Change is the driver's own.
+	// Change is private to the driver.
 	Change any
 }
 
-// Comparison is how a machine differs from what is wanted.
+// Comparison is the result of a comparison with the desired state.
 type Comparison struct {
-	// Refused says what is wanted and the machine cannot have.
+	// Refused lists desired settings that the machine cannot have.
 	Refused Refusals
-	// NotApplied lists what is wanted and has no meaning to the hypervisor, or what the
-	// machine can do without.
+	// NotApplied lists desired settings that the hypervisor does not support or that the machine does not need.
 	NotApplied []string
-	// Deviating lists what the machine has otherwise than wanted and what no Difference
-	// changes, each with the reason or the action. NotApplied does not include it.
+	// Deviating lists settings that differ from the desired state and that no Difference changes, each with the reason
+	// or the action. They are not in NotApplied.
 	Deviating []string
-	// Differences to apply; nothing that is refused is one of them.
+	// Differences to apply. They do not include refused settings.
 	Differences []Difference
-	// Unresolved are the conditions whose check has to come before everything can be
-	// compared; none when everything was.
+	// Unresolved are the conditions whose check must succeed before everything can be compared; empty if everything was
+	// compared.
 	Unresolved []string
 }
 
-// Restart is a restart on request.
+// Restart is a requested restart.
 type Restart struct {
-	// Requested is the time that asked for it. It is recorded in the machine, so that
-	// one request restarts at most once.
+	// Requested is the time in the request. It is recorded in the machine, so that a request causes at most one
+	// restart.
 	Requested time.Time
 	// Mode of the restart.
 	Mode vmv1alpha1.PowerOpMode
-	// GracePeriod bounds the wait for the guest; 0 means the driver's default.
+	// GracePeriod limits the wait for the guest; 0 means the driver's default.
 	GracePeriod time.Duration
-	// Changes to make while the machine is off; with some the restart is a power cycle.
+	// Changes to apply while the machine is off. If there are any, the restart is a power cycle.
 	Changes []Difference
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// Kind names what an operation does, in words for messages.
+// Kind is the kind of an operation, as used in messages.
 type Kind string
 
 // Kinds of operations.
@@ -25,7 +25,7 @@ const (
 	KindPromote     Kind = "promote disks"
 	KindDelete      Kind = "delete"
 	KindPublish     Kind = "publish"
-	KindWithdraw    Kind = "withdraw what is half published"
+	KindWithdraw    Kind = "remove a partly published item"
 	KindSnapshot    Kind = "take a snapshot"
 	KindUnsnapshot  Kind = "remove a snapshot"
 	KindRevert      Kind = "revert to a snapshot"
@@ -35,40 +35,39 @@ const (
 	KindCollectImages = Kind(provider.ImageCollection)
 )
 
-// Kinds are all of them.
+// Kinds are all kinds of operations.
 var Kinds = []Kind{
 	KindCreate, KindCheck, KindSearch, KindReconfigure, KindPowerOn, KindPowerOff, KindSuspend, KindRestart, KindPromote, KindDelete,
 	KindPublish, KindWithdraw, KindSnapshot, KindUnsnapshot, KindRevert, KindCopyImage, KindRemoveImage, KindCollectImages,
 }
 
-// Operation is one change of one virtual machine, or of copies of an image, ready to run.
+// Operation is a prepared change of one virtual machine or of copies of an image.
 type Operation struct {
-	// Kind is what it does.
+	// Kind of the operation.
 	Kind Kind
-	// Detail tells operations of one kind apart that are no repetition of each other:
-	// the mode of a power operation, the time that asked for a restart.
+	// Detail distinguishes operations of the same kind that are not repetitions of each other, such as the mode of a
+	// power operation or the time of a requested restart.
 	Detail string
-	// Asks is true when it waits for the guest, which may take minutes and may be
-	// interrupted, and not for the hypervisor.
+	// Asks is true if the operation waits for the guest. It may take minutes and may be interrupted.
 	Asks bool
-	// Changes that it makes.
+	// Changes to apply.
 	Changes []Difference
-	// Run carries it out.
+	// Run runs the operation.
 	Run func(ctx context.Context) error
 }
 
-// Failure sorts the errors of operations by what helps.
+// Failure classifies the errors of operations by what resolves them.
 type Failure int
 
 const (
-	// Refused has to be put right by somebody.
+	// Refused means that a user must fix the cause.
 	Refused Failure = iota
-	// Lacking means that the hypervisor has not what a name leads to.
+	// Lacking means that a referenced object does not exist in the hypervisor.
 	Lacking
-	// Stale means that the memory of the machine was not current; it is by now.
+	// Stale means that the inventory was outdated when the operation started. It is up to date now.
 	Stale
-	// Busy passes by itself.
+	// Busy means that the failure is temporary.
 	Busy
-	// Interrupted means that the context has ended.
+	// Interrupted means that the context was cancelled.
 	Interrupted
 )

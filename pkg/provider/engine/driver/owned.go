@@ -9,26 +9,26 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// Owned is a virtual machine that says whose it is.
+// Owned is a virtual machine that has an owner.
 type Owned struct {
-	// Key is namespace and name of the object, whether that exists or not.
+	// Key is the namespace and the name of the object, which may not exist.
 	Key types.NamespacedName
 	// UID of the object.
 	UID types.UID
 	// UniqueID is the hypervisor's own ID of the virtual machine.
 	UniqueID string
-	// Name that the hypervisor shows.
+	// Name is the name in the hypervisor.
 	Name string
-	// InstanceUUID and BiosUUID that it has, in lower case.
+	// InstanceUUID and BiosUUID are in lower case.
 	InstanceUUID, BiosUUID string
-	// Recorded says what record it keeps.
+	// Recorded is the head of the stored object record.
 	Recorded vmrecord.Head
 }
 
-// Record is the record of an object.
+// Record is an encoded object record.
 type Record struct {
-	// Head of it.
+	// Head of the record.
 	Head vmrecord.Head
-	// Text of it.
+	// Text of the record.
 	Text string
 }

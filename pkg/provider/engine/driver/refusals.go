@@ -13,17 +13,17 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Refusals are what is asked for and cannot be had, each with the path of its field.
+// Refusals are the requested settings that cannot be applied, each with the path of its field.
 type Refusals struct {
-	// Invalid is what the hypervisor or this version cannot do.
+	// Invalid lists settings that the hypervisor or this version does not support.
 	Invalid []string
-	// NotAllowed is what an administrator does not allow.
+	// NotAllowed lists settings that an administrator does not allow.
 	NotAllowed []string
-	// Volumes are the names of the volumes that cannot be attached. Invalid has the causes.
+	// Volumes are the names of the volumes that cannot be attached. Invalid has the reasons.
 	Volumes []string
 }
 
-// Err is nil when nothing is refused.
+// Err returns nil if nothing is refused.
 func (r Refusals) Err() error {
 	if len(r.Invalid)+len(r.NotAllowed) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (r Refusals) Err() error {
 	return errors.New(conditions.List(slices.Concat(r.Invalid, r.NotAllowed), "; "))
 }
 
-// Reason is the reason of the condition that tells of Err.
+// Reason returns the reason of the condition that reports Err.
 func (r Refusals) Reason() string {
 	if len(r.Invalid) == 0 {
 		return vmv1alpha1.ReasonNotAllowed
@@ -39,14 +39,14 @@ func (r Refusals) Reason() string {
 	return vmv1alpha1.ReasonInvalid
 }
 
-// Any in a list of what is allowed stands for everything.
+// Any in a list of allowed names allows every name.
 const Any = "*"
 
-// shownAllowed bounds the names in a message.
+// shownAllowed is the maximum number of names in a message.
 const shownAllowed = 10
 
-// NotAllowedMessage says that what is not among those that somebody allows, a flag of the
-// server or a zone.
+// NotAllowedMessage returns the message for a value that is not in the list of allowed names. by is the server flag or
+// the zone that has the list.
 func NotAllowedMessage(what, by string, allowed []string) string {
 	quoted := make([]string, 0, shownAllowed)
 	for _, name := range allowed[:min(len(allowed), shownAllowed)] {

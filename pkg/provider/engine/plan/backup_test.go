@@ -22,12 +22,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// keeper is a machine that keeps a record, and lacks and differs as a test says.
+// keeper is a machine with a record, and with the given differences.
 type keeper struct {
 	inert
 	text  string
 	lacks []driver.Difference
-	// wrote is the record that it is to keep from now on.
+	// wrote receives the record to store.
 	wrote *driver.Record
 }
 
@@ -46,8 +46,7 @@ func (keeper) Configure(changes []driver.Difference) driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Changes: changes, Run: func(context.Context) error { return nil }}
 }
 
-// kept is the input of a pass over a machine that runs, is as wanted and keeps the record of
-// its object, generation 4.
+// kept returns the input for a running machine without differences that has a record of its object, generation 4.
 func kept(change func(*Input, *keeper)) Input {
 	return runningMachine(func(in *Input) {
 		in.VM.UID, in.VM.Generation, in.Owned = "u", 4, true
@@ -63,7 +62,7 @@ func kept(change func(*Input, *keeper)) Input {
 	})
 }
 
-// groups are what a virtual machine keeps of shop, whose steps have a delay.
+// groups returns the groups of a virtual machine: shop, whose steps have a delay.
 func groups(delay int32) vmrecord.Groups {
 	shop := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	shop.Spec.BootOrder = []vmv1alpha1.VirtualMachineGroupStep{{Members: []vmv1alpha1.VirtualMachineGroupMember{{Name: "vm"}}, PowerOnDelaySeconds: delay}}
@@ -73,7 +72,7 @@ func groups(delay int32) vmrecord.Groups {
 	}.GroupsOf(&vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: "vm"}, Spec: vmv1alpha1.VirtualMachineSpec{GroupName: "shop"}})
 }
 
-// labelled is another label so long after the record was written.
+// labelled changes a label at the given time after the record was written.
 func labelled(after time.Duration, change func(*Input, *keeper)) func(*Input, *keeper) {
 	return func(in *Input, k *keeper) {
 		in.VM.Labels = map[string]string{"a": "b"}
@@ -84,7 +83,7 @@ func labelled(after time.Duration, change func(*Input, *keeper)) func(*Input, *k
 	}
 }
 
-func TestChartBackupAndSchemaUpgrade(t *testing.T) {
+func TestMake_BackupAndSchemaUpgrade(t *testing.T) {
 	live := driver.Difference{Path: "cpu.shares", Live: true}
 	lack := driver.Difference{Path: "metadata.interfaces", Live: true, Names: true}
 	newer := func(in *Input) { in.Observation.Recorded.Generation = 9; in.VM.Spec.GuestID = "changed" }
@@ -95,47 +94,47 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 		change func(*Input, *keeper)
 		want   string
 	}{
-		"schema upgrade: nothing lacks":                   {func(*Input, *keeper) {}, " True Succeeded"},
-		"schema upgrade: of this schema nothing can lack": {func(_ *Input, k *keeper) { k.lacks = []driver.Difference{lack} }, " True Succeeded"},
-		"schema upgrade: what an older schema lacks":      {func(in *Input, k *keeper) { in.Observation.Recorded.Schema, k.lacks = 0, []driver.Difference{lack} }, "metadata.interfaces,metadata.record "},
-		"schema upgrade: an older schema lacks nothing":   {func(in *Input, _ *keeper) { in.Observation.Recorded.Schema = 0 }, " True Succeeded"},
-		"backup: there is no record":                      {func(in *Input, _ *keeper) { in.Observation.Recorded = vmrecord.Head{} }, "metadata.record "},
-		"backup: the record is another object's":          {func(in *Input, _ *keeper) { in.Observation.Recorded.UID, in.Observation.Recorded.Generation = "v", 9 }, "metadata.record "},
-		"backup: the object has changed":                  {func(in *Input, _ *keeper) { in.VM.Generation = 5 }, "metadata.record "},
-		"backup: labels have changed":                     {func(in *Input, _ *keeper) { in.VM.Labels = map[string]string{"a": "b"} }, "metadata.record "},
-		"backup: the group has changed":                   {func(in *Input, _ *keeper) { in.Groups = groups(2) }, "metadata.record "},
-		"backup: another keeps the group now":             {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{Known: true} }, "metadata.record "},
-		"backup: the group is not known":                  {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{} }, " True Succeeded"},
-		"backup: with other changes":                      {func(in *Input, k *keeper) { in.VM.Generation, k.differs = 5, []driver.Difference{live} }, "cpu.shares,metadata.record "},
-		"backup: before a change of power":                {func(in *Input, _ *keeper) { in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff }, "metadata.record "},
-		"backup: of a refused configuration":              {func(in *Input, k *keeper) { in.VM.Generation, k.refuses = 5, true }, "metadata.record  ends"},
-		"backup: without an effective spec":               {func(in *Input, _ *keeper) { in.VM.Generation, in.Want.Effective = 5, nil }, "metadata.record "},
-		"backup: not of a machine that is not ours yet":   {func(in *Input, _ *keeper) { in.VM.Generation, in.Owned = 5, false }, " "},
-		"backup: not of a machine out of reach":           {func(in *Input, _ *keeper) { in.VM.Generation, in.Observation.Trouble = 5, "disconnected" }, "  ends"},
-		"backup: not of a suspended machine": {func(in *Input, _ *keeper) {
+		"schema upgrade: current schema":                          {func(*Input, *keeper) {}, " True Succeeded"},
+		"schema upgrade: current schema, missing data is ignored": {func(_ *Input, k *keeper) { k.lacks = []driver.Difference{lack} }, " True Succeeded"},
+		"schema upgrade: older schema with missing data":          {func(in *Input, k *keeper) { in.Observation.Recorded.Schema, k.lacks = 0, []driver.Difference{lack} }, "metadata.interfaces,metadata.record "},
+		"schema upgrade: older schema without missing data":       {func(in *Input, _ *keeper) { in.Observation.Recorded.Schema = 0 }, " True Succeeded"},
+		"backup: no record":                                       {func(in *Input, _ *keeper) { in.Observation.Recorded = vmrecord.Head{} }, "metadata.record "},
+		"backup: record of another object":                        {func(in *Input, _ *keeper) { in.Observation.Recorded.UID, in.Observation.Recorded.Generation = "v", 9 }, "metadata.record "},
+		"backup: the object has changed":                          {func(in *Input, _ *keeper) { in.VM.Generation = 5 }, "metadata.record "},
+		"backup: labels have changed":                             {func(in *Input, _ *keeper) { in.VM.Labels = map[string]string{"a": "b"} }, "metadata.record "},
+		"backup: the group has changed":                           {func(in *Input, _ *keeper) { in.Groups = groups(2) }, "metadata.record "},
+		"backup: another VM stores the group now":                 {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{Known: true} }, "metadata.record "},
+		"backup: the group is not known":                          {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{} }, " True Succeeded"},
+		"backup: with other changes":                              {func(in *Input, k *keeper) { in.VM.Generation, k.differs = 5, []driver.Difference{live} }, "cpu.shares,metadata.record "},
+		"backup: before a power change":                           {func(in *Input, _ *keeper) { in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff }, "metadata.record "},
+		"backup: of a refused configuration":                      {func(in *Input, k *keeper) { in.VM.Generation, k.refuses = 5, true }, "metadata.record  ends"},
+		"backup: without an effective spec":                       {func(in *Input, _ *keeper) { in.VM.Generation, in.Want.Effective = 5, nil }, "metadata.record "},
+		"backup: not for a machine without an owner":              {func(in *Input, _ *keeper) { in.VM.Generation, in.Owned = 5, false }, " "},
+		"backup: not for an unreachable machine":                  {func(in *Input, _ *keeper) { in.VM.Generation, in.Observation.Trouble = 5, "disconnected" }, "  ends"},
+		"backup: not for a suspended machine": {func(in *Input, _ *keeper) {
 			in.VM.Generation, in.Observation.PowerState, in.VM.Spec.PowerState = 5, vmv1alpha1.Suspended, vmv1alpha1.Suspended
 		}, " False Suspended"},
-		"backup: not of what cannot be read": {func(in *Input, _ *keeper) {
+		"backup: not for an unreadable machine": {func(in *Input, _ *keeper) {
 			in.VM.Generation, in.Observation.Readable, in.Observation.Trouble = 5, false, "x"
 		}, "  ends"},
 		"backup: a revision is missing": {func(in *Input, _ *keeper) {
 			in.VM.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "lost"}}
 		}, " False Error"},
-		"backup error NoRequeue returns: the record is newer": {func(in *Input, k *keeper) {
+		"backup error NoRequeue: the record is newer": {func(in *Input, k *keeper) {
 			newer(in)
 			k.differs, k.lacks, in.VM.Spec.PowerState = []driver.Difference{live}, []driver.Difference{lack}, vmv1alpha1.PoweredOff
 		}, " False RecordNewer ends"},
-		"backup: it was newer, and the object has gone on":  {func(in *Input, _ *keeper) { newer(in); paused(in); in.VM.Generation = 10 }, " False RecordNewer ends"},
-		"backup: it was newer, and says what the object is": {func(in *Input, _ *keeper) { in.Observation.Recorded.Generation = 9; paused(in) }, "metadata.record "},
-		"backup: the object counts by order": {func(in *Input, _ *keeper) {
+		"backup: the record was newer, then the object changed": {func(in *Input, _ *keeper) { newer(in); paused(in); in.VM.Generation = 10 }, " False RecordNewer ends"},
+		"backup: the record was newer but is equal":             {func(in *Input, _ *keeper) { in.Observation.Recorded.Generation = 9; paused(in) }, "metadata.record "},
+		"backup: the annotation selects the object": {func(in *Input, _ *keeper) {
 			newer(in)
 			in.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "9"}
 		}, "metadata.record "},
-		"backup: an order about another record": {func(in *Input, _ *keeper) {
+		"backup: the annotation is for another record": {func(in *Input, _ *keeper) {
 			newer(in)
 			in.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "8"}
 		}, " False RecordNewer ends"},
-		"backup error Requeue goes on: a write that failed": {func(in *Input, _ *keeper) {
+		"backup error Requeue: a failed write": {func(in *Input, _ *keeper) {
 			in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff
 			op := driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{inert{}.Keep(driver.Record{Head: vmrecord.HeadOf(in.VM).With(in.Groups, vmrecord.Head{})})}}
 			in.Last = Outcomes{{Kind: op.Kind, Fingerprint: Fingerprint(op), Err: errors.New("denied"), Next: in.Now.Add(time.Minute)}}
@@ -149,7 +148,7 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 	}
 }
 
-// outlined is what is planned, what BackupUpToDate says, and whether the plan ends there.
+// outlined returns the planned operation, BackupUpToDate, and whether the plan ends there.
 func outlined(in Input) (got string, err error) {
 	p, err := Make(in)
 	if op := p.Operation; op != nil && op.Kind == driver.KindReconfigure {
@@ -171,7 +170,7 @@ func outlined(in Input) (got string, err error) {
 	return got, err
 }
 
-func TestARecordIsNotWrittenAgainAtOnceForLabelsAlone(t *testing.T) {
+func TestBackup_DelaysARewriteForLabelsOnly(t *testing.T) {
 	live := driver.Difference{Path: "cpu.shares", Live: true}
 	for name, tc := range map[string]struct {
 		change func(*Input, *keeper)
@@ -183,11 +182,11 @@ func TestARecordIsNotWrittenAgainAtOnceForLabelsAlone(t *testing.T) {
 		"soon after, and the spec has changed, too":      {labelled(time.Second, func(in *Input, _ *keeper) { in.VM.Generation = 5 }), "metadata.record "},
 		"soon after, with other changes":                 {labelled(time.Second, func(_ *Input, k *keeper) { k.differs = []driver.Difference{live} }), "cpu.shares,metadata.record "},
 		"soon after, by an older schema":                 {labelled(time.Second, func(in *Input, _ *keeper) { in.Observation.Recorded.Schema = 0 }), "metadata.record "},
-		"soon after, and a revision was captured": {labelled(time.Second, func(in *Input, _ *keeper) {
+		"soon after, and a revision was pinned": {labelled(time.Second, func(in *Input, _ *keeper) {
 			in.VM.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}
 			in.Revisions = []*itv1alpha1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: "r"}}}
 		}), "metadata.record "},
-		"soon after, and the power state is to change": {labelled(time.Second, func(in *Input, _ *keeper) { in.VM.Spec.PowerState = vmv1alpha1.PoweredOff }), "power off False Pending"},
+		"soon after, and the power state must change": {labelled(time.Second, func(in *Input, _ *keeper) { in.VM.Spec.PowerState = vmv1alpha1.PoweredOff }), "power off False Pending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := outlined(kept(tc.change)); got != tc.want {
@@ -197,13 +196,13 @@ func TestARecordIsNotWrittenAgainAtOnceForLabelsAlone(t *testing.T) {
 	}
 }
 
-func TestARecordKeepsTheGroupsOfBeforeWhileTheyAreNotKnown(t *testing.T) {
+func TestBackup_KeepsTheRecordedGroupsWhileGroupsAreUnknown(t *testing.T) {
 	var wrote driver.Record
 	if _, err := Make(kept(func(in *Input, k *keeper) { in.VM.Generation, in.Groups, k.wrote = 5, vmrecord.Groups{}, &wrote })); err != nil {
 		t.Fatal(err)
 	}
 	r, err := vmrecord.Decode(wrote.Text)
 	if err != nil || len(r.Groups) != 1 || r.Groups[0].Name != "shop" || r.Generation != 5 || wrote.Head.Groups == "" {
-		t.Errorf("the record of generation 5 is %+v with the head %s, error %v; want it with shop", r, wrote.Head, err)
+		t.Errorf("record %+v with head %s, error %v; want generation 5 with group shop", r, wrote.Head, err)
 	}
 }

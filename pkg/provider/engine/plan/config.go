@@ -16,17 +16,16 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// reconcileConfig applies at once what can be applied in the present power state and
-// lists what needs a power cycle. A refusal concerns its own field: of a virtual machine that
-// has run everything else is applied. What is to be kept with the machine is written with it, or
-// by itself.
+// reconcileConfig applies changes that are possible in the current power state, and lists those that need a power
+// cycle. If one field of a virtual machine that has run is refused, the other fields are still applied. Metadata is
+// written together with the changes, or separately.
 func reconcileConfig(in *Input, p *Plan) error {
 	err := in.config(p)
-	return errors.Join(err, in.keep(p))
+	return errors.Join(err, in.planRecordWrite(p))
 }
 
-// unknown reports a condition of which the trouble of the observation hides the state.
-func (in *Input) unknown(p *Plan, condition string) {
+// setUnknown sets a condition to Unknown because the virtual machine's trouble hides the state.
+func (in *Input) setUnknown(p *Plan, condition string) {
 	reason := vmv1alpha1.ReasonUnknownState
 	if in.Unreachable {
 		reason = vmv1alpha1.ReasonUnreachable
@@ -36,8 +35,8 @@ func (in *Input) unknown(p *Plan, condition string) {
 
 func (in *Input) config(p *Plan) error {
 	if in.Observation.Trouble != "" {
-		in.unknown(p, vmv1alpha1.ConditionConfigurationSynced)
-		return in.trouble()
+		in.setUnknown(p, vmv1alpha1.ConditionConfigurationSynced)
+		return in.troubleError()
 	}
 	if in.Want.Effective == nil {
 		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
@@ -50,17 +49,17 @@ func (in *Input) config(p *Plan) error {
 		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), refused.Error())
 		return &provider.NoRequeueError{Err: refused}
 	}
-	now, later := in.split(compared.Differences)
+	now, later := in.splitByTime(compared.Differences)
 	p.Compared, p.RestartRequired, p.Unresolved = true, requirements(later), compared.Unresolved
-	if len(now) > 0 && !in.poweringOff() {
+	if len(now) > 0 && !in.mustPowerOff() {
 		return errors.Join(in.configure(p, now), noRequeue(refused))
 	}
 	waiting, staged := "", ""
 	if len(compared.Unresolved) > 0 {
-		waiting = "waiting for " + strings.Join(compared.Unresolved, " and ") + ": what it is about is not changed until then"
+		waiting = "waiting for " + strings.Join(compared.Unresolved, " and ") + ": related fields are not changed until then"
 	}
 	if len(later) > 0 {
-		staged = "the next power cycle changes " + paths(later)
+		staged = "a power cycle is needed to change " + paths(later)
 	}
 	switch {
 	case refused != nil:
@@ -74,7 +73,7 @@ func (in *Input) config(p *Plan) error {
 			join(conditions.List(compared.Deviating, ", "), staged, notApplied(compared)))
 	case staged != "" && in.restartFailed() != nil:
 		p.Held = true
-		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError, join(staged, "the last restart did not: "+in.restartFailed().Error(), notApplied(compared)))
+		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError, join(staged, "the last restart failed: "+in.restartFailed().Error(), notApplied(compared)))
 	case staged != "":
 		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonRestartRequired, join(staged, notApplied(compared)))
 	default:
@@ -84,8 +83,8 @@ func (in *Input) config(p *Plan) error {
 	return nil
 }
 
-// restartFailed is why the last restart failed, nil if it did not. One whose changes are refused
-// restarts all the same, and is not repeated.
+// restartFailed returns the error of the last restart, or nil. Refused changes do not fail a restart, so the restart is
+// not repeated for them.
 func (in *Input) restartFailed() error {
 	if last := in.Last.Last(driver.KindRestart); last != nil {
 		return last.Err
@@ -93,7 +92,7 @@ func (in *Input) restartFailed() error {
 	return nil
 }
 
-// noRequeue is the error of what is refused, nil for nothing.
+// noRequeue wraps refused in a NoRequeueError unless it is nil.
 func noRequeue(refused error) error {
 	if refused == nil {
 		return nil
@@ -101,16 +100,15 @@ func noRequeue(refused error) error {
 	return &provider.NoRequeueError{Err: refused}
 }
 
-// configure plans the changes, unless the same failed or had no effect a moment ago. A failure
-// that passes by itself keeps a virtual machine from being powered on, and any failure keeps one
-// that has never run.
+// configure plans the changes, unless the same changes recently failed or had no effect. A temporary failure prevents
+// power on. Any failure prevents the first power on.
 func (in *Input) configure(p *Plan, changes []driver.Difference) error {
-	op, refused := in.Machine.Configure(slices.Concat(changes, p.kept)), ""
+	op, refused := in.Machine.Configure(slices.Concat(changes, p.metadata)), ""
 	if err := p.refused.Err(); err != nil {
 		refused = "refused: " + err.Error()
 	}
 	if hold := in.Last.Held(op, in.Now); hold != nil {
-		p.Held, p.configHeld = true, hold.Failed && (hold.Passes || !in.hasRun())
+		p.Held, p.configBlocksPowerOn = true, hold.Failed && (hold.Passes || !in.hasRun())
 		p.False(vmv1alpha1.ConditionConfigurationSynced, hold.Reason, join(hold.Message, refused))
 		return &provider.RequeueError{After: hold.Wait, Reason: hold.Message}
 	}
@@ -119,18 +117,17 @@ func (in *Input) configure(p *Plan, changes []driver.Difference) error {
 	return nil
 }
 
-// compare names the differences. Powering on counts as the restart that was asked for.
+// compare returns the differences. A power on counts as the requested restart.
 func (in *Input) compare() driver.Comparison {
 	want := *in.Want
 	off := in.Observation.PowerState == vmv1alpha1.PoweredOff
-	if t, due, _ := restartDue(in); due && off && in.desired() == vmv1alpha1.PoweredOn {
+	if t, due, _ := restartDue(in); due && off && in.desiredPowerState() == vmv1alpha1.PoweredOn {
 		want.Restarted = t
 	}
 	return in.Machine.Compare(&want)
 }
 
-// notApplied names what was asked for and is not applied, so that nothing is left
-// out silently.
+// notApplied lists requested settings that are not applied.
 func notApplied(c driver.Comparison) string {
 	if len(c.NotApplied) > 0 {
 		return "not applied: " + conditions.List(c.NotApplied, ", ")
@@ -138,25 +135,25 @@ func notApplied(c driver.Comparison) string {
 	return ""
 }
 
-// join joins the parts that are not empty.
+// join joins the non-empty parts.
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
-// trouble is why nobody can change the VM now. The driver reports when it ends, so
-// that nobody needs to retry.
-func (in *Input) trouble() error {
+// troubleError returns an error if the VM cannot be changed now. The driver sends an event when this ends, so no retry
+// is needed.
+func (in *Input) troubleError() error {
 	if in.Observation.Trouble == "" {
 		return nil
 	}
 	return &provider.NoRequeueError{Err: errors.New(in.Observation.Trouble)}
 }
 
-// split sorts the differences by when they are applied.
-func (in *Input) split(all []driver.Difference) (now, later []driver.Difference) {
+// splitByTime divides the differences into those that can be applied now and those that need a power cycle.
+func (in *Input) splitByTime(all []driver.Difference) (now, later []driver.Difference) {
 	for _, d := range all {
 		switch {
-		case in.Observation.PowerState == vmv1alpha1.PoweredOff, in.live(d):
+		case in.Observation.PowerState == vmv1alpha1.PoweredOff, in.isLive(d):
 			now = append(now, d)
 		case !d.FirstBoot:
 			later = append(later, d)
@@ -165,9 +162,9 @@ func (in *Input) split(all []driver.Difference) (now, later []driver.Difference)
 	return now, later
 }
 
-// live is true for a difference that a running VM takes. What only names the VM is
-// never staged: it changes nothing for the guest.
-func (in *Input) live(d driver.Difference) bool {
+// isLive reports whether a difference can be applied to a running VM. Metadata does not affect the guest, so it is not
+// deferred by update strategy Stage.
+func (in *Input) isLive(d driver.Difference) bool {
 	if !d.Live || in.Observation.PowerState != vmv1alpha1.PoweredOn {
 		return false
 	}
@@ -179,7 +176,7 @@ func requirements(diffs []driver.Difference) []vmv1alpha1.RestartRequirement {
 	seen := map[string]bool{}
 	for _, d := range diffs {
 		if seen[d.Path] {
-			continue // The list has one entry for each path.
+			continue // status.restartRequired has one entry per path
 		}
 		seen[d.Path] = true
 		out = append(out, vmv1alpha1.RestartRequirement{Path: d.Path, Running: d.Running, Desired: d.Desired})
@@ -187,7 +184,7 @@ func requirements(diffs []driver.Difference) []vmv1alpha1.RestartRequirement {
 	return out
 }
 
-// paths joins the paths, each once.
+// paths joins the distinct paths.
 func paths(diffs []driver.Difference) string {
 	var out []string
 	for _, r := range requirements(diffs) {

@@ -1,22 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan decides what happens next to a virtual machine that exists: which
-// conditions hold, and at most one operation.
+// Package plan decides the next action for a virtual machine that exists: its conditions, and at most one operation.
 //
-// Guarantees:
+// The package guarantees:
 //
-//  1. Every function is pure: what was observed, how the last operation ended and the
-//     time are part of the input.
-//  2. The steps run in the order of the specification: schema upgrade, status, backup,
-//     configuration, power state, disk promotion; a revert to a snapshot comes after the
-//     backup. The first operation ends the plan, and so does a revert whose object is not
-//     restored yet.
-//  3. A NoRequeueError ends the plan, except one of the configuration of a virtual
-//     machine that has run: it is powered on, suspended and restarted with what it has.
-//     Other errors are collected.
-//  4. PowerStateSynced is set by every plan and every report, whichever step ends it.
-//  5. Nothing loops: an operation that has failed is tried again after a pause that
-//     grows, and so is one that has succeeded and is planned again all the same. Both
-//     are reported.
+//  1. Every function is pure. The observation, earlier outcomes and the time are part of the input.
+//  2. The steps run in the order of the specification: schema upgrade, status, backup, configuration, power state, disk
+//     promotion. A revert to a snapshot follows the backup. The plan ends with the first operation, and with a revert
+//     whose object is not restored yet.
+//  3. A NoRequeueError ends the plan, with one exception: if the configuration of a virtual machine that has run is
+//     refused, it can still be powered on, suspended and restarted. Other errors are collected.
+//  4. Every plan and every report sets PowerStateSynced, even if an earlier step ends the plan.
+//  5. There are no busy loops. A failed operation is retried with increasing delays. The same applies to an operation
+//     that has succeeded and is planned again. Both are reported.
 package plan

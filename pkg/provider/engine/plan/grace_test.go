@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestNoTimeIsAnotherGraceThanTheDefault(t *testing.T) {
+func TestGrace_DistinguishesZeroFromTheDefault(t *testing.T) {
 	const byDefault = time.Duration(0)
 	seconds := func(n int64) *vmv1alpha1.VirtualMachineInstanceSpec {
 		return &vmv1alpha1.VirtualMachineInstanceSpec{TerminationGracePeriodSeconds: &n}
@@ -21,11 +21,11 @@ func TestNoTimeIsAnotherGraceThanTheDefault(t *testing.T) {
 		effective *vmv1alpha1.VirtualMachineInstanceSpec
 		want      time.Duration
 	}{
-		"nobody knows":   {nil, byDefault},
-		"nobody says":    {&vmv1alpha1.VirtualMachineInstanceSpec{}, byDefault},
-		"none":           {seconds(0), time.Millisecond},
-		"half a minute":  {seconds(30), 30 * time.Second},
-		"as long as any": {seconds(1<<31 - 1), (1<<31 - 1) * time.Second},
+		"unknown spec":  {nil, byDefault},
+		"unset":         {&vmv1alpha1.VirtualMachineInstanceSpec{}, byDefault},
+		"zero":          {seconds(0), time.Millisecond},
+		"half a minute": {seconds(30), 30 * time.Second},
+		"maximum":       {seconds(1<<31 - 1), (1<<31 - 1) * time.Second},
 	} {
 		if got := Grace(&driver.Want{Desired: provider.Desired{Effective: tc.effective}}); got != tc.want {
 			t.Errorf("%s: grace %s, want %s", name, got, tc.want)

@@ -14,25 +14,25 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Outcomes are how operations ended, the last one first: those that take turns, each of
-// which undoes what another one did, are all remembered.
+// Outcomes are the outcomes of different operations, latest first. Several are stored because operations may alternate,
+// each undoing the other.
 type Outcomes []Outcome
 
-// remembered is how many outcomes are kept.
-const remembered = 8
+// maxOutcomes is the maximum number of stored outcomes.
+const maxOutcomes = 8
 
-// Held returns nil when the operation may start.
+// Held returns the reason why the operation must wait, or nil if it may start.
 func (o Outcomes) Held(op driver.Operation, now time.Time) *Hold {
 	fingerprint := Fingerprint(op)
 	for i := range o {
 		if o[i].Fingerprint == fingerprint {
-			return o[i].held(op, now)
+			return o[i].hold(op, now)
 		}
 	}
 	return nil
 }
 
-// Last is how the last operation of a kind ended, nil for none.
+// Last returns the outcome of the last operation of a kind, or nil.
 func (o Outcomes) Last(kind driver.Kind) *Outcome {
 	for i := range o {
 		if o[i].Kind == kind {
@@ -42,8 +42,7 @@ func (o Outcomes) Last(kind driver.Kind) *Outcome {
 	return nil
 }
 
-// After is o and that an operation of a kind ended with err at a time, with failure telling
-// what kind of error it is.
+// After returns o with the outcome of an operation that ended at the given time. failure classifies err.
 func (o Outcomes) After(kind driver.Kind, fingerprint uint64, err error, failure driver.Failure, at time.Time) Outcomes {
 	next := Outcome{Kind: kind, Fingerprint: fingerprint, Err: err, Failure: failure, Ended: at}
 	others := make(Outcomes, 0, len(o))
@@ -51,40 +50,39 @@ func (o Outcomes) After(kind driver.Kind, fingerprint uint64, err error, failure
 		_, power := powerStates[kind]
 		switch {
 		case last.Fingerprint == fingerprint:
-			if (last.Err == nil) == (err == nil) && !(undone(kind) && err == nil && at.Sub(last.Ended) >= backOffMemory) {
+			if (last.Err == nil) == (err == nil) && !(canBeUndone(kind) && err == nil && at.Sub(last.Ended) >= backOffMemory) {
 				next.Repeats = last.Repeats + 1
 			}
-		case power && err == nil && undone(last.Kind) && last.Kind != kind:
-			// Another power state was requested: the one before was not undone by others.
+		case power && err == nil && canBeUndone(last.Kind) && last.Kind != kind:
+			// A different power state was requested, so the earlier operation was not undone externally.
 		default:
 			others = append(others, last)
 		}
 	}
-	next.Next = at.Add(pause(kind, err, failure, next.Repeats))
-	return slices.Concat(Outcomes{next}, others[:min(len(others), remembered-1)])
+	next.Next = at.Add(retryDelay(kind, err, failure, next.Repeats))
+	return slices.Concat(Outcomes{next}, others[:min(len(others), maxOutcomes-1)])
 }
 
-// Outcome is how an operation ended.
+// Outcome is the outcome of an operation.
 type Outcome struct {
 	// Kind of the operation.
 	Kind driver.Kind
 	// Fingerprint of the operation.
 	Fingerprint uint64
-	// Err is its failure; nil after success.
+	// Err is the error; nil after success.
 	Err error
-	// Failure sorts Err.
+	// Failure classifies Err.
 	Failure driver.Failure
-	// Ended is when it ended.
+	// Ended is the time when the operation ended.
 	Ended time.Time
-	// Repeats is how often the same operation ended before.
+	// Repeats is the number of earlier operations with the same fingerprint and the same kind of result.
 	Repeats int
-	// Next is when the same operation may start again.
+	// Next is the earliest time at which the same operation may start again.
 	Next time.Time
 }
 
-// Fingerprint identifies what an operation would do: not what it finds, so that a
-// value which the hypervisor gives back differently every time is still the same
-// request.
+// Fingerprint identifies the intended effect of an operation. It does not include current values, so that a value that
+// the hypervisor returns differently each time does not count as a new request.
 func Fingerprint(op driver.Operation) uint64 {
 	h := fnv.New64a()
 	for _, part := range []string{string(op.Kind), op.Detail} {
@@ -100,48 +98,49 @@ func Fingerprint(op driver.Operation) uint64 {
 	return h.Sum64()
 }
 
-// repetition is how long the first operation that succeeded and is planned again
-// waits: about as long as a stream may be behind.
-const repetition = 5 * time.Second
+// firstRepetitionDelay is the first delay for an operation that has succeeded and is planned again. It is about the
+// maximum delay of updates from the hypervisor.
+const firstRepetitionDelay = 5 * time.Second
 
-// pause is short for what passes by itself, long for what somebody must repair. What
-// has succeeded may be tried once more at once: what was read may have been older.
-func pause(kind driver.Kind, err error, failure driver.Failure, repeats int) time.Duration {
+// retryDelay returns the delay before the same operation may start again. It is short for temporary failures and long
+// for failures that need a user. After the first success there is no delay, because the observation may have been older
+// than the operation.
+func retryDelay(kind driver.Kind, err error, failure driver.Failure, repeats int) time.Duration {
 	first, most := 5*time.Second, 2*time.Minute
 	switch {
 	case err == nil && repeats == 0:
 		return 0
-	case err == nil && undone(kind):
-		first, most, repeats = firstBackOff, mostBackOff, repeats-1
+	case err == nil && canBeUndone(kind):
+		first, most, repeats = firstBackOff, maxBackOff, repeats-1
 	case err == nil:
-		first, most, repeats = repetition, 10*time.Minute, repeats-1
+		first, most, repeats = firstRepetitionDelay, 10*time.Minute, repeats-1
 	case failure == driver.Stale:
 		first, most = 200*time.Millisecond, 30*time.Second
 	case failure == driver.Busy:
 		first, most = time.Second, 30*time.Second
 	case failure == driver.Lacking:
-		most = time.Minute // As for a check.
+		most = time.Minute // like the interval of checks
 	}
 	return min(first<<min(repeats, 10), most)
 }
 
-// Hold says why an operation has to wait.
+// Hold describes why an operation must wait.
 type Hold struct {
-	// Wait is how long from now.
+	// Wait is the remaining delay.
 	Wait time.Duration
-	// Reason for the condition.
+	// Reason is the reason of the condition.
 	Reason string
-	// Message for people.
+	// Message is shown to users.
 	Message string
-	// Err is the failure, nil after a success without effect.
+	// Err is the failure; nil after a success without effect.
 	Err error
 	// Failed is true after a failure, false after a success without effect.
 	Failed bool
-	// Passes is true after a failure that passes by itself.
+	// Passes is true after a temporary failure.
 	Passes bool
 }
 
-func (o *Outcome) held(op driver.Operation, now time.Time) *Hold {
+func (o *Outcome) hold(op driver.Operation, now time.Time) *Hold {
 	if !o.Next.After(now) {
 		return nil
 	}
@@ -150,20 +149,20 @@ func (o *Outcome) held(op driver.Operation, now time.Time) *Hold {
 		return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonError, Message: o.Err.Error(), Err: o.Err, Failed: true,
 			Passes: o.Failure == driver.Stale || o.Failure == driver.Busy}
 	}
-	if undone(op.Kind) {
+	if canBeUndone(op.Kind) {
 		return o.backOff(op, wait)
 	}
-	return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonNotEffective, Message: ineffective(op)}
+	return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonNotEffective, Message: describeIneffective(op)}
 }
 
-// ineffective says what was set and what is seen.
-func ineffective(op driver.Operation) string {
+// describeIneffective describes changes that had no effect.
+func describeIneffective(op driver.Operation) string {
 	if len(op.Changes) == 0 {
-		return fmt.Sprintf("%s succeeded without effect; it is tried again less and less often", op.Kind)
+		return fmt.Sprintf("%s succeeded but had no effect; it is retried with increasing delays", op.Kind)
 	}
 	var parts []string
 	for _, d := range op.Changes {
-		parts = append(parts, fmt.Sprintf("%s was set to %q, and vSphere shows %q", d.Path, d.Desired, d.Running))
+		parts = append(parts, fmt.Sprintf("%s was set to %q but vSphere reports %q", d.Path, d.Desired, d.Running))
 	}
 	return conditions.List(parts, "; ")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestPausesGrow(t *testing.T) {
+func TestOutcomes_DelaysIncrease(t *testing.T) {
 	broken := errors.New("broken")
 	s := time.Second
 	for name, tc := range map[string]struct {
@@ -22,11 +22,11 @@ func TestPausesGrow(t *testing.T) {
 		failure driver.Failure
 		want    []time.Duration
 	}{
-		"what somebody must repair":       {broken, driver.Refused, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 120 * s, 120 * s}},
-		"what vSphere lacks":              {broken, driver.Lacking, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 60 * s, 60 * s}},
-		"what was read too long ago":      {broken, driver.Stale, []time.Duration{s / 5, 2 * s / 5, 4 * s / 5, 8 * s / 5}},
-		"what passes by itself":           {broken, driver.Busy, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s}},
-		"what succeeds and has no effect": {nil, driver.Refused, []time.Duration{0, 5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 320 * s, 600 * s, 600 * s}},
+		"needs a user":           {broken, driver.Refused, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 120 * s, 120 * s}},
+		"missing in vSphere":     {broken, driver.Lacking, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 60 * s, 60 * s}},
+		"outdated inventory":     {broken, driver.Stale, []time.Duration{s / 5, 2 * s / 5, 4 * s / 5, 8 * s / 5}},
+		"temporary":              {broken, driver.Busy, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s}},
+		"success without effect": {nil, driver.Refused, []time.Duration{0, 5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 320 * s, 600 * s, 600 * s}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var o Outcomes
@@ -36,16 +36,16 @@ func TestPausesGrow(t *testing.T) {
 				got = append(got, o[0].Next.Sub(now))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("pauses (-want +got):\n%s", diff)
+				t.Errorf("delays (-want +got):\n%s", diff)
 			}
 			if o = o.After(driver.KindReconfigure, 8, tc.err, tc.failure, now); o[0].Next.Sub(now) != tc.want[0] {
-				t.Errorf("pause of another request = %s, want %s", o[0].Next.Sub(now), tc.want[0])
+				t.Errorf("delay of another request = %s, want %s", o[0].Next.Sub(now), tc.want[0])
 			}
 		})
 	}
 }
 
-func TestAFailureAfterASuccessBeginsAnew(t *testing.T) {
+func TestOutcomes_AfterResetsRepeatsOnAFailureAfterASuccess(t *testing.T) {
 	var o Outcomes
 	for _, err := range []error{nil, nil, errors.New("broken")} {
 		o = o.After(driver.KindReconfigure, 7, err, driver.Refused, now)
@@ -59,18 +59,18 @@ func change(path, running, desired string) driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{{Path: path, Running: running, Desired: desired}}}
 }
 
-func TestWhatIsSeenDoesNotMakeItAnotherRequest(t *testing.T) {
+func TestFingerprint_IgnoresTheCurrentValue(t *testing.T) {
 	if Fingerprint(change("guestID", "a", "c")) != Fingerprint(change("guestID", "b", "c")) {
-		t.Error("a value that vSphere gives back differently every time is set again without pause")
+		t.Error("a value that vSphere returns differently each time is set again without a delay")
 	}
 	if Fingerprint(change("guestID", "a", "c")) == Fingerprint(change("guestID", "a", "d")) {
-		t.Error("another value is the same request: it would have to wait")
+		t.Error("another desired value has the same fingerprint and would have to wait")
 	}
 }
 
-// A restart whose record is never seen, whatever the cause, and a value that vSphere
-// gives back differently: both succeed, and both wait longer each time.
-func TestS1S2WhatSucceedsAndIsPlannedAgainBacksOff(t *testing.T) {
+// A restart that is never recorded, and a value that vSphere returns differently, both succeed. Both wait longer each
+// time.
+func TestS1S2Outcomes_DelayRepeatedSuccesses(t *testing.T) {
 	for name, op := range map[string]driver.Operation{
 		"S1 restart": {Kind: driver.KindRestart, Detail: "0001-01-01T00:00:00Z"},
 		"S2 value":   change("devices.gpus", "grid\ufffdx", "grid\u001bx"),
@@ -80,7 +80,7 @@ func TestS1S2WhatSucceedsAndIsPlannedAgainBacksOff(t *testing.T) {
 			for end := now.Add(time.Hour); at.Before(end); started++ {
 				if hold := last.Held(op, at); hold != nil {
 					if hold.Reason != vmv1alpha1.ReasonNotEffective || hold.Failed {
-						t.Fatalf("held as %+v, want it reported as without effect", hold)
+						t.Fatalf("held as %+v, want NotEffective", hold)
 					}
 					at = at.Add(hold.Wait)
 				}
@@ -93,9 +93,8 @@ func TestS1S2WhatSucceedsAndIsPlannedAgainBacksOff(t *testing.T) {
 	}
 }
 
-// Two operations that take turns would each undo the memory of the other, whether of one
-// kind or of two.
-func TestOperationsThatTakeTurnsAreBothHeld(t *testing.T) {
+// Two alternating operations must not delete each other's outcome, whether of the same kind or of two kinds.
+func TestOutcomes_DelayAlternatingOperations(t *testing.T) {
 	config, restart := change("guestID", "a", "c"), driver.Operation{Kind: driver.KindRestart, Detail: "0"}
 	last := Outcomes{}
 	for range 2 {
@@ -103,7 +102,7 @@ func TestOperationsThatTakeTurnsAreBothHeld(t *testing.T) {
 			last = last.After(op.Kind, Fingerprint(op), nil, driver.Refused, now)
 		}
 	}
-	want := &Hold{Wait: 5 * time.Second, Reason: vmv1alpha1.ReasonNotEffective, Message: `guestID was set to "c", and vSphere shows "a"`}
+	want := &Hold{Wait: 5 * time.Second, Reason: vmv1alpha1.ReasonNotEffective, Message: `guestID was set to "c" but vSphere reports "a"`}
 	if diff := cmp.Diff(want, last.Held(config, now)); diff != "" {
 		t.Errorf("hold of the configuration (-want +got):\n%s", diff)
 	}
@@ -111,12 +110,13 @@ func TestOperationsThatTakeTurnsAreBothHeld(t *testing.T) {
 		t.Error("the restart is not held")
 	}
 	if last.Held(config, now.Add(5*time.Second)) != nil {
-		t.Error("the configuration is held longer than it says")
+		t.Error("the configuration is held longer than reported")
 	}
 }
 
-// vSphere lowers a reservation with its limit, say, and raises it with the reservation.
-func TestTwoChangesThatUndoEachOtherBackOff(t *testing.T) {
+// For example, vSphere lowers a reservation together with its limit, and raises the limit together with the
+// reservation.
+func TestOutcomes_DelayChangesThatUndoEachOther(t *testing.T) {
 	ops := []driver.Operation{change("memory.reservation", "4Mi", "1Gi"), change("memory.limit", "", "4Mi")}
 	last, at, started := Outcomes{}, now, 0
 	for end := now.Add(time.Hour); at.Before(end); started++ {
@@ -131,12 +131,12 @@ func TestTwoChangesThatUndoEachOtherBackOff(t *testing.T) {
 	}
 }
 
-func TestTheLatestOutcomesAreRemembered(t *testing.T) {
+func TestOutcomes_AreLimited(t *testing.T) {
 	var last Outcomes
-	for i := range uint64(remembered + 3) {
+	for i := range uint64(maxOutcomes + 3) {
 		last = last.After(driver.KindReconfigure, i, nil, driver.Refused, now)
 	}
-	if len(last) != remembered || last[0].Fingerprint != remembered+2 {
-		t.Errorf("%d outcomes are kept, the first of %d; want %d, the first of the last operation", len(last), last[0].Fingerprint, remembered)
+	if len(last) != maxOutcomes || last[0].Fingerprint != maxOutcomes+2 {
+		t.Errorf("%d outcomes, the first with fingerprint %d; want %d, the latest first", len(last), last[0].Fingerprint, maxOutcomes)
 	}
 }

@@ -18,86 +18,82 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// Input is what the steps decide by.
+// Input is the input of a plan.
 type Input struct {
-	// VM is the object; it is only read.
+	// VM is the object. It must not be changed.
 	VM *vmv1alpha1.VirtualMachine
-	// Want is what it asks for; Want.Effective is nil when it cannot be resolved.
+	// Want is the desired state. Want.Effective is nil if the effective spec cannot be resolved.
 	Want *driver.Want
-	// Revisions are those that VM has captured, as far as they could be read.
+	// Revisions are the ControllerRevisions that VM has pinned, as far as they could be read.
 	Revisions []*itv1alpha1.ControllerRevision
-	// Groups are those that the machine is to keep.
+	// Groups are the groups to store in the record.
 	Groups vmrecord.Groups
-	// Machine as it was read.
+	// Machine is the virtual machine as read from the inventory.
 	Machine driver.Machine
-	// Owned is true for a Machine that says that it is the object's.
+	// Owned is true if Machine belongs to the object.
 	Owned bool
 	// Observation of Machine.
 	Observation provider.Observation
-	// Unreachable is true when the trouble of Observation is that vCenter does not answer.
+	// Unreachable is true if Observation.Trouble means that vCenter does not respond.
 	Unreachable bool
-	// Last is how the last operations ended since there was nothing to do.
+	// Last are the outcomes of earlier operations, since a reconcile had nothing to do.
 	Last Outcomes
-	// Recorded is when the record was last written, zero when that is long ago or not known.
+	// Recorded is when the record was last written; zero if that is long ago or not known.
 	Recorded time.Time
-	// RecordPause is how long after that it is not written by itself for labels and
-	// annotations alone.
+	// RecordPause is the minimum age of the record before it is rewritten only for labels and annotations.
 	RecordPause time.Duration
-	// Now is the time of the pass.
+	// Now is the time of the reconcile.
 	Now time.Time
-	// Progress is told how far a promotion of disks has come, in percent.
+	// Progress is called with the progress of a disk promotion in percent.
 	Progress func(percent int32)
 }
 
-// Plan is what was decided.
+// Plan is the result of planning.
 type Plan struct {
 	// Result for the caller.
 	provider.Result
-	// Operation to start, nil for none.
+	// Operation is the operation to start; nil for none.
 	Operation *driver.Operation
-	// Unresolved are the conditions whose check has to come before the configuration
-	// can be compared as a whole.
+	// Unresolved are the conditions whose check must succeed before the whole configuration can be compared.
 	Unresolved []string
-	// Records is true when Operation writes the record.
+	// Records is true if Operation writes the record.
 	Records bool
-	// Held is true when something waits for the end of a pause.
+	// Held is true if an operation must wait before it is retried.
 	Held bool
-	// kept is what is to be kept with the machine: what it lacks, and its record. It is
-	// written with changes of the configuration, or by itself.
-	kept []driver.Difference
-	// keepAfter is when that may be written by itself.
-	keepAfter time.Time
-	// configHeld is true when that is the configuration, after a failure that keeps the virtual
-	// machine from being powered on.
-	configHeld bool
-	// refused is what of the configuration is refused.
+	// metadata has the metadata to store in the virtual machine: missing data of newer schemas, and the object record.
+	// It is written together with configuration changes, or separately.
+	metadata []driver.Difference
+	// metadataAfter is the earliest time at which metadata may be written separately.
+	metadataAfter time.Time
+	// configBlocksPowerOn is true if a reconfiguration failed and prevents power on until it is retried.
+	configBlocksPowerOn bool
+	// refused has the refused parts of the configuration.
 	refused driver.Refusals
 }
 
-// step looks at in, adds to p, and may set one operation.
+// step is one step of planning. It reads the input, changes the plan, and may set an operation.
 type step struct {
 	name string
 	// condition reports the outcome of the step.
 	condition string
 	run       func(in *Input, p *Plan) error
-	// goesOn: a NoRequeueError does not end the plan of a virtual machine that has run.
-	goesOn bool
+	// continueIfRun is true if the plan of a virtual machine that has run continues after a NoRequeueError.
+	continueIfRun bool
 }
 
-// steps in the specification's order, but for the revert to a snapshot: what it brings back
-// is configuration and power state, which must not be changed by a spec that is about to be
-// replaced. Taking snapshots is asked for by objects of their own (Engine.Snapshot).
+// steps are in the order of the specification, except for the revert. A revert replaces the configuration and the power
+// state, so these must not be changed before it. Snapshots are created by other objects (Engine.Snapshot).
 var steps = []step{
 	{name: "schema upgrade", condition: vmv1alpha1.ConditionBackupUpToDate, run: reconcileSchema},
 	{name: "status", condition: vmv1alpha1.ConditionCreated, run: reconcileStatus},
 	{name: "backup", condition: vmv1alpha1.ConditionBackupUpToDate, run: reconcileBackup},
 	{name: "revert", condition: vmv1alpha1.ConditionSnapshotSynced, run: reconcileRevert},
-	{name: "config", condition: vmv1alpha1.ConditionConfigurationSynced, run: reconcileConfig, goesOn: true},
+	{name: "config", condition: vmv1alpha1.ConditionConfigurationSynced, run: reconcileConfig, continueIfRun: true},
 	{name: "power state", condition: vmv1alpha1.ConditionPowerStateSynced, run: reconcilePower},
 	{name: "disk promotion", condition: vmv1alpha1.ConditionDiskPromotionSynced, run: reconcilePromotion},
 }
 
-// Make makes the plan. The error tells when to look again, or that it is no use.
+// Make returns the plan. The error says when to requeue, or that a requeue does not help.
 func Make(in Input) (Plan, error) {
 	var p Plan
 	var failures []error
@@ -105,25 +101,24 @@ func Make(in Input) (Plan, error) {
 		err := s.run(&in, &p)
 		if err != nil {
 			failures = append(failures, err)
-			if provider.IsNoRequeue(err) && (!s.goesOn || !in.hasRun()) {
+			if provider.IsNoRequeue(err) && (!s.continueIfRun || !in.hasRun()) {
 				p.waitForStep(s, vmv1alpha1.ReasonWaitingForPrerequisites)
 				break
 			}
 		}
 		if p.Operation != nil || p.Reverted != nil {
-			p.waitForStep(s, vmv1alpha1.TransitionTo(in.desired()))
+			p.waitForStep(s, vmv1alpha1.TransitionTo(in.desiredPowerState()))
 			break
 		}
 	}
 	if p.Operation != nil {
 		p.Settled = p.Settled && p.Operation.Kind != driver.KindReconfigure
-		p.Records = len(p.kept) > 0 && p.Operation.Kind == driver.KindReconfigure
+		p.Records = len(p.metadata) > 0 && p.Operation.Kind == driver.KindReconfigure
 	}
 	return p, errors.Join(failures...)
 }
 
-// Report is the plan of a pass that must not plan: the status of what is observed, while
-// running, if not nil, is carried out.
+// Report returns the status without planning. running is the current operation, or nil.
 func Report(in Input, running *driver.Operation) provider.Result {
 	var p Plan
 	_ = reconcileStatus(&in, &p)
@@ -133,19 +128,18 @@ func Report(in Input, running *driver.Operation) provider.Result {
 	if reason, ok := transitions[running.Kind]; ok {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, reason, "")
 	} else if c := conditions.Find(p.Conditions, vmv1alpha1.ConditionPowerStateSynced); c != nil && c.Status == metav1.ConditionFalse {
-		c.Message = fmt.Sprintf("waiting for the operation that runs: %s", running.Kind)
+		c.Message = fmt.Sprintf("waiting for the running operation: %s", running.Kind)
 	}
 	return p.Result
 }
 
-// desired is the power state that the virtual machine has to have.
-func (in *Input) desired() vmv1alpha1.PowerState {
+// desiredPowerState returns the desired power state.
+func (in *Input) desiredPowerState() vmv1alpha1.PowerState {
 	return in.VM.DesiredPowerState(in.Observation.PowerState)
 }
 
-// hasRun is true for a virtual machine whose guest has run: it is powered on, suspended and
-// restarted with the configuration that it has. One that was adopted has had its first start.
-// False says that no start is known.
+// hasRun reports whether the guest is known to have run. Then the virtual machine can be powered on, suspended and
+// restarted with its current configuration. An adopted virtual machine counts as one that has run.
 func (in *Input) hasRun() bool {
 	st := &in.VM.Status
 	started := in.Last.Last(driver.KindPowerOn)
@@ -155,7 +149,7 @@ func (in *Input) hasRun() bool {
 		started != nil && started.Err == nil
 }
 
-// poweringOff is true when the VM runs or is suspended and shall be off.
-func (in *Input) poweringOff() bool {
-	return in.Observation.PowerState != vmv1alpha1.PoweredOff && in.desired() == vmv1alpha1.PoweredOff
+// mustPowerOff reports whether the virtual machine must be powered off.
+func (in *Input) mustPowerOff() bool {
+	return in.Observation.PowerState != vmv1alpha1.PoweredOff && in.desiredPowerState() == vmv1alpha1.PoweredOff
 }

@@ -17,9 +17,9 @@ import (
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// A revert brings configuration and power state back, which the steps behind it would change
-// by a spec that is about to be replaced.
-func TestStepsComeInTheOrderOfTheSpecificationButForARevert(t *testing.T) {
+// A revert replaces the configuration and the power state. Later steps would change them to a spec that is about to be
+// replaced.
+func TestSteps_HaveTheOrderOfTheSpecificationExceptForRevert(t *testing.T) {
 	var got []string
 	for _, s := range steps {
 		got = append(got, s.name)
@@ -29,7 +29,7 @@ func TestStepsComeInTheOrderOfTheSpecificationButForARevert(t *testing.T) {
 	}
 }
 
-func TestEachErrorFollowsItsRule(t *testing.T) {
+func TestMake_HandlesTheErrorOfEachStep(t *testing.T) {
 	retry, stop := errors.New("again"), &provider.NoRequeueError{Err: errors.New("never")}
 	all := []string{"schema upgrade", "status", "backup", "revert", "config", "power state", "disk promotion"}
 	saved := steps
@@ -41,21 +41,21 @@ func TestEachErrorFollowsItsRule(t *testing.T) {
 		poweringOff bool
 		ran         []string
 	}{
-		{"schema upgrade fails, the rest goes on", "schema upgrade", retry, false, all},
+		{"schema upgrade fails, the others continue", "schema upgrade", retry, false, all},
 		{"schema upgrade ends", "schema upgrade", stop, false, all[:1]},
-		{"status fails, the rest goes on", "status", retry, false, all},
+		{"status fails, the others continue", "status", retry, false, all},
 		{"status ends", "status", stop, false, all[:2]},
-		{"status ends, also of what is powered off", "status", stop, true, all[:2]},
-		{"a revert is tried again, the rest goes on", "revert", retry, false, all},
-		{"backup fails, the rest goes on", "backup", retry, false, all},
+		{"status ends, also during power off", "status", stop, true, all[:2]},
+		{"revert is retried, the others continue", "revert", retry, false, all},
+		{"backup fails, the others continue", "backup", retry, false, all},
 		{"backup ends", "backup", stop, false, all[:3]},
-		{"backup ends, also of what is powered off", "backup", stop, true, all[:3]},
-		{"config fails, the rest goes on", "config", retry, false, all},
-		{"config ends nothing of what has run", "config", stop, false, all},
-		{"config ends nothing of what is powered off", "config", stop, true, all},
-		{"power fails, the rest goes on", "power state", retry, false, all},
+		{"backup ends, also during power off", "backup", stop, true, all[:3]},
+		{"config fails, the others continue", "config", retry, false, all},
+		{"config does not end the plan of a VM that has run", "config", stop, false, all},
+		{"config does not end the plan during power off", "config", stop, true, all},
+		{"power fails, the others continue", "power state", retry, false, all},
 		{"power ends", "power state", stop, false, all[:6]},
-		{"power ends, also of what is powered off", "power state", stop, true, all[:6]},
+		{"power ends, also during power off", "power state", stop, true, all[:6]},
 		{"promotion is the last", "disk promotion", retry, false, all},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestEachErrorFollowsItsRule(t *testing.T) {
 	}
 }
 
-func TestAnOperationEndsThePlanWithTheErrorsBefore(t *testing.T) {
+func TestMake_EndsWithAnOperationAndReturnsEarlierErrors(t *testing.T) {
 	saved := steps
 	defer func() { steps = saved }()
 	retry := errors.New("again")
@@ -121,7 +121,7 @@ func TestMake_KeepsTheErrorOfEveryStep(t *testing.T) {
 	}
 }
 
-func TestAnOperationIsOutdatedWhenSomethingElseIsWanted(t *testing.T) {
+func TestOutdated_OperationAfterAChangeOfTheSpec(t *testing.T) {
 	const hard, soft = vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft
 	on, off, suspended := vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	for _, tc := range []struct {
@@ -160,7 +160,7 @@ func TestAnOperationIsOutdatedWhenSomethingElseIsWanted(t *testing.T) {
 	}
 }
 
-func TestAnOperationOfAMemberIsOutdatedWhenItsGroupWantsSomethingElse(t *testing.T) {
+func TestOutdated_OperationAfterAChangeOfTheGroup(t *testing.T) {
 	on, off, suspended := vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
 	for name, tc := range map[string]struct {
 		kind     driver.Kind

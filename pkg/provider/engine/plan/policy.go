@@ -17,9 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// leftOff is the reason and the message why spec.powerPolicy leaves a virtual machine off that
-// should be powered on; the reason is empty if it does not.
-func (in *Input) leftOff() (reason, message string) {
+// whyLeftOff returns the reason and the message if spec.powerPolicy prevents a power on. Otherwise reason is empty.
+func (in *Input) whyLeftOff() (reason, message string) {
 	current := in.Observation.PowerState
 	_, requested := in.VM.Annotations[vmv1alpha1.AnnotationStartRequested]
 	if _, due, err := restartDue(in); err == nil && due {
@@ -27,21 +26,21 @@ func (in *Input) leftOff() (reason, message string) {
 	}
 	policy := ptr.Deref(in.VM.Spec.PowerPolicy, vmv1alpha1.PowerPolicyAlways)
 	switch {
-	case in.desired() != vmv1alpha1.PoweredOn, current == vmv1alpha1.PoweredOn, requested, !in.wasOn():
+	case in.desiredPowerState() != vmv1alpha1.PoweredOn, current == vmv1alpha1.PoweredOn, requested, !in.wasPoweredOn():
 		return "", ""
 	case policy == vmv1alpha1.PowerPolicyManual:
 		return vmv1alpha1.ReasonStartRequired, fmt.Sprintf(
-			"the virtual machine has become %s, and spec.powerPolicy is Manual: start it, for example with virtctl start", current)
+			"the virtual machine is now %s and spec.powerPolicy is Manual: start it, for example with virtctl start", current)
 	case policy == vmv1alpha1.PowerPolicyOnFailure && current == vmv1alpha1.PoweredOff && in.Observation.CleanPowerOff:
 		return vmv1alpha1.ReasonGuestShutdown,
-			"the virtual machine was shut down in an orderly way, and spec.powerPolicy is OnFailure: start it, for example with virtctl start"
+			"the guest was shut down cleanly and spec.powerPolicy is OnFailure: start it, for example with virtctl start"
 	}
 	return "", ""
 }
 
-// wasOn is true when the virtual machine has been powered on since that was last requested, and
-// has gone off since.
-func (in *Input) wasOn() bool {
+// wasPoweredOn reports whether the virtual machine was powered on since this was last requested, and is no longer
+// powered on.
+func (in *Input) wasPoweredOn() bool {
 	if Reverting(in.VM) {
 		return false
 	}
@@ -60,13 +59,13 @@ func (in *Input) wasOn() bool {
 	return slices.Contains([]string{vmv1alpha1.ReasonStartRequired, vmv1alpha1.ReasonGuestShutdown, vmv1alpha1.ReasonBackOff}, c.Reason)
 }
 
-// startedSince is true when a start was requested after an operation ended.
+// startedSince reports whether a start was requested after an operation ended.
 func (in *Input) startedSince(last *Outcome) bool {
 	t, ok := limits.Time(in.VM.Annotations[vmv1alpha1.AnnotationStartRequested])
 	return ok && !t.Before(last.Ended.Truncate(time.Second))
 }
 
-// powerStates are the power states that operations bring about, each of which undoes the others.
+// powerStates are the power states that operations lead to. Each of these operations undoes the others.
 var powerStates = map[driver.Kind]vmv1alpha1.PowerState{
 	driver.KindPowerOn:  vmv1alpha1.PoweredOn,
 	driver.KindPowerOff: vmv1alpha1.PoweredOff,
@@ -74,32 +73,32 @@ var powerStates = map[driver.Kind]vmv1alpha1.PowerState{
 	driver.KindRevert:   "", // that of the snapshot
 }
 
-// A power operation that is undone is repeated after firstBackOff, then after twice as long each
-// time, up to mostBackOff. One that lasts backOffMemory is not counted any more.
+// A power operation that was undone is repeated after firstBackOff. The delay doubles each time, up to maxBackOff. A
+// success that lasts for backOffMemory resets the delay.
 const (
 	firstBackOff  = 10 * time.Second
-	mostBackOff   = 5 * time.Minute
-	backOffMemory = 2 * mostBackOff
+	maxBackOff    = 5 * time.Minute
+	backOffMemory = 2 * maxBackOff
 )
 
-// undone is true if an operation that succeeds and is planned again was undone: by its guest, or
-// in the hypervisor.
-func undone(kind driver.Kind) bool { return powerStates[kind] != "" }
+// canBeUndone reports whether a repetition of a successful operation of this kind means that it was undone by the guest
+// or in the hypervisor.
+func canBeUndone(kind driver.Kind) bool { return powerStates[kind] != "" }
 
-// Remaining is what is kept of the outcomes when nothing is to be done: the last successful
-// operation that brought about the desired power state, as long as it is counted.
+// Remaining returns the outcomes to keep if nothing needs to be done: the last success that led to the desired power
+// state, until backOffMemory has passed.
 func Remaining(in Input) Outcomes {
 	for _, last := range in.Last {
-		if undone(last.Kind) && last.Err == nil && powerStates[last.Kind] == in.desired() && in.Now.Sub(last.Ended) < backOffMemory {
+		if canBeUndone(last.Kind) && last.Err == nil && powerStates[last.Kind] == in.desiredPowerState() && in.Now.Sub(last.Ended) < backOffMemory {
 			return Outcomes{last}
 		}
 	}
 	return nil
 }
 
-// backOff is the hold of a power operation that was undone.
+// backOff returns the hold of a power operation that was undone.
 func (o *Outcome) backOff(op driver.Operation, wait time.Duration) *Hold {
 	return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonBackOff, Message: fmt.Sprintf(
-		"%s has succeeded %d times in succession and was undone each time, by the guest or in vSphere; the next attempt is at %s",
+		"%s succeeded %d times in a row and was undone each time, by the guest or in vSphere; the next attempt is at %s",
 		op.Kind, o.Repeats+1, o.Next.UTC().Format(time.RFC3339))}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// reported is the status that an earlier plan has left.
+// reported sets the status that an earlier plan has reported.
 func reported(power vmv1alpha1.PowerState, status metav1.ConditionStatus, reason string) func(*Input) {
 	return func(in *Input) {
 		in.VM.Status.PowerState = power
@@ -32,31 +32,31 @@ func ended(kinds ...driver.Kind) func(*Input) {
 	}
 }
 
-func TestPowerPolicy_DecidesAboutWhatGoesOff(t *testing.T) {
+func TestPowerPolicy_DecidesWhetherAStoppedVMIsPoweredOn(t *testing.T) {
 	const on, no = "power on: False PoweringOn", ": False "
 	clean := func(in *Input) { in.Observation.CleanPowerOff = true }
 	ran := reported(isOn, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
 	start := annotate(vmv1alpha1.AnnotationStartRequested, runningMachine().Now.Format(time.RFC3339))
 	for name, tc := range map[string]struct {
 		given []func(*Input)
-		// The operation and PowerStateSynced by Always, OnFailure and Manual.
+		// always, onFailure and manual are the operation and PowerStateSynced with each policy.
 		always, onFailure, manual string
 	}{
-		"its guest shuts down":                {[]func(*Input){state(isOff, isOn), ran, clean}, on, no + "GuestShutdown", no + "StartRequired"},
-		"it crashes":                          {[]func(*Input){state(isOff, isOn), ran}, on, on, no + "StartRequired"},
-		"it is suspended by hand":             {[]func(*Input){state(isSuspended, isOn), ran}, on, on, no + "StartRequired"},
-		"it is new":                           {[]func(*Input){state(isOff, isOn), clean}, on, on, on},
-		"it was off as desired":               {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded), clean}, on, on, on},
-		"it is being powered on":              {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonPoweringOn), clean}, on, on, on},
-		"power on has failed":                 {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonError), clean}, on, on, on},
-		"it is left off":                      {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonGuestShutdown), clean}, on, no + "GuestShutdown", no + "StartRequired"},
-		"a start is requested":                {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonStartRequired), clean, start}, on, on, on},
-		"a restart is requested":              {[]func(*Input){state(isOff, isOn), ran, clean, func(in *Input) { in.Observation.LastRestart = nil }, restartAt(0)}, "reconfigure: False PoweringOn", "reconfigure: False PoweringOn", "reconfigure: False PoweringOn"},
-		"it has gone off at once":             {[]func(*Input){state(isOff, isOn), clean, ended(driver.KindPowerOn)}, on, no + "GuestShutdown", no + "StartRequired"},
-		"it was stopped, and started at once": {[]func(*Input){state(isOff, isOn), ran, clean, ended(driver.KindPowerOn, driver.KindPowerOff)}, on, on, on},
-		"it was reverted":                     {[]func(*Input){state(isOff, isOn), ran, clean, ended(driver.KindPowerOn, driver.KindRevert)}, on, on, on},
-		"it was out of reach and is off":      {[]func(*Input){state(isOff, isOn), reported(isOn, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState), clean}, on, no + "GuestShutdown", no + "StartRequired"},
-		"it is powered off as desired":        {[]func(*Input){state(isOff, isOff), ran, clean}, ": True Succeeded", ": True Succeeded", ": True Succeeded"},
+		"its guest shuts down":                   {[]func(*Input){state(isOff, isOn), ran, clean}, on, no + "GuestShutdown", no + "StartRequired"},
+		"it crashes":                             {[]func(*Input){state(isOff, isOn), ran}, on, on, no + "StartRequired"},
+		"it is suspended manually":               {[]func(*Input){state(isSuspended, isOn), ran}, on, on, no + "StartRequired"},
+		"it is new":                              {[]func(*Input){state(isOff, isOn), clean}, on, on, on},
+		"it was off as desired":                  {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded), clean}, on, on, on},
+		"it is being powered on":                 {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonPoweringOn), clean}, on, on, on},
+		"power on has failed":                    {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonError), clean}, on, on, on},
+		"it stays powered off":                   {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonGuestShutdown), clean}, on, no + "GuestShutdown", no + "StartRequired"},
+		"a start is requested":                   {[]func(*Input){state(isOff, isOn), reported(isOff, metav1.ConditionFalse, vmv1alpha1.ReasonStartRequired), clean, start}, on, on, on},
+		"a restart is requested":                 {[]func(*Input){state(isOff, isOn), ran, clean, func(in *Input) { in.Observation.LastRestart = nil }, restartAt(0)}, "reconfigure: False PoweringOn", "reconfigure: False PoweringOn", "reconfigure: False PoweringOn"},
+		"it was powered off immediately":         {[]func(*Input){state(isOff, isOn), clean, ended(driver.KindPowerOn)}, on, no + "GuestShutdown", no + "StartRequired"},
+		"it was stopped and started immediately": {[]func(*Input){state(isOff, isOn), ran, clean, ended(driver.KindPowerOn, driver.KindPowerOff)}, on, on, on},
+		"it was reverted":                        {[]func(*Input){state(isOff, isOn), ran, clean, ended(driver.KindPowerOn, driver.KindRevert)}, on, on, on},
+		"it was unreachable and is powered off":  {[]func(*Input){state(isOff, isOn), reported(isOn, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState), clean}, on, no + "GuestShutdown", no + "StartRequired"},
+		"it is powered off as desired":           {[]func(*Input){state(isOff, isOff), ran, clean}, ": True Succeeded", ": True Succeeded", ": True Succeeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for policy, want := range map[vmv1alpha1.PowerPolicy]string{
@@ -77,14 +77,14 @@ func TestPowerPolicy_DecidesAboutWhatGoesOff(t *testing.T) {
 	}
 }
 
-// A guest whose boot ends in a shutdown is powered on again after growing pauses. One that runs
-// for longer is powered on at once again.
-func TestPowerOn_ThatIsUndoneBacksOff(t *testing.T) {
+// A guest whose boot ends with a shutdown is powered on again with increasing delays. A guest that runs longer is
+// powered on again immediately.
+func TestPowerOn_BacksOffIfUndone(t *testing.T) {
 	for name, tc := range map[string]struct {
-		runs time.Duration // until it shuts down
+		runs time.Duration // time until it shuts down
 		want []time.Duration
 	}{
-		"at once":           {0, []time.Duration{0, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 5 * time.Minute, 5 * time.Minute}},
+		"immediately":       {0, []time.Duration{0, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 5 * time.Minute, 5 * time.Minute}},
 		"after 15 seconds":  {15 * time.Second, []time.Duration{0, 0, 5 * time.Second, 25 * time.Second, 65 * time.Second}},
 		"after ten minutes": {10 * time.Minute, []time.Duration{0, 0, 0, 0, 0}},
 	} {
@@ -93,7 +93,7 @@ func TestPowerOn_ThatIsUndoneBacksOff(t *testing.T) {
 			for range tc.want {
 				state(isOn, isOn)(&in)
 				if in.Last = in.Last.After(driver.KindPowerOn, Fingerprint(in.Machine.PowerOn()), nil, driver.Refused, in.Now); in.Last != nil {
-					in.Last = Remaining(in) // it is seen to run
+					in.Last = Remaining(in) // it is observed as powered on
 				}
 				in.Now = in.Now.Add(tc.runs)
 				state(isOff, isOn)(&in)
@@ -106,13 +106,13 @@ func TestPowerOn_ThatIsUndoneBacksOff(t *testing.T) {
 				got, in.Now = append(got, wait), in.Now.Add(wait)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("pauses (-want +got):\n%s", diff)
+				t.Errorf("delays (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestPowerOperations_ThatAreUndoneBackOff(t *testing.T) {
+func TestPowerOperations_BackOffIfUndone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		observed, desired vmv1alpha1.PowerState
 		op                driver.Operation
@@ -128,7 +128,7 @@ func TestPowerOperations_ThatAreUndoneBackOff(t *testing.T) {
 		}
 		p, _ := Make(in)
 		c := conditions.Find(p.Conditions, vmv1alpha1.ConditionPowerStateSynced)
-		want := string(tc.op.Kind) + " has succeeded 2 times in succession and was undone each time, by the guest or in vSphere; the next attempt is at " +
+		want := string(tc.op.Kind) + " succeeded 2 times in a row and was undone each time, by the guest or in vSphere; the next attempt is at " +
 			in.Now.Add(10*time.Second).UTC().Format(time.RFC3339)
 		if p.Operation != nil || !p.Held || c == nil || c.Reason != vmv1alpha1.ReasonBackOff || c.Message != want {
 			t.Errorf("%s: operation %+v, held %t, condition %+v; want %s", name, p.Operation, p.Held, c, want)
@@ -136,32 +136,32 @@ func TestPowerOperations_ThatAreUndoneBackOff(t *testing.T) {
 	}
 }
 
-// virtctl start ends a pause, and counts for what ended before it.
-func TestStart_EndsThePauseBetweenAttempts(t *testing.T) {
+// virtctl start ends a delay, if it was requested after the last operation.
+func TestStart_EndsTheBackOff(t *testing.T) {
 	in := runningMachine(state(isOff, isOn), ended(driver.KindPowerOn, driver.KindPowerOn))
 	if p, _ := Make(in); p.Operation != nil {
-		t.Fatalf("operation %+v, want a pause", p.Operation)
+		t.Fatalf("operation %+v, want a delay", p.Operation)
 	}
 	annotate(vmv1alpha1.AnnotationStartRequested, in.Now.Add(-time.Minute).Format(time.RFC3339))(&in)
 	if p, _ := Make(in); p.Operation != nil {
-		t.Errorf("operation %+v by a start that was requested before, want a pause", p.Operation)
+		t.Errorf("operation %+v after an earlier start request, want a delay", p.Operation)
 	}
 	annotate(vmv1alpha1.AnnotationStartRequested, in.Now.Format(time.RFC3339))(&in)
 	if p, _ := Make(in); p.Operation == nil || p.Operation.Kind != driver.KindPowerOn {
-		t.Errorf("operation %+v, want the power on that was requested", p.Operation)
+		t.Errorf("operation %+v, want the requested power on", p.Operation)
 	}
 }
 
-// What a user changes is not undone by others.
-func TestPowerOn_AfterAPowerOffOnRequestDoesNotWait(t *testing.T) {
+// A change by a user does not count as undone.
+func TestPowerOn_IsNotDelayedAfterARequestedPowerOff(t *testing.T) {
 	in := runningMachine(state(isOff, isOn), ended(driver.KindPowerOn, driver.KindPowerOff, driver.KindPowerOn, driver.KindSuspend, driver.KindPowerOn, driver.KindRevert))
 	if p, _ := Make(in); p.Operation == nil || p.Operation.Kind != driver.KindPowerOn {
-		t.Errorf("operation %+v, condition %s; want a power on at once", p.Operation, says(p.Result, vmv1alpha1.ConditionPowerStateSynced))
+		t.Errorf("operation %+v, condition %s; want an immediate power on", p.Operation, says(p.Result, vmv1alpha1.ConditionPowerStateSynced))
 	}
 }
 
-// A VM that was to be suspended before it ran runs first, as its user has requested one after the
-// other.
+// If suspension was requested before the first start, the VM is started first, because both were requested in this
+// order.
 func TestSuspend_OfAVMThatNeverRanPowersItOnFirst(t *testing.T) {
 	checkPlan(t, runningMachine(state(isOff, isSuspended)), planned{op: "power on", synced: "False PoweringOn", config: synced, settled: true})
 	checkPlan(t, runningMachine(state(isOn, isSuspended)), planned{op: "suspend TrySoft", synced: "False Suspending", config: synced, settled: true})

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// transitions are the reasons of PowerStateSynced while an operation of a kind is carried out.
+// transitions are the reasons of PowerStateSynced during an operation, by kind.
 var transitions = map[driver.Kind]string{
 	driver.KindPowerOn:  vmv1alpha1.ReasonPoweringOn,
 	driver.KindPowerOff: vmv1alpha1.ReasonPoweringOff,
@@ -26,26 +26,25 @@ var transitions = map[driver.Kind]string{
 	driver.KindRestart:  vmv1alpha1.ReasonRestarting,
 }
 
-// reportPower sets PowerStateSynced by what is observed, so that a plan which ends before the
-// power state never leaves the condition of an earlier one.
+// reportPower sets PowerStateSynced from the observation. A later step may replace it. If the plan ends earlier, the
+// condition is still current.
 func (in *Input) reportPower(p *Plan) {
-	switch desired := in.desired(); {
+	switch desired := in.desiredPowerState(); {
 	case in.Observation.Trouble != "":
-		in.unknown(p, vmv1alpha1.ConditionPowerStateSynced)
+		in.setUnknown(p, vmv1alpha1.ConditionPowerStateSynced)
 	case in.Observation.PowerState == desired:
 		p.True(vmv1alpha1.ConditionPowerStateSynced)
 	case in.Observation.Paused:
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonPaused, provider.ErrPaused.Error())
 	default:
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired), "")
-		if reason, message := in.leftOff(); reason != "" {
+		if reason, message := in.whyLeftOff(); reason != "" {
 			p.False(vmv1alpha1.ConditionPowerStateSynced, reason, message)
 		}
 	}
 }
 
-// waitForStep reports in PowerStateSynced that a power operation waits for a step that comes
-// before it.
+// waitForStep reports in PowerStateSynced that a power operation waits for an earlier step.
 func (p *Plan) waitForStep(s step, reason string) {
 	c := conditions.Find(p.Conditions, vmv1alpha1.ConditionPowerStateSynced)
 	if s.condition == vmv1alpha1.ConditionPowerStateSynced || c == nil || c.Status != metav1.ConditionFalse || c.Message != "" {
@@ -54,12 +53,12 @@ func (p *Plan) waitForStep(s step, reason string) {
 	c.Reason, c.Message = reason, "waiting for "+s.condition
 }
 
-// reconcilePower makes the power state as desired, and restarts on request.
+// reconcilePower changes the power state to the desired one, and restarts on request.
 func reconcilePower(in *Input, p *Plan) error {
-	if err := in.trouble(); err != nil {
+	if err := in.troubleError(); err != nil {
 		return err
 	}
-	current, desired := in.Observation.PowerState, in.desired()
+	current, desired := in.Observation.PowerState, in.desiredPowerState()
 	switch {
 	case current == desired && desired == vmv1alpha1.PoweredOn:
 		p.True(vmv1alpha1.ConditionPowerStateSynced)
@@ -72,7 +71,7 @@ func reconcilePower(in *Input, p *Plan) error {
 	case desired == vmv1alpha1.PoweredOff:
 		return in.operate(p, in.Machine.PowerOff(OffMode(in.VM, current), Grace(in.Want)), vmv1alpha1.ReasonPoweringOff)
 	case current == vmv1alpha1.PoweredOff && !in.hasRun():
-		// It was suspended before it ran: it is suspended when it runs.
+		// The suspension was requested before the first start, so the VM must be started first.
 		return powerOn(in, p)
 	case current == vmv1alpha1.PoweredOn:
 		return in.operate(p, in.Machine.Suspend(mode(in.VM.Spec.SuspendMode), Grace(in.Want)), vmv1alpha1.ReasonSuspending)
@@ -82,7 +81,7 @@ func reconcilePower(in *Input, p *Plan) error {
 	return &provider.NoRequeueError{Err: err}
 }
 
-// operate plans an operation, unless the same failed or had no effect a moment ago.
+// operate plans an operation, unless the same operation recently failed or had no effect.
 func (in *Input) operate(p *Plan, op driver.Operation, reason string) error {
 	if hold := in.Last.Held(op, in.Now); hold != nil && (hold.Reason != vmv1alpha1.ReasonBackOff || !in.startedSince(in.Last.Last(op.Kind))) {
 		p.Held = true
@@ -94,11 +93,10 @@ func (in *Input) operate(p *Plan, op driver.Operation, reason string) error {
 	return nil
 }
 
-// powerOn is the only change of power state that waits: for a start that its policy needs, for
-// the effective spec, for its configuration, until no annotation holds it, and for the time of
-// one.
+// powerOn plans to power on. It waits for a manual start if the policy requires one, for the effective spec, for the
+// configuration, for claims, for pre-start checks, and for a requested time.
 func powerOn(in *Input, p *Plan) error {
-	if reason, message := in.leftOff(); reason != "" {
+	if reason, message := in.whyLeftOff(); reason != "" {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, reason, message)
 		return nil
 	}
@@ -106,11 +104,11 @@ func powerOn(in *Input, p *Plan) error {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
 		return nil
 	}
-	if p.configHeld {
+	if p.configBlocksPowerOn {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionConfigurationSynced)
 		return nil
 	}
-	if volumes := in.unattached(p.refused); len(volumes) > 0 {
+	if volumes := in.unattachedVolumes(p.refused); len(volumes) > 0 {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
 			"waiting for the claims of "+conditions.List(volumes, ", ")+" to be attached")
 		return nil
@@ -127,17 +125,16 @@ func powerOn(in *Input, p *Plan) error {
 			return &provider.NoRequeueError{Err: err}
 		}
 		if wait := t.Sub(in.Now); wait > 0 {
-			p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonDelayed, "power on waits until "+v)
+			p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonDelayed, "power on is delayed until "+v)
 			return &provider.RequeueError{After: wait, Reason: "power on is delayed"}
 		}
 	}
 	return in.operate(p, in.Machine.PowerOn(), vmv1alpha1.ReasonPoweringOn)
 }
 
-// unattached are the volumes with claims that a VM which is off has to have before its
-// guest looks for them. A claim that is refused is not attached. Who resumes finds the disks
-// that the guest knows.
-func (in *Input) unattached(refused driver.Refusals) []string {
+// unattachedVolumes returns the volumes of a powered-off VM whose claims must be attached before power on. A refused
+// claim cannot be attached and is omitted. A suspended VM is omitted because its guest already knows its disks.
+func (in *Input) unattachedVolumes(refused driver.Refusals) []string {
 	if in.Observation.PowerState != vmv1alpha1.PoweredOff {
 		return nil
 	}
@@ -152,8 +149,7 @@ func (in *Input) unattached(refused driver.Refusals) []string {
 	return out
 }
 
-// OffMode is how vm is powered off from a power state. A suspended guest cannot be
-// asked.
+// OffMode returns how vm is powered off from the power state current. A suspended guest cannot be shut down.
 func OffMode(vm *vmv1alpha1.VirtualMachine, current vmv1alpha1.PowerState) vmv1alpha1.PowerOpMode {
 	if current == vmv1alpha1.Suspended {
 		return vmv1alpha1.PowerOpModeHard
@@ -161,7 +157,7 @@ func OffMode(vm *vmv1alpha1.VirtualMachine, current vmv1alpha1.PowerState) vmv1a
 	return mode(vm.Spec.PowerOffMode)
 }
 
-// mode fills the default.
+// mode returns m or its default.
 func mode(m vmv1alpha1.PowerOpMode) vmv1alpha1.PowerOpMode {
 	if m == "" {
 		return vmv1alpha1.PowerOpModeTrySoft
@@ -169,34 +165,33 @@ func mode(m vmv1alpha1.PowerOpMode) vmv1alpha1.PowerOpMode {
 	return m
 }
 
-// noGrace is the time of a guest that has none, for 0 is the driver's default.
-const noGrace = time.Millisecond
+// zeroGrace represents a grace period of 0, because 0 means the driver's default.
+const zeroGrace = time.Millisecond
 
-// Grace bounds the wait for a guest; 0 means the driver's default.
+// Grace returns the time limit for the guest; 0 means the driver's default.
 func Grace(w *driver.Want) time.Duration {
 	if w.Effective == nil || w.Effective.TerminationGracePeriodSeconds == nil {
 		return 0
 	}
-	return max(time.Duration(*w.Effective.TerminationGracePeriodSeconds)*time.Second, noGrace)
+	return max(time.Duration(*w.Effective.TerminationGracePeriodSeconds)*time.Second, zeroGrace)
 }
 
-// Outdated is true for an operation that waits for the guest although this is no
-// longer what is wanted.
+// Outdated reports whether a running operation that waits for the guest no longer matches the desired state.
 func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	if op.Kind == driver.KindPromote {
-		return outdatedPromotion(op, vm)
+		return isPromotionOutdated(op, vm)
 	}
 	if !op.Asks {
-		return false // It waits for the hypervisor only.
+		return false // it waits only for the hypervisor
 	}
-	in := Input{VM: vm, Observation: provider.Observation{PowerState: vmv1alpha1.PoweredOn}} // else there is nobody to ask
+	in := Input{VM: vm, Observation: provider.Observation{PowerState: vmv1alpha1.PoweredOn}} // only a running guest can be shut down
 	switch op.Kind {
 	case driver.KindPowerOff:
-		return in.desired() != vmv1alpha1.PoweredOff || vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard
+		return in.desiredPowerState() != vmv1alpha1.PoweredOff || vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindSuspend:
-		return in.desired() != vmv1alpha1.Suspended || vm.Spec.SuspendMode == vmv1alpha1.PowerOpModeHard
+		return in.desiredPowerState() != vmv1alpha1.Suspended || vm.Spec.SuspendMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindRestart:
-		return in.desired() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
+		return in.desiredPowerState() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindPromote, driver.KindDelete,
 		driver.KindPublish, driver.KindWithdraw, driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert,
 		driver.KindCopyImage, driver.KindRemoveImage, driver.KindCollectImages:

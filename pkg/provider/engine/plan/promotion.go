@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// promoteMode is spec.promoteDisksMode with its default.
+// promoteMode returns spec.promoteDisksMode or its default.
 func promoteMode(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PromoteDisksMode {
 	if vm.Spec.PromoteDisksMode == "" {
 		return vmv1alpha1.PromoteDisksModeOnline
@@ -19,16 +19,16 @@ func promoteMode(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PromoteDisksMode {
 	return vm.Spec.PromoteDisksMode
 }
 
-// promotes is the power state in which disks are promoted.
-func promotes(mode vmv1alpha1.PromoteDisksMode) vmv1alpha1.PowerState {
+// promotionState returns the power state in which disks are promoted.
+func promotionState(mode vmv1alpha1.PromoteDisksMode) vmv1alpha1.PowerState {
 	if mode == vmv1alpha1.PromoteDisksModeOffline {
 		return vmv1alpha1.PoweredOff
 	}
 	return vmv1alpha1.PoweredOn
 }
 
-// reconcilePromotion makes disks independent that depend on others. What keeps it from that
-// is reported when it ends, so that nobody needs to look again.
+// reconcilePromotion plans the promotion of disks that depend on parent disks elsewhere. If a promotion is not possible
+// now, an event follows when this changes, so no requeue is needed.
 func reconcilePromotion(in *Input, p *Plan) error {
 	mode := promoteMode(in.VM)
 	if mode == vmv1alpha1.PromoteDisksModeDisabled || !in.Observation.Readable || in.Observation.Depending == 0 || in.Observation.Trouble != "" {
@@ -36,11 +36,11 @@ func reconcilePromotion(in *Input, p *Plan) error {
 	}
 	pending := func(why string) {
 		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending,
-			fmt.Sprintf("%d disks depend on disks elsewhere: %s", in.Observation.Depending, why))
+			fmt.Sprintf("%d disks depend on parent disks elsewhere: %s", in.Observation.Depending, why))
 	}
 	switch {
-	case in.Observation.PowerState != promotes(mode):
-		pending(fmt.Sprintf("spec.promoteDisksMode is %s, and the virtual machine is %s", mode, in.Observation.PowerState))
+	case in.Observation.PowerState != promotionState(mode):
+		pending(fmt.Sprintf("spec.promoteDisksMode is %s and the virtual machine is %s", mode, in.Observation.PowerState))
 		return nil
 	case in.Observation.Unpromotable != "":
 		pending(in.Observation.Unpromotable)
@@ -58,10 +58,9 @@ func reconcilePromotion(in *Input, p *Plan) error {
 	return nil
 }
 
-// outdatedPromotion is true for a promotion that the object does not want any more, or that
-// is in the way of what it wants more.
-func outdatedPromotion(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
+// isPromotionOutdated reports whether a running promotion no longer matches the object, or prevents a power operation.
+func isPromotionOutdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	in := Input{VM: vm}
 	mode := promoteMode(vm)
-	return op.Detail != string(mode) || in.desired() != promotes(mode)
+	return op.Detail != string(mode) || in.desiredPowerState() != promotionState(mode)
 }

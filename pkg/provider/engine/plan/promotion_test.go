@@ -16,14 +16,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// promotable is a machine of which only the disks matter.
+// promotable is a machine with disks only.
 type promotable struct{ driver.Machine }
 
 func (promotable) Promote(func(int32)) driver.Operation {
 	return driver.Operation{Kind: driver.KindPromote, Run: func(context.Context) error { return nil }}
 }
 
-func TestDisksArePromotedWhenNothingKeepsThemFromIt(t *testing.T) {
+func TestPromotion_DependsOnModeAndPowerState(t *testing.T) {
 	const online, offline, disabled = vmv1alpha1.PromoteDisksModeOnline, vmv1alpha1.PromoteDisksModeOffline, vmv1alpha1.PromoteDisksModeDisabled
 	failed := Outcomes{{Kind: driver.KindPromote, Fingerprint: Fingerprint(driver.Operation{Kind: driver.KindPromote, Detail: "Online"}), Err: errors.New("no space"), Next: now.Add(time.Minute)}}
 	for name, tc := range map[string]struct {
@@ -33,16 +33,16 @@ func TestDisksArePromotedWhenNothingKeepsThemFromIt(t *testing.T) {
 		last        Outcomes
 		want        string
 	}{
-		"online by default":        {"", provider.Observation{Depending: 2}, vmv1alpha1.PoweredOn, nil, "starts Running "},
-		"online and off":           {online, provider.Observation{Depending: 2}, vmv1alpha1.PoweredOff, nil, "Pending 2 disks depend on disks elsewhere: spec.promoteDisksMode is Online, and the virtual machine is PoweredOff"},
-		"online and suspended":     {online, provider.Observation{Depending: 1}, vmv1alpha1.Suspended, nil, "Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Online, and the virtual machine is Suspended"},
-		"offline":                  {offline, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOff, nil, "starts Running "},
-		"offline and on":           {offline, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Offline, and the virtual machine is PoweredOn"},
-		"disabled":                 {disabled, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, nil, ""},
-		"nothing to promote":       {online, provider.Observation{}, vmv1alpha1.PoweredOn, nil, ""},
-		"an obstacle":              {online, provider.Observation{Depending: 1, Unpromotable: "it has snapshots"}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on disks elsewhere: it has snapshots"},
-		"a failure a moment ago":   {online, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, failed, "again in 1m0s TaskError no space"},
-		"a host that is not there": {online, provider.Observation{Depending: 1, Trouble: "its host does not answer"}, vmv1alpha1.PoweredOn, nil, ""},
+		"online by default":    {"", provider.Observation{Depending: 2}, vmv1alpha1.PoweredOn, nil, "starts Running "},
+		"online and off":       {online, provider.Observation{Depending: 2}, vmv1alpha1.PoweredOff, nil, "Pending 2 disks depend on parent disks elsewhere: spec.promoteDisksMode is Online and the virtual machine is PoweredOff"},
+		"online and suspended": {online, provider.Observation{Depending: 1}, vmv1alpha1.Suspended, nil, "Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Online and the virtual machine is Suspended"},
+		"offline":              {offline, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOff, nil, "starts Running "},
+		"offline and on":       {offline, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Offline and the virtual machine is PoweredOn"},
+		"disabled":             {disabled, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, nil, ""},
+		"nothing to promote":   {online, provider.Observation{}, vmv1alpha1.PoweredOn, nil, ""},
+		"an obstacle":          {online, provider.Observation{Depending: 1, Unpromotable: "it has snapshots"}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on parent disks elsewhere: it has snapshots"},
+		"a recent failure":     {online, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, failed, "again in 1m0s TaskError no space"},
+		"an unreachable host":  {online, provider.Observation{Depending: 1, Trouble: "its host does not respond"}, vmv1alpha1.PoweredOn, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := &vmv1alpha1.VirtualMachine{}
@@ -67,7 +67,7 @@ func TestDisksArePromotedWhenNothingKeepsThemFromIt(t *testing.T) {
 	}
 }
 
-func TestAPromotionIsOutdatedWhenSomethingElseIsWantedMore(t *testing.T) {
+func TestOutdated_PromotionAfterAChangeOfTheSpec(t *testing.T) {
 	op := driver.Operation{Kind: driver.KindPromote, Detail: "Online"}
 	for name, tc := range map[string]struct {
 		change func(*vmv1alpha1.VirtualMachineSpec)

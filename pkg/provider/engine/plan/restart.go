@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// restart restarts a running VM once for each new time. What waits for a power cycle
-// is applied with it.
+// restart restarts a running VM once for each new value of spec.nextRestartTime. Changes that need a power cycle are
+// applied as part of the restart.
 func restart(in *Input, p *Plan) error {
 	t, due, err := restartDue(in)
 	if err != nil {
@@ -22,40 +22,40 @@ func restart(in *Input, p *Plan) error {
 	}
 	if !due {
 		if wait := t.Sub(in.Now); wait > 0 {
-			return &provider.RequeueError{After: wait, Reason: "a restart is asked for at a later time"}
+			return &provider.RequeueError{After: wait, Reason: "a restart is scheduled"}
 		}
 		return nil
 	}
 	r := driver.Restart{Requested: t, Mode: mode(in.VM.Spec.RestartMode), GracePeriod: Grace(in.Want)}
 	if in.Want.Effective != nil {
-		_, r.Changes = in.split(in.compare().Differences)
+		_, r.Changes = in.splitByTime(in.compare().Differences)
 	}
 	if held := in.VM.HeldPowerOn(); held != "" && len(r.Changes) > 0 {
-		// It takes a power cycle, which would end with the power off.
+		// The changes need a power cycle, and the VM would stay powered off.
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonHeldByCheck, "the power on of the restart is "+held)
 		return nil
 	}
 	return in.operate(p, in.Machine.Restart(r), vmv1alpha1.ReasonRestarting)
 }
 
-// restartDue returns the time of spec.nextRestartTime and whether it asks for a
-// restart now. No time asks for nothing.
+// restartDue returns the time in spec.nextRestartTime, and whether a restart is due now. An empty field requests no
+// restart.
 func restartDue(in *Input) (t time.Time, due bool, err error) {
 	if in.VM.Spec.NextRestartTime == "" {
 		return time.Time{}, false, nil
 	}
-	// Validation asks for the same. What was stored before it did could be the zero time,
-	// which no record can show, so that it would be asked for again and again.
+	// Validation has the same rule. Objects from before that rule may have the zero time, which cannot be recorded, so
+	// the restart would be repeated without end.
 	t, ok := limits.Time(in.VM.Spec.NextRestartTime)
 	if !ok {
 		return time.Time{}, false, &provider.NoRequeueError{Err: fmt.Errorf("spec.nextRestartTime: %q: %s", in.VM.Spec.NextRestartTime, limits.AllowedTime)}
 	}
-	return t, !t.After(in.Now) && in.newerThanLastRestart(t), nil
+	return t, !t.After(in.Now) && in.isNewerThanLastRestart(t), nil
 }
 
-// newerThanLastRestart compares with what the machine remembers and, where it
-// remembers nothing, with the status, which has whole seconds.
-func (in *Input) newerThanLastRestart(t time.Time) bool {
+// isNewerThanLastRestart compares t with the last restart that is recorded in the virtual machine. If none is recorded,
+// it uses the status, which has a resolution of seconds.
+func (in *Input) isNewerThanLastRestart(t time.Time) bool {
 	if last := in.Observation.LastRestart; last != nil {
 		return t.After(last.Time)
 	}

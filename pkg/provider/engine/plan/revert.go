@@ -13,26 +13,26 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// reconcileRevert makes the virtual machine what it was at the snapshot that its spec names,
-// then has its object restored from the record that comes back with it.
+// reconcileRevert plans the revert to the snapshot in spec.currentSnapshotName, and then reports the record from which
+// the object must be restored.
 //
-// The record tells how far a revert has come, and nothing else needs to be remembered: a
-// snapshot counts as ready only when the virtual machine itself has no record of it any more,
-// so that one which has it was reverted to it. It is removed when the object does not ask for
-// a revert any more. Whoever dies in between leaves a virtual machine from which this goes on.
+// The record that is stored in the virtual machine shows the progress of a revert, so no other state is needed. A new
+// snapshot is ready only after its record was removed from the virtual machine. So a virtual machine that has the
+// record was reverted to the snapshot. The record is removed after the object no longer requests the revert. If the
+// process exits during a revert, the next process continues it.
 func reconcileRevert(in *Input, p *Plan) error {
 	name, to, kept := in.VM.Spec.CurrentSnapshotName, in.Want.Revert, in.Observation.Kept
 	switch {
 	case !in.Observation.Readable || in.Observation.Trouble != "":
-		return nil // The steps that follow say so.
+		return nil // later steps report it
 	case kept != nil && (to != nil && to.UID == kept.UID || to == nil && Reverting(in.VM)):
 		p.Reverted = kept
-		p.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; its object is restored")
+		p.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; the object is being restored")
 		return nil
 	case to != nil:
 		return in.revert(p, to)
 	case name != "":
-		return nil // Who knows the snapshots says why there is none to revert to.
+		return nil // the controller reports why the snapshot cannot be used
 	}
 	if c := meta.FindStatusCondition(in.VM.Status.Conditions, vmv1alpha1.ConditionSnapshotSynced); c != nil && c.Status != metav1.ConditionTrue {
 		p.Withdrawn = append(p.Withdrawn, vmv1alpha1.ConditionSnapshotSynced)
@@ -47,11 +47,11 @@ func reconcileRevert(in *Input, p *Plan) error {
 	return nil
 }
 
-// revert plans the revert, unless the same failed a moment ago.
+// revert plans the revert, unless the same operation recently failed.
 func (in *Input) revert(p *Plan, to *provider.RevertTarget) error {
 	if n := len(in.Observation.Attached); n > 0 {
 		p.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonInvalid,
-			fmt.Sprintf("spec.currentSnapshotName: %q: the virtual machine has %d disks of claims, which a revert would take from it: remove their volumes first", to.Name, n))
+			fmt.Sprintf("spec.currentSnapshotName: %q: a revert would detach %d disks of claims: remove their volumes first", to.Name, n))
 		return nil
 	}
 	op := in.Machine.Revert(in.Want.Identity, *to)
@@ -66,7 +66,7 @@ func (in *Input) revert(p *Plan, to *provider.RevertTarget) error {
 	return nil
 }
 
-// Reverting is true from when a revert of vm is begun until its object is restored.
+// Reverting reports whether a revert of vm has started and its object is not restored yet.
 func Reverting(vm *vmv1alpha1.VirtualMachine) bool {
 	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionSnapshotSynced)
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonReverting

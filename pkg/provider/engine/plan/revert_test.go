@@ -25,44 +25,43 @@ func (inert) DropKept() driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Detail: "drop"}
 }
 
-// What happens next to a virtual machine follows from what it is asked for, what its status
-// says, and which record vSphere has in it: each state that a process may leave behind when it
-// is killed between two steps of a revert is one of these.
-func TestARevertGoesOnFromEveryStateThatAKilledProcessLeaves(t *testing.T) {
+// The next action follows from the spec, the status, and the snapshot record in the virtual machine. The cases include
+// every state after a process was killed between two steps of a revert.
+func TestRevert_ContinuesAfterAnInterruption(t *testing.T) {
 	const none, reverting, done, failed = "", "False Reverting", "True Succeeded", "False Error"
 	failure := Outcomes{{Kind: driver.KindRevert, Fingerprint: Fingerprint(driver.Operation{Kind: driver.KindRevert, Detail: "a"}), Err: errors.New("no space"), Next: now.Add(time.Minute)}}
 	for name, tc := range map[string]struct {
-		// asked is the name in spec, target the UID of the snapshot if it is ready, kept that of
-		// the record in the virtual machine.
+		// asked is the name in spec, target is the UID of the snapshot if it is ready, and kept is the UID of the
+		// snapshot record in the virtual machine.
 		asked, target, kept string
 		status              string
 		last                Outcomes
 		attached            bool
 		trouble             string
-		// want is the operation, restores or nothing, with the condition that is set.
+		// want is the operation, "restores" or "nothing", with the condition.
 		want string
 	}{
-		"nothing is asked for":                            {"", "", "", none, nil, false, "", "nothing"},
-		"asked for":                                       {"s", "a", "", none, nil, false, "", "revert to a snapshot, False Reverting"},
-		"killed before vSphere was asked":                 {"s", "a", "", reverting, nil, false, "", "revert to a snapshot, False Reverting"},
-		"killed before status said so":                    {"s", "a", "a", none, nil, false, "", "restores, False Reverting"},
-		"killed before the object was restored":           {"s", "a", "a", reverting, nil, false, "", "restores, False Reverting"},
-		"… and nobody asks any more":                      {"", "", "a", reverting, nil, false, "", "restores, False Reverting"},
-		"… and the snapshot is not ready any more":        {"s", "", "a", reverting, nil, false, "", "restores, False Reverting"},
-		"killed before status says that it is restored":   {"", "", "a", reverting, nil, false, "", "restores, False Reverting"},
-		"killed before the record was removed":            {"", "", "a", done, nil, false, "", "reconfigure"},
-		"all is done":                                     {"", "", "", done, nil, false, "", "nothing"},
-		"another snapshot is asked for meanwhile":         {"t", "b", "a", reverting, nil, false, "", "revert to a snapshot, False Reverting"},
-		"reverted in vSphere by an administrator":         {"", "", "a", none, nil, false, "", "reconfigure"},
-		"a snapshot that was taken by a killed process":   {"", "", "a", none, nil, false, "", "reconfigure"},
-		"asked for what is not there":                     {"s", "", "", failed, nil, false, "", "nothing"},
-		"no longer asked for what was not there":          {"", "", "", failed, nil, false, "", "nothing, withdrawn"},
-		"it has failed a moment ago":                      {"s", "a", "", reverting, failure, false, "", "again in 1m0s, False Error"},
-		"another one has failed a moment ago":             {"s", "b", "", reverting, failure, false, "", "revert to a snapshot, False Reverting"},
-		"the virtual machine has a disk of a claim":       {"s", "a", "", none, nil, true, "", "nothing, False Invalid"},
-		"its host does not answer":                        {"s", "a", "a", reverting, nil, false, "no host", "nothing"},
-		"the record of one that was removed in between":   {"", "", "gone", done, nil, false, "", "reconfigure"},
-		"asked for again although it is what it was then": {"s", "a", "", done, nil, false, "", "revert to a snapshot, False Reverting"},
+		"no revert requested":                               {"", "", "", none, nil, false, "", "nothing"},
+		"requested":                                         {"s", "a", "", none, nil, false, "", "revert to a snapshot, False Reverting"},
+		"killed before the request to vSphere":              {"s", "a", "", reverting, nil, false, "", "revert to a snapshot, False Reverting"},
+		"killed before the status update":                   {"s", "a", "a", none, nil, false, "", "restores, False Reverting"},
+		"killed before the object was restored":             {"s", "a", "a", reverting, nil, false, "", "restores, False Reverting"},
+		"… and no longer requested":                         {"", "", "a", reverting, nil, false, "", "restores, False Reverting"},
+		"… and the snapshot is no longer ready":             {"s", "", "a", reverting, nil, false, "", "restores, False Reverting"},
+		"killed before the status update after the restore": {"", "", "a", reverting, nil, false, "", "restores, False Reverting"},
+		"killed before the record was removed":              {"", "", "a", done, nil, false, "", "reconfigure"},
+		"completed":                                         {"", "", "", done, nil, false, "", "nothing"},
+		"another snapshot requested in the meantime":        {"t", "b", "a", reverting, nil, false, "", "revert to a snapshot, False Reverting"},
+		"reverted in vSphere by an administrator":           {"", "", "a", none, nil, false, "", "reconfigure"},
+		"a snapshot that a killed process created":          {"", "", "a", none, nil, false, "", "reconfigure"},
+		"the requested snapshot does not exist":             {"s", "", "", failed, nil, false, "", "nothing"},
+		"a missing snapshot is no longer requested":         {"", "", "", failed, nil, false, "", "nothing, withdrawn"},
+		"a recent failure":                                  {"s", "a", "", reverting, failure, false, "", "again in 1m0s, False Error"},
+		"a recent failure of another revert":                {"s", "b", "", reverting, failure, false, "", "revert to a snapshot, False Reverting"},
+		"the virtual machine has a disk of a claim":         {"s", "a", "", none, nil, true, "", "nothing, False Invalid"},
+		"its host does not respond":                         {"s", "a", "a", reverting, nil, false, "no host", "nothing"},
+		"the record of a removed snapshot":                  {"", "", "removed", done, nil, false, "", "reconfigure"},
+		"requested again after completion":                  {"s", "a", "", done, nil, false, "", "revert to a snapshot, False Reverting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := revertOf(t, tc.asked, tc.target, tc.kept, tc.status, tc.last, tc.attached, tc.trouble)
@@ -73,7 +72,7 @@ func TestARevertGoesOnFromEveryStateThatAKilledProcessLeaves(t *testing.T) {
 	}
 }
 
-// revertOf is what the step plans, and the condition that it sets.
+// revertOf returns what the step plans, and the condition that it sets.
 func revertOf(t *testing.T, asked, target, kept, status string, last Outcomes, attached bool, trouble string) string {
 	t.Helper()
 	vm := &vmv1alpha1.VirtualMachine{}
@@ -117,7 +116,7 @@ func revertOf(t *testing.T, asked, target, kept, status string, last Outcomes, a
 	return got
 }
 
-func TestNothingElseHappensToAVirtualMachineThatIsBeingReverted(t *testing.T) {
+func TestRevert_PreventsOtherOperations(t *testing.T) {
 	for name, change := range map[string]func(*Input){
 		"vSphere has yet to": func(in *Input) {},
 		"its object has yet to": func(in *Input) {

@@ -16,8 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// inert is a machine that differs as a test says, and whose every operation is the one of
-// its name.
+// inert is a machine with the given differences. Its operations do nothing.
 type inert struct {
 	driver.Machine
 	differs  []driver.Difference
@@ -62,7 +61,7 @@ func (inert) Restart(r driver.Restart) driver.Operation {
 	return driver.Operation{Kind: driver.KindRestart, Detail: string(r.Mode), Changes: r.Changes}
 }
 
-// runningMachine is the input of a pass over a machine that runs and is as wanted.
+// runningMachine returns the input for a running machine without differences.
 func runningMachine(change ...func(*Input)) Input {
 	in := Input{
 		VM:      &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn}},
@@ -77,9 +76,9 @@ func runningMachine(change ...func(*Input)) Input {
 	return in
 }
 
-// The instance of a machine says what it runs with as soon as its configuration is
-// settled: what else the plan waits for must not keep it stale.
-func TestConfigurationIsSettledWhateverElseThePlanWaitsFor(t *testing.T) {
+// The VirtualMachineInstance is updated when the configuration is settled. Other pending work of the plan must not
+// delay this.
+func TestMake_SettledDependsOnlyOnTheConfiguration(t *testing.T) {
 	differs := func(d driver.Difference) func(*Input) {
 		return func(in *Input) { in.Machine = inert{differs: []driver.Difference{d}} }
 	}
@@ -87,14 +86,14 @@ func TestConfigurationIsSettledWhateverElseThePlanWaitsFor(t *testing.T) {
 		change  func(*Input)
 		settled bool
 	}{
-		"as wanted":                  {func(*Input) {}, true},
-		"a restart at a later time":  {func(in *Input) { in.VM.Spec.NextRestartTime = in.Now.Add(time.Hour).Format(time.RFC3339) }, true},
-		"a restart that starts":      {func(in *Input) { in.VM.Spec.NextRestartTime = in.Now.Format(time.RFC3339) }, true},
+		"as desired":                 {func(*Input) {}, true},
+		"a scheduled restart":        {func(in *Input) { in.VM.Spec.NextRestartTime = in.Now.Add(time.Hour).Format(time.RFC3339) }, true},
+		"a restart that is due":      {func(in *Input) { in.VM.Spec.NextRestartTime = in.Now.Format(time.RFC3339) }, true},
 		"a snapshot to revert to":    {func(in *Input) { in.VM.Spec.CurrentSnapshotName = "before" }, true},
 		"a change for a power cycle": {differs(driver.Difference{Path: "cpu.cores"}), true},
-		"a change that is made live": {differs(driver.Difference{Path: "cpu.shares", Live: true}), false},
+		"a live change":              {differs(driver.Difference{Path: "cpu.shares", Live: true}), false},
 		"no effective spec":          {func(in *Input) { in.Want.Effective = nil }, false},
-		"a machine out of reach":     {func(in *Input) { in.Observation.Trouble = "disconnected" }, false},
+		"an unreachable machine":     {func(in *Input) { in.Observation.Trouble = "disconnected" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := Make(runningMachine(c.change))
@@ -105,19 +104,19 @@ func TestConfigurationIsSettledWhateverElseThePlanWaitsFor(t *testing.T) {
 	}
 }
 
-// The configuration lets go on what is being powered off, so the power step has to look
-// for itself whether anybody can change the machine.
-func TestMachineOutOfReachIsNotPoweredOff(t *testing.T) {
+// The configuration step continues while the VM is powered off, so the power step must check itself whether the machine
+// can be changed.
+func TestMake_DoesNotPowerOffAnUnreachableVM(t *testing.T) {
 	got, err := Make(runningMachine(func(in *Input) {
 		in.VM.Spec.PowerState, in.Observation.Trouble = vmv1alpha1.PoweredOff, "its host is disconnected"
 	}))
 	if got.Operation != nil || !provider.IsNoRequeue(err) {
-		t.Errorf("planned %+v with error %v, want no operation, and to wait for the driver", got.Operation, err)
+		t.Errorf("planned %+v with error %v, want no operation and a NoRequeueError", got.Operation, err)
 	}
 }
 
-// A difference that only matters before the first power-on requires no restart of a VM that runs.
-func TestRestartRequired_LeavesOutWhatIsForTheFirstBoot(t *testing.T) {
+// A difference that matters only before the first power on requires no restart of a running VM.
+func TestRestartRequired_OmitsFirstBootDifferences(t *testing.T) {
 	got, err := Make(runningMachine(func(in *Input) {
 		in.Machine = inert{differs: []driver.Difference{{Path: "bootstrap", Desired: "data", FirstBoot: true}, {Path: "cpu.cores", Desired: "4"}}}
 	}))
@@ -135,11 +134,11 @@ func TestConfigurationSynced_IsNotTrueWhileSomethingIsPending(t *testing.T) {
 		machine inert
 		want    string
 	}{
-		"as wanted":                               {inert{}, "True Succeeded "},
-		"for a restart":                           {inert{differs: []driver.Difference{cores}}, "False RestartRequired the next power cycle changes cpu.cores"},
-		"a volume that a restart detaches":        {inert{differs: []driver.Difference{removed}}, "False RestartRequired the next power cycle changes volumes[old]"},
-		"what no change corrects":                 {inert{deviates: deviates}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi)"},
-		"what no change corrects and for restart": {inert{deviates: deviates, differs: []driver.Difference{cores}}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi); the next power cycle changes cpu.cores"},
+		"as desired":                          {inert{}, "True Succeeded "},
+		"a restart is needed":                 {inert{differs: []driver.Difference{cores}}, "False RestartRequired a power cycle is needed to change cpu.cores"},
+		"a volume that a restart detaches":    {inert{differs: []driver.Difference{removed}}, "False RestartRequired a power cycle is needed to change volumes[old]"},
+		"a deviation":                         {inert{deviates: deviates}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi)"},
+		"a deviation and a restart is needed": {inert{deviates: deviates, differs: []driver.Difference{cores}}, "False NotApplied volumes[data].bus sata (the disk is on pvscsi); a power cycle is needed to change cpu.cores"},
 	} {
 		got, err := Make(runningMachine(func(in *Input) { in.Machine = tc.machine }))
 		c := meta.FindStatusCondition(got.Conditions, vmv1alpha1.ConditionConfigurationSynced)

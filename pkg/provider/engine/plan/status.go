@@ -7,9 +7,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// reconcileStatus reports the observed state. What follows from it for others, such as the
-// addresses of Cluster API's contract, is the controller's. Of a VM that cannot be
-// read nothing is known, and what was reported before stays.
+// reconcileStatus reports the observed state. If the VM cannot be read, the last reported state is kept. Derived
+// status, such as the addresses of Cluster API's contract, is set by the controller.
 func reconcileStatus(in *Input, p *Plan) error {
 	p.True(vmv1alpha1.ConditionCreated)
 	in.reportPower(p)
