@@ -68,7 +68,7 @@ func TestNobodyHasTheServerDoWhatHeMayNotDoHimself(t *testing.T) {
 		"a machine": {referencesMachine(vm, config), nil, []string{
 			"update virtualmachines.vm.slipway.dev db", "delete virtualmachines.vm.slipway.dev db",
 			"update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "delete kubeadmconfigs.bootstrap.cluster.x-k8s.io c",
-		}, "delete virtualmachines.vm.slipway.dev db", "spec.infrastructureRef: only who may delete virtualmachines.vm.slipway.dev db may name it here: no rule"},
+		}, "delete virtualmachines.vm.slipway.dev db", "spec.infrastructureRef: this reference requires permission to delete virtualmachines.vm.slipway.dev db: no rule"},
 		"a machine with a Secret":           {referencesMachine(vm, none), referencesMachine(vm, config), nil, "", ""},
 		"a machine that is labelled":        {referencesMachine(vm, config), referencesMachine(vm, config), nil, "", ""},
 		"a machine that gets another":       {referencesMachine(vm, config), referencesMachine(vm, none), []string{"update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "delete kubeadmconfigs.bootstrap.cluster.x-k8s.io c"}, "update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "spec.bootstrap.configRef"},

@@ -46,7 +46,7 @@ func TestTemplates_AnnotationsAreLimited(t *testing.T) {
 			refused     string
 		}{
 			"as large as allowed":      {make(annotations(100)), nil, ""},
-			"larger":                   {make(annotations(101)), nil, "spec.template.metadata.annotations: 101 bytes, and --max-template-annotations-bytes of the server is 100"},
+			"larger":                   {make(annotations(101)), nil, "spec.template.metadata.annotations: total size is 101 bytes; the maximum is 100 (--max-template-annotations-bytes)"},
 			"as large as before":       {make(annotations(200)), make(annotations(200)), ""},
 			"larger than before":       {make(annotations(201)), make(annotations(200)), "201 bytes"},
 			"no annotations":           {make(nil), nil, ""},

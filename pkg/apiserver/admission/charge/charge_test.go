@@ -49,7 +49,7 @@ func TestQuotaAdmission_DistinguishesRefusalsFromFailures(t *testing.T) {
 		says   string
 	}{
 		"exceeded":             {apierrors.NewForbidden(quotas, "team", errors.New("exceeded quota: team")), http.StatusForbidden, "exceeded quota: team"},
-		"others charge too":    {apierrors.NewConflict(quotas, "team", errors.New("it changed")), http.StatusTooManyRequests, "namespace ns are being charged by others too"},
+		"others charge too":    {apierrors.NewConflict(quotas, "team", errors.New("it changed")), http.StatusTooManyRequests, "namespace ns were changed by other requests"},
 		"the host is away":     {errors.New("connection refused"), http.StatusServiceUnavailable, "cannot charge the ResourceQuotas of namespace ns: connection refused"},
 		"the plugin timed out": {apierrors.NewInternalError(errors.New("resource quota evaluation timed out")), http.StatusServiceUnavailable, "namespace ns: it timed out, because the management cluster did not answer in time"},
 		"the host timed out":   {fmt.Errorf("writing: %w", context.DeadlineExceeded), http.StatusServiceUnavailable, "namespace ns: it timed out, because the management cluster did not answer in time"},
