@@ -21,7 +21,7 @@ func TestAlertsFireWhenTheyShouldAndNotBefore(t *testing.T) {
 	}
 	if _, err := os.Stat(promtool); err != nil {
 		if promtool, err = exec.LookPath("promtool"); err != nil {
-			t.Log("NOT RUN: there is no promtool; hack/install-prometheus.sh unpacks it")
+			t.Log("NOT RUN: promtool not found; run hack/install-prometheus.sh")
 			return
 		}
 	}
@@ -79,6 +79,6 @@ func TestEveryAlertIsTriedAndSaysWhatToDo(t *testing.T) {
 	slices.Sort(alerts)
 	slices.Sort(tried)
 	if diff := cmp.Diff(alerts, slices.Compact(tried)); diff != "" {
-		t.Errorf("alerts without a test in which they fire (-there are +tried):\n%s", diff)
+		t.Errorf("alerts without a test in which they fire (-alerts +tests):\n%s", diff)
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// released makes a release of a copy of testdata/tree, and returns its files.
+// released creates a release of a copy of testdata/tree and returns its files.
 func released(t *testing.T, dir string, args ...string) map[string][]byte {
 	t.Helper()
 	if err := os.CopyFS(dir, os.DirFS("testdata/tree")); err != nil {
@@ -47,7 +47,7 @@ func released(t *testing.T, dir string, args ...string) map[string][]byte {
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			continue // the layout of the image, and programs as built
+			continue // skips the image layout and the built programs
 		}
 		if files[e.Name()], err = os.ReadFile(filepath.Join(dir, "dist", e.Name())); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestAProgramOfAPlatformIsBuiltOnce(t *testing.T) {
 	}
 	again, err := r.program(t.Context(), r.platforms[0], server)
 	if _, statErr := os.Stat(place); err != nil || !bytes.Equal(first.data, again.data) || !errors.Is(statErr, os.ErrNotExist) {
-		t.Errorf("the second time: error %v, the same %t, built again %t", err, bytes.Equal(first.data, again.data), statErr == nil)
+		t.Errorf("second call: error %v, same %t, built again %t", err, bytes.Equal(first.data, again.data), statErr == nil)
 	}
 }
 
@@ -120,14 +120,14 @@ func TestArchivesHoldTheProgramItsLicenceAndTheCompletion(t *testing.T) {
 		t.Errorf("server (-want +got):\n%s", diff)
 	}
 	if text := string(unix["THIRD_PARTY_NOTICES"].data); !strings.Contains(text, "The Go Authors") {
-		t.Errorf("the notices do not name who made Go: %.200q", text)
+		t.Errorf("the notices do not contain the copyright of Go: %.200q", text)
 	}
 	program := filepath.Join(t.TempDir(), "virtctl")
 	if err := os.WriteFile(program, unix["virtctl"].data, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), program).Output(); runtime.GOARCH == "amd64" && string(out) != "Client: v1.2.3\n" {
-		t.Errorf("virtctl says %q, %v", out, err)
+		t.Errorf("virtctl printed %q, %v", out, err)
 	}
 	zipped := files["virtctl_v1.2.3_windows_amd64.zip"]
 	in, err := zip.NewReader(bytes.NewReader(zipped), int64(len(zipped)))
@@ -185,8 +185,7 @@ func TestTheChartHasTheVersionAndTheImageOfTheRelease(t *testing.T) {
 	}
 }
 
-// What krew refuses is what its documentation says it needs: each field, sums that are
-// right, and programs that are in the archives.
+// krew requires each of these fields, correct checksums, and programs that the archives contain.
 func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
 	files := released(t, t.TempDir(), "-url=https://example.com/v1.2.3/")
 	var plugin struct {
@@ -205,14 +204,14 @@ func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 	if plugin.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || plugin.Kind != "Plugin" || plugin.Metadata.Name != "virt" || plugin.Spec.Version != "v1.2.3" {
-		t.Errorf("it is of %s %s %s %s", plugin.APIVersion, plugin.Kind, plugin.Metadata.Name, plugin.Spec.Version)
+		t.Errorf("the manifest is of %s %s %s %s", plugin.APIVersion, plugin.Kind, plugin.Metadata.Name, plugin.Spec.Version)
 	}
 	platforms := []string{}
 	for _, p := range plugin.Spec.Platforms {
 		platforms = append(platforms, p.Selector.MatchLabels["os"]+"/"+p.Selector.MatchLabels["arch"])
 		name, below := strings.CutPrefix(p.URI, "https://example.com/v1.2.3/")
 		if sum := fmt.Sprintf("%x", sha256.Sum256(files[name])); !below || p.SHA256 != sum {
-			t.Errorf("%s has the sum %s, and the file %s", p.URI, p.SHA256, sum)
+			t.Errorf("%s has checksum %s, the file has %s", p.URI, p.SHA256, sum)
 		}
 		in := map[string]bool{}
 		if path.Ext(name) == ".zip" {
@@ -230,11 +229,11 @@ func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
 		}
 		for _, f := range p.Files {
 			if !in[f.From] || f.To != "." {
-				t.Errorf("%s goes to %s, and the archive %s has %v", f.From, f.To, name, in)
+				t.Errorf("%s is installed to %s, but the archive %s contains %v", f.From, f.To, name, in)
 			}
 		}
 		if len(p.Files) == 0 || p.Files[0].From != p.Bin {
-			t.Errorf("the program %s is not installed of %v", p.Bin, p.Files)
+			t.Errorf("the program %s is not among the installed files %v", p.Bin, p.Files)
 		}
 	}
 	if diff := cmp.Diff([]string{"linux/amd64", "windows/amd64", "darwin/arm64"}, platforms); diff != "" {
@@ -257,7 +256,7 @@ func TestWhatIsAskedForInVainIsNamed(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-version=v1.2.3"}, `"" cannot be made: want image or all`},
+		{[]string{"-version=v1.2.3"}, `"" must be image or all`},
 		{[]string{"-version=1.2.3", "all"}, `-version="1.2.3": want one such as v0.1.0`},
 		{[]string{"-version=v1.2.3", "-platforms=linux", "all"}, `-platforms: platform "linux": want some of`},
 		{[]string{"-version=v1.2.3", "-push=x", "all"}, `-push: image "x": want host/name:tag`},
@@ -276,7 +275,7 @@ func TestWhatIsAskedForInVainIsNamed(t *testing.T) {
 	}
 }
 
-// packed is a file of an archive.
+// packed is a file in an archive.
 type packed struct {
 	mode int64
 	data []byte

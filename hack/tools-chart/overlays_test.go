@@ -41,6 +41,6 @@ func TestOverlays_ObjectsOfOtherProjectsMatchTheirTypes(t *testing.T) {
 		}
 	}
 	if len(seen) != 4 {
-		t.Errorf("only these kinds were looked at: %v", seen)
+		t.Errorf("checked only the kinds %v", seen)
 	}
 }

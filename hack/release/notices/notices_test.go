@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/build"
 )
 
-// tree writes files by their paths below a directory.
+// tree writes files with the given paths to a temporary directory.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -77,7 +77,7 @@ func TestTheServerHasALicenceOfEachOfItsModules(t *testing.T) {
 	}
 	for _, want := range []string{"github.com/vmware/govmomi v", "go.etcd.io/etcd/server/v3 v", "k8s.io/apiserver v", "golang.org/x/sys v", "Copyright 2009 The Go Authors"} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("the notices do not have %q", want)
+			t.Errorf("the notices do not contain %q", want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 var made = time.Date(2026, 2, 3, 4, 5, 6, 0, time.FixedZone("there", 3600))
 
-// program builds the program that makes releases, which has modules as any other.
+// program builds the release command as an example of a program with dependencies.
 func program(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "release")
@@ -55,7 +55,7 @@ func TestABillNamesExactlyTheModulesOfTheProgram(t *testing.T) {
 		}
 	}
 	if len(want) < 5 {
-		t.Fatalf("go version -m names only %v", want)
+		t.Fatalf("go version -m prints only %v", want)
 	}
 	var got []string
 	for _, c := range *bom.Components {
@@ -69,10 +69,10 @@ func TestABillNamesExactlyTheModulesOfTheProgram(t *testing.T) {
 	}
 	c := bom.Metadata.Component
 	if c.Name != "program" || c.Version != "v1.2.3" || !strings.HasPrefix(c.PackageURL, "pkg:golang/github.com/slipway-dev/slipway/hack/release@v1.2.3#") {
-		t.Errorf("it is the bill of %s %s (%s)", c.Name, c.Version, c.PackageURL)
+		t.Errorf("the component is %s %s (%s)", c.Name, c.Version, c.PackageURL)
 	}
 	if bom.Metadata.Timestamp != "2026-02-03T03:05:06Z" {
-		t.Errorf("it is of %s", bom.Metadata.Timestamp)
+		t.Errorf("the timestamp is %s", bom.Metadata.Timestamp)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestPackageURLsAreLowerCaseAndEscaped(t *testing.T) {
 }
 
 func TestWhatIsNoProgramOfGoHasNoBill(t *testing.T) {
-	if _, err := Of("sbom_test.go", "x", "v1", made); err == nil || !strings.Contains(err.Error(), "reading what sbom_test.go was built of") {
+	if _, err := Of("sbom_test.go", "x", "v1", made); err == nil || !strings.Contains(err.Error(), "reading the build information of sbom_test.go was built of") {
 		t.Errorf("error %v", err)
 	}
 }
