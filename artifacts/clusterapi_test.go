@@ -31,7 +31,7 @@ type marker struct {
 
 // A definition with a served version would replace the API of virtual machines. A label with another version would
 // make Cluster API request a version that does not exist.
-func TestMarkersServeNothingAndNameOurVersion(t *testing.T) {
+func TestMarkers_ServeNothingAndHaveTheVersion(t *testing.T) {
 	data, err := os.ReadFile("deploy/cluster-api/markers.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ type monitor struct {
 // host is the name of the server in the management cluster, for which its certificate is issued.
 const host = "slipway-apiserver.slipway-system.svc"
 
-func TestPrometheusReadsTheServerAsAnAccountThatMayReadMetrics(t *testing.T) {
+func TestServiceMonitor_UsesAnAccountForMetrics(t *testing.T) {
 	all := built(t, overlays+"monitoring")
 	service := typed[corev1.Service](t, all["Service slipway-apiserver"])
 	m := typed[monitor](t, all["ServiceMonitor slipway-apiserver"]).Spec
@@ -86,7 +86,7 @@ func TestPrometheusReadsTheServerAsAnAccountThatMayReadMetrics(t *testing.T) {
 	}
 }
 
-func TestRulesAndDashboardsOfTheOverlayAreThoseOfTheFiles(t *testing.T) {
+func TestMonitoring_ObjectsMatchTheFiles(t *testing.T) {
 	all := built(t, overlays+"monitoring")
 	text, err := os.ReadFile("monitoring/alerts.yaml")
 	if err != nil {
@@ -118,7 +118,7 @@ func TestRulesAndDashboardsOfTheOverlayAreThoseOfTheFiles(t *testing.T) {
 	}
 }
 
-func TestTheCertificateOfCertManagerIsForTheServerAndTrustedByTheAPIServices(t *testing.T) {
+func TestCertManager_CertificateIsTrustedByTheAPIServices(t *testing.T) {
 	type certificate struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 		Spec     struct {

@@ -95,7 +95,7 @@ func panelProblems(panels []grafanaPanel) (problems []string) {
 	return problems
 }
 
-func TestDashboards_ProblemsOfPanelsAreFound(t *testing.T) {
+func TestPanelProblems_DetectsErrors(t *testing.T) {
 	const good = `{"id": 1, "type": "stat", "title": "a", "datasource": {"uid": "${datasource}"}, "gridPos": {"x": 0, "y": 0, "w": 12, "h": 4}, "targets": [{"expr": "up", "instant": true}]}`
 	for name, test := range map[string]struct {
 		panels string

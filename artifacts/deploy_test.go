@@ -53,7 +53,7 @@ func roles(t *testing.T) map[string][]rbacv1.PolicyRule {
 	return all
 }
 
-func TestNoRoleHasAWildcard(t *testing.T) {
+func TestRoles_HaveNoWildcards(t *testing.T) {
 	for name, rules := range roles(t) {
 		for _, rule := range rules {
 			for _, list := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs, rule.NonResourceURLs} {
@@ -150,7 +150,7 @@ func TestRecoveryRole_HasNoPermissionsOnVirtualMachines(t *testing.T) {
 	}
 }
 
-func TestNoRoleOfUsersWritesWhatControllersOwn(t *testing.T) {
+func TestUserRoles_DoNotWriteObjectsOfControllers(t *testing.T) {
 	reads := []string{"get", "list", "watch"}
 	for name, rules := range roles(t) {
 		for _, rule := range rules {
@@ -218,7 +218,7 @@ func TestPodDisruptionBudgets_SelectPodsAndAllowOne(t *testing.T) {
 	}
 }
 
-func TestStoreIsRestoredByTheImageOfTheServer(t *testing.T) {
+func TestRestore_UsesTheImageOfTheServer(t *testing.T) {
 	server, pod := objectsOf(t, "deploy/base/50-deployment.yaml")["StatefulSet"], objectsOf(t, "recovery/restore.yaml")["Pod"]
 	if want, got := server.Spec.Template.Spec.Containers[0].Image, pod.Spec.Containers[0].Image; got != want {
 		t.Errorf("the pod uses the image %s, the server %s", got, want)

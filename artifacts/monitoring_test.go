@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestAlertsFireWhenTheyShouldAndNotBefore(t *testing.T) {
+func TestAlerts_FireAsExpected(t *testing.T) {
 	promtool, err := filepath.Abs("../_bin/promtool")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestAlertsFireWhenTheyShouldAndNotBefore(t *testing.T) {
 	}
 }
 
-func TestEveryAlertIsTriedAndSaysWhatToDo(t *testing.T) {
+func TestAlerts_HaveTestsAndDescriptions(t *testing.T) {
 	var rules struct {
 		Groups []struct {
 			Rules []struct {

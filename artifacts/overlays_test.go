@@ -118,7 +118,7 @@ func differences(base, other map[string]*unstructured.Unstructured) []string {
 	return all
 }
 
-func TestTheBaseIsWhatProgramsHaveAndWhatIsInstalledByDefault(t *testing.T) {
+func TestBase_IsTheDefaultInstallation(t *testing.T) {
 	objects, err := Objects(func(string) bool { return false })
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestTheBaseIsWhatProgramsHaveAndWhatIsInstalledByDefault(t *testing.T) {
 	}
 }
 
-func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
+func TestOverlays_DifferFromTheBaseAsExpected(t *testing.T) {
 	const (
 		pod       = "StatefulSet slipway-apiserver .spec.template.spec."
 		container = pod + "containers[slipway-apiserver]."
@@ -204,7 +204,7 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 }
 
 // A component must not remove entries that another component adds to the same list.
-func TestComponentsGoTogether(t *testing.T) {
+func TestComponents_CanBeCombined(t *testing.T) {
 	base := built(t, "deploy/base")
 	for _, components := range [][]string{
 		{"external-etcd", "snapshots", "monitoring", "cert-manager", "egress"},

@@ -59,7 +59,7 @@ func pods(t *testing.T, file string) map[string]corev1.PodTemplateSpec {
 }
 
 // The namespace specifies the Pod Security Standard, which all pods must meet.
-func TestPodsKeepWhatTheirNamespaceEnforces(t *testing.T) {
+func TestPods_MeetThePodSecurityStandard(t *testing.T) {
 	objects, err := Objects(func(file string) bool { return file != "deploy/base/10-namespace.yaml" })
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func judge(t *testing.T) *jsonschema.Schema {
 	return compiled
 }
 
-func TestTheSchemaForEditorsAcceptsEveryExample(t *testing.T) {
+func TestSchema_AcceptsEveryExample(t *testing.T) {
 	judge, ours := judge(t), map[string]int{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == "templates" {
@@ -62,7 +62,7 @@ func TestTheSchemaForEditorsAcceptsEveryExample(t *testing.T) {
 	}
 }
 
-func TestTheSchemaForEditorsKnowsAllKinds(t *testing.T) {
+func TestSchema_ContainsAllKinds(t *testing.T) {
 	judge := judge(t)
 	for _, kind := range schema.Kinds {
 		good, bad := kind.Object("a", ""), kind.Object("a", `,"lables":{"a":"b"}`)
@@ -75,7 +75,7 @@ func TestTheSchemaForEditorsKnowsAllKinds(t *testing.T) {
 	}
 }
 
-func TestTheSchemaForEditorsNamesWhatIsWrong(t *testing.T) {
+func TestSchema_ReportsErrors(t *testing.T) {
 	judge := judge(t)
 	vm := func(spec string) string {
 		return `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachine","metadata":{"name":"a"},"spec":` + spec + `}`
@@ -104,7 +104,7 @@ func TestTheSchemaForEditorsNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestTheSchemaForEditorsWantsNoSelectorThatTheServerFills(t *testing.T) {
+func TestSchema_DoesNotRequireDefaultedSelectors(t *testing.T) {
 	judge := judge(t)
 	for _, kind := range []string{"MachineSet", "MachineDeployment"} {
 		of := func(template string) string {

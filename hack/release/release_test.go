@@ -56,7 +56,7 @@ func released(t *testing.T, dir string, args ...string) map[string][]byte {
 	return files
 }
 
-func TestAProgramOfAPlatformIsBuiltOnce(t *testing.T) {
+func TestRelease_BuildsAProgramOnce(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/tree")); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestAProgramOfAPlatformIsBuiltOnce(t *testing.T) {
 	}
 }
 
-func TestAReleaseHasTheServerForLinuxAndVirtctlForAllAndTheirSums(t *testing.T) {
+func TestRelease_HasAllFilesAndChecksums(t *testing.T) {
 	dir := t.TempDir()
 	files := released(t, dir)
 	want := []string{
@@ -109,7 +109,7 @@ func TestAReleaseHasTheServerForLinuxAndVirtctlForAllAndTheirSums(t *testing.T) 
 	}
 }
 
-func TestArchivesHoldTheProgramItsLicenceAndTheCompletion(t *testing.T) {
+func TestRelease_ArchivesContainProgramLicenseAndCompletion(t *testing.T) {
 	files := released(t, t.TempDir())
 	unix := untar(t, files["virtctl_v1.2.3_linux_amd64.tar.gz"])
 	wantModes := map[string]int64{"virtctl": 0o755, "kubectl_complete-virt": 0o755, "LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644}
@@ -143,7 +143,7 @@ func TestArchivesHoldTheProgramItsLicenceAndTheCompletion(t *testing.T) {
 	}
 }
 
-func TestManifestsNameTheImageThatWasPushedByItsDigest(t *testing.T) {
+func TestRelease_ManifestsContainTheDigestOfTheImage(t *testing.T) {
 	registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(registry.Close)
 	to := strings.TrimPrefix(registry.URL, "http://") + "/slipway-apiserver:v1.2.3"
@@ -167,7 +167,7 @@ func TestManifestsNameTheImageThatWasPushedByItsDigest(t *testing.T) {
 	}
 }
 
-func TestTheChartHasTheVersionAndTheImageOfTheRelease(t *testing.T) {
+func TestRelease_ChartHasVersionAndImage(t *testing.T) {
 	registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(registry.Close)
 	repository := strings.TrimPrefix(registry.URL, "http://") + "/slipway-apiserver"
@@ -186,7 +186,7 @@ func TestTheChartHasTheVersionAndTheImageOfTheRelease(t *testing.T) {
 }
 
 // krew requires each of these fields, correct checksums, and programs that the archives contain.
-func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
+func TestRelease_KrewManifestMatchesTheArchives(t *testing.T) {
 	files := released(t, t.TempDir(), "-url=https://example.com/v1.2.3/")
 	var plugin struct {
 		APIVersion, Kind string
@@ -241,7 +241,7 @@ func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
 	}
 }
 
-func TestTheSameSourcesGiveTheSameReleaseElsewhere(t *testing.T) {
+func TestRelease_IsReproducible(t *testing.T) {
 	first, second := released(t, t.TempDir()), released(t, filepath.Join(t.TempDir(), "with a space"))
 	for name, data := range first {
 		if !bytes.Equal(data, second[name]) {
@@ -250,19 +250,19 @@ func TestTheSameSourcesGiveTheSameReleaseElsewhere(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedForInVainIsNamed(t *testing.T) {
+func TestRelease_RejectsInvalidArguments(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1770091506")
 	for _, tc := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"-version=v1.2.3"}, `"" must be image or all`},
-		{[]string{"-version=1.2.3", "all"}, `-version="1.2.3": want one such as v0.1.0`},
-		{[]string{"-version=v1.2.3", "-platforms=linux", "all"}, `-platforms: platform "linux": want some of`},
-		{[]string{"-version=v1.2.3", "-push=x", "all"}, `-push: image "x": want host/name:tag`},
-		{[]string{"-version=v1.2.3", "-platforms=darwin/arm64", "all"}, "want one platform of it"},
-		{[]string{"-version=v1.3.1", "all"}, "pkg/apis/testdata/v1.3.0 has no golden files of what v1.3.0 stores"},
-		{[]string{"-version=v9.9.9", "-platforms=linux/" + runtime.GOARCH, "image", "-ldflags=-X main.version=v1.2.3"}, "and not v9.9.9"},
+		{[]string{"-version=v1.2.3"}, `unknown argument "": must be image or all`},
+		{[]string{"-version=1.2.3", "all"}, `-version="1.2.3": must be a version such as v0.1.0`},
+		{[]string{"-version=v1.2.3", "-platforms=linux", "all"}, `-platforms: unsupported platform "linux": supported are`},
+		{[]string{"-version=v1.2.3", "-push=x", "all"}, `-push: image "x": must be host/name:tag`},
+		{[]string{"-version=v1.2.3", "-platforms=darwin/arm64", "all"}, "requires at least one Linux platform"},
+		{[]string{"-version=v1.3.1", "all"}, "pkg/apis/testdata/v1.3.0 has no golden files of the objects that v1.3.0 stores"},
+		{[]string{"-version=v9.9.9", "-platforms=linux/" + runtime.GOARCH, "image", "-ldflags=-X main.version=v1.2.3"}, "want v9.9.9"},
 	} {
 		args := append([]string{"-root=testdata/tree", "-out=" + t.TempDir()}, tc.args...)
 		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -270,7 +270,7 @@ func TestWhatIsAskedForInVainIsNamed(t *testing.T) {
 		}
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", "today")
-	if _, err := readSources(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), `SOURCE_DATE_EPOCH="today": want seconds`) {
+	if _, err := readSources(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), `SOURCE_DATE_EPOCH="today": must be seconds`) {
 		t.Errorf("error %v", err)
 	}
 }

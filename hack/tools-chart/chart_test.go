@@ -132,7 +132,7 @@ var same = cmp.Options{
 	cmpopts.SortSlices(func(a, b any) bool { return fmt.Sprint(a) < fmt.Sprint(b) }),
 }
 
-func TestChart_DefaultValuesAreTheBase(t *testing.T) {
+func TestChart_DefaultValuesMatchTheBase(t *testing.T) {
 	got, err := rendered("slipway-system", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestChart_DefaultValuesAreTheBase(t *testing.T) {
 	}
 }
 
-func TestChart_VCenterIsNamedByFlags(t *testing.T) {
+func TestChart_SetsVCenterFlags(t *testing.T) {
 	got, err := rendered("slipway-system", object{"vcenter": object{"url": "https://vcenter.example.com/sdk", "caConfigMap": "authority"}})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestChart_VCenterIsNamedByFlags(t *testing.T) {
 	}
 }
 
-func TestChart_ValuesAreInTheirFields(t *testing.T) {
+func TestChart_SetsFieldsFromValues(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("a", 64)
 	toleration := object{"key": "control-plane", "operator": "Exists"}
 	got, err := rendered("slipway-system", object{
@@ -260,7 +260,7 @@ func TestChart_ValuesMatchComponents(t *testing.T) {
 	}
 }
 
-func TestChart_SecretNamespacesAreTheOverlay(t *testing.T) {
+func TestChart_SecretNamespacesMatchTheOverlay(t *testing.T) {
 	got, err := rendered("slipway-system", object{"secretNamespaces": []any{"team-a"}})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestChart_SecretNamespacesAreTheOverlay(t *testing.T) {
 	}
 }
 
-func TestChart_FeaturesThatAreDisabledHaveNoPermissions(t *testing.T) {
+func TestChart_DisabledFeaturesHaveNoPermissions(t *testing.T) {
 	got, err := rendered("slipway-system", object{"probeNetworks": []any{"10.0.0.0/8", "fd00::/8"}, "workloadNetworks": []any{"10.0.0.0/8"}, "providers": false})
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestChart_FeaturesThatAreDisabledHaveNoPermissions(t *testing.T) {
 	}
 }
 
-func TestChart_EtcdMembersTakeImageAndVolumeFromValues(t *testing.T) {
+func TestChart_EtcdMembersUseImageAndVolumeOfValues(t *testing.T) {
 	got, err := rendered("slipway-system", object{
 		"etcd": object{"install": true, "image": "mirror.example.com/etcd:v1"}, "persistence": object{"size": "5Gi", "storageClass": "fast"},
 	})
@@ -306,7 +306,7 @@ func TestChart_EtcdMembersTakeImageAndVolumeFromValues(t *testing.T) {
 	}
 }
 
-func TestChart_SnapshotsTakeScheduleAndVolumeFromValues(t *testing.T) {
+func TestChart_SnapshotsUseScheduleAndVolumeOfValues(t *testing.T) {
 	got, err := rendered("slipway-system", object{"snapshots": object{"enabled": true, "size": "50Gi", "storageClass": "cheap", "interval": "1h", "retention": 48}})
 	if err != nil {
 		t.Fatal(err)
@@ -323,7 +323,7 @@ func TestChart_SnapshotsTakeScheduleAndVolumeFromValues(t *testing.T) {
 	}
 }
 
-func TestChart_RefusesInvalidValuesByName(t *testing.T) {
+func TestChart_RejectsInvalidValues(t *testing.T) {
 	for name, tc := range map[string]struct {
 		namespace string
 		values    object
@@ -336,10 +336,10 @@ func TestChart_RefusesInvalidValuesByName(t *testing.T) {
 		"digest":                            {"slipway-system", object{"image": object{"digest": "v1"}}, "digest"},
 		"password in URL":                   {"slipway-system", object{"vcenter": object{"url": "https://u:p@vc/sdk"}}, "url"},
 		"URL without TLS":                   {"slipway-system", object{"vcenter": object{"url": "http://vc/sdk"}}, "url"},
-		"CA without vCenter":                {"slipway-system", object{"vcenter": object{"caConfigMap": "ca"}}, "vcenter.caConfigMap is given without vcenter.url"},
-		"CA without certificate":            {"slipway-system", object{"tls": object{"caBundle": "Y2E="}}, "tls.caBundle or tls.annotations is given without tls.secret"},
-		"etcd certificates without servers": {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is given without etcd.servers"},
-		"two kinds of etcd":                 {"slipway-system", object{"etcd": object{"install": true, "servers": []any{"https://a:2379"}}}, "etcd.install excludes etcd.servers"},
+		"CA without vCenter":                {"slipway-system", object{"vcenter": object{"caConfigMap": "ca"}}, "vcenter.caConfigMap is set without vcenter.url"},
+		"CA without certificate":            {"slipway-system", object{"tls": object{"caBundle": "Y2E="}}, "tls.caBundle or tls.annotations is set without tls.secret"},
+		"etcd certificates without servers": {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is set without etcd.servers"},
+		"two kinds of etcd":                 {"slipway-system", object{"etcd": object{"install": true, "servers": []any{"https://a:2379"}}}, "etcd.install and etcd.servers or etcd.tlsSecret are mutually exclusive"},
 		"invalid interval":                  {"slipway-system", object{"snapshots": object{"interval": "often"}}, "interval"},
 		"invalid network":                   {"slipway-system", object{"probeNetworks": []any{"everywhere"}}, "probeNetworks"},
 		"invalid namespace":                 {"slipway-system", object{"secretNamespaces": []any{"Team A"}}, "secretNamespaces"},

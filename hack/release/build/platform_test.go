@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPlatformsAreAListOfThoseThatAreReleased(t *testing.T) {
+func TestParse_AcceptsReleasedPlatforms(t *testing.T) {
 	for list, want := range map[string][]Platform{
 		"":                          All,
 		"linux/arm64":               {{"linux", "arm64"}},
@@ -33,11 +33,11 @@ func TestPlatformsAreAListOfThoseThatAreReleased(t *testing.T) {
 	}
 }
 
-func TestAProgramThatSaysAnotherVersionIsFound(t *testing.T) {
+func TestSays_DetectsAnotherVersion(t *testing.T) {
 	if err := Says(t.Context(), "v1.2.3", "echo", "Client:", "v1.2.3"); err != nil {
 		t.Error(err)
 	}
-	if err := Says(t.Context(), "v1.2.3", "echo", "v1.2.3-dirty"); err == nil || !strings.Contains(err.Error(), "not v1.2.3") {
+	if err := Says(t.Context(), "v1.2.3", "echo", "v1.2.3-dirty"); err == nil || !strings.Contains(err.Error(), "want v1.2.3") {
 		t.Errorf("error %v", err)
 	}
 	if err := Says(t.Context(), "v1.2.3", "false"); err == nil {

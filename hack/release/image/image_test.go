@@ -86,7 +86,7 @@ func pushed(t *testing.T) (remote.Descriptor, name.Repository, Contents) {
 	return *d, to.Context(), c
 }
 
-func TestAPulledImageRunsItsProgramAsANumericUserOnEachPlatform(t *testing.T) {
+func TestImage_RunsItsProgramAsANumericUser(t *testing.T) {
 	descriptor, _, _ := pushed(t)
 	index, err := descriptor.ImageIndex()
 	if err != nil {
@@ -140,7 +140,7 @@ func TestAPulledImageRunsItsProgramAsANumericUserOnEachPlatform(t *testing.T) {
 	}
 }
 
-func TestTheRegistryNamesTheBillOfMaterialsOfEachPlatform(t *testing.T) {
+func TestImage_HasABillOfMaterialsForEachPlatform(t *testing.T) {
 	descriptor, repository, c := pushed(t)
 	index, err := descriptor.ImageIndex()
 	if err != nil {
@@ -181,7 +181,7 @@ func TestTheRegistryNamesTheBillOfMaterialsOfEachPlatform(t *testing.T) {
 
 // The second tree is in another directory with a space in its path, has other file times, and is compiled with an
 // empty cache.
-func TestTheSameSourcesGiveTheSameDigestWhereverAndWheneverTheyAreBuilt(t *testing.T) {
+func TestImage_IsReproducible(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "with a space")
 	if err := os.CopyFS(elsewhere, os.DirFS("../testdata/tree")); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestTheSameSourcesGiveTheSameDigestWhereverAndWheneverTheyAreBuilt(t *testi
 	}
 }
 
-func TestAnImageIsPushedOnlyToWhereHostNameAndTagSay(t *testing.T) {
+func TestTag_RequiresHostNameAndTag(t *testing.T) {
 	for _, bad := range []string{"slipway-apiserver", "slipway-apiserver:v1", "registry.example.com/slipway-apiserver", "registry.example.com/Slipway:v1", "registry.example.com/slipway@sha256:" + strings.Repeat("0", 64)} {
 		if _, err := Tag(bad); err == nil || !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "want host/name:tag") {
 			t.Errorf("Tag(%q): %v", bad, err)

@@ -41,7 +41,7 @@ func read(t *testing.T, path string) (*cdx.BOM, string) {
 	return bom, string(text)
 }
 
-func TestABillNamesExactlyTheModulesOfTheProgram(t *testing.T) {
+func TestSBOM_ContainsTheModulesOfTheProgram(t *testing.T) {
 	path := program(t)
 	bom, _ := read(t, path)
 	out, err := exec.CommandContext(t.Context(), "go", "version", "-m", path).Output()
@@ -76,7 +76,7 @@ func TestABillNamesExactlyTheModulesOfTheProgram(t *testing.T) {
 	}
 }
 
-func TestTheBillOfAProgramIsTheSameTwice(t *testing.T) {
+func TestSBOM_IsReproducible(t *testing.T) {
 	path := program(t)
 	_, first := read(t, path)
 	if _, second := read(t, path); first != second {
@@ -84,14 +84,14 @@ func TestTheBillOfAProgramIsTheSameTwice(t *testing.T) {
 	}
 }
 
-func TestPackageURLsAreLowerCaseAndEscaped(t *testing.T) {
+func TestPackageURL_IsLowerCaseAndEscaped(t *testing.T) {
 	if got, want := purl("github.com/NYTimes/gziphandler", "v1.1.1+incompatible"), "pkg:golang/github.com/nytimes/gziphandler@v1.1.1%2Bincompatible"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
 
-func TestWhatIsNoProgramOfGoHasNoBill(t *testing.T) {
-	if _, err := Of("sbom_test.go", "x", "v1", made); err == nil || !strings.Contains(err.Error(), "reading the build information of sbom_test.go was built of") {
+func TestSBOM_FailsForOtherFiles(t *testing.T) {
+	if _, err := Of("sbom_test.go", "x", "v1", made); err == nil || !strings.Contains(err.Error(), "reading the build information of sbom_test.go") {
 		t.Errorf("error %v", err)
 	}
 }
