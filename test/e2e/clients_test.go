@@ -34,7 +34,7 @@ func lifeOf(t *testing.T, name, readyWith, program string, args ...string) {
 	if len(lines) > 1 && strings.HasPrefix(lines[1], name+" is ready "+readyWith) {
 		lines[1] = name + " is ready"
 	}
-	want := []string{name + " exists", name + " is ready", name + " is PoweredOff", name + " is gone"}
+	want := []string{name + " exists", name + " is ready", name + " is PoweredOff", name + " is deleted"}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("what it printed (-want +got):\n%s", diff)
 	}

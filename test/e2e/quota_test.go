@@ -105,7 +105,7 @@ func (u user) limits(t *testing.T) {
 	u.Denied(testenv.VM("more"), "exceeded quota: team, requested: running.vm.slipway.dev/vcpus=2, used: running.vm.slipway.dev/vcpus=2, limited: running.vm.slipway.dev/vcpus=3", "forbidden")
 	u.Denied(testenv.VMWith("huge", off, "cpu: {sockets: 5}", "memory: {guest: 8Gi}"), "exceeded quota: team, requested: vm.slipway.dev/memory=8Gi,vm.slipway.dev/vcpus=5, used: vm.slipway.dev/memory=2Gi,vm.slipway.dev/vcpus=2, limited: vm.slipway.dev/memory=6Gi,vm.slipway.dev/vcpus=6")
 	u.Denied(testenv.VM("wide", off, "volumes: [{name: data, disk: {size: 100Gi}}]"), "exceeded quota: team, requested: vm.slipway.dev/storage=", "limited: vm.slipway.dev/storage=100Gi")
-	u.Denied(testenv.VMWith("odd", off, "instancetype: {name: nowhere, kind: VirtualMachineInstancetype}"), "failed quota: team: cannot tell", "vm.slipway.dev/vcpus", "nowhere")
+	u.Denied(testenv.VMWith("odd", off, "instancetype: {name: nowhere, kind: VirtualMachineInstancetype}"), "failed quota: team: cannot determine", "vm.slipway.dev/vcpus", "nowhere")
 
 	// Powered off it is charged as well, but not as running, and starting it is.
 	u.Put(testenv.VM("spare", off))

@@ -33,7 +33,7 @@ func tellsNothing(t *testing.T, s *framework.Server, resource, path string) {
 		code   int
 		says   string
 	}{
-		"who may":     {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers do not run in this replica"},
+		"who may":     {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers have not started in this replica"},
 		"who may not": {stranger, http.StatusForbidden, `cannot list resource \"` + resource + `\" in API group \"vm.slipway.dev\" at the cluster scope`},
 	} {
 		client, err := rest.HTTPClientFor(tc.config)

@@ -65,7 +65,7 @@ func TestMachines_OfANamespaceAreLimitedForUsersAndSets(t *testing.T) {
 			message = c.Message
 		}
 		return strings.Contains(message, "from 3 to 10000 replicas is blocked because") &&
-			strings.Contains(message, "namespace team-a has 3 Machines, and --max-machines-per-namespace of the server is 3"), err
+			strings.Contains(message, "namespace team-a has 3 Machines; the maximum is 3 (--max-machines-per-namespace)"), err
 	})
 	if err != nil {
 		t.Errorf("%v: ScalingUp has the message %q", err, message)
