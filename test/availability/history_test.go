@@ -100,7 +100,7 @@ func TestHistory_ImpossibleOnesAreFound(t *testing.T) {
 		"a write was lost":                {[]porcupine.Operation{wrote(0, 1, "", "1"), wrote(2, 3, "1", "2"), read(4, 5, "1")}, false},
 		"an old value was read":           {[]porcupine.Operation{wrote(0, 1, "", "1"), read(4, 5, "")}, false},
 		"two wrote from one value":        {[]porcupine.Operation{wrote(0, 1, "", "1"), wrote(2, 5, "1", "2"), wrote(3, 6, "1", "3")}, false},
-		"a conflict with nobody":          {[]porcupine.Operation{wrote(0, 1, "", "1"), refused(2, 3, "1", "2"), read(5, 6, "1")}, false},
+		"a conflict without another write":          {[]porcupine.Operation{wrote(0, 1, "", "1"), refused(2, 3, "1", "2"), read(5, 6, "1")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := porcupine.CheckOperations(register, observed(tc.history)); got != tc.can {

@@ -67,7 +67,7 @@ func numbers() []string {
 	return all
 }
 
-// isNamedAfter tells whether the name of a test has number, as TestS4S6Odd has S6.
+// isNamedAfter reports whether the name of a test contains number, as TestS4S6Odd contains S6.
 func isNamedAfter(test, number string) bool {
 	found := namedAfter.FindStringSubmatch(test)
 	return found != nil && regexp.MustCompile(number+`\b|`+number+`[SF]`).MatchString(found[1])
