@@ -55,8 +55,8 @@ func TestAWorkloadClusterThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestANodeThatDoesNotReport is drained without its kubelet, and its volumes are not waited
-// for, though nobody detaches them.
+// TestANodeThatDoesNotReport is drained without its kubelet. Its volumes are not waited for, although no controller
+// detaches them.
 func TestANodeThatDoesNotReport(t *testing.T) {
 	s := newDeletionScene(t)
 	s.machine("m")

@@ -183,7 +183,7 @@ func TestAnUnreachableNode(t *testing.T) {
 		t.Errorf("grace period %v, want 1 second", a.DeletionGracePeriodSeconds)
 	}
 	s.must(s.client.PolicyV1().PodDisruptionBudgets(s.namespace).Delete(t.Context(), "guards", metav1.DeleteOptions{}))
-	eventuallyDrained(t, func() bool { return s.pass().Done }, "the drain is done, with Pods that nobody ends")
+	eventuallyDrained(t, func() bool { return s.pass().Done }, "the drain is done, with Pods that are never terminated")
 	if diff := cmp.Diff(map[string]bool{"a": true, "guarded": true}, s.deleted()); diff != "" {
 		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
 	}

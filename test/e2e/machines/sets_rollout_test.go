@@ -48,7 +48,7 @@ func TestADeploymentFromNoneToFiveToAnotherTemplateToTwo(t *testing.T) {
 		t.Errorf("virtual machine %s is owned by %s, want its Machine %s", m, owner, machine)
 	}
 
-	t.Log("rolled to another template, and the server killed meanwhile")
+	t.Log("rolled to another template, and the server killed during the rollout")
 	before := s.machines()
 	s.mostMachines()
 	s.template("large")
@@ -85,7 +85,7 @@ func TestADeploymentFromNoneToFiveToAnotherTemplateToTwo(t *testing.T) {
 
 func (s *setScene) downAndBack() {
 	t := s.T
-	t.Log("down to two, and back to the template of before")
+	t.Log("down to two, and back to the previous template")
 	s.kubectl("scale", "machinedeployment/workers", "--replicas=2")
 	s.available(2)
 	if history := s.virtctl("rollout", "history", "machinedeployment/workers"); !strings.Contains(history, "1         ") || !strings.Contains(history, "virtualmachinetemplate/large") {
@@ -99,7 +99,7 @@ func (s *setScene) downAndBack() {
 	}
 	s.wants("machinedeployment/workers", `.metadata.annotations.machinedeployment\.clusters\.x-k8s\.io/revision`, "3")
 	if sets := strings.Fields(s.kubectl("get", "machinesets", "-o", "name")); len(sets) != 2 {
-		t.Errorf("MachineSets are %s, want the one of before again and one more", sets)
+		t.Errorf("MachineSets are %s, want the previous one and one more", sets)
 	}
 }
 
@@ -114,7 +114,7 @@ func (s *setScene) pausedAndLeftAlone() {
 		t.Errorf("virtual machines are %s", got)
 	}
 
-	t.Log("what is done is left alone, by another process too")
+	t.Log("a finished rollout is not changed, not even by another process")
 	s.wants("machinedeployment/workers", `.status.conditions[?(@.type=="ScalingUp")].status`, "False")
 	s.wants("machinedeployment/workers", `.status.conditions[?(@.type=="Available")].status`, "True")
 	versions := func() string {
@@ -150,7 +150,7 @@ spec:
 	s.wants("machinehealthcheck/workers", ".status.currentHealthy", "2")
 	sick := s.machines()[0]
 	s.Must(pair.Work.SetReady(t.Context(), s.Namespace+"-"+sick, "Unknown"))
-	s.Eventually("Machine "+sick+" is gone", func() error {
+	s.Eventually("Machine "+sick+" is deleted", func() error {
 		_, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(t.Context(), sick, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -173,7 +173,7 @@ spec:
 	}
 	s.kubectl("delete", "machinesets", "-l", "pool=kept", "--timeout=240s")
 
-	t.Log("Machines that are kept are taken over by the deployment that is made again")
+	t.Log("the recreated deployment adopts the kept Machines")
 	kept := s.machines()
 	s.kubectl("delete", "machinedeployment/workers", "--cascade=orphan", "--timeout=240s")
 	s.kubectl("scale", "machinesets", "-l", "pool=workers", "--replicas=2")

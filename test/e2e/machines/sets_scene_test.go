@@ -199,13 +199,13 @@ func (s *setScene) wants(object, path, want string) {
 	s.u.Wants(object, path, want)
 }
 
-// picture is what there is, for who reads why a test failed.
+// picture describes the existing objects for the failure message of a test.
 func (s *setScene) picture() string {
 	out, _ := s.run("", "kubectl", "get", "machinedeployments,machinesets,machines,vm", "-o", "wide")
 	return out
 }
 
-// machines are the names of those that nobody deletes, by their set.
+// machines returns the names of the Machines that are not being deleted, by their set.
 func (s *setScene) machines() []string {
 	s.Helper()
 	list, err := s.API.ClusterV1alpha1().Machines(s.Namespace).List(s.Context(), metav1.ListOptions{})
