@@ -50,7 +50,7 @@ func TestEveryKindOfProblemIsFound(t *testing.T) {
 		"object gone":         {func(s *Sight) { delete(s.objects, "ns/a") }, "lost: ns/a is not in the API"},
 		"object being erased": {func(s *Sight) { change(s, func(o *object) { o.deleting = true }) }, "is being deleted"},
 		"not ready":           {func(s *Sight) { change(s, func(o *object) { o.ready = false }) }, "is not ready"},
-		"reports off":            {func(s *Sight) { change(s, func(o *object) { o.power = "PoweredOff" }) }, "is PoweredOff, want PoweredOn"},
+		"reports off":         {func(s *Sight) { change(s, func(o *object) { o.power = "PoweredOff" }) }, "is PoweredOff, want PoweredOn"},
 		"machine gone":        {func(s *Sight) { s.machines = nil }, "has no machine in vSphere"},
 		"twin":                {func(s *Sight) { s.machines = append(s.machines, s.machines[0]) }, "twice: ns/a has 2"},
 		"recreated": {func(s *Sight) {
