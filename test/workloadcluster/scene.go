@@ -24,7 +24,7 @@ const long = 4 * time.Minute
 // workload cluster.
 type Scene struct {
 	*testing.T
-	// API and Core are clients of an administrator of the host cluster.
+	// API and Core are clients of an administrator of the management cluster.
 	API       versioned.Interface
 	Core      kubernetes.Interface
 	Namespace string
