@@ -24,7 +24,7 @@ import (
 func (u user) forbidden(text string, args ...string) {
 	u.T.Helper()
 	if out, errOut, err := u.Try("", "virtctl", args...); err == nil || !strings.Contains(errOut, text) {
-		u.T.Errorf("virtctl %s: %v %s%s, want a refusal that says %q", strings.Join(args, " "), err, out, errOut, text)
+		u.T.Errorf("virtctl %s: %v %s%s, want a refusal with %q", strings.Join(args, " "), err, out, errOut, text)
 	}
 }
 

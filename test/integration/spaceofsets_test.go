@@ -79,8 +79,8 @@ func TestMachines_OfANamespaceAreLimitedForUsersAndSets(t *testing.T) {
 	}
 }
 
-// fillBySet has a set of 10,000 large Machines fill the store of s, and the server write the status
-// of its VMs until that is refused, and deletes what another tenant has meanwhile.
+// fillBySet fills the store of s with a MachineSet of 10,000 large Machines. The server writes the status of their
+// VMs until a write is refused. It deletes the objects that another tenant has created in between.
 func fillBySet(t *testing.T, s *framework.Server) {
 	t.Helper()
 	const mine, others = "team-a", "team-b"
@@ -136,8 +136,8 @@ func fillBySet(t *testing.T, s *framework.Server) {
 	}
 }
 
-// createSet creates a MachineSet called large, with all that it refers to. Its templates give
-// annotations to what is made of them.
+// createSet creates a MachineSet called large and the objects that it references. Its templates set annotations on
+// the objects created from them.
 func createSet(t *testing.T, c versioned.Interface, namespace string, annotations map[string]string) {
 	t.Helper()
 	cluster := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
