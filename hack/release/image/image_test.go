@@ -215,10 +215,10 @@ func TestImage_IsReproducible(t *testing.T) {
 			t.Errorf("%s: the layout is not valid: %v", name, err)
 		}
 	}
-	if digests["here"] != digests["elsewhere"] {
+	if digests["original"] != digests["copy"] {
 		t.Error("the same sources result in two images")
 	}
-	if digests["here"] == digests["another version"] {
+	if digests["original"] == digests["another version"] {
 		t.Error("two versions result in one image")
 	}
 }
