@@ -17,7 +17,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// marker is what is looked at of a CustomResourceDefinition for Cluster API.
+// marker contains the tested fields of a CustomResourceDefinition for Cluster API.
 type marker struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -29,9 +29,9 @@ type marker struct {
 	}
 }
 
-// A definition that is served takes the API of the virtual machines away, and one whose label
-// names another version is asked for what is not there.
-func TestMarkersServeNothingAndNameOurVersion(t *testing.T) {
+// A definition with a served version would replace the API of virtual machines. A label with another version would
+// make Cluster API request a version that does not exist.
+func TestMarkers_ServeNothingAndHaveTheVersion(t *testing.T) {
 	data, err := os.ReadFile("deploy/cluster-api/markers.yaml")
 	if err != nil {
 		t.Fatal(err)

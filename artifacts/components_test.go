@@ -22,11 +22,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// typed is an object in a type.
+// typed converts an object to a Go type.
 func typed[T any](t *testing.T, u *unstructured.Unstructured) *T {
 	t.Helper()
 	if u == nil {
-		t.Fatal("the object is not there")
+		t.Fatal("object not found")
 	}
 	object := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object); err != nil {
@@ -35,7 +35,7 @@ func typed[T any](t *testing.T, u *unstructured.Unstructured) *T {
 	return object
 }
 
-// monitor is what of a ServiceMonitor others depend on.
+// monitor contains the tested fields of a ServiceMonitor.
 type monitor struct {
 	Spec struct {
 		Selector  metav1.LabelSelector `json:"selector"`
@@ -56,37 +56,37 @@ type monitor struct {
 	} `json:"spec"`
 }
 
-// host is the name of the server in the host cluster, which its certificate is for.
+// host is the name of the server in the management cluster, for which its certificate is issued.
 const host = "slipway-apiserver.slipway-system.svc"
 
-func TestPrometheusReadsTheServerAsAnAccountThatMayReadMetrics(t *testing.T) {
+func TestServiceMonitor_UsesAnAccountForMetrics(t *testing.T) {
 	all := built(t, overlays+"monitoring")
 	service := typed[corev1.Service](t, all["Service slipway-apiserver"])
 	m := typed[monitor](t, all["ServiceMonitor slipway-apiserver"]).Spec
 	if diff := cmp.Diff(service.Labels, m.Selector.MatchLabels); diff != "" || len(service.Labels) == 0 {
-		t.Errorf("it is for another Service (-Service +selector):\n%s", diff)
+		t.Errorf("the monitor selects another Service (-Service +selector):\n%s", diff)
 	}
 	if len(m.Endpoints) != 1 {
 		t.Fatalf("%d endpoints, want one", len(m.Endpoints))
 	}
 	e := m.Endpoints[0]
 	if e.Port != service.Spec.Ports[0].Name || e.Scheme != "https" || e.TLSConfig.ServerName != host {
-		t.Errorf("it reads port %q by %q from %q", e.Port, e.Scheme, e.TLSConfig.ServerName)
+		t.Errorf("the endpoint is port %q with scheme %q and server name %q", e.Port, e.Scheme, e.TLSConfig.ServerName)
 	}
 	if !e.HonorLabels {
-		t.Error("the namespace of a virtual machine is not in its label namespace, for which dashboards and alerts ask")
+		t.Error("the label namespace is overwritten, but dashboards and alerts need the namespace of the virtual machine")
 	}
 	if ca := e.TLSConfig.CA.Secret; ca.Name != "slipway-serving-ca" || ca.Key != "ca.crt" {
-		t.Errorf("it trusts %s of %s, want what the server writes", ca.Key, ca.Name)
+		t.Errorf("the CA is %s of %s, want the one that the server writes", ca.Key, ca.Name)
 	}
 	token := typed[corev1.Secret](t, all["Secret "+e.Authorization.Credentials.Name])
 	account := typed[corev1.ServiceAccount](t, all["ServiceAccount "+token.Annotations[corev1.ServiceAccountNameKey]])
 	if token.Type != corev1.SecretTypeServiceAccountToken || e.Authorization.Credentials.Key != corev1.ServiceAccountTokenKey || account.Namespace != token.Namespace {
-		t.Errorf("it shows %s of a Secret of type %s", e.Authorization.Credentials.Key, token.Type)
+		t.Errorf("the credentials are %s of a Secret of type %s", e.Authorization.Credentials.Key, token.Type)
 	}
 }
 
-func TestRulesAndDashboardsOfTheOverlayAreThoseOfTheFiles(t *testing.T) {
+func TestMonitoring_ObjectsMatchTheFiles(t *testing.T) {
 	all := built(t, overlays+"monitoring")
 	text, err := os.ReadFile("monitoring/alerts.yaml")
 	if err != nil {
@@ -105,7 +105,7 @@ func TestRulesAndDashboardsOfTheOverlayAreThoseOfTheFiles(t *testing.T) {
 	}
 	dashboards := typed[corev1.ConfigMap](t, all["ConfigMap slipway-dashboards"])
 	if dashboards.Labels["grafana_dashboard"] == "" {
-		t.Errorf("Grafana does not see a ConfigMap with the labels %v", dashboards.Labels)
+		t.Errorf("Grafana ignores a ConfigMap with the labels %v", dashboards.Labels)
 	}
 	files, err := filepath.Glob("monitoring/dashboards/*.json")
 	if err != nil || len(files) != len(dashboards.Data) {
@@ -113,12 +113,12 @@ func TestRulesAndDashboardsOfTheOverlayAreThoseOfTheFiles(t *testing.T) {
 	}
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err != nil || string(text) != dashboards.Data["slipway-"+filepath.Base(file)] {
-			t.Errorf("%s is not in the ConfigMap as it is: %v", file, err)
+			t.Errorf("%s in the ConfigMap differs from the file: %v", file, err)
 		}
 	}
 }
 
-func TestTheCertificateOfCertManagerIsForTheServerAndTrustedByTheAPIServices(t *testing.T) {
+func TestCertManager_CertificateIsTrustedByTheAPIServices(t *testing.T) {
 	type certificate struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 		Spec     struct {
@@ -140,15 +140,15 @@ func TestTheCertificateOfCertManagerIsForTheServerAndTrustedByTheAPIServices(t *
 	all := built(t, overlays+"cert-manager")
 	c := typed[certificate](t, all["Certificate slipway-apiserver"])
 	if !slices.Contains(c.Spec.DNSNames, host) {
-		t.Errorf("it is for %v, want %s", c.Spec.DNSNames, host)
+		t.Errorf("the certificate is for %v, want %s", c.Spec.DNSNames, host)
 	}
 	ca := typed[certificate](t, all["Certificate "+c.Spec.IssuerRef.Name])
 	if by := typed[issuer](t, all["Issuer "+c.Spec.IssuerRef.Name]).Spec.CA.SecretName; by != ca.Spec.SecretName || !ca.Spec.IsCA {
-		t.Errorf("it is issued by the Secret %s, and the authority (%t) is in %s", by, ca.Spec.IsCA, ca.Spec.SecretName)
+		t.Errorf("the issuer uses Secret %s, but the CA (%t) is in %s", by, ca.Spec.IsCA, ca.Spec.SecretName)
 	}
 	volumes := typed[appsv1.StatefulSet](t, all["StatefulSet slipway-apiserver"]).Spec.Template.Spec.Volumes
 	if len(volumes) != 1 || volumes[0].Secret == nil || volumes[0].Secret.SecretName != c.Spec.SecretName {
-		t.Errorf("the server has the volumes %v, want the Secret %s", volumes, c.Spec.SecretName)
+		t.Errorf("the server mounts %v, want the Secret %s", volumes, c.Spec.SecretName)
 	}
 	services := 0
 	for name, o := range all {
@@ -164,12 +164,12 @@ func TestTheCertificateOfCertManagerIsForTheServerAndTrustedByTheAPIServices(t *
 	}
 }
 
-// A policy names ports of the pods: a rule with another name would match no port.
+// A rule with a port name that the pods do not have would match no port.
 func TestNetworkPolicies_AllowTheDeclaredPorts(t *testing.T) {
 	all := built(t, overlays+"etcd")
 	deny := typed[networkingv1.NetworkPolicy](t, all["NetworkPolicy slipway-default-deny"]).Spec
 	if len(deny.PodSelector.MatchLabels)+len(deny.PodSelector.MatchExpressions)+len(deny.Ingress) > 0 || !slices.Equal(deny.PolicyTypes, []networkingv1.PolicyType{"Ingress"}) {
-		t.Errorf("slipway-default-deny allows something: %+v", deny)
+		t.Errorf("slipway-default-deny must not allow anything: %+v", deny)
 	}
 	labels := map[string]map[string]string{}
 	for _, name := range []string{"slipway-apiserver", "slipway-etcd"} {
@@ -210,12 +210,12 @@ func TestNetworkPolicies_AllowTheDeclaredPorts(t *testing.T) {
 	}
 	egress := typed[networkingv1.NetworkPolicy](t, built(t, overlays+"egress")["NetworkPolicy slipway-egress"]).Spec
 	if !slices.Equal(egress.PolicyTypes, []networkingv1.PolicyType{"Egress"}) || len(egress.PodSelector.MatchLabels) > 0 {
-		t.Errorf("the policy of egress: %+v", egress)
+		t.Errorf("unexpected egress policy: %+v", egress)
 	}
 }
 
-// etcd compares the names of a member's certificate with the address of the connection, so that
-// each member must be in it. The certificate of the server must have no names.
+// etcd compares the names in a member's certificate with the address of the connection, so the certificate must
+// contain each member. The certificate of the server must not contain names.
 func TestEtcdCertManager_CertificatesFitTheMembers(t *testing.T) {
 	all := together(t, "etcd", "etcd-cert-manager")
 	members := typed[appsv1.StatefulSet](t, all["StatefulSet slipway-etcd"])

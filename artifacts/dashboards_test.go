@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// grafanaDashboard is the part of a dashboard's JSON that a change by hand can break.
+// grafanaDashboard contains the fields of a dashboard that manual edits can break.
 type grafanaDashboard struct {
 	Title, UID string
 	Panels     []grafanaPanel
@@ -30,8 +30,8 @@ type grafanaPanel struct {
 // gridColumns is the width of a dashboard in Grafana's grid units.
 const gridColumns = 24
 
-// That each query parses, and that the server has each metric and label, is tested by
-// TestDashboardsAndAlerts… in test/operations.
+// TestDashboardsAndAlerts… in test/operations checks that each query parses and that the server has each metric and
+// label.
 func TestDashboards_AreValid(t *testing.T) {
 	files, err := filepath.Glob("monitoring/dashboards/*.json")
 	if err != nil || len(files) != 4 {
@@ -58,7 +58,7 @@ func TestDashboards_AreValid(t *testing.T) {
 	}
 }
 
-// panelProblems returns what is wrong with the panels of one dashboard.
+// panelProblems returns the errors in the panels of one dashboard.
 func panelProblems(panels []grafanaPanel) (problems []string) {
 	type cell struct{ x, y int }
 	ids, cells := map[int]bool{}, map[cell]string{}
@@ -95,7 +95,7 @@ func panelProblems(panels []grafanaPanel) (problems []string) {
 	return problems
 }
 
-func TestDashboards_ProblemsOfPanelsAreFound(t *testing.T) {
+func TestPanelProblems_DetectsErrors(t *testing.T) {
 	const good = `{"id": 1, "type": "stat", "title": "a", "datasource": {"uid": "${datasource}"}, "gridPos": {"x": 0, "y": 0, "w": 12, "h": 4}, "targets": [{"expr": "up", "instant": true}]}`
 	for name, test := range map[string]struct {
 		panels string

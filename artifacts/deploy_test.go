@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// roles are the rules of every role in the deployment, by its name.
+// roles returns the rules of every role in the deployment by name.
 func roles(t *testing.T) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	all := map[string][]rbacv1.PolicyRule{}
@@ -39,7 +39,7 @@ func roles(t *testing.T) map[string][]rbacv1.PolicyRule {
 			t.Fatal(err)
 		}
 		for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
-			var role rbacv1.ClusterRole // a Role has the same fields
+			var role rbacv1.ClusterRole // also used for Roles, which have the same fields
 			err := decoder.Decode(&role)
 			if errors.Is(err, io.EOF) {
 				break
@@ -53,7 +53,7 @@ func roles(t *testing.T) map[string][]rbacv1.PolicyRule {
 	return all
 }
 
-func TestNoRoleHasAWildcard(t *testing.T) {
+func TestRoles_HaveNoWildcards(t *testing.T) {
 	for name, rules := range roles(t) {
 		for _, rule := range rules {
 			for _, list := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs, rule.NonResourceURLs} {
@@ -65,8 +65,8 @@ func TestNoRoleHasAWildcard(t *testing.T) {
 	}
 }
 
-// permissions returns what the server may do by bindings, like "secrets get": in all namespaces without,
-// and in one with its name.
+// permissions returns the permissions of the server, such as "secrets get". Permissions in one namespace have the
+// namespace as prefix.
 func permissions(t *testing.T, all map[string]*unstructured.Unstructured) map[string]bool {
 	t.Helper()
 	got := map[string]bool{}
@@ -74,7 +74,7 @@ func permissions(t *testing.T, all map[string]*unstructured.Unstructured) map[st
 		if !strings.Contains(o.GetKind(), "Binding") || !strings.HasPrefix(o.GetName(), "slipway-apiserver") {
 			continue
 		}
-		b := typed[rbacv1.RoleBinding](t, o) // a ClusterRoleBinding has the same fields
+		b := typed[rbacv1.RoleBinding](t, o) // also used for ClusterRoleBindings, which have the same fields
 		role := all[b.RoleRef.Kind+" "+b.RoleRef.Name]
 		if role == nil {
 			if !strings.HasPrefix(b.RoleRef.Name, "system:") && !strings.HasPrefix(b.RoleRef.Name, "extension-") {
@@ -129,16 +129,16 @@ func TestServerPermissions_FollowTheEnabledFeatures(t *testing.T) {
 		slices.Sort(diff)
 		slices.Sort(want)
 		if diff := cmp.Diff(want, diff); diff != "" {
-			t.Errorf("%s changes the permissions of the server (-want +got):\n%s", name, diff)
+			t.Errorf("%s changes the server's permissions (-want +got):\n%s", name, diff)
 		}
 	}
 	if !base["secrets get"] || base["secrets list"] || base["secrets create"] || base["secrets update"] {
-		t.Error("the server may do more with Secrets of all namespaces than get them by name")
+		t.Error("the server has a permission other than get for Secrets of all namespaces")
 	}
 }
 
-// A user who has the role and is not in --privileged-users gets the report of orphans by it and nothing else:
-// admission refuses the other writes. What privileged users need besides is in view and edit.
+// A user with this role who is not in --privileged-users can only get the report of orphans, because admission
+// rejects other writes. The other permissions that privileged users need are in the roles view and edit.
 func TestRecoveryRole_HasNoPermissionsOnVirtualMachines(t *testing.T) {
 	want := []rbacv1.PolicyRule{
 		{APIGroups: []string{"vm.slipway.dev"}, Resources: []string{"orphans"}, Verbs: []string{"list"}},
@@ -150,12 +150,12 @@ func TestRecoveryRole_HasNoPermissionsOnVirtualMachines(t *testing.T) {
 	}
 }
 
-func TestNoRoleOfUsersWritesWhatControllersOwn(t *testing.T) {
+func TestUserRoles_DoNotWriteObjectsOfControllers(t *testing.T) {
 	reads := []string{"get", "list", "watch"}
 	for name, rules := range roles(t) {
 		for _, rule := range rules {
 			if name == "slipway-recovery" && slices.Equal(rule.Resources, []string{"virtualmachines/status"}) {
-				continue // it is for privileged users, who bring an older object to where vSphere is
+				continue // only for privileged users, who restore objects
 			}
 			for _, resource := range []string{"virtualmachines/status", "virtualmachineinstances", "virtualmachineinstances/status", "virtualmachineimages/status", "clustervirtualmachineimages/status",
 				"slipwayclusters/status", "clusters/status", "machines/status", "machinesets/status", "machinedeployments/status", "machinehealthchecks/status"} {
@@ -167,7 +167,7 @@ func TestNoRoleOfUsersWritesWhatControllersOwn(t *testing.T) {
 	}
 }
 
-// workload has the images of a StatefulSet or of a pod.
+// workload contains the images of a StatefulSet or a pod.
 type workload struct {
 	Kind string
 	Spec struct {
@@ -178,7 +178,7 @@ type workload struct {
 	}
 }
 
-// objectsOf are those of a file.
+// objectsOf returns the objects in a file.
 func objectsOf(t *testing.T, file string) map[string]workload {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -218,14 +218,15 @@ func TestPodDisruptionBudgets_SelectPodsAndAllowOne(t *testing.T) {
 	}
 }
 
-func TestStoreIsRestoredByTheImageOfTheServer(t *testing.T) {
+func TestRestore_UsesTheImageOfTheServer(t *testing.T) {
 	server, pod := objectsOf(t, "deploy/base/50-deployment.yaml")["StatefulSet"], objectsOf(t, "recovery/restore.yaml")["Pod"]
 	if want, got := server.Spec.Template.Spec.Containers[0].Image, pod.Spec.Containers[0].Image; got != want {
-		t.Errorf("the pod has the image %s, the server %s", got, want)
+		t.Errorf("the pod uses the image %s, the server %s", got, want)
 	}
 }
 
-// A replica that stops serves until the readiness probe has failed, if another one can take over.
+// A replica that is shutting down continues to serve until its readiness probe has failed, if another replica can
+// take over.
 func TestServer_ServesUntilItsProbeHasFailed(t *testing.T) {
 	spec := typed[appsv1.StatefulSet](t, built(t, overlays+"external-etcd")["StatefulSet slipway-apiserver"]).Spec.Template.Spec
 	c := spec.Containers[0]
@@ -239,18 +240,18 @@ func TestServer_ServesUntilItsProbeHasFailed(t *testing.T) {
 	}
 	probe := time.Duration(c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold) * time.Second
 	if probe <= 0 || delay <= probe {
-		t.Errorf("it serves for %s, and the probe fails after %s", delay, probe)
+		t.Errorf("the server serves for %s, but the probe fails after %s", delay, probe)
 	}
-	// A create in vSphere that is under way is given 5 seconds, requests a minute.
+	// A create in vSphere that is in progress may take 5 seconds, and requests one minute.
 	if grace := time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second; grace < delay+65*time.Second {
-		t.Errorf("it is killed after %s, which is less than its stop may take", grace)
+		t.Errorf("the grace period of %s is shorter than a shutdown may take", grace)
 	}
 	if spec.PriorityClassName != "system-cluster-critical" {
-		t.Errorf("priority class %q: more important pods may replace it, and then no namespace can be deleted", spec.PriorityClassName)
+		t.Errorf("priority class %q: pods with a higher priority may preempt the server, and then no namespace can be deleted", spec.PriorityClassName)
 	}
 }
 
-// A restart does not repair a slow store, so the liveness probe must not fail because of it.
+// A restart does not repair a slow store, so a slow store must not fail the liveness probe.
 func TestServer_IsNotRestartedWhenItIsSlow(t *testing.T) {
 	c := typed[appsv1.StatefulSet](t, built(t, "deploy/base")["StatefulSet slipway-apiserver"]).Spec.Template.Spec.Containers[0]
 	for name, probe := range map[string]*corev1.Probe{"livenessProbe": c.LivenessProbe, "startupProbe": c.StartupProbe} {
@@ -272,6 +273,6 @@ func TestServer_IsNotRestartedWhenItIsSlow(t *testing.T) {
 		t.Errorf("probes of the chart (-base +chart):\n%s", diff)
 	}
 	if start := c.StartupProbe.PeriodSeconds * c.StartupProbe.FailureThreshold; start < 300 {
-		t.Errorf("the startup probe ends a start after %d s, before the server gives it up by itself", start)
+		t.Errorf("the startup probe fails after %d s, before the server itself stops", start)
 	}
 }

@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package artifacts holds the manifests of a deployment and the examples, so that
-// programs which apply them do not depend on the directory they are started in.
+// Package artifacts embeds the deployment manifests and the examples, so that programs that apply them do not depend
+// on the working directory.
 package artifacts
 
 import (
@@ -17,23 +17,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Deploy holds the manifests of deploy, and those of monitoring that a component includes.
+// Deploy contains the manifests of deploy, and those of monitoring for the component monitoring.
 //
 //go:embed deploy monitoring
 var Deploy embed.FS
 
-// Quickstart is examples/quickstart.yaml.
+// Quickstart contains examples/quickstart.yaml.
 //
 //go:embed examples/quickstart.yaml
 var Quickstart []byte
 
-// ArgoCD is gitops/argocd/argocd-cm.yaml.
+// ArgoCD contains gitops/argocd/argocd-cm.yaml.
 //
 //go:embed gitops/argocd/argocd-cm.yaml
 var ArgoCD []byte
 
-// Objects returns the objects of deploy/base in the order in which they are applied, without
-// those of the files for which without returns true.
+// Objects returns the objects of deploy/base in the order in which they are applied. Files for which without returns
+// true are omitted.
 func Objects(without func(file string) bool) ([]*unstructured.Unstructured, error) {
 	names, err := fs.Glob(Deploy, "deploy/base/[0-9]*.yaml")
 	if err != nil {
@@ -57,7 +57,7 @@ func Objects(without func(file string) bool) ([]*unstructured.Unstructured, erro
 	return all, nil
 }
 
-// Decode reads the objects of a YAML stream.
+// Decode returns the objects of a YAML stream.
 func Decode(data []byte) ([]*unstructured.Unstructured, error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
 	var objects []*unstructured.Unstructured

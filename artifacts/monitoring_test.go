@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestAlertsFireWhenTheyShouldAndNotBefore(t *testing.T) {
+func TestAlerts_FireAsExpected(t *testing.T) {
 	promtool, err := filepath.Abs("../_bin/promtool")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(promtool); err != nil {
 		if promtool, err = exec.LookPath("promtool"); err != nil {
-			t.Log("NOT RUN: there is no promtool; hack/install-prometheus.sh unpacks it")
+			t.Log("NOT RUN: promtool not found; run hack/install-prometheus.sh")
 			return
 		}
 	}
@@ -34,7 +34,7 @@ func TestAlertsFireWhenTheyShouldAndNotBefore(t *testing.T) {
 	}
 }
 
-func TestEveryAlertIsTriedAndSaysWhatToDo(t *testing.T) {
+func TestAlerts_HaveTestsAndDescriptions(t *testing.T) {
 	var rules struct {
 		Groups []struct {
 			Rules []struct {
@@ -79,6 +79,6 @@ func TestEveryAlertIsTriedAndSaysWhatToDo(t *testing.T) {
 	slices.Sort(alerts)
 	slices.Sort(tried)
 	if diff := cmp.Diff(alerts, slices.Compact(tried)); diff != "" {
-		t.Errorf("alerts without a test in which they fire (-there are +tried):\n%s", diff)
+		t.Errorf("alerts without a test in which they fire (-alerts +tests):\n%s", diff)
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 const overlays = "deploy/overlays/"
 
-// built returns the objects of a directory, by kind and name.
+// built returns the objects of a directory by kind and name.
 func built(t *testing.T, dir string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	return builtFrom(t, ".", "resources: [../"+dir+"]\n")
@@ -48,15 +48,15 @@ func named(t *testing.T, all []*unstructured.Unstructured) map[string]*unstructu
 	for _, o := range all {
 		name := o.GetKind() + " " + o.GetName()
 		if objects[name] != nil {
-			t.Errorf("%s is there twice", name)
+			t.Errorf("duplicate %s", name)
 		}
 		objects[name] = o
 	}
 	return objects
 }
 
-// facts are the fields of an object, one a line, so that those of two can be compared. What has a
-// name stands by it; other lists are their items, in any order.
+// facts returns the fields of an object, one per line, for comparison. List items with a name are identified by it;
+// other lists are compared in any order.
 func facts(path string, value any) []string {
 	switch v := value.(type) {
 	case map[string]any:
@@ -84,12 +84,12 @@ func facts(path string, value any) []string {
 		}
 		return all
 	}
-	text, _ := json.Marshal(value) // of what was JSON before
+	text, _ := json.Marshal(value) // cannot fail: value was decoded from JSON
 	return []string{path + ": " + string(text)}
 }
 
-// differences are the facts that base alone, and that other alone has. An object that only other
-// has is one fact.
+// differences returns the fields that only base or only other contains. An object that only other contains is one
+// entry.
 func differences(base, other map[string]*unstructured.Unstructured) []string {
 	var all []string
 	for name, o := range other {
@@ -118,7 +118,7 @@ func differences(base, other map[string]*unstructured.Unstructured) []string {
 	return all
 }
 
-func TestTheBaseIsWhatProgramsHaveAndWhatIsInstalledByDefault(t *testing.T) {
+func TestBase_IsTheDefaultInstallation(t *testing.T) {
 	objects, err := Objects(func(string) bool { return false })
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestTheBaseIsWhatProgramsHaveAndWhatIsInstalledByDefault(t *testing.T) {
 	}
 }
 
-func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
+func TestOverlays_DifferFromTheBaseAsExpected(t *testing.T) {
 	const (
 		pod       = "StatefulSet slipway-apiserver .spec.template.spec."
 		container = pod + "containers[slipway-apiserver]."
@@ -199,12 +199,12 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 	}
 	all, err := os.ReadDir(overlays)
 	if err != nil || len(all) != 7 {
-		t.Errorf("%d overlays, %v: each belongs into this test", len(all), err)
+		t.Errorf("%d overlays, %v: this test must contain each overlay", len(all), err)
 	}
 }
 
-// A component must not lose what another one has put into the same list.
-func TestComponentsGoTogether(t *testing.T) {
+// A component must not remove entries that another component adds to the same list.
+func TestComponents_CanBeCombined(t *testing.T) {
 	base := built(t, "deploy/base")
 	for _, components := range [][]string{
 		{"external-etcd", "snapshots", "monitoring", "cert-manager", "egress"},
@@ -220,12 +220,12 @@ func TestComponentsGoTogether(t *testing.T) {
 			t.Errorf("%v (-each +together):\n%s", components, diff)
 		}
 		if ca := typed[monitor](t, got["ServiceMonitor slipway-apiserver"]).Spec.Endpoints[0].TLSConfig.CA.Secret.Name; ca != "slipway-apiserver-tls" {
-			t.Errorf("Prometheus trusts the authority in the Secret %q, want that of cert-manager", ca)
+			t.Errorf("Prometheus trusts the CA in Secret %q, want that of cert-manager", ca)
 		}
 	}
 }
 
-// documentedKustomization is the one of docs/operations.md.
+// documentedKustomization returns the kustomization in docs/operations.md.
 func documentedKustomization(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/operations.md")

@@ -20,7 +20,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// pods are those of a file or of an overlay, by the kind of object that has them.
+// pods returns the pod templates of a file or overlay by the kind of their object.
 func pods(t *testing.T, file string) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -58,8 +58,8 @@ func pods(t *testing.T, file string) map[string]corev1.PodTemplateSpec {
 	return found
 }
 
-// The namespace says what the host cluster is to hold its pods to, and they keep it.
-func TestPodsKeepWhatTheirNamespaceEnforces(t *testing.T) {
+// The namespace specifies the Pod Security Standard, which all pods must meet.
+func TestPods_MeetThePodSecurityStandard(t *testing.T) {
 	objects, err := Objects(func(file string) bool { return file != "deploy/base/10-namespace.yaml" })
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestPodsKeepWhatTheirNamespaceEnforces(t *testing.T) {
 	for _, file := range []string{"deploy/base/50-deployment.yaml", "recovery/restore.yaml", overlays + "etcd", overlays + "external-etcd", overlays + "cert-manager", "deploy/components/etcd-restore"} {
 		found := pods(t, file)
 		if len(found) == 0 {
-			t.Errorf("%s has no pod", file)
+			t.Errorf("no pod in %s", file)
 		}
 		for kind, pod := range found {
 			results := evaluator.EvaluatePod(said.Enforce, &metav1.ObjectMeta{Labels: pod.Labels}, &pod.Spec)

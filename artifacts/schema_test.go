@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/schema"
 )
 
-// judge is the schema for editors.
+// judge returns the JSON schema for editors.
 func judge(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	compiled, err := jsonschema.NewCompiler().Compile("schemas/slipway.json")
@@ -27,11 +27,11 @@ func judge(t *testing.T) *jsonschema.Schema {
 	return compiled
 }
 
-func TestTheSchemaForEditorsAcceptsEveryExample(t *testing.T) {
+func TestSchema_AcceptsEveryExample(t *testing.T) {
 	judge, ours := judge(t), map[string]int{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == "templates" {
-			return filepath.SkipDir // those of a chart are no manifests yet
+			return filepath.SkipDir // chart templates are not manifests
 		}
 		if err != nil || filepath.Ext(path) != ".yaml" {
 			return err
@@ -58,11 +58,11 @@ func TestTheSchemaForEditorsAcceptsEveryExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(ours) < 15 || ours["VirtualMachine"] < 5 {
-		t.Errorf("only these kinds were judged: %v", ours)
+		t.Errorf("checked only the kinds %v", ours)
 	}
 }
 
-func TestTheSchemaForEditorsKnowsAllKinds(t *testing.T) {
+func TestSchema_ContainsAllKinds(t *testing.T) {
 	judge := judge(t)
 	for _, kind := range schema.Kinds {
 		good, bad := kind.Object("a", ""), kind.Object("a", `,"lables":{"a":"b"}`)
@@ -75,7 +75,7 @@ func TestTheSchemaForEditorsKnowsAllKinds(t *testing.T) {
 	}
 }
 
-func TestTheSchemaForEditorsNamesWhatIsWrong(t *testing.T) {
+func TestSchema_ReportsErrors(t *testing.T) {
 	judge := judge(t)
 	vm := func(spec string) string {
 		return `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachine","metadata":{"name":"a"},"spec":` + spec + `}`
@@ -91,7 +91,7 @@ func TestTheSchemaForEditorsNamesWhatIsWrong(t *testing.T) {
 		`{"apiVersion":"cluster.slipway.dev/v1alpha1","kind":"VirtualMachineClass"}`: "at '/kind': value must be one of",
 	} {
 		if err := judge.Validate(decoded(t, document)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want an error that says %q", document, err, want)
+			t.Errorf("%s: %v, want an error with %q", document, err, want)
 		}
 	}
 	for _, document := range []string{
@@ -104,7 +104,7 @@ func TestTheSchemaForEditorsNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestTheSchemaForEditorsWantsNoSelectorThatTheServerFills(t *testing.T) {
+func TestSchema_DoesNotRequireDefaultedSelectors(t *testing.T) {
 	judge := judge(t)
 	for _, kind := range []string{"MachineSet", "MachineDeployment"} {
 		of := func(template string) string {
@@ -114,7 +114,7 @@ func TestTheSchemaForEditorsWantsNoSelectorThatTheServerFills(t *testing.T) {
 			t.Errorf("a %s without a selector: %v", kind, err)
 		}
 		if err := judge.Validate(decoded(t, of(""))); err == nil || !strings.Contains(err.Error(), "missing property 'template'") {
-			t.Errorf("a %s without a template: %v, want an error that names it", kind, err)
+			t.Errorf("a %s without a template: %v, want an error with the field", kind, err)
 		}
 	}
 }

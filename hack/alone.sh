@@ -2,9 +2,9 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs a command while nobody else runs one by this script for the same directory, so that two
-# builds at once do not write the same files. Who comes second is told so, and waits. Where
-# flock (util-linux) is missing the command runs all the same.
+# Runs a command unless this script already runs one for the same directory, so that two builds do not write the same
+# files. A second call prints a message and waits. If flock (util-linux) is not installed, the command runs without a
+# lock.
 #
 # usage: alone.sh directory command [argument...]
 set -euo pipefail
@@ -13,10 +13,10 @@ directory="$1"
 shift
 mkdir -p "${directory}"
 if command -v flock >/dev/null; then
-	# The command keeps the file open: the lock ends with it, however that ends.
+	# The command inherits the file descriptor, so the lock is released when the command ends.
 	exec 9>"${directory}/.lock"
 	if ! flock --nonblock 9; then
-		echo "another make builds into ${directory}/: waiting until it is done" >&2
+		echo "waiting for another make that builds into ${directory}/" >&2
 		flock 9
 	fi
 fi

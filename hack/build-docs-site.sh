@@ -2,9 +2,8 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Makes a site of the documentation, with a search that needs no server, in .cache/docs-site:
-# VitePress (MIT), pinned by hack/docs-site/package-lock.json. A link that leads nowhere ends
-# it with an error. It needs Node 18 or newer.
+# Builds a website of the documentation with an offline search in .cache/docs-site. It uses VitePress (MIT), pinned by
+# hack/docs-site/package-lock.json, and requires Node 18 or newer. A broken link is an error.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,4 +22,4 @@ cp README.md "${work}/src/index.md"
 cd "${work}"
 npm ci --ignore-scripts --include=optional --no-audit --no-fund --loglevel=error
 npm run --silent build
-echo "the site is in .cache/docs-site; to look at it: python3 -m http.server -d .cache/docs-site"
+echo "the site is in .cache/docs-site; to view it: python3 -m http.server -d .cache/docs-site"

@@ -2,13 +2,12 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Measures the first run: of what is committed, in a directory of its own whose path has a
-# space, with an empty build cache, as far as the VM of the quick start. Then the second
-# run, offline and with GOFLAGS=-mod=mod. Prints wall and processor time of each step; that
-# of servers in the background does not count. Go modules are downloaded before: their time
-# is that of the network.
+# Measures the first run of the committed sources, from an empty build cache to the VM of the quick start, in a
+# directory whose path contains a space. Then it measures the second run, offline and with GOFLAGS=-mod=mod. It prints
+# the wall and processor time of each step without background servers. Go modules are downloaded before the
+# measurement.
 #
-# usage: first-run.sh, on a machine that does nothing else
+# usage: first-run.sh, on an otherwise idle machine
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -40,6 +39,6 @@ total() {
 }
 step "the first run" total
 bin/slipway-dev down
-GOFLAGS="$(go env GOFLAGS) -mod=mod" # with other flags all would be compiled anew
+GOFLAGS="$(go env GOFLAGS) -mod=mod" # other flags would recompile everything
 export GOFLAGS GOPROXY=off
 step "the second run, offline" total

@@ -2,8 +2,8 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs every fuzz target of the module for the given time, one after another, and then
-# the soak of the work queue.
+# Runs every fuzz target of the module for the given time, one after another, and then the soak test of the work
+# queue.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,5 +15,5 @@ grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' cmd pkg test | sort | while re
 	done
 done
 
-echo "a million passes of simulated controllers"
+echo "a million reconciles of simulated controllers"
 go test -count=1 -timeout 10m -run '^TestSoak$' ./pkg/controller -args -soak-reconciles=1000000

@@ -2,9 +2,9 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Makes the image of what is committed twice, in two checkouts, the second in a path with a
-# space and with an empty build cache, and fails unless both have one digest. The second
-# compiles everything: some minutes for each platform.
+# Builds the image of the committed sources twice, in two checkouts, the second in a path with a space and with an
+# empty build cache. Fails unless both have the same digest. The second build compiles everything and takes some
+# minutes for each platform.
 #
 # usage: image-twice.sh version platforms
 set -euo pipefail
@@ -26,7 +26,7 @@ first="$(make_image "${tmp}/first" "$@")"
 export GOCACHE="${tmp}/cache"
 second="$(make_image "${tmp}/a second one" "$@")"
 if [[ ${first} != "${second}" ]]; then
-	echo "image-twice.sh: the same sources have given ${first} and ${second}" >&2
+	echo "image-twice.sh: the same sources result in ${first} and ${second}" >&2
 	exit 1
 fi
-echo "the same digest twice: ${first}"
+echo "both builds have the digest ${first}"

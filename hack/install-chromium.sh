@@ -2,15 +2,15 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Makes sure that a Chromium is there, in which make test-dashboard looks at the dashboard.
-# Installs Debian's package, and a font for the pictures, when it is missing.
+# Installs Chromium, which make test-dashboard needs, if it is missing. It installs Debian's package and a font for
+# screenshots.
 set -euo pipefail
 
 if command -v chromium >/dev/null; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "install-chromium.sh: chromium is missing and this is no Debian; install Chromium as chromium in the PATH" >&2
+	echo "install-chromium.sh: chromium is missing and this is not Debian; install Chromium as chromium in the PATH" >&2
 	exit 1
 fi
 sudo=()

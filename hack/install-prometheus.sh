@@ -2,9 +2,8 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Makes sure that prometheus and promtool are there, with which the dashboards and alerting rules
-# are tested. Unpacks Debian's package into _bin/ when they are missing: installed, it would start
-# a server.
+# Provides prometheus and promtool, which the tests of dashboards and alerting rules need. If they are missing, it
+# unpacks Debian's package into _bin/. It does not install the package, because that would start a server.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -12,7 +11,7 @@ if [[ -x _bin/promtool && -x _bin/prometheus ]] || { command -v promtool && comm
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "install-prometheus.sh: prometheus is missing and this is no Debian; put prometheus and promtool into _bin/" >&2
+	echo "install-prometheus.sh: prometheus is missing and this is not Debian; put prometheus and promtool into _bin/" >&2
 	exit 1
 fi
 if ! apt-cache show prometheus >/dev/null 2>&1; then
@@ -22,7 +21,7 @@ fi
 echo "unpacking Debian's package prometheus into _bin/"
 unpacked="$(mktemp -d)"
 trap 'rm -rf "${unpacked}"' EXIT
-# As root apt would take the rights of _apt, who cannot write there.
+# As root, apt would use the permissions of _apt, which cannot write there.
 (cd "${unpacked}" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus)
 dpkg-deb -x "${unpacked}"/prometheus_*.deb "${unpacked}"
 mkdir -p _bin

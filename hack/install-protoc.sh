@@ -2,15 +2,14 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Makes sure that protoc is there, which only the code generators need. Installs
-# Debian's package when it is missing.
+# Installs protoc, which only the code generators need, from Debian's package if it is missing.
 set -euo pipefail
 
 if command -v protoc >/dev/null; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "install-protoc.sh: protoc is missing and this is no Debian; install protobuf-compiler 3.21 or newer" >&2
+	echo "install-protoc.sh: protoc is missing and this is not Debian; install protobuf-compiler 3.21 or newer" >&2
 	exit 1
 fi
 sudo=()

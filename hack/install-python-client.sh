@@ -2,10 +2,10 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Looks for a Python with the kubernetes client, which a test of test/e2e runs the example
-# of artifacts/clients/python with, and writes its path into .cache/python-client: that of a
-# virtual environment with the pinned version from PyPI, or else one that has any version,
-# such as Debian's python3-kubernetes. Without one the test is NOT RUN, which is no failure.
+# Finds a Python with the kubernetes client, with which test/e2e runs the example in artifacts/clients/python, and
+# writes its path to .cache/python-client. It prefers a virtual environment with the pinned version from PyPI.
+# Otherwise it uses an installed version, such as Debian's python3-kubernetes. Without a client the test is reported
+# as NOT RUN, which is not a failure.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,7 +23,7 @@ if [[ -s ${found} ]] && has_client "$(cat "${found}")"; then
 fi
 rm -f "${found}"
 if ! command -v python3 >/dev/null; then
-	echo "NOT RUN: the test of Python's client, for there is no python3"
+	echo "NOT RUN: test of the Python client: python3 not found"
 	exit 0
 fi
 log="$(mktemp)"
@@ -41,4 +41,4 @@ for python in python3 /usr/bin/python3; do
 		exit 0
 	fi
 done
-echo "NOT RUN: the test of Python's client, which could not be installed: $(tail -n 1 "${log}")"
+echo "NOT RUN: test of the Python client: installation failed: $(tail -n 1 "${log}")"

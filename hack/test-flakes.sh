@@ -2,16 +2,14 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs every suite of tests several times on a busy machine, each time in another
-# order: on every core a loop uses what it gets for as long as this script runs.
-# Prints pass or fail of every run and a summary. Fails if one run failed, whose output
-# is kept.
+# Runs test suites several times in random order on a busy machine: one loop for each core runs at the same time. It
+# prints pass or fail of every run and a summary. It fails if a run failed, and keeps the output of failed runs.
 #
-# usage: test-flakes.sh ROUNDS SUITE..., a suite being one of unit, integration, e2e, operations
+# usage: test-flakes.sh ROUNDS SUITE..., where SUITE is unit, integration, e2e or operations
 set -euo pipefail
 
 if [[ $# -lt 2 || ! $1 =~ ^[1-9][0-9]{0,2}$ ]]; then
-	echo "test-flakes.sh: \"$*\" given: a number of rounds from 1 to 999 and at least one suite are needed" >&2
+	echo "test-flakes.sh: invalid arguments \"$*\": requires a number of rounds from 1 to 999 and at least one suite" >&2
 	exit 2
 fi
 rounds="$1"
@@ -20,7 +18,7 @@ for suite in "$@"; do
 	case "${suite}" in
 	unit | integration | e2e | operations) ;;
 	*)
-		echo "test-flakes.sh: suite \"${suite}\" given: unit, integration, e2e and operations are allowed" >&2
+		echo "test-flakes.sh: unknown suite \"${suite}\": must be unit, integration, e2e or operations" >&2
 		exit 2
 		;;
 	esac
@@ -32,7 +30,7 @@ load=()
 passed=()
 failed=()
 
-# busy uses one core until the process $1 has ended, even if that is by SIGKILL.
+# busy uses one core until the process $1 has ended, even after SIGKILL.
 busy() {
 	while kill -0 "$1" 2>/dev/null; do
 		for ((i = 0; i < 1000000; i++)); do :; done
@@ -47,7 +45,7 @@ finish() {
 	echo "passed: ${#passed[@]}, failed: ${#failed[@]}, of $((rounds * suites)) runs"
 	if ((${#failed[@]} > 0)); then
 		printf '  FAIL %s\n' "${failed[@]}"
-		echo "the output of failed runs is kept in ${logs}"
+		echo "the output of failed runs is in ${logs}"
 		((status != 0)) || status=1
 	else
 		rm -rf "${logs}"
@@ -59,13 +57,13 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# Building is not what is measured: it goes before the load.
+# Build before the load starts, because the build is not measured.
 make --no-print-directory tools build
 for ((core = 0; core < $(nproc); core++)); do
 	busy $$ &
 	load+=($!)
 done
-echo "${#load[@]} busy loops run beside the tests"
+echo "${#load[@]} busy loops run during the tests"
 
 for ((round = 1; round <= rounds; round++)); do
 	for suite in "$@"; do

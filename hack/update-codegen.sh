@@ -2,16 +2,15 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Writes all generated Go code but protobuf: deep copies, defaulting and
-# conversions beside the types; OpenAPI, clients, informers and listers under
-# pkg/generated. The generators come from the code-generator version in go.mod.
+# Generates all Go code except protobuf: deep copies, defaults and conversions next to the types; OpenAPI, clients,
+# informers and listers in pkg/generated. The generators are those of the code-generator version in go.mod.
 
 set -o errexit -o nounset -o pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 cd "${ROOT}"
 
-# Generators stay in the tree, out of the developer's own bin directory.
+# Build the generators in the repository and not in the developer's bin directory.
 export GOBIN="${ROOT}/_bin"
 mkdir -p "${GOBIN}"
 
@@ -22,10 +21,10 @@ VIOLATIONS="${ROOT}/hack/openapi-violations.list"
 # shellcheck source=/dev/null
 source "${CODEGEN}/kube_codegen.sh"
 
-# What our types and endpoints use of Kubernetes' own, which describes itself.
+# Kubernetes packages whose types Slipway's types and endpoints use.
 KUBE_CODEGEN_READONLY_PKGS+=(k8s.io/api/autoscaling/v1)
 
-# kube_codegen.sh leaves files behind in the temporary directory.
+# kube_codegen.sh leaves files in the temporary directory.
 TMPDIR="$(mktemp -d)"
 export TMPDIR
 trap 'rm -rf "${TMPDIR}"' EXIT
@@ -45,8 +44,8 @@ kube::codegen::gen_openapi \
 
 go run ./hack/models-schema > "${SCHEMA}"
 
-# The subresources whose names hold a hyphen have hand-written client methods
-# (*_expansion.go): the generators would make invalid identifiers of them.
+# The client methods of subresources with a hyphen in the name are written by hand (*_expansion.go), because the
+# generators would create invalid identifiers.
 kube::codegen::gen_client \
     --with-watch \
     --with-applyconfig \

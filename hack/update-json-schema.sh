@@ -2,8 +2,8 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Writes artifacts/schemas/slipway.json, by which editors check manifests, from the OpenAPI
-# definitions in pkg/generated.
+# Generates artifacts/schemas/slipway.json, with which editors check manifests, from the OpenAPI definitions in
+# pkg/generated.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

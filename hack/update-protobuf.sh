@@ -2,12 +2,10 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Writes generated.proto and generated.pb.go beside the versioned types, and the
-# protobuf tags into the types themselves. The numbers in these tags are the
-# wire and storage format: never change or reuse one that was released.
+# Generates generated.proto and generated.pb.go next to the versioned types, and the protobuf tags in the types. The
+# numbers in these tags are the wire and storage format: never change or reuse a released number.
 #
-# Needs protoc (Debian: protobuf-compiler); everything else is built from the
-# versions in go.mod.
+# Requires protoc (Debian: protobuf-compiler). The other tools are built from the versions in go.mod.
 
 set -o errexit -o nounset -o pipefail
 
@@ -27,14 +25,13 @@ MODULE="$(go list -m)"
 CODEGEN="$(go list -m -f '{{.Dir}}' k8s.io/code-generator)"
 TOOLS_VERSION="$(go list -m -f '{{.Version}}' golang.org/x/tools)"
 
-# From inside its own module, so that the generator runs with the dependencies
-# it was released with and none of them enters ours.
+# Run in the module of the generator, so that it uses its own dependencies and adds none to Slipway.
 go -C "${CODEGEN}" install ./cmd/go-to-protobuf ./cmd/go-to-protobuf/protoc-gen-gogo
 GOGO="$(go -C "${CODEGEN}" list -m -f '{{.Dir}}' github.com/gogo/protobuf)"
 GOFLAGS='' go install "golang.org/x/tools/cmd/goimports@${TOOLS_VERSION}"
 
-# The generator looks for sources and writes results by import path below one
-# directory. Outside GOPATH such a directory has to be made of links.
+# The generator reads and writes files by import path below one directory. Outside of GOPATH such a directory must be
+# created with links.
 TREE="$(mktemp -d)"
 trap 'rm -rf "${TREE}"' EXIT
 link() { # link <import path> <directory>
@@ -45,7 +42,7 @@ link "${MODULE}" "${ROOT}"
 link k8s.io/apimachinery "$(go list -m -f '{{.Dir}}' k8s.io/apimachinery)"
 link github.com/gogo/protobuf "${GOGO}"
 
-# A leading - means: read, do not write.
+# A leading "-" means that the package is only read.
 APIMACHINERY="-k8s.io/apimachinery/pkg/util/intstr"
 APIMACHINERY+=",-k8s.io/apimachinery/pkg/api/resource"
 APIMACHINERY+=",-k8s.io/apimachinery/pkg/runtime/schema"

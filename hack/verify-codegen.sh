@@ -2,8 +2,8 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Fails if the generated files, those not yet committed included, differ from
-# what the generators would write now. Works on a copy and changes nothing.
+# Fails if the generated files, including uncommitted ones, differ from the output of the generators. It works on a
+# copy and changes nothing.
 
 set -o errexit -o nounset -o pipefail
 
@@ -14,12 +14,12 @@ trap 'rm -rf "${COPY}"' EXIT
 mkdir -p "${ROOT}/_bin" "${COPY}/pkg"
 cp -a "${ROOT}/go.mod" "${ROOT}/go.sum" "${ROOT}/hack" "${COPY}/"
 cp -a "${ROOT}/pkg/apis" "${ROOT}/pkg/generated" "${COPY}/pkg/"
-# Generators that are built already are used again.
+# Use generators that are already built.
 ln -s "${ROOT}/_bin" "${COPY}/_bin"
-# What no generator writes any more must show as a difference.
+# Remove generated files, so that files that are no longer generated are reported.
 find "${COPY}/pkg/apis" -name 'zz_generated.*.go' -delete
 
-# Protobuf first: it writes tags into the types that the others read.
+# Run protobuf first, because it writes tags into the types that the other generators read.
 "${COPY}/hack/update-protobuf.sh" >"${COPY}/log" 2>&1 &&
     "${COPY}/hack/update-codegen.sh" >>"${COPY}/log" 2>&1 &&
     "${COPY}/hack/update-api-docs.sh" >>"${COPY}/log" 2>&1 &&

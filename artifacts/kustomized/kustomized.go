@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kustomized renders kustomizations as kubectl apply -k does.
+// Package kustomized renders kustomizations like kubectl apply -k.
 package kustomized
 
 import (
@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Build returns the objects of a kustomization whose directory is next to the top directories of
-// files, in the order in which they are applied.
+// Build returns the objects of a kustomization in the order in which they are applied. The kustomization is in a
+// directory next to the top directories of files.
 func Build(files fs.FS, kustomization string) ([]*unstructured.Unstructured, error) {
 	memory := filesys.MakeFsInMemory()
 	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
@@ -34,7 +34,7 @@ func Build(files fs.FS, kustomization string) ([]*unstructured.Unstructured, err
 		return nil, fmt.Errorf("reading manifests: %w", err)
 	}
 	options := krusty.MakeDefaultOptions()
-	options.Reorder = krusty.ReorderOptionLegacy // as kubectl
+	options.Reorder = krusty.ReorderOptionLegacy // like kubectl
 	rendered, err := krusty.MakeKustomizer(options).Run(memory, "/slipway")
 	if err != nil {
 		return nil, fmt.Errorf("rendering manifests: %w", err)

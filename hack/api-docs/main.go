@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command api-docs prints docs/api.md: every kind of the API with its fields, from the
-// comments of the types in the packages that are its arguments.
+// Command api-docs prints docs/api.md, which lists every kind of the API with its fields. It reads the comments of
+// the types in the package directories that are its arguments.
 package main
 
 import (
@@ -18,8 +18,8 @@ const head = `<!-- Written by hack/api-docs (make generate) from the types below
 
 # The API
 
-Every kind with its fields, as ` + "`kubectl explain`" + ` tells them too. A field that is not said to be required may be
-left out. The guides beside this document say how to use them.
+All kinds and their fields, as in ` + "`kubectl explain`" + `. Fields are optional unless marked as required.
+The guides in this directory describe their use.
 
 `
 
@@ -42,7 +42,7 @@ func run(dirs []string, out io.Writer) error {
 		groups = append(groups, g)
 	}
 	if len(groups) == 0 {
-		return errors.New("which packages is missing")
+		return errors.New("usage: api-docs DIRECTORY...")
 	}
 	_, _ = io.WriteString(out, head)
 	for _, g := range groups {

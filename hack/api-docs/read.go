@@ -15,16 +15,16 @@ import (
 	"strings"
 )
 
-// group is a package of types.
+// group is an API group, which is one package.
 type group struct {
 	name   string
 	types  []*object
 	byName map[string]*object
-	// reached are the types that a kind has in itself, however deep.
+	// reached contains the types that kinds use directly or indirectly.
 	reached map[string]bool
 }
 
-// object is a type: a struct with fields, or one with values.
+// object is a type: a struct with fields, or a string type with values.
 type object struct {
 	name, doc string
 	kind      bool
@@ -32,13 +32,13 @@ type object struct {
 	values    []member
 }
 
-// member is a field, or a value.
+// member is a field or a value of a type.
 type member struct {
 	name, doc, kind string
 	required        bool
 }
 
-// kinds are the types that are objects of their own.
+// kinds returns the types that are kinds.
 func (g *group) kinds() []*object {
 	return slices.DeleteFunc(slices.Clone(g.types), func(t *object) bool { return !t.kind })
 }
@@ -125,7 +125,7 @@ func fields(body *ast.StructType) (out []member) {
 	return out
 }
 
-// reach notes the types of the package that a type has.
+// reach adds the types that t uses.
 func (g *group) reach(t *object) {
 	for _, f := range t.fields {
 		name := strings.NewReplacer("[]", "", "map[string]", "").Replace(f.kind)
@@ -136,7 +136,7 @@ func (g *group) reach(t *object) {
 	}
 }
 
-// written is how a type is written in the document.
+// written returns the name of a type in the document.
 func written(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -156,7 +156,7 @@ func written(t ast.Expr) string {
 	return "object"
 }
 
-// text is a comment without its markers, in one line.
+// text returns a comment without markers in one line.
 func text(doc *ast.CommentGroup) string {
 	var words []string
 	for line := range strings.Lines(doc.Text()) {

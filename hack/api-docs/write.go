@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// anchor is what a heading is linked to by.
+// anchor returns the anchor of a heading.
 func anchor(heading string) string {
 	return strings.ToLower(strings.NewReplacer(".", "", " ", "-").Replace(heading))
 }
 
-// heading is that of a type. Groups have types of the same names.
+// heading returns the heading of a type. It contains the group, because groups have types with equal names.
 func (g *group) heading(name string) string {
 	short, _, _ := strings.Cut(g.name, ".")
 	return name + " (" + short + ")"
@@ -24,7 +24,7 @@ func (g *group) link(name string) string {
 	return fmt.Sprintf("[%s](#%s)", name, strings.NewReplacer("(", "", ")", "").Replace(anchor(g.heading(name))))
 }
 
-// typed is a type with a link to what it is made of.
+// typed returns a type with a link to its element type.
 func (g *group) typed(kind string) string {
 	prefix := ""
 	for _, p := range []string{"[]", "map[string]"} {
@@ -60,7 +60,7 @@ func (g *group) write(out io.Writer, t *object) {
 	}
 }
 
-// escaped is text in a cell of a table.
+// escaped returns text escaped for a table cell.
 func escaped(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "[", `\[`, "]", `\]`).Replace(text)
 }

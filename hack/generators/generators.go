@@ -3,8 +3,8 @@
 
 //go:build generators
 
-// Package generators keeps the code generators in go.mod, whose version the
-// scripts of this directory build and run. No program imports it.
+// Package generators keeps the code generators in go.mod. The scripts in this directory build and run these versions.
+// No program imports the package.
 package generators
 
 import (

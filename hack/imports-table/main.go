@@ -1,8 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command imports-table writes the table of who may import whom into the document that
-// is its argument.
+// Command imports-table writes the table of allowed imports into the document that is its argument.
 package main
 
 import (
@@ -19,10 +18,10 @@ func main() {
 	}
 }
 
-// write replaces the table in the one document that is given.
+// write replaces the table in the given document.
 func write(args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("want the path of one document, got %q", args)
+		return fmt.Errorf("requires the path of one document, got %q", args)
 	}
 	old, err := os.ReadFile(args[0])
 	if err != nil {

@@ -5,14 +5,13 @@ package main
 
 import "strings"
 
-// adapt makes a schema of OpenAPI one of JSON schema, in place, and returns the definitions
-// that it refers to. What has properties has no others: a field that does not exist is a
-// mistake, which the server would only warn of.
+// adapt converts an OpenAPI schema to a JSON schema in place and returns the definitions that it refers to. Unknown
+// fields are errors in the JSON schema; the server would only return a warning.
 func adapt(schema map[string]any) []string {
 	var refers []string
 	for key, value := range schema {
-		// Merging is for the server. Its defaults for lists and objects, {} and [], say
-		// nothing to who writes a manifest.
+		// Only the server needs extensions for merging. The defaults {} and [] of objects and lists are of no use to
+		// authors of manifests.
 		if _, scalar := value.(string); strings.HasPrefix(key, "x-kubernetes-") || key == "default" && !scalar {
 			delete(schema, key)
 		}
@@ -20,7 +19,7 @@ func adapt(schema map[string]any) []string {
 	if ref, ok := schema["$ref"].(string); ok {
 		refers = append(refers, strings.TrimPrefix(ref, prefix))
 		if len(schema) > 1 {
-			// Beside a reference nothing counts, a description neither.
+			// JSON schema ignores keywords next to $ref, including the description.
 			delete(schema, "$ref")
 			schema["allOf"] = []any{map[string]any{"$ref": ref}}
 		}

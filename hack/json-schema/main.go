@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command json-schema prints one JSON schema (draft 7) for manifests of all kinds, by which
-// editors complete and check them. It is made from the OpenAPI definitions of the API.
+// Command json-schema prints a JSON schema (draft 7) for manifests of all kinds, for completion and checks in
+// editors. It is derived from the OpenAPI definitions of the API.
 package main
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/openapi"
 )
 
-// prefix is that of references to definitions.
+// prefix is the prefix of references to definitions.
 const prefix = "#/definitions/"
 
-// groups are those whose kinds have a schema.
+// groups is the suffix of the API groups whose kinds have a schema.
 const groups = ".slipway.dev"
 
 func main() {
@@ -45,7 +45,7 @@ func printSchema() error {
 	data, err := json.MarshalIndent(map[string]any{
 		"$schema":     "http://json-schema.org/draft-07/schema#",
 		"title":       "Slipway",
-		"description": "Manifests of the kinds of Slipway. Objects of other kinds are let pass.",
+		"description": "Manifests of the kinds of Slipway. Other kinds are accepted without validation.",
 		"type":        "object",
 		"allOf":       conditions(kinds),
 		"definitions": used,
@@ -59,7 +59,7 @@ func printSchema() error {
 	return nil
 }
 
-// kindsOf are the names of the definitions of all kinds: what has a list.
+// kindsOf returns the names of the definitions of all kinds, which are the types that have a list type.
 func kindsOf() map[schema.GroupVersionKind]string {
 	known := scheme.Scheme.AllKnownTypes()
 	kinds := map[schema.GroupVersionKind]string{}
@@ -76,7 +76,7 @@ func kindsOf() map[schema.GroupVersionKind]string {
 	return kinds
 }
 
-// conditions say which definition is for an object, by its apiVersion and kind.
+// conditions returns the conditions that select the definition of an object by apiVersion and kind.
 func conditions(kinds map[schema.GroupVersionKind]string) []any {
 	names := map[string][]string{}
 	for kind := range kinds {
@@ -110,7 +110,7 @@ func conditions(kinds map[schema.GroupVersionKind]string) []any {
 	return all
 }
 
-// definitions are those of the kinds and all that they refer to.
+// definitions returns the definitions of the kinds and of all types that they refer to.
 func definitions(kinds map[schema.GroupVersionKind]string) (map[string]any, error) {
 	all := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef(prefix + name) })
 	used := map[string]any{}
@@ -121,7 +121,7 @@ func definitions(kinds map[schema.GroupVersionKind]string) (map[string]any, erro
 		}
 		definition, ok := all[name]
 		if !ok {
-			return fmt.Errorf("there is no definition %s", name)
+			return fmt.Errorf("definition %s not found", name)
 		}
 		converted, err := plain(definition)
 		if err != nil {
@@ -143,7 +143,7 @@ func definitions(kinds map[schema.GroupVersionKind]string) (map[string]any, erro
 	return used, nil
 }
 
-// plain is a definition as JSON has it.
+// plain returns a definition as decoded JSON.
 func plain(definition common.OpenAPIDefinition) (map[string]any, error) {
 	data, err := json.Marshal(definition.Schema)
 	if err != nil {

@@ -35,7 +35,7 @@ func printSchema() error {
 	swagger.Definitions = make(spec.Definitions, len(defs))
 	for name, def := range defs {
 		schema := def.Schema
-		// A definition written for v3 carries its v2 form along.
+		// A v3 definition may contain its v2 form.
 		if v2, ok := schema.Extensions[common.ExtensionV2Schema].(spec.Schema); ok {
 			schema = v2
 		}

@@ -1,10 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release makes what is published: the container image of the server alone (image),
-// or all (all). make image and make release run it; docs/releasing.md says what comes out.
+// Command release creates the published files: only the container image of the server (image), or everything (all).
+// It is run by make image and make release; docs/releasing.md describes the results.
 //
-// usage: release -version=v0.1.0 [-platforms=linux/amd64] [-push=host/name:tag] image|all [flags of go build]
+//	usage: release -version=v0.1.0 [-platforms=linux/amd64] [-push=host/name:tag] image|all [flags of go build]
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/image"
 )
 
-// version is what tags of images and krew take.
+// version is the format that image tags and krew accept.
 var version = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 func main() {
@@ -37,11 +37,11 @@ func run(ctx context.Context, args []string) error {
 	var platforms string
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.StringVar(&r.root, "root", "../..", "Directory of the repository.")
-	flags.StringVar(&r.out, "out", "", "Directory to write into; dist in the repository if empty.")
+	flags.StringVar(&r.out, "out", "", "Output directory. If empty, dist in the repository.")
 	flags.StringVar(&r.version, "version", "", "Version to stamp, for example v0.1.0.")
-	flags.StringVar(&r.push, "push", "", "Where to push the image, as host/name:tag. Nothing is pushed if empty.")
-	flags.StringVar(&r.url, "url", "", "Where the files will be downloaded from, for krew; the release at GitHub if empty.")
-	flags.StringVar(&platforms, "platforms", "", fmt.Sprintf("Some of %v, separated by commas; all if empty.", build.All))
+	flags.StringVar(&r.push, "push", "", "Reference to which the image is pushed, as host/name:tag. If empty, the image is not pushed.")
+	flags.StringVar(&r.url, "url", "", "Download URL of the files, for krew. If empty, the URL of the GitHub release.")
+	flags.StringVar(&platforms, "platforms", "", fmt.Sprintf("Platforms of %v, separated by commas. If empty, all.", build.All))
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	what := flags.Arg(0)
 	if what != "image" && what != "all" {
-		return fmt.Errorf("%q cannot be made: want image or all", what)
+		return fmt.Errorf("unknown argument %q: must be image or all", what)
 	}
 	r.flags = flags.Args()[1:]
 	if what == "all" {
@@ -60,10 +60,10 @@ func run(ctx context.Context, args []string) error {
 	return err
 }
 
-// complete checks the flags and reads what they leave out.
+// complete checks the flags and sets defaults.
 func (r *release) complete(ctx context.Context, platforms string) (err error) {
 	if !version.MatchString(r.version) {
-		return fmt.Errorf("-version=%q: want one such as v0.1.0 or v0.1.0-rc.1", r.version)
+		return fmt.Errorf("-version=%q: must be a version such as v0.1.0 or v0.1.0-rc.1", r.version)
 	}
 	if r.platforms, err = build.Parse(platforms); err != nil {
 		return fmt.Errorf("-platforms: %w", err)
@@ -83,7 +83,7 @@ func (r *release) complete(ctx context.Context, platforms string) (err error) {
 		r.out = filepath.Join(r.root, "dist")
 	}
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
-		return fmt.Errorf("making the directory of the release: %w", err)
+		return fmt.Errorf("creating the output directory: %w", err)
 	}
 	r.sources, err = readSources(ctx, r.root)
 	return err

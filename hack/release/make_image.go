@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/image"
 )
 
-// image makes the image of the server for the platforms of Linux, pushes it if asked to, and
-// returns the name by which it is to be pulled.
+// image creates the image of the server for the Linux platforms, pushes it if requested, and returns the name with
+// which it can be pulled.
 func (r *release) image(ctx context.Context) (string, error) {
 	licence, err := r.read("LICENSE")
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *release) image(ctx context.Context) (string, error) {
 		contents.Programs = append(contents.Programs, image.Program{Platform: p, Data: b.data, SBOM: b.bill, Notices: b.notices})
 	}
 	if len(contents.Programs) == 0 {
-		return "", fmt.Errorf("no image for %v: the server is for Linux", r.platforms)
+		return "", fmt.Errorf("cannot create an image for %v: the server requires Linux", r.platforms)
 	}
 	made, err := image.New(contents)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *release) image(ctx context.Context) (string, error) {
 	return r.publish(ctx, made)
 }
 
-// publish writes an image, and pushes it if asked to.
+// publish writes an image and pushes it if requested.
 func (r *release) publish(ctx context.Context, made *image.Image) (string, error) {
 	hash, err := made.Index.Digest()
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *release) publish(ctx context.Context, made *image.Image) (string, error
 	if err := r.write("image.digest", []byte(hash.String()+"\n")); err != nil {
 		return "", err
 	}
-	fmt.Printf("made the image %s: %s\n", hash, filepath.Join(r.out, file))
+	fmt.Printf("created image %s: %s\n", hash, filepath.Join(r.out, file))
 	if r.push == "" {
 		return server.name + ":" + r.version, nil
 	}

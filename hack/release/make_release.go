@@ -19,10 +19,10 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/manifests"
 )
 
-// all makes everything that is published: image, programs, manifests, and their sums.
+// all creates all published files: image, programs, manifests and checksums.
 func (r *release) all(ctx context.Context) error {
 	if !slices.ContainsFunc(r.platforms, server.runsOn) {
-		return fmt.Errorf("no release for %v: the server is for Linux, want one platform of it", r.platforms)
+		return fmt.Errorf("cannot create a release for %v: the server requires at least one Linux platform", r.platforms)
 	}
 	if err := r.golden(); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (r *release) all(ctx context.Context) error {
 	return r.sums()
 }
 
-// golden looks for the stored objects of a minor version, with which all later ones are tested.
-// What is not final yet needs none.
+// golden checks that golden files of the stored objects of this minor version exist, because later versions are
+// tested with them. A pre-release needs none.
 func (r *release) golden() error {
 	if strings.Contains(r.version, "-") {
 		return nil
@@ -69,12 +69,12 @@ func (r *release) golden() error {
 	minor := r.version[:strings.LastIndex(r.version, ".")] + ".0"
 	dir := "pkg/apis/testdata/" + minor
 	if files, err := filepath.Glob(filepath.Join(r.root, dir, "*.pb")); err != nil || len(files) == 0 {
-		return fmt.Errorf("%s has no golden files of what %s stores, by which later versions are tested: go test ./pkg/apis -golden=%s writes them", dir, minor, minor)
+		return fmt.Errorf("%s has no golden files of the objects that %s stores, which are needed to test later versions: run go test ./pkg/apis -golden=%s", dir, minor, minor)
 	}
 	return nil
 }
 
-// archive writes that of a program.
+// archive writes the archive of a program.
 func (r *release) archive(ctx context.Context, p build.Platform, what program) (krew.Archive, error) {
 	none := krew.Archive{}
 	b, err := r.program(ctx, p, what)
@@ -108,8 +108,8 @@ func (r *release) archive(ctx context.Context, p build.Platform, what program) (
 	return made, r.write(made.Name, made.Data)
 }
 
-// manifests writes those of a deployment, where they are in the repository, so that what the
-// documentation says of them is true of both, and in one file.
+// manifests writes an archive of the deployment manifests with the paths of the repository, so that the documentation
+// applies to both. It also writes the base manifests in one file.
 func (r *release) manifests(image string) error {
 	var files []archive.File
 	for _, dir := range []string{"artifacts/deploy", "artifacts/recovery", "artifacts/monitoring", "artifacts/examples"} {
@@ -140,7 +140,7 @@ func (r *release) manifests(image string) error {
 	return r.write("slipway.yaml", joined)
 }
 
-// chart writes the Helm chart under the name that Helm gives it.
+// chart writes the Helm chart with the file name that Helm uses.
 func (r *release) chart(image string) error {
 	files, err := archive.Directory(filepath.Join(r.root, "artifacts/chart/slipway"))
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *release) chart(image string) error {
 	return r.write(fmt.Sprintf("slipway-%s.tgz", strings.TrimPrefix(r.version, "v")), data)
 }
 
-// sums writes those of all files, as sha256sum -c reads them.
+// sums writes the checksums of all files in the format of sha256sum -c.
 func (r *release) sums() error {
 	var list bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(r.written)) {

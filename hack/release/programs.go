@@ -15,10 +15,10 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/sbom"
 )
 
-// program is one that is released. slipway-dev is none: it is for who has the sources.
+// program is a released program. slipway-dev is not released, because it requires the sources.
 type program struct {
 	name string
-	// version are the arguments with which it says its own, without a cluster.
+	// version are the arguments that print the version without a cluster.
 	version []string
 	runsOn  func(build.Platform) bool
 }
@@ -28,25 +28,23 @@ var (
 	virtctl = program{"virtctl", []string{"version", "--client"}, func(build.Platform) bool { return true }}
 )
 
-// release is what is made of sources.
+// release is the state of one release.
 type release struct {
 	sources
 	root, out, version, push, url string
 	platforms                     []build.Platform
-	// flags of go build.
+	// flags are flags of go build.
 	flags []string
-	// programs are those that were built, by their names and platforms: the server is in the
-	// image, and in archives.
+	// programs are the built programs by name and platform. The server is used for the image and for archives.
 	programs map[string]built
-	// written are the names of all files that are to be published, with what is in them.
+	// written are the contents of all published files by name.
 	written map[string][]byte
 }
 
-// built is a program of a platform, with its bill of materials, and the licences of what it is
-// made of.
+// built is a program of a platform with its bill of materials and third-party notices.
 type built struct{ data, bill, notices []byte }
 
-// program builds one, unless it was built before.
+// program returns a program, which it builds once.
 func (r *release) program(ctx context.Context, p build.Platform, what program) (built, error) {
 	key := what.name + " " + p.Name()
 	if b, ok := r.programs[key]; ok {
@@ -59,11 +57,11 @@ func (r *release) program(ctx context.Context, p build.Platform, what program) (
 	return b, err
 }
 
-// build builds a program, and writes its bill of materials.
+// build builds a program and writes its bill of materials.
 func (r *release) build(ctx context.Context, p build.Platform, what program) (b built, err error) {
 	dir := filepath.Join(r.out, "build", p.Name())
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return b, fmt.Errorf("making the directory of programs: %w", err)
+		return b, fmt.Errorf("creating the directory of programs: %w", err)
 	}
 	start := time.Now()
 	m := build.Module{Dir: r.root, Flags: r.flags, Log: os.Stderr}
@@ -89,7 +87,7 @@ func (r *release) build(ctx context.Context, p build.Platform, what program) (b 
 		return b, err
 	}
 	if b.notices, err = notices.Of(packages, goroot); err != nil {
-		return b, fmt.Errorf("gathering the licences of %s for %s: %w", what.name, p, err)
+		return b, fmt.Errorf("collecting the licenses of %s for %s: %w", what.name, p, err)
 	}
 	if b.data, err = os.ReadFile(path); err != nil {
 		return b, fmt.Errorf("reading the program: %w", err)
@@ -106,7 +104,7 @@ func (r *release) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// write writes a file that is to be published.
+// write writes a published file.
 func (r *release) write(name string, data []byte) error {
 	if err := os.WriteFile(filepath.Join(r.out, name), data, 0o644); err != nil {
 		return fmt.Errorf("writing the release: %w", err)

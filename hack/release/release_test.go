@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// released makes a release of a copy of testdata/tree, and returns its files.
+// released creates a release of a copy of testdata/tree and returns its files.
 func released(t *testing.T, dir string, args ...string) map[string][]byte {
 	t.Helper()
 	if err := os.CopyFS(dir, os.DirFS("testdata/tree")); err != nil {
@@ -47,7 +47,7 @@ func released(t *testing.T, dir string, args ...string) map[string][]byte {
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			continue // the layout of the image, and programs as built
+			continue // skips the image layout and the built programs
 		}
 		if files[e.Name()], err = os.ReadFile(filepath.Join(dir, "dist", e.Name())); err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func released(t *testing.T, dir string, args ...string) map[string][]byte {
 	return files
 }
 
-func TestAProgramOfAPlatformIsBuiltOnce(t *testing.T) {
+func TestRelease_BuildsAProgramOnce(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/tree")); err != nil {
 		t.Fatal(err)
@@ -76,11 +76,11 @@ func TestAProgramOfAPlatformIsBuiltOnce(t *testing.T) {
 	}
 	again, err := r.program(t.Context(), r.platforms[0], server)
 	if _, statErr := os.Stat(place); err != nil || !bytes.Equal(first.data, again.data) || !errors.Is(statErr, os.ErrNotExist) {
-		t.Errorf("the second time: error %v, the same %t, built again %t", err, bytes.Equal(first.data, again.data), statErr == nil)
+		t.Errorf("second call: error %v, same %t, built again %t", err, bytes.Equal(first.data, again.data), statErr == nil)
 	}
 }
 
-func TestAReleaseHasTheServerForLinuxAndVirtctlForAllAndTheirSums(t *testing.T) {
+func TestRelease_HasAllFilesAndChecksums(t *testing.T) {
 	dir := t.TempDir()
 	files := released(t, dir)
 	want := []string{
@@ -109,7 +109,7 @@ func TestAReleaseHasTheServerForLinuxAndVirtctlForAllAndTheirSums(t *testing.T) 
 	}
 }
 
-func TestArchivesHoldTheProgramItsLicenceAndTheCompletion(t *testing.T) {
+func TestRelease_ArchivesContainProgramLicenseAndCompletion(t *testing.T) {
 	files := released(t, t.TempDir())
 	unix := untar(t, files["virtctl_v1.2.3_linux_amd64.tar.gz"])
 	wantModes := map[string]int64{"virtctl": 0o755, "kubectl_complete-virt": 0o755, "LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644}
@@ -120,14 +120,14 @@ func TestArchivesHoldTheProgramItsLicenceAndTheCompletion(t *testing.T) {
 		t.Errorf("server (-want +got):\n%s", diff)
 	}
 	if text := string(unix["THIRD_PARTY_NOTICES"].data); !strings.Contains(text, "The Go Authors") {
-		t.Errorf("the notices do not name who made Go: %.200q", text)
+		t.Errorf("the notices do not contain the copyright of Go: %.200q", text)
 	}
 	program := filepath.Join(t.TempDir(), "virtctl")
 	if err := os.WriteFile(program, unix["virtctl"].data, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), program).Output(); runtime.GOARCH == "amd64" && string(out) != "Client: v1.2.3\n" {
-		t.Errorf("virtctl says %q, %v", out, err)
+		t.Errorf("virtctl printed %q, %v", out, err)
 	}
 	zipped := files["virtctl_v1.2.3_windows_amd64.zip"]
 	in, err := zip.NewReader(bytes.NewReader(zipped), int64(len(zipped)))
@@ -143,7 +143,7 @@ func TestArchivesHoldTheProgramItsLicenceAndTheCompletion(t *testing.T) {
 	}
 }
 
-func TestManifestsNameTheImageThatWasPushedByItsDigest(t *testing.T) {
+func TestRelease_ManifestsContainTheDigestOfTheImage(t *testing.T) {
 	registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(registry.Close)
 	to := strings.TrimPrefix(registry.URL, "http://") + "/slipway-apiserver:v1.2.3"
@@ -167,7 +167,7 @@ func TestManifestsNameTheImageThatWasPushedByItsDigest(t *testing.T) {
 	}
 }
 
-func TestTheChartHasTheVersionAndTheImageOfTheRelease(t *testing.T) {
+func TestRelease_ChartHasVersionAndImage(t *testing.T) {
 	registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(registry.Close)
 	repository := strings.TrimPrefix(registry.URL, "http://") + "/slipway-apiserver"
@@ -185,9 +185,8 @@ func TestTheChartHasTheVersionAndTheImageOfTheRelease(t *testing.T) {
 	}
 }
 
-// What krew refuses is what its documentation says it needs: each field, sums that are
-// right, and programs that are in the archives.
-func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
+// krew requires each of these fields, correct checksums, and programs that the archives contain.
+func TestRelease_KrewManifestMatchesTheArchives(t *testing.T) {
 	files := released(t, t.TempDir(), "-url=https://example.com/v1.2.3/")
 	var plugin struct {
 		APIVersion, Kind string
@@ -205,14 +204,14 @@ func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 	if plugin.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || plugin.Kind != "Plugin" || plugin.Metadata.Name != "virt" || plugin.Spec.Version != "v1.2.3" {
-		t.Errorf("it is of %s %s %s %s", plugin.APIVersion, plugin.Kind, plugin.Metadata.Name, plugin.Spec.Version)
+		t.Errorf("the manifest is of %s %s %s %s", plugin.APIVersion, plugin.Kind, plugin.Metadata.Name, plugin.Spec.Version)
 	}
 	platforms := []string{}
 	for _, p := range plugin.Spec.Platforms {
 		platforms = append(platforms, p.Selector.MatchLabels["os"]+"/"+p.Selector.MatchLabels["arch"])
 		name, below := strings.CutPrefix(p.URI, "https://example.com/v1.2.3/")
 		if sum := fmt.Sprintf("%x", sha256.Sum256(files[name])); !below || p.SHA256 != sum {
-			t.Errorf("%s has the sum %s, and the file %s", p.URI, p.SHA256, sum)
+			t.Errorf("%s has checksum %s, the file has %s", p.URI, p.SHA256, sum)
 		}
 		in := map[string]bool{}
 		if path.Ext(name) == ".zip" {
@@ -230,11 +229,11 @@ func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
 		}
 		for _, f := range p.Files {
 			if !in[f.From] || f.To != "." {
-				t.Errorf("%s goes to %s, and the archive %s has %v", f.From, f.To, name, in)
+				t.Errorf("%s is installed to %s, but the archive %s contains %v", f.From, f.To, name, in)
 			}
 		}
 		if len(p.Files) == 0 || p.Files[0].From != p.Bin {
-			t.Errorf("the program %s is not installed of %v", p.Bin, p.Files)
+			t.Errorf("the program %s is not among the installed files %v", p.Bin, p.Files)
 		}
 	}
 	if diff := cmp.Diff([]string{"linux/amd64", "windows/amd64", "darwin/arm64"}, platforms); diff != "" {
@@ -242,7 +241,7 @@ func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
 	}
 }
 
-func TestTheSameSourcesGiveTheSameReleaseElsewhere(t *testing.T) {
+func TestRelease_IsReproducible(t *testing.T) {
 	first, second := released(t, t.TempDir()), released(t, filepath.Join(t.TempDir(), "with a space"))
 	for name, data := range first {
 		if !bytes.Equal(data, second[name]) {
@@ -251,19 +250,19 @@ func TestTheSameSourcesGiveTheSameReleaseElsewhere(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedForInVainIsNamed(t *testing.T) {
+func TestRelease_RejectsInvalidArguments(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1770091506")
 	for _, tc := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"-version=v1.2.3"}, `"" cannot be made: want image or all`},
-		{[]string{"-version=1.2.3", "all"}, `-version="1.2.3": want one such as v0.1.0`},
-		{[]string{"-version=v1.2.3", "-platforms=linux", "all"}, `-platforms: platform "linux": want some of`},
-		{[]string{"-version=v1.2.3", "-push=x", "all"}, `-push: image "x": want host/name:tag`},
-		{[]string{"-version=v1.2.3", "-platforms=darwin/arm64", "all"}, "want one platform of it"},
-		{[]string{"-version=v1.3.1", "all"}, "pkg/apis/testdata/v1.3.0 has no golden files of what v1.3.0 stores"},
-		{[]string{"-version=v9.9.9", "-platforms=linux/" + runtime.GOARCH, "image", "-ldflags=-X main.version=v1.2.3"}, "and not v9.9.9"},
+		{[]string{"-version=v1.2.3"}, `unknown argument "": must be image or all`},
+		{[]string{"-version=1.2.3", "all"}, `-version="1.2.3": must be a version such as v0.1.0`},
+		{[]string{"-version=v1.2.3", "-platforms=linux", "all"}, `-platforms: unsupported platform "linux": supported are`},
+		{[]string{"-version=v1.2.3", "-push=x", "all"}, `-push: image "x": must be host/name:tag`},
+		{[]string{"-version=v1.2.3", "-platforms=darwin/arm64", "all"}, "requires at least one Linux platform"},
+		{[]string{"-version=v1.3.1", "all"}, "pkg/apis/testdata/v1.3.0 has no golden files of the objects that v1.3.0 stores"},
+		{[]string{"-version=v9.9.9", "-platforms=linux/" + runtime.GOARCH, "image", "-ldflags=-X main.version=v1.2.3"}, "want v9.9.9"},
 	} {
 		args := append([]string{"-root=testdata/tree", "-out=" + t.TempDir()}, tc.args...)
 		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -271,12 +270,12 @@ func TestWhatIsAskedForInVainIsNamed(t *testing.T) {
 		}
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", "today")
-	if _, err := readSources(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), `SOURCE_DATE_EPOCH="today": want seconds`) {
+	if _, err := readSources(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), `SOURCE_DATE_EPOCH="today": must be seconds`) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// packed is a file of an archive.
+// packed is a file in an archive.
 type packed struct {
 	mode int64
 	data []byte

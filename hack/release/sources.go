@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// sources are what is built.
+// sources describes the sources of a release.
 type sources struct {
-	// made is when they were committed: what is built carries this time, since that of the
-	// build would make every image another one.
+	// made is the commit time. It is used for all files, so that builds are reproducible.
 	made time.Time
-	// revision of git, with -dirty if something is not committed; empty outside of a checkout.
+	// revision is the git revision, with the suffix -dirty for uncommitted changes. It is empty outside of a git
+	// repository.
 	revision string
 }
 
-// readSources asks SOURCE_DATE_EPOCH and git.
+// readSources reads SOURCE_DATE_EPOCH and the git repository.
 func readSources(ctx context.Context, root string) (sources, error) {
 	var s sources
 	git := func(args ...string) (string, error) {
@@ -36,22 +36,22 @@ func readSources(ctx context.Context, root string) (sources, error) {
 		s.revision = revision
 		changes, err := git("status", "--porcelain")
 		if err != nil {
-			return s, fmt.Errorf("asking git what is not committed: %w", err)
+			return s, fmt.Errorf("running git status: %w", err)
 		}
 		if changes != "" {
 			s.revision += "-dirty"
 		}
 		if !stated {
 			if seconds, err = git("log", "-1", "--format=%ct"); err != nil {
-				return s, fmt.Errorf("asking git for the time of the commit: %w", err)
+				return s, fmt.Errorf("reading the commit time: %w", err)
 			}
 		}
 	} else if !stated {
-		return s, fmt.Errorf("%s is no checkout of git: set SOURCE_DATE_EPOCH to when its sources were written, in seconds since 1970", root)
+		return s, fmt.Errorf("%s is not a git repository: set SOURCE_DATE_EPOCH to the time of the sources in seconds since 1970", root)
 	}
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
-		return s, fmt.Errorf("SOURCE_DATE_EPOCH=%q: want seconds since 1970", seconds)
+		return s, fmt.Errorf("SOURCE_DATE_EPOCH=%q: must be seconds since 1970", seconds)
 	}
 	s.made = time.Unix(n, 0).UTC()
 	return s, nil

@@ -24,7 +24,7 @@ import (
 
 const module = "github.com/slipway-dev/slipway"
 
-// function is one that has a body here, or a variable of a package that may hold some.
+// function is a function with a body, or a package variable that may contain functions.
 type function struct {
 	file string
 	body ast.Node
@@ -44,7 +44,7 @@ type listed struct {
 	DepOnly                 bool
 }
 
-// load type-checks the packages, over the export data of all others.
+// load type-checks the packages with the export data of their dependencies.
 func (p *program) load(patterns []string) error {
 	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, patterns...)...)
 	cmd.Stderr = os.Stderr
@@ -117,7 +117,7 @@ func (p *program) declare(file string, d ast.Decl, info *types.Info) {
 	}
 }
 
-// nameOf is how go/types names a function; a variable of a package is named alike.
+// nameOf returns the name of a function or package variable in the format of go/types.
 func nameOf(o types.Object) string {
 	switch o := o.(type) {
 	case *types.Func:
@@ -130,7 +130,7 @@ func nameOf(o types.Object) string {
 	return ""
 }
 
-// calls are the functions that f uses, in order, those that are handed on included.
+// calls returns the functions that f uses, in order, including those passed as values.
 func (p *program) calls(f *function) []string {
 	var out []string
 	ast.Inspect(f.body, func(n ast.Node) bool {
@@ -144,7 +144,7 @@ func (p *program) calls(f *function) []string {
 	return out
 }
 
-// resolve turns a call of an interface into one of the type that stands for it.
+// resolve returns the method of the concrete type for a method of an interface.
 func (p *program) resolve(name string) string {
 	for face, concrete := range p.as {
 		if method, ok := strings.CutPrefix(name, "("+face+")."); ok {
@@ -154,14 +154,14 @@ func (p *program) resolve(name string) string {
 	return name
 }
 
-// path is the way of the calls of a function through the files.
+// path describes how the calls of a function visit files.
 type path struct {
 	functions, visits int
 	// entered counts the visits of each file.
 	entered map[string]int
 }
 
-// follow follows the calls of a function, each function once.
+// follow follows the calls of a function. Each function is visited once.
 func (p *program) follow(from string) path {
 	seen, entered := map[string]bool{}, map[string]int{}
 	last, stays := "", 0
@@ -197,7 +197,7 @@ func (p *program) report(from string) {
 	}
 }
 
-// reportCycles counts, for each package, the pairs of files that call each other.
+// reportCycles prints the pairs of files in a package that call each other.
 func (p *program) reportCycles() {
 	arrows := map[[2]string]bool{}
 	for _, f := range p.functions {
@@ -214,7 +214,7 @@ func (p *program) reportCycles() {
 		}
 	}
 	slices.Sort(pairs)
-	fmt.Printf("%d arrows between files, %d pairs of files that call each other\n", len(arrows), len(pairs))
+	fmt.Printf("%d calls between files, %d pairs of files that call each other\n", len(arrows), len(pairs))
 	for _, pair := range pairs {
 		fmt.Println("     " + pair)
 	}

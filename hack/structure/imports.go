@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/imports"
 )
 
-// reportImports prints, for each directory at the top of pkg, how many imports of this module it has.
+// reportImports prints the number of imports of this module for each top directory of pkg.
 func reportImports(w io.Writer) error {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./pkg/...")
 	cmd.Stderr = os.Stderr

@@ -1,19 +1,18 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command structure prints figures of the structure of the code: the largest types, the way of the most important calls
-// through the files, and the imports that go upward.
+// Command structure prints figures about the structure of the code: the largest types, how the most important calls
+// visit files, and the imports that go upward.
 //
-// With -from it follows the calls of one function through the files of some packages, in the order of the source, each
-// function once, and prints how often it comes into each file. It also names the files of one package that call one
-// another.
+// With -from it follows the calls of one function through the files of some packages and prints the number of visits
+// of each file. It follows calls in the order of the source and each function once. It also lists the files of one
+// package that call each other.
 //
 //	go run ./hack/structure -from '(*…/pkg/provider/engine.Engine).CreateOrUpdateVirtualMachineAsync' \
 //	    -as '…/driver.Driver=*…/vsphere.Driver' -as '…/driver.Machine=…/vsphere.machine' ./pkg/provider/...
 //
-// "…" stands for the module. Bodies of function literals count where they are written, and
-// so do tables of functions; calls of an interface go to the type that -as names for it,
-// others end there.
+// "…" is replaced by the module path. Function literals and tables of functions count where they are written. -as
+// specifies the type for calls of an interface; calls of other interfaces are not followed.
 package main
 
 import (
@@ -25,13 +24,13 @@ import (
 	"strings"
 )
 
-// driverAs are the types that stand for the interfaces of a driver.
+// driverAs are the types that implement the interfaces of a driver.
 var driverAs = map[string]string{
 	full("…/pkg/provider/engine/driver.Driver"):  full("*…/pkg/provider/vsphere.Driver"),
 	full("…/pkg/provider/engine/driver.Machine"): full("…/pkg/provider/vsphere.machine"),
 }
 
-// paths are the calls that the report follows, with the packages that count.
+// paths are the calls in the report, with the packages that count.
 var paths = []struct {
 	name, from string
 	as         map[string]string
@@ -43,9 +42,9 @@ var paths = []struct {
 }
 
 func main() {
-	from := flag.String("from", "", "the `function` to begin with, as go/types names it")
+	from := flag.String("from", "", "first `function`, in the format of go/types")
 	as := map[string]string{}
-	flag.Func("as", "`interface=type`: where calls of an interface go", func(s string) error {
+	flag.Func("as", "`interface=type`: type that is used for calls of an interface", func(s string) error {
 		face, concrete, ok := strings.Cut(full(s), "=")
 		as[face] = concrete
 		if !ok {
@@ -87,7 +86,7 @@ func report() error {
 		}
 		way := p.follow(full(path.from))
 		if way.functions == 0 {
-			return fmt.Errorf("there is no function %s", path.from)
+			return fmt.Errorf("function %s not found", path.from)
 		}
 		fmt.Printf("| %s | %d | %d | %d |\n", path.name, way.functions, way.visits, len(way.entered))
 	}

@@ -16,21 +16,21 @@ import (
 	"strings"
 )
 
-// largest is the number of types that the report names.
+// largest is the number of types in the report.
 const largest = 10
 
-// reasons say why a type is as large as it is.
+// reasons explain the size of types.
 var reasons = map[string]string{
-	"pkg/provider/vsphere/inventory.Inventory": "It is the only cache of what vCenter streams: the records and where they are share one lock.",
-	"pkg/provider/vsphere.Driver":              "It implements the interface of drivers, and delegates to the packages below it.",
-	"pkg/provider/engine.Engine":               "It has the operations of one vCenter, which share limits, memory and lock.",
-	"pkg/provider/engine.pass":                 "It is one reconcile of one VM in the engine: a step of the plan is a method.",
-	"pkg/provider/vsphere/action.Actor":        "Its methods are the operations on VMs; they share nothing but the connection.",
+	"pkg/provider/vsphere/inventory.Inventory": "It is the only cache of vCenter's updates: the object records and their locations share one lock.",
+	"pkg/provider/vsphere.Driver":              "It implements the driver interface and delegates to its subpackages.",
+	"pkg/provider/engine.Engine":               "It runs the operations of one vCenter, which share limits, state and a lock.",
+	"pkg/provider/engine.pass":                 "It is one reconcile of one VM; each step of the plan is a method.",
+	"pkg/provider/vsphere/action.Actor":        "Its methods are the operations on VMs; they share only the connection.",
 	"pkg/provider/vsphere/session.Session":     "It is the connection to a vCenter, with its login, limits and services.",
-	"pkg/provider/vsphere/create.Creator":      "Its methods are the steps of a create, which can end at each of them.",
-	"pkg/controller/fleet/connections.Manager": "It answers the questions of all controllers about vCenters that are connected.",
+	"pkg/provider/vsphere/create.Creator":      "Its methods are the steps of a create, which can stop after each step.",
+	"pkg/controller/fleet/connections.Manager": "It provides the connected vCenters to all controllers.",
 	"pkg/provider/vsphere/imagefiles.Files":    "It copies, verifies and removes the files of image copies on datastores.",
-	"pkg/priorityqueue.Queue":                  "It implements client-go's interface of queues over one lock and a pure core.",
+	"pkg/priorityqueue.Queue":                  "It implements client-go's queue interface with one lock and a pure core.",
 }
 
 // typeSize is the size of one type.
@@ -63,7 +63,7 @@ func reportTypes(w io.Writer) error {
 	})
 	_, _ = fmt.Fprintln(w, "| type | methods | files | fields | why |\n|---|---:|---:|---:|---|")
 	for _, s := range all[:min(largest, len(all))] {
-		_, _ = fmt.Fprintf(w, "| `%s` | %d | %d | %d | %s |\n", s.name, s.methods, len(s.files), s.fields, cmp.Or(reasons[s.name], "not written down"))
+		_, _ = fmt.Fprintf(w, "| `%s` | %d | %d | %d | %s |\n", s.name, s.methods, len(s.files), s.fields, cmp.Or(reasons[s.name], "no reason recorded"))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func measure(path string, sizes map[string]*typeSize) error {
 	return nil
 }
 
-// receiver is the name of the type that a function is a method of, empty for none.
+// receiver returns the name of the receiver type, or an empty string.
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""

@@ -27,7 +27,7 @@ import (
 
 type object = map[string]any
 
-// rendered are the objects of the chart, by kind and name, as helm template gives them.
+// rendered returns the objects of the chart by kind and name, as rendered by helm template.
 func rendered(namespace string, values object) (map[string]object, error) {
 	chart, err := loader.Load("../../artifacts/chart/slipway")
 	if err != nil {
@@ -67,8 +67,8 @@ func decode(text []byte, into map[string]object) error {
 	}
 }
 
-// kustomized returns the objects of a kustomization beside artifacts/deploy, without the namespace,
-// which exists before Helm installs anything.
+// kustomized returns the objects of a kustomization next to artifacts/deploy, without the namespace, which must exist
+// before the installation with Helm.
 func kustomized(t *testing.T, resource string, components ...string) map[string]object {
 	t.Helper()
 	text := "resources: [../deploy/" + resource + "]\n"
@@ -132,7 +132,7 @@ var same = cmp.Options{
 	cmpopts.SortSlices(func(a, b any) bool { return fmt.Sprint(a) < fmt.Sprint(b) }),
 }
 
-func TestChart_DefaultValuesAreTheBase(t *testing.T) {
+func TestChart_DefaultValuesMatchTheBase(t *testing.T) {
 	got, err := rendered("slipway-system", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestChart_DefaultValuesAreTheBase(t *testing.T) {
 	}
 }
 
-func TestChart_VCenterIsNamedByFlags(t *testing.T) {
+func TestChart_SetsVCenterFlags(t *testing.T) {
 	got, err := rendered("slipway-system", object{"vcenter": object{"url": "https://vcenter.example.com/sdk", "caConfigMap": "authority"}})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestChart_VCenterIsNamedByFlags(t *testing.T) {
 	}
 }
 
-func TestChart_ValuesAreInTheirFields(t *testing.T) {
+func TestChart_SetsFieldsFromValues(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("a", 64)
 	toleration := object{"key": "control-plane", "operator": "Exists"}
 	got, err := rendered("slipway-system", object{
@@ -216,7 +216,7 @@ func TestChart_OwnCertificateIsMountedAndTrusted(t *testing.T) {
 	}
 }
 
-// withServers replaces the variable of the components by its value, as the chart does.
+// withServers replaces the variable in the components by its value, as the chart does.
 func withServers(t *testing.T, objects map[string]object) map[string]object {
 	t.Helper()
 	container := containerOf(objects)
@@ -260,7 +260,7 @@ func TestChart_ValuesMatchComponents(t *testing.T) {
 	}
 }
 
-func TestChart_SecretNamespacesAreTheOverlay(t *testing.T) {
+func TestChart_SecretNamespacesMatchTheOverlay(t *testing.T) {
 	got, err := rendered("slipway-system", object{"secretNamespaces": []any{"team-a"}})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestChart_SecretNamespacesAreTheOverlay(t *testing.T) {
 	}
 }
 
-func TestChart_FeaturesThatAreDisabledHaveNoPermissions(t *testing.T) {
+func TestChart_DisabledFeaturesHaveNoPermissions(t *testing.T) {
 	got, err := rendered("slipway-system", object{"probeNetworks": []any{"10.0.0.0/8", "fd00::/8"}, "workloadNetworks": []any{"10.0.0.0/8"}, "providers": false})
 	if err != nil {
 		t.Fatal(err)
@@ -281,14 +281,14 @@ func TestChart_FeaturesThatAreDisabledHaveNoPermissions(t *testing.T) {
 	want := kustomized(t, "base", "named-networks", "no-providers")
 	add(containerOf(want), "args", "--probe-networks=10.0.0.0/8,fd00::/8", "--workload-networks=10.0.0.0/8")
 	for _, name := range []string{"ClusterRole slipway-apiserver:addresses", "ClusterRole slipway-apiserver:providers"} {
-		delete(want, name) // which nothing binds
+		delete(want, name) // no binding refers to it
 	}
 	if diff := cmp.Diff(want, got, same); diff != "" {
 		t.Errorf("(-components +chart):\n%s", diff)
 	}
 }
 
-func TestChart_EtcdMembersTakeImageAndVolumeFromValues(t *testing.T) {
+func TestChart_EtcdMembersUseImageAndVolumeOfValues(t *testing.T) {
 	got, err := rendered("slipway-system", object{
 		"etcd": object{"install": true, "image": "mirror.example.com/etcd:v1"}, "persistence": object{"size": "5Gi", "storageClass": "fast"},
 	})
@@ -306,7 +306,7 @@ func TestChart_EtcdMembersTakeImageAndVolumeFromValues(t *testing.T) {
 	}
 }
 
-func TestChart_SnapshotsTakeScheduleAndVolumeFromValues(t *testing.T) {
+func TestChart_SnapshotsUseScheduleAndVolumeOfValues(t *testing.T) {
 	got, err := rendered("slipway-system", object{"snapshots": object{"enabled": true, "size": "50Gi", "storageClass": "cheap", "interval": "1h", "retention": 48}})
 	if err != nil {
 		t.Fatal(err)
@@ -323,27 +323,27 @@ func TestChart_SnapshotsTakeScheduleAndVolumeFromValues(t *testing.T) {
 	}
 }
 
-func TestChart_RefusesInvalidValuesByName(t *testing.T) {
+func TestChart_RejectsInvalidValues(t *testing.T) {
 	for name, tc := range map[string]struct {
 		namespace string
 		values    object
 		want      string
 	}{
-		"namespace":          {"default", nil, `namespace "default": Slipway uses Leases`},
-		"two replicas":       {"slipway-system", object{"replicas": 2}, "replicas 2: more than 1 requires etcd.install or etcd.servers"},
-		"no replica":         {"slipway-system", object{"replicas": 0}, "replicas"},
-		"unknown":            {"slipway-system", object{"replica": 1}, "replica"},
-		"digest":             {"slipway-system", object{"image": object{"digest": "v1"}}, "digest"},
-		"password in URL":    {"slipway-system", object{"vcenter": object{"url": "https://u:p@vc/sdk"}}, "url"},
-		"URL without TLS":    {"slipway-system", object{"vcenter": object{"url": "http://vc/sdk"}}, "url"},
-		"CA of nothing":      {"slipway-system", object{"vcenter": object{"caConfigMap": "ca"}}, "vcenter.caConfigMap is given without vcenter.url"},
-		"CA of the managed":  {"slipway-system", object{"tls": object{"caBundle": "Y2E="}}, "tls.caBundle or tls.annotations is given without tls.secret"},
-		"certificates alone": {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is given without etcd.servers"},
-		"two kinds of etcd":  {"slipway-system", object{"etcd": object{"install": true, "servers": []any{"https://a:2379"}}}, "etcd.install excludes etcd.servers"},
-		"no interval":        {"slipway-system", object{"snapshots": object{"interval": "often"}}, "interval"},
-		"no network":         {"slipway-system", object{"probeNetworks": []any{"everywhere"}}, "probeNetworks"},
-		"no namespace":       {"slipway-system", object{"secretNamespaces": []any{"Team A"}}, "secretNamespaces"},
-		"no flag":            {"slipway-system", object{"extraArgs": []any{"v=4"}}, "extraArgs"},
+		"namespace":                         {"default", nil, `namespace "default": Slipway uses Leases`},
+		"two replicas":                      {"slipway-system", object{"replicas": 2}, "replicas 2: more than 1 requires etcd.install or etcd.servers"},
+		"zero replicas":                     {"slipway-system", object{"replicas": 0}, "replicas"},
+		"unknown":                           {"slipway-system", object{"replica": 1}, "replica"},
+		"digest":                            {"slipway-system", object{"image": object{"digest": "v1"}}, "digest"},
+		"password in URL":                   {"slipway-system", object{"vcenter": object{"url": "https://u:p@vc/sdk"}}, "url"},
+		"URL without TLS":                   {"slipway-system", object{"vcenter": object{"url": "http://vc/sdk"}}, "url"},
+		"CA without vCenter":                {"slipway-system", object{"vcenter": object{"caConfigMap": "ca"}}, "vcenter.caConfigMap is set without vcenter.url"},
+		"CA without certificate":            {"slipway-system", object{"tls": object{"caBundle": "Y2E="}}, "tls.caBundle or tls.annotations is set without tls.secret"},
+		"etcd certificates without servers": {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is set without etcd.servers"},
+		"two kinds of etcd":                 {"slipway-system", object{"etcd": object{"install": true, "servers": []any{"https://a:2379"}}}, "etcd.install and etcd.servers or etcd.tlsSecret are mutually exclusive"},
+		"invalid interval":                  {"slipway-system", object{"snapshots": object{"interval": "often"}}, "interval"},
+		"invalid network":                   {"slipway-system", object{"probeNetworks": []any{"everywhere"}}, "probeNetworks"},
+		"invalid namespace":                 {"slipway-system", object{"secretNamespaces": []any{"Team A"}}, "secretNamespaces"},
+		"invalid flag":                      {"slipway-system", object{"extraArgs": []any{"v=4"}}, "extraArgs"},
 	} {
 		if _, err := rendered(tc.namespace, tc.values); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.want)
@@ -351,7 +351,7 @@ func TestChart_RefusesInvalidValuesByName(t *testing.T) {
 	}
 }
 
-// add appends to a list that may be missing.
+// add appends to a list that may not exist.
 func add(o object, list string, items ...any) {
 	all, _ := o[list].([]any)
 	o[list] = append(all, items...)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestOverlays_ObjectsOfOtherProjectsMatchTheirTypes(t *testing.T) {
+func TestOverlays_MatchTheTypesOfOtherProjects(t *testing.T) {
 	seen := map[string]int{}
 	for _, dir := range []string{"overlays/monitoring", "overlays/cert-manager", "components/etcd-cert-manager"} {
 		made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../artifacts/deploy/"+dir)
@@ -41,6 +41,6 @@ func TestOverlays_ObjectsOfOtherProjectsMatchTheirTypes(t *testing.T) {
 		}
 	}
 	if len(seen) != 4 {
-		t.Errorf("only these kinds were looked at: %v", seen)
+		t.Errorf("checked only the kinds %v", seen)
 	}
 }

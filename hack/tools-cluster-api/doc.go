@@ -1,6 +1,6 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tools only gives the module of the pinned Cluster API a package; its
-// program is named by the tool directive of go.mod.
+// Package tools is the only package of the module that pins Cluster API; the tool directive of go.mod specifies its
+// program.
 package tools

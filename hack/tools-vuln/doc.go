@@ -1,5 +1,5 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vuln only gives the module of govulncheck a package: go.mod names the tool.
+// Package vuln is the only package of the module that pins govulncheck; go.mod specifies the tool.
 package vuln

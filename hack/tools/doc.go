@@ -1,6 +1,6 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tools only gives the module of the pinned programs a
-// package; the programs are named by the tool directives of go.mod.
+// Package tools is the only package of the module that pins the tools; the tool directives of go.mod specify the
+// programs.
 package tools

@@ -20,12 +20,11 @@ import (
 	vmfuzzer "github.com/slipway-dev/slipway/pkg/apis/vm/fuzzer"
 )
 
-// sixteen are an amount that has no text after it was read: it is no multiple of 8 that
-// keeps its own.
+// sixteen is a quantity without text after decoding. Only the text of multiples of 8 would be preserved.
 const sixteen = "16Gi"
 
-// amountsWithoutText are the paths of amounts whose text is not kept. A value in a map is
-// copied by whoever reads it, so that it is written by nobody.
+// amountsWithoutText returns the number of quantities in v, and the paths of those without stored text. Values in
+// maps are skipped, because a reader gets a copy.
 func amountsWithoutText(path string, v reflect.Value) (all int, without []string) {
 	visit := func(path string, v reflect.Value) {
 		n, more := amountsWithoutText(path, v)
@@ -54,7 +53,7 @@ func amountsWithoutText(path string, v reflect.Value) (all int, without []string
 	return all, without
 }
 
-func TestAmountsOfStoredObjectsAreNotWrittenWhenTheyAreRead(t *testing.T) {
+func TestSharingCodec_ReadingAQuantityDoesNotModifyIt(t *testing.T) {
 	codec := newStorageCodec()
 	fill := fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, vmfuzzer.Funcs, func(serializer.CodecFactory) []any {
 		return []any{func(q *resource.Quantity, _ randfill.Continue) { *q = resource.MustParse(sixteen) }}
@@ -62,7 +61,7 @@ func TestAmountsOfStoredObjectsAreNotWrittenWhenTheyAreRead(t *testing.T) {
 	amounts := 0
 	for kind := range scheme.Scheme.AllKnownTypes() {
 		if kind.Version == runtime.APIVersionInternal || !scheme.Scheme.Recognizes(kind.GroupVersion().WithKind(kind.Kind+"List")) {
-			continue // nothing that is stored
+			continue // not a stored kind
 		}
 		obj, err := scheme.Scheme.New(kind)
 		if err != nil {
@@ -79,11 +78,11 @@ func TestAmountsOfStoredObjectsAreNotWrittenWhenTheyAreRead(t *testing.T) {
 		}
 		n, without := amountsWithoutText(kind.Kind, reflect.ValueOf(stored))
 		if len(without) > 0 {
-			t.Errorf("who reads these writes into the watch cache: %s", strings.Join(without, ", "))
+			t.Errorf("reading these modifies the watch cache: %s", strings.Join(without, ", "))
 		}
 		amounts += n
 	}
 	if amounts < 30 {
-		t.Errorf("%d amounts were looked at, want those of all kinds", amounts)
+		t.Errorf("checked only %d quantities, want those of all kinds", amounts)
 	}
 }

@@ -11,13 +11,12 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// AnyNameFirst asks delegate whether the user may do to every object of the kind, in the
-// namespace, what is asked for one, and lets that yes count. Whatever else the answer is,
-// the request is judged as it is. A delegate that remembers its answers is then asked once
-// about any number of objects.
+// AnyNameFirst returns an authorizer that first asks delegate whether the user may perform the action on every object
+// of the kind in the namespace. If so, the request is allowed. Otherwise delegate authorizes the request unchanged. A
+// delegate that caches decisions is therefore asked once for any number of objects.
 //
-// It is wrong over an authorizer that refuses single objects to who has the right on all.
-// None of Kubernetes' own does.
+// Do not use it with an authorizer that denies single objects to users with permission for all objects. No authorizer
+// of Kubernetes does that.
 func AnyNameFirst(delegate authorizer.Authorizer) authorizer.Authorizer {
 	return anyNameFirst{delegate}
 }
@@ -48,7 +47,7 @@ func (a anyNameFirst) allowsAny(ctx context.Context, request authorizer.Attribut
 	return reason, err == nil && decision == authorizer.DecisionAllow
 }
 
-// unnamed is a request without what narrows it to single objects.
+// unnamed is a request without the attributes that narrow it to single objects.
 type unnamed struct{ authorizer.Attributes }
 
 // GetName implements authorizer.Attributes.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// judge allows the names that it has, "" being all, and writes down what it was asked.
+// judge allows the names in allowed, where "" means all names, and records the names of requests.
 type judge struct {
 	authorizer.Authorizer
 	allowed map[string]bool
@@ -40,7 +40,7 @@ func (j *judge) ConditionsAwareAuthorize(ctx context.Context, a authorizer.Attri
 	return authorizer.ConditionsAwareDecisionFromParts(j.Authorize(ctx, a))
 }
 
-func TestRightsOnAllObjectsAreAskedForBeforeThoseOnOne(t *testing.T) {
+func TestAnyNameFirst_ChecksAllObjectsBeforeOne(t *testing.T) {
 	const allNames, web = `get ns/vms/status "" by alice, 0 selectors`, `get ns/vms/status "web" by alice, 1 selectors`
 	request := authorizer.AttributesRecord{
 		User: &user.DefaultInfo{Name: "alice"}, Verb: "get", Namespace: "ns", Resource: "vms", Subresource: "status", Name: "web", ResourceRequest: true,
@@ -57,11 +57,11 @@ func TestRightsOnAllObjectsAreAskedForBeforeThoseOnOne(t *testing.T) {
 		asked   []string
 	}{
 		"all objects":              {judge{allowed: map[string]bool{"": true}}, request, authorizer.DecisionAllow, []string{allNames}},
-		"this one alone":           {judge{allowed: map[string]bool{"web": true}}, request, authorizer.DecisionAllow, []string{allNames, web}},
-		"another one":              {judge{allowed: map[string]bool{"db": true}}, request, authorizer.DecisionNoOpinion, []string{allNames, web}},
-		"nobody answers":           {judge{err: errors.New("away")}, request, authorizer.DecisionNoOpinion, []string{allNames, web}},
+		"only this object":         {judge{allowed: map[string]bool{"web": true}}, request, authorizer.DecisionAllow, []string{allNames, web}},
+		"only another object":      {judge{allowed: map[string]bool{"db": true}}, request, authorizer.DecisionNoOpinion, []string{allNames, web}},
+		"authorizer fails":         {judge{err: errors.New("away")}, request, authorizer.DecisionNoOpinion, []string{allNames, web}},
 		"a request without a name": {judge{}, list, authorizer.DecisionNoOpinion, []string{allNames}},
-		"no object at all":         {judge{}, page, authorizer.DecisionNoOpinion, []string{web}},
+		"not a resource request":   {judge{}, page, authorizer.DecisionNoOpinion, []string{web}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := test.judge
@@ -70,7 +70,7 @@ func TestRightsOnAllObjectsAreAskedForBeforeThoseOnOne(t *testing.T) {
 				t.Errorf("decision %v, error %v; want %v", got, err, test.want)
 			}
 			if diff := cmp.Diff(test.asked, j.asked); diff != "" {
-				t.Errorf("asked (-want +got):\n%s", diff)
+				t.Errorf("requested names (-want +got):\n%s", diff)
 			}
 			j.asked = nil
 			if d := AnyNameFirst(&j).ConditionsAwareAuthorize(t.Context(), test.request); d.IsAllow() != (test.want == authorizer.DecisionAllow) {

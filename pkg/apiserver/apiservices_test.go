@@ -17,7 +17,7 @@ import (
 
 const apiservicesName = "v1alpha1.vm.slipway.dev"
 
-// newHost has an APIService with a condition of which the server does not know all.
+// newHost returns a client with an APIService whose condition has a field that the server does not know.
 func newHost() *dynamicfake.FakeDynamicClient {
 	kinds := map[schema.GroupVersionResource]string{apiservices.Resource: "APIServiceList"}
 	return dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, &unstructured.Unstructured{Object: map[string]any{
@@ -36,11 +36,11 @@ func read(t *testing.T, host *dynamicfake.FakeDynamicClient) *apiservices.APISer
 	return is
 }
 
-func TestAPatchNamesTheVersionThatWasRead(t *testing.T) {
+func TestAPIService_PatchContainsTheReadVersion(t *testing.T) {
 	host := newHost()
 	is := read(t, host)
 	if !is.LeadsTo("ns", "server") || is.LeadsTo("ns", "another") || is.LeadsTo("other", "server") {
-		t.Errorf("it leads to %+v", is.Spec.Service)
+		t.Errorf("the Service is %+v", is.Spec.Service)
 	}
 	var patch string
 	var answer error
@@ -53,15 +53,15 @@ func TestAPatchNamesTheVersionThatWasRead(t *testing.T) {
 	for _, answer = range []error{nil, gone, conflict} {
 		err := is.Patch(t.Context(), map[string]any{"spec": map[string]any{"caBundle": "x"}})
 		if want := `{"metadata":{"resourceVersion":"7"},"spec":{"caBundle":"x"}}`; patch != want {
-			t.Errorf("the patch is %s, want %s", patch, want)
+			t.Errorf("got patch %s, want %s", patch, want)
 		}
 		if apierrors.IsConflict(answer) != apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			t.Errorf("the error is %v after %v", err, answer)
+			t.Errorf("got error %v for %v", err, answer)
 		}
 	}
 }
 
-func TestAnAPIServiceThatIsNotThereIsNone(t *testing.T) {
+func TestAPIService_ReadReturnsNilIfNotFound(t *testing.T) {
 	if is, err := apiservices.Read(t.Context(), newHost(), "v1.gone"); is != nil || err != nil {
 		t.Errorf("%+v, %v", is, err)
 	}

@@ -22,26 +22,26 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Where kube-apiserver says by which authorities users are told, and under which keys:
-// those of the certificates of users, and of the certificate of the front proxy.
+// The ConfigMap in which kube-apiserver publishes the certificate authorities (CAs) that identify users, and its keys
+// for the CAs of client certificates and of the front proxy.
 const (
 	authenticationConfigMap = "extension-apiserver-authentication"
 	clientCAKey             = "client-ca-file"
 	frontProxyCAKey         = "requestheader-client-ca-file"
 )
 
-// Authorities are those by which users are identified. They are in the management cluster, unless flags
-// name them.
+// Authorities are the certificate authorities (CAs) that identify users. They are read from the management cluster
+// unless flags specify them.
 type Authorities struct {
-	// host reads it; nil when nothing is to be read.
+	// host is the client of the management cluster; nil if nothing needs to be read.
 	host kubernetes.Interface
-	// clients are the authorities of users, nil when the host cluster names none.
+	// clients provides the CAs of client certificates; nil if the management cluster does not publish any.
 	clients dynamiccertificates.CAContentProvider
-	// proxy is how the front proxy tells them; nil when it cannot.
+	// proxy is the configuration of the front proxy; nil if there is none.
 	proxy *authenticatorfactory.RequestHeaderConfig
 }
 
-// NewAuthorities prepares to read what the flags leave to the management cluster.
+// NewAuthorities returns Authorities with a client of the management cluster, if the flags do not specify all CAs.
 func NewAuthorities(o *genericoptions.DelegatingAuthenticationOptions) (*Authorities, error) {
 	i := &Authorities{}
 	if o == nil || o.SkipInClusterLookup || o.TolerateInClusterLookupFailure || o.ClientCert.ClientCA != "" && o.RequestHeader.ClientCAFile != "" {
@@ -58,12 +58,12 @@ func NewAuthorities(o *genericoptions.DelegatingAuthenticationOptions) (*Authori
 		i.host, err = kubernetes.NewForConfig(config)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("making the client for the authentication by the host cluster: %w", err)
+		return nil, fmt.Errorf("creating the client for authentication through the management cluster: %w", err)
 	}
 	return i, nil
 }
 
-// Read reads the management cluster once, and notes what there is to wait for.
+// Read reads the ConfigMap of the management cluster once and configures o to follow its CAs.
 func (i *Authorities) Read(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions) error {
 	if i.host == nil {
 		return nil
@@ -78,15 +78,15 @@ func (i *Authorities) Read(ctx context.Context, o *genericoptions.DelegatingAuth
 	return i.follow(said, o)
 }
 
-// follow lets the server follow the authorities of users, as it would by itself, but so
-// that it can be asked whether they are known.
+// follow makes the server follow the CAs of client certificates. The server would do so by itself, but then Known
+// could not report whether they have been read.
 func (i *Authorities) follow(said *corev1.ConfigMap, o *genericoptions.DelegatingAuthenticationOptions) error {
 	if o.ClientCert.ClientCA != "" || said.Data[clientCAKey] == "" {
 		return nil
 	}
 	clients, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", metav1.NamespaceSystem, authenticationConfigMap, clientCAKey, i.host)
 	if err != nil {
-		return fmt.Errorf("following the authorities of users: %w", err)
+		return fmt.Errorf("following the certificate authorities of users: %w", err)
 	}
 	i.clients, o.ClientCert.CAContentProvider = clients, clients
 	return nil
@@ -114,11 +114,11 @@ func (i *Authorities) Check(*http.Request) error {
 	if i.Known() {
 		return nil
 	}
-	return errors.New("it is not known yet by which authorities users are identified")
+	return errors.New("the certificate authorities that identify users have not been read yet")
 }
 
-// Prime makes the server read the authorities before it listens. By itself it begins to
-// listen without, and a connection that was made meanwhile stays without an identity.
+// Prime makes the server read the CAs before it listens. By default the server starts to listen before, and a
+// connection that is established in the meantime never gets an identity.
 func (i *Authorities) Prime(c *genericapiserver.Config) {
 	i.proxy = c.Authentication.RequestHeaderConfig
 	if runner, ok := c.SecureServing.ClientCA.(dynamiccertificates.ControllerRunner); ok {
@@ -126,19 +126,18 @@ func (i *Authorities) Prime(c *genericapiserver.Config) {
 	}
 }
 
-// primed are authorities that are read before they are used.
+// primed is a CA provider that is read before it is used.
 type primed struct {
 	dynamiccertificates.CAContentProvider
 	runner dynamiccertificates.ControllerRunner
 	known  func() bool
 }
 
-// primeTimeout bounds the wait for what the host cluster has told a moment before. It
-// takes some hundredths of a second; without it the server answers that users may come
-// again.
+// primeTimeout limits the wait for the CAs, which the management cluster has already published. Reading them takes
+// some hundredths of a second. After the timeout the server answers with status 503 and Retry-After.
 const primeTimeout = 5 * time.Second
 
-// RunOnce implements dynamiccertificates.ControllerRunner. ctx lasts as long as the server.
+// RunOnce implements dynamiccertificates.ControllerRunner. ctx ends with the server.
 func (p *primed) RunOnce(ctx context.Context) error {
 	go p.runner.Run(ctx, 1)
 	return wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, primeTimeout, true, func(context.Context) (bool, error) { return p.known(), nil })

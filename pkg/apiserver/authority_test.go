@@ -22,7 +22,7 @@ const (
 	name      = "an-authority"
 )
 
-// begin is when the authorities of these tests are made.
+// begin is the time at which the CAs are created.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func made(t *testing.T, at time.Time) map[string][]byte {
@@ -43,7 +43,7 @@ func parsed(t *testing.T, data map[string][]byte) *authority.Authority {
 	return a
 }
 
-// serves wants a certificate that is issued at a time to be trusted at another one.
+// serves returns an error unless a certificate that is issued at one time is trusted at another.
 func serves(t *testing.T, a *authority.Authority, trusted []byte, issued, at time.Time) error {
 	t.Helper()
 	cert, key, err := a.Leaf("server", []string{"server.example.com"}, issued, x509.ExtKeyUsageServerAuth)
@@ -60,7 +60,7 @@ func serves(t *testing.T, a *authority.Authority, trusted []byte, issued, at tim
 	return err
 }
 
-func TestReplicasThatStartTogetherHaveOneAuthority(t *testing.T) {
+func TestAuthority_IsSharedByReplicasThatStartTogether(t *testing.T) {
 	host := fake.NewClientset()
 	all := make([]*authority.Authority, 5)
 	var loading sync.WaitGroup
@@ -76,14 +76,13 @@ func TestReplicasThatStartTogetherHaveOneAuthority(t *testing.T) {
 	loading.Wait()
 	for _, a := range all {
 		if !bytes.Equal(a.Trusted, all[0].Trusted) || !a.Same(all[0]) {
-			t.Error("two replicas have different authorities")
+			t.Error("two replicas use different CAs")
 		}
 	}
 }
 
-// The authority changes in steps; in each of them who is at the step before and after it
-// trusts the others.
-func TestAnAuthorityIsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
+// The CA is replaced in several steps. Before and after each step, replicas must trust each other's certificates.
+func TestAuthority_IsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 	data := made(t, begin)
 	first := parsed(t, data)
 	steps := []*authority.Authority{first}
@@ -101,16 +100,16 @@ func TestAnAuthorityIsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 		}
 	}
 	if len(steps) != 3 {
-		t.Fatalf("there were %d steps, want two before the old one has ended", len(steps)-1)
+		t.Fatalf("got %d steps, want two before the old CA expires", len(steps)-1)
 	}
 	if want := authority.Life - replaceBefore; took[0] < want || took[0] > want+24*time.Hour {
-		t.Errorf("the next authority is made after %s, want a third of its time before its end", took[0])
+		t.Errorf("the next CA is created after %s, want a third of the validity before its end", took[0])
 	}
 	if d := took[1] - took[0]; d < authority.Settle || d > authority.Settle+24*time.Hour {
-		t.Errorf("it issues %s after it was made, want %s", d, authority.Settle)
+		t.Errorf("it issues certificates %s after its creation, want %s", d, authority.Settle)
 	}
 	if !steps[1].Same(first) || steps[2].Same(first) {
-		t.Error("the new one issues before it was trusted, or never")
+		t.Error("the new CA issues before it is trusted, or never")
 	}
 	for i, a := range steps {
 		for _, b := range steps[max(0, i-1):min(len(steps), i+2)] {
@@ -120,25 +119,25 @@ func TestAnAuthorityIsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 		}
 	}
 	if len(data[authority.NextKeyKey]) > 0 || len(data[authority.NextCertKey]) > 0 {
-		t.Error("there is a next authority after it issues")
+		t.Error("the next CA is still stored after it has become the issuer")
 	}
 
-	// What has ended is trusted no more.
+	// An expired CA is no longer trusted.
 	ended, err := authority.Next(name, data, begin.Add(authority.Life+24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := bytes.TrimSpace(first.Trusted); bytes.Contains(ended[authority.TrustedKey], want) || !bytes.Contains(data[authority.TrustedKey], want) {
-		t.Error("the first authority is to be trusted until its end, and no longer")
+		t.Error("the first CA must be trusted until it expires, and no longer")
 	}
 }
 
-func TestAnAuthorityThatHasEndedIsReplacedWithoutAPause(t *testing.T) {
+func TestAuthority_IsReplacedImmediatelyIfExpired(t *testing.T) {
 	data, late := made(t, begin), begin.Add(authority.Life+time.Hour)
 	for range 2 {
 		next, err := authority.Next(name, data, late)
 		if err != nil || next == nil {
-			t.Fatalf("nothing is due (error %v)", err)
+			t.Fatalf("no step is due (error %v)", err)
 		}
 		data = next
 	}
@@ -148,15 +147,15 @@ func TestAnAuthorityThatHasEndedIsReplacedWithoutAPause(t *testing.T) {
 	}
 }
 
-func TestNothingIsDueOfAYoungAuthority(t *testing.T) {
+func TestAuthority_IsNotReplacedEarly(t *testing.T) {
 	for _, age := range []time.Duration{0, authority.LeafLife, authority.Life / 2} {
 		if next, err := authority.Next(name, made(t, begin), begin.Add(age)); err != nil || next != nil {
-			t.Errorf("after %s: %d keys are changed, error %v", age, len(next), err)
+			t.Errorf("after %s: got %d changed keys and error %v", age, len(next), err)
 		}
 	}
 }
 
-func TestASecretThatIsNoneIsNamed(t *testing.T) {
+func TestAuthority_ReportsAnInvalidSecret(t *testing.T) {
 	good, err := authority.New(namespace, name, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +165,7 @@ func TestASecretThatIsNoneIsNamed(t *testing.T) {
 		bad := good.DeepCopy()
 		bad.Data[key] = other[key]
 		if _, err := authority.Load(t.Context(), fake.NewClientset(bad), namespace, name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s of another one: %v, want %q", key, err, want)
+			t.Errorf("%s of another CA: %v, want %q", key, err, want)
 		}
 	}
 	if _, err := authority.Next(name, map[string][]byte{}, begin); err == nil || !strings.Contains(err.Error(), "tls.crt") {
@@ -175,6 +174,6 @@ func TestASecretThatIsNoneIsNamed(t *testing.T) {
 	bad := maps.Clone(good.Data)
 	bad[authority.NextCertKey], bad[authority.NextKeyKey] = other["tls.crt"], good.Data["tls.key"]
 	if _, err := authority.Next(name, bad, begin); err == nil || !strings.Contains(err.Error(), "next.crt and next.key") {
-		t.Errorf("a next authority with the key of another one: %v", err)
+		t.Errorf("a next CA with the key of another: %v", err)
 	}
 }

@@ -15,15 +15,15 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// storageMediaType is how objects are kept in etcd. Protobuf is smaller and several
-// times cheaper to decode than JSON.
+// storageMediaType is the encoding of objects in etcd. Protobuf is smaller than JSON and several times cheaper to
+// decode.
 const storageMediaType = runtime.ContentTypeProtobuf
 
-// storageVersions are the versions in which objects are kept.
+// storageVersions are the versions in which objects are stored.
 var storageVersions = schema.GroupVersions{vmv1alpha1.SchemeGroupVersion, itv1alpha1.SchemeGroupVersion, clusterv1alpha1.SchemeGroupVersion}
 
-// NewRecommendedOptions returns the usual options of an API server that keeps our
-// objects below prefix in etcd.
+// NewRecommendedOptions returns the recommended options of an API server that stores Slipway's objects below prefix
+// in etcd.
 func NewRecommendedOptions(prefix string) *genericoptions.RecommendedOptions {
 	o := genericoptions.NewRecommendedOptions(prefix, newStorageCodec())
 	o.Etcd.StorageConfig.EncodeVersioner = storageVersions
@@ -31,7 +31,7 @@ func NewRecommendedOptions(prefix string) *genericoptions.RecommendedOptions {
 	return o
 }
 
-// newStorageCodec writes protobuf and reads every encoding that was ever written.
+// newStorageCodec returns a codec that writes protobuf and reads every encoding that earlier versions wrote.
 func newStorageCodec() runtime.Codec {
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), storageMediaType)
 	if !ok {

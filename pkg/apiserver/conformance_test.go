@@ -31,59 +31,59 @@ func plain(f func(context.Context, *testing.T, storage.Interface)) conformance {
 	return func(ctx context.Context, t *testing.T, s storage.Interface, _ *world) { f(ctx, t, resuming{s}) }
 }
 
-// uncounted is for tests that can look at how often etcd is asked, which is not part of the contract.
+// uncounted wraps tests that can check the number of etcd requests, which is not part of the contract.
 func uncounted(f func(context.Context, *testing.T, storage.Interface, storagetesting.CallsValidation)) conformance {
 	return func(ctx context.Context, t *testing.T, s storage.Interface, _ *world) {
 		f(ctx, t, s, func(*testing.T, uint64, uint64) {})
 	}
 }
 
-// suite is what k8s.io/apiserver asks of a store, with a watch cache before it or without. Not in
-// it are tests that put a transformer of their own into the store, which ours cannot be given.
+// suite contains the storage tests of k8s.io/apiserver for a store with or without a watch cache. Tests that need
+// their own transformer are omitted, because these stores do not support it.
 var suite = map[string]conformance{
 	"create": func(ctx context.Context, t *testing.T, s storage.Interface, _ *world) {
 		storagetesting.RunTestCreate(ctx, t, s, func(context.Context, *testing.T, string) {})
 	},
-	"create with a time to live":     plain(storagetesting.RunTestCreateWithTTL),
-	"create what exists":             plain(storagetesting.RunTestCreateWithKeyExist),
-	"get":                            plain(storagetesting.RunTestGet),
-	"delete":                         plain(storagetesting.RunTestUnconditionalDelete),
-	"delete with preconditions":      plain(storagetesting.RunTestConditionalDelete),
-	"delete as suggested":            plain(storagetesting.RunTestDeleteWithSuggestion),
-	"delete with a conflict":         plain(storagetesting.RunTestDeleteWithConflict),
-	"delete, suggested and conflict": plain(storagetesting.RunTestDeleteWithSuggestionAndConflict),
-	"delete what was deleted":        plain(storagetesting.RunTestDeleteWithSuggestionOfDeletedObject),
-	"delete what validates":          plain(storagetesting.RunTestValidateDeletionWithSuggestion),
-	"delete what validates alone":    plain(storagetesting.RunTestValidateDeletionWithOnlySuggestionValid),
-	"delete under a precondition":    plain(storagetesting.RunTestPreconditionalDeleteWithSuggestion),
-	"delete under one of old":        plain(storagetesting.RunTestPreconditionalDeleteWithOnlySuggestionPass),
-	"pages":                          plain(storagetesting.RunTestListPaging),
-	"pages that go on":               uncounted(storagetesting.RunTestListContinuation),
-	"pages with a filter":            uncounted(storagetesting.RunTestListContinuationWithFilter),
-	"pages of what is rare":          uncounted(storagetesting.RunTestListPaginationRareObject),
-	"list of a namespace":            plain(storagetesting.RunTestNamespaceScopedList),
-	"list below a prefix":            plain(storagetesting.RunTestGetListRecursivePrefix),
-	"update with a time to live":     plain(storagetesting.RunTestGuaranteedUpdateWithTTL),
-	"update with a conflict":         plain(storagetesting.RunTestGuaranteedUpdateWithConflict),
-	"update, suggested and conflict": plain(storagetesting.RunTestGuaranteedUpdateWithSuggestionAndConflict),
-	"keys":                           plain(storagetesting.RunTestKeySchema),
-	"watch":                          plain(storagetesting.RunTestWatch),
-	"watch a deletion":               plain(storagetesting.RunTestDeleteTriggerWatch),
-	"watch from a version":           plain(storagetesting.RunTestWatchFromNonZero),
-	"watch of a namespace":           plain(storagetesting.RunTestNamespaceScopedWatch),
-	"version of a deletion":          plain(storagetesting.RunTestWatchDeleteEventObjectHaveLatestRV),
-	// What it watches is created, and was nothing before: there is no previous value to be lost.
-	"watch that is slow": func(ctx context.Context, t *testing.T, s storage.Interface, _ *world) {
+	"create with a time to live":                           plain(storagetesting.RunTestCreateWithTTL),
+	"create existing":                                      plain(storagetesting.RunTestCreateWithKeyExist),
+	"get":                                                  plain(storagetesting.RunTestGet),
+	"delete":                                               plain(storagetesting.RunTestUnconditionalDelete),
+	"delete with preconditions":                            plain(storagetesting.RunTestConditionalDelete),
+	"delete with suggestion":                               plain(storagetesting.RunTestDeleteWithSuggestion),
+	"delete with a conflict":                               plain(storagetesting.RunTestDeleteWithConflict),
+	"delete with suggestion and conflict":                  plain(storagetesting.RunTestDeleteWithSuggestionAndConflict),
+	"delete deleted object with suggestion":                plain(storagetesting.RunTestDeleteWithSuggestionOfDeletedObject),
+	"delete with validation":                               plain(storagetesting.RunTestValidateDeletionWithSuggestion),
+	"delete if only the suggestion is valid":               plain(storagetesting.RunTestValidateDeletionWithOnlySuggestionValid),
+	"delete with precondition":                             plain(storagetesting.RunTestPreconditionalDeleteWithSuggestion),
+	"delete if only the suggestion meets the precondition": plain(storagetesting.RunTestPreconditionalDeleteWithOnlySuggestionPass),
+	"pages":                               plain(storagetesting.RunTestListPaging),
+	"continued pages":                     uncounted(storagetesting.RunTestListContinuation),
+	"pages with a filter":                 uncounted(storagetesting.RunTestListContinuationWithFilter),
+	"pages of rare objects":               uncounted(storagetesting.RunTestListPaginationRareObject),
+	"list of a namespace":                 plain(storagetesting.RunTestNamespaceScopedList),
+	"list below a prefix":                 plain(storagetesting.RunTestGetListRecursivePrefix),
+	"update with a time to live":          plain(storagetesting.RunTestGuaranteedUpdateWithTTL),
+	"update with a conflict":              plain(storagetesting.RunTestGuaranteedUpdateWithConflict),
+	"update with suggestion and conflict": plain(storagetesting.RunTestGuaranteedUpdateWithSuggestionAndConflict),
+	"keys":                                plain(storagetesting.RunTestKeySchema),
+	"watch":                               plain(storagetesting.RunTestWatch),
+	"watch a deletion":                    plain(storagetesting.RunTestDeleteTriggerWatch),
+	"watch from a version":                plain(storagetesting.RunTestWatchFromNonZero),
+	"watch of a namespace":                plain(storagetesting.RunTestNamespaceScopedWatch),
+	"version of a deletion":               plain(storagetesting.RunTestWatchDeleteEventObjectHaveLatestRV),
+	// The watched object is created and has no previous value that could be lost.
+	"slow watch": func(ctx context.Context, t *testing.T, s storage.Interface, _ *world) {
 		storagetesting.RunTestDelayedWatchDelivery(ctx, t, s)
 	},
-	"list of one": func(ctx context.Context, t *testing.T, s storage.Interface, w *world) {
+	"list": func(ctx context.Context, t *testing.T, s storage.Interface, w *world) {
 		storagetesting.RunTestGetListNonRecursive(ctx, t, w.write, s)
 	},
 }
 
-// suiteOfRaw is for a store alone.
+// suiteOfRaw contains tests of a store without a watch cache.
 var suiteOfRaw = map[string]conformance{
-	"watch that is ended": plain(storagetesting.RunTestWatchContextCancel),
+	"canceled watch": plain(storagetesting.RunTestWatchContextCancel),
 	"consistent list": func(ctx context.Context, t *testing.T, s storage.Interface, w *world) {
 		storagetesting.RunTestConsistentList(ctx, t, s, w.write, false, true, false)
 	},
@@ -95,16 +95,16 @@ var suiteOfRaw = map[string]conformance{
 	},
 }
 
-// suiteOfCached is for one behind a watch cache.
+// suiteOfCached contains tests of a store with a watch cache.
 var suiteOfCached = map[string]conformance{
 	"consistent list": func(ctx context.Context, t *testing.T, s storage.Interface, w *world) {
 		storagetesting.RunTestConsistentList(ctx, t, s, w.write, true, true, true)
 	},
-	"watch that says when it begins": plain(storagetesting.RunTestWatchInitializationSignal),
-	"watch that nobody reads":        plain(storagetesting.RunTestWatcherTimeout),
-	"bookmarks":                      plain(storagetesting.RunTestOptionalWatchBookmarksWithCorrectResourceVersion),
-	"bookmarks of initial events":    plain(storagetesting.RunSendInitialEventsBackwardCompatibility),
-	"bookmarks that are dispatched": func(ctx context.Context, t *testing.T, s storage.Interface, _ *world) {
+	"watch initialization signal": plain(storagetesting.RunTestWatchInitializationSignal),
+	"watch that is not read":      plain(storagetesting.RunTestWatcherTimeout),
+	"bookmarks":                   plain(storagetesting.RunTestOptionalWatchBookmarksWithCorrectResourceVersion),
+	"bookmarks of initial events": plain(storagetesting.RunSendInitialEventsBackwardCompatibility),
+	"dispatched bookmarks": func(ctx context.Context, t *testing.T, s storage.Interface, _ *world) {
 		storagetesting.RunTestWatchDispatchBookmarkEvents(ctx, t, s, true)
 	},
 }
@@ -122,7 +122,7 @@ func attributesOfPod(obj runtime.Object) (labels.Set, fields.Set, error) {
 	return pod.Labels, fields.Set{"metadata.name": pod.Name, "metadata.namespace": pod.Namespace, "spec.nodeName": pod.Spec.NodeName}, nil
 }
 
-// maker makes a store.
+// maker creates a store.
 type maker func(*storagebackend.ConfigForResource) (storage.Interface, factory.DestroyFunc, error)
 
 func cached(decorate generic.StorageDecorator) maker {
@@ -131,9 +131,9 @@ func cached(decorate generic.StorageDecorator) maker {
 	}
 }
 
-// The ways are gone at the same time, for tests of the suite mostly wait. They are not parallel
-// ones: those would have to wait for a place in the middle of a test, whose objects end after a second.
-func TestBothWaysToEtcdKeepTheContractOfAStore(t *testing.T) {
+// The variants run at the same time, because the tests of the suite mostly wait. They are not parallel subtests,
+// because those would be paused in the middle of a test whose objects expire after a second.
+func TestStores_KeepTheStorageContract(t *testing.T) {
 	var ways sync.WaitGroup
 	defer ways.Wait()
 	for way, of := range map[string]struct {
@@ -157,9 +157,9 @@ func TestBothWaysToEtcdKeepTheContractOfAStore(t *testing.T) {
 	}
 }
 
-// wholeSuite runs the suite, and what is for a kind of store alone.
+// wholeSuite runs the suite and the tests in own.
 func wholeSuite(t *testing.T, store func(*Embedded) maker, own map[string]conformance) {
-	etcd := startEtcd(t) // whose revisions nobody else moves
+	etcd := startEtcd(t) // no other test changes its revisions
 	config := storagebackend.NewDefaultConfig("", examples(t))
 	config.Transport.ServerList = []string{etcd.Endpoint()}
 	embedded := NewEmbedded(nil, etcd.Client, config.CompactionInterval)
@@ -177,7 +177,7 @@ func wholeSuite(t *testing.T, store func(*Embedded) maker, own map[string]confor
 	}
 }
 
-// keeps runs a test of the suite on a store of its own.
+// keeps runs a test of the suite with its own store.
 func keeps(t *testing.T, store maker, config *storagebackend.ConfigForResource, test conformance, w *world) {
 	s, destroy, err := store(config)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// maxSilent is the number of connections whose TLS handshake the server has not begun to answer.
+	// maxSilent is the maximum number of silent connections.
 	maxSilent = 1000
-	// reservedFiles is the number of file descriptors that connections leave to the store and to the
-	// connections of the server itself; of a low limit, a quarter.
+	// reservedFiles is the number of file descriptors reserved for the store and for the server's own connections. If
+	// the limit is low, a quarter of it is reserved.
 	reservedFiles = 256
 )
 
-// LimitConnections returns a listener whose connections leave file descriptors to the rest of the
-// process, which cannot store anything without them. A new connection replaces the oldest one that
-// is silent, for which no TLS handshake was answered, if there are too many of those or too few
-// descriptors. If no connection is silent, the new one is closed. The API server library closes a
-// silent connection after half a minute.
+// LimitConnections returns a listener that reserves file descriptors for the rest of the process, which cannot store
+// anything without them. A connection is silent until the server has written to it, which it does not do before the
+// client has begun a TLS handshake. If there are too many silent connections or too few descriptors, a new connection
+// replaces the oldest silent one. If no connection is silent, the new one is closed. The API server library closes a
+// silent connection after 30 seconds.
 func LimitConnections(l net.Listener) net.Listener {
 	return &limitedListener{Listener: l, maxSilent: maxSilent, fits: fits}
 }
@@ -36,7 +36,7 @@ type limitedListener struct {
 	fits func(net.Conn) bool
 
 	mu sync.Mutex
-	// silent has the silent connections, the oldest first.
+	// silent lists the silent connections, the oldest first.
 	silent list.List
 }
 
@@ -105,7 +105,7 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// forget removes the connection from the silent ones.
+// forget removes the connection from the list of silent connections.
 func (c *limitedConn) forget() {
 	if c.known.Swap(true) {
 		return
@@ -115,8 +115,8 @@ func (c *limitedConn) forget() {
 	c.listener.silent.Remove(c.element) // does nothing if closeOldest has removed it
 }
 
-// fits compares the descriptor of a connection with the limit of the process: a new one has the
-// lowest number that is free.
+// fits compares the descriptor of a connection with the limit of the process. A new descriptor has the lowest free
+// number.
 func fits(c net.Conn) bool {
 	var limit syscall.Rlimit
 	raw, ok := c.(syscall.Conn)
@@ -132,7 +132,7 @@ func fits(c net.Conn) bool {
 	return enough
 }
 
-// leavesFiles reports whether a descriptor leaves the reserved ones below the limit.
+// leavesFiles reports whether a descriptor is below the limit minus the reserved descriptors.
 func leavesFiles(descriptor, limit uint64) bool {
 	return descriptor+min(reservedFiles, limit/4) < limit
 }

@@ -60,19 +60,19 @@ func TestLimitConnections_ClosesTheOldestSilentOne(t *testing.T) {
 	const total = 5
 	for name, tc := range map[string]struct {
 		maxSilent, room int
-		// answered are the connections in which the server answers the handshake.
+		// answered are the connections on which the server answers the handshake.
 		answered, exhaustedBefore []int
 		open                      []int
 		err                       error
 	}{
-		"few":                                  {maxSilent: total, room: total, open: []int{0, 1, 2, 3, 4}},
-		"many are silent":                      {maxSilent: 2, room: total, open: []int{3, 4}},
-		"many were answered":                   {maxSilent: 2, room: total, answered: []int{0, 1, 2}, open: []int{0, 1, 2, 3, 4}},
-		"few descriptors":                      {maxSilent: total, room: 2, open: []int{3, 4}},
-		"few descriptors, none silent":         {maxSilent: total, room: 2, answered: []int{0, 1}, open: []int{0, 1}},
-		"few descriptors, one silent":          {maxSilent: total, room: 2, answered: []int{1}, open: []int{1, 4}},
-		"no descriptor to accept with":         {maxSilent: total, room: total, exhaustedBefore: []int{2, 2}, open: []int{2, 3, 4}},
-		"no descriptor to accept with at last": {maxSilent: total, room: total, answered: []int{0}, exhaustedBefore: []int{1}, open: []int{0}, err: syscall.EMFILE},
+		"few":                                       {maxSilent: total, room: total, open: []int{0, 1, 2, 3, 4}},
+		"many are silent":                           {maxSilent: 2, room: total, open: []int{3, 4}},
+		"many were answered":                        {maxSilent: 2, room: total, answered: []int{0, 1, 2}, open: []int{0, 1, 2, 3, 4}},
+		"few descriptors":                           {maxSilent: total, room: 2, open: []int{3, 4}},
+		"few descriptors, none silent":              {maxSilent: total, room: 2, answered: []int{0, 1}, open: []int{0, 1}},
+		"few descriptors, one silent":               {maxSilent: total, room: 2, answered: []int{1}, open: []int{1, 4}},
+		"no descriptor to accept with":              {maxSilent: total, room: total, exhaustedBefore: []int{2, 2}, open: []int{2, 3, 4}},
+		"no descriptor to accept with, none silent": {maxSilent: total, room: total, answered: []int{0}, exhaustedBefore: []int{1}, open: []int{0}, err: syscall.EMFILE},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,13 +102,13 @@ func TestLimitConnections_LeavesFileDescriptors(t *testing.T) {
 		descriptor, limit uint64
 		want              bool
 	}{
-		"many are left":                {100, 2048, true},
-		"as many as are reserved":      {2047 - reservedFiles, 2048, true},
-		"one less":                     {2048 - reservedFiles, 2048, false},
-		"none is left":                 {2047, 2048, false},
-		"three quarters of a low one":  {149, 200, true},
-		"more than these":              {150, 200, false},
-		"the limit was lowered to two": {45, 47, false},
+		"many are left":                           {100, 2048, true},
+		"as many as are reserved":                 {2047 - reservedFiles, 2048, true},
+		"one less":                                {2048 - reservedFiles, 2048, false},
+		"none is left":                            {2047, 2048, false},
+		"three quarters of a low limit":           {149, 200, true},
+		"more than three quarters of a low limit": {150, 200, false},
+		"the limit was lowered to two":            {45, 47, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := leavesFiles(tc.descriptor, tc.limit); got != tc.want {

@@ -13,22 +13,21 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 )
 
-// vcenterTimeout bounds the question to vCenter, so that a prober that waits some
-// seconds gets an answer also from a vCenter that accepts connections and is silent.
+// vcenterTimeout limits the session check of a vCenter. A prober that waits some seconds then gets an answer even if
+// a vCenter accepts connections and does not respond.
 const vcenterTimeout = 2 * time.Second
 
-// ControllerHealth is what /readyz checks of the controllers of this replica. A check passes while it
-// does not apply: the controllers wait for the release of a restored store, and there are no sessions
-// with the vCenters of other replicas.
+// ControllerHealth provides the /readyz checks of this replica's controllers. A check passes if it does not apply:
+// while the controllers wait for the release of a restored store, or for vCenters that other replicas manage.
 type ControllerHealth struct {
 	// Running reports whether the controllers run, and Synced whether their informers have synced.
 	Running, Synced func() bool
-	// Sessions returns what checks the session with each vCenter, by the name of its host, as soon as
-	// they are known.
+	// Sessions returns a session check for each vCenter by its host name. It returns false while the vCenters are not
+	// known.
 	Sessions func() (ask map[string]func(context.Context) error, known bool)
 }
 
-// Checks returns the checks: without Sessions, which a server without controllers has not, one less.
+// Checks returns the health checks. A server without controllers has no Sessions and thus no session check.
 func (h *ControllerHealth) Checks() []healthz.HealthChecker {
 	all := []healthz.HealthChecker{healthz.NamedCheck("informers", h.checkInformers)}
 	if h.Sessions != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestReadinessFollowsTheControllersOfThisReplica(t *testing.T) {
+func TestControllerHealth_FollowsTheControllersOfThisReplica(t *testing.T) {
 	synced, session, running := false, errors.New("no session"), false
 	var ask map[string]func(context.Context) error
 	h := &ControllerHealth{Running: func() bool { return running }, Synced: func() bool { return synced }, Sessions: func() (map[string]func(context.Context) error, bool) { return ask, ask != nil }}
@@ -40,13 +40,13 @@ func TestReadinessFollowsTheControllersOfThisReplica(t *testing.T) {
 	check("logged in", map[string]bool{"informers": true, "vcenter-session": true})
 }
 
-func TestServerWithoutControllersDoesNotCheckASession(t *testing.T) {
+func TestControllerHealth_DoesNotCheckSessionsWithoutControllers(t *testing.T) {
 	if got := len((&ControllerHealth{}).Checks()); got != 1 {
 		t.Errorf("%d checks, want the informers only", got)
 	}
 }
 
-func TestSilentVCenterFailsTheCheckInsteadOfHoldingIt(t *testing.T) {
+func TestControllerHealth_FailsForASilentVCenter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := func(ctx context.Context) error {
 			<-ctx.Done()
@@ -64,7 +64,7 @@ func TestSilentVCenterFailsTheCheckInsteadOfHoldingIt(t *testing.T) {
 			}
 		}
 		if took := time.Since(began); took != vcenterTimeout || strings.Contains(err.Error(), "vc-3") {
-			t.Errorf("error %v after %s, want it after %s, all asked at the same time", err, took, vcenterTimeout)
+			t.Errorf("error %v after %s, want it after %s with all checks in parallel", err, took, vcenterTimeout)
 		}
 	})
 }

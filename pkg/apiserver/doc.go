@@ -1,15 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver is the inside of the API server that is neither a resource nor a
-// flag: how objects are kept, which groups are served, and who is recorded as the owner
-// of a field.
+// Package apiserver assembles the API server: it configures storage and codecs, installs the API groups, and wraps
+// request handlers, authentication, authorization and admission. Resources are defined in pkg/registry and flags in
+// cmd/slipway-apiserver.
 //
 // Guarantees:
-//   - Objects are stored in protobuf and are read in every encoding that was ever
-//     written.
-//   - What a subresource changes is recorded in managed fields like any other write.
-//   - Objects that the watch cache holds, and shares with requests and informers, are not
-//     written when they are read: what they would note at the first look is noted before.
-//   - It knows no controller and no provider: it serves the API without them.
+//   - Objects are stored in protobuf. Every encoding that an earlier version wrote can be read.
+//   - A change through a subresource is recorded in managed fields like any other write.
+//   - Objects in the watch cache are shared with requests and informers. Reading an object does not modify it,
+//     because values that are computed on first use are computed when the object is decoded.
+//   - The package does not import controllers or providers and serves the API without them.
 package apiserver

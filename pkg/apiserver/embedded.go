@@ -27,9 +27,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Embedded makes stores that call an etcd member of this process as a function. Through
-// its socket each request is two serializations and some wake-ups of goroutines more,
-// which is a third of what a create costs.
+// Embedded creates stores that call an etcd member of this process directly. A request through the socket would be
+// serialized twice and wake several goroutines, which is a third of the cost of a create.
 type Embedded struct {
 	generic.RESTOptionsGetter
 	connect   func() *clientv3.Client
@@ -37,21 +36,21 @@ type Embedded struct {
 		etcd3.Compactor
 		Stop()
 	}
-	// Close ends what runs for all stores, which must be destroyed by then.
+	// Close stops everything that all stores share. The stores must be destroyed before.
 	Close func()
 }
 
-// NewEmbedded makes stores over clients of connect where getter makes them over
-// connections. Revisions older than interval are compacted; 0 keeps all.
+// NewEmbedded returns an Embedded that uses the options of getter and clients from connect. Revisions older than
+// interval are compacted; 0 disables compaction.
 func NewEmbedded(getter generic.RESTOptionsGetter, connect func() *clientv3.Client, interval time.Duration) *Embedded {
 	client := connect()
-	// Such a client has no endpoints to ask whether they report progress, which the watch
-	// cache needs to answer consistent reads by itself.
+	// These clients have no endpoints for the check of progress notifications. The watch cache needs such
+	// notifications to answer consistent reads.
 	feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), oneEndpoint{client}, storage.RequestWatchProgress)
 	compactor := etcd3.NewCompactor(client, interval, clock.RealClock{}, nil)
 	return &Embedded{RESTOptionsGetter: getter, connect: connect, compactor: compactor, Close: sync.OnceFunc(func() {
 		compactor.Stop()
-		_ = client.Close() // says only that its context is done
+		_ = client.Close() // returns only the error of its context
 	})}
 }
 
@@ -62,7 +61,7 @@ func (e *Embedded) GetRESTOptions(resource schema.GroupResource, example runtime
 	return options, err
 }
 
-// store is generic.StorageDecorator: the store of one kind, behind its watch cache.
+// store implements generic.StorageDecorator. It returns the store of one kind with its watch cache.
 func (e *Embedded) store(
 	c *storagebackend.ConfigForResource, prefix string, key func(runtime.Object) (string, error), newFunc, newList func() runtime.Object,
 	attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
@@ -78,7 +77,7 @@ func (e *Embedded) store(
 	})
 	if err != nil {
 		closeRaw()
-		return nil, nil, fmt.Errorf("making the watch cache of %s: %w", c.GroupResource, err)
+		return nil, nil, fmt.Errorf("creating the watch cache of %s: %w", c.GroupResource, err)
 	}
 	delegator := cacherstorage.NewCacheDelegator(cacher, raw)
 	destroy := sync.OnceFunc(func() { // subresources share a store and destroy it again
@@ -89,8 +88,8 @@ func (e *Embedded) store(
 	return delegator, destroy, nil
 }
 
-// raw is the store of one kind, with a client of its own: the watch cache of one kind
-// asks for the progress of its own watch alone.
+// raw returns the store of one kind without a watch cache. Each kind has its own client, because a watch cache
+// requests the progress of its own watch only.
 func (e *Embedded) raw(c *storagebackend.ConfigForResource, newFunc, newList func() runtime.Object, prefix string) (storage.Interface, factory.DestroyFunc, error) {
 	client := &etcdclient.Client{Client: e.connect()}
 	client.Kubernetes = client
@@ -109,7 +108,7 @@ func (e *Embedded) raw(c *storagebackend.ConfigForResource, newFunc, newList fun
 		c.LeaseManagerConfig, decoder, versioner)
 	if err != nil {
 		_ = client.Close()
-		return nil, nil, fmt.Errorf("making the store of %s: %w", c.GroupResource, err)
+		return nil, nil, fmt.Errorf("creating the store of %s: %w", c.GroupResource, err)
 	}
 	var made storage.Interface = s
 	if unsafe {
@@ -121,13 +120,13 @@ func (e *Embedded) raw(c *storagebackend.ConfigForResource, newFunc, newList fun
 	}, nil
 }
 
-// oneEndpoint is a client of a member of this process with a name for it.
+// oneEndpoint is a client of the embedded etcd member that has one named endpoint.
 type oneEndpoint struct{ *clientv3.Client }
 
-// Endpoints names the one that there is.
+// Endpoints returns the name of the endpoint.
 func (oneEndpoint) Endpoints() []string { return []string{"embedded"} }
 
-// Status is that of the member.
+// Status returns the status of the embedded member.
 func (c oneEndpoint) Status(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error) {
 	return c.Client.Status(ctx, endpoint)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
-// world is what a test of the suite has besides its store.
+// world is the fixture of a storage test in addition to the store.
 type world struct{ client *clientv3.Client }
 
 func (w *world) write(ctx context.Context, t *testing.T) int64 {
@@ -36,7 +36,7 @@ func (w *world) compact(ctx context.Context, t *testing.T, version string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The first call tells at most what the second needs to know.
+	// The first call returns the state that the second call needs.
 	known, _, done, err := etcd3.Compact(ctx, w.client, 0, int64(revision))
 	if err == nil && done != int64(revision) {
 		_, _, done, err = etcd3.Compact(ctx, w.client, known, int64(revision))
@@ -46,7 +46,7 @@ func (w *world) compact(ctx context.Context, t *testing.T, version string) {
 	}
 }
 
-// examples is the codec of the objects of the suite.
+// examples returns the codec of the suite's objects.
 func examples(t *testing.T) runtime.Codec {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -59,7 +59,7 @@ func examples(t *testing.T) runtime.Codec {
 	return serializer.NewCodecFactory(scheme).LegacyCodec(examplev1.SchemeGroupVersion)
 }
 
-// startEtcd starts an etcd of the test.
+// startEtcd starts an etcd server for the test.
 func startEtcd(t *testing.T) *embedded.Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "store") // short, for the path of a socket

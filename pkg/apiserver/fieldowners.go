@@ -17,9 +17,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// machineOwners records who changed which field of a VirtualMachine through a
-// subresource whose body is another kind. For other endpoints the server does this
-// itself.
+// machineOwners records field owners of a VirtualMachine for subresources whose body is another kind. For other
+// endpoints the API server library does this.
 type machineOwners struct {
 	types managedfields.TypeConverter
 }
@@ -37,8 +36,8 @@ func newMachineOwners(c genericapiserver.CompletedConfig) (*machineOwners, error
 	return &machineOwners{types: types}, nil
 }
 
-// Record implements storage.FieldOwners. An object whose fields cannot be compared is
-// stored without the record, like at the other endpoints.
+// Record implements storage.FieldOwners. If the fields cannot be compared, it returns updated unchanged, as other
+// endpoints do.
 func (o *machineOwners) Record(stored, updated runtime.Object, owner, subresource string) runtime.Object {
 	kind := vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine")
 	hub := schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal}

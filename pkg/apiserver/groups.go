@@ -16,10 +16,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 )
 
-// InstallGroups serves all API groups of Slipway from server, which was made from c.
-// Revisions and claims are read from host, which may be nil: then they are unknown. screens
-// show what virtual machines show. maxMachines is the number of Machines that a namespace can have.
-// readers is set to what reads the objects that are served.
+// InstallGroups installs all API groups of Slipway in server, which was created from c. host is the client of the
+// management cluster; if it is nil, revisions and claims are reported as unknown. screens provides the consoles of
+// virtual machines. maxMachines is the maximum number of Machines in a namespace. InstallGroups sets readers to
+// readers of the served objects.
 func InstallGroups(
 	server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface, screens storage.Screens, maxMachines int, readers *references.Readers,
 ) error {

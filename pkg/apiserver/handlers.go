@@ -11,8 +11,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 )
 
-// BuildHandlerChain is the usual chain around handlers that know the user agent, which
-// subresources record in managed fields, and the patch. RecordReviewFailures completes it.
+// BuildHandlerChain returns the default handler chain with additions: the user agent, which subresources record in
+// managed fields, checks of the request and of patches, and Cache-Control for consoles. Use it together with
+// RecordReviewFailures.
 func BuildHandlerChain(api http.Handler, c *genericapiserver.Config) http.Handler {
 	withAgent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(storage.WithUserAgent(r.Context(), r.UserAgent())))

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// WithIdentities lets users come again in a second until known is true: until the server
-// knows by which authorities to tell who asks, directly or through kube-apiserver. It
-// reads them from the host cluster, and would take everybody for system:anonymous
-// before, and refuse for good what it must only not do yet. Whoever shows a token is let
-// through, for that is not told by authorities, and /livez asks for nobody.
+// WithIdentities answers requests with status 503 and Retry-After until known returns true. Before that the server
+// has not read the CAs that identify users, directly or through kube-apiserver. It would treat every user as
+// system:anonymous and reject requests permanently that it could accept later. Requests with a token pass, because
+// CAs are not needed to verify a token. /livez passes, because it needs no user.
 //
-// The connection ends with the answer: in one that began before the authorities were
-// known a client may show no certificate for as long as it lasts.
+// The answer closes the connection. A client cannot send its certificate later in a connection that was established
+// before the CAs were known.
 func WithIdentities(next http.Handler, known func() bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" || isLivez(r.URL.Path) || known() {
@@ -26,12 +25,12 @@ func WithIdentities(next http.Handler, known func() bool) http.Handler {
 	})
 }
 
-// WaitsForIdentities is what a server waits for that cannot tell yet who asks.
-const WaitsForIdentities = "it has not read yet by which authorities users are identified " +
-	"(ConfigMap kube-system/extension-apiserver-authentication of the host cluster)"
+// WaitsForIdentities is the reason in answers while the CAs that identify users have not been read.
+const WaitsForIdentities = "waiting for the certificate authorities that identify users " +
+	"(ConfigMap kube-system/extension-apiserver-authentication of the management cluster)"
 
-// Starting answers for a server that waits for what waits returns: it is alive, and everybody may
-// come again.
+// Starting returns the handler of a server that is waiting for the reason that waits returns. /livez succeeds; all
+// other requests get status 503 and Retry-After.
 func Starting(waits func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isLivez(r.URL.Path) {
@@ -44,7 +43,7 @@ func Starting(waits func() string) http.Handler {
 
 func isLivez(path string) bool { return path == "/livez" || strings.HasPrefix(path, "/livez/") }
 
-// comeAgain is the answer of a server that waits for something.
+// comeAgain answers with status 503, Retry-After and the reason.
 func comeAgain(w http.ResponseWriter, waits string) {
 	w.Header().Set("Retry-After", "1")
 	w.Header().Set("Connection", "close")

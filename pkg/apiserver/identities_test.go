@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestF1UsersComeAgainUntilTheServerCanTellWhoTheyAre(t *testing.T) {
+func TestWithIdentities_RejectsRequestsUntilCAsAreKnown(t *testing.T) {
 	served := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	never, always := func() bool { return false }, func() bool { return true }
 	waits := func() string { return WaitsForIdentities }
@@ -19,16 +19,16 @@ func TestF1UsersComeAgainUntilTheServerCanTellWhoTheyAre(t *testing.T) {
 		path, authorization string
 		code                int
 	}{
-		"authorities unknown":            {WithIdentities(served, never), "/apis", "", http.StatusServiceUnavailable},
-		"authorities unknown, readiness": {WithIdentities(served, never), "/readyz", "", http.StatusServiceUnavailable},
-		"authorities unknown, a token":   {WithIdentities(served, never), "/apis", "Bearer token", http.StatusOK},
-		"authorities unknown, alive":     {WithIdentities(served, never), "/livez", "", http.StatusOK},
-		"authorities known":              {WithIdentities(served, always), "/apis", "", http.StatusOK},
-		"host cluster away":              {Starting(waits), "/apis", "", http.StatusServiceUnavailable},
-		"host cluster away, a token":     {Starting(waits), "/apis", "Bearer token", http.StatusServiceUnavailable},
-		"host cluster away, readiness":   {Starting(waits), "/readyz", "", http.StatusServiceUnavailable},
-		"host cluster away, alive":       {Starting(waits), "/livez/ping", "", http.StatusOK},
-		"no prefix of a word":            {Starting(waits), "/livezzz", "", http.StatusServiceUnavailable},
+		"CAs unknown":                               {WithIdentities(served, never), "/apis", "", http.StatusServiceUnavailable},
+		"CAs unknown, readiness":                    {WithIdentities(served, never), "/readyz", "", http.StatusServiceUnavailable},
+		"CAs unknown, a token":                      {WithIdentities(served, never), "/apis", "Bearer token", http.StatusOK},
+		"CAs unknown, liveness":                     {WithIdentities(served, never), "/livez", "", http.StatusOK},
+		"CAs known":                                 {WithIdentities(served, always), "/apis", "", http.StatusOK},
+		"management cluster unreachable":            {Starting(waits), "/apis", "", http.StatusServiceUnavailable},
+		"management cluster unreachable, a token":   {Starting(waits), "/apis", "Bearer token", http.StatusServiceUnavailable},
+		"management cluster unreachable, readiness": {Starting(waits), "/readyz", "", http.StatusServiceUnavailable},
+		"management cluster unreachable, liveness":  {Starting(waits), "/livez/ping", "", http.StatusOK},
+		"a path with the prefix of livez":           {Starting(waits), "/livezzz", "", http.StatusServiceUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tc.path, nil)
@@ -37,7 +37,7 @@ func TestF1UsersComeAgainUntilTheServerCanTellWhoTheyAre(t *testing.T) {
 			}
 			tc.handler.ServeHTTP(w, r)
 			if w.Code != tc.code {
-				t.Errorf("answer %d %s, want %d", w.Code, w.Body, tc.code)
+				t.Errorf("got status %d %s, want %d", w.Code, w.Body, tc.code)
 			}
 			again := w.Header().Get("Retry-After") == "1" && w.Header().Get("Connection") == "close" &&
 				strings.Contains(w.Body.String(), "extension-apiserver-authentication")

@@ -24,14 +24,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
 )
 
-// storeReadyPoll is how often a store that fills its watch cache is asked whether it has.
+// storeReadyPoll is the interval at which list checks whether the watch cache of a store has been filled.
 const storeReadyPoll = 10 * time.Millisecond
 
-// ShareObjects lets the informers of virtual machines and of their instances read from
-// the stores, before anybody else asks f for them. The stores may be set later, but before the informers start. They hold the objects that the watch
-// cache holds, all but the outermost struct of each, where one that speaks to the server
-// holds a copy of its own: of what this process keeps for each virtual machine that was
-// more than a third. Like the objects of any informer they are not to be changed.
+// ShareObjects makes the informers of virtual machines and their instances in f read from the stores. Call it before
+// anything else requests these informers from f. The stores may be set later, but before the informers start.
+//
+// The informers share objects with the watch cache, except for the outermost struct of each object. An informer that
+// uses the API would hold copies, which was more than a third of this process's memory per virtual machine. As with
+// any informer, the objects must not be modified.
 func ShareObjects(f externalversions.SharedInformerFactory, stores *references.Readers) {
 	share := func(example runtime.Object, store func() *standard.REST) {
 		f.InformerFor(example, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
@@ -42,21 +43,19 @@ func ShareObjects(f externalversions.SharedInformerFactory, stores *references.R
 	share(&vmv1alpha1.VirtualMachineInstance{}, func() *standard.REST { return stores.Instances })
 }
 
-// storeListWatch lists and watches what is in store, as the watch cache itself does what
-// is in etcd.
+// storeListWatch returns a ListerWatcher of the objects in store.
 func storeListWatch(store func() *standard.REST) cache.ListerWatcher {
 	s := shared{store}
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}, listing{})
 }
 
-// shared reads the objects of a store that its watch cache holds.
+// shared lists and watches objects of a store that are shared with its watch cache.
 type shared struct{ store func() *standard.REST }
 
-// list returns what there is. A store answers with objects that share what they hold
-// with its watch cache.
+// list waits until the watch cache is filled and returns the objects. They share memory with the watch cache.
 func (s shared) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	store := s.store()
-	// An informer that was refused waits for a second.
+	// Do not return an error: an informer retries a failed list only after a second.
 	if err := wait.PollUntilContextCancel(ctx, storeReadyPoll, true, func(context.Context) (bool, error) {
 		return store.ReadinessCheck() == nil, nil
 	}); err != nil {
@@ -69,7 +68,7 @@ func (s shared) list(ctx context.Context, options metav1.ListOptions) (runtime.O
 	return store.List(ctx, of)
 }
 
-// watch returns what changes. It lasts until the store ends it, or the caller.
+// watch returns the changes until the store or the caller ends the watch.
 func (s shared) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	of, err := internalOptions(options)
 	if err != nil {
@@ -97,25 +96,24 @@ func (s shared) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 	return out, nil
 }
 
-// watching is a watch whose events are on another channel.
+// watching is a watch that returns its events through another channel.
 type watching struct {
 	watch.Interface
 	result chan watch.Event
 	cancel func()
 }
 
-// ResultChan returns that channel.
+// ResultChan implements watch.Interface.
 func (w *watching) ResultChan() <-chan watch.Event { return w.result }
 
-// Stop ends the watch. Nobody needs to read what is left.
+// Stop ends the watch. The remaining events need not be read.
 func (w *watching) Stop() {
 	w.cancel()
 	w.Interface.Stop()
 }
 
-// held is the object of e as the watch cache holds it. An event comes with a copy, as
-// who watches may change it; the cache is asked for the object again, and if it has
-// another version by now, the copy is kept until the event of that.
+// held returns the object of e as the watch cache holds it. An event contains a copy, because watchers may modify it.
+// If the cache already holds another version, held returns the copy; the next event replaces it.
 func (s shared) held(ctx context.Context, e watch.Event) runtime.Object {
 	if e.Type == watch.Added || e.Type == watch.Modified {
 		if told, err := meta.Accessor(e.Object); err == nil {
@@ -126,7 +124,7 @@ func (s shared) held(ctx context.Context, e watch.Event) runtime.Object {
 			}
 		}
 	}
-	if several, ok := e.Object.(runtime.CacheableObject); ok { // of more than one who watch
+	if several, ok := e.Object.(runtime.CacheableObject); ok { // shared by several watchers
 		return several.GetObject()
 	}
 	return e.Object

@@ -29,7 +29,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
 )
 
-// instances are the endpoints of instances over a store with a watch cache.
+// instances returns the endpoints of instances with a watch cache.
 func instances(t *testing.T) (*standard.REST, *standard.StatusREST) {
 	t.Helper()
 	etcd := startEtcd(t)
@@ -48,7 +48,7 @@ func instances(t *testing.T) (*standard.REST, *standard.StatusREST) {
 	return main, status
 }
 
-// observed is an instance that was seen at an address.
+// observed returns an instance with an observed address.
 func observed(name, ip string) *vmv1alpha1.VirtualMachineInstance {
 	return &vmv1alpha1.VirtualMachineInstance{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
@@ -56,7 +56,7 @@ func observed(name, ip string) *vmv1alpha1.VirtualMachineInstance {
 	}
 }
 
-// seen waits until the informer has the object with that address, which the watch cache has.
+// seen waits until the informer has the object with the given address.
 func seen(ctx context.Context, t *testing.T, indexer cache.Indexer, name, ip string) *vmv1alpha1.VirtualMachineInstance {
 	t.Helper()
 	var found *vmv1alpha1.VirtualMachineInstance
@@ -71,8 +71,8 @@ func seen(ctx context.Context, t *testing.T, indexer cache.Indexer, name, ip str
 	return found
 }
 
-// The last of the admission plugins charges quotas.
-func TestStandardREST_RefusesANameInUseBeforeAdmission(t *testing.T) {
+// The last admission plugin charges quotas.
+func TestStandardREST_RejectsANameInUseBeforeAdmission(t *testing.T) {
 	main, _ := instances(t)
 	ctx := genericapirequest.WithNamespace(t.Context(), metav1.NamespaceDefault)
 	admitted := 0
@@ -83,7 +83,8 @@ func TestStandardREST_RefusesANameInUseBeforeAdmission(t *testing.T) {
 	if err := create(); err != nil {
 		t.Fatal(err)
 	}
-	// A read of the latest version waits until the watch cache has the object, but not until it is initialized.
+	// A read of the latest version waits until the watch cache contains the object, but not until the cache is
+	// initialized.
 	if err := wait.PollUntilContextTimeout(ctx, time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := main.List(ctx, &metainternalversion.ListOptions{})
 		return err == nil, nil
@@ -91,17 +92,17 @@ func TestStandardREST_RefusesANameInUseBeforeAdmission(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := create(); !apierrors.IsAlreadyExists(err) || admitted != 1 {
-		t.Errorf("a second creation is answered with %v after %d admissions, want AlreadyExists after 1", err, admitted)
+		t.Errorf("a second creation returned %v after %d admissions, want AlreadyExists after 1", err, admitted)
 	}
 	if _, _, err := main.Delete(ctx, "a", rest.ValidateAllObjectFunc, &metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := create(); err != nil || admitted != 2 {
-		t.Errorf("a creation after the deletion is answered with %v after %d admissions, want no error after 2", err, admitted)
+		t.Errorf("a creation after the deletion returned %v after %d admissions, want no error after 2", err, admitted)
 	}
 }
 
-func TestInformersHoldTheObjectsOfTheWatchCache(t *testing.T) {
+func TestInformers_ShareTheObjectsOfTheWatchCache(t *testing.T) {
 	main, status := instances(t)
 	ctx := genericapirequest.WithNamespace(t.Context(), metav1.NamespaceDefault)
 	create := func(name string) {
@@ -124,7 +125,7 @@ func TestInformersHoldTheObjectsOfTheWatchCache(t *testing.T) {
 	create("listed")
 	move("listed", "192.0.2.1")
 
-	factory := externalversions.NewSharedInformerFactory(nil, 0) // which asks nobody
+	factory := externalversions.NewSharedInformerFactory(nil, 0) // sends no requests
 	ShareObjects(factory, &references.Readers{Machines: main, Instances: main})
 	informer := factory.Vm().V1alpha1().VirtualMachineInstances().Informer()
 	stop := make(chan struct{})
@@ -154,9 +155,9 @@ func TestInformersHoldTheObjectsOfTheWatchCache(t *testing.T) {
 	move("listed", "192.0.2.3")
 	same("listed", "192.0.2.3")
 
-	// What is told in the meantime is another version, which its own event brings.
+	// The cache contains a newer version, which has its own event.
 	if got := (shared{func() *standard.REST { return main }}).held(ctx, watch.Event{Type: watch.Modified, Object: before}); got != before {
-		t.Errorf("an event of an object that has changed since came with %+v, want the object of the event", got)
+		t.Errorf("got %+v for an event of an object that has changed since, want the object of the event", got)
 	}
 
 	if _, _, err := main.Delete(ctx, "watched", rest.ValidateAllObjectFunc, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -166,6 +167,6 @@ func TestInformersHoldTheObjectsOfTheWatchCache(t *testing.T) {
 		return len(informer.GetIndexer().ListKeys()) == 1, nil
 	})
 	if err != nil {
-		t.Errorf("the informer holds %v after the deletion of one", informer.GetIndexer().ListKeys())
+		t.Errorf("the informer has %v after a deletion", informer.GetIndexer().ListKeys())
 	}
 }

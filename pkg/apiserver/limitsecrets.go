@@ -15,12 +15,12 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// LimitSecrets returns host, which reads no Secrets but those of the allowed namespaces.
+// LimitSecrets returns a client of the management cluster that reads Secrets only in the allowed namespaces.
 func LimitSecrets(host kubernetes.Interface, allowed []string) kubernetes.Interface {
 	return limitedHost{Interface: host, allowed: allowed}
 }
 
-// limitedHost is a client of the management cluster that reads Secrets of some namespaces only.
+// limitedHost is a client that reads Secrets only in some namespaces.
 type limitedHost struct {
 	kubernetes.Interface
 	allowed []string
@@ -45,8 +45,8 @@ func (c limitedCore) Secrets(namespace string) typedcorev1.SecretInterface {
 	return unreadSecrets{SecretInterface: secrets, namespace: namespace}
 }
 
-// unreadSecrets are those of a namespace that the server does not read. The embedded interface
-// stands for requests that the server does not send.
+// unreadSecrets is a client of the Secrets in a namespace that is not allowed. The server uses no method other than
+// Get; the embedded interface provides the others.
 type unreadSecrets struct {
 	typedcorev1.SecretInterface
 	namespace string
@@ -55,5 +55,5 @@ type unreadSecrets struct {
 // Get implements typedcorev1.SecretInterface.
 func (s unreadSecrets) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Secret, error) {
 	return nil, apierrors.NewForbidden(corev1.Resource("secrets"), name,
-		fmt.Errorf("the server does not read Secrets of namespace %q: --secret-namespaces does not name it", s.namespace))
+		fmt.Errorf("the server does not read Secrets in namespace %q: the namespace is not in --secret-namespaces", s.namespace))
 }

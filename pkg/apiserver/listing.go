@@ -5,14 +5,13 @@ package apiserver
 
 import "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 
-// Listing returns client for informers that begin with a list instead of a watch that
-// sends what exists as one event each. The server is this process: a list out of its
-// watch cache takes a fifth of the time, in which no virtual machine is reconciled after
-// a restart. What the watch would save is memory for the answer, about 7 KiB for each
-// virtual machine, which is free again a moment later.
+// Listing returns a client whose informers begin with a list and not with a watch that sends one event for each
+// existing object. A list from the watch cache of this process takes a fifth of the time, and no virtual machine is
+// reconciled before it ends. A watch would save only the memory of the answer, about 7 KiB per virtual machine, which
+// is freed soon after.
 func Listing(client versioned.Interface) versioned.Interface { return listing{client} }
 
 type listing struct{ versioned.Interface }
 
-// IsWatchListSemanticsUnSupported is what informers ask their client for.
+// IsWatchListSemanticsUnSupported reports to informers that they must not begin with a watch.
 func (listing) IsWatchListSemanticsUnSupported() bool { return true }

@@ -15,12 +15,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
-func TestInformersOfTheControllersBeginWithAList(t *testing.T) {
+func TestInformers_BeginWithAList(t *testing.T) {
 	requests := make(chan *http.Request, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case requests <- r:
-		default: // nobody looks at further ones
+		default: // only the first request is checked
 		}
 		http.NotFound(w, r)
 	}))
@@ -41,6 +41,6 @@ func TestInformersOfTheControllersBeginWithAList(t *testing.T) {
 			t.Errorf("the first request is %s, want a list", r.URL)
 		}
 	case <-time.After(10 * time.Second):
-		t.Fatal("the informer asked for nothing")
+		t.Fatal("the informer sent no request")
 	}
 }

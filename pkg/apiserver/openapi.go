@@ -18,10 +18,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/openapi"
 )
 
-// DescribeOpenAPI makes the server that c becomes publish the schemas of our groups, as
-// those of this version of Slipway.
+// DescribeOpenAPI configures c to publish the OpenAPI schemas of Slipway's groups with the given version.
 func DescribeOpenAPI(c *genericapiserver.RecommendedConfig, version string) {
-	// Of the kinds that a schema stands for clients are told the served ones only.
+	// Publish only the served kinds of each schema.
 	served := runtime.NewScheme()
 	scheme.AddVersions(served)
 	namer := apiopenapi.NewDefinitionNamer(served)
@@ -33,9 +32,9 @@ func DescribeOpenAPI(c *genericapiserver.RecommendedConfig, version string) {
 	c.OpenAPIConfig.PostProcessSpec, c.OpenAPIV3Config.PostProcessSpec = withoutStrategicMergeV2, withoutStrategicMergeV3
 }
 
-// withoutStrategicMergeV2 and withoutStrategicMergeV3 remove strategic merge patch from the patch formats that
-// are published. If a server publishes it, kubectl apply computes strategic merge patches, which it can apply
-// itself, for --dry-run=client, only to the Go types that it is compiled with. Otherwise it computes merge patches,
+// withoutStrategicMergeV2 and withoutStrategicMergeV3 remove strategic merge patch from the published patch formats.
+// If a server publishes it, kubectl apply computes strategic merge patches. For --dry-run=client kubectl must also
+// apply them, which it can do only for Go types that it is compiled with. Without it kubectl computes merge patches,
 // as for custom resources. The server still accepts both.
 func withoutStrategicMergeV2(s *spec.Swagger) (*spec.Swagger, error) {
 	for _, item := range s.Paths.Paths {

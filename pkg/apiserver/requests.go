@@ -20,14 +20,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// withChecks refuses a version that is none, which the store would take for a fault of
-// its own, and keeps what is patched, so that it is looked at before the patch is
-// applied and errors about it name the field.
+// withChecks rejects an invalid resourceVersion, which the store would report as an internal error. It also provides
+// the patch to strategies, so that they can check it before it is applied and report errors with the field's path.
 func withChecks(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if version := r.URL.Query().Get("resourceVersion"); version != "" {
 			if _, err := strconv.ParseUint(version, 10, 64); err != nil {
-				responsewriters.ErrorNegotiated(apierrors.NewBadRequest(fmt.Sprintf("resourceVersion: Invalid value: %.64q: must be a number that the server has given", version)),
+				responsewriters.ErrorNegotiated(apierrors.NewBadRequest(fmt.Sprintf("resourceVersion: Invalid value: %.64q: must be a number returned by the server", version)),
 					scheme.Codecs, schema.GroupVersion{Version: "v1"}, w, r)
 				return
 			}
@@ -41,13 +40,13 @@ func withChecks(next http.Handler) http.Handler {
 	})
 }
 
-// mediaType is what the body is said to be, without parameters.
+// mediaType returns the media type of the body without parameters.
 func mediaType(r *http.Request) string {
 	name, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	return strings.TrimSpace(name)
 }
 
-// keeping keeps what was read. Its size is bounded by whoever reads.
+// keeping stores what is read from a body. The reader limits the size.
 type keeping struct {
 	io.ReadCloser
 	content bytes.Buffer

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// resuming is a store whose watches begin again at their version when their first event
-// comes without the previous value: etcd (api/v3rpc/watch.go, v3.7.3) enters a watch and then
-// writes down that it wants previous values, and an event in between has none
-// (https://github.com/kubernetes/kubernetes/issues/100112). A reflector does as much.
+// resuming is a store that restarts a watch at its version if the first event has no previous value. etcd
+// (api/v3rpc/watch.go, v3.7.3) starts a watch before it records that the client requested previous values, so an
+// event in between has none (https://github.com/kubernetes/kubernetes/issues/100112). A reflector also restarts such
+// a watch.
 type resuming struct{ storage.Interface }
 
 // Watch implements storage.Interface.

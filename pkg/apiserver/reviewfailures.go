@@ -23,10 +23,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 )
 
-// RecordReviewFailures makes the authenticator and the authorizer of c record in the request that
-// the management cluster did not answer a review. BuildHandlerChain answers such a request with
-// 503: the answers of the API server library are 401, 403 or 500, which clients do not retry, and
-// some of them contain addresses.
+// RecordReviewFailures makes the authenticator and the authorizer of c record in the request that the management
+// cluster did not answer a review. BuildHandlerChain then answers with status 503. The API server library would
+// answer with 401, 403 or 500, which clients do not retry, and some of these messages contain addresses.
 func RecordReviewFailures(c *genericapiserver.Config) {
 	if a := c.Authentication.Authenticator; a != nil {
 		c.Authentication.Authenticator = recordingAuthenticator{a}
@@ -47,7 +46,8 @@ func (a recordingAuthenticator) AuthenticateRequest(r *http.Request) (*authentic
 	return response, ok, err
 }
 
-// isReviewFailure distinguishes a TokenReview without an answer from a token that is not valid.
+// isReviewFailure reports whether err means that a TokenReview was not answered. It is false if the token is not
+// valid.
 func isReviewFailure(err error) bool {
 	var aggregate utilerrors.Aggregate
 	if errors.As(err, &aggregate) {
@@ -74,7 +74,7 @@ func (a recordingAuthorizer) Authorize(ctx context.Context, request authorizer.A
 	return decision, reason, err
 }
 
-// reviewFailureKey is the key of an *atomic.Bool in the context of a request.
+// reviewFailureKey is the context key of an *atomic.Bool.
 type reviewFailureKey struct{}
 
 func recordReviewFailure(ctx context.Context) {
@@ -83,7 +83,7 @@ func recordReviewFailure(ctx context.Context) {
 	}
 }
 
-// withReviewFailures replaces refusals by 503 in requests for which a review failed.
+// withReviewFailures replaces refusals by status 503 if a review failed for the request.
 func withReviewFailures(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := &reviewAnswer{ResponseWriter: w, request: r}
@@ -92,12 +92,12 @@ func withReviewFailures(next http.Handler) http.Handler {
 	})
 }
 
-// reviewAnswer is the answer to a request.
+// reviewAnswer is a response writer that replaces refusals if a review failed.
 type reviewAnswer struct {
 	http.ResponseWriter
 	request *http.Request
 	failed  atomic.Bool
-	// replaced is true after the answer was replaced.
+	// replaced is true after the response has been replaced.
 	replaced bool
 }
 

@@ -28,8 +28,8 @@ const (
 	accessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 )
 
-// reviews answers as a management cluster that knows every token but "unknown", and allows alice
-// everything that is not named "secret".
+// reviews answers reviews like a management cluster that knows every token except "unknown" and allows alice
+// everything except objects named "secret".
 func reviews(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch r.URL.Path {
@@ -58,7 +58,7 @@ func reviews(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reviewed returns a handler that authenticates and authorizes by host, as the server does.
+// reviewed returns a handler that authenticates and authorizes with host as the server does.
 func reviewed(t *testing.T, host *httptest.Server, api http.HandlerFunc) http.Handler {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -108,7 +108,7 @@ func TestReviewFailures_AreTemporaryAndHideTheManagementCluster(t *testing.T) {
 			"authorizer fails":                   {accessReviews, "alice", "", object, http.StatusServiceUnavailable},
 			"authorizer fails for anonymous":     {accessReviews, "", "", "/version", http.StatusServiceUnavailable},
 			"authorizer fails for impersonation": {accessReviews, "alice", "bob", object, http.StatusServiceUnavailable},
-			"authorizer fails, not asked":        {accessReviews, "", "", "/livez", http.StatusOK},
+			"authorizer fails, not needed":       {accessReviews, "", "", "/livez", http.StatusOK},
 			"authenticator fails":                {tokenReviews, "alice", "", object, http.StatusServiceUnavailable},
 		} {
 			t.Run(name+"/"+failure, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestReviewFailures_AreTemporaryAndHideTheManagementCluster(t *testing.T) {
 				handler.ServeHTTP(w, r)
 				body := w.Body.String()
 				if w.Code != tc.code || strings.Contains(body, "127.0.0.1") {
-					t.Fatalf("answer %d %s, want %d without an address", w.Code, body, tc.code)
+					t.Fatalf("got status %d %s, want %d without an address", w.Code, body, tc.code)
 				}
 				if tc.code != http.StatusServiceUnavailable {
 					return

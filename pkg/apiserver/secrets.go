@@ -14,11 +14,11 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// consoleSubresources show what is on the screen of a virtual machine, or how to get there.
+// consoleSubresources are the subresources whose responses contain the screen of a virtual machine or a ticket for
+// its console.
 var consoleSubresources = map[string]bool{"console": true, "screenshot": true}
 
-// withoutCopies tells whoever is between client and server to keep no copy of the answers
-// about consoles.
+// withoutCopies forbids caches between client and server to store responses about consoles.
 func withoutCopies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := genericapirequest.RequestInfoFrom(r.Context())
@@ -29,8 +29,8 @@ func withoutCopies(next http.Handler) http.Handler {
 	})
 }
 
-// WithoutTickets keeps the answers about consoles out of the audit log, whatever level the
-// policy asks for: who reads a ticket there has the console. The request is recorded.
+// WithoutTickets omits responses about consoles from the audit log at every level of policy, because a console ticket
+// in the log would give access to the console. The request is still logged.
 func WithoutTickets(policy audit.PolicyRuleEvaluator) audit.PolicyRuleEvaluator {
 	return withoutTickets{policy}
 }

@@ -15,20 +15,18 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// maxSharedFieldSets bounds the field sets that are known at a time. Those of one kind
-// and manager are mostly the same, so that a few hundred are in use; sets that name a
-// single object, by the UID of an owner for example, come and go.
+// maxSharedFieldSets limits the number of shared field sets. The field sets of one kind and manager are mostly equal,
+// so a few hundred are in use. Field sets that contain a single object's values, such as an owner's UID, are
+// short-lived.
 const maxSharedFieldSets = 4096
 
-// maxSharedFieldSet is how many bytes a set may have that is known. A larger one is hardly
-// that of a second object, and somebody who writes many names into an object, other ones
-// with each update, would fill the memory with those of all its versions.
+// maxSharedFieldSet is the maximum size in bytes of a shared field set. A larger set is rarely equal to that of
+// another object. Without this limit a user who changes many field names with each update could fill the memory.
 const maxSharedFieldSet = 8 << 10
 
-// sharingCodec is a codec whose decoded objects share what is the same in most of them
-// and makes more than a third of each: the managed fields, and the words of conditions and
-// metadata.
-// The watch cache holds every object and its recent versions.
+// sharingCodec is a codec whose decoded objects share memory for values that most objects have in common: managed
+// fields, and strings of conditions and metadata. These are more than a third of each object. The watch cache stores
+// every object and its recent versions.
 type sharingCodec struct {
 	runtime.Codec
 	sets fieldSets
@@ -40,10 +38,10 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	if err != nil {
 		return obj, kind, err
 	}
-	// What an object is follows from its Go type. Kept in each, it would cost memory, and
-	// lists, whose items are sent as they are, would repeat it.
+	// The kind follows from the Go type. Stored in each object it would use memory, and it would be repeated for each
+	// item of a list.
 	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-	if accessor, err := meta.Accessor(obj); err == nil { // a list, for example, has none
+	if accessor, err := meta.Accessor(obj); err == nil { // lists have no object metadata
 		entries := exact(accessor.GetManagedFields())
 		accessor.SetManagedFields(entries)
 		namespace := accessor.GetNamespace()
@@ -73,20 +71,19 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	return obj, kind, nil
 }
 
-// writeAmounts gives every amount of obj its text. An amount that has none makes it when
-// it is first asked for it, by an encoder, for example, and keeps it, which is a write into
-// an object that others read at the same time. The size of an object in protobuf takes
-// the texts of all its amounts.
+// writeAmounts computes the text of every quantity in obj. A quantity stores its text when it is first needed, for
+// example by an encoder. That would modify an object that other goroutines read. Computing the protobuf size computes
+// the texts of all quantities.
 func writeAmounts(obj runtime.Object) {
 	if o, ok := obj.(interface{ Size() int }); ok {
 		o.Size()
 	}
 }
 
-// share makes s one of the equal strings that share their memory.
+// share replaces s by a shared copy of the same string.
 func share[S ~string](s *S) { *s = S(unique.Make(string(*s)).Value()) }
 
-// exact is s without room for more, which a decoder leaves that appends.
+// exact returns s without the spare capacity that a decoder leaves.
 func exact[T any](s []T) []T {
 	if cap(s) == len(s) {
 		return s
@@ -94,7 +91,7 @@ func exact[T any](s []T) []T {
 	return append(make([]T, 0, len(s)), s...)
 }
 
-// sharedConditions are conditions without room for more, which share their words.
+// sharedConditions returns conditions without spare capacity and with shared strings.
 func sharedConditions(conditions []metav1.Condition) []metav1.Condition {
 	conditions = exact(conditions)
 	for i := range conditions {
@@ -106,14 +103,14 @@ func sharedConditions(conditions []metav1.Condition) []metav1.Condition {
 	return conditions
 }
 
-// fieldSets keeps one copy of each field set. The zero value is ready for use.
+// fieldSets stores one copy of each field set. The zero value is ready for use.
 type fieldSets struct {
 	mu    sync.Mutex
 	known map[string]*metav1.FieldsV1
 }
 
-// shared returns a set equal to set that must not be changed. Nobody does: who changes
-// managed fields parses them and makes new ones. No set, and a large one, are their own.
+// shared returns a field set equal to set. The result must not be modified; code that changes managed fields parses
+// them and creates new ones. A nil set and a large set are returned unchanged.
 func (s *fieldSets) shared(set *metav1.FieldsV1) *metav1.FieldsV1 {
 	if set == nil || len(set.GetRawBytes()) > maxSharedFieldSet {
 		return set
@@ -124,7 +121,7 @@ func (s *fieldSets) shared(set *metav1.FieldsV1) *metav1.FieldsV1 {
 		return known
 	}
 	if s.known == nil || len(s.known) >= maxSharedFieldSets {
-		// What is in use all the time is soon there again.
+		// Field sets in frequent use are soon added again.
 		s.known = map[string]*metav1.FieldsV1{}
 	}
 	s.known[set.GetRawString()] = set

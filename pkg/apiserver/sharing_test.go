@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// managed is a virtual machine with managed fields.
+// managed returns a virtual machine with managed fields.
 func managed(name, fields string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", Finalizers: []string{"example.com/f"}, ManagedFields: []metav1.ManagedFieldsEntry{
 		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "vm.slipway.dev/v1alpha1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)},
@@ -28,7 +28,7 @@ func managed(name, fields string) *vmv1alpha1.VirtualMachine {
 	}}}
 }
 
-// stored returns obj as it is after a way through the store.
+// stored returns obj after encoding and decoding.
 func stored(t *testing.T, codec runtime.Codec, obj *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	data, err := runtime.Encode(codec, obj)
@@ -42,17 +42,17 @@ func stored(t *testing.T, codec runtime.Codec, obj *vmv1alpha1.VirtualMachine) *
 	return got.(*vmv1alpha1.VirtualMachine)
 }
 
-func TestStoredObjectsShareWhatIsEqual(t *testing.T) {
+func TestSharingCodec_SharesEqualValues(t *testing.T) {
 	const same, other = `{"f:spec":{"f:powerState":{}}}`, `{"f:spec":{"f:image":{}}}`
 	codec := newStorageCodec()
 	a, b, c := stored(t, codec, managed("a", same)), stored(t, codec, managed("b", same)), stored(t, codec, managed("c", other))
 	if a.ManagedFields[0].FieldsV1 != b.ManagedFields[0].FieldsV1 {
-		t.Error("two objects hold a copy each of one field set")
+		t.Error("equal field sets are not shared")
 	}
 	for v, want := range map[*vmv1alpha1.VirtualMachine]*vmv1alpha1.VirtualMachine{a: managed("a", same), b: managed("b", same), c: managed("c", other)} {
-		want.Spec = v.Spec // has defaults
+		want.Spec = v.Spec // decoding sets defaults
 		if diff := cmp.Diff(want, v); diff != "" {
-			t.Errorf("%s is stored otherwise (-want +got):\n%s", want.Name, diff)
+			t.Errorf("%s has changed (-want +got):\n%s", want.Name, diff)
 		}
 	}
 	for what, pair := range map[string][2]string{
@@ -62,16 +62,16 @@ func TestStoredObjectsShareWhatIsEqual(t *testing.T) {
 		"reasons":    {a.Status.Conditions[0].Reason, b.Status.Conditions[0].Reason},
 	} {
 		if unsafe.StringData(pair[0]) != unsafe.StringData(pair[1]) {
-			t.Errorf("two objects hold a copy each of equal %s", what)
+			t.Errorf("equal %s are not shared", what)
 		}
 	}
 	if room := cap(a.ManagedFields) + cap(a.Status.Conditions) - 6; room > 0 {
-		t.Errorf("there is room for %d entries that never come", room)
+		t.Errorf("the slice has spare capacity for %d entries", room)
 	}
 }
 
-// A list of objects that said what they are would say it in each of its items.
-func TestStoredObjectsDoNotSayWhatTheyAre(t *testing.T) {
+// A list repeats the kind in each item if the objects contain it.
+func TestSharingCodec_RemovesTheKind(t *testing.T) {
 	codec := newStorageCodec()
 	data, err := runtime.Encode(codec, managed("a", "{}"))
 	if err != nil {
@@ -82,11 +82,11 @@ func TestStoredObjectsDoNotSayWhatTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.TypeMeta != (metav1.TypeMeta{}) {
-		t.Errorf("the object says that it is %+v", got.TypeMeta)
+		t.Errorf("the object contains the kind %+v", got.TypeMeta)
 	}
 }
 
-func TestKnownFieldSetsAreBounded(t *testing.T) {
+func TestSharingCodec_LimitsTheNumberOfFieldSets(t *testing.T) {
 	var s fieldSets
 	for i := range 3 * maxSharedFieldSets {
 		raw := fmt.Sprintf(`{"k:{\"uid\":\"%d\"}":{}}`, i)
@@ -94,13 +94,13 @@ func TestKnownFieldSetsAreBounded(t *testing.T) {
 			t.Fatalf("shared(%s) = %s", raw, got)
 		}
 		if len(s.known) > maxSharedFieldSets {
-			t.Fatalf("%d field sets are known, at most %d are allowed", len(s.known), maxSharedFieldSets)
+			t.Fatalf("%d field sets are stored, want at most %d", len(s.known), maxSharedFieldSets)
 		}
 	}
 }
 
-// Who writes many names into one object, other ones each time, makes a large set each time.
-func TestLargeFieldSetsAreNotKnown(t *testing.T) {
+// If a user writes many different names into one object, each update creates a large set.
+func TestSharingCodec_DoesNotStoreLargeFieldSets(t *testing.T) {
 	var s fieldSets
 	for i := range 100 {
 		raw := fmt.Sprintf(`{"f:metadata":{"f:labels":{"f:%d-%s":{}}}}`, i, strings.Repeat("x", maxSharedFieldSet))
@@ -109,6 +109,6 @@ func TestLargeFieldSetsAreNotKnown(t *testing.T) {
 		}
 	}
 	if len(s.known) > 0 {
-		t.Errorf("%d field sets of more than %d bytes are known", len(s.known), maxSharedFieldSet)
+		t.Errorf("%d field sets of more than %d bytes are stored", len(s.known), maxSharedFieldSet)
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// storeTimeout is the time without an answer of etcd after which objects are not served.
+	// storeTimeout is the time without an answer from etcd after which requests for objects are rejected.
 	storeTimeout = 3 * time.Second
 	// probeInterval is the pause between two probes of etcd.
 	probeInterval = time.Second
@@ -30,11 +30,11 @@ type StoreHealth struct {
 	mu sync.Mutex
 	// silent is true if etcd has not answered for storeTimeout.
 	silent bool
-	// requests cancel the requests in progress.
+	// requests has the cancel function of each request in progress.
 	requests map[*http.Request]context.CancelFunc
 }
 
-// NewStoreHealth returns a StoreHealth that assumes that etcd answers.
+// NewStoreHealth returns a StoreHealth that initially assumes that etcd answers.
 func NewStoreHealth() *StoreHealth {
 	return &StoreHealth{requests: map[*http.Request]context.CancelFunc{}}
 }
@@ -79,9 +79,9 @@ func (h *StoreHealth) begin(r *http.Request) (ctx context.Context, end func(), s
 	}, h.silent
 }
 
-// Handler passes requests on to next. While etcd is silent, it answers requests for objects with
-// 503 and cancels those in progress, which ends watches. Meanwhile, and from the start of a
-// shutdown, each answer closes its connection, so that clients connect to another replica.
+// Handler returns a handler that passes requests to next. While etcd is silent, it answers requests for objects with
+// status 503 and cancels those in progress, which ends watches. During that time and during a shutdown each answer
+// closes its connection, so that clients connect to another replica.
 func (h *StoreHealth) Handler(next http.Handler, c *genericapiserver.Config) http.Handler {
 	shutdown := c.ShutdownInitiatedNotify()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 )
 
-func TestStoreHealth_RefusesObjectsWhileEtcdIsSilent(t *testing.T) {
+func TestStoreHealth_RejectsRequestsWhileEtcdIsSilent(t *testing.T) {
 	t.Parallel()
 	config := genericapiserver.NewConfig(scheme.Codecs)
 	config.RequestInfoResolver = genericapiserver.NewRequestInfoResolver(config)
@@ -43,7 +43,7 @@ func TestStoreHealth_RefusesObjectsWhileEtcdIsSilent(t *testing.T) {
 			w := httptest.NewRecorder()
 			served.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, url, nil))
 			if w.Code != code || w.Header().Get("Retry-After") != retryAfter || w.Header().Get("Connection") != connection {
-				t.Errorf("%s: GET %s answers %d with %v, want %d with Retry-After %q and Connection %q", step, url, w.Code, w.Header(), code, retryAfter, connection)
+				t.Errorf("%s: GET %s returned %d with %v, want %d with Retry-After %q and Connection %q", step, url, w.Code, w.Header(), code, retryAfter, connection)
 			}
 		}
 		const objects, discovery = "/apis/vm.slipway.dev/v1alpha1/namespaces/default/virtualmachines", "/apis/vm.slipway.dev/v1alpha1"
@@ -54,7 +54,7 @@ func TestStoreHealth_RefusesObjectsWhileEtcdIsSilent(t *testing.T) {
 		began := time.Now()
 		want("the watch ends", objects+"?watch=true", http.StatusOK, "", "")
 		if d := time.Since(began); d != storeTimeout {
-			t.Errorf("a watch ended after %s without an answer of etcd, want %s", d, storeTimeout)
+			t.Errorf("a watch ended after %s without an answer from etcd, want %s", d, storeTimeout)
 		}
 		want("etcd is silent", objects, http.StatusServiceUnavailable, "1", "close")
 		want("etcd is silent", objects+"?watch=true", http.StatusServiceUnavailable, "1", "close")
@@ -88,7 +88,7 @@ func TestStoreHealth_ServesWhileSingleProbesFail(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		if ended || probes < 60 {
-			t.Errorf("after %d probes, of which each second one succeeded, a request in progress was canceled: %t", probes, ended)
+			t.Errorf("after %d probes, every other of which succeeded, a request in progress was canceled: %t", probes, ended)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func ask(ctx context.Context, t *testing.T, handler http.HandlerFunc, method, bo
 	return inprocess.Transport(handler).RoundTrip(req)
 }
 
-func TestARequestIsWhatAServerWouldMakeOfIt(t *testing.T) {
+func TestTransport_PassesTheRequestLikeAServer(t *testing.T) {
 	var got []string
 	response, err := ask(t.Context(), t, func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
@@ -42,18 +42,18 @@ func TestARequestIsWhatAServerWouldMakeOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"POST", "/apis?watch=1", "slipway.example", "Bearer x", "an object", "127.0.0.1:0"}, got); diff != "" {
-		t.Errorf("request (-want +got):\n%s", diff)
+		t.Errorf("received request (-want +got):\n%s", diff)
 	}
 	answered, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"201 Created", "text/plain", "made"}, []string{response.Status, response.Header.Get("Content-Type"), string(answered)}); diff != "" {
-		t.Errorf("answer (-want +got):\n%s", diff)
+		t.Errorf("response (-want +got):\n%s", diff)
 	}
 }
 
-func TestAHandlerThatWritesNothingAnswersOK(t *testing.T) {
+func TestTransport_ReturnsOKIfTheHandlerWritesNothing(t *testing.T) {
 	response, err := ask(t.Context(), t, func(http.ResponseWriter, *http.Request) {}, http.MethodGet, "")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestAHandlerThatWritesNothingAnswersOK(t *testing.T) {
 	}
 }
 
-// stream writes one event and waits for the end of the request.
+// stream returns a handler that writes one event and waits until the request ends.
 func stream(ended *bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
@@ -74,7 +74,7 @@ func stream(ended *bool) http.HandlerFunc {
 	}
 }
 
-func TestAStreamIsReadWhileItIsWrittenAndEndsWithItsReader(t *testing.T) {
+func TestTransport_StreamsUntilTheReaderStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended bool
 		response, err := ask(t.Context(), t, stream(&ended), http.MethodGet, "")
@@ -86,18 +86,18 @@ func TestAStreamIsReadWhileItIsWrittenAndEndsWithItsReader(t *testing.T) {
 			t.Fatalf("read %q, %v", event, err)
 		}
 		if synctest.Wait(); ended {
-			t.Fatal("the request has ended while its answer is read")
+			t.Fatal("the request ended while its response was read")
 		}
 		if err := response.Body.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if synctest.Wait(); !ended {
-			t.Error("the handler goes on although nobody reads")
+			t.Error("the handler continues although the response is not read")
 		}
 	})
 }
 
-func TestTheContextOfTheCallerEndsAStream(t *testing.T) {
+func TestTransport_EndsAStreamWithTheCallersContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var ended bool
@@ -107,15 +107,15 @@ func TestTheContextOfTheCallerEndsAStream(t *testing.T) {
 		}
 		cancel()
 		if _, err := io.ReadAll(response.Body); !errors.Is(err, context.Canceled) {
-			t.Errorf("reading ended with %v, want that the context is cancelled", err)
+			t.Errorf("reading failed with %v, want context.Canceled", err)
 		}
 		if synctest.Wait(); !ended {
-			t.Error("the handler goes on although its caller is gone")
+			t.Error("the handler continues although the caller has stopped")
 		}
 	})
 }
 
-func TestTheContextOfTheCallerEndsTheWaitForAnAnswer(t *testing.T) {
+func TestTransport_EndsTheWaitWithTheCallersContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := false
@@ -125,15 +125,15 @@ func TestTheContextOfTheCallerEndsTheWaitForAnAnswer(t *testing.T) {
 			ended = true
 		}, http.MethodGet, "")
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v, want that the context is cancelled", err)
+			t.Errorf("error %v, want context.Canceled", err)
 		}
 		if synctest.Wait(); !ended {
-			t.Error("the handler goes on although its caller is gone")
+			t.Error("the handler continues although the caller has stopped")
 		}
 	})
 }
 
-func TestAnAnswerThatIsBrokenOffDoesNotLookComplete(t *testing.T) {
+func TestTransport_AbortedResponseIsIncomplete(t *testing.T) {
 	response, err := ask(t.Context(), t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half")
 		panic(http.ErrAbortHandler)
@@ -146,7 +146,7 @@ func TestAnAnswerThatIsBrokenOffDoesNotLookComplete(t *testing.T) {
 	}
 }
 
-func TestValuesOfTheCallersContextAreNotThoseOfTheRequest(t *testing.T) {
+func TestTransport_DoesNotInheritContextValues(t *testing.T) {
 	type key struct{}
 	var got any
 	response, err := ask(context.WithValue(t.Context(), key{}, "the caller's"), t, func(_ http.ResponseWriter, r *http.Request) {
@@ -159,6 +159,6 @@ func TestValuesOfTheCallersContextAreNotThoseOfTheRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != nil {
-		t.Errorf("the request has the value %v", got)
+		t.Errorf("the request inherited the value %v", got)
 	}
 }

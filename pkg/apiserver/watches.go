@@ -19,8 +19,8 @@ import (
 // watchRetry is the Retry-After of a watch that is refused, in seconds.
 const watchRetry = 10
 
-// LimitWatches refuses a watch of a user who has most of them, with status 429: each takes memory as long as it
-// lasts. The server itself has no limit. next must be called with the user and the RequestInfo in the context.
+// LimitWatches rejects a watch with status 429 if the user already has most open watches, because each open watch
+// uses memory. The server's own watches are not limited. The context must contain the user and the RequestInfo.
 func LimitWatches(next http.Handler, most int, codecs runtime.NegotiatedSerializer) http.Handler {
 	l := &watchLimit{most: most, open: map[string]int{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func LimitWatches(next http.Handler, most int, codecs runtime.NegotiatedSerializ
 			return
 		}
 		if !l.begin(who.GetName()) {
-			refused := apierrors.NewTooManyRequests(fmt.Sprintf("user %q has %d open watches, and may have %d (--max-watches-per-user)", who.GetName(), most, most), watchRetry)
+			refused := apierrors.NewTooManyRequests(fmt.Sprintf("user %q has %d open watches; the maximum is %d (--max-watches-per-user)", who.GetName(), most, most), watchRetry)
 			responsewriters.ErrorNegotiated(refused, codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
 			return
 		}
@@ -45,11 +45,11 @@ type watchLimit struct {
 	most int
 
 	mu sync.Mutex
-	// open has the users who have watches.
+	// open is the number of open watches by user.
 	open map[string]int
 }
 
-// begin counts a watch, unless the user has the most.
+// begin counts a new watch. It returns false if the user has reached the maximum.
 func (l *watchLimit) begin(user string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,18 +23,18 @@ type UnreadableError struct {
 
 // Error implements error.
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("the %s of the management cluster, whose addresses the server must not connect to for users, could not be read: %v", e.Kind, e.Cause)
+	return fmt.Sprintf("cannot check the address, because the %s of the management cluster could not be read: %v", e.Kind, e.Cause)
 }
 
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Cause }
 
-// Management has the addresses of the management cluster: those of Services, nodes and Pods.
+// Management contains the addresses of the management cluster: those of Services, nodes and Pods.
 type Management struct {
 	mu sync.RWMutex
-	// ranges are the addresses by the object that shows them.
+	// ranges are the addresses by the object that contains them.
 	ranges map[string][]netip.Prefix
-	// unread has the kinds of objects that have not been read, with the reason.
+	// unread has an error for each kind of objects that has not been read.
 	unread map[string]error
 }
 
@@ -47,7 +47,7 @@ func NewManagement(kinds ...string) *Management {
 	return m
 }
 
-// Set replaces the addresses that an object shows. Without any, the object is removed.
+// Set replaces the addresses of an object. Without ranges it removes the object.
 func (m *Management) Set(object string, ranges ...netip.Prefix) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,8 +58,7 @@ func (m *Management) Set(object string, ranges ...netip.Prefix) {
 	m.ranges[object] = ranges
 }
 
-// SetRead records that all objects of a kind were read if err is nil. Otherwise err is why they
-// cannot be read.
+// SetRead records that all objects of a kind have been read, or the error if they cannot be read.
 func (m *Management) SetRead(kind string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +69,7 @@ func (m *Management) SetRead(kind string, err error) {
 	m.unread[kind] = &UnreadableError{Kind: kind, Cause: err}
 }
 
-// check returns a DeniedError if the management cluster has one of two forms of an address.
+// check returns a DeniedError if the management cluster contains a or inner, which are two forms of one address.
 func (m *Management) check(a, inner netip.Addr) error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -10,17 +10,16 @@ import (
 	"syscall"
 )
 
-// Networks decides which addresses may be connected to.
+// Networks decides which addresses the server may connect to.
 type Networks struct {
-	// Allowed are the only networks that may be connected to, whatever else denies an address
-	// in them. If there are none, all addresses are allowed but those that are denied.
+	// Allowed are the only networks that the server may connect to, regardless of other denials. If it is empty, all
+	// addresses are allowed except the denied ones.
 	Allowed []netip.Prefix
-	// Management has the addresses of the management cluster, which are denied. If it is nil,
-	// none of them is known.
+	// Management contains the addresses of the management cluster, which are denied. Nil means that none is known.
 	Management *Management
 }
 
-// DeniedError is returned for an address that may not be connected to.
+// DeniedError is returned for an address that the server must not connect to.
 type DeniedError struct {
 	Address netip.Addr
 	reason  string
@@ -31,12 +30,12 @@ func (e *DeniedError) Error() string { return fmt.Sprintf("%s %s", e.Address, e.
 
 const (
 	reasonDenied     = "is not an address that the server may connect to"
-	reasonNotAllowed = "is in none of the networks that an administrator lets the server connect to"
+	reasonNotAllowed = "is not in a network that the server may connect to"
 )
 
-// denied are the networks that are denied by default: those of the server's own host and
-// links, and the metadata services of clouds, which give credentials to any process of a host.
-// Most of these services are link local (169.254.169.254, fe80::a9fe:a9fe).
+// denied are the networks that are denied by default: addresses of the server's own host and links, and cloud
+// metadata services, which give credentials to any process of a host. Most metadata services are link-local
+// (169.254.169.254, fe80::a9fe:a9fe).
 var denied = parse(
 	"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32",
 	"::/128", "::1/128", "fe80::/10", "ff00::/8",
@@ -48,14 +47,14 @@ var denied = parse(
 	"fd20:ce::254/128",   // Google Cloud
 )
 
-// nat64 and sixToFour hold IPv4 addresses, which a gateway connects to.
+// nat64 and sixToFour are networks whose addresses contain the IPv4 address that a gateway connects to.
 var (
 	nat64     = netip.MustParsePrefix("64:ff9b::/96")
 	sixToFour = netip.MustParsePrefix("2002::/16")
 )
 
-// Check returns a DeniedError for an address that may not be connected to, and another error
-// while it is not known whether it may.
+// Check returns a DeniedError if the server must not connect to a. It returns another error if that cannot be decided
+// yet.
 func (n *Networks) Check(a netip.Addr) error {
 	a = a.Unmap().WithZone("")
 	if len(n.Allowed) > 0 {
@@ -74,8 +73,7 @@ func (n *Networks) Check(a netip.Addr) error {
 	return n.Management.check(a, inner)
 }
 
-// Control checks the address that a net.Dialer is about to connect to, after a name was
-// resolved. It is a net.Dialer.Control.
+// Control implements net.Dialer.Control. It checks the resolved address before a dialer connects to it.
 func (n *Networks) Control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -84,7 +82,7 @@ func (n *Networks) Control(_, address string, _ syscall.RawConn) error {
 	return n.Check(to.Addr())
 }
 
-// embedded returns the IPv4 address that a gateway connects to for a, and a if there is none.
+// embedded returns the IPv4 address that a gateway connects to for a, or a if there is none.
 func embedded(a netip.Addr) netip.Addr {
 	switch b := a.As16(); {
 	case nat64.Contains(a):

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// managementCluster has a Service range and a node with its Pods.
+// managementCluster returns a Management with a Service range and a node with Pods.
 func managementCluster() *Management {
 	m := NewManagement("ServiceCIDRs", "Nodes")
 	m.Set("ServiceCIDR kubernetes", netip.MustParsePrefix("10.96.0.0/12"), netip.MustParsePrefix("fd00:96::/108"))
@@ -66,7 +66,7 @@ func TestNetworks_FollowObjectsOfTheManagementCluster(t *testing.T) {
 		t.Errorf("the previous address of a node: %v", err)
 	}
 	if err := n.Check(m.Next()); err == nil {
-		t.Error("the present address of a node is allowed")
+		t.Error("the current address of a node is allowed")
 	}
 	n.Management.Set("Node a")
 	if err := n.Check(m.Next()); err != nil {
@@ -74,7 +74,7 @@ func TestNetworks_FollowObjectsOfTheManagementCluster(t *testing.T) {
 	}
 }
 
-// A dialer connects to each address that a name has, and to none that is denied.
+// A dialer connects to any resolved address of a name except denied ones.
 func TestNetworks_AreCheckedAfterANameIsResolved(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/cluster/filling"
 )
 
-func TestReplicasStayWithinTheBoundsOfTheAutoscaler(t *testing.T) {
+func TestReplicas_DefaultToTheBoundsOfTheAutoscaler(t *testing.T) {
 	const least, most = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size", "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 	bounds := func(a, b string) map[string]string { return map[string]string{least: a, most: b} }
 	for name, tc := range map[string]struct {
@@ -23,17 +23,17 @@ func TestReplicasStayWithinTheBoundsOfTheAutoscaler(t *testing.T) {
 		stored      *int32
 		want        int32
 	}{
-		"given":                       {given: ptr.To[int32](7), annotations: bounds("2", "5"), want: 7},
-		"none at all":                 {given: ptr.To[int32](0), want: 0},
+		"set":                         {given: ptr.To[int32](7), annotations: bounds("2", "5"), want: 7},
+		"zero":                        {given: ptr.To[int32](0), want: 0},
 		"new":                         {want: 1},
-		"removed":                     {stored: ptr.To[int32](9), want: 1},
+		"removed in an update":        {stored: ptr.To[int32](9), want: 1},
 		"new, with an autoscaler":     {annotations: bounds("2", "5"), want: 2},
-		"below its bounds":            {annotations: bounds("2", "5"), stored: ptr.To[int32](1), want: 2},
-		"within them":                 {annotations: bounds("2", "5"), stored: ptr.To[int32](4), want: 4},
-		"above them":                  {annotations: bounds("2", "5"), stored: ptr.To[int32](9), want: 5},
+		"below the bounds":            {annotations: bounds("2", "5"), stored: ptr.To[int32](1), want: 2},
+		"within the bounds":           {annotations: bounds("2", "5"), stored: ptr.To[int32](4), want: 4},
+		"above the bounds":            {annotations: bounds("2", "5"), stored: ptr.To[int32](9), want: 5},
 		"one bound":                   {annotations: map[string]string{least: "2"}, stored: ptr.To[int32](9), want: 1},
-		"bounds that are no numbers":  {annotations: bounds("two", "5"), stored: ptr.To[int32](9), want: 1},
-		"bounds beyond what there is": {annotations: bounds("2", "99999999999"), want: 1},
+		"bounds that are not numbers": {annotations: bounds("two", "5"), stored: ptr.To[int32](9), want: 1},
+		"bounds beyond int32":         {annotations: bounds("2", "99999999999"), want: 1},
 	} {
 		got := tc.given
 		filling.Replicas(&got, tc.annotations, tc.stored)
@@ -43,7 +43,7 @@ func TestReplicasStayWithinTheBoundsOfTheAutoscaler(t *testing.T) {
 	}
 }
 
-func TestVersionsBeginWithAV(t *testing.T) {
+func TestVersion_GetsThePrefixV(t *testing.T) {
 	for given, want := range map[string]string{"": "", "1.36.3": "v1.36.3", "v1.36.3": "v1.36.3"} {
 		got := given
 		if filling.Version(&got); got != want {
@@ -52,17 +52,17 @@ func TestVersionsBeginWithAV(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoHasReleasedTheDependentsDropsTheirFinalizer(t *testing.T) {
+func TestKeepOrphaning_KeepsTheFinalizerUntilReleased(t *testing.T) {
 	stored := metav1.ObjectMeta{Finalizers: []string{"other", metav1.FinalizerOrphanDependents}, DeletionTimestamp: ptr.To(metav1.Now())}
 	for name, tc := range map[string]struct {
 		stored   metav1.ObjectMeta
 		released bool
 		want     bool
 	}{
-		"the garbage collector":         {stored: stored, want: true},
-		"the controller":                {stored: stored, released: true},
-		"before it is deleted":          {stored: metav1.ObjectMeta{Finalizers: stored.Finalizers}},
-		"its dependents are to go, too": {stored: metav1.ObjectMeta{Finalizers: []string{"other"}, DeletionTimestamp: stored.DeletionTimestamp}},
+		"the garbage collector":                   {stored: stored, want: true},
+		"after the controller set the annotation": {stored: stored, released: true},
+		"before the deletion":                     {stored: metav1.ObjectMeta{Finalizers: stored.Finalizers}},
+		"dependents are deleted too":              {stored: metav1.ObjectMeta{Finalizers: []string{"other"}, DeletionTimestamp: stored.DeletionTimestamp}},
 	} {
 		updated := metav1.ObjectMeta{Finalizers: []string{"other"}}
 		if tc.released {

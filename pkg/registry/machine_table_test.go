@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/cluster/machine"
 )
 
-func TestColumnsAreThoseOfClusterAPI(t *testing.T) {
+func TestMachineTable_HasTheColumnsOfClusterAPI(t *testing.T) {
 	m := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
 	cells := func() []any {
 		t.Helper()
@@ -22,10 +22,10 @@ func TestColumnsAreThoseOfClusterAPI(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := table.Rows[0].Cells
-		return append(c[:9:9], c[10:]...) // without the age
+		return append(c[:9:9], c[10:]...) // omits the age
 	}
 	if diff := cmp.Diff([]any{"m", "", "", "", "", "", "", "", "", "", "", "", "", ""}, cells()); diff != "" {
-		t.Errorf("of an empty machine (-want +got):\n%s", diff)
+		t.Errorf("empty machine (-want +got):\n%s", diff)
 	}
 	m.Spec.ClusterName, m.Spec.Version, m.Spec.ProviderID = "shop", "v1.36.3", "vsphere://1"
 	m.Status.NodeRef.Name, m.Status.FailureDomain, m.Status.Phase = "node-1", "zone-1", clusterv1alpha1.MachinePhaseRunning
@@ -34,6 +34,6 @@ func TestColumnsAreThoseOfClusterAPI(t *testing.T) {
 	m.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True"}, {Type: "Available", Status: "False"}, {Type: "UpToDate", Status: "Unknown"}, {Type: "Paused", Status: "False"}}
 	want := []any{"m", "shop", "node-1", "zone-1", "True", "False", "Unknown", "Running", "v1.36.3", "vsphere://1", "10.0.0.1", "1.2.3.4", "Photon OS 5", "False"}
 	if diff := cmp.Diff(want, cells()); diff != "" {
-		t.Errorf("of one that runs (-want +got):\n%s", diff)
+		t.Errorf("running machine (-want +got):\n%s", diff)
 	}
 }

@@ -40,8 +40,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
-// most are the lists and maps of all kinds that a user writes, and how many entries
-// they may have.
+// most contains the maximum number of entries of every list and map that users write.
 var most = map[string]int{
 	"virtualmachines spec.volumes":                                  256,
 	"virtualmachines spec.devices.gpus":                             16,
@@ -145,7 +144,7 @@ var most = map[string]int{
 	"virtualmachinetemplates spec.template.spec.volumes":                                  256,
 }
 
-func TestS4ListsAreBoundedBeforeTheyAreWalked(t *testing.T) {
+func TestKinds_ListsAreLimited(t *testing.T) {
 	found := map[string]int{}
 	everyKind(t, boundedLists{found})
 	if diff := cmp.Diff(most, found); diff != "" {
@@ -153,16 +152,15 @@ func TestS4ListsAreBoundedBeforeTheyAreWalked(t *testing.T) {
 	}
 }
 
-func TestS2StringsOfAllKindsHaveNoControlCharacters(t *testing.T) {
+func TestKinds_StringsHaveNoControlCharacters(t *testing.T) {
 	everyKind(t, strangeText{})
 }
 
-func TestS3StringsOfAllKindsAreBounded(t *testing.T) {
+func TestKinds_StringsAreLimited(t *testing.T) {
 	everyKind(t, longText{})
 }
 
-// judge tries one leaf or list of a kind: set makes an object of it, validate judges the
-// object.
+// judge checks one string or list of a kind: set creates an object with it, and validate validates the object.
 type judge interface {
 	list(t *testing.T, name string, set func(items int), validate func() field.ErrorList)
 	text(t *testing.T, name string, set func(string), validate func() field.ErrorList)
@@ -204,8 +202,8 @@ func walkKind[T runtime.Object](t *testing.T, j judge, kind standard.Kind[T]) {
 	w.value(w.fresh().Type(), kind.Plural.Resource+" spec", func(v reflect.Value) reflect.Value { return v })
 }
 
-// walk finds every list and every string of a type. at leads from a fresh spec to a
-// place, making what is on the way.
+// walk finds every list and every string of a type. at returns the address of a value in a new spec and creates the
+// values on its path.
 type walk struct {
 	t        *testing.T
 	judge    judge
@@ -225,7 +223,7 @@ func (w *walk) value(typ reflect.Type, name string, at func(reflect.Value) refle
 	case reflect.String:
 		w.judge.text(w.t, name, func(text string) { set(reflect.ValueOf(text).Convert(typ)) }, w.validate)
 	case reflect.Slice:
-		if typ == reflect.TypeFor[[]byte]() { // data, which has a length only
+		if typ == reflect.TypeFor[[]byte]() { // data has only a limit of its length
 			if j, ok := w.judge.(longText); ok {
 				j.text(w.t, name, func(text string) { set(reflect.ValueOf([]byte(text))) }, w.validate)
 			}
@@ -254,24 +252,24 @@ func (w *walk) value(typ reflect.Type, name string, at func(reflect.Value) refle
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			part := name
-			if json, _, _ := strings.Cut(f.Tag.Get("json"), ","); json != "" { // which parts of one value have not
+			if json, _, _ := strings.Cut(f.Tag.Get("json"), ","); json != "" { // fields of embedded values have no JSON name
 				part += "." + json
 			}
 			w.value(f.Type, part, func(v reflect.Value) reflect.Value { return at(v).Field(i) })
 		}
 	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Array, reflect.Uint8:
-		w.t.Errorf("%s is a %s, whose bounds nobody knows", name, typ)
-	default: // numbers and truth values
+		w.t.Errorf("%s is a %s, which has no known limits", name, typ)
+	default: // numbers and booleans
 	}
 }
 
-// path is what an error of name calls its field.
+// path returns the path that errors use for name.
 func path(name string) string {
 	_, path, _ := strings.Cut(name, " ")
 	return path
 }
 
-// boundedLists notes the most entries of each list.
+// boundedLists records the maximum number of entries of each list.
 type boundedLists struct{ found map[string]int }
 
 func (b boundedLists) list(t *testing.T, name string, set func(int), validate func() field.ErrorList) {
@@ -296,7 +294,7 @@ func (b boundedLists) list(t *testing.T, name string, set func(int), validate fu
 
 func (boundedLists) text(*testing.T, string, func(string), func() field.ErrorList) {}
 
-// strangeText wants every string to refuse control characters.
+// strangeText checks that every string rejects control characters.
 type strangeText struct{}
 
 func (strangeText) list(*testing.T, string, func(int), func() field.ErrorList) {}
@@ -311,7 +309,7 @@ func (strangeText) text(t *testing.T, name string, set func(string), validate fu
 	}
 }
 
-// longText wants every string to have a bound.
+// longText checks that every string has a limit.
 type longText struct{}
 
 func (longText) list(*testing.T, string, func(int), func() field.ErrorList) {}

@@ -40,7 +40,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
-func TestEveryKindKeepsTheConventions(t *testing.T) {
+func TestKinds_FollowTheConventions(t *testing.T) {
 	short := map[string]schema.GroupResource{}
 	keepsConventions(t, short, virtualmachine.Kind(time.Now))
 	keepsConventions(t, short, virtualmachineinstance.Kind())
@@ -69,13 +69,13 @@ func TestEveryKindKeepsTheConventions(t *testing.T) {
 	keepsConventions(t, short, controllerrevision.Kind())
 }
 
-// keepsConventions checks one kind. short are the abbreviations of those before it.
+// keepsConventions checks one kind. short contains the short names of the kinds checked before.
 func keepsConventions[T runtime.Object](t *testing.T, short map[string]schema.GroupResource, kind standard.Kind[T]) {
 	t.Run(kind.Plural.Resource, func(t *testing.T) {
 		s := standard.NewStrategy(scheme.Scheme, kind)
 		version, err := schema.ParseGroupVersion(kind.Version)
 		if err != nil || !scheme.Scheme.IsVersionRegistered(version) || version.Group != kind.Plural.Group || kind.Singular.Group != kind.Plural.Group {
-			t.Errorf("tracked in %q (error %v), which is no version of %s and %s", kind.Version, err, kind.Plural, kind.Singular)
+			t.Errorf("tracked in %q (error %v), which is not a version of %s and %s", kind.Version, err, kind.Plural, kind.Singular)
 		}
 		for _, obj := range []runtime.Object{kind.New(), kind.NewList()} {
 			if _, _, err := scheme.Scheme.ObjectKinds(obj); err != nil {
@@ -84,16 +84,16 @@ func keepsConventions[T runtime.Object](t *testing.T, short map[string]schema.Gr
 		}
 		for _, name := range kind.ShortNames {
 			if other, taken := short[name]; taken {
-				t.Errorf("%s is short for %s already", name, other)
+				t.Errorf("short name %s is also used by %s", name, other)
 			}
 			short[name] = kind.Plural
-			// Those of machines are Cluster API's, which has no plurals.
+			// The short names of machines are those of Cluster API, which has no plurals.
 			if !strings.HasSuffix(name, "s") && kind.Plural.Group != clusterv1alpha1.GroupName && !slices.Contains(kind.ShortNames, name+"s") {
-				t.Errorf("%s is short, and %ss is not", name, name)
+				t.Errorf("there is a short name %s but not %ss", name, name)
 			}
 		}
 		if s.AllowCreateOnUpdate(t.Context()) || s.AllowUnconditionalUpdate(t.Context()) {
-			t.Error("a PUT may create, or replace a version that it does not name")
+			t.Error("a PUT can create, or replace an object without a resource version")
 		}
 
 		created := kind.New()
@@ -104,10 +104,10 @@ func keepsConventions[T runtime.Object](t *testing.T, short map[string]schema.Gr
 		same := created.DeepCopyObject()
 		s.PrepareForUpdate(t.Context(), same, created)
 		if got := generation(t, same); got != 1 {
-			t.Errorf("generation %d after an update without a change, want 1", got)
+			t.Errorf("generation %d after an unchanged update, want 1", got)
 		}
 		if ignored := len(s.GetResetFields()) > 0; ignored != (kind.Status != nil) {
-			t.Errorf("the main endpoint ignores status: %t, the kind has one: %t", ignored, kind.Status != nil)
+			t.Errorf("main endpoint ignores status: %t, kind has status: %t", ignored, kind.Status != nil)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 )
 
-func TestS4ErrorsOfAStatusAreCounted(t *testing.T) {
+func TestStatusStrategy_LimitsTheNumberOfErrors(t *testing.T) {
 	s := standard.StatusStrategy[*vmv1alpha1.VirtualMachine]{Strategy: standard.NewStrategy(scheme.Scheme, virtualmachine.Kind(time.Now))}
 	stored := virtualmachine.Kind(time.Now).New()
 	stored.Name, stored.ResourceVersion = "a", "1"
@@ -30,9 +30,9 @@ func TestS4ErrorsOfAStatusAreCounted(t *testing.T) {
 	updated.Status.Conditions = make([]metav1.Condition, bounds.MaxItems)
 	errs := s.ValidateUpdate(t.Context(), updated, stored)
 	if len(errs) != bounds.MaxErrors {
-		t.Fatalf("%d errors, want %d: to put them together takes the square of their number", len(errs), bounds.MaxErrors)
+		t.Fatalf("%d errors, want %d: joining them takes quadratic time", len(errs), bounds.MaxErrors)
 	}
 	if last := errs[len(errs)-1].Detail; !strings.Contains(last, "more errors") {
-		t.Errorf("the last error says %q, want how many more there are", last)
+		t.Errorf("the last error is %q, want the number of omitted errors", last)
 	}
 }

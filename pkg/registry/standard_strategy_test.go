@@ -25,7 +25,7 @@ func instance(phase vmv1alpha1.VirtualMachinePhase, guestID string) *vmv1alpha1.
 	}
 }
 
-func TestMainKeepsStatusAndCountsSpec(t *testing.T) {
+func TestStrategy_KeepsStatusAndIncrementsGeneration(t *testing.T) {
 	s := standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind())
 	got := instance(vmv1alpha1.PhaseFailed, "new")
 	s.PrepareForUpdate(t.Context(), got, instance(vmv1alpha1.PhaseRunning, "old"))
@@ -37,11 +37,11 @@ func TestMainKeepsStatusAndCountsSpec(t *testing.T) {
 	got = instance(vmv1alpha1.PhaseFailed, "same")
 	s.PrepareForUpdate(t.Context(), got, instance(vmv1alpha1.PhaseRunning, "same"))
 	if got.Generation != 4 {
-		t.Errorf("generation = %d though spec is the same, want 4", got.Generation)
+		t.Errorf("generation = %d for an unchanged spec, want 4", got.Generation)
 	}
 }
 
-func TestStatusKeepsSpecAndMetadata(t *testing.T) {
+func TestStatusStrategy_KeepsSpecAndMetadata(t *testing.T) {
 	s := standard.StatusStrategy[*vmv1alpha1.VirtualMachineInstance]{Strategy: standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind())}
 	got := instance(vmv1alpha1.PhaseFailed, "new")
 	s.PrepareForUpdate(t.Context(), got, instance(vmv1alpha1.PhaseRunning, "old"))
@@ -50,7 +50,7 @@ func TestStatusKeepsSpecAndMetadata(t *testing.T) {
 	}
 }
 
-func TestCreationDropsStatus(t *testing.T) {
+func TestStrategy_ClearsStatusOnCreate(t *testing.T) {
 	got := instance(vmv1alpha1.PhaseRunning, "x")
 	standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind()).PrepareForCreate(t.Context(), got)
 	want := instance("", "x")
@@ -60,7 +60,7 @@ func TestCreationDropsStatus(t *testing.T) {
 	}
 }
 
-func TestKindWithoutStatusResetsNothing(t *testing.T) {
+func TestStrategy_ResetsNothingForAKindWithoutStatus(t *testing.T) {
 	if got := standard.NewStrategy(scheme.Scheme, virtualmachineclass.Kind()).GetResetFields(); len(got) != 0 {
 		t.Errorf("a kind without status resets %v", got)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
-// cell returns the cell of a column of the table of one object.
+// cell returns the cell of a column for one object.
 func cell(t *testing.T, c rest.TableConvertor, obj runtime.Object, column string) any {
 	t.Helper()
 	table, err := c.ConvertToTable(t.Context(), obj, nil)
@@ -28,11 +28,11 @@ func cell(t *testing.T, c rest.TableConvertor, obj runtime.Object, column string
 			return table.Rows[0].Cells[i]
 		}
 	}
-	t.Fatalf("there is no column %s", column)
+	t.Fatalf("column %s not found", column)
 	return nil
 }
 
-func TestTable_ReadyIsTrueOrTheReasonWhyNot(t *testing.T) {
+func TestTable_ReadyIsTrueOrTheReason(t *testing.T) {
 	condition := func(kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, Reason: reason}
 	}

@@ -21,7 +21,7 @@ func convertor() *table.Convertor[*vmv1alpha1.VirtualMachineClass] {
 	)
 }
 
-func TestColumnsAreNameOwnAgeWide(t *testing.T) {
+func TestTable_ColumnOrder(t *testing.T) {
 	list := &vmv1alpha1.VirtualMachineClassList{
 		ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "c"},
 		Items:    []vmv1alpha1.VirtualMachineClass{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}},
@@ -53,7 +53,7 @@ func TestColumnsAreNameOwnAgeWide(t *testing.T) {
 	}
 }
 
-func TestSingleObjectAndNoHeaders(t *testing.T) {
+func TestTable_SingleObjectAndNoHeaders(t *testing.T) {
 	one := &vmv1alpha1.VirtualMachineClass{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "3"}}
 	got, err := convertor().ConvertToTable(t.Context(), one, &metav1.TableOptions{NoHeaders: true})
 	if err != nil {
@@ -64,7 +64,7 @@ func TestSingleObjectAndNoHeaders(t *testing.T) {
 	}
 }
 
-func TestRowsHaveManagedFieldsOnlyWithTheWholeObject(t *testing.T) {
+func TestTable_OmitsManagedFieldsFromMetadata(t *testing.T) {
 	one := &vmv1alpha1.VirtualMachineClass{ObjectMeta: metav1.ObjectMeta{
 		Name: "a", Labels: map[string]string{"app": "web"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 	}}
@@ -88,9 +88,9 @@ func TestRowsHaveManagedFieldsOnlyWithTheWholeObject(t *testing.T) {
 	}
 }
 
-func TestOtherKindIsAnError(t *testing.T) {
+func TestTable_ReturnsAnErrorForAnotherKind(t *testing.T) {
 	var other runtime.Object = &vmv1alpha1.VirtualMachineImage{}
 	if _, err := convertor().ConvertToTable(t.Context(), other, nil); err == nil {
-		t.Error("a table of another kind succeeded")
+		t.Error("no error for another kind")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinegroup"
 )
 
-func TestColumnsCountWhoIsAskedAndWhoIsReady(t *testing.T) {
+func TestGroupTable_CountsMembers(t *testing.T) {
 	is := func(kind string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Succeeded"}
 	}
@@ -29,7 +29,7 @@ func TestColumnsCountWhoIsAskedAndWhoIsReady(t *testing.T) {
 		return []any{c[1], c[2], c[3], c[4], c[7]}
 	}
 	if diff := cmp.Diff([]any{"", "", "0/3", "", ""}, cells()); diff != "" {
-		t.Errorf("power, asked, members, ready and message of a new group (-want +got):\n%s", diff)
+		t.Errorf("power, requested, members, ready and message of a new group (-want +got):\n%s", diff)
 	}
 	g.Status.PowerState = vmv1alpha1.PoweredOn
 	g.Status.Members = []vmv1alpha1.VirtualMachineGroupMemberStatus{
@@ -39,6 +39,6 @@ func TestColumnsCountWhoIsAskedAndWhoIsReady(t *testing.T) {
 	}
 	g.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "WaitingForMembers", Message: "step 2 waits"}}
 	if diff := cmp.Diff([]any{"PoweredOn", "2/3", "1/3", "WaitingForMembers", "step 2 waits"}, cells()); diff != "" {
-		t.Errorf("power, asked, members, ready and message (-want +got):\n%s", diff)
+		t.Errorf("power, requested, members, ready and message (-want +got):\n%s", diff)
 	}
 }

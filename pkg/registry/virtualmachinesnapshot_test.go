@@ -15,9 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinesnapshot"
 )
 
-// Who replaces a snapshot by his manifest knows nothing of its finalizer, and would leave behind what
-// vSphere has of it when he deletes it then.
-func TestASnapshotThatIsReplacedKeepsItsFinalizer(t *testing.T) {
+// A manifest does not contain the finalizer. Without it, deleting the object would leave the snapshot in vSphere.
+func TestSnapshot_KeepsItsFinalizerIfReplaced(t *testing.T) {
 	s := standard.NewStrategy(scheme.Scheme, virtualmachinesnapshot.Kind())
 	stored := func(finalizers ...string) *vmv1alpha1.VirtualMachineSnapshot {
 		out := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "now", Finalizers: finalizers}}
@@ -30,9 +29,9 @@ func TestASnapshotThatIsReplacedKeepsItsFinalizer(t *testing.T) {
 		stored *vmv1alpha1.VirtualMachineSnapshot
 		want   []string
 	}{
-		"with it":             {stored(vmv1alpha1.SnapshotFinalizer, "x/y"), []string{vmv1alpha1.SnapshotFinalizer}},
-		"without it":          {stored("x/y"), nil},
-		"while it is deleted": {going, nil},
+		"with the finalizer":    {stored(vmv1alpha1.SnapshotFinalizer, "x/y"), []string{vmv1alpha1.SnapshotFinalizer}},
+		"without the finalizer": {stored("x/y"), nil},
+		"during the deletion":   {going, nil},
 	} {
 		replaced := stored()
 		s.PrepareForUpdate(t.Context(), replaced, tc.stored)

@@ -23,7 +23,7 @@ import (
 type Health struct {
 	// Status is Healthy, Progressing, Degraded or Suspended.
 	Status string
-	// Message says why.
+	// Message is the reason for the status.
 	Message string
 }
 
@@ -60,7 +60,7 @@ func (c Checks) Of(object *unstructured.Unstructured) (Health, error) {
 	}
 	kind := object.GroupVersionKind()
 	for pattern, script := range c {
-		// The patterns of ours have one slash, so that no asterisk has to stand for it.
+		// Patterns in our ConfigMap contain exactly one slash, so an asterisk never has to match a slash.
 		if fits, err := path.Match(pattern, kind.Group+"/"+kind.Kind); err != nil {
 			return Health{}, fmt.Errorf("pattern %q: %w", pattern, err)
 		} else if fits {
@@ -70,13 +70,12 @@ func (c Checks) Of(object *unstructured.Unstructured) (Health, error) {
 	return Health{}, fmt.Errorf("no check of health is for %s/%s", kind.Group, kind.Kind)
 }
 
-// alike is what Argo CD says of an object of which kstatus says what is before.
+// alike maps a kstatus result to the equivalent Argo CD status.
 var alike = map[kstatus.Status]string{
 	kstatus.CurrentStatus: "Healthy", kstatus.InProgressStatus: "Progressing", kstatus.FailedStatus: "Degraded", kstatus.TerminatingStatus: "Progressing",
 }
 
-// Agree is an error if Argo CD shows another health than kstatus says. What is suspended
-// is something that kstatus does not know.
+// Agree returns an error if Argo CD and kstatus report different health. kstatus has no equivalent of Suspended.
 func (c Checks) Agree(object *unstructured.Unstructured, said *kstatus.Result) error {
 	health, err := c.Of(object)
 	if err != nil || health.Status == "Suspended" {
@@ -110,7 +109,7 @@ func run(script string, object *unstructured.Unstructured) (Health, error) {
 	}
 	health := Health{Status: lua.LVAsString(answer.RawGetString("status")), Message: lua.LVAsString(answer.RawGetString("message"))}
 	if !strings.Contains(" Healthy Progressing Degraded Suspended ", " "+health.Status+" ") {
-		return Health{}, fmt.Errorf("the check of %s %s says %q, which Argo CD does not know", object.GetKind(), object.GetName(), health.Status)
+		return Health{}, fmt.Errorf("the check of %s %s returned %q, which is not a status of Argo CD", object.GetKind(), object.GetName(), health.Status)
 	}
 	return health, nil
 }

@@ -28,7 +28,7 @@ func object(group, kind string, observed int64, conditions ...string) *unstructu
 	all := []any{}
 	for _, c := range conditions {
 		name, status, _ := strings.Cut(c, "=")
-		all = append(all, map[string]any{"type": name, "status": status, "reason": name + "Reason", "message": "as it is"})
+		all = append(all, map[string]any{"type": name, "status": status, "reason": name + "Reason", "message": "the message"})
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": group + "/v1alpha1", "kind": kind, "metadata": map[string]any{"name": "a", "generation": int64(2)},
@@ -42,30 +42,30 @@ func TestHealthFollowsTheConditions(t *testing.T) {
 		object *unstructured.Unstructured
 		want   Health
 	}{
-		"new":                  {object(vm, "VirtualMachine", -1), Health{"Progressing", "The last change was not looked at yet"}},
-		"changed":              {object(vm, "VirtualMachine", 1, "Ready=True"), Health{"Progressing", "The last change was not looked at yet"}},
-		"waits":                {object(vm, "VirtualMachine", 2, "Ready=False"), Health{"Progressing", "ReadyReason: as it is"}},
-		"not seen":             {object(vm, "VirtualMachine", 2, "Ready=Unknown"), Health{"Progressing", "ReadyReason: as it is"}},
-		"ready":                {object(vm, "VirtualMachine", 2, "Ready=True"), Health{"Healthy", "as it is"}},
-		"ready, changing":      {object(vm, "VirtualMachine", 2, "Ready=True", "Reconciling=True"), Health{"Progressing", "ReconcilingReason: as it is"}},
-		"stalled":              {object(vm, "VirtualMachine", 2, "Ready=False", "Stalled=True"), Health{"Degraded", "StalledReason: as it is"}},
-		"paused":               {object(vm, "VirtualMachine", 2, "Ready=True", "Paused=True"), Health{"Suspended", "PausedReason: as it is"}},
-		"paused, changed":      {object(vm, "VirtualMachine", 1, "Ready=False", "Paused=True"), Health{"Suspended", "PausedReason: as it is"}},
-		"image":                {object(vm, "VirtualMachineImage", 2, "Ready=False"), Health{"Progressing", "ReadyReason: as it is"}},
-		"published":            {object(vm, "VirtualMachinePublishRequest", 2, "Uploaded=True", "Complete=True"), Health{"Healthy", "as it is"}},
-		"being published":      {object(vm, "VirtualMachinePublishRequest", 2, "Uploaded=True", "Complete=False"), Health{"Progressing", "CompleteReason: as it is"}},
-		"machine":              {object(cluster, "Machine", 2, "Available=False", "Ready=True", "Paused=False"), Health{"Healthy", "as it is"}},
-		"cluster":              {object(cluster, "Cluster", 2, "Available=False", "Paused=False"), Health{"Progressing", "AvailableReason: as it is"}},
-		"rollout":              {object(cluster, "MachineDeployment", 2, "Available=True", "Reconciling=True"), Health{"Progressing", "ReconcilingReason: as it is"}},
-		"deployment":           {object(cluster, "MachineDeployment", 2, "Available=True", "RollingOut=False"), Health{"Healthy", "as it is"}},
-		"set that grows":       {object(cluster, "MachineSet", 2, "ScalingUp=True"), Health{"Progressing", "ScalingUpReason: as it is"}},
+		"new":                  {object(vm, "VirtualMachine", -1), Health{"Progressing", "The last change is not reconciled yet"}},
+		"changed":              {object(vm, "VirtualMachine", 1, "Ready=True"), Health{"Progressing", "The last change is not reconciled yet"}},
+		"waits":                {object(vm, "VirtualMachine", 2, "Ready=False"), Health{"Progressing", "ReadyReason: the message"}},
+		"not seen":             {object(vm, "VirtualMachine", 2, "Ready=Unknown"), Health{"Progressing", "ReadyReason: the message"}},
+		"ready":                {object(vm, "VirtualMachine", 2, "Ready=True"), Health{"Healthy", "the message"}},
+		"ready, changing":      {object(vm, "VirtualMachine", 2, "Ready=True", "Reconciling=True"), Health{"Progressing", "ReconcilingReason: the message"}},
+		"stalled":              {object(vm, "VirtualMachine", 2, "Ready=False", "Stalled=True"), Health{"Degraded", "StalledReason: the message"}},
+		"paused":               {object(vm, "VirtualMachine", 2, "Ready=True", "Paused=True"), Health{"Suspended", "PausedReason: the message"}},
+		"paused, changed":      {object(vm, "VirtualMachine", 1, "Ready=False", "Paused=True"), Health{"Suspended", "PausedReason: the message"}},
+		"image":                {object(vm, "VirtualMachineImage", 2, "Ready=False"), Health{"Progressing", "ReadyReason: the message"}},
+		"published":            {object(vm, "VirtualMachinePublishRequest", 2, "Uploaded=True", "Complete=True"), Health{"Healthy", "the message"}},
+		"being published":      {object(vm, "VirtualMachinePublishRequest", 2, "Uploaded=True", "Complete=False"), Health{"Progressing", "CompleteReason: the message"}},
+		"machine":              {object(cluster, "Machine", 2, "Available=False", "Ready=True", "Paused=False"), Health{"Healthy", "the message"}},
+		"cluster":              {object(cluster, "Cluster", 2, "Available=False", "Paused=False"), Health{"Progressing", "AvailableReason: the message"}},
+		"rollout":              {object(cluster, "MachineDeployment", 2, "Available=True", "Reconciling=True"), Health{"Progressing", "ReconcilingReason: the message"}},
+		"deployment":           {object(cluster, "MachineDeployment", 2, "Available=True", "RollingOut=False"), Health{"Healthy", "the message"}},
+		"set that grows":       {object(cluster, "MachineSet", 2, "ScalingUp=True"), Health{"Progressing", "ScalingUpReason: the message"}},
 		"set":                  {object(cluster, "MachineSet", 2, "ScalingUp=False", "ScalingDown=False"), Health{"Healthy", ""}},
-		"too many unhealthy":   {object(cluster, "MachineHealthCheck", 2, "RemediationAllowed=False", "Stalled=True"), Health{"Degraded", "StalledReason: as it is"}},
+		"too many unhealthy":   {object(cluster, "MachineHealthCheck", 2, "RemediationAllowed=False", "Stalled=True"), Health{"Degraded", "StalledReason: the message"}},
 		"without any status":   {&unstructured.Unstructured{Object: map[string]any{"apiVersion": "instancetype.slipway.dev/v1alpha1", "kind": "VirtualMachineInstancetype"}}, Health{"Healthy", ""}},
 		"instance":             {&unstructured.Unstructured{Object: map[string]any{"apiVersion": vm + "/v1alpha1", "kind": "VirtualMachineInstance", "status": map[string]any{}}}, Health{"Healthy", ""}},
-		"new zone":             {object(vm, "Zone", -1), Health{"Progressing", "The last change was not looked at yet"}},
-		"zone that is changed": {object(vm, "Zone", 1, "Ready=True"), Health{"Progressing", "The last change was not looked at yet"}},
-		"zone":                 {object(vm, "Zone", 2, "Ready=True"), Health{"Healthy", "as it is"}},
+		"new zone":             {object(vm, "Zone", -1), Health{"Progressing", "The last change is not reconciled yet"}},
+		"zone that is changed": {object(vm, "Zone", 1, "Ready=True"), Health{"Progressing", "The last change is not reconciled yet"}},
+		"zone":                 {object(vm, "Zone", 2, "Ready=True"), Health{"Healthy", "the message"}},
 		"without any messages": {&unstructured.Unstructured{Object: map[string]any{"apiVersion": vm + "/v1alpha1", "kind": "Zone", "status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}}}}}, Health{"Progressing", "Ready"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestHealthFollowsTheConditions(t *testing.T) {
 	}
 }
 
-// Who uses Flux and who uses Argo CD see the same: what is healthy for the one is current
-// for the other, whatever the conditions that both know say.
+// Flux and Argo CD users see the same health: an object that is healthy in Argo CD is current in kstatus, for all
+// conditions that both evaluate.
 func TestHealthAgreesWithKstatus(t *testing.T) {
 	c := checks(t)
 	tried := 0
@@ -116,21 +116,21 @@ func TestEveryKindHasACheck(t *testing.T) {
 		}
 	}
 	if _, err := c.Of(object("cluster.x-k8s.io", "Machine", 2)); err == nil {
-		t.Error("a kind of somebody else has our check")
+		t.Error("a foreign kind has a check of Slipway")
 	}
 }
 
 func TestWhatIsWrongWithACheckIsSaid(t *testing.T) {
 	o := object("vm.slipway.dev", "Zone", 2)
 	for script, want := range map[string]string{
-		"return {status = 'Fine'}":       `says "Fine", which Argo CD does not know`,
+		"return {status = 'Fine'}":       `returned "Fine", which is not a status of Argo CD`,
 		"return 1":                       "returned a number, want a table",
 		"return obj.status.nothing.here": "attempt to index",
 		"while true do end":              "context deadline exceeded",
 		"return os.getenv('HOME')":       "attempt to index",
 	} {
 		if _, err := (Checks{"*/*": script}).Of(o); err == nil || !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%s: %v, want an error that says %q", script, err, want)
+			t.Errorf("%s: %v, want an error with %q", script, err, want)
 		}
 	}
 }

@@ -1,10 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package availability tests what becomes of the controllers when their process is stopped
-// for a while, when the host cluster is away, when there is more than one of them, and when
-// they are told to use another vCenter, on the programs as a user has them.
+// Package availability tests the real programs during failures of the control plane: a stopped process, an
+// unreachable management cluster, several replicas, and a change of the vCenter.
 //
-// Each test has an environment of its own, for it stops parts of it. Tests wait for
-// conditions with a deadline and assert no durations.
+// Each test has its own environment because it stops parts of it. Tests wait for conditions with a deadline and do
+// not assert durations.
 package availability

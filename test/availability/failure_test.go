@@ -48,8 +48,8 @@ func withAnswer(ctx context.Context) (context.Context, *answer) {
 	return context.WithValue(ctx, answerKey{}, a), a
 }
 
-// recordAnswers also keeps a client from sending a request again by itself: one that was done and
-// failed all the same would then look as if another client had come first.
+// recordAnswers also prevents automatic retries by the client. If a request took effect but its answer was lost, a
+// retry would look like a conflict with another client.
 func recordAnswers(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)

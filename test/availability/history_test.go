@@ -93,14 +93,14 @@ func TestHistory_ImpossibleOnesAreFound(t *testing.T) {
 		history []porcupine.Operation
 		can     bool
 	}{
-		"one after the other":             {[]porcupine.Operation{wrote(0, 1, "", "1"), read(2, 3, "1"), wrote(4, 5, "1", "2"), read(6, 7, "2")}, true},
-		"one without an answer, done":     {[]porcupine.Operation{wrote(0, 1, "", "1"), unknown(2, "1", "9"), read(3, 4, "1"), read(5, 6, "9")}, true},
-		"one without an answer, not done": {[]porcupine.Operation{wrote(0, 1, "", "1"), unknown(2, "1", "9"), wrote(3, 4, "1", "2"), read(5, 6, "2")}, true},
-		"a conflict":                      {[]porcupine.Operation{wrote(0, 3, "", "1"), refused(1, 4, "", "2"), read(5, 6, "1")}, true},
-		"a write was lost":                {[]porcupine.Operation{wrote(0, 1, "", "1"), wrote(2, 3, "1", "2"), read(4, 5, "1")}, false},
-		"an old value was read":           {[]porcupine.Operation{wrote(0, 1, "", "1"), read(4, 5, "")}, false},
-		"two wrote from one value":        {[]porcupine.Operation{wrote(0, 1, "", "1"), wrote(2, 5, "1", "2"), wrote(3, 6, "1", "3")}, false},
-		"a conflict with nobody":          {[]porcupine.Operation{wrote(0, 1, "", "1"), refused(2, 3, "1", "2"), read(5, 6, "1")}, false},
+		"one after the other":              {[]porcupine.Operation{wrote(0, 1, "", "1"), read(2, 3, "1"), wrote(4, 5, "1", "2"), read(6, 7, "2")}, true},
+		"one without an answer, done":      {[]porcupine.Operation{wrote(0, 1, "", "1"), unknown(2, "1", "9"), read(3, 4, "1"), read(5, 6, "9")}, true},
+		"one without an answer, not done":  {[]porcupine.Operation{wrote(0, 1, "", "1"), unknown(2, "1", "9"), wrote(3, 4, "1", "2"), read(5, 6, "2")}, true},
+		"a conflict":                       {[]porcupine.Operation{wrote(0, 3, "", "1"), refused(1, 4, "", "2"), read(5, 6, "1")}, true},
+		"a write was lost":                 {[]porcupine.Operation{wrote(0, 1, "", "1"), wrote(2, 3, "1", "2"), read(4, 5, "1")}, false},
+		"an old value was read":            {[]porcupine.Operation{wrote(0, 1, "", "1"), read(4, 5, "")}, false},
+		"two wrote from one value":         {[]porcupine.Operation{wrote(0, 1, "", "1"), wrote(2, 5, "1", "2"), wrote(3, 6, "1", "3")}, false},
+		"a conflict without another write": {[]porcupine.Operation{wrote(0, 1, "", "1"), refused(2, 3, "1", "2"), read(5, 6, "1")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := porcupine.CheckOperations(register, observed(tc.history)); got != tc.can {

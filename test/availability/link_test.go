@@ -40,8 +40,8 @@ func newLink(t *testing.T, target string) *link {
 
 func (k *link) address() string { return k.listener.Addr().String() }
 
-// cut drops everything that is sent, as a broken network does, until the returned function is called:
-// connections stay open, and nobody gets an answer.
+// cut drops all traffic, like a broken network, until the returned function is called. Connections stay open, and no
+// request is answered.
 func (k *link) cut() (heal func()) {
 	k.way.Lock()
 	return k.way.Unlock

@@ -40,8 +40,8 @@ func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 	}
 	holders, chooser := s.spread(leases, replicas), s.holds(controllersLease, replicas)
 	if !sharedWith(holders, chooser) && chooser == 0 {
-		// The first was alone for so long, as it is on a busy machine, that it took all. When it stops it
-		// gives them back, to two that run.
+		// The first replica was alone long enough to hold all Leases, as can happen on a busy machine. When it stops,
+		// it releases them to the two running replicas.
 		if err := s.RestartSlipway(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 	t.Logf("replica %d chose, and %d does now", chooser, s.holds(controllersLease, left))
 }
 
-// sharedWith tells whether replicas other than one hold Leases, too.
+// sharedWith reports whether replicas other than the given one hold Leases.
 func sharedWith(holders map[string]int, one int) bool {
 	for _, holder := range holders {
 		if holder != one {
@@ -89,11 +89,11 @@ func sharedWith(holders map[string]int, one int) bool {
 	return false
 }
 
-// showsConsoles wants consoles and pictures of virtual machines, whoever takes care of them.
+// showsConsoles checks consoles and pictures of virtual machines, independent of the replica that manages them.
 func (s *scene) showsConsoles(client versioned.Interface, names ...string) {
 	s.Helper()
 	for _, name := range names {
-		s.eventually("a console and a picture of "+name, func() error { // a replica that has just begun says 503
+		s.eventually("a console and a picture of "+name, func() error { // a replica that has just started returns 503
 			got, err := client.VmV1alpha1().VirtualMachines(namespace).Console(s.Context(), name, metav1.CreateOptions{})
 			if err != nil {
 				return err
@@ -128,7 +128,7 @@ func (s *scene) in(client versioned.Interface, vcenterOf map[string]string, name
 	}
 }
 
-// describedIn waits until the image is said to be in vCenters.
+// describedIn waits until the image status lists the vCenters.
 func (s *scene) describedIn(client versioned.Interface, vcenters ...string) {
 	s.Helper()
 	s.eventually("the image is described", func() error {
@@ -140,7 +140,7 @@ func (s *scene) describedIn(client versioned.Interface, vcenters ...string) {
 	})
 }
 
-// fitsNowhere asks for more than any zone has, and waits until each has said so.
+// fitsNowhere requests more than any zone has, and waits until the condition lists every zone.
 func (s *scene) fitsNowhere(client versioned.Interface, zones map[string]string) {
 	s.Helper()
 	memory := resource.MustParse("1Ti")
@@ -162,15 +162,14 @@ func (s *scene) fitsNowhere(client versioned.Interface, zones map[string]string)
 		c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionPlacementReady)
 		for zone := range zones {
 			if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "zone "+zone+": 1024 GiB of memory is requested; the largest host has") {
-				return fmt.Errorf("PlacementReady is %+v, and does not say so of zone %s", c, zone)
+				return fmt.Errorf("PlacementReady is %+v, and its message does not list zone %s", c, zone)
 			}
 		}
 		return nil
 	})
 }
 
-// knowsOfOrphans wants that a replica tells of each vCenter either that it knows or that it
-// does not.
+// knowsOfOrphans checks that a replica reports, for each vCenter, whether it knows its orphans.
 func (s *scene) knowsOfOrphans(r replica, vcenters int) {
 	s.Helper()
 	s.eventually("a report of orphans", func() error {

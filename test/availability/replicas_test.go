@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 )
 
-// freePort is one on which nobody listens.
+// freePort returns a port on which no process listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	chosen, err := ports.Load(filepath.Join(t.TempDir(), "ports"), nil, slipway)
@@ -80,8 +80,8 @@ func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
 	}
 }
 
-// With the embedded etcd nobody can take the place of the process: it goes on when it
-// has proved that it holds the Lease.
+// With the embedded etcd no other replica can replace the process. It continues when it has confirmed that it holds
+// the Lease.
 func TestF2AProcessThatWasStoppedAloneGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -121,10 +121,10 @@ func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
 	back := s.pause(kubeAPIServer)
 	s.eventually("the controllers pause", func() error {
 		if _, err := direct.VmV1alpha1().VirtualMachines(namespace).List(s.Context(), metav1.ListOptions{}); err != nil {
-			t.Fatalf("the API is away with the host cluster: %v", err)
+			t.Fatalf("the API is unavailable while the management cluster is: %v", err)
 		}
 		if !strings.Contains(s.log(), "The Lease could not be renewed") {
-			return errors.New("the log does not say so")
+			return errors.New("the log has no such line")
 		}
 		return nil
 	})
@@ -135,13 +135,13 @@ func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
 	}
 	s.powered("busy", vimtypes.VirtualMachinePowerStatePoweredOff)
 	if n := s.calls("PowerOffVM_Task") - offs; n != 1 {
-		t.Errorf("%d power offs were started, want the one of before the Lease ran out", n)
+		t.Errorf("%d power offs were started, want only the one before the Lease expired", n)
 	}
 	s.order(http.MethodPut, "/taskdelay?method=PowerOffVM_Task&ms=0", nil)
 	began := time.Now()
 	back()
 	s.powered("waiting", vimtypes.VirtualMachinePowerStatePoweredOff)
-	t.Logf("what waited was done %s after the host cluster was back", time.Since(began).Round(time.Millisecond))
+	t.Logf("the waiting operation was done %s after the management cluster was back", time.Since(began).Round(time.Millisecond))
 	if n := s.calls("PowerOffVM_Task") - offs; n != 2 {
 		t.Errorf("%d power offs, want one for each VM", n)
 	}
@@ -172,7 +172,7 @@ func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
 			t.Errorf("%s: %d, Retry-After %t; want 503 and that users may come again", path, code, again)
 		}
 	}
-	s.eventually("the log says what is waited for, twice", func() error {
+	s.eventually("the log names the awaited service twice", func() error {
 		if n := strings.Count(s.log(), "Waiting for the host cluster"); n < 2 {
 			return fmt.Errorf("it does %d times", n)
 		}
@@ -183,7 +183,7 @@ func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the API was served %s after the host cluster was back", time.Since(began).Round(time.Millisecond))
+	t.Logf("the API was served %s after the management cluster was back", time.Since(began).Round(time.Millisecond))
 	s.powerOff(s.client(s.RestConfig()), "old")
 	s.powered("old", vimtypes.VirtualMachinePowerStatePoweredOff)
 }
@@ -215,7 +215,7 @@ func (s *scene) endsCleanly() {
 	select {
 	case err := <-s.Failed():
 		if !strings.Contains(err.Error(), "ended by itself (exit status 0)") {
-			s.Errorf("a server that was told to stop: %v", err)
+			s.Errorf("a stopped server: %v", err)
 		}
 	case <-time.After(deadline):
 		s.Fatal("the server does not stop")
@@ -251,7 +251,7 @@ func TestAStopIsCleanAndTheNextStartTakesTheLease(t *testing.T) {
 		t.Errorf("the Lease is still held by %s", held)
 	}
 	if known := s.knownRevision(); known < s.revision(kept.ResourceVersion) {
-		t.Errorf("the host cluster knows the store up to revision %d, and its last write was %s", known, kept.ResourceVersion)
+		t.Errorf("the management cluster records store revision %d, and the last write was %s", known, kept.ResourceVersion)
 	}
 	if err := s.RestartSlipway(t.Context()); err != nil {
 		t.Fatal(err)

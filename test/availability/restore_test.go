@@ -66,7 +66,7 @@ func (e *etcd) restore(file string, args ...string) {
 // bumped are the flags of a restore that is ahead of all revisions that clients have seen.
 var bumped = []string{"--bump-revision=1000000000", "--mark-compacted"}
 
-// released runs etcd release, and wants it to say so.
+// released runs etcd release and checks its output.
 func (s *scene) released(args ...string) {
 	s.Helper()
 	command := exec.CommandContext(s.Context(), filepath.Join(s.bin, slipway), append([]string{"etcd", "release"}, args...)...)
@@ -183,11 +183,11 @@ func (s *set) logFile(i int) string {
 	return s.servers[i].spec.LogFile
 }
 
-// waits is what the log of a server says once a minute while its controllers wait.
+// waits is the message that a server logs once a minute while its controllers wait.
 const waits = "nothing is done in vSphere until"
 
-// awaitsRelease waits until the log of a server says, since its last start, that its controllers wait,
-// and wants it to report nothing of vSphere.
+// awaitsRelease waits until the server has logged, since its last start, that its controllers wait. It checks that
+// the server reports no state of vSphere.
 func (s *scene) awaitsRelease(direct *rest.Config, logFile string) {
 	s.Helper()
 	s.eventually("the controllers of "+direct.Host+" wait", func() error {
@@ -199,7 +199,7 @@ func (s *scene) awaitsRelease(direct *rest.Config, logFile string) {
 		if i := strings.LastIndex(text, "Serving securely"); i >= 0 && strings.Contains(text[i:], waits) {
 			return nil
 		}
-		return errors.New("the log does not say so")
+		return errors.New("the log has no such line")
 	})
 	if code, again, text := s.ask(direct, orphans.Path); code != http.StatusServiceUnavailable || !again {
 		s.Errorf("before the release %s reports orphans: %d, Retry-After %t: %s", direct.Host, code, again, text)

@@ -133,15 +133,15 @@ func (s *scene) client(config *rest.Config) versioned.Interface {
 	return client
 }
 
-// answer is the status code of one GET, 0 without an answer, and whether it says to come
-// again.
+// answer returns the status code of one GET, 0 if there was no answer, and whether the answer has a Retry-After
+// header.
 func (s *scene) answer(config *rest.Config, path string) (code int, again bool) {
 	s.Helper()
 	code, again, _ = s.ask(config, path)
 	return code, again
 }
 
-// ask is answer with what the answer says.
+// ask is like answer, and also returns the body.
 func (s *scene) ask(config *rest.Config, path string) (code int, again bool, text string) {
 	s.Helper()
 	client, err := rest.HTTPClientFor(config)
@@ -250,7 +250,7 @@ func (s *scene) ready(names ...string) {
 	s.readyOn(s.client(s.RestConfig()), names...)
 }
 
-// readyOn waits until the replica of a client says so.
+// readyOn waits until the replica of a client is ready.
 func (s *scene) readyOn(client versioned.Interface, names ...string) {
 	s.Helper()
 	for _, name := range names {
@@ -279,10 +279,10 @@ func (s *scene) patch(client versioned.Interface, name, patch string) {
 	})
 }
 
-// poweredSays waits until status says that a VM is powered off.
+// poweredSays waits until the status of a VM is powered off.
 func (s *scene) poweredSays(client versioned.Interface, name string) {
 	s.Helper()
-	s.eventually("status says that "+name+" is powered off", func() error {
+	s.eventually("the status of "+name+" is powered off", func() error {
 		vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(s.Context(), name, metav1.GetOptions{})
 		if err == nil && vm.Status.PowerState != vmv1alpha1.PoweredOff {
 			err = fmt.Errorf("it is %q", vm.Status.PowerState)
@@ -336,14 +336,14 @@ func (s *scene) calls(method string) int {
 	return all[method]
 }
 
-// holder is who holds the Lease of the vCenter, empty when it was given back.
+// holder returns the holder of the vCenter's Lease. It is empty if the Lease was released.
 func (s *scene) holder() string {
 	s.Helper()
 	holder, _ := s.lease()
 	return holder
 }
 
-// host reaches the host cluster.
+// host is a client of the management cluster.
 func (s *scene) host() kubernetes.Interface {
 	s.Helper()
 	host, err := kubernetes.NewForConfig(s.RestConfig())
@@ -353,7 +353,7 @@ func (s *scene) host() kubernetes.Interface {
 	return host
 }
 
-// knownRevision is how far the store has come, as far as the host cluster knows.
+// knownRevision returns the store revision that the management cluster records.
 func (s *scene) knownRevision() int64 {
 	s.Helper()
 	known, err := s.host().CoreV1().ConfigMaps("slipway-system").Get(s.Context(), "slipway-store", metav1.GetOptions{})
@@ -373,7 +373,7 @@ func (s *scene) revision(n string) int64 {
 	return revision
 }
 
-// lease is who holds that Lease, and when it was renewed last.
+// lease returns the holder of the Lease and the time of its last renewal.
 func (s *scene) lease() (holder string, renewed time.Time) {
 	s.Helper()
 	lease, err := s.host().CoordinationV1().Leases("slipway-system").Get(s.Context(), vcenterLease, metav1.GetOptions{})

@@ -78,7 +78,7 @@ func (s *scene) authorityHas(data map[string][]byte) {
 	}
 }
 
-// dials makes a connection to a replica as the host cluster does, which has to trust it.
+// dials connects to a replica as the management cluster does, and verifies its certificate.
 func (s *set) dials(i int, bundle []byte) (*x509.Certificate, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
@@ -139,7 +139,8 @@ func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) 
 		}
 	}
 
-	// A next authority that was made two days ago: trusted first, it issues as soon as it is next.
+	// A next authority that was created two days ago is already trusted, so it issues certificates as soon as it is
+	// next.
 	next, err := authority.New("slipway-system", servingcert.SecretName, time.Now().Add(-2*authority.Settle))
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +179,7 @@ func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) 
 	}
 	l.check()
 
-	// Somebody makes the APIServices trust another one.
+	// Another client changes the CA bundle of the APIServices.
 	bad := fmt.Appendf(nil, `{"spec":{"caBundle":%q}}`, base64.StdEncoding.EncodeToString(first))
 	for _, name := range apiServiceNames {
 		if _, err := s.apiServices().Patch(t.Context(), name, types.MergePatchType, bad, metav1.PatchOptions{}); err != nil {
@@ -186,7 +187,7 @@ func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) 
 		}
 	}
 	s.trusted(next.Data["ca.crt"])
-	s.eventually("the host cluster passes requests on again", func() error {
+	s.eventually("the management cluster forwards requests again", func() error {
 		if code, _, text := s.ask(s.RestConfig(), "/apis/vm.slipway.dev/v1alpha1/virtualmachines"); code != http.StatusOK {
 			return fmt.Errorf("it answers %d: %s", code, text)
 		}

@@ -70,7 +70,7 @@ func TestVCentersSpreadOverReplicas(t *testing.T) {
 	}
 }
 
-// spread waits until replicas hold all of the Leases, and tells which of them holds which.
+// spread waits until replicas hold all of the Leases, and returns the Leases of each replica.
 func (s *scene) spread(leases map[string]string, among []replica) map[string]int {
 	s.Helper()
 	holders := map[string]int{}

@@ -20,9 +20,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// hostThatHolds lets slipway-apiserver, once it starts anew, reach the host cluster but for
-// the authorities of users, of which it can ask whether they are there and not what they
-// are, until let go.
+// hostThatHolds blocks reads of the authorities of users from the management cluster while slipway-apiserver starts.
+// The server can check that they exist, but cannot read them until release is called.
 func (s *scene) hostThatHolds() (letGo func()) {
 	s.Helper()
 	path := ""
@@ -69,8 +68,8 @@ func (s *scene) hostThatHolds() (letGo func()) {
 	return sync.OnceFunc(func() { close(held) })
 }
 
-// The server listens when it has waited a moment for the authorities of users: who comes
-// before it knows them is somebody, and not system:anonymous.
+// The server listens after a short wait for the authorities of users. A client that connects earlier is not treated
+// as system:anonymous.
 func TestF1NobodyIsRefusedBeforeTheAuthoritiesAreRead(t *testing.T) {
 	t.Parallel()
 	const list = "/apis/vm.slipway.dev/v1alpha1/namespaces/default/virtualmachines"
@@ -84,7 +83,7 @@ func TestF1NobodyIsRefusedBeforeTheAuthoritiesAreRead(t *testing.T) {
 	started := make(chan error, 1)
 	go func() { started <- s.RestartSlipway(t.Context()) }()
 	answers := 0
-	s.eventually("users are told to come again", func() error {
+	s.eventually("users get a Retry-After answer", func() error {
 		switch code, again, text := s.ask(direct, list); {
 		case code == 0:
 			return fmt.Errorf("no answer: %s", text)

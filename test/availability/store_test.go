@@ -86,8 +86,7 @@ func (s *scene) effects() map[string]int {
 	return all
 }
 
-// dependent makes a ConfigMap that the host cluster's garbage collector deletes when its
-// owner is gone.
+// dependent creates a ConfigMap that the management cluster's garbage collector deletes after its owner is deleted.
 func (s *scene) dependent(name string, owner metav1.OwnerReference) {
 	s.Helper()
 	_, err := s.host().CoreV1().ConfigMaps(namespace).Create(s.Context(),
@@ -163,8 +162,8 @@ func (s *scene) bothEnd(o *other, reason string) {
 	}
 }
 
-// refuses waits until the server says what it has and what it wants, and returns the ID
-// by which an administrator accepts it.
+// refuses waits until the server reports the store that it has and the one that it expects. It returns the ID with
+// which an administrator accepts the store.
 func (s *scene) refuses(o *other, reason string) (id string) {
 	s.Helper()
 	for _, config := range []string{"", o.direct.Host} {
@@ -188,8 +187,8 @@ func (s *scene) refuses(o *other, reason string) (id string) {
 	return id
 }
 
-// Two replicas share an etcd that gets another volume under them, then a copy of its own of
-// before, which is accepted in the end.
+// Two replicas share an etcd. Its volume is replaced first by another one, then by an older copy, which is finally
+// accepted.
 func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 	t.Parallel()
 	etcd := newStore(t)

@@ -46,7 +46,7 @@ func (s *scene) three() []replica {
 	return all
 }
 
-// holds waits until one of the replicas says that it holds a Lease, and returns its index.
+// holds waits until one of the replicas reports that it holds a Lease, and returns its index.
 func (s *scene) holds(lease string, among []replica) (i int) {
 	s.Helper()
 	s.eventually("a replica holds the Lease "+lease, func() error {

@@ -65,11 +65,11 @@ func (s *scene) change(change func(*vmv1alpha1.VCenterSpec)) {
 	}
 }
 
-// says waits until a condition of the VCenter, of its present spec, has a reason.
+// says waits until a condition of the VCenter, for its current generation, has a reason.
 func (s *scene) says(kind, reason string) *vmv1alpha1.VCenter {
 	s.Helper()
 	var vc *vmv1alpha1.VCenter
-	s.eventually("the condition "+kind+" of the VCenter says "+reason, func() (err error) {
+	s.eventually("the condition "+kind+" of the VCenter has reason "+reason, func() (err error) {
 		if vc, err = s.vcenters().Get(s.Context(), "default", metav1.GetOptions{}); err != nil {
 			return err
 		}
@@ -94,15 +94,15 @@ func (s *scene) password(password string) {
 	}
 }
 
-// A server that was started without a vCenter is told of one, of another password, of
-// other certificates and of a wrong vCenter, and is never restarted.
+// A server that was started without a vCenter is configured, without a restart, with a vCenter, another password,
+// other certificates and a wrong vCenter.
 func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, withoutFlags...)
 	pid := s.PID(slipway)
 	s.apply("first")
 	vms := s.client(s.RestConfig()).VmV1alpha1().VirtualMachines(namespace)
-	s.eventually("the virtual machine says that there is no vCenter", func() error {
+	s.eventually("the virtual machine reports that no vCenter exists", func() error {
 		vm, err := vms.Get(s.Context(), "first", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
 
 	s.describe()
 	s.ready("first")
-	s.eventually("the status tells of session and inventory", func() error {
+	s.eventually("the status contains session and inventory", func() error {
 		st := s.says("Ready", vmv1alpha1.ReasonSucceeded).Status
 		if st.Session == nil || st.Session.UserName != s.VCenter().Username || st.Session.LoginTime.IsZero() ||
 			st.Inventory == nil || st.Inventory.VirtualMachines != 1 || st.Version == "" || st.APIVersion == "" || st.InstanceUUID == "" {
@@ -145,7 +145,7 @@ func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
 	s.goesWhenItIsEmpty("first", "second", "third")
 }
 
-// refusesAnother names the URL of another installation, to which nobody logs in.
+// refusesAnother sets the URL of another installation and checks that the server does not log in there.
 func (s *scene) refusesAnother() {
 	s.Helper()
 	other, err := vcenter.Start(s.Context(), vcenter.Options{StateDir: s.TempDir(), Username: s.VCenter().Username, Password: s.VCenter().Password})
@@ -186,7 +186,7 @@ func (s *scene) goesWhenItIsEmpty(names ...string) {
 	s.goes()
 }
 
-// goes waits until the VCenter is gone.
+// goes waits until the VCenter is deleted.
 func (s *scene) goes() {
 	s.Helper()
 	s.eventually("the VCenter goes", func() error {

@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// boxes is the page that says where the code and the tests of each box of the VirtualMachine
-// controller are.
+// boxes is the page that lists the code and the tests of each box of the VirtualMachine controller.
 const boxes = "docs/vm-controller.md"
 
 // prefixes are the abbreviations of the page for directories.

@@ -1,13 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package behaviours checks that every behaviour of instance types, preferences and
-// synchronizers that the project stands for is named by a test, that every row about Machines
-// is, or has a reason why it is not built, and that every point of docs/hardening.md is. It
-// compares docs/vm-controller.md, which names files and tests of each box, with the tree.
+// Package behaviours checks that tests name every behaviour that the project guarantees: of instance types,
+// preferences and synchronizers, every row about Machines that has no reason for its absence, and every point of
+// docs/hardening.md. It also checks that the files and tests in docs/vm-controller.md exist.
 //
-// Guarantees: each number of a table occurs, as F, MT or MB and the number, in a text or
-// comment of at least one test of another package; and no test names a number that the
-// table does not have. It reads the sources and runs nothing: whether a test asserts what it
-// names is for its author and reviewer to see.
+// Guarantees:
+//   - Each number of a table occurs, as F, MT or MB and the number, in a text or comment of at least one test of
+//     another package.
+//   - No test names a number that is not in the table.
+//
+// The package only reads the sources. The author and the reviewer of a test check that it asserts the behaviour that
+// it names.
 package behaviours

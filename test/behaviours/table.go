@@ -5,7 +5,7 @@ package behaviours
 
 import "slices"
 
-// mark says how a behaviour of KubeVirt carries over to vSphere.
+// mark describes how a behaviour of KubeVirt applies to vSphere.
 type mark string
 
 const (

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// ErrMissing says that there is no Chromium on this machine.
+// ErrMissing is returned when Chromium is not installed on this machine.
 var ErrMissing = errors.New("there is no Chromium: hack/install-chromium.sh installs one")
 
 // names are those that Chromium has.

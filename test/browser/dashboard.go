@@ -51,7 +51,7 @@ func (p *Page) Until(deadline time.Duration, expression string) error {
 	return err
 }
 
-// Click presses the button whose words begin so, as soon as it is there and can be.
+// Click clicks the button whose label starts with the given text, as soon as the button exists and is enabled.
 func (p *Page) Click(words string) error {
 	const find = `[...document.querySelectorAll('dialog[open] button, body:not(:has(dialog[open])) button')].find((b) => !b.disabled && !b.hidden && b.innerText.trim().startsWith(%s))`
 	button := fmt.Sprintf(find, strconv.Quote(words))

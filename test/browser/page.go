@@ -26,7 +26,7 @@ type Page struct {
 // values are the parameters of a call.
 type values map[string]any
 
-// Open opens a page of a size in pixels, at a scale, light or dark as the system would say.
+// Open opens a page with a size in pixels, a scale, and the light or dark color scheme.
 func (b *Browser) Open(width, height int, scale float64, dark bool) (*Page, error) {
 	var target struct {
 		TargetID string `json:"targetId"`
@@ -81,7 +81,7 @@ func (p *Page) Go(url string) error {
 	return nil
 }
 
-// Reload loads the page anew, and returns when what was there is gone.
+// Reload reloads the page and returns when the old document no longer exists.
 func (p *Page) Reload(ctx context.Context) error {
 	const origin = "performance.timeOrigin"
 	var before, now float64

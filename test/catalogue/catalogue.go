@@ -1,11 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalogue has what the virtual machines of tests with many of them refer to, in
-// each of their namespaces.
+// Package catalogue contains the objects that virtual machines refer to in tests with many of them, in each of their
+// namespaces.
 //
-// Guarantees: all of it can be applied to a test/localcluster at once and again, and its
-// images are things that the simulated vCenter has.
+// Guarantees: all objects can be applied to a test/localcluster in one step, and again. The simulated vCenter has the
+// images.
 package catalogue
 
 import "fmt"
@@ -51,5 +51,5 @@ metadata: {name: template, namespace: %[1]s}
 spec: {template: {inventoryPath: templates/ubuntu-24.04}}
 `
 
-// Manifests are a namespace and all that it has, in YAML.
+// Manifests returns a namespace with all its objects, in YAML.
 func Manifests(namespace string) []byte { return fmt.Appendf(nil, manifests, namespace) }

@@ -58,8 +58,8 @@ func TestNothingIsLostDoubledOrLeftWhenEverythingGoesWrong(t *testing.T) {
 	s.emptied(settle)
 }
 
-// otherwise is the seed by which the tests are shuffled, so that chaos runs beside other
-// packages, which know no -seed, and is repeated with them.
+// otherwise is the seed with which the tests are shuffled. Packages that run together with chaos have no flag -seed,
+// so chaos repeats a run with their seed.
 func otherwise(shuffle string) uint64 {
 	if s, err := strconv.ParseUint(shuffle, 10, 64); err == nil && s != 0 {
 		return s
@@ -194,8 +194,7 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	}
 }
 
-// emptied deletes the machines of one namespace, and the others with all that is in
-// them.
+// emptied deletes the machines of one namespace individually, and the other namespaces with their contents.
 func (s *storm) emptied(limit time.Duration) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -217,7 +216,7 @@ func (s *storm) emptied(limit time.Duration) {
 	}
 	for i := 1; i < namespaces; i++ {
 		name := namespaceName(i)
-		if err := s.until(ctx, limit, "namespace "+name+" is gone", func(ctx context.Context) error {
+		if err := s.until(ctx, limit, "namespace "+name+" is deleted", func(ctx context.Context) error {
 			n, err := all.Get(ctx, name, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) {
 				return nil

@@ -1,14 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chaos runs the whole environment while everything goes wrong: virtual
-// machines are created, resized, power-cycled, deleted and made again under the same
-// name, the server is killed, and vCenter fails, stalls and changes its inventory.
-// Then everything is let go, and the API, vSphere and the host cluster are compared:
-// nothing is there twice, nothing is lost, nothing foreign was touched, and nothing is
-// left behind: no folder, file, session, revision, goroutine or file descriptor.
+// Package chaos runs the whole environment under random failures. Virtual machines are created, resized,
+// power-cycled, deleted and recreated with the same name. The server is killed, and vCenter fails, stalls and changes
+// its inventory.
 //
-// The flags say how long and what: -long takes 300 machines and 20 kills instead of a
-// minute's worth, -events names what goes wrong, and -seed repeats a run as far as the
-// times of processes allow.
+// Then the failures stop, and the test compares the API, vSphere and the management cluster. No object may be
+// duplicated or lost, and no foreign object may be changed. No folder, file, session, revision, goroutine or file
+// descriptor may be left behind.
+//
+// Flags: -long runs 300 machines and 20 kills instead of about one minute. -events lists the failures to inject.
+// -seed repeats a run, except for the timing of processes.
 package chaos

@@ -17,14 +17,14 @@ import (
 
 // event is something that goes wrong.
 type event struct {
-	// lasts says that it goes on over the next rounds, and with that over kills of the
-	// server, which could not get ready during the others.
+	// lasts reports whether the event continues over the next rounds, including kills of the server. During the other
+	// events the server could not become ready.
 	lasts bool
 	// asked events happen only when -events names them: not everything of them is
 	// survived every time.
 	asked bool
-	// hinders says that calls to vCenter fail or wait meanwhile, also those with which others end: it
-	// ends before them.
+	// hinders reports whether the event makes calls to vCenter fail or wait, including the calls that end other
+	// events. It ends before them.
 	hinders bool
 	// begin lets it happen and returns what ends it, which may be given again.
 	begin func(ctx context.Context, s *storm) (end func(context.Context) error, err error)
@@ -33,7 +33,7 @@ type event struct {
 // kill is what is done in every round; as an event it can be left out.
 const kill = "kill"
 
-// events are all that there are, by the name that -events takes.
+// events are all events, by the name that -events accepts.
 var events = map[string]event{
 	kill: {},
 	"sessions": {begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {

@@ -19,7 +19,7 @@ type wish struct {
 	exists, big, on bool
 }
 
-// machine has a user who wants one thing after another.
+// machine is a virtual machine whose user submits one order after another.
 type machine struct {
 	wish
 	// born is the round of the first create.
@@ -30,7 +30,7 @@ type machine struct {
 
 func (m wish) key() string { return m.namespace + "/" + m.name }
 
-// vcpus and memory, in MiB, that a machine shall have.
+// vcpus and memory, in MiB, are the desired size.
 func (m wish) vcpus() int32 {
 	if m.big {
 		return 4
@@ -109,7 +109,7 @@ func (f *fleet) next(m *machine, round int) order {
 	}
 }
 
-// wanted are the machines that shall be there.
+// wanted are the desired machines.
 func (f *fleet) wanted() map[string]fleetcheck.Wish {
 	all := map[string]fleetcheck.Wish{}
 	for _, m := range f.machines {

@@ -46,7 +46,8 @@ func backup(ctx context.Context, s *storm) (func(context.Context) error, error) 
 	})
 }
 
-// eachVM starts a task for each VM of ours and waits for them. A VM whose user deletes it meanwhile is left out.
+// eachVM starts a task for each managed VM and waits for the tasks. It skips VMs that their user deletes
+// concurrently.
 func (s *storm) eachVM(ctx context.Context, do func(context.Context, *vsphere.VirtualMachine, *mo.VirtualMachine) (*vsphere.Task, error)) error {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -108,7 +109,7 @@ func guestInfo(ctx context.Context, s *storm) (func(context.Context) error, erro
 	return done, nil
 }
 
-// restore makes a copy of a VM beside it, with its settings and its BIOS UUID. It stays.
+// restore creates a copy of a VM next to it, with its settings and BIOS UUID. The copy is kept.
 func restore(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	v, err := s.anyMachine(ctx)
 	if err != nil {
@@ -232,7 +233,7 @@ func removeHost(ctx context.Context, s *storm) (func(context.Context) error, err
 	}, nil
 }
 
-// confirmAll says of VMs that have other managed object IDs than before which ones they are.
+// confirmAll confirms the identity of VMs whose managed object IDs have changed.
 func (s *storm) confirmAll(ctx context.Context, before, after []string) error {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -264,9 +265,8 @@ func (s *storm) confirmAll(ctx context.Context, before, after []string) error {
 	return nil
 }
 
-// destroyCopies destroys VMs that were made just before their host was removed, and that no status
-// names because the server was killed: they were made again meanwhile. An administrator finds
-// them by virtctl orphans.
+// destroyCopies destroys VMs that were created just before their host was removed. No status names them because the
+// server was killed, and they were created again in between. An administrator finds them with virtctl orphans.
 func (s *storm) destroyCopies(ctx context.Context) error {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -296,7 +296,7 @@ func (s *storm) destroyCopies(ctx context.Context) error {
 	return nil
 }
 
-// read returns a VM as vCenter has it, nil if it is gone.
+// read returns a VM as stored in vCenter, or nil if it does not exist.
 func (s *storm) read(ctx context.Context, c *govmomi.Client, moID string) *mo.VirtualMachine {
 	var v mo.VirtualMachine
 	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: moID}

@@ -97,8 +97,8 @@ func (s *storm) belongs(v *mo.VirtualMachine, moID string) {
 // states are those of a machine that vCenter cannot read in full.
 var states = []string{"inaccessible", "invalid", "orphaned", "disconnected"}
 
-// hide lets vCenter lose sight of a machine; the end shows it again, unless it is gone:
-// its user may have deleted it at that moment.
+// hide makes a machine unreadable for vCenter. Its end shows the machine again, unless the user has deleted it at
+// that moment.
 func hide(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	v, err := s.anyMachine(ctx)
 	if err != nil {
@@ -131,8 +131,7 @@ func renumber(ctx context.Context, s *storm) (func(context.Context) error, error
 	return func(ctx context.Context) error { return s.confirm(ctx, v, moID) }, nil
 }
 
-// confirm says, as virtctl adopt --copies does, that a machine is the one that had another
-// managed object ID.
+// confirm confirms, as virtctl adopt --copies does, that a machine is the one that had another managed object ID.
 func (s *storm) confirm(ctx context.Context, v *mo.VirtualMachine, moID string) error {
 	owner, _ := observe.OwnerOf(v)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, vmv1alpha1.AnnotationConfirmedGone, v.Self.Value+"="+moID)
@@ -143,9 +142,8 @@ func (s *storm) confirm(ctx context.Context, v *mo.VirtualMachine, moID string) 
 	return err
 }
 
-// unregister takes a machine out of the inventory; the end registers it again, by
-// which it has another managed object ID. Its user wants nothing of it any more: who
-// deletes what is missing gives it up.
+// unregister removes a machine from the inventory. Its end registers the machine again, which assigns another managed
+// object ID. The user submits no more orders for it, because deleting a missing machine abandons it.
 func unregister(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	v, err := s.anyMachine(ctx)
 	if err != nil {

@@ -20,13 +20,11 @@ import (
 	"github.com/slipway-dev/slipway/test/catalogue"
 )
 
-// accepted bounds how long the API may take to accept an order: the server is killed
-// and started meanwhile, and a name is free only when its last machine is gone: after a storm of
-// kills many wait for that.
+// accepted is the time limit for an order to be accepted. The server is killed and started during that time, and a
+// name is free only after its previous machine is deleted. After many kills, many orders wait for that.
 const accepted = 10 * time.Minute
 
-// submit gives an order until it is accepted, beside all others. The machine is
-// released then.
+// submit sends an order until it is accepted, concurrently with other orders. Then it releases the machine.
 func (s *storm) submit(ctx context.Context, m *machine, o order) {
 	as := m.wish // what is wanted later does not change this order
 	s.orders.Go(func() error {

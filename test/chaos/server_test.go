@@ -47,7 +47,7 @@ const slack, slackFiles = 10, 100
 // the vCenter: that of SOAP, and that of REST where it is listed.
 const ownSessions = 2
 
-// left says what u has more than the process had when it was fresh; it began at started.
+// left reports the resources that u has in addition to those of the fresh process; it began at started.
 func (u use) left(fresh use, started time.Time) error {
 	var errs []error
 	if u.goroutines > fresh.goroutines+slack {
@@ -143,9 +143,8 @@ func (s *storm) works(ctx context.Context, n int) error {
 	return nil
 }
 
-// own counts the goroutines of a profile that are in code of ours or of govmomi, those
-// that serve a request left out: how many there are depends on who asks, as the number
-// of the connections of Kubernetes' clients does.
+// own counts the goroutines of a profile in code of Slipway or govmomi. Goroutines that serve a request are not
+// counted, because their number depends on the clients.
 func own(profile string) (n int, stacks map[string]int) {
 	stacks = map[string]int{}
 	for block := range strings.SplitSeq(profile, "\n\n") {

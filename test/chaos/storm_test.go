@@ -95,8 +95,8 @@ func (s *storm) prepare(ctx context.Context) error {
 	return err
 }
 
-// makeForeign clones machines into the folder of one of our namespaces, into the
-// managed folder and beside it; one claims to belong to another installation.
+// makeForeign clones machines into the folder of a namespace, into the managed folder and next to it. One of them has
+// the marker of another installation.
 func (s *storm) makeForeign(ctx context.Context) error {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *storm) makeForeign(ctx context.Context) error {
 		return err
 	}
 	ref := pool.Reference()
-	for name, folder := range map[string]*vsphere.Folder{"foreign-inside": inside, "foreign-above": own, "foreign-beside": elsewhere} {
+	for name, folder := range map[string]*vsphere.Folder{"foreign-inside": inside, "foreign-above": own, "foreign-outside": elsewhere} {
 		spec := vimtypes.VirtualMachineCloneSpec{Location: vimtypes.VirtualMachineRelocateSpec{Pool: &ref}, PowerOn: true}
 		if name == "foreign-above" {
 			spec.Config = &vimtypes.VirtualMachineConfigSpec{ExtraConfig: []vimtypes.BaseOptionValue{
@@ -295,7 +295,7 @@ var namePattern = regexp.MustCompile(`chaos-\d+/(vm-\d+)`)
 
 // explain logs the calls to vSphere that name a machine that has a problem.
 func (s *storm) explain(problems []string) {
-	const most = 40 // calls; the last ones tell what happened
+	const most = 40 // calls; only the last ones are kept
 	names := map[string]bool{}
 	for _, p := range problems {
 		if found := namePattern.FindStringSubmatch(p); found != nil {

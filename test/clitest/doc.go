@@ -1,5 +1,5 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clitest runs commands of virtctl against a server that answers as the API does.
+// Package clitest runs commands of virtctl against a fake API server.
 package clitest

@@ -47,7 +47,7 @@ type APIServer struct {
 	Refresh  vmv1alpha1.RefreshResult
 	// Orphans is the report of them.
 	Orphans orphans.Report
-	// UniqueIDs are those of VMs that are taken over, by instance UUID.
+	// UniqueIDs are the object names of adopted VMs, by instance UUID.
 	UniqueIDs map[string]string
 	Vcenters  []vmv1alpha1.VCenter
 	Zones     []vmv1alpha1.Zone
@@ -63,8 +63,8 @@ type APIServer struct {
 	// Answers are what is at other paths, and refused those that may not be read.
 	Answers map[string]any
 	Refused []string
-	// Watched is what watches tell at a time, one after the other, and versions are where they
-	// were asked to begin.
+	// Watched are the events of successive watches, and versions are the resource versions at which they were
+	// requested to start.
 	Watched  []string
 	Versions []string
 	Watching sync.Mutex
@@ -298,8 +298,8 @@ func (s *APIServer) serveImages(w http.ResponseWriter, path string) bool {
 	return false
 }
 
-// create makes a virtual machine as the server and its controller would. It refuses one that
-// is named forbidden, and never takes over one that is named slow.
+// create creates a virtual machine as the server and its controller do. It refuses the name forbidden, and never
+// adopts the machine named slow.
 func (s *APIServer) create(w http.ResponseWriter, r *http.Request) {
 	_, body, _ := strings.Cut(s.Requests[len(s.Requests)-1], " ")
 	var vm vmv1alpha1.VirtualMachine

@@ -53,7 +53,7 @@ func Sized(vcpus int32, memory string) *vmv1alpha1.VirtualMachineResources {
 	return &vmv1alpha1.VirtualMachineResources{VCPUs: vcpus, Memory: ptr.To(resource.MustParse(memory))}
 }
 
-// Told is what a watch tells of one event.
+// Told is one event of a watch.
 func Told(t *testing.T, kind string, object any) string {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"type": kind, "object": object})

@@ -52,7 +52,7 @@ func eventually(t *testing.T, what string, check func(context.Context) error) {
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, deadline, true, func(ctx context.Context) (bool, error) {
 		err := check(ctx)
 		if ctx.Err() == nil || last == nil {
-			last = err // what is interrupted says less than what was seen before
+			last = err // an interrupted call explains less than the previous error
 		}
 		return err == nil, nil
 	})
@@ -137,7 +137,7 @@ func answering(t *testing.T) {
 	})
 }
 
-// servedBySlipway wants our APIService as it was applied, and slipway-apiserver to answer.
+// servedBySlipway checks that the APIService of Slipway is unchanged, and that slipway-apiserver answers.
 func servedBySlipway(t *testing.T, when string) {
 	t.Helper()
 	u, err := env.objects.Resource(apiServices).Get(t.Context(), apiService, metav1.GetOptions{})

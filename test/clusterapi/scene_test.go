@@ -151,7 +151,7 @@ func (s *scene) wants(resource schema.GroupVersionResource, name string, pairs .
 // gone waits until an object is.
 func (s *scene) gone(resource schema.GroupVersionResource, name string) {
 	s.Helper()
-	eventually(s.T, resource.Resource+" "+name+" is gone", func(ctx context.Context) error {
+	eventually(s.T, resource.Resource+" "+name+" is deleted", func(ctx context.Context) error {
 		u, err := s.of(resource).Get(ctx, name, metav1.GetOptions{})
 		if err == nil {
 			status, _ := json.Marshal(u.Object["status"])

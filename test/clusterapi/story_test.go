@@ -40,7 +40,7 @@ func TestClusterAPIMakesNodesOfVirtualMachines(t *testing.T) {
 		{"a smaller deployment keeps two", (*scene).shrunk},
 		{"another template replaces all", (*scene).rolledOut},
 		{"a node that is not well is replaced", (*scene).remediated},
-		{"what is paused is left alone", (*scene).paused},
+		{"paused objects are not changed", (*scene).paused},
 		{"a node is drained before its virtual machine goes", (*scene).drained},
 		{"nothing is left of a deleted cluster", (*scene).deleted},
 	} {
@@ -89,7 +89,7 @@ func (s *scene) shrunk() {
 	s.settled(2)
 }
 
-// provisioned wants of each worker what the contract of Cluster API says.
+// provisioned checks each worker against the contract of Cluster API.
 func (s *scene) provisioned(vms []vmv1alpha1.VirtualMachine) {
 	for _, vm := range vms {
 		s.wants(capiMachines, vm.Name, ".status.nodeRef.name", vm.Name, ".spec.providerID", "vsphere://"+vm.Status.BiosUUID,
@@ -186,7 +186,7 @@ func (s *scene) remediated() {
 	}
 }
 
-// paused pauses the Cluster and then one virtual machine, whose Machine is deleted meanwhile.
+// paused pauses the Cluster and then one virtual machine, and deletes the Machine of that VM while it is paused.
 func (s *scene) paused() {
 	vms := s.settled(2)
 	isPaused := `.status.conditions[?(@.type=="Paused")].status`
@@ -200,7 +200,7 @@ func (s *scene) paused() {
 	s.patch(machines, name, `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
 	s.wants(machines, name, isPaused, "True")
 	s.remove(capiMachines, name)
-	eventually(s.T, "the paused "+name+" is left as it is", func(ctx context.Context) error {
+	eventually(s.T, "the paused "+name+" is not changed", func(ctx context.Context) error {
 		vm, err := s.vms.VirtualMachines(s.namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -255,7 +255,7 @@ func (s *scene) drained() {
 	}
 }
 
-// deleted deletes the Cluster with all that is in it.
+// deleted deletes the Cluster with all its objects.
 func (s *scene) deleted() {
 	s.settled(2)
 	s.remove(clusters, "demo")

@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	long     = flag.Bool("long", false, "make the virtual machines, and look at them")
+	long     = flag.Bool("long", false, "create the virtual machines and test the dashboard")
 	machines = flag.Int("machines", 2000, "how many")
 	pictures = flag.String("pictures", "", "directory that the pictures of the documentation are written to; none when empty")
 )

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// What the fleet is made of.
+// Composition of the fleet.
 var (
 	teams = []string{"billing", "checkout", "data-platform", "identity", "payments", "search", "shop", "warehouse"}
 	roles = []string{"api", "cache", "db", "ingest", "web", "worker"}
@@ -31,7 +31,7 @@ var (
 	}{{"u1.small", 1, "1Gi"}, {"u1.medium", 2, "2Gi"}, {"m1.large", 2, "3Gi"}}
 )
 
-// fleet is who makes objects.
+// fleet creates objects as a user.
 type fleet struct {
 	slipway versioned.Interface
 	host    kubernetes.Interface

@@ -24,7 +24,7 @@ import (
 func (u user) forbidden(text string, args ...string) {
 	u.T.Helper()
 	if out, errOut, err := u.Try("", "virtctl", args...); err == nil || !strings.Contains(errOut, text) {
-		u.T.Errorf("virtctl %s: %v %s%s, want a refusal that says %q", strings.Join(args, " "), err, out, errOut, text)
+		u.T.Errorf("virtctl %s: %v %s%s, want a refusal with %q", strings.Join(args, " "), err, out, errOut, text)
 	}
 }
 
@@ -139,7 +139,7 @@ func (u user) copyingRequiresUpdate(t *testing.T, creator string) {
 	request := testenv.Manifest("vm", "VirtualMachinePublishRequest", "hers", "target: {contentLibrary: none}")
 	as := u.As(creator)
 	for _, manifest := range []string{clone, request} {
-		as.DeniedAtLast(manifest, `only who may update VirtualMachine "hers"`)
+		as.DeniedAtLast(manifest, `copying VirtualMachine "hers" requires permission to update it`)
 	}
 	u.Allow(creator, "updater", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines], resourceNames: [hers], verbs: [update]}")
 	for _, manifest := range []string{clone, request} {
@@ -154,7 +154,7 @@ func (u user) machinesRequireDelete(machinist string) {
 	machine := testenv.Manifest("cluster", "Machine", "thief", "clusterName: shop", "bootstrap: {dataSecretName: user-data}",
 		"infrastructureRef: {apiGroup: vm.slipway.dev, kind: VirtualMachine, name: hers}")
 	as := u.As(machinist)
-	as.DeniedAtLast(machine, "spec.infrastructureRef: only who may update virtualmachines.vm.slipway.dev hers may name it here")
+	as.DeniedAtLast(machine, "spec.infrastructureRef: this reference requires permission to update virtualmachines.vm.slipway.dev hers")
 	u.Allow(machinist, "owner", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines], verbs: [update, delete]}")
 	testenv.Eventually(u.T, testenv.Short, "who may delete the virtual machine may name it", func() error { return as.TryCreate(machine) })
 }

@@ -27,8 +27,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// foreign is how many VMs are taken over at once.
-var foreign = flag.Int("foreign", 9, "VMs that are taken over at once; more take longer to make than to take over")
+// foreign is the number of VMs that are adopted in one run.
+var foreign = flag.Int("foreign", 9, "number of VMs adopted in one run; creating more takes longer than adopting them")
 
 // legacy makes VMs as administrators do.
 type legacy struct {
@@ -117,7 +117,7 @@ func (l *legacy) nic() types.BaseVirtualDevice {
 	return nic
 }
 
-// make makes VMs of all kinds, and two that are not taken over.
+// make creates VMs of all kinds, and two that are not adopted.
 func (l *legacy) make(machines int) {
 	l.t.Helper()
 	for i := range machines {
@@ -144,7 +144,7 @@ func (l *legacy) make(machines int) {
 	l.vm("vCLS-1", true)
 }
 
-// state is what must not change of a VM but for what says whose it is.
+// state is the part of a VM that must not change, which is everything except the owner's marker.
 func (l *legacy) state() map[string]mo.VirtualMachine {
 	l.t.Helper()
 	var folder mo.Folder
@@ -197,7 +197,7 @@ func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
 	}
 	for _, want := range []string{"golden: it is a template", "vCLS-1: it is a system VM", "others would be named twin too", "it has 1 snapshots"} {
 		if !strings.Contains(errOut, want) {
-			t.Errorf("the dry run does not say %q:\n%s", want, errOut)
+			t.Errorf("the output of the dry run lacks %q:\n%s", want, errOut)
 		}
 	}
 	if got := strings.Fields(u.Get("vm", ".items[*].metadata.name")); len(got) > 0 {
@@ -205,7 +205,7 @@ func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
 	}
 	tried := time.Now()
 	u.Virtctl(adopt("--folder", l.path, "--apply", "--timeout", "110s")...)
-	t.Logf("%d VMs: made in %s, tried in %s, taken over in %s", machines, made.Sub(begin), tried.Sub(made), time.Since(tried))
+	t.Logf("%d VMs: created in %s, dry run in %s, adopted in %s", machines, made.Sub(begin), tried.Sub(made), time.Since(tried))
 
 	after := l.state()
 	for name, was := range before {
@@ -218,10 +218,10 @@ func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
 	}
 	u.taken(machines)
 	if out := u.Virtctl("adopt", "--help"); !strings.Contains(out, "deleted with its object") {
-		t.Errorf("the help does not say what a deletion does:\n%s", out)
+		t.Errorf("the help does not describe the effect of a deletion:\n%s", out)
 	}
 
-	// What belongs to somebody is named.
+	// The owner of a VM is named.
 	if _, errOut, err := u.Try("", "virtctl", adopt("--folder", l.path, "--apply")...); err == nil || !strings.Contains(errOut, "it belongs to VirtualMachine "+u.Namespace+"/legacy-vm-02 already") {
 		t.Errorf("once more: %v %s", err, errOut)
 	}
@@ -229,7 +229,7 @@ func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
 	u.ownsWhatItTook(l)
 }
 
-// ownsWhatItTook changes and deletes VMs that were taken over.
+// ownsWhatItTook changes and deletes adopted VMs.
 func (u user) ownsWhatItTook(l *legacy) {
 	t := u.T
 	t.Helper()
@@ -249,15 +249,15 @@ func (u user) ownsWhatItTook(l *legacy) {
 		return nil
 	})
 
-	// Who deletes the object deletes the VM, unless its owner says otherwise.
+	// Deleting the object deletes the VM, unless its owner specifies otherwise.
 	u.Annotate("vm/legacy-vm-05", "vm.slipway.dev.protected/skip-delete-platform-resource=")
 	u.Delete("vm/legacy-vm-05", "vm/legacy-vm-03")
 	left := l.state()
 	if _, there := left["Legacy VM_03"]; there {
-		t.Error("the VM stays, and its object is gone")
+		t.Error("the VM still exists, and its object is deleted")
 	}
 	if _, there := left["Legacy VM_05"]; !there {
-		t.Error("the VM that was to be left is gone")
+		t.Error("the VM that must be kept is deleted")
 	}
 }
 
@@ -271,7 +271,7 @@ func (u user) taken(machines int) {
 	}
 	for _, line := range lines {
 		if !strings.HasPrefix(line, "Succeeded  ") {
-			u.T.Errorf("%s: want it to be as its spec says", line)
+			u.T.Errorf("%s: want it to match its spec", line)
 		}
 	}
 }

@@ -53,7 +53,7 @@ allowVolumeExpansion: true
 	}
 	testenv.Eventually(t, testenv.Long, "events name the holder", func() error {
 		if got := u.Get("events.events.k8s.io", ".items[*].note"); !strings.Contains(got, fmt.Sprintf("is held by VirtualMachine %q", holder)) {
-			return fmt.Errorf("the events say %s", got)
+			return fmt.Errorf("the events are %s", got)
 		}
 		return nil
 	})
@@ -109,13 +109,13 @@ func (u user) holderOf(of []string) (holder string) {
 	return holder
 }
 
-// inUse waits until a VM says why it has not got its claim.
+// inUse waits until a VM reports why its claim is not attached.
 func (u user) inUse(vm, why string) {
 	u.T.Helper()
 	u.Wants("vm/"+vm, testenv.VolumesReady+"reason", "InUse")
-	testenv.Eventually(u.T, testenv.Long, vm+" says who has the claim", func() error {
+	testenv.Eventually(u.T, testenv.Long, vm+" reports the owner of the claim", func() error {
 		if got := u.Get("vm/"+vm, testenv.VolumesReady+"message"); !strings.Contains(got, why) {
-			return fmt.Errorf("condition VolumesReady says %q", got)
+			return fmt.Errorf("the message of condition VolumesReady is %q", got)
 		}
 		return nil
 	})

@@ -18,14 +18,14 @@ import (
 // clients are the examples of docs/clients.md.
 const clients = "../../artifacts/clients"
 
-// lifeOf runs an example and wants it to tell of a whole life.
+// lifeOf runs an example and checks that its output covers the whole life of a VM.
 func lifeOf(t *testing.T, name, readyWith, program string, args ...string) {
 	t.Helper()
 	u := admin(t)
 	u.example("../../artifacts/examples/quickstart.yaml")
 	args = append(args, "--kubeconfig", u.Kubeconfig, "--namespace", u.Namespace, "--name", name)
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Env = append(os.Environ(), "KUBE_CACHE_MUTATION_DETECTOR=") // says that it is on
+	cmd.Env = append(os.Environ(), "KUBE_CACHE_MUTATION_DETECTOR=") // prints a line if it is set
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", program, err, out)
@@ -34,7 +34,7 @@ func lifeOf(t *testing.T, name, readyWith, program string, args ...string) {
 	if len(lines) > 1 && strings.HasPrefix(lines[1], name+" is ready "+readyWith) {
 		lines[1] = name + " is ready"
 	}
-	want := []string{name + " exists", name + " is ready", name + " is PoweredOff", name + " is gone"}
+	want := []string{name + " exists", name + " is ready", name + " is PoweredOff", name + " is deleted"}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("what it printed (-want +got):\n%s", diff)
 	}
@@ -59,8 +59,7 @@ func TestClients_OfProgramsOutsideOfTheRepository(t *testing.T) {
 	}
 }
 
-// The interpreter is what hack/install-python-client.sh leaves; where it could not make
-// one, it has said so and why.
+// hack/install-python-client.sh installs the interpreter. If it could not, it has printed the reason.
 func TestClients_OfPython(t *testing.T) {
 	t.Parallel()
 	python, err := os.ReadFile("../../.cache/python-client")

@@ -39,7 +39,7 @@ spec: {library: none}
 	defer u.Delete("contentlibrary/"+name, "contentlibrary/none-"+name)
 	u.Ready("contentlibrary/" + name)
 	u.Wants("contentlibrary/none-"+name, `.status.conditions[?(@.type=="Ready")].reason`, "NotFound")
-	// The name that the template says belongs to somebody.
+	// The owner of the template's name is reported.
 	image := u.Get("contentlibrary/"+name, `.status.renamed[?(@.item=="photon-5")].image`)
 	if !strings.HasPrefix(image, "slipway-photon-5-") {
 		t.Fatalf("the image of photon-5 is called %q in status, want slipway-photon-5-…", image)

@@ -21,7 +21,7 @@ import (
 type tab struct {
 	*browser.Page
 	t *testing.T
-	// origin is where all that it asks is.
+	// origin is the only origin that the page may request.
 	origin string
 	// stop ends virtctl, once.
 	stop func()
@@ -98,7 +98,7 @@ func (d *tab) keys(keys ...string) {
 	}
 }
 
-// quiet wants that the page asked nobody else, and that nothing failed in it but what is allowed.
+// quiet checks that the page sent no request to another origin, and that only allowed failures occurred.
 func (d *tab) quiet(allowed ...string) {
 	d.t.Helper()
 	for _, r := range d.Requests() {
@@ -186,7 +186,7 @@ func powersInDashboard(t *testing.T) {
 	d.shows("Not live: virtctl does not answer: has it ended?")
 }
 
-// parameters is what the address says besides the page.
+// parameters are the query parameters of the address.
 func (d *tab) parameters() (hash string) {
 	d.t.Helper()
 	d.must(d.Eval("location.hash", &hash))

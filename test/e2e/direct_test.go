@@ -101,7 +101,7 @@ func TestDirectRequests_QueryPermissionsOnManyObjectsOnce(t *testing.T) {
 		code, _ := directAt(t, c, "/apis/vm.slipway.dev/v1alpha1/namespaces/"+u.Namespace+"/virtualmachines/"+name, nil)
 		return code
 	}
-	// Who may get what is not there is told so.
+	// A user with permission to read an object that does not exist gets NotFound.
 	answers := func(c *rest.Config, name string, code int) {
 		t.Helper()
 		testenv.Eventually(t, testenv.Short, fmt.Sprintf("the answer about %s is %d", name, code), func() error {
@@ -245,7 +245,7 @@ func auditLog(t *testing.T) (events []auditv1.Event, text string) {
 	return events, string(data)
 }
 
-// audited by the example, which tells who changed what, and no secrets.
+// audited runs the example, whose log records the user of each change and no secrets.
 func (u user) audited(t *testing.T) {
 	jane := "jane-" + u.Namespace
 	for _, role := range []string{"slipway-edit", "slipway-view"} {
@@ -271,7 +271,7 @@ func (u user) audited(t *testing.T) {
 	_, badly := vms.Create(t.Context(), bad, metav1.CreateOptions{})
 	_, created := vms.Create(t.Context(), vm, metav1.CreateOptions{})
 	_, stopped := vms.Stop(t.Context(), "web", nil, metav1.CreateOptions{})
-	_, read := vms.Get(t.Context(), "web", metav1.GetOptions{}) // nobody is told of that
+	_, read := vms.Get(t.Context(), "web", metav1.GetOptions{}) // not audited
 	_, expanded := vms.ExpandSpec(t.Context(), "web", vmv1alpha1.ExpandOptions{})
 	_, refused := client.VmV1alpha1().VCenters().Create(t.Context(), &vmv1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: secret}}, metav1.CreateOptions{})
 	deleted := vms.Delete(t.Context(), "web", metav1.DeleteOptions{})
@@ -286,7 +286,7 @@ func (u user) audited(t *testing.T) {
 		"get vm.slipway.dev virtualmachines/expand-spec web: 200",
 		"delete vm.slipway.dev virtualmachines web: 200",
 	}
-	testenv.Eventually(t, testenv.Short, "the log tells it", func() error {
+	testenv.Eventually(t, testenv.Short, "the log has the event", func() error {
 		events, text := auditLog(t)
 		if strings.Contains(text, `"`+secret+`"`) {
 			t.Fatal("the log testenv.Holds what is in an object")
@@ -294,7 +294,7 @@ func (u user) audited(t *testing.T) {
 		var got []string
 		for _, event := range events {
 			if event.User.Username == "system:apiserver" {
-				t.Fatalf("the log tells of what the controllers do: %+v", event)
+				t.Fatalf("the log records a request of the controllers: %+v", event)
 			}
 			if o := event.ObjectRef; event.User.Username == jane && o != nil {
 				got = append(got, fmt.Sprintf("%s %s %s %s: %d", event.Verb, o.APIGroup, strings.Trim(o.Resource+"/"+o.Subresource, "/"), o.Name, event.ResponseStatus.Code))
@@ -305,7 +305,7 @@ func (u user) audited(t *testing.T) {
 		}
 		return nil
 	})
-	// What the host cluster refuses by RBAC reaches the log of the host cluster alone.
+	// A request that the management cluster refuses by RBAC is recorded only in the log of the management cluster.
 	events, _ := auditLog(t)
 	if slices.ContainsFunc(events, func(e auditv1.Event) bool {
 		return e.ObjectRef != nil && e.ObjectRef.Resource == "vcenters" && e.User.Username == jane

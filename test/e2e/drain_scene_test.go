@@ -84,7 +84,7 @@ func (s *drainScene) must(err error) {
 	}
 }
 
-// pod makes a Pod on the Node, running unless change says otherwise.
+// pod creates a Pod on the Node, running unless change modifies it.
 func (s *drainScene) pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	s.Helper()
 	p := &corev1.Pod{
@@ -139,10 +139,10 @@ func (s *drainScene) pass() drain.Result {
 	return result
 }
 
-// lines are what a message says below its headline.
+// lines returns the lines of a message after its headline.
 func lines(message string) []string { return strings.Split(message, "\n")[1:] }
 
-// deleted tells which of the Pods of the drainScene are deleted.
+// deleted reports which Pods of the drainScene are deleted.
 func (s *drainScene) deleted() map[string]bool {
 	s.Helper()
 	list, err := s.client.CoreV1().Pods(s.namespace).List(s.Context(), metav1.ListOptions{})

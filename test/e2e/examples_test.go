@@ -27,8 +27,8 @@ func (u user) example(file string, replacements ...string) {
 	u.Put(strings.NewReplacer(append(replacements, "  namespace: default\n", "")...).Replace(string(content)))
 }
 
-// The examples are used together, as by somebody who tries one after the other. Those of storage, publishing, content libraries,
-// quotas and policies are parts of other stories.
+// The examples are used together, as by a user who tries one after the other. Those of storage, publishing, content
+// libraries, quotas and policies are tested elsewhere.
 func TestExamples_Run(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -97,7 +97,7 @@ func (u user) bootstraps(t *testing.T) {
 	u.Patch("secret/bootstrap", `{"stringData":{"user-data":"#cloud-config\n# second\n"}}`)
 	u.Patch("vm/seeded", `{"spec":{"bootstrap":{"cloudInit":{"instanceID":"seeded-2"}}}}`)
 	u.Wants("vm/seeded", ".status.bootstrap.instanceID", "seeded-2")
-	testenv.Eventually(t, testenv.Short, "the guest is told", func() error {
+	testenv.Eventually(t, testenv.Short, "the guest gets the value", func() error {
 		if got := settings(t, u.Get("vm/seeded", ".status.uniqueID")); !strings.Contains(got["guestinfo.userdata"], "# second") || !strings.Contains(got["guestinfo.metadata"], "seeded-2") {
 			return fmt.Errorf("user data %q, metadata %q", got["guestinfo.userdata"], got["guestinfo.metadata"])
 		}

@@ -37,12 +37,12 @@ func (u user) power(vms ...string) string {
 func (u user) grouped(group, condition, reason, message string) {
 	u.T.Helper()
 	path := `.status.conditions[?(@.type=="` + condition + `")]`
-	testenv.Eventually(u.T, testenv.Long, condition+" of "+group+" says "+reason, func() error {
+	testenv.Eventually(u.T, testenv.Long, condition+" of "+group+" has reason "+reason, func() error {
 		if got := u.Get("vmgroup/"+group, path+".reason"); got != reason {
 			return fmt.Errorf("%q (%s)", got, u.Get("vmgroup/"+group, path+".message"))
 		}
 		if got := u.Get("vmgroup/"+group, path+".message"); !strings.Contains(got, message) {
-			return fmt.Errorf("%q, want it to say %q", got, message)
+			return fmt.Errorf("%q, want %q", got, message)
 		}
 		return nil
 	})
@@ -57,7 +57,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 		manifest += testenv.VM(name, "groupName: shop")
 	}
 	u.Put(manifest)
-	// Nobody asks for a power state: they are made, and stay off.
+	// The VMs specify no power state: they are created, and stay powered off.
 	u.Wants("vmgroup/shop", `.status.conditions[?(@.type=="Ready")].status`, "True")
 	if got := u.power("db", "app-1", "app-2", "web"); got != "PoweredOff PoweredOff PoweredOff PoweredOff" {
 		t.Fatalf("before the group is started its members are %s", got)
@@ -115,7 +115,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 	u.Wants("vm/web", ".status.powerState", "PoweredOn")
 	u.Wants("vm/web", ".spec.powerState", "PoweredOn")
 
-	// Members of a group that is deleted stay as they are.
+	// Members of a deleted group do not change.
 	u.Delete("vmgroup/shop")
 	for _, vm := range []string{"db", "app-1"} {
 		u.Wants("vm/"+vm, `.status.conditions[?(@.type=="GroupLinked")].reason`, "NotFound")

@@ -68,7 +68,7 @@ func TestImageImport_GoesOnAfterABreakAndLeavesTheDisksOfBefore(t *testing.T) {
 	out := importImage()
 	for _, want := range []string{"trying again in", "uploading: 100%", "imported " + archive, "VirtualMachineImage/" + item + " of namespace " + u.Namespace + " is ready"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("virtctl image import does not say %q:\n%s", want, out)
+			t.Errorf("the output of virtctl image import lacks %q:\n%s", want, out)
 		}
 	}
 	parent := u.linkedTo(item, "linked")
@@ -77,12 +77,12 @@ func TestImageImport_GoesOnAfterABreakAndLeavesTheDisksOfBefore(t *testing.T) {
 	if next := u.Get("vmimage/"+item, ".status.contentVersion"); next == version || !strings.Contains(out, "is ready") {
 		t.Errorf("after the next import the image is of version %s, and was of %s:\n%s", next, version, out)
 	}
-	// The disks of before stay with the content of before.
+	// Existing disks keep the previous content.
 	if now := u.linkedTo(item, "linked-again"); now == parent {
 		t.Errorf("with the next version disks depend on %s, as before", now)
 	}
 	if _, parents := disksOf(testenv.Inventory(t, u.Namespace)["linked"]); len(parents) != 1 || parents[0] != parent {
-		t.Errorf("the disks of before depend on %q, want %s", parents, parent)
+		t.Errorf("the previous disks depend on %q, want %s", parents, parent)
 	}
 	u.Put(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1

@@ -121,13 +121,13 @@ func (u user) deploysFast(t *testing.T) {
 		t.Errorf("caches of %q, want one of photon-5", caches)
 	}
 	u.Delete("vm/first", "vm/direct", "vm/linked", "vm/promoted")
-	// What they depended on is still there: another one is made at once.
+	// The previous parent still exists: another one is created immediately.
 	u.Put(fastVM("later", "linked"))
 	u.Ready("vm/later")
 	u.Denied(fastVM("odd", "Linked"), `Unsupported value: "Linked"`, `"off", "direct", "linked"`)
 }
 
-// fastVM is a VM of the catalogue whose disks are made of copies by mode.
+// fastVM is a VM of the catalogue whose disks are created from image copies with the given mode.
 func fastVM(name, mode string, lines ...string) string {
 	return strings.Replace(testenv.VM(name, lines...), "metadata: {name: "+name, "metadata: {annotations: {"+vmv1alpha1.AnnotationFastDeploy+": "+mode+"}, name: "+name, 1)
 }

@@ -60,7 +60,7 @@ func TestInstancetype_OfARunningVMIsPinnedAndSwitched(t *testing.T) {
 		if err != nil || !strings.Contains(errOut, "deprecated") {
 			t.Errorf("pinning by revisionName warns %q, want that it is deprecated: %v %s", errOut, err, out)
 		}
-		// The two must not say different things.
+		// Both fields must have the same value.
 		u.PatchDenied("vm/vm", `{"spec":{"instancetype":{"controllerRevisionRef":{"name":"nonsense"}}}}`, "spec.instancetype.revisionName", "must be absent or equal")
 		u.Patch("vm/vm", `{"spec":{"instancetype":{"controllerRevisionRef":{"name":"`+old+`"},"revisionName":null}}}`)
 		u.Meets("InstancetypeReady", "vm/vm")
@@ -187,7 +187,7 @@ func (u user) previews(t *testing.T, old string) {
 	}
 }
 
-// F122 F125 F129 F147, and what a claim says of the VM that boots from it.
+// F122 F125 F129 F147, and the values of a claim that the VM boots from.
 func TestInference_GoesToStatusOnly(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -210,8 +210,7 @@ func TestInference_GoesToStatusOnly(t *testing.T) {
 	if out := u.Apply(manifest); !strings.Contains(out, "unchanged") {
 		t.Errorf("applying the same manifest again: %s", out)
 	}
-	// What a snapshot writes into the spec, and a restore applies: everything that
-	// status had, beside inferFromVolume.
+	// The snapshot writes the values of the status into the spec, and a restore applies them, next to inferFromVolume.
 	revision := u.Get("vm/image", revisionOf)
 	u.Patch("vmcf/"+foo, `{"spec":{"memory":{"guest":"8Gi"}}}`)
 	u.Patch("vm/image", `{"spec":{"instancetype":{"name":"`+foo+`","kind":"virtualmachineclusterinstancetype","controllerRevisionRef":{"name":"`+revision+`"}}}}`)

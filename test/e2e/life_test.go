@@ -55,7 +55,7 @@ func TestVirtualMachine_LivesFromApplyToDelete(t *testing.T) {
 	u.part("paused and deleted", func(t *testing.T, u user) {
 		u.Annotate("vm/web", "vm.slipway.dev/paused=")
 		u.Meets("Paused", "vm/web")
-		u.is("vm/web", "paused, and as its spec says", kstatus.CurrentStatus, "")
+		u.is("vm/web", "paused, and matches its spec", kstatus.CurrentStatus, "")
 		u.Patch("vm/web", `{"spec":{"powerState":"PoweredOff"}}`)
 		u.is("vm/web", "paused before its spec was applied", kstatus.InProgressStatus, "generation")
 		u.Kubectl("delete", "vm/web", "--wait=false")
@@ -73,7 +73,7 @@ func (u user) powers(t *testing.T) {
 	u.Wants("vm/web", ".status.powerState", "PoweredOff")
 	u.Wants("vmi/web", ".metadata.name", "")
 	if got := testenv.Inventory(t, u.Namespace)["web"].Runtime.PowerState; got != vimtypes.VirtualMachinePowerStatePoweredOff {
-		t.Errorf("the vCenter says %s, want poweredOff", got)
+		t.Errorf("the power state in vCenter is %s, want poweredOff", got)
 	}
 	u.is("vm/web", "stopped", kstatus.CurrentStatus, "")
 
@@ -90,12 +90,12 @@ func (u user) powers(t *testing.T) {
 	u.Wants("vm/web", ".status.powerState", "PoweredOn")
 	u.is("vm/web", "running again", kstatus.CurrentStatus, "")
 	if ip := u.Get("vm/web", ".status.network.primaryIP4"); ip == "" {
-		t.Error("kstatus says Current of a VM that has no address")
+		t.Error("the kstatus of a VM without an address is Current")
 	}
 }
 
-// is waits until the kstatus library, by which Flux, kpt and others wait, says so of an object, with a message
-// that holds text. What Argo CD shows of it has to agree.
+// is waits until the kstatus library, which Flux and kpt use, computes the given status of an object, with a message
+// that contains text. The health in Argo CD has to agree.
 func (u user) is(object, what string, want kstatus.Status, text string) {
 	u.T.Helper()
 	checks, err := argocd.Shipped()
@@ -146,7 +146,7 @@ func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
 		u.RemoveAtEnd(object)
 		u.Put(tc.manifest)
 		u.Wants(object, ".status.observedGeneration", "1")
-		u.is(object, "looked at", tc.want, tc.text)
+		u.is(object, "reconciled", tc.want, tc.text)
 	}
 }
 

@@ -69,7 +69,7 @@ func (s *scene) machine(name string, change ...func(*clusterv1alpha1.Machine)) {
 	s.Must(first(s.API.ClusterV1alpha1().Machines(s.Namespace).Create(s.Context(), m, metav1.CreateOptions{})))
 }
 
-// get reads a Machine, nil when it is gone.
+// get reads a Machine and returns nil if it does not exist.
 func (s *scene) get(name string) (*clusterv1alpha1.Machine, error) {
 	m, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(s.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -78,7 +78,7 @@ func (s *scene) get(name string) (*clusterv1alpha1.Machine, error) {
 	return m, err
 }
 
-// until waits until a Machine is as is says; nil is one that is gone.
+// until waits until the condition function accepts the Machine, which is nil if it does not exist.
 func (s *scene) until(name, what string, is func(*clusterv1alpha1.Machine) bool) *clusterv1alpha1.Machine {
 	s.Helper()
 	var m *clusterv1alpha1.Machine
@@ -93,7 +93,7 @@ func (s *scene) until(name, what string, is func(*clusterv1alpha1.Machine) bool)
 
 func describe(m *clusterv1alpha1.Machine) string {
 	if m == nil {
-		return "it is gone"
+		return "it does not exist"
 	}
 	text := fmt.Sprintf("phase %s, provider ID %s, Node %s, deletion %+v", m.Status.Phase, m.Spec.ProviderID, m.Status.NodeRef.Name, m.Status.Deletion)
 	for _, c := range m.Status.Conditions {

@@ -73,13 +73,13 @@ func (u user) owns(vm, machine, uid string) {
 		`{"metadata":{"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":%q,"uid":%q,"controller":true}]}}`, machine, uid))
 }
 
-// tells waits until a condition of a VM has a reason and says something.
+// tells waits until a condition of a VM has a reason and a message that contains text.
 func (u user) tells(vm, condition, reason, text string) {
 	u.T.Helper()
 	field := func(name string) string { return fmt.Sprintf(`.status.conditions[?(@.type==%q)].%s`, condition, name) }
-	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("%s of %s says %s", condition, vm, reason), func() error {
+	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("%s of %s has reason %s", condition, vm, reason), func() error {
 		if got, message := u.Get("vm/"+vm, field("reason")), u.Get("vm/"+vm, field("message")); got != reason || !strings.Contains(message, text) {
-			return fmt.Errorf("it says %s: %s", got, message)
+			return fmt.Errorf("reason %s, message %s", got, message)
 		}
 		return nil
 	})
@@ -135,11 +135,11 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 	}
 	told := settings(t, u.Get("vm/node", ".status.uniqueID"))
 	if !strings.Contains(told["guestinfo.userdata"], "# of the node") || !strings.Contains(told["guestinfo.metadata"], `"local-hostname":"node"`) {
-		t.Errorf("the guest was told %q with metadata %q", told["guestinfo.userdata"], told["guestinfo.metadata"])
+		t.Errorf("the guest got user data %q and metadata %q", told["guestinfo.userdata"], told["guestinfo.metadata"])
 	}
 	testenv.Eventually(t, testenv.Long, "an event names the Machine", func() error {
 		if got := u.Get("events.events.k8s.io", `.items[?(@.reason=="MachineFound")].note`); !strings.Contains(got, `Machine "node" of cluster.x-k8s.io`) {
-			return fmt.Errorf("the events say %s", got)
+			return fmt.Errorf("the events are %s", got)
 		}
 		return nil
 	})
@@ -166,8 +166,8 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 	pausesAndGoes(u)
 }
 
-// pausesAndGoes pauses the VMs of the cluster, changes and deletes them, and looks after the disk
-// of a volume that the workload cluster's own CSI driver has attached.
+// pausesAndGoes pauses the VMs of the cluster, then changes and deletes them. It checks that the disk of a volume
+// that the workload cluster's CSI driver attached is kept.
 func pausesAndGoes(u user) {
 	t := u.T
 	volume := testenv.MakeVolume(u.User, "workload", "ReadWriteOnce")

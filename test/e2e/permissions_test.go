@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// serverAccount is who slipway-apiserver is to the management cluster.
+// serverAccount is the user of slipway-apiserver in the management cluster.
 const serverAccount = "system:serviceaccount:slipway-system:slipway-apiserver"
 
 // What the server needs is shown by all the other tests, in which it has no more.
@@ -31,7 +31,7 @@ func TestServer_HasOnlyThePermissionsThatItNeeds(t *testing.T) {
 		"patch persistentvolumeclaims":  true, // annotation and finalizer of those that virtual machines have
 		"delete persistentvolumeclaims": false,
 		"update persistentvolumes":      false,
-		"get controllerrevisions.apps":  true, // to take over those of before
+		"get controllerrevisions.apps":  true, // to migrate existing revisions
 		"list controllerrevisions.apps": false, "create controllerrevisions.apps": false, "update controllerrevisions.apps": false, "delete controllerrevisions.apps": false,
 		"get virtualmachines.vm.slipway.dev":                   false,
 		"delete namespaces":                                    false,

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// Policies of the management cluster hold for all that is of Slipway, in one namespace.
+// Admission policies of the management cluster apply to all kinds of Slipway, in one namespace.
 func TestPolicy_OfTheManagementClusterHolds(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -136,8 +136,8 @@ func (u user) holdsForScale() {
 	u.Wants("md/shop-md-0", ".spec.replicas", "3")
 }
 
-// refusing is a policy that refuses what has two sockets or the name refused, whoever writes it except
-// the server itself, and a binding for the namespace and under the name that it is formatted with.
+// refusing returns a policy that refuses objects with two sockets or with the name refused, from every client except
+// the server itself. It also returns a binding for the namespace. The name of both contains the namespace.
 const refusing = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// judging refuses one user everything, and nobody else anything: the others of the
-// environment, its controllers above all, go on.
+// judging refuses all requests of one user and no others, so the rest of the environment, and its controllers, are
+// not affected.
 const judging = `# in %[2]s
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -81,7 +81,7 @@ func (u user) judgesAllKinds(t *testing.T, who string) {
 			t.Helper()
 			want := fmt.Sprintf("%s %s/%s", operation, kind.Resource, subresource)
 			if got := refusal(request); got != want {
-				t.Errorf("%s: the policy was to say %q, and the answer was: %s", kind.Name, want, got)
+				t.Errorf("%s: want the policy's message %q, got: %s", kind.Name, want, got)
 			}
 		}
 		wants("CREATE", "", judged.Post().AbsPath(kind.Collection(u.Namespace)).Body([]byte(kind.Object("judged", ""))))
@@ -106,7 +106,7 @@ func (u user) judgesAllKinds(t *testing.T, who string) {
 	}
 }
 
-// restClientOf speaks JSON to the paths of kube-apiserver as somebody.
+// restClientOf returns a JSON client for paths of kube-apiserver that acts as the given user.
 func restClientOf(t *testing.T, as rest.ImpersonationConfig) *rest.RESTClient {
 	t.Helper()
 	config := testenv.Of(t).RestConfig()

@@ -24,7 +24,7 @@ func (u user) guest(vm string, values ...string) {
 	testenv.Order(u.T, http.MethodPut, "/vm/guest?"+q.Encode())
 }
 
-// probed waits until a condition says so, as status and reason.
+// probed waits until a condition has the given status and reason.
 func (u user) probed(vm, condition, want string, texts ...string) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Long, condition+" of "+vm+" is "+want, func() error {
@@ -36,7 +36,7 @@ func (u user) probed(vm, condition, want string, texts ...string) {
 		}
 		for _, text := range texts {
 			if !strings.Contains(message, text) {
-				return fmt.Errorf("%q, want it to say %q", message, text)
+				return fmt.Errorf("%q, want %q", message, text)
 			}
 		}
 		return nil
@@ -77,7 +77,7 @@ func (u user) probesSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.probed("web", "Ready", "False/NotReady", at+" refuses the connection")
-	testenv.Eventually(t, testenv.Long, "an event tells that the probe failed", func() error {
+	testenv.Eventually(t, testenv.Long, "an event reports that the probe failed", func() error {
 		if out := u.Get("events", `.items[?(@.reason=="ProbeFailed")].metadata.name`); out == "" {
 			return fmt.Errorf("there is none")
 		}

@@ -59,7 +59,7 @@ spec:
 	}
 	u.Delete("vm/of-item") // so that its image goes with the library
 	u.part("a clone waits for its source", func(t *testing.T, u user) { u.cloneWaits() })
-	u.part("again, and by nobody else", func(t *testing.T, u user) { u.publishesAgain(t) })
+	u.part("again, and by no other user", func(t *testing.T, u user) { u.publishesAgain(t) })
 }
 
 // cloneWaits until its source is powered off.
@@ -92,7 +92,7 @@ spec:
 	u.Wants("vm/clone", ".status.powerState", "PoweredOn")
 }
 
-// wasPublished is what virtctl says at the end.
+// wasPublished is the last line of virtctl publish.
 var wasPublished = regexp.MustCompile(`item "([^"]+)", version ([0-9]+): ClusterVirtualMachineImage/(\S+)`)
 
 // publishesAgain from the namespace whose item it is.
@@ -105,10 +105,10 @@ func (u user) publishesAgain(t *testing.T) {
 		out := u.Virtctl(append([]string{"publish", "source", "--library", item, "--item", item, "--wait", "--timeout", "3m"}, args...)...)
 		m := wasPublished.FindStringSubmatch(out)
 		if m == nil || m[1] != item {
-			t.Fatalf("virtctl publish --wait does not say what was made:\n%s", out)
+			t.Fatalf("virtctl publish --wait does not report the created image:\n%s", out)
 		}
 		if got := u.Get("cvmimage/"+m[3], ".status.contentVersion"); got != m[2] {
-			t.Errorf("the image is of version %q, and virtctl says %s", got, m[2])
+			t.Errorf("the image is of version %q, and virtctl reports %s", got, m[2])
 		}
 		return m[2]
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// discovered is many times what kube-controller-manager, which looks at the API every half
-// minute, takes to count our kinds.
+// discovered is many times the delay with which kube-controller-manager, which reads the API every 30 seconds, counts
+// our kinds.
 const discovered = 5 * time.Minute
 
 // quotaOf is a ResourceQuota with these limits, each name=quantity.
@@ -36,20 +36,20 @@ func quotaOf(name string, limits ...string) string {
 	return b.String()
 }
 
-// used waits until a quota says that so much is used of a resource.
+// used waits until a quota reports the given usage of a resource.
 func (u user) used(quota, name, want string) {
 	u.T.Helper()
 	u.Wants("resourcequota/"+quota, ".status.used."+strings.ReplaceAll(name, ".", `\.`), want)
 }
 
-// counted waits until a quota, which limits vCPUs, says what is used of all that it
-// limits, and the server has heard.
+// counted waits until a quota that limits vCPUs reports the usage of all its resources, and the server has received
+// it.
 func (u user) counted(quota string) {
 	u.T.Helper()
 	testenv.Eventually(u.T, discovered, "all of quota "+quota+" is counted", func() error {
 		hard, used := u.Get("resourcequota/"+quota, ".spec.hard"), u.Get("resourcequota/"+quota, ".status.used")
 		if hard == "" || strings.Count(hard, ":") != strings.Count(used, ":") {
-			return fmt.Errorf("of %s it says %s", hard, used)
+			return fmt.Errorf("of %s it reports %s", hard, used)
 		}
 		err := u.TryCreate(testenv.VMWith("probe", "powerState: PoweredOff", "cpu: {sockets: 64}", "memory: {guest: 1Gi}"))
 		if err == nil || !strings.Contains(err.Error(), "exceeded quota: "+quota) {
@@ -105,7 +105,7 @@ func (u user) limits(t *testing.T) {
 	u.Denied(testenv.VM("more"), "exceeded quota: team, requested: running.vm.slipway.dev/vcpus=2, used: running.vm.slipway.dev/vcpus=2, limited: running.vm.slipway.dev/vcpus=3", "forbidden")
 	u.Denied(testenv.VMWith("huge", off, "cpu: {sockets: 5}", "memory: {guest: 8Gi}"), "exceeded quota: team, requested: vm.slipway.dev/memory=8Gi,vm.slipway.dev/vcpus=5, used: vm.slipway.dev/memory=2Gi,vm.slipway.dev/vcpus=2, limited: vm.slipway.dev/memory=6Gi,vm.slipway.dev/vcpus=6")
 	u.Denied(testenv.VM("wide", off, "volumes: [{name: data, disk: {size: 100Gi}}]"), "exceeded quota: team, requested: vm.slipway.dev/storage=", "limited: vm.slipway.dev/storage=100Gi")
-	u.Denied(testenv.VMWith("odd", off, "instancetype: {name: nowhere, kind: VirtualMachineInstancetype}"), "failed quota: team: cannot tell", "vm.slipway.dev/vcpus", "nowhere")
+	u.Denied(testenv.VMWith("odd", off, "instancetype: {name: nowhere, kind: VirtualMachineInstancetype}"), "failed quota: team: cannot determine", "vm.slipway.dev/vcpus", "nowhere")
 
 	// Powered off it is charged as well, but not as running, and starting it is.
 	u.Put(testenv.VM("spare", off))
@@ -113,7 +113,7 @@ func (u user) limits(t *testing.T) {
 	u.used("team", "running.vm.slipway.dev/vcpus", "2")
 	_, errOut, err := u.Try("", "virtctl", "start", "spare")
 	if want := "exceeded quota: team, requested: running.vm.slipway.dev/vcpus=2, used: running.vm.slipway.dev/vcpus=2, limited: running.vm.slipway.dev/vcpus=3"; err == nil || !strings.Contains(errOut, want) {
-		t.Errorf("starting beyond the quota: %v %s, want a refusal that says %q", err, errOut, want)
+		t.Errorf("starting beyond the quota: %v %s, want a refusal with %q", err, errOut, want)
 	}
 	u.PatchDenied("vm/spare", `{"spec":{"powerState":"PoweredOn"}}`, "exceeded quota: team")
 	if got := u.Get("vm/spare", ".spec.powerState"); got != "PoweredOff" {
@@ -156,7 +156,7 @@ spec: {cpu: {sockets: 1}, memory: {guest: 1Gi}}
 	captured := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
 	_, errOut, err := u.Try("", "virtctl", "refresh", "instancetype", "web")
 	if want := "exceeded quota: team, requested: vm.slipway.dev/vcpus=6, " + words; err == nil || !strings.Contains(errOut, want) {
-		t.Errorf("refreshing beyond the quota: %v %s, want a refusal that says %q", err, errOut, want)
+		t.Errorf("refreshing beyond the quota: %v %s, want a refusal with %q", err, errOut, want)
 	}
 	if got := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name"); got != captured {
 		t.Errorf("a refused refresh changed the revision from %q to %q", captured, got)
@@ -185,7 +185,7 @@ func (u user) cannotBeReverted(t *testing.T) {
 	u.Virtctl("snapshot", "revert", "web", "before")
 	testenv.Eventually(t, testenv.Long, "the revert is refused", func() error {
 		if got := u.Get("vm/web", `.status.conditions[?(@.type=="SnapshotSynced")].message`); !strings.Contains(got, "exceeded quota: team") {
-			return fmt.Errorf("the condition says %q", got)
+			return fmt.Errorf("the condition is %q", got)
 		}
 		return nil
 	})
@@ -197,7 +197,7 @@ func (u user) cannotBeReverted(t *testing.T) {
 	u.used("team", "vm.slipway.dev/vcpus", "2")
 }
 
-// cannotOverrun creates and deletes at the same time: whoever counts the objects never finds more than the quota allows.
+// cannotOverrun creates and deletes objects concurrently. The number of objects never exceeds the quota.
 func (u user) cannotOverrun(t *testing.T) {
 	const limit = 5
 	u.Put(quotaOf("team", fmt.Sprintf("vm.slipway.dev/vcpus=%d", limit)))
@@ -239,7 +239,7 @@ func (u user) cannotOverrun(t *testing.T) {
 		}
 		// Some go, and the next round begins while they do.
 		for _, name := range list[:min(2, len(list))] {
-			// One of the round before may have gone meanwhile.
+			// A VM of the previous round may have been deleted in between.
 			if err := vms.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				t.Error(err)
 			}

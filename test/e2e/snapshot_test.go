@@ -27,7 +27,7 @@ func (u user) revertsUpgrade(t *testing.T) {
 	size := u.Get("vm/web", ".status.resources.vcpus")
 	revision := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
 	if out := u.Virtctl("snapshot", "create", "web", "before", "--wait"); !strings.Contains(out, "/before ready") {
-		t.Errorf("virtctl says %q", out)
+		t.Errorf("the output of virtctl is %q", out)
 	}
 	u.Wants("vmsnap/before", ".status.instancetypeRevision", revision)
 

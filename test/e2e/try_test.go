@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// tried runs virtctl check --try, which must end with success or with 1, and say all of these. It
-// must leave no virtual machine behind, and those of others alone.
+// tried runs virtctl check --try, which must exit with status 0 or 1 and print all of the given texts. It must leave
+// no virtual machine of its own and must not change other virtual machines.
 func (u user) tried(succeeds bool, args []string, says ...string) {
 	u.T.Helper()
 	out, errOut, err := u.Try("", "virtctl", append([]string{"check", "--try"}, args...)...)
@@ -38,7 +38,7 @@ func (u user) keepsOnly(name string) {
 func TestVirtctlCheck_TriesAVirtualMachineAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	// One that has the label, too, is somebody else's.
+	// A VM that only has the label belongs to another client.
 	u.Put(testenv.Catalogue + strings.Replace(testenv.InlineVM("mine", "photon-5", "powerState: PoweredOff"), "{name: mine}", "{name: mine, labels: {app.kubernetes.io/managed-by: virtctl-check}}", 1))
 	u.Ready("vm/mine")
 	u.Wants("vmimage/photon-5", `.status.conditions[?(@.type=="Ready")].status`, "True")

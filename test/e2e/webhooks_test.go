@@ -52,7 +52,7 @@ func (h *hook) serve(w http.ResponseWriter, r *http.Request) {
 		patch := admissionv1.PatchTypeJSONPatch
 		answer.PatchType, answer.Patch = &patch, []byte(`[{"op":"add","path":"/metadata/labels","value":{"hooked":"true"}}]`)
 	case q.SubResource == "suspend" || strings.HasPrefix(q.Name, "bad"):
-		answer.Allowed, answer.Result = false, &metav1.Status{Message: "the hook says no"}
+		answer.Allowed, answer.Result = false, &metav1.Status{Message: "refused by the hook"}
 	}
 	review.Request, review.Response = nil, answer
 	_ = json.NewEncoder(w).Encode(&review)
@@ -93,12 +93,12 @@ func TestWebhooks_HoldForVirtualMachinesAndTheirSubresources(t *testing.T) {
 	u.Put(testenv.Catalogue + h.manifest(u.Namespace))
 	testenv.Eventually(t, testenv.Long, "the hooks are asked", func() error {
 		_, errOut, err := u.Try(testenv.VM("bad"), "kubectl", "create", "--dry-run=server", "-f", "-")
-		if err == nil || !strings.Contains(errOut, "the hook says no") {
+		if err == nil || !strings.Contains(errOut, "refused by the hook") {
 			return fmt.Errorf("%v: %s", err, errOut)
 		}
 		return nil
 	})
-	u.Denied(testenv.VM("bad"), "hook.slipway.example", "the hook says no")
+	u.Denied(testenv.VM("bad"), "hook.slipway.example", "refused by the hook")
 	testenv.Eventually(t, testenv.Long, "new VMs are labelled", func() error {
 		out, errOut, err := u.Try(testenv.VM("probe"), "kubectl", "create", "--dry-run=server", "-o", "jsonpath={.metadata.labels.hooked}", "-f", "-")
 		if err != nil || out != "true" {
@@ -111,7 +111,7 @@ func TestWebhooks_HoldForVirtualMachinesAndTheirSubresources(t *testing.T) {
 		t.Errorf("the label of the mutating webhook is %q", got)
 	}
 	u.Ready("vm/web")
-	if _, errOut, err := u.Try("", "virtctl", "suspend", "web"); err == nil || !strings.Contains(errOut, "the hook says no") {
+	if _, errOut, err := u.Try("", "virtctl", "suspend", "web"); err == nil || !strings.Contains(errOut, "refused by the hook") {
 		t.Errorf("a suspension that the webhook refuses: %v %s", err, errOut)
 	}
 	u.Virtctl("start", "web")

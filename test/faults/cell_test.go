@@ -92,7 +92,7 @@ func (c *cell) run(ctx context.Context, t *testing.T) map[string]fleetcheck.Coun
 	return counts
 }
 
-// wanted are the machines as they are to be, as the cell begins or in the end.
+// wanted are the desired machines, at the start or at the end of the cell.
 func (c *cell) wanted(begins bool) map[string]fleetcheck.Wish {
 	want := map[string]fleetcheck.Wish{}
 	for _, m := range c.machines {
@@ -250,9 +250,8 @@ func (c *cell) asked(ctx context.Context, before map[string]fleetcheck.Counts) (
 	return counts, nil
 }
 
-// judge compares what was asked of vSphere for a machine, and what took effect, with
-// what the order takes. Nothing may take effect twice. What was asked for may be asked
-// for again only where nobody can know that it was received.
+// judge compares the vSphere calls for a machine, and their effects, with the ones that the order needs. No call may
+// take effect twice. A call may be repeated only if the server cannot know that it was received.
 func (c *cell) judge(t *testing.T, m machine, asked, done fleetcheck.Counts) {
 	t.Helper()
 	for _, op := range fleetcheck.Operations() {

@@ -18,16 +18,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// diskSize is for five files of the log of etcd, of which it keeps as many, and the copy
-// of one that it mends, 64 MiB each, for a database of the quota, and for what
-// maintenance.DiskMargin wants free.
+// diskSize is the size for five files of etcd's log, of which it keeps as many, the copy of a file under repair (64
+// MiB each), a database at the quota, and the space that maintenance.DiskMargin requires.
 const diskSize = "size=896m"
 
 // noSpace is the error of a full file system.
 const noSpace = "no space left on device"
 
-// ownFileSystem gives the data of the server a file system of its own. Its error says that
-// this is not allowed here.
+// ownFileSystem mounts a file system for the data of the server. It returns an error if mounting is not allowed.
 func ownFileSystem(t *testing.T, data string) error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		t.Fatal(err)
@@ -49,7 +47,7 @@ func (e *environment) ballast() string { return filepath.Join(e.SlipwayDataDir()
 // one that is started then does.
 func fillDisk(ctx context.Context, e *environment) error {
 	for len(e.Failed()) > 0 {
-		<-e.Failed() // that of a start of before
+		<-e.Failed() // the failure of a previous start
 	}
 	if err := writeUntilFull(e.ballast()); err != nil {
 		return err
@@ -70,8 +68,8 @@ func fillDisk(ctx context.Context, e *environment) error {
 	return e.isNotReadyWithoutRoom(ctx)
 }
 
-// isNotReadyWithoutRoom starts the server without room: it ends with the cause, or says
-// it, where what was given up left as much as a start takes.
+// isNotReadyWithoutRoom starts the server with a full disk. The server exits with the cause, or reports it if the
+// space that was freed is enough to start.
 func (e *environment) isNotReadyWithoutRoom(ctx context.Context) error {
 	started := make(chan error, 1)
 	go func() { started <- e.RestartSlipway(ctx) }()
@@ -89,7 +87,7 @@ func (e *environment) isNotReadyWithoutRoom(ctx context.Context) error {
 	return errors.Join(err, e.KillSlipway())
 }
 
-// writeUntilFull makes a file of all that is left of its file system.
+// writeUntilFull creates a file that fills the rest of the file system.
 func writeUntilFull(file string) error {
 	f, err := os.Create(file)
 	if err != nil {

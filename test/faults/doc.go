@@ -1,15 +1,16 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults lets one thing go wrong at one moment of one operation, for every
-// combination of them: a matrix of faults (the server killed, stopped, its store sick or
-// full, its file system full, the host cluster or vCenter away), moments (asked for, being
-// carried out, done and not answered) and states of virtual machines (creating, resizing,
-// changing power, deleting). After each it compares the API, its store, vSphere and the host cluster
-// with what was wanted, and what was asked of vSphere, and took effect there, with what
-// is right.
+// Package faults injects one fault at one moment of one operation, for every combination:
 //
-// A fault begins only once the operation of every machine is in flight, which the
-// simulated vCenter says: nothing depends on time. TestMatrix prints a table of what it
-// found, which docs/faults.md has.
+//   - Faults: the server is killed or stopped, its store is faulty or full, its file system is full, the management
+//     cluster or vCenter is unreachable.
+//   - Moments: the operation is requested, in progress, or done but not answered.
+//   - States of virtual machines: creating, resizing, changing power, deleting.
+//
+// After each fault the test compares the API, its store, vSphere and the management cluster with the desired state.
+// It also compares the calls to vSphere, and their effects, with the expected ones.
+//
+// A fault begins only when the operation of every machine is in flight, as reported by the simulated vCenter, so no
+// test depends on time. TestMatrix prints the table of results that docs/faults.md contains.
 package faults

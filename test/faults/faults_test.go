@@ -19,12 +19,12 @@ import (
 // fault is one thing that goes wrong.
 type fault struct {
 	name, says string
-	// place makes a place for the data of the server, if the fault needs a special one.
-	// Its error says what it is not allowed to do, and the fault is left out.
+	// place prepares a file system for the data of the server if the fault needs one. If it returns an error,
+	// preparation is not permitted and the fault is skipped.
 	place func(t *testing.T, data string) error
 	// begin returns when the fault is there, and its victim has noticed where it can.
 	begin func(ctx context.Context, e *environment) error
-	// goesOn says that vSphere carries out what it was asked for before the fault ends.
+	// goesOn reports whether vSphere completes the requested operation before the fault ends.
 	goesOn bool
 	// end takes the fault away.
 	end func(ctx context.Context, e *environment) error
@@ -69,7 +69,7 @@ var faults = []fault{
 			}
 			return until(ctx, "the controllers pause", func(context.Context) error {
 				if strings.Count(e.log(), says) == before {
-					return errors.New("the log does not say so")
+					return errors.New("the log has no such line")
 				}
 				return nil
 			})
@@ -84,7 +84,7 @@ var faults = []fault{
 			if err := e.order(ctx, http.MethodPost, "/outage?seconds=3600", nil); err != nil {
 				return err
 			}
-			return until(ctx, "the server says that vCenter is away", func(ctx context.Context) error {
+			return until(ctx, "the server reports that vCenter is unreachable", func(ctx context.Context) error {
 				return e.unready(ctx, "vcenter-session")
 			})
 		},
@@ -124,8 +124,8 @@ func whenForgotten(at moment) int {
 	return whenLost(at)
 }
 
-// whenBroken is for faults after which the same process does not know either whether a
-// call was carried out that nobody has answered. vSphere refuses one that was.
+// whenBroken is for faults after which the same process cannot know whether an unanswered call was executed. vSphere
+// refuses a call that was.
 func whenBroken(at moment) int {
 	if at == unanswered {
 		return 1

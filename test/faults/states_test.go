@@ -62,7 +62,7 @@ var states = []state{
 		{name: "sized", before: off(fromTemplate), after: strings.NewReplacer("sockets: 2", "sockets: 4", "2Gi", "4Gi").Replace(off(fromTemplate)), big: true,
 			inFlight: fleetcheck.Reconfigure, held: "ReconfigVM_Task", task: "ReconfigVM_Task", asked: fleetcheck.Counts{fleetcheck.Reconfigure: 1}},
 	}},
-	{"power", []machine{ // the record of the object is written anew, by a reconfiguration
+	{"power", []machine{ // a reconfiguration rewrites the persisted object record
 		{name: "started", before: off(fromItem), after: on(fromItem), on: true,
 			inFlight: fleetcheck.PowerOn, held: "PowerOnVM_Task", task: "PowerOnVM_Task", asked: fleetcheck.Counts{fleetcheck.PowerOn: 1, fleetcheck.Reconfigure: 1}},
 		{name: "halted", before: on(fromTemplate), after: off(fromTemplate),

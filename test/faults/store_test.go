@@ -34,8 +34,7 @@ func (e *environment) etcdCommand(ctx context.Context, args ...string) error {
 // snapshot is where the store was saved before it became sick.
 func (e *environment) snapshot() string { return filepath.Join(e.dir, "snapshot.db") }
 
-// damages are what becomes of a store, one after the other from cell to cell, and what
-// the server says of it.
+// damages are the kinds of damage to a store, used in turn by the cells, with the server's message for each.
 var damages = []struct {
 	do   func(member string) error
 	says string
@@ -74,7 +73,7 @@ func sicken(ctx context.Context, e *environment) error {
 	return e.refusesToStart(ctx, damage.says, "slipway-apiserver etcd restore FILE")
 }
 
-// refusesToStart wants the server to end by itself with one line that says all of texts.
+// refusesToStart checks that the server exits by itself and logs one line that contains all of texts.
 func (e *environment) refusesToStart(ctx context.Context, texts ...string) error {
 	err := e.RestartSlipway(ctx)
 	if err == nil || !strings.Contains(err.Error(), "ended by itself (exit status 1)") {
@@ -90,7 +89,7 @@ func (e *environment) refusesToStart(ctx context.Context, texts ...string) error
 			return nil
 		}
 	}
-	return fmt.Errorf("no line of what the server said has %q: %w", texts, err)
+	return fmt.Errorf("no line of the server's output has %q: %w", texts, err)
 }
 
 // anyMachine is a name that each call has.
@@ -112,7 +111,7 @@ func heal(ctx context.Context, e *environment) error {
 	}
 	if err := until(ctx, "the server waits for the release", func(context.Context) error {
 		if strings.Count(e.log(), says) == said {
-			return errors.New("the log does not say so")
+			return errors.New("the log has no such line")
 		}
 		return nil
 	}); err != nil {
@@ -155,7 +154,7 @@ func fillStore(ctx context.Context, e *environment) error {
 	if err := e.overfill(ctx); !errors.Is(err, rpctypes.ErrNoSpace) {
 		return fmt.Errorf("filling the store: %w", err)
 	}
-	return until(ctx, "the API says that the store is full", func(ctx context.Context) error {
+	return until(ctx, "the API reports that the store is full", func(ctx context.Context) error {
 		if err := e.write(ctx); err == nil {
 			return errors.New("a full store took a write")
 		}
@@ -163,7 +162,7 @@ func fillStore(ctx context.Context, e *environment) error {
 	})
 }
 
-// write changes an object of the API that nobody uses.
+// write changes an API object that no other test uses.
 func (e *environment) write(ctx context.Context) error {
 	types := e.api.InstancetypeV1alpha1().VirtualMachineInstancetypes(e.namespaces[len(e.namespaces)-1])
 	big, err := types.Get(ctx, catalogue.Big, metav1.GetOptions{})

@@ -80,7 +80,7 @@ func (c *Checker) lookAtRevisions(ctx context.Context, seen *Sight) error {
 	return nil
 }
 
-// lookAtHost reads what the host cluster has of the virtual machines.
+// lookAtHost reads the objects for the virtual machines in the management cluster.
 func (c *Checker) lookAtHost(ctx context.Context, seen *Sight) error {
 	seen.active, seen.captured = map[string]bool{}, nil
 	all, err := c.host.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
@@ -92,7 +92,7 @@ func (c *Checker) lookAtHost(ctx context.Context, seen *Sight) error {
 	}
 	revisions, err := c.host.AppsV1().ControllerRevisions("").List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("listing the ControllerRevisions of the host cluster: %w", err)
+		return fmt.Errorf("listing the ControllerRevisions of the management cluster: %w", err)
 	}
 	for _, r := range revisions.Items {
 		seen.captured = append(seen.captured, r.Namespace+"/"+r.Name)

@@ -62,8 +62,8 @@ func operationOf(call string) (Operation, bool) {
 	return Other, strings.HasSuffix(call, "_Task")
 }
 
-// events are what vSphere says of an operation that took effect. A reconfiguration of a
-// machine by its own clone or deployment has one, too.
+// events are the vSphere events of operations that took effect. The reconfiguration that is part of a clone or
+// deployment has an event, too.
 var events = map[string]Operation{
 	"VmCreatedEvent": Create, "VmRegisteredEvent": Create,
 	"VmReconfiguredEvent": Reconfigure,
@@ -110,8 +110,8 @@ type Call struct {
 	Time time.Time
 }
 
-// Asked counts what was asked of vSphere for a machine, by all that the trace of the
-// simulated vCenter has kept. The name has to be part of no other text of a call.
+// Asked counts the vSphere calls for a machine in the trace of the simulated vCenter. The name must not be part of
+// any other text of a call.
 func (c *Checker) Asked(ctx context.Context, name string, moIDs ...string) (Counts, error) {
 	calls, err := Calls(ctx, c.cluster, name, moIDs...)
 	if err != nil {
@@ -165,7 +165,7 @@ type effect struct {
 	machine string
 }
 
-// rememberEffects reads the events that say that an operation took effect.
+// rememberEffects reads the events of operations that took effect.
 func (c *Checker) rememberEffects(ctx context.Context) error {
 	client, logout, err := Connect(ctx, c.cluster)
 	if err != nil {

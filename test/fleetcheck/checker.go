@@ -34,7 +34,7 @@ type Wish struct {
 // Key is namespace/name.
 func (w Wish) Key() string { return w.Namespace + "/" + w.Name }
 
-// Checker looks at one environment. It is not for concurrent use.
+// Checker checks one environment. It is not safe for concurrent use.
 type Checker struct {
 	// StoreDir is where the etcd of the server keeps its data.
 	StoreDir string
@@ -64,7 +64,7 @@ func New(ctx context.Context, cluster *localcluster.Cluster) (*Checker, error) {
 		return nil, fmt.Errorf("making a client of the API: %w", err)
 	}
 	if c.host, err = kubernetes.NewForConfig(cluster.RestConfig()); err != nil {
-		return nil, fmt.Errorf("making a client of the host cluster: %w", err)
+		return nil, fmt.Errorf("creating a client of the management cluster: %w", err)
 	}
 	seen := Sight{}
 	if err := c.lookAtVSphere(ctx, &seen); err != nil {
@@ -87,7 +87,7 @@ func Connect(ctx context.Context, cluster *localcluster.Cluster) (*govmomi.Clien
 	return client, func() { _ = client.Logout(context.WithoutCancel(ctx)) }, nil
 }
 
-// IsForeign tells whether a machine was there before the checker.
+// IsForeign reports whether a machine existed before the checker.
 func (c *Checker) IsForeign(v *mo.VirtualMachine) bool { return c.foreign[v.Self] }
 
 // AddForeign notes that the VMs whose names begin so are not ours, as they are now.
@@ -129,7 +129,7 @@ func (c *Checker) Renumbered(from, to string) bool {
 	return true
 }
 
-// Look reads all sides, the wishful one last: what is made meanwhile is seen then.
+// Look reads all sides. It reads the API last, so that objects created during the check are seen.
 func (c *Checker) Look(ctx context.Context) (Sight, error) {
 	seen := Sight{}
 	if err := c.lookAtVSphere(ctx, &seen); err != nil {

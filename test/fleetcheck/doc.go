@@ -1,14 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleetcheck looks at all that there is of a fleet of virtual machines (the
-// API, its store, vSphere and the host cluster) and says what is not as its users want
-// it: what is lost, there twice, stuck or left behind, and what foreign was touched. It
-// also counts what was asked of vSphere and what took effect there.
+// Package fleetcheck compares the API, its store, vSphere and the management cluster for a fleet of virtual machines.
+// It reports objects that are lost, duplicated, stuck or left behind, and changes of foreign objects. It also counts
+// the calls to vSphere and their effects.
 //
 // Guarantees:
-//   - It changes nothing, and has a session of its own at the vCenter for every look.
-//   - Finding problems is pure; a look that fails is an error and no problem.
-//   - Which machine of vSphere an object was seen with first is remembered: one that was
-//     made again is lost.
+//   - It changes nothing. Each check has its own vCenter session.
+//   - Finding problems is pure. A check that cannot read the state returns an error, not a problem.
+//   - It remembers the vSphere VM that it first saw for an object, and reports a recreated VM as lost.
 package fleetcheck

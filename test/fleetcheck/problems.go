@@ -38,8 +38,8 @@ type Sight struct {
 	revisions map[string]bool
 	// stored are the keys in etcd, resource/namespace/name.
 	stored map[string]bool
-	// active are the namespaces of the host cluster that are not being deleted, captured
-	// its own ControllerRevisions, which nothing of ours may make any more.
+	// active are the namespaces of the management cluster that are not being deleted. captured are its
+	// ControllerRevisions of Slipway, which must no longer be created.
 	active   map[string]bool
 	captured []string
 	// leader holds the Lease of the controllers.
@@ -60,7 +60,7 @@ type expected struct {
 type object struct {
 	uid, moID, power, says string
 	ready, deleting        bool
-	// waits is true when status says that the size waits for a restart.
+	// waits is true if status reports that the size waits for a restart.
 	waits bool
 	// revisions that status names.
 	revisions []string
@@ -94,7 +94,7 @@ func problems(e expected, s Sight) []string {
 			add("instance: %s has a VirtualMachineInstance: %t, and is to be powered on: %t", key, s.instances[key], w.On)
 		}
 		if !s.active[w.Namespace] {
-			add("lost: the namespace of %s is not in the host cluster, or is being deleted", key)
+			add("lost: the namespace of %s is not in the management cluster, or is being deleted", key)
 		}
 		for _, r := range o.revisions {
 			if !s.revisions[r] {
@@ -105,12 +105,12 @@ func problems(e expected, s Sight) []string {
 	found = append(found, leftovers(e, s)...)
 	found = append(found, unequal(s)...)
 	if s.leader == "" {
-		add("stuck: nobody holds the Lease of the controllers")
+		add("stuck: no replica holds the Lease of the controllers")
 	}
 	for name, was := range e.foreign {
 		switch is, ok := s.foreign[name]; {
 		case !ok:
-			add("foreign: %s is gone", name)
+			add("foreign: %s is deleted", name)
 		case is != was:
 			add("foreign: %s was touched: %s", name, difference(was, is))
 		}
@@ -119,12 +119,12 @@ func problems(e expected, s Sight) []string {
 	return found
 }
 
-// compare looks at one machine that is to be there.
+// compare checks one machine that must exist.
 func compare(key string, w Wish, o object, machines []vm, first string) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	if o.deleting {
-		add("lost: %s is being deleted, and nobody asked: %s", key, o.says)
+		add("lost: %s is being deleted, and no user requested it: %s", key, o.says)
 	}
 	if !o.ready {
 		add("stuck: %s is not ready: %s", key, o.says)
@@ -206,7 +206,7 @@ func leftovers(e expected, s Sight) []string {
 		}
 	}
 	for _, r := range s.captured {
-		add("left: the ControllerRevision %s in the host cluster", r)
+		add("left: the ControllerRevision %s in the management cluster", r)
 	}
 	return found
 }

@@ -12,13 +12,13 @@ import (
 func healthy() (e expected, s Sight) {
 	e = expected{
 		want:       map[string]Wish{"ns/a": {Namespace: "ns", Name: "a", On: true, VCPUs: 2, MemoryMB: 2048}},
-		namespaces: []string{"ns"}, moIDs: map[string]string{"u": "vm-1"}, foreign: map[string]string{"f": "as it was"},
+		namespaces: []string{"ns"}, moIDs: map[string]string{"u": "vm-1"}, foreign: map[string]string{"f": "before"},
 	}
 	s = Sight{
 		objects:     map[string]object{"ns/a": {uid: "u", moID: "vm-1", power: "PoweredOn", ready: true, revisions: []string{"ns/r"}}},
 		instances:   map[string]bool{"ns/a": true},
 		machines:    []vm{{moID: "vm-1", name: "a", folder: "ns", directory: "[d] a", owner: "ns/a/u", vcpus: 2, memMB: 2048, on: true, readable: true}},
-		foreign:     map[string]string{"f": "as it was"},
+		foreign:     map[string]string{"f": "before"},
 		folders:     []string{"ns"},
 		directories: []string{"[d] a"},
 		revisions:   map[string]bool{"ns/r": true},
@@ -50,10 +50,10 @@ func TestEveryKindOfProblemIsFound(t *testing.T) {
 		"object gone":         {func(s *Sight) { delete(s.objects, "ns/a") }, "lost: ns/a is not in the API"},
 		"object being erased": {func(s *Sight) { change(s, func(o *object) { o.deleting = true }) }, "is being deleted"},
 		"not ready":           {func(s *Sight) { change(s, func(o *object) { o.ready = false }) }, "is not ready"},
-		"says off":            {func(s *Sight) { change(s, func(o *object) { o.power = "PoweredOff" }) }, "is PoweredOff, want PoweredOn"},
+		"reports off":         {func(s *Sight) { change(s, func(o *object) { o.power = "PoweredOff" }) }, "is PoweredOff, want PoweredOn"},
 		"machine gone":        {func(s *Sight) { s.machines = nil }, "has no machine in vSphere"},
 		"twin":                {func(s *Sight) { s.machines = append(s.machines, s.machines[0]) }, "twice: ns/a has 2"},
-		"made anew": {func(s *Sight) {
+		"recreated": {func(s *Sight) {
 			change(s, func(o *object) { o.moID = "vm-2" })
 			s.machines[0].moID = "vm-2"
 		}, "lost: ns/a was the machine vm-1, and is vm-2 now"},
@@ -77,14 +77,14 @@ func TestEveryKindOfProblemIsFound(t *testing.T) {
 		"revision gone":      {func(s *Sight) { delete(s.revisions, "ns/r") }, "revision ns/r, which does not exist"},
 		"directory left":     {func(s *Sight) { s.directories = append(s.directories, "[d] b") }, "directory [d] b belongs to no machine"},
 		"folder left":        {func(s *Sight) { s.folders = append(s.folders, "old") }, "folder old belongs to no namespace"},
-		"foreign gone":       {func(s *Sight) { delete(s.foreign, "f") }, "foreign: f is gone"},
-		"foreign touched":    {func(s *Sight) { s.foreign["f"] = "as it is" }, "f was touched: …as it was… became …as it is…"},
+		"foreign gone":       {func(s *Sight) { delete(s.foreign, "f") }, "foreign: f is deleted"},
+		"foreign touched":    {func(s *Sight) { s.foreign["f"] = "after" }, "f was touched: …before… became …after…"},
 		"size that waits":    {func(s *Sight) { s.machines[0].vcpus = 4; change(s, func(o *object) { o.waits = true }) }, ""},
 		"object not stored":  {func(s *Sight) { delete(s.stored, "virtualmachines/ns/a") }, "virtualmachines/ns/a is served and not stored"},
 		"object not served":  {func(s *Sight) { s.stored["virtualmachines/ns/b"] = true }, "virtualmachines/ns/b is stored and not served"},
-		"namespace gone":     {func(s *Sight) { s.active["ns"] = false }, "the namespace of ns/a is not in the host cluster"},
-		"captured elsewhere": {func(s *Sight) { s.captured = []string{"ns/old"} }, "left: the ControllerRevision ns/old in the host cluster"},
-		"nobody leads":       {func(s *Sight) { s.leader = "" }, "nobody holds the Lease"},
+		"namespace gone":     {func(s *Sight) { s.active["ns"] = false }, "the namespace of ns/a is not in the management cluster"},
+		"captured elsewhere": {func(s *Sight) { s.captured = []string{"ns/old"} }, "left: the ControllerRevision ns/old in the management cluster"},
+		"no leader":          {func(s *Sight) { s.leader = "" }, "no replica holds the Lease"},
 		"no machine known":   {func(s *Sight) { change(s, func(o *object) { o.uid = "new" }) }, "ns/a (new) has no machine in vSphere"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -90,7 +90,7 @@ func machineOf(v *mo.VirtualMachine, folder string) vm {
 	return m
 }
 
-// fingerprint is all that a change from outside would change.
+// fingerprint contains the attributes that another client could change.
 func fingerprint(v *mo.VirtualMachine) (string, error) {
 	text, err := json.Marshal(struct {
 		Name   string

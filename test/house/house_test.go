@@ -20,7 +20,7 @@ import (
 // root is the repository, seen from this package.
 const root = "../.."
 
-// skipped directories hold nothing that was written by hand.
+// skipped are directories without handwritten files.
 var skipped = []string{".git", "bin", "_bin", ".cache", ".slipway", "dist", "testdata"}
 
 func parse(t *testing.T, path, text string) source {

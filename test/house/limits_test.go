@@ -88,7 +88,7 @@ func TestLimits_NameMetricsAndTestsThatExist(t *testing.T) {
 			t.Errorf("%s: the limit, its default or its functions are missing", l.Work)
 		}
 		if (l.Flag == "" || l.Metric == "") && !strings.HasSuffix(l.Harmless, ".") {
-			t.Errorf("%s: it lacks a flag or a metric, and no sentence says why it is harmless", l.Work)
+			t.Errorf("%s: it lacks a flag or a metric, and no sentence explains why it is harmless", l.Work)
 		}
 	}
 }

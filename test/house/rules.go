@@ -19,15 +19,15 @@ const (
 	header           = "// Copyright The Slipway Authors.\n// SPDX-License-Identifier: Apache-2.0\n"
 )
 
-// bannedPackages are names that say nothing about what is in a package.
+// bannedPackages are package names without meaning.
 var bannedPackages = []string{"util", "utils", "common", "helper", "helpers", "manager", "misc"}
 
 // leftovers are marks of unfinished work. They are put together here so that this
 // file does not contain them.
 var leftovers = regexp.MustCompile(`\b(` + "TO" + `DO|` + "FIX" + `ME|XX` + `X)\b|\b[tbf]\.` + `Skip(f|Now)?\(|\btime\.` + `Sleep\(`)
 
-// logReferences are texts that send a user to a log. Users of the API cannot read the logs of the server: a message
-// says what is wrong.
+// logReferences are texts that refer a user to a log. Users of the API cannot read the logs of the server, so a
+// message must contain the cause.
 var logReferences = regexp.MustCompile(`(?i)\b(check|see|read|consult|inspect|look (at|in|into))\b[^.]{0,40}\blogs?\b|\b(controller|server)('s)? logs?\b`)
 
 // source is one parsed file.
@@ -108,8 +108,8 @@ func (s source) declaration(decl ast.Decl) []string {
 	return found
 }
 
-// maySleep is true where sleeping advances the fake clock of testing/synctest, and
-// for benchmarks, where it stands for work.
+// maySleep is true if sleeping advances the fake clock of testing/synctest, and for benchmarks, in which a sleep
+// simulates work.
 func (s source) maySleep() bool {
 	return strings.Contains(s.text, `"testing/synctest"`) || strings.HasPrefix(s.path, "test/performance/")
 }

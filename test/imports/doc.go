@@ -3,7 +3,6 @@
 
 // Package imports checks which packages may depend on which.
 //
-// Guarantee: a package below one of the trees in the table reaches, directly or
-// through others, only those packages of this module that the table allows for it,
-// and none of those that the table forbids.
+// Guarantee: a package in one of the trees of the table depends, directly or indirectly, only on packages of this
+// module that the table allows for it, and on no package that the table forbids.
 package imports

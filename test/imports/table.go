@@ -48,8 +48,8 @@ func verbs(more ...string) []string {
 // table is also in docs/contributing/imports.md, which make generate writes.
 var table = []rule{
 	{tree: "", neverDirect: []string{govmomi}, why: "govmomi is spoken by the provider and by the simulated vCenter alone"},
-	{tree: "test", why: "tests look at everything"},
-	{tree: "hack", why: "generators and checks look at everything"},
+	{tree: "test", why: "tests may use everything"},
+	{tree: "hack", why: "generators and checks may use everything"},
 	{tree: "test/localcluster", neverDirect: []string{govmomi}, why: "the local environment starts programs; it does not talk to vCenter"},
 	{tree: "pkg/apis", ours: only, never: []string{clientGo, govmomi}, why: "every client has the types, and nothing that comes with a server"},
 	{tree: "pkg/hardware", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}, why: "one table of fields, for previews and for vSphere"},
@@ -79,7 +79,7 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/instancetype", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype/apply"}, never: []string{clientGo, govmomi}, neverDirect: []string{"time"},
-		why: "only what gathers has a context; all that is decided over it is pure",
+		why: "only the code that gathers state has a context; decisions are pure",
 	},
 	{
 		tree: "pkg/instancetype/apply", ours: []string{"pkg/apis", "pkg/hardware"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"},
@@ -101,7 +101,7 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/controller/fleet/vcenter", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "it says which vCenters are used; how one is used is nothing to it",
+		never: []string{govmomi}, why: "it manages the list of vCenters and does not use them",
 	},
 	{
 		tree:        "pkg/controller/fleet/connections",
@@ -118,15 +118,15 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/controller/fleet/zone", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "what is seen of a zone, others tell it",
+		never: []string{govmomi}, why: "it receives the observed state of a zone from other packages",
 	},
 	{
 		tree: "pkg/controller/image/library", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "what a library has, vSphere tells by the provider's interface alone",
+		never: []string{govmomi}, why: "the content of a library comes only from the provider's interface",
 	},
 	{
 		tree: "pkg/controller/image/publish", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "what was made of a virtual machine, vSphere tells by the provider's interface alone",
+		never: []string{govmomi}, why: "the image of a virtual machine comes only from the provider's interface",
 	},
 	{
 		tree: "pkg/controller/cluster/infrastructure", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
@@ -134,7 +134,7 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/controller/cluster/clusterapi", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
-		why: "it reads machines and clusters, wherever they are, for those who make their infrastructure",
+		why: "it reads machines and clusters, in any API server, for infrastructure controllers",
 	},
 	{
 		tree: "pkg/controller/group", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
@@ -147,7 +147,7 @@ var table = []rule{
 	{tree: "pkg/controller/cluster/members", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "what is true of the objects of a cluster is computed of them"},
 	{
 		tree: "pkg/controller/cluster/machineset", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
-		why: "what a Machine is made of is known by its contract alone",
+		why: "infrastructure and bootstrap objects are accessed only by their contract",
 	},
 	{
 		tree: "pkg/controller/cluster/machinedeployment", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
@@ -159,11 +159,11 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/controller/cluster/cluster", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
-		why: "what a cluster is made of is known by its contract alone",
+		why: "infrastructure and control plane objects are accessed only by their contract",
 	},
 	{
 		tree: "pkg/controller/image/image", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "what an image is made of, vSphere tells by the provider's interface alone",
+		never: []string{govmomi}, why: "the description of an image comes only from the provider's interface",
 	},
 	{
 		tree: "pkg/controller/image/cache", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
@@ -186,7 +186,7 @@ var table = []rule{
 		why: "a machine is known by its objects and its Node, whatever makes it",
 	},
 	{tree: "pkg/controller/cluster/machine/drain", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "a Node is emptied by the API of its cluster alone"},
-	{tree: "pkg/controller/cluster/machine/detach", ours: []string{"pkg/apis", "pkg/controller/cluster/machine/drain"}, never: []string{govmomi}, why: "what is attached to a Node, the API of its cluster tells"},
+	{tree: "pkg/controller/cluster/machine/detach", ours: []string{"pkg/apis", "pkg/controller/cluster/machine/drain"}, never: []string{govmomi}, why: "the volumes of a Node come from the API of its cluster"},
 	{tree: "pkg/provider/vmrecord", ours: []string{"pkg/apis"}, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an object in, a text out"},
 	{tree: "pkg/provider", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider/vmrecord"}, never: []string{govmomi, clientGo}, why: "the contract between controllers and a hypervisor, in our words"},
 	{
@@ -213,14 +213,14 @@ var table = []rule{
 	{tree: "pkg/cluster/management", ours: []string{"pkg/networks"}, never: []string{govmomi}, why: "the addresses of the management cluster follow from its own objects"},
 	{tree: "pkg/networks", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an address in, an answer out"},
 	{tree: "pkg/lease/fence", ours: only, never: []string{govmomi}, why: "whether a process may act is a matter of a Lease and the time"},
-	{tree: "pkg/lease", ours: []string{"pkg/lease/fence"}, never: []string{govmomi}, why: "what a Lease is for is nothing to who holds it"},
+	{tree: "pkg/lease", ours: []string{"pkg/lease/fence"}, never: []string{govmomi}, why: "holding a Lease does not depend on its purpose"},
 	{tree: "pkg/store/identity", ours: only, never: []string{govmomi}, why: "which store it is does not depend on what is in it"},
 	{tree: "pkg/store/etcdlog", ours: only, never: []string{govmomi, clientGo}, why: "Go initializes it before the API server library only if it imports nothing else"},
-	{tree: "pkg/apiserver/inprocess", ours: only, never: []string{govmomi}, why: "what is asked of a handler is nothing to who carries it"},
-	{tree: "pkg/apiserver/certs/authority", ours: only, never: []string{govmomi}, why: "whom certificates are for is nothing to who issues them"},
-	{tree: "pkg/apiserver/certs/apiservices", ours: only, never: []string{govmomi}, why: "where a host cluster looks for the server does not depend on what it serves"},
+	{tree: "pkg/apiserver/inprocess", ours: only, never: []string{govmomi}, why: "the transport does not depend on the requests"},
+	{tree: "pkg/apiserver/certs/authority", ours: only, never: []string{govmomi}, why: "issuing does not depend on the owner of a certificate"},
+	{tree: "pkg/apiserver/certs/apiservices", ours: only, never: []string{govmomi}, why: "the registration in a management cluster does not depend on the served API"},
 	{tree: "pkg/apiserver/certs/servingcert", ours: []string{"pkg/apiserver/certs/apiservices", "pkg/apiserver/certs/authority"}, never: []string{govmomi}, why: "how a server is trusted does not depend on what it serves"},
-	{tree: "pkg/store/snapshotfile", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "a file is read the same by who saves and by who is given it"},
+	{tree: "pkg/store/snapshotfile", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "saving and restoring read a file with the same code"},
 	{tree: "pkg/store/maintenance", ours: []string{"pkg/store/snapshotfile"}, never: []string{govmomi}, why: "a store knows no objects"},
 	{tree: "pkg/store/embedded", ours: []string{"pkg/store/maintenance", "pkg/store/snapshotfile"}, never: []string{govmomi}, why: "a store knows no objects"},
 	{
@@ -234,7 +234,7 @@ var table = []rule{
 			"pkg/provider/vsphere/storage", "pkg/provider/vsphere/vimfault", "pkg/controller/cluster/machine/drain",
 			"pkg/provider/vsphere/access", "pkg/provider/vsphere/datastore", "pkg/provider/vsphere/placement", "pkg/provider/vsphere/session",
 		},
-		neverDirect: []string{govmomi}, why: "the command line is a client, and says by the provider's own comparison what an object would change, by the drain's own plan what a deletion would, and by the server's own check what an account lacks",
+		neverDirect: []string{govmomi}, why: "the command line is a client; it reuses the provider's comparison for changes, the drain's plan for deletions, and the server's check for missing privileges",
 	},
 	{
 		tree: "cmd/virtctl/cli", ours: []string{"cmd/virtctl/login", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, neverDirect: []string{govmomi},
@@ -246,30 +246,30 @@ var table = []rule{
 	},
 	{
 		tree: "cmd/virtctl/verbs/adopt", ours: verbs("cmd/virtctl/foreign"), single: append([]string{"pkg/provider/vsphere/storage"}, vcenterReaders...), neverDirect: []string{govmomi},
-		why: "the provider's own comparison says what an object would change",
+		why: "it reports the changes of an object by the provider's comparison",
 	},
 	{tree: "cmd/virtctl/verbs/backup", ours: verbs("pkg/store/snapshotfile"), neverDirect: []string{govmomi}, why: "a backup is checked as the store checks its own snapshots"},
 	{
 		tree: "cmd/virtctl/verbs/check", ours: verbs("cmd/virtctl/verbs", "cmd/virtctl/deployment", "cmd/virtctl/imagefile", "cmd/virtctl/upload", "artifacts"),
 		single:      append([]string{"pkg/provider/vsphere/storage", "pkg/provider/vsphere/access", "pkg/provider/vsphere/datastore", "pkg/provider/vsphere/placement", "pkg/provider/vsphere/session"}, vcenterReaders...),
-		neverDirect: []string{govmomi}, why: "the server's own check says what an account lacks, and --try does what other commands do",
+		neverDirect: []string{govmomi}, why: "it reports missing privileges by the server's check, and --try runs other commands",
 	},
 	{tree: "cmd/virtctl/verbs/dashboard", ours: verbs("cmd/virtctl/dashboard"), neverDirect: []string{govmomi}, why: "it serves the page"},
-	{tree: "cmd/virtctl/verbs/drainplan", ours: verbs(), single: []string{"pkg/controller/cluster/machine/drain"}, neverDirect: []string{govmomi}, why: "the drain's own plan says what a deletion would evict"},
+	{tree: "cmd/virtctl/verbs/drainplan", ours: verbs(), single: []string{"pkg/controller/cluster/machine/drain"}, neverDirect: []string{govmomi}, why: "it reports the Pods that a deletion would evict by the drain's plan"},
 	{tree: "cmd/virtctl/verbs/image", ours: verbs("cmd/virtctl/imagefile", "cmd/virtctl/upload"), neverDirect: []string{govmomi}, why: "images are uploaded to vCenter with the account of the user"},
 	{tree: "cmd/virtctl/verbs/install", ours: verbs("cmd/virtctl/deployment", "artifacts"), neverDirect: []string{govmomi}, why: "what is installed follows from what is chosen"},
 	{tree: "cmd/virtctl/verbs/recovery", ours: verbs(), single: []string{"pkg/provider/vmrecord"}, neverDirect: []string{govmomi}, why: "an object is read from the text of its record"},
 	{tree: "cmd/virtctl/imagefile", ours: only, never: []string{govmomi, clientGo}, why: "what an image on the disk is does not depend on where it goes"},
 	{
 		tree: "cmd/virtctl/upload", ours: []string{"cmd/virtctl/imagefile", "cmd/virtctl/login"},
-		why: "images of many GB go to vCenter with the account of who brings them, not through the server",
+		why: "images of many GB are uploaded to vCenter with the user's account, not through the server",
 	},
 	{tree: "cmd/virtctl/deployment", ours: []string{"pkg/apis", "artifacts"}, never: []string{govmomi}, why: "what is installed follows from what is chosen"},
 	{tree: "cmd/virtctl/dashboard", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "it passes on what the page asks; what that means is for the page and the server"},
-	{tree: "cmd/virtctl/login", ours: only, never: []string{clientGo}, why: "who goes to vCenter by himself goes with his own account"},
+	{tree: "cmd/virtctl/login", ours: only, never: []string{clientGo}, why: "a user who connects to vCenter directly uses their own account"},
 	{
 		tree: "cmd/virtctl/foreign", ours: []string{"cmd/virtctl/login", "pkg/apis", "pkg/hardware", "pkg/instancetype/apply", "pkg/provider"},
-		why: "what can be taken over is what the account of the caller sees, and what that would change is what the provider says",
+		why: "a user can adopt only VMs that their account sees, and the provider computes the changes",
 	},
 }
 
@@ -291,7 +291,7 @@ func ruleFor(path string) rule {
 	return best
 }
 
-// below tells whether path is tree or is inside of it.
+// below reports whether path is tree or is inside it.
 func below(path, tree string) bool {
 	tree = strings.TrimSuffix(tree, "/")
 	return path == tree || strings.HasPrefix(path, tree+"/")

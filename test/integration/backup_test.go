@@ -85,7 +85,7 @@ func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
 	}
 	metrics, err := s.Client(t).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 	if err != nil || !strings.Contains(string(metrics), "\nslipway_etcd_snapshot_timestamp_seconds ") || !strings.Contains(string(metrics), `slipway_etcd_snapshots_total{result="success"}`) {
-		t.Errorf("the metrics say nothing of snapshots: %v", err)
+		t.Errorf("no metrics of snapshots: %v", err)
 	}
 	for _, metric := range alertedOn(t) {
 		if !strings.Contains(string(metrics), "\n"+metric) {

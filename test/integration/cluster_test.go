@@ -79,7 +79,7 @@ func TestCreationOfAClusterSetsItsFinalizer(t *testing.T) {
 	if diff := cmp.Diff(want, got.Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
-	// Who replaces it by his manifest, or takes all finalizers away, does not take this one.
+	// A user who replaces the object with a manifest, or removes all finalizers, does not remove this finalizer.
 	got.Finalizers = nil
 	if got, err = clusters.Update(t.Context(), got, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestCreationOfAClusterSetsItsFinalizer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := clusters.Get(t.Context(), "shop", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("without finalizers: %v, want that it is gone", err)
+		t.Errorf("without finalizers: %v, want NotFound", err)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestReplicasBelongToWhoScaled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := apply(manifest, metav1.PatchOptions{}); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), `"autoscaler" with subresource "scale"`) {
-		t.Errorf("the number of before is applied again: %v, want a conflict with who scaled", err)
+		t.Errorf("the previous number is applied again: %v, want a conflict with the client that scaled", err)
 	}
 	got, err := apply(strings.Replace(manifest, `"replicas":2,`, "", 1), metav1.PatchOptions{})
 	if err != nil || *got.Spec.Replicas != 5 {

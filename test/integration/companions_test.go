@@ -20,14 +20,14 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// companion is a kind that says what shall be done with virtual machines.
+// companion is a kind that specifies operations on virtual machines.
 type companion struct {
 	kind, resource string
 	// spec is one that is allowed, and status what a controller writes.
 	spec, status string
-	// refused are specs that are not, and what is said of each.
+	// refused are invalid specs with their messages.
 	refused map[string]string
-	// patch is of a spec, and patched what is said of it; nothing if it may be changed.
+	// patch is a patch of a spec, and patched is its message; it is empty if the patch is allowed.
 	patch, patched string
 }
 

@@ -14,9 +14,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// F158: a refresh meets a switch to another instance type. The switch carries the
-// resource version that it is based on: either it comes first and the refresh is of
-// the new instance type, or it is refused and the refresh is of the old one.
+// F158: a refresh races with a switch to another instance type. The switch carries the resource version that it is
+// based on. If the switch is applied before the refresh, the refresh uses the new instance type. Otherwise the switch
+// is refused and the refresh uses the old one.
 func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
 	const rounds = 20
 	c := startWithHost(t)
@@ -60,7 +60,7 @@ func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
 			}
 			old := vm.Status.InstancetypeRef.ControllerRevisionRef.Name
 			if result.OldRevision != old || after.Status.InstancetypeRef.ControllerRevisionRef != nil {
-				t.Errorf("the refresh let go of %q, status names %+v; want %q and none", result.OldRevision, after.Status.InstancetypeRef, old)
+				t.Errorf("the refresh released %q, status names %+v; want %q and none", result.OldRevision, after.Status.InstancetypeRef, old)
 			}
 			// Until the next capture is written the old one must be there.
 			if _, err := c.InstancetypeV1alpha1().ControllerRevisions(namespace).Get(t.Context(), old, metav1.GetOptions{}); err != nil {
@@ -82,7 +82,7 @@ func TestStatusFromBeforeARefreshIsRefused(t *testing.T) {
 	}
 	stale.Status.PowerState = vmv1alpha1.PoweredOn
 	if _, err := vms.UpdateStatus(t.Context(), stale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
-		t.Errorf("writing the status of before: %v, want a conflict", err)
+		t.Errorf("writing the previous status: %v, want a conflict", err)
 	}
 	if ref := getVM(t, c, "web").Status.InstancetypeRef; ref.ControllerRevisionRef != nil {
 		t.Errorf("status names revision %s again", ref.ControllerRevisionRef.Name)

@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// As docs/operations.md says: what no database checks, the content of one object, spoils
-// the lists of its kind until the object is deleted by name.
+// As docs/operations.md describes: no database check detects a corrupt object. It breaks lists of its kind until it
+// is deleted by name.
 func TestACorruptObjectIsNamedAndCanBeDeleted(t *testing.T) {
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
@@ -67,13 +67,13 @@ func TestACorruptObjectIsNamedAndCanBeDeleted(t *testing.T) {
 		t.Errorf("another object: %v", err)
 	}
 	if err := vms.Delete(t.Context(), "spoilt", metav1.DeleteOptions{}); err == nil {
-		t.Error("a corrupt object was deleted without the word that says so")
+		t.Error("a corrupt object was deleted without the confirming option")
 	}
 	if err := vms.Delete(t.Context(), "spoilt", metav1.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: ptr.To(true)}); err != nil {
 		t.Fatalf("deleting the corrupt object: %v", err)
 	}
 	if _, err := vms.Get(t.Context(), "spoilt", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the corrupt object: %v, want that it is gone", err)
+		t.Errorf("the corrupt object: %v, want NotFound", err)
 	}
 	all, err := vms.List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(all.Items) != 1 {

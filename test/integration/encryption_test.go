@@ -56,7 +56,7 @@ func stored(t *testing.T, store *clientv3.Client, name string) map[string][]byte
 	return values
 }
 
-// What is written says this in front of what nobody can read, with the name of the key.
+// Encrypted data starts with this prefix and the name of the key.
 const (
 	encrypted = "k8s:enc:secretbox:v1:key1:"
 	secret    = "nobody-shall-read-this"

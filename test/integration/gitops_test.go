@@ -120,8 +120,7 @@ func TestApplyingTheSameAgainWritesNothing(t *testing.T) {
 	}
 }
 
-// Flux and others would go on with what depends on an object before anybody had looked at
-// it, and so would Argo CD.
+// Flux, Argo CD and others would treat a new object as ready before the controller has reconciled it.
 func TestNoKindIsTakenForReadyBeforeAnybodyHasLookedAtIt(t *testing.T) {
 	checks, err := argocd.Shipped()
 	if err != nil {
@@ -139,14 +138,14 @@ func TestNoKindIsTakenForReadyBeforeAnybodyHasLookedAtIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Status != theirs {
-			t.Errorf("kstatus says %s (%s) of a new %s, want %s", got.Status, got.Message, kind.Name, theirs)
+			t.Errorf("kstatus is %s (%s) for a new %s, want %s", got.Status, got.Message, kind.Name, theirs)
 		}
 		health, err := checks.Of(object)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if health.Status != ours {
-			t.Errorf("Argo CD says %s (%s) of a new %s, want %s", health.Status, health.Message, kind.Name, ours)
+			t.Errorf("Argo CD health is %s (%s) for a new %s, want %s", health.Status, health.Message, kind.Name, ours)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestPowerEndpointsGiveAMemberAPowerStateOfItsOwn(t *testing.T) {
 		"restart leaves it to inherit": {vms.Restart, vmv1alpha1.PoweredOn, "", ""},
 		"suspend what the group powers off": {vms.Suspend, vmv1alpha1.PoweredOff, "",
 			"cannot suspend a virtual machine whose power state in its group is PoweredOff: only PoweredOn can be suspended"},
-		"restart what nobody has powered on": {vms.Restart, "", "",
+		"restart a VM that was never powered on": {vms.Restart, "", "",
 			"cannot restart a virtual machine whose power state in its group is PoweredOff: only PoweredOn can be restarted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestGroupsAreAppliedAsTheyWereWritten(t *testing.T) {
 	if _, err := groups.UpdateStatus(t.Context(), g, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// virtctl start: somebody else's field.
+	// virtctl start: a field that another client owns.
 	if _, err := groups.Patch(t.Context(), "shop", types.MergePatchType, []byte(`{"spec":{"powerState":"PoweredOn"}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}

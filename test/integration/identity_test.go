@@ -122,7 +122,7 @@ func TestOwnership_CannotBeForgedByAnyWayOfWriting(t *testing.T) {
 	}
 	got, err := alice.Get(t.Context(), "now", metav1.GetOptions{})
 	if err != nil || got.Labels["a"] != "b" || !slices.Equal(got.OwnerReferences, []metav1.OwnerReference{owner(vm.UID)}) {
-		t.Errorf("after a manifest without owners (%v): labels %v, owners %v; want the owner of before", err, got.Labels, got.OwnerReferences)
+		t.Errorf("after a manifest without owners (%v): labels %v, owners %v; want the previous owner", err, got.Labels, got.OwnerReferences)
 	}
 	if err := patch(collector, types.MergePatchType, `{"metadata":{"ownerReferences":null}}`); err != nil {
 		t.Errorf("the garbage collector: %v", err)
@@ -144,10 +144,10 @@ func TestS9NobodyPassesForAnotherVM(t *testing.T) {
 	}
 
 	for what, uuid := range map[string]string{
-		"another VM's":                  victim.Spec.Firmware.UUID,
-		"another VM's in capitals":      strings.ToUpper(victim.Spec.Firmware.UUID),
-		"that of a VM without object":   "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d",
-		"one made of another VM's name": string(victim.UID),
+		"another VM's":                   victim.Spec.Firmware.UUID,
+		"another VM's in capitals":       strings.ToUpper(victim.Spec.Firmware.UUID),
+		"that of a VM without object":    "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d",
+		"the UUID for another VM's name": string(victim.UID),
 	} {
 		if err := create("alice", named("impostor", uuid)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "spec.firmware.uuid") {
 			t.Errorf("%s: %v, want Forbidden that names spec.firmware.uuid", what, err)

@@ -72,7 +72,7 @@ func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
 	rows := 0
 	for name, tc := range map[string]struct {
 		image, spec string
-		// field that is named, empty for what is admitted, and what is said of it.
+		// field is the refused field, empty if the VM is admitted; says is the message.
 		field, says string
 	}{
 		"what it needs":                               {"appliance", full, "", ""},
@@ -85,7 +85,7 @@ func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
 		"cloud-init":                                  {"appliance", "bootstrap: {cloudInit: {rawCloudConfig: {name: data}}}", "", ""},
 		"an image whose properties are not all known": {"partly", vApp("properties: {any: x}"), "", ""},
 		"an image that cannot be read now":            {"unread", vApp("properties: {any: x}") + ", bootDisk: {size: 1Gi}", "", ""},
-		"an image that nobody has looked at":          {"new", vApp("properties: {any: x}") + ", bootDisk: {size: 1Gi}", "", ""},
+		"an image that was not reconciled":            {"new", vApp("properties: {any: x}") + ", bootDisk: {size: 1Gi}", "", ""},
 		"an image that is not there":                  {"none", vApp("properties: {any: x}"), "", ""},
 		"a boot disk that is too small":               {"appliance", full + ", bootDisk: {size: 10Gi}", "spec.bootDisk.size", "at least 16Gi"},
 		"a boot disk of the same size":                {"appliance", full + ", bootDisk: {size: 16Gi}", "", ""},
@@ -104,7 +104,7 @@ func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
 				t.Errorf("refused: %v", err)
 			case tc.field == "":
 			case !apierrors.IsInvalid(err) || !anyBelow(causes(err), tc.field) || !strings.Contains(err.Error(), tc.says):
-				t.Errorf("answer %v, want 422 that names %s and says %q", err, tc.field, tc.says)
+				t.Errorf("answer %v, want 422 that names %s with message %q", err, tc.field, tc.says)
 			case strings.Contains(err.Error(), "hunter2"):
 				t.Errorf("the answer has a value: %v", err)
 			}

@@ -76,7 +76,7 @@ func TestANewVersionIsCopiedAndTheOldOneStaysWhileADiskDependsOnIt(t *testing.T)
 			t.Errorf("the disk of %s depends on %s, want one in %s", name, parent, directory)
 		}
 	}
-	// What is done again and again with a directory that nobody names.
+	// Repeated requests with a directory that no object names.
 	var inUse *provider.ImageInUseError
 	if err := second.driver.ImageFiles().Remove(t.Context(), before.DatastoreID, before.Directory); !errors.As(err, &inUse) {
 		t.Errorf("removing the old copies: %v, want that they are in use", err)
@@ -85,7 +85,7 @@ func TestANewVersionIsCopiedAndTheOldOneStaysWhileADiskDependsOnIt(t *testing.T)
 		t.Errorf("virtual machines have lost disks that they depend on: %q", broken)
 	}
 	w.destroy("old")
-	simulated.Eventually(t, "the old copies are gone, and the new ones are not", func() bool {
+	simulated.Eventually(t, "the old copies are deleted, and the new ones are not", func() bool {
 		left := prefixed(w.directories("LocalDS_0"))
 		return len(left) == 1 && left[0] == now.Directory+"/"
 	})
@@ -109,7 +109,7 @@ func TestARenamedDatastoreKeepsItsCopies(t *testing.T) {
 	w.created("after")
 	c := w.until(w.only().Name, "is ready", ready)
 	if len(c.Status.Locations) != 1 || !strings.HasPrefix(c.Status.Locations[0].Directory, "[ssd] ") {
-		t.Errorf("locations %+v, want the one of before with the name that it has now", c.Status.Locations)
+		t.Errorf("locations %+v, want the previous one with its new name", c.Status.Locations)
 	}
 	if before, after := w.parent("before"), w.parent("after"); before != after {
 		t.Errorf("the disks depend on %s and on %s, want the same copy", before, after)
@@ -127,7 +127,7 @@ func TestALocationTellsWhenItWasUsedLast(t *testing.T) {
 	began := time.Now().Truncate(time.Minute)
 	w.deploy("web", image, vmv1alpha1.FastDeployDirect)
 	w.created("web")
-	// It is looked at once a minute, and when the cache is changed.
+	// It is checked once a minute, and when the cache is changed.
 	look := func(datastore string) {
 		c := w.only()
 		c.Spec.Locations = append(c.Spec.Locations, on(datastore))
@@ -146,7 +146,7 @@ func TestALocationTellsWhenItWasUsedLast(t *testing.T) {
 	first.stop()
 	w.start("a") // which remembers nothing
 	look("none")
-	again := w.until(name, "was looked at", func(c *vmv1alpha1.VirtualMachineImageCache) bool { return len(c.Status.Locations) == 3 }).Status.Locations
+	again := w.until(name, "was checked", func(c *vmv1alpha1.VirtualMachineImageCache) bool { return len(c.Status.Locations) == 3 }).Status.Locations
 	if !again[0].LastUsed.Equal(used[0].LastUsed) {
 		t.Errorf("after a restart it was used at %v, and at %v before", again[0].LastUsed, used[0].LastUsed)
 	}

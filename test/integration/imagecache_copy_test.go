@@ -31,7 +31,7 @@ func TestAnImageIsCopiedAndGoesWithItsCache(t *testing.T) {
 	}
 	c := w.until(example.Name, "is ready", ready)
 	if c.Status.ObservedGeneration != 1 {
-		t.Errorf("generation %d was looked at, want 1", c.Status.ObservedGeneration)
+		t.Errorf("generation %d was reconciled, want 1", c.Status.ObservedGeneration)
 	}
 	l := c.Status.Locations[0]
 	if l.Progress != 100 || len(l.Files) != 1 || l.DatastoreID == "" || l.ItemID == "" || l.ContentVersion == "" || l.ContentSize == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-// What names nothing is said, with what was named.
+// An object that does not exist is reported with its name.
 func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -50,7 +50,7 @@ func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			name := strings.ReplaceAll(strings.ToLower(test.name), " ", "-")
 			w.createOf(name, test.item, test.at)
-			c := w.until(name, "says what is wrong", func(c *vmv1alpha1.VirtualMachineImageCache) bool { return why(c) == test.reason })
+			c := w.until(name, "reports the error", func(c *vmv1alpha1.VirtualMachineImageCache) bool { return why(c) == test.reason })
 			text := ""
 			for _, condition := range c.Status.Locations[0].Conditions {
 				text += condition.Message
@@ -77,7 +77,7 @@ func TestACopyThatFailsIsMadeAgain(t *testing.T) {
 		{"no privilege", "MakeDirectory", "NoPermission"},
 		{"the copy fails", "CopyVirtualDisk_Task", "CannotAccessFile"},
 		{"the source is locked", "CopyVirtualDisk_Task", "FileLocked"},
-		{"the source is gone", "CopyVirtualDisk_Task", "FileNotFound"},
+		{"the source is deleted", "CopyVirtualDisk_Task", "FileNotFound"},
 		{"a host does not answer", "CopyVirtualDisk_Task", "HostCommunication"},
 		{"the datastore is full", "CopyVirtualDisk_Task", "NoDiskSpace"},
 		{"the datastore is away", "CopyVirtualDisk_Task", "InaccessibleDatastore"},

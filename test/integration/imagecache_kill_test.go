@@ -69,15 +69,15 @@ func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
 		// act begins what the step is of; it makes the cache if it is nil.
 		act func(*world)
 	}{
-		"before directories are listed":              {hold: "SearchDatastore_Task"},
-		"before the directory is made":               {hold: "MakeDirectory"},
-		"the directory is made, and not told":        {hold: "answer.MakeDirectory"},
-		"before the copy":                            {hold: "CopyVirtualDisk_Task"},
-		"the copy has begun, and is not told":        {hold: "answer.CopyVirtualDisk_Task"},
-		"in the middle of the copy":                  {},
-		"it is copied, and not listed":               {hold: "answer.SearchDatastore_Task"},
-		"before the copies are removed":              {hold: "DeleteDatastoreFile_Task", act: removes},
-		"the copies are removed, and it is not told": {hold: "answer.DeleteDatastoreFile_Task", act: removes},
+		"before directories are listed":          {hold: "SearchDatastore_Task"},
+		"before the directory is made":           {hold: "MakeDirectory"},
+		"the directory is created, not answered": {hold: "answer.MakeDirectory"},
+		"before the copy":                        {hold: "CopyVirtualDisk_Task"},
+		"the copy has begun, not answered":       {hold: "answer.CopyVirtualDisk_Task"},
+		"in the middle of the copy":              {},
+		"it is copied, and not listed":           {hold: "answer.SearchDatastore_Task"},
+		"before the copies are removed":          {hold: "DeleteDatastoreFile_Task", act: removes},
+		"the copies are removed, not answered":   {hold: "answer.DeleteDatastoreFile_Task", act: removes},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := w.start("a")

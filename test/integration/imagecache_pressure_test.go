@@ -103,22 +103,21 @@ func (w *world) broken() (names []string) {
 	return names
 }
 
-// destroy deletes a virtual machine, and waits until it is gone.
+// destroy deletes a virtual machine and waits until it does not exist.
 func (w *world) destroy(name string) {
 	w.t.Helper()
 	client := w.VmV1alpha1().VirtualMachines(imageNamespace)
 	if err := client.Delete(w.t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
-	simulated.Eventually(w.t, name+" is gone", func() bool {
+	simulated.Eventually(w.t, name+" is deleted", func() bool {
 		_, err := client.Get(w.t.Context(), name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 }
 
-// Thirty images share the room of eight, while virtual machines of them come and go: each is
-// made, whatever goes meanwhile, none loses a disk that it depends on, and in the end nothing
-// is left.
+// Thirty images share space for eight, while virtual machines of them are created and deleted. Each VM is created, no
+// VM loses a disk that it depends on, and in the end no copy is left.
 func TestVirtualMachinesAreMadeWhateverCopiesHaveToGo(t *testing.T) {
 	t.Parallel()
 	const count, atOnce, disk = 30, 3, 100 << 20
@@ -136,8 +135,8 @@ func TestVirtualMachinesAreMadeWhateverCopiesHaveToGo(t *testing.T) {
 		all.Go(func() {
 			for i := worker; i < count; i += atOnce {
 				name := fmt.Sprintf("vm-%d", i)
-				// A disk of its own would find no room beside the copies, which go for other
-				// copies at once, and for disks when the datastore is looked at.
+				// A full disk would not fit next to the copies. Copies are removed for other copies immediately, and for
+				// disks when the datastore is checked.
 				w.deploy(name, images[i], vmv1alpha1.FastDeployLinked)
 				w.created(name)
 				w.destroy(name)

@@ -25,12 +25,12 @@ func why(c *vmv1alpha1.VirtualMachineImageCache) string {
 	return ""
 }
 
-// A disk that others depend on stays, whosever they are, until they are gone; and while it is
-// not known whether there are any.
+// A copy that disks depend on stays until they are deleted, whoever owns them. It also stays while the dependent
+// disks are unknown.
 func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		// hide makes vSphere tell less than all of the virtual machine.
+		// hide makes vSphere return incomplete data of the virtual machine.
 		hide   func(w *world)
 		show   func(w *world)
 		reason string
@@ -60,7 +60,7 @@ func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 				test.hide(w)
 			}
 			w.delete(cache)
-			c := w.until(cache, "says why it stays", func(c *vmv1alpha1.VirtualMachineImageCache) bool { return why(c) == test.reason })
+			c := w.until(cache, "reports why it stays", func(c *vmv1alpha1.VirtualMachineImageCache) bool { return why(c) == test.reason })
 			if message := conditions.Find(c.Status.Locations[0].Conditions, vmv1alpha1.ConditionReady).Message; !strings.Contains(message, "web") {
 				t.Errorf("message %q does not name the virtual machine", message)
 			}
@@ -91,7 +91,7 @@ func TestServersLeaveEachOthersCopiesAlone(t *testing.T) {
 	w.create("photon", on("LocalDS_0"))
 	w.until("photon", "is ready", ready)
 	first.kill()
-	w.start("a") // which searches for directories that nobody names
+	w.start("a") // which searches for directories that no object names
 	w.delete("photon")
 	w.gone("photon")
 	simulated.Eventually(t, "the directory of the other server is left, and no more", func() bool {

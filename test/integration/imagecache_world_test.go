@@ -47,7 +47,7 @@ type world struct {
 	host   *hostfake.Clientset
 	ready  vcenter.Ready
 	events *journal
-	// datastore is what the replicas that are started from then on are told to use.
+	// datastore is the flag of the replicas that are started afterwards.
 	datastore string
 	// more are other vCenters than the default one, by the names of their VCenters.
 	more map[string]vcenter.Ready
@@ -272,10 +272,10 @@ func (w *world) delete(name string) {
 	}
 }
 
-// gone waits until a cache is gone.
+// gone waits until a cache is deleted.
 func (w *world) gone(name string) {
 	w.t.Helper()
-	simulated.Eventually(w.t, name+" is gone", func() bool { return w.get(name) == nil })
+	simulated.Eventually(w.t, name+" is deleted", func() bool { return w.get(name) == nil })
 }
 
 // journal keeps the reasons of events.

@@ -77,7 +77,7 @@ func TestRequestsInTheProcessAreJudgedAsThoseOfOthers(t *testing.T) {
 	config.BearerToken = "of somebody else"
 	_, err = framework.Client(t, config).VmV1alpha1().VirtualMachines(namespace).List(t.Context(), metav1.ListOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "system:anonymous") {
-		t.Errorf("listing with a token that nobody knows: %v, want that it is Forbidden for system:anonymous", err)
+		t.Errorf("listing with an unknown token: %v, want that it is Forbidden for system:anonymous", err)
 	}
 	long := inlineVM("vm-1")
 	long.Spec.GuestID = string(make([]byte, 4<<20))

@@ -118,8 +118,8 @@ func TestFaultsOfARequestAreNotTheServers(t *testing.T) {
 	}
 }
 
-// What is kept as it was written is read at last where owners of fields are told apart,
-// by a library that panics over it.
+// The body is stored as the client sent it, and is decoded last by the library for managed fields, which panics on
+// malformed input.
 func TestS6DataThatNobodyCanReadAreRefused(t *testing.T) {
 	s := framework.StartStandalone(t)
 	const path = "/apis/instancetype.slipway.dev/v1alpha1/namespaces/" + namespace + "/controllerrevisions"

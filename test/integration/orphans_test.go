@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// What is not known is not said to be none.
+// An unknown state is not reported as an empty one.
 func TestS8AServerWithoutControllersDoesNotSayThatThereAreNoOrphans(t *testing.T) {
 	s := framework.StartStandalone(t)
 	for resource, path := range map[string]string{orphans.Resource: orphans.Path, queues.Resource: queues.Path} {
@@ -33,7 +33,7 @@ func tellsNothing(t *testing.T, s *framework.Server, resource, path string) {
 		code   int
 		says   string
 	}{
-		"who may":     {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers do not run in this replica"},
+		"who may":     {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers have not started in this replica"},
 		"who may not": {stranger, http.StatusForbidden, `cannot list resource \"` + resource + `\" in API group \"vm.slipway.dev\" at the cluster scope`},
 	} {
 		client, err := rest.HTTPClientFor(tc.config)
@@ -51,7 +51,7 @@ func tellsNothing(t *testing.T, s *framework.Server, resource, path string) {
 		body, err := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if err != nil || answer.StatusCode != tc.code || !strings.Contains(string(body), tc.says) {
-			t.Errorf("%s: %d %s (%v), want %d that says %s", name, answer.StatusCode, body, err, tc.code, tc.says)
+			t.Errorf("%s: %d %s (%v), want %d with message %s", name, answer.StatusCode, body, err, tc.code, tc.says)
 		}
 		if later := answer.Header.Get("Retry-After"); (later != "") != (tc.code == http.StatusServiceUnavailable) {
 			t.Errorf("%s: Retry-After %q", name, later)

@@ -121,7 +121,7 @@ func TestProtectedKeysHoldOnEveryWayIn(t *testing.T) {
 			t.Error("a protected annotation was set by way of status")
 		}
 	})
-	t.Run("taking over a VM of vSphere", func(t *testing.T) {
+	t.Run("adopting a VM of vSphere", func(t *testing.T) {
 		for user, forbidden := range map[string]bool{"alice": true, "operator": false} {
 			vm := inlineVM("adopted-by-" + user)
 			vm.Spec.InstanceUUID = "b18a6a7c-2b29-4a16-b1d8-dd4649826d8f"

@@ -45,7 +45,7 @@ func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine,
 	return vm
 }
 
-// startWithHost starts a server that reads from an empty host cluster.
+// startWithHost starts a server with an empty management cluster.
 func startWithHost(t *testing.T) versioned.Interface {
 	t.Helper()
 	return framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = fake.NewClientset() }).Client(t)
@@ -206,7 +206,7 @@ func TestExpandShowsTheSizeAndStoresNothing(t *testing.T) {
 	}
 	inline := createVM(t, c, inlineVM("inline"))
 	if got, err := vms.ExpandSpec(t.Context(), "inline", vmv1alpha1.ExpandOptions{}); err != nil || !cmp.Equal(inline.Spec, got.Spec) {
-		t.Errorf("F133 without references: %+v, %v; want the spec as it is", got, err)
+		t.Errorf("F133 without references: %+v, %v; want the spec unchanged", got, err)
 	}
 	if _, err := vms.ExpandSpec(t.Context(), "short", vmv1alpha1.ExpandOptions{Generation: "oldest"}); !apierrors.IsInvalid(err) {
 		t.Errorf("generation=oldest: %v, want Invalid", err)

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// A revert that was asked for by mistake would come when somebody takes a snapshot of the name.
+// A revert that was requested by mistake would start when a snapshot with that name is created.
 func TestARevertToWhatIsNoSnapshotOfTheVMIsRefused(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)

@@ -65,7 +65,7 @@ func TestMachines_OfANamespaceAreLimitedForUsersAndSets(t *testing.T) {
 			message = c.Message
 		}
 		return strings.Contains(message, "from 3 to 10000 replicas is blocked because") &&
-			strings.Contains(message, "namespace team-a has 3 Machines, and --max-machines-per-namespace of the server is 3"), err
+			strings.Contains(message, "namespace team-a has 3 Machines; the maximum is 3 (--max-machines-per-namespace)"), err
 	})
 	if err != nil {
 		t.Errorf("%v: ScalingUp has the message %q", err, message)
@@ -79,8 +79,8 @@ func TestMachines_OfANamespaceAreLimitedForUsersAndSets(t *testing.T) {
 	}
 }
 
-// fillBySet has a set of 10,000 large Machines fill the store of s, and the server write the status
-// of its VMs until that is refused, and deletes what another tenant has meanwhile.
+// fillBySet fills the store of s with a MachineSet of 10,000 large Machines. The server writes the status of their
+// VMs until a write is refused. It deletes the objects that another tenant has created in between.
 func fillBySet(t *testing.T, s *framework.Server) {
 	t.Helper()
 	const mine, others = "team-a", "team-b"
@@ -136,8 +136,8 @@ func fillBySet(t *testing.T, s *framework.Server) {
 	}
 }
 
-// createSet creates a MachineSet called large, with all that it refers to. Its templates give
-// annotations to what is made of them.
+// createSet creates a MachineSet called large and the objects that it references. Its templates set annotations on
+// the objects created from them.
 func createSet(t *testing.T, c versioned.Interface, namespace string, annotations map[string]string) {
 	t.Helper()
 	cluster := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}

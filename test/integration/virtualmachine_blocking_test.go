@@ -26,7 +26,7 @@ func TestWorkersThatWaitForVSphereDoTheSame(t *testing.T) {
 	if err := vms.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	simulated.Eventually(t, "the virtual machine is gone", func() bool { return w.vm("web") == nil })
+	simulated.Eventually(t, "the virtual machine is deleted", func() bool { return w.vm("web") == nil })
 	if names := w.inVCenter(); len(names) != 0 {
 		t.Errorf("vCenter has %q, want none", names)
 	}

@@ -72,7 +72,7 @@ func (w *vmWorld) create(name string, change ...func(*vmv1alpha1.VirtualMachine)
 	}
 }
 
-// vm returns the virtual machine, nil when it is gone.
+// vm returns the virtual machine, or nil if it does not exist.
 func (w *vmWorld) vm(name string) *vmv1alpha1.VirtualMachine {
 	w.t.Helper()
 	vm, err := w.VmV1alpha1().VirtualMachines(vmNamespace).Get(w.t.Context(), name, metav1.GetOptions{})
@@ -169,12 +169,12 @@ func TestVMLivesFromCreateToDelete(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("web", "is powered off", poweredOff)
-	simulated.Eventually(t, "the instance is gone", func() bool { return w.vmi("web") == nil })
+	simulated.Eventually(t, "the instance is deleted", func() bool { return w.vmi("web") == nil })
 
 	if err := vms.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	simulated.Eventually(t, "the virtual machine is gone", func() bool { return w.vm("web") == nil })
+	simulated.Eventually(t, "the virtual machine is deleted", func() bool { return w.vm("web") == nil })
 	want := []string{"Created", "PoweredOn", "PoweredOff", "Deleted"}
 	simulated.Eventually(t, "the deletion is reported", func() bool { return len(w.events.of("web")) >= len(want) })
 	if diff := cmp.Diff(want, w.events.of("web")); diff != "" {
@@ -273,7 +273,7 @@ func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
 func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
 	w := newVMWorld(t)
 	w.create("early")
-	w.until("early", "says what it lacks", func(vm *vmv1alpha1.VirtualMachine) bool {
+	w.until("early", "reports what is missing", func(vm *vmv1alpha1.VirtualMachine) bool {
 		for _, missing := range []string{vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ConditionImageReady} {
 			c := meta.FindStatusCondition(vm.Status.Conditions, missing)
 			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonNotFound {

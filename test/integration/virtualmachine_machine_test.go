@@ -15,7 +15,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Every step is told by an event: the resync is ten minutes away.
+// Every step must be triggered by an event: the resync period is ten minutes.
 func TestAVirtualMachineFollowsTheMachineWhoseInfrastructureItIs(t *testing.T) {
 	w := newVMWorld(t)
 	w.image()

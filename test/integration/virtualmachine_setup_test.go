@@ -48,7 +48,7 @@ type vmWorld struct {
 	ready     vcenter.Ready
 	// policy is what the next start makes of references to instance types.
 	policy synchronizer.Policy
-	// blocking says whether the workers of the next start wait for vSphere.
+	// blocking specifies whether the workers of the next start wait for vSphere.
 	blocking bool
 	// stop ends controller and provider, start starts new ones.
 	stop  func()

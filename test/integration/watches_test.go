@@ -44,7 +44,7 @@ func TestWatches_OfAUserAreLimited(t *testing.T) {
 	}
 	status := answer.Status()
 	if status.Code != http.StatusTooManyRequests || status.Details.RetryAfterSeconds != 10 ||
-		status.Message != `user "alice" has 3 open watches, and may have 3 (--max-watches-per-user)` {
+		status.Message != `user "alice" has 3 open watches; the maximum is 3 (--max-watches-per-user)` {
 		t.Errorf("one more watch is answered with %d, %q and Retry-After %d", status.Code, status.Message, status.Details.RetryAfterSeconds)
 	}
 	if _, err := get("alice", "false"); err != nil {

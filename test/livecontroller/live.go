@@ -1,11 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package livecontroller runs a whole controller over the fake of a server, in a bubble of
-// testing/synctest.
+// Package livecontroller runs a complete controller over a fake server, in a bubble of testing/synctest.
 //
-// Guarantees: what a server does to all that is written and the fakes leave out is done once, here; and nothing
-// runs any more when a test has ended.
+// Guarantees: the package sets the fields that a real server sets on writes and the fakes do not. No goroutine runs
+// after a test has ended.
 package livecontroller
 
 import (
@@ -22,8 +21,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// Start runs a controller with its informers until stop is called, at the latest with the end of
-// the test. It returns when all that it found has been looked at.
+// Start runs a controller with its informers until stop is called or the test ends. It returns when all existing
+// objects have been reconciled.
 func Start(t *testing.T, run func(context.Context) error, informers interface{ Shutdown() }) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -54,7 +53,7 @@ func Call(action clienttesting.Action) string {
 	return strings.TrimSuffix(action.GetVerb()+" "+action.GetResource().Resource+"/"+action.GetSubresource(), "/")
 }
 
-// Versions are resource versions, by which caches tell what is newer. The fakes have none.
+// Versions generates resource versions, which caches compare to find the newer object. The fakes set none.
 type Versions struct{ Last int }
 
 // Next is one that no object has had.

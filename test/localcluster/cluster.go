@@ -121,7 +121,7 @@ func (c *Cluster) servingCA() ([]byte, error) {
 	return secret.Data["ca.crt"], nil
 }
 
-// VCenter says how to reach the simulated vCenter. It is empty with HostOnly.
+// VCenter returns the connection data of the simulated vCenter. It is empty with HostOnly.
 func (c *Cluster) VCenter() VCenter { return c.vcenter }
 
 // PID is the process ID of a part by the name of its program, vcenter for the
@@ -135,7 +135,7 @@ func (c *Cluster) PID(part string) int {
 	return 0
 }
 
-// VCenterOf says how to reach the simulated vCenter of a number, from 1.
+// VCenterOf returns the connection data of the simulated vCenter with a number, starting at 1.
 func (c *Cluster) VCenterOf(n int) VCenter { return c.vcenters[n] }
 
 // ServerKubeconfig is the path of the kubeconfig of slipway-apiserver, a user with the name of
@@ -145,7 +145,7 @@ func (c *Cluster) ServerKubeconfig() string { return c.dir.kubeconfig(partSlipwa
 // Failed delivers an error for every part that ends without being asked to.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
-// KillSlipway ends slipway-apiserver with SIGKILL, and returns when it is gone.
+// KillSlipway kills slipway-apiserver with SIGKILL and waits until the process has ended.
 func (c *Cluster) KillSlipway() error {
 	if p := c.part(partSlipway); p != nil {
 		return p.Kill()
@@ -262,7 +262,7 @@ func (c *Cluster) launch(spec process.Spec) (*process.Process, error) {
 		if err := p.Failure(); err != nil {
 			select {
 			case c.failed <- err:
-			default: // nobody listens, and enough failures wait already
+			default: // no receiver, and the buffer is full
 			}
 		}
 	}()

@@ -28,8 +28,8 @@ func (c components) spec(name, program string, args ...string) process.Spec {
 	}
 }
 
-// kubeAPIServer may not be asked to end politely when its parent died: its etcd is
-// gone too, and without it the end takes minutes. SIGKILL is the default.
+// kubeAPIServer is killed with SIGKILL, the default, when its parent dies. Its etcd has ended with the parent, and
+// without etcd a graceful shutdown takes minutes.
 func (c components) kubeAPIServer(etcd string) process.Spec {
 	args := []string{
 		"--etcd-servers=" + etcd,
@@ -115,7 +115,7 @@ func (c components) slipway(v VCenter) process.Spec {
 		"--vcenter-credentials-file=" + c.dir.vcenterCredentials(),
 		// The simulated inventory has more than one of these.
 		"--vcenter-datastore=/DC0/datastore/LocalDS_0", "--vcenter-network=/DC0/network/VM Network",
-		// Nobody else uses it.
+		// No other process uses it.
 		"--vcenter-networks=*", "--vcenter-host-devices=*",
 		// Workload clusters of tests and of a development machine are on loopback, as all of this is.
 		"--workload-networks=127.0.0.0/8",

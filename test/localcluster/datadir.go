@@ -28,7 +28,7 @@ func (d dataDir) hostEtcd() string       { return d.path("host-etcd") }
 func (d dataDir) slipwayData() string    { return d.path("slipway") }
 func (d dataDir) vcenterState() string   { return d.path("vcenter") }
 
-// vcenterDir is where a simulated vCenter keeps its inventory and says how to reach it.
+// vcenterDir is the directory in which a simulated vCenter stores its inventory and connection data.
 type vcenterDir struct{ state, ready string }
 
 // vcenter is that of the vCenter of a number, from 1.
@@ -102,11 +102,11 @@ func Running(dataDirectory string) (int, error) {
 	}
 	data, err := os.ReadFile(f.Name())
 	if err != nil {
-		return 0, fmt.Errorf("reading who runs the environment: %w", err)
+		return 0, fmt.Errorf("reading the process ID of the environment: %w", err)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
 	if err != nil {
-		return 0, fmt.Errorf("reading who runs the environment from %s: %w", f.Name(), err)
+		return 0, fmt.Errorf("reading the process ID of the environment from %s: %w", f.Name(), err)
 	}
 	return pid, nil
 }
@@ -128,15 +128,15 @@ func WaitStopped(dataDirectory string) error {
 	return nil
 }
 
-// Reset removes all state below dataDirectory, and tells whether there was any. It
-// refuses a directory in which an environment runs, or that no environment has made.
+// Reset removes all state below dataDirectory, and reports whether state existed. It refuses a directory in which an
+// environment runs, or that no environment has created.
 func Reset(dataDirectory string) (removed bool, err error) {
 	d := dataDir(dataDirectory)
 	if _, err := os.Stat(dataDirectory); errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
 	if _, err := os.Stat(d.lock()); err != nil {
-		return false, fmt.Errorf("%s was not made by slipway-dev, it is left alone: %w", dataDirectory, err)
+		return false, fmt.Errorf("%s was not created by slipway-dev and is not removed: %w", dataDirectory, err)
 	}
 	release, err := d.acquire()
 	if err != nil {

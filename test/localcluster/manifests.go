@@ -82,7 +82,7 @@ func apiServices(objects []*unstructured.Unstructured) []string {
 	return names
 }
 
-// unavailable says why an APIService cannot be used, and is empty when it can.
+// unavailable returns the reason why an APIService cannot be used, or an empty string if it can.
 func unavailable(apiService *unstructured.Unstructured) string {
 	conditions, _, err := unstructured.NestedSlice(apiService.Object, "status", "conditions")
 	if err != nil {
@@ -157,7 +157,7 @@ func retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// passing tells errors that a server gives only while it starts.
+// passing reports whether a server returns the error only during startup.
 func passing(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsServiceUnavailable(err) ||
 		discovery.IsGroupDiscoveryFailedError(err) || apierrors.IsInternalError(err)

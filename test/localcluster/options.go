@@ -14,14 +14,13 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 )
 
-// Options says what to run, where from and where to.
+// Options specifies the components to run, their binaries and their data directory.
 type Options struct {
 	// DataDir keeps all state. It is made when it does not exist.
 	DataDir string
 	// BinDir holds the programs.
 	BinDir string
-	// Progress is told of every step that ended, and how long it took. It may be
-	// nil. Calls do not overlap.
+	// Progress is called after every step with its duration. It may be nil. Calls do not overlap.
 	Progress func(step string, took time.Duration)
 	// Ports overrules the ports for servers by name: the Port constants.
 	Ports ports.Set
@@ -30,7 +29,7 @@ type Options struct {
 	// Controllers are run by kube-controller-manager besides those whose work is visible
 	// without nodes, by their names for --controllers.
 	Controllers []string
-	// NotInstalled leaves out slipway-apiserver and artifacts/deploy, for who installs them.
+	// NotInstalled omits slipway-apiserver and artifacts/deploy, for tests that install them.
 	NotInstalled bool
 	// ManagedCertificate gives slipway-apiserver no serving certificate: it manages its own.
 	ManagedCertificate bool

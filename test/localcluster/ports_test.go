@@ -94,7 +94,7 @@ func TestBadInputIsRefused(t *testing.T) {
 	}
 }
 
-// Nobody listens on the ports of the first when the second draws its own.
+// The ports of the first environment are free when the second chooses its own.
 func TestEnvironmentsThatStartAtTheSameTimeDoNotMeet(t *testing.T) {
 	const environments, servers = 60, 12
 	dir, seen := t.TempDir(), map[int]int{}

@@ -56,7 +56,7 @@ func healthy(config *rest.Config, path string) func(context.Context) error {
 	}
 }
 
-// VCenter says how to reach the simulated vCenter.
+// VCenter is the connection data of the simulated vCenter.
 type VCenter struct {
 	// URL is that of the SDK, for example https://127.0.0.1:8989/sdk.
 	URL string `json:"url"`

@@ -142,7 +142,7 @@ func (c *Cluster) startHost(ctx context.Context) error {
 	return c.progress.step("rights and API registration", func() error {
 		ca := c.identities.serving.CertPEM()
 		if c.options.ManagedCertificate {
-			ca = nil // the server says it itself
+			ca = nil // the server returns it
 		}
 		objects, err := deployment(ca, c.ports[PortSlipwayAPIServer])
 		if err != nil {
@@ -152,8 +152,8 @@ func (c *Cluster) startHost(ctx context.Context) error {
 	})
 }
 
-// etcdLog opens the log of the etcd that runs in this process, beside those of the programs: the
-// terminal is the user's.
+// etcdLog opens the log file of the etcd in this process, next to the logs of the programs, so that it does not write
+// to the terminal.
 func (c *Cluster) etcdLog() (*os.File, error) {
 	file := c.dir.log("host-etcd")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

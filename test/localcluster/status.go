@@ -21,8 +21,7 @@ type Status struct {
 	PID int
 	// Servers are all of them, by name.
 	Servers []ServerStatus
-	// APIs is empty when the API of Slipway is served through kube-apiserver, and
-	// says why not otherwise.
+	// APIs is empty if the API of Slipway is served through kube-apiserver. Otherwise it is the reason.
 	APIs string
 }
 
@@ -32,11 +31,11 @@ type ServerStatus struct {
 	Name string
 	// Address is host and port.
 	Address string
-	// Listening tells whether a connection was accepted.
+	// Listening reports whether a connection was accepted.
 	Listening bool
 }
 
-// Missing says what does not work: servers that do not listen, and the API.
+// Missing lists the failing components: servers that do not listen, and the API.
 func (s Status) Missing() []string {
 	var missing []string
 	for _, server := range s.Servers {
@@ -53,8 +52,7 @@ func (s Status) Missing() []string {
 // dialTimeout is ample for the loopback interface.
 const dialTimeout = time.Second
 
-// Inspect looks at the environment of dataDirectory, which may belong to another
-// process.
+// Inspect checks the environment of dataDirectory, which may belong to another process.
 func Inspect(ctx context.Context, dataDirectory string) (Status, error) {
 	pid, err := Running(dataDirectory)
 	if err != nil || pid == 0 {

@@ -48,8 +48,8 @@ var references = map[string]string{
 // put is a value at a place.
 type put struct{ place, value string }
 
-// beside is what a machine needs beside a value below a place, so that this is all that
-// is odd.
+// beside is the change that a machine needs in addition to a value below a place, so that the value is the only odd
+// part.
 var beside = []struct {
 	at   string
 	puts []put
@@ -76,13 +76,13 @@ var beside = []struct {
 	{".spec.volumes[].persistentVolumeClaim", []put{{".spec.volumes", `[{"name":"a","persistentVolumeClaim":{"claimName":"a"}}]`}}},
 }
 
-// below is true for a place and for all that is in it.
+// below reports whether a place is the given place or is inside it.
 func below(place, at string) bool {
 	rest, ok := strings.CutPrefix(place, at)
 	return ok && (rest == "" || strings.ContainsRune(".[{", rune(rest[0])))
 }
 
-// change puts the value into a machine, and what it needs beside.
+// change sets the value in a machine, together with the additional changes that it needs.
 func change(document, place, value string) string {
 	for _, b := range beside {
 		if below(place, b.at) {
@@ -115,9 +115,8 @@ func (o oddity) user(name string) string {
 	return change(machine.Object(name, ""), place, reference)
 }
 
-// elsewhere are places that say nothing about a machine: what the server writes, names
-// that tests need, and owners, of which the host cluster's garbage collector deletes all
-// that are of nobody.
+// elsewhere are places that do not affect a machine: fields that the server writes, names that tests need, and
+// owners. The management cluster's garbage collector deletes objects whose owner does not exist.
 var elsewhere = []string{
 	".status", ".metadata.ownerReferences", ".metadata.name", ".metadata.generateName", ".metadata.namespace", ".metadata.managedFields",
 	".metadata.finalizers", ".metadata.resourceVersion", ".metadata.uid", ".metadata.generation", ".metadata.selfLink",
@@ -156,7 +155,7 @@ func oddities(k schema.Kind, all schema.Schemas) []oddity {
 	return found
 }
 
-// annotations are those that say what is done with a machine.
+// annotations are the annotations that control a machine.
 var annotations = []string{vmv1alpha1.AnnotationPaused, vmv1alpha1.AnnotationDelayedPowerOn}
 
 // secret has odd data.

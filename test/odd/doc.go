@@ -1,16 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package odd really makes what test/integration/odd only asks for: whatever odd value the
-// API accepts is in a virtual machine that the controllers bring to the simulated vCenter,
-// or in an instance type, a class, a preference, an image or a Secret that one uses. Each
-// is then changed to another odd value, powered off, powered on, and deleted.
+// Package odd creates real objects with the odd values that test/integration/odd only sends. Every odd value that the
+// API accepts is set in a virtual machine of the simulated vCenter, or in an instance type, class, preference, image
+// or Secret that a virtual machine uses. Each value is then changed to another odd value, and the machine is powered
+// off, powered on and deleted.
 //
-// What it demands after each step:
-//   - No answer is 5xx, and no write of a status is refused.
-//   - A machine is ready, or has a condition with a reason and a message that names the
-//     field, its value, or what is missing.
-//   - Nothing is asked of vSphere more than maxRepeats times for one generation, but for
-//     what is repeated less and less often.
-//   - The controllers come to rest.
+// Requirements after each step:
+//   - No answer is 5xx, and no status update is rejected.
+//   - A machine is ready, or has a condition whose message names the field, its value or the missing object.
+//   - The same vSphere call is made at most maxRepeats times for one generation, except for retries with growing
+//     backoff.
+//   - The controllers become idle.
 package odd

@@ -67,7 +67,7 @@ metadata: {name: appliance, namespace: odd}
 spec: {contentLibrary: {library: slipway, item: ubuntu-24.04-appliance}}
 `
 
-// environment is everything that runs, as a user sees it who asks for odd things.
+// environment is the whole environment, used by a user who sends odd values.
 type environment struct {
 	t       *testing.T
 	cluster *localcluster.Cluster
@@ -184,8 +184,8 @@ func (e *environment) ask(method, path, format, body string) (code int, answer [
 	return response.StatusCode, answer
 }
 
-// schemas reads those of a group, of the server itself: the host cluster asks it for them
-// from time to time.
+// schemas reads the schemas of a group from the server itself, because the management cluster reads them only
+// periodically.
 func (e *environment) schemas(group string) schema.Schemas {
 	e.t.Helper()
 	document, err := e.admin.Get().RequestURI("/openapi/v3/apis/" + group + "/v1alpha1").DoRaw(e.t.Context())
@@ -224,7 +224,7 @@ func (e *environment) numbers() (passes int, faults []string) {
 	}
 	found := passesPattern.FindSubmatch(page)
 	if found == nil {
-		e.t.Fatal("the metrics do not tell how many passes there were")
+		e.t.Fatal("the metrics do not contain the number of reconciles")
 	}
 	n, err := strconv.ParseFloat(string(found[1]), 64)
 	if err != nil {

@@ -27,13 +27,13 @@ func TestWhatAMachineOwesItsUser(t *testing.T) {
 		settled    bool
 	}{
 		"ready":            {2, []metav1.Condition{condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", "")}, true},
-		"not looked at":    {1, []metav1.Condition{condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", "")}, false},
+		"not reconciled":   {1, []metav1.Condition{condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", "")}, false},
 		"without a word":   {2, []metav1.Condition{notReady}, false},
 		"names the field":  {2, []metav1.Condition{notReady, condition("ImageReady", metav1.ConditionFalse, "NotFound", "spec.image: no such thing")}, true},
 		"names the value":  {2, []metav1.Condition{notReady, condition("ImageReady", metav1.ConditionFalse, "NotFound", `"nobody" does not exist`)}, true},
 		"names another":    {2, []metav1.Condition{notReady, condition("ImageReady", metav1.ConditionFalse, "NotFound", "spec.className: no such thing")}, false},
 		"without a reason": {2, []metav1.Condition{notReady, condition("ImageReady", metav1.ConditionFalse, "", "spec.image: no such thing")}, false},
-		"still at it":      {2, []metav1.Condition{notReady, condition("Created", metav1.ConditionFalse, "Creating", "from image nobody")}, false},
+		"in progress":      {2, []metav1.Condition{notReady, condition("Created", metav1.ConditionFalse, "Creating", "from image nobody")}, false},
 		"paused":           {1, []metav1.Condition{condition(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, "Paused", "by annotation")}, true},
 		"ready and unfinished": {2, []metav1.Condition{
 			condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", ""), condition(vmv1alpha1.ConditionReconciling, metav1.ConditionTrue, "InProgress", "changing spec.image"),
@@ -64,8 +64,8 @@ func TestWhatIsRepeatedTooOften(t *testing.T) {
 		wrong bool
 	}{
 		"nothing":                     {nil, false},
-		"five at once":                {make([]time.Duration, 5), false},
-		"six at once":                 {make([]time.Duration, 6), true},
+		"five together":               {make([]time.Duration, 5), false},
+		"six together":                {make([]time.Duration, 6), true},
 		"the sixth after a pause":     {[]time.Duration{0, 0, 0, 0, 0, 40 * time.Second}, false},
 		"more and more, and no pause": {[]time.Duration{0, 0, 0, 0, 0, 40 * time.Second, 41 * time.Second, 42 * time.Second}, true},
 		"the pauses grow":             {[]time.Duration{0, 5 * time.Second, 15 * time.Second, 35 * time.Second, 75 * time.Second, 155 * time.Second, 275 * time.Second}, false},
@@ -80,7 +80,7 @@ func TestWhatIsRepeatedTooOften(t *testing.T) {
 	}
 }
 
-// What is odd about a machine has to be all that is wrong with it.
+// The odd value must be the only problem of the machine.
 func TestAnOddMachineHasWhatItsValueNeeds(t *testing.T) {
 	for place, want := range map[string]string{
 		".spec.instancetype.kind":                      `"instancetype":{"name":"small","kind":"x"}`,

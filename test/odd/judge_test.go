@@ -18,22 +18,22 @@ import (
 	"github.com/slipway-dev/slipway/test/schema"
 )
 
-// passing are the reasons of what goes on without anybody's help.
+// passing are the reasons of states that end without the help of a user.
 var passing = []string{
 	vmv1alpha1.ReasonCreating, vmv1alpha1.ReasonInProgress, vmv1alpha1.ReasonTooManyCreates, vmv1alpha1.ReasonTooManyOperations,
 	vmv1alpha1.ReasonPoweringOn, vmv1alpha1.ReasonPoweringOff, vmv1alpha1.ReasonSuspending, vmv1alpha1.ReasonRestarting,
 	vmv1alpha1.ReasonWaitingForPrerequisites, vmv1alpha1.ReasonWaitingForIP, vmv1alpha1.ReasonWaitingForTools,
 }
 
-// unsettled says what a machine with odd values still owes its user, empty when it is
-// ready or says why it is not.
+// unsettled returns the missing result of a machine with odd values. It is empty if the machine is ready or a
+// condition explains why not.
 func unsettled(vm *vmv1alpha1.VirtualMachine, odd []oddity) string {
 	all := vm.Status.Conditions
 	if conditions.IsTrue(all, vmv1alpha1.ConditionPaused) {
-		return "" // and nothing is looked at
+		return "" // and nothing is checked
 	}
 	if vm.Status.ObservedGeneration != vm.Generation {
-		return fmt.Sprintf("generation %d was not looked at, %d was", vm.Generation, vm.Status.ObservedGeneration)
+		return fmt.Sprintf("generation %d was not reconciled, %d was", vm.Generation, vm.Status.ObservedGeneration)
 	}
 	if conditions.IsTrue(all, vmv1alpha1.ConditionReady) && !conditions.IsTrue(all, vmv1alpha1.ConditionReconciling) {
 		return ""
@@ -43,10 +43,10 @@ func unsettled(vm *vmv1alpha1.VirtualMachine, odd []oddity) string {
 			return ""
 		}
 	}
-	return "no condition says why: " + summary(all)
+	return "no condition explains why:  " + summary(all)
 }
 
-// says is true for a condition that tells of something that is not well.
+// says reports whether a condition reports a problem.
 func says(c metav1.Condition) bool {
 	good := metav1.ConditionTrue
 	if c.Type == vmv1alpha1.ConditionStalled {
@@ -93,7 +93,7 @@ const (
 	slow = 30 * time.Second
 )
 
-// repeated says which operation was asked for too often, with more that were asked for.
+// repeated returns the operation that was requested too often, with other requested operations.
 func repeated(calls []fleetcheck.Call, asked int) string {
 	maxRepeats := maxRepeats + asked
 	for _, op := range fleetcheck.Operations() {

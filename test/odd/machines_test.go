@@ -85,7 +85,7 @@ func (f *fleet) create(m *machine, _ int) {
 		return
 	}
 	if code, answer := f.make(schema.Kinds[0], m.name, o.user(m.name)); code != http.StatusCreated {
-		// What asks for more than there is says so at once.
+		// A machine that requests more than exists reports it immediately.
 		m.refused = true
 		if !bytes.Contains(answer, []byte(references[o.kind.Name][1:])) && !schema.Named(string(answer), o.place) {
 			f.t.Errorf("a machine with %s: answer %d, which names no field: %.300s", o, code, answer)
@@ -161,8 +161,7 @@ func (f *fleet) list() map[string]*vmv1alpha1.VirtualMachine {
 	return found
 }
 
-// step lets something be done with all machines, waits until each is ready or says why
-// not, and looks at what that took.
+// step performs an action on all machines, waits until each is ready or reports why not, and checks the cost.
 func (f *fleet) step(name string, do func(m *machine, i int)) {
 	f.t.Helper()
 	f.order(http.MethodPut, "/trace?calls=100000")
@@ -200,7 +199,7 @@ func (f *fleet) step(name string, do func(m *machine, i int)) {
 // average.
 const maxPasses = 100
 
-// settle waits until each machine is ready or says why not.
+// settle waits until each machine is ready or reports why not.
 func (f *fleet) settle(name string) {
 	f.t.Helper()
 	missing := map[string]string{}
@@ -210,7 +209,7 @@ func (f *fleet) settle(name string) {
 		for _, m := range f.machines {
 			vm, ok := there[m.name]
 			if !ok {
-				missing[m.name] = "is gone"
+				missing[m.name] = "is deleted"
 				continue
 			}
 			if vm.Status.UniqueID != "" {
@@ -225,7 +224,7 @@ func (f *fleet) settle(name string) {
 	for _, machine := range slices.Sorted(maps.Keys(missing)) {
 		f.t.Errorf("%s: %s %s", name, machine, missing[machine])
 	}
-	// One that is stuck has been told of, and keeps nobody waiting any more.
+	// A stuck machine has been reported and is no longer waited for.
 	f.machines = slices.DeleteFunc(f.machines, func(m *machine) bool { return missing[m.name] != "" })
 	if err != nil && len(missing) == 0 {
 		f.t.Fatal(err)

@@ -101,10 +101,9 @@ func among(o oddity, of int) bool {
 	return h.Sum32()%uint32(of) == 0
 }
 
-// unused are kinds of which nobody makes odd ones beside others: the first say where all
-// machines are and what they are made from, and no machine names one; the others are
-// written by the server alone, make something else than machines, only say when these
-// are powered, or are of clusters, whose nodes they are.
+// unused are kinds that get no odd values. VCenters and Zones locate all machines, and no machine names them. The
+// other kinds are written only by the server, do not create machines, only control their power, or belong to
+// clusters.
 var unused = []string{
 	"VCenter", "Zone", "ContentLibrary", "ControllerRevision", "VirtualMachineInstance", "VirtualMachineImageCache", "VirtualMachinePublishRequest",
 	"VirtualMachineGroup",

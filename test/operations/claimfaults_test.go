@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// storageFault is bad input or a fault of vSphere, and what is said of it.
+// storageFault is invalid input or a fault of vSphere, with the expected message.
 type storageFault struct {
 	name string
 	// claim changes the claim that the virtual machine names, or its volume; nil for a row
@@ -26,13 +26,13 @@ type storageFault struct {
 	claim func(*faultyClaim)
 	// vm changes the virtual machine.
 	vm func(*vmv1alpha1.VirtualMachine)
-	// order is what the simulated vCenter is told before the virtual machine is made, with
-	// the ID of the disk for {id}.
+	// order is the request to the simulated vCenter before the virtual machine is created, with the ID of the disk for
+	// {id}.
 	order string
 	// later is done when the virtual machine has its disk.
 	later func(*faultScene, *faultyClaim)
-	// condition, reason and texts of its message; of a request that is refused the reason is
-	// "refused", and the texts are of the answer. {id} stands for that of the disk.
+	// condition, reason and texts of its message. For a refused request the reason is "refused", and the texts are in
+	// the answer. {id} is replaced by the ID of the disk.
 	condition, reason string
 	says              []string
 }
@@ -109,9 +109,9 @@ var claimFaults = []storageFault{
 	{name: "file-share", claim: func(c *faultyClaim) { c.pv.Spec.CSI.VolumeHandle = "file:" + c.id }, condition: volumes, reason: "Unsupported", says: []string{`"file-share" is bound`, "is a file share and not a disk"}},
 	{name: "supervisor", claim: func(c *faultyClaim) { c.pv.Spec.CSI.VolumeHandle = "2041ff4a-ns-data" }, condition: volumes, reason: "Unsupported", says: []string{`"supervisor" is bound`, `volumeHandle "2041ff4a-ns-data" is not the UUID`}},
 	{name: "read-only-shared", claim: func(c *faultyClaim) { c.modes(corev1.ReadWriteMany) }, vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.PersistentVolumeClaim.ReadOnly = true }), condition: volumes, reason: "Invalid", says: []string{`"read-only-shared" is ReadWriteMany`, "persistentVolumeClaim.readOnly is true"}},
-	{name: "held-by-nobody", claim: func(c *faultyClaim) {
+	{name: "held-by-missing-vm", claim: func(c *faultyClaim) {
 		c.pvc.Annotations = map[string]string{vmv1alpha1.AnnotationClaimHolderPrefix + "11111111-1111-1111-1111-111111111111": "ghost/" + c.id}
-	}, condition: volumes, reason: "InUse", says: []string{`"held-by-nobody" is held by VirtualMachine "ghost"`, "which does not exist", "{id}"}},
+	}, condition: volumes, reason: "InUse", says: []string{`"held-by-missing-vm" is held by VirtualMachine "ghost"`, "which does not exist", "{id}"}},
 	{name: "on-a-node", claim: func(c *faultyClaim) { c.node = "worker-7" }, condition: volumes, reason: "InUse", says: []string{`"on-a-node" is in use on Node "worker-7"`}},
 	{name: "several-writers", claim: func(c *faultyClaim) { c.modes(corev1.ReadWriteMany) }, condition: created, reason: "Invalid", says: []string{"volumes[data].persistentVolumeClaim", "one virtual machine at a time, but the claim is ReadWriteMany"}},
 	{name: "on-nvme", claim: asMade, vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), condition: created, reason: "Invalid", says: []string{"volumes[data].bus", "only to pvscsi controllers"}},
@@ -158,8 +158,8 @@ var policyFaults = []storageFault{
 	{name: "no-key-provider", vm: ofStorageClass("faulty-encrypted"), condition: storage, reason: "NotFound", says: []string{`storage policy "VM Encryption Policy" requires encryption, but vCenter has no default key provider`}},
 }
 
-// outages are faults of whole services, one after the other: each virtual machine names a
-// class, or a claim, that nobody has asked for before.
+// outages are faults of whole services, one after the other. Each virtual machine names a class or a claim that was
+// not requested before.
 var outages = []struct {
 	storageFault
 	undo string

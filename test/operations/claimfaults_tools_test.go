@@ -50,7 +50,7 @@ type faultyClaim struct {
 	phase corev1.PersistentVolumeClaimPhase
 	// node has the volume, empty for none.
 	node string
-	// deleted and pvDeleted are being deleted; elsewhere says that a VM of nobody has the disk.
+	// deleted and pvDeleted: the object is being deleted. elsewhere: a VM that is not managed has the disk.
 	deleted, pvDeleted, elsewhere bool
 }
 
@@ -238,7 +238,7 @@ func (s *faultScene) volume(c *faultyClaim, claim types.UID) {
 	s.Cleanup(func() { s.tidy(attachments.Delete(s.late(), attachment.Name, metav1.DeleteOptions{})) })
 }
 
-// attachElsewhere attaches the disk to another VM, as somebody in vCenter does.
+// attachElsewhere attaches the disk to another VM, as a user of vCenter does.
 func (s *faultScene) attachElsewhere(c *faultyClaim) {
 	s.Helper()
 	other := storageFault{name: "other", vm: func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = vmv1alpha1.PoweredOff }}
@@ -287,8 +287,7 @@ func (s *faultScene) made(name string) *object.VirtualMachine {
 	return object.NewVirtualMachine(s.vcenter.Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: id})
 }
 
-// says waits until every row has said what it should: what is tried again is InProgress
-// meanwhile.
+// says waits until every row has the expected result. Operations that are retried have reason InProgress until then.
 func (s *faultScene) says(rows ...storageFault) {
 	s.Helper()
 	left := map[string]error{}
@@ -315,7 +314,7 @@ func (s *faultScene) says(rows ...storageFault) {
 	}
 }
 
-// judge says what is not as a row wants it.
+// judge returns the difference from the expected result of a row.
 func (s *faultScene) judge(row storageFault, vms []vmv1alpha1.VirtualMachine) error {
 	for i := range vms {
 		if vms[i].Name != row.name {
@@ -327,7 +326,7 @@ func (s *faultScene) judge(row storageFault, vms []vmv1alpha1.VirtualMachine) er
 		}
 		for _, text := range row.says {
 			if text = strings.ReplaceAll(text, "{id}", s.claims[row.name].id); !strings.Contains(c.Message, text) {
-				return fmt.Errorf("%s says %q, and not %q", row.condition, c.Message, text)
+				return fmt.Errorf("message of %s is %q, without %q", row.condition, c.Message, text)
 			}
 		}
 		return nil

@@ -60,7 +60,7 @@ func newDeletionScene(t *testing.T) *deletionScene {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "c"},
 	}, metav1.CreateOptions{})
 	s.Must(err)
-	s.Eventually("the Cluster is said to be provisioned", func() error {
+	s.Eventually("the status of the Cluster is provisioned", func() error {
 		c, err = s.API.ClusterV1alpha1().Clusters(s.Namespace).Get(t.Context(), "c", metav1.GetOptions{})
 		if err != nil || ptr.Deref(c.Status.Initialization.InfrastructureProvisioned, false) {
 			return err
@@ -129,8 +129,7 @@ func (s *deletionScene) delete(name string) {
 	s.Must(s.API.ClusterV1alpha1().Machines(s.Namespace).Delete(s.Context(), name, metav1.DeleteOptions{}))
 }
 
-// waitsAt waits until a deletion is at a stage, for a reason that its condition tells with all
-// of texts in its message.
+// waitsAt waits until a deletion is at a stage, with a condition that has the reason and all of texts in its message.
 func (s *deletionScene) waitsAt(name string, stage clusterv1alpha1.MachineDeletionStage, reason string, texts ...string) *clusterv1alpha1.Machine {
 	s.Helper()
 	var m *clusterv1alpha1.Machine
@@ -150,10 +149,10 @@ func (s *deletionScene) waitsAt(name string, stage clusterv1alpha1.MachineDeleti
 	return m
 }
 
-// gone waits until a Machine is gone.
+// gone waits until a Machine is deleted.
 func (s *deletionScene) gone(name string) {
 	s.Helper()
-	s.Eventually("Machine "+name+" is gone", func() error {
+	s.Eventually("Machine "+name+" is deleted", func() error {
 		if m := s.get(name); m.Name != "" {
 			return fmt.Errorf("deletion %+v, condition %+v", m.Status.Deletion, conditions.Find(m.Status.Conditions, clusterv1alpha1.DeletingCondition))
 		}
@@ -188,7 +187,7 @@ func (s *deletionScene) release(of schema.GroupVersionResource, name string) {
 	s.Must(err)
 }
 
-// hasNode tells whether the Node of a Machine is there.
+// hasNode reports whether the Node of a Machine exists.
 func (s *deletionScene) hasNode(machine string) bool {
 	s.Helper()
 	_, err := s.nodes.CoreV1().Nodes().Get(s.Context(), s.Node(machine), metav1.GetOptions{})

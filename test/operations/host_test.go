@@ -21,15 +21,15 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// The host cluster is silent: what a quota has to decide is refused with the reason, and
-// all that needs no decision goes on.
+// The management cluster does not answer. Requests that need a quota decision are refused with the reason, and all
+// others succeed.
 func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
 	u, free := admin(t), admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("web"))
 	u.Kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 	u.Apply("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\nspec: {hard: {vm.slipway.dev/vcpus: \"6\"}}\n")
-	// kube-controller-manager looks at the API every half minute.
-	testenv.Eventually(t, 5*time.Minute, "the quota counts, and the server has heard", func() error {
+	// kube-controller-manager reads the API every 30 seconds.
+	testenv.Eventually(t, 5*time.Minute, "the quota is counted, and the server has received it", func() error {
 		_, errOut, err := u.Try(testenv.VMWith("probe", "powerState: PoweredOff", "cpu: {sockets: 64}", "memory: {guest: 1Gi}"), "kubectl", "create", "--dry-run=server", "-f", "-")
 		if err == nil || !strings.Contains(errOut, "exceeded quota: team") {
 			return fmt.Errorf("64 vCPUs are answered with %v %s", err, errOut)
@@ -59,7 +59,7 @@ func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
 	// The client would repeat the request as Retry-After demands.
 	err = client.VmV1alpha1().RESTClient().Post().Namespace(u.Namespace).Resource("virtualmachines").Body(oneVCPU("charged")).MaxRetries(0).Do(t.Context()).Error()
 	if want := "cannot charge the ResourceQuotas of namespace " + u.Namespace + ": it timed out"; !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), want) {
-		t.Errorf("creating what cannot be charged: %v, want a 503 that says %q", err, want)
+		t.Errorf("creating a VM that cannot be charged: %v, want status 503 with %q", err, want)
 	}
 	if _, again := apierrors.SuggestsClientDelay(err); !again {
 		t.Errorf("the answer %v has no Retry-After", err)

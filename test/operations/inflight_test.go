@@ -10,8 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// vCenter goes on with what a server that was killed has asked for: a machine that
-// appears after its object was deleted belongs to nobody.
+// vCenter completes operations of a killed server. A machine that appears after its object was deleted is an orphan.
 func TestVirtualMachineDeletedWhileItIsMadeLeavesNothingWhenTheServerIsKilled(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue)
@@ -28,7 +27,7 @@ func TestVirtualMachineDeletedWhileItIsMadeLeavesNothingWhenTheServerIsKilled(t 
 	u.Kubectl("wait", "--for=condition=Ready", "vm/later", "--timeout=120s")
 	for name := range testenv.Inventory(t, u.Namespace) {
 		if name != "later" {
-			t.Errorf("vCenter has the VM %s, whose object is gone", name)
+			t.Errorf("vCenter has the VM %s, whose object is deleted", name)
 		}
 	}
 }

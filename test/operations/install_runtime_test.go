@@ -41,9 +41,9 @@ const (
 	runtimeInterval = 200 * time.Millisecond
 )
 
-// containers stand for StatefulSet controller, nodes and Services: a pod of the server is a
-// process of this machine with the arguments of its template, and the host cluster reaches it
-// by a proxy, as clusters do whose control plane is not in the network of the pods.
+// containers replaces the StatefulSet controller, nodes and Services. A pod of the server is a process of this
+// machine with the arguments of its template. The management cluster reaches it through a proxy, as in clusters whose
+// control plane is outside the pod network.
 type containers struct {
 	t    *testing.T
 	host kubernetes.Interface
@@ -173,7 +173,7 @@ func (c *containers) run() {
 	})
 }
 
-// sync starts and stops what is to be, and tells which pods are ready.
+// sync starts and stops pods to reach the desired number, and returns the ready ones.
 func (c *containers) sync(ctx context.Context) error {
 	set, err := c.host.AppsV1().StatefulSets(systemNamespace).Get(ctx, serverName, metav1.GetOptions{})
 	wanted := map[string]bool{}
@@ -240,7 +240,7 @@ func (c *containers) stop(name string) error {
 	return nil
 }
 
-// report writes the status of the StatefulSet, for who waits for its rollout.
+// report writes the status of the StatefulSet for clients that wait for its rollout.
 func (c *containers) report(ctx context.Context, set *appsv1.StatefulSet, pods, ready, updated int) error {
 	status := set.Status
 	status.ObservedGeneration = set.Generation
@@ -264,8 +264,8 @@ func (c *containers) all() map[string]*container {
 	return all
 }
 
-// start starts a pod that does not run. What it would be told by its node is told by flags:
-// where the host cluster is and who it is there. Power failures are not what its disk is for.
+// start starts a pod that does not run. Flags replace the node's settings: the address of the management cluster and
+// the service account. The test does not simulate power failures, so writes are not synced to disk.
 func (c *containers) start(name string, template *corev1.Container) error {
 	if c.all()[name] != nil {
 		return nil
@@ -303,9 +303,9 @@ func (c *containers) start(name string, template *corev1.Container) error {
 // snapshots is the volume of a pod for these.
 func (c *containers) snapshots(name string) string { return filepath.Join(c.dir, name+"-snapshots") }
 
-// publish asks the probes, writes the endpoints of the Service, and says how many are ready.
+// publish runs the probes, writes the endpoints of the Service, and returns the number of ready pods.
 func (c *containers) publish(ctx context.Context) (int, error) {
-	// Nodes do not ask who answers a probe, either.
+	// The kubelet does not verify certificates of probes, either.
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: serverName + "-pods", Labels: map[string]string{discoveryv1.LabelServiceName: serverName}},

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// installer is a cluster administrator with what install is told of the vCenter.
+// installer is a cluster administrator, with the vCenter arguments for install.
 type installer struct {
 	user
 	password string
@@ -36,7 +36,7 @@ func newInstaller(t *testing.T, u user) installer {
 	}}
 }
 
-// does runs virtctl, which must succeed and say all of these.
+// does runs virtctl, which must succeed and print all of the given texts.
 func (i installer) does(args []string, says ...string) string {
 	i.T.Helper()
 	out, errOut, err := testenv.Run(i.T, i.password+"\n", "virtctl", append([]string{"--kubeconfig", i.Kubeconfig}, args...)...)
@@ -45,7 +45,7 @@ func (i installer) does(args []string, says ...string) string {
 	}
 	for _, text := range says {
 		if !strings.Contains(out+errOut, text) {
-			i.T.Errorf("virtctl %s does not say %q:\n%s%s", args[0], text, out, errOut)
+			i.T.Errorf("the output of virtctl %s lacks %q:\n%s%s", args[0], text, out, errOut)
 		}
 	}
 	return out + errOut

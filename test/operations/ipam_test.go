@@ -24,10 +24,10 @@ func withAddress(name, pool string) string {
 
 const addressesReason = `.status.conditions[?(@.type=="AddressesReady")].reason`
 
-// says waits until AddressesReady of a VM says why it is False.
+// says waits until AddressesReady of a VM is False with the given reason.
 func (u user) says(vm, reason string, texts ...string) {
 	u.T.Helper()
-	testenv.Eventually(u.T, testenv.Long, "AddressesReady of "+vm+" says "+reason, func() error {
+	testenv.Eventually(u.T, testenv.Long, "AddressesReady of "+vm+" has reason "+reason, func() error {
 		got, message := u.Get("vm/"+vm, addressesReason), u.Get("vm/"+vm, `.status.conditions[?(@.type=="AddressesReady")].message`)
 		for _, text := range texts {
 			if !strings.Contains(message, text) {
@@ -75,7 +75,7 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 	u.Apply(withAddress("second", "front"))
 	u.runsWith("second", "192.0.2.11")
 
-	t.Log("the pool is exhausted, and who waits for it goes")
+	t.Log("the pool is exhausted, and the waiting VM is deleted")
 	u.Apply(withAddress("third", "front") + withAddress("nowhere", "none"))
 	u.says("third", "NotReady", "IPAddressClaim", "third-eth0-", `"front"`, "PoolExhausted")
 	u.says("nowhere", "NotReady", "IPAddressClaim", "nowhere-eth0-", `"none"`)
@@ -85,14 +85,14 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 	u.Kubectl("delete", "vm/nowhere", "vm/third", "--timeout=90s")
 	u.count("ipaddressclaims", 2)
 
-	t.Log("a claim is deleted by hand")
+	t.Log("a user deletes a claim")
 	claim := u.Get("vm/first", ".status.claimedAddresses[0].claimName")
 	u.Kubectl("delete", "ipaddressclaim/"+claim, "--wait=false")
 	u.says("first", "NotReady", claim, "is being deleted", "192.0.2.10/24")
 	u.Apply(withAddress("third", "front"))
 	u.says("third", "NotReady", "PoolExhausted")
 
-	t.Log("an address is free when the VM that had it is gone")
+	t.Log("an address is free after its VM is deleted")
 	u.Kubectl("delete", "vm/first", "--timeout=90s")
 	u.runsWith("third", "192.0.2.10")
 	u.count("ipaddresses.ipam.cluster.x-k8s.io", 2)
@@ -118,12 +118,12 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 	u.Apply(string(example))
 	u.runsWith("web", "192.0.2.20")
 
-	t.Log("an address of somebody else")
+	t.Log("an address of another owner")
 	pool.set(func(p *ipamProvider) { p.wrong, p.free = true, append(p.free, "192.0.2.13") })
 	u.Apply(withAddress("fifth", "front"))
-	u.says("fifth", "Invalid", "of-somebody-else", "fifth-eth0-")
+	u.says("fifth", "Invalid", "of-another-owner", "fifth-eth0-")
 	if _, made := testenv.Inventory(t, u.Namespace)["fifth"]; made {
-		t.Error("a VM was made with an address of somebody else")
+		t.Error("a VM was created with an address of another owner")
 	}
 
 	t.Log("with the namespace all goes, and everything is given back")

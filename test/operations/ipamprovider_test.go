@@ -25,8 +25,8 @@ const (
 	protects = "ipam.cluster.x-k8s.io/protect-address"
 )
 
-// ipamProvider has one pool, in one namespace, and fulfils claims as the contract of
-// Cluster API says: what there is an IPAddress of is given.
+// ipamProvider has one pool in one namespace, and fulfils claims as Cluster API's contract requires. Every existing
+// IPAddress is in use.
 type ipamProvider struct {
 	claims, addresses dynamic.ResourceInterface
 	pool              string
@@ -149,7 +149,7 @@ func (p *ipamProvider) fulfil(ctx context.Context, claim *unstructured.Unstructu
 	}
 	of := claim.GetName()
 	if p.wrong {
-		of = "of-somebody-else"
+		of = "of-another-owner"
 	}
 	pool, _, _ := unstructured.NestedMap(claim.Object, "spec", "poolRef")
 	address := &unstructured.Unstructured{Object: map[string]any{

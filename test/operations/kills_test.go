@@ -151,7 +151,7 @@ func TestWhatVSphereSaysOfAVMIsAnEventOnce(t *testing.T) {
 		return nil
 	})
 	u.KillSlipway()
-	// What comes after the restart is told after what is told again.
+	// New events after the restart are sent after the repeated ones.
 	q.Set("kind", "VmDasBeingResetEvent")
 	testenv.Order(t, http.MethodPost, "/vm/event?"+q.Encode())
 	testenv.Eventually(t, testenv.Long, "what happens after a restart is an event", func() error {

@@ -25,7 +25,7 @@ import (
 // project is the directory in which documented commands are typed.
 const project = "../.."
 
-// types runs a command line of the documentation as it is written there.
+// types runs a command line exactly as documented.
 func (u user) types(command string) string {
 	u.T.Helper()
 	u.T.Logf("$ %s", command)
@@ -59,7 +59,7 @@ func TestManifests_InstallAReplicaThatCreatesAVMAsDocumented(t *testing.T) {
 		"apiservice.apiregistration.k8s.io/v1alpha1.vm.slipway.dev condition met\n", "apiservice.apiregistration.k8s.io/v1alpha1.cluster.slipway.dev condition met\n",
 	} {
 		if !strings.Contains(said, text) {
-			t.Errorf("they do not say %q:\n%s", text, said)
+			t.Errorf("the output lacks %q:\n%s", text, said)
 		}
 	}
 	if n := len(pods.all()); n != 1 {
@@ -144,7 +144,7 @@ func (i installer) turnsSnapshotsOn(pods *containers) {
 	})
 }
 
-// typesAll types all commands of a section, which say something.
+// typesAll runs all commands of a section and checks their output.
 func (i installer) typesAll(heading, want string) {
 	i.T.Helper()
 	commands, err := documented.Commands(project, heading)
@@ -156,7 +156,7 @@ func (i installer) typesAll(heading, want string) {
 		said += i.types(command)
 	}
 	if !strings.Contains(said, want) {
-		i.T.Errorf("the commands of %q do not say %q:\n%s", heading, want, said)
+		i.T.Errorf("the output of the commands of %q lacks %q:\n%s", heading, want, said)
 	}
 }
 
@@ -184,13 +184,13 @@ func (i installer) describesVCenter() {
 		}
 		text = strings.ReplaceAll(text, what, is)
 	}
-	user{testenv.User{T: i.T, Kubeconfig: i.Kubeconfig}}.Apply(text) // its objects say themselves where they are
+	user{testenv.User{T: i.T, Kubeconfig: i.Kubeconfig}}.Apply(text) // its objects have namespaces
 }
 
 // A real kube-apiserver checks the overlays: each field is known and valid.
 func TestEveryOverlayIsAcceptedByTheHostCluster(t *testing.T) {
 	t.Parallel()
-	u := user{testenv.User{T: t, Kubeconfig: testenv.Of(t).AdminKubeconfig}} // the objects say where they are
+	u := user{testenv.User{T: t, Kubeconfig: testenv.Of(t).AdminKubeconfig}} // the objects have namespaces
 	overlays, err := filepath.Glob(filepath.Join(project, "artifacts/deploy/overlays/*"))
 	if err != nil || len(overlays) == 0 {
 		t.Fatalf("overlays %v, %v", overlays, err)

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
-// user is somebody who operates Slipway.
+// user is an operator of Slipway.
 type user struct{ testenv.User }
 
 // admin is a user in system:masters with a namespace of its own.

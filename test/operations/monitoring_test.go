@@ -31,7 +31,7 @@ const monitoring = "../../artifacts/monitoring/"
 // watched is a query of a dashboard or of an alerting rule.
 type watched struct{ where, expr, legend string }
 
-// byScraping are the labels that a metric has from who reads it.
+// byScraping are the labels that the scraper adds to a metric.
 var byScraping = []string{"job", "instance"}
 
 func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
@@ -48,7 +48,7 @@ func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
 	}
 	u.Virtctl("stop", "a", "--mode=Hard", "--wait")
 	if _, _, err := u.Try("", "kubectl", "get", "vm", "nobody"); err == nil {
-		t.Error("there is a VM nobody")
+		t.Error("VM nobody exists")
 	}
 	var shown map[string][]string
 	// What VMs use is read every 20 seconds.

@@ -213,7 +213,7 @@ func networksOfZones(t *testing.T) {
 	const placement = `.status.conditions[?(@.type=="PlacementReady")].`
 	u.Wants("vm/d", placement+"status", "False")
 	if got, want := u.Get("vm/d", placement+"message"), `"VM Network"`; !containsAll(got, want, "zone second") {
-		t.Errorf("PlacementReady says %q, want zone and network named", got)
+		t.Errorf("the message of PlacementReady is %q, want zone and network", got)
 	}
 }
 
@@ -273,11 +273,11 @@ func liveInterfaces(t *testing.T) {
 	u.Wants("vm/web", fmt.Sprintf(macOf, "front"), "00:50:56:12:34:56")
 	u.Wants("vm/web", ".status.restartRequired", "")
 
-	// A network that there is not is said, and the VM goes on as it is.
+	// A network that does not exist is reported, and the VM keeps running.
 	patch(`{"name":"front","network":"nowhere","macAddress":"00:50:56:12:34:56"}`)
 	u.Wants("vm/web", `.status.conditions[?(@.type=="NetworkReady")].status`, "False")
 	if got := u.Get("vm/web", `.status.conditions[?(@.type=="NetworkReady")].message`); !containsAll(got, `"nowhere"`) {
-		t.Errorf("NetworkReady says %q, and not which network", got)
+		t.Errorf("the message of NetworkReady is %q, without the network", got)
 	}
 	if got := u.wired("web"); got["front"] != "opaque-0" || u.Get("vm/web", ".status.powerState") != "PoweredOn" {
 		t.Errorf("the VM is connected to %v and %s", got, u.Get("vm/web", ".status.powerState"))

@@ -17,7 +17,7 @@ import (
 
 // mayBeEmpty are the panels whose queries have no answer in a cluster that is well, with why.
 var mayBeEmpty = map[string]string{
-	"Slipway / vCenter: Not answered, or refused": "every call succeeds",
+	"Slipway / vCenter: Failed calls": "every call succeeds",
 }
 
 // startPrometheus lets a Prometheus read the environment of the test once a second, with the

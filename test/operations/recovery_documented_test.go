@@ -31,9 +31,8 @@ func (s *storeScene) documented(heading string) []string {
 	return all
 }
 
-// follow runs documented commands as they are typed. There are no containers here: what is
-// to be done in one is done by the same command on the directory that the volume stands for,
-// and to scale the server is to stop or to start it.
+// follow runs documented commands. There are no containers: a command for a container runs on the directory that
+// replaces the volume, and scaling stops or starts the server.
 func (s *storeScene) follow(commands []string) {
 	s.Helper()
 	for _, command := range commands {
@@ -70,11 +69,11 @@ func (s *storeScene) follow(commands []string) {
 			made := s.container(words[len(words)-1])
 			s.program(made[0], in, s.here(made[1:])...)
 		case slices.Contains(words, "--for=condition=Ready"):
-			// Nobody runs pods here.
+			// No kubelet runs pods here.
 		case words[0] == "kubectl":
 			s.program("kubectl", in, words[1:]...)
 		default:
-			s.Fatalf("nobody knows how to run %q", command)
+			s.Fatalf("cannot run %q", command)
 		}
 	}
 }

@@ -239,7 +239,7 @@ func (s *storeScene) command(kubeconfig string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// accept waits until the server refuses its store, and says that this is the one.
+// accept waits until the server refuses its store, and accepts it by the reported ID.
 func (s *storeScene) accept() {
 	s.Helper()
 	const namespace, name, order = "slipway-system", "slipway-store", "slipway.dev/accept-store="

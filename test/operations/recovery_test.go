@@ -86,7 +86,7 @@ func lostStore(t *testing.T) {
 	if diff := cmp.Diff(grouped, s.groups(teamA)); diff != "" {
 		t.Errorf("groups (-before +after):\n%s", diff)
 	}
-	s.restart() // Nothing is left of what was remembered, and all is looked at anew.
+	s.restart() // The in-memory state is lost, and all objects are reconciled again.
 	s.ready(2*each, teamA, teamB)
 	if diff := cmp.Diff(machines, s.inventory()); diff != "" {
 		t.Errorf("VMs of vCenter (-before +after):\n%s", diff)
@@ -124,7 +124,7 @@ func (s *storeScene) recover() {
 	})
 }
 
-// lose kills the server, removes its data and serves an empty store, as docs/operations.md says.
+// lose kills the server, removes its data and serves an empty store, as docs/operations.md describes.
 func (s *storeScene) lose() {
 	s.Helper()
 	commands := s.documented("### Lose everything")
@@ -201,7 +201,8 @@ func (s *storeScene) killed(some int, kill func(*exec.Cmd) error, args ...string
 	}
 }
 
-// restoredStore destroys nothing, makes nothing twice and is brought up to date. What is typed is what docs/operations.md says.
+// restoredStore destroys and duplicates nothing, and brings the restored store up to date. The commands are those of
+// docs/operations.md.
 func restoredStore(t *testing.T) {
 	s := newStoreScene(t)
 	const machines = 3
@@ -290,7 +291,7 @@ func (s *storeScene) since() {
 		s.Fatal(err)
 	}
 	s.create(teamA, "since", "")
-	s.eventually("one is off, and one is gone", func(ctx context.Context) error {
+	s.eventually("one is off, and one is deleted", func(ctx context.Context) error {
 		off, err := vms.Get(ctx, "web-00", metav1.GetOptions{})
 		if err != nil || off.Status.PowerState != vmv1alpha1.PoweredOff {
 			return fmt.Errorf("web-00: %v", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// lease is who holds the Lease of the controllers, since when, and how often it changed hands.
+// lease is the holder of the controllers' Lease, the time of acquisition, and the number of transitions.
 func (u user) lease() string {
 	u.T.Helper()
 	return u.Kubectl("get", "lease", "slipway-controllers", "--namespace=slipway-system",
@@ -61,7 +61,7 @@ func TestRestart_NewVMWaitsForTheInventoryAndNotForTheLease(t *testing.T) {
 		t.Errorf("the vCenter has %d VMs before the inventory is read, want 1", len(vms))
 	}
 	if after := u.lease(); after != before {
-		t.Errorf("the Lease was taken anew: %s, before %s", after, before)
+		t.Errorf("the Lease was acquired again: %s, before %s", after, before)
 	}
 
 	testenv.Order(t, http.MethodDelete, stream)
@@ -74,10 +74,9 @@ func TestRestart_NewVMWaitsForTheInventoryAndNotForTheLease(t *testing.T) {
 	}
 }
 
-// A starting server reads from the host cluster by which authorities users are told, and
-// fills its caches; a stopping one ends what it does. Who asks meanwhile, through
-// kube-apiserver or directly, must be told to come again, and not be refused: clients give
-// up then. How long nobody was served is in the log.
+// A starting server reads the authorities of users from the management cluster, and fills its caches. A stopping
+// server completes its requests. In both states clients, through kube-apiserver or directly, must get a Retry-After
+// answer and no refusal, because clients give up after a refusal. The log has the duration of the outage.
 func TestF1NobodyIsRefusedWhileTheServerStopsAndStarts(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.VM("asked"))
@@ -142,7 +141,7 @@ func TestF1NobodyIsRefusedWhileTheServerStopsAndStarts(t *testing.T) {
 	}
 }
 
-// service measures how long nobody was served.
+// service measures the duration of an outage.
 type service struct {
 	mu   sync.Mutex
 	last time.Time
@@ -157,13 +156,12 @@ func (s *service) note(served bool) {
 	}
 }
 
-// longest waits until somebody is served, and returns the longest span since it was asked
-// before.
+// longest waits until a request succeeds, and returns the longest time between a request and the previous one.
 func (s *service) longest(t *testing.T) time.Duration {
 	t.Helper()
 	asked := time.Now()
 	var span time.Duration
-	testenv.Eventually(t, testenv.Short, "somebody is served", func() error {
+	testenv.Eventually(t, testenv.Short, "a request succeeds", func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.last.Before(asked) {

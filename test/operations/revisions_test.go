@@ -35,8 +35,8 @@ func emptyStore(t *testing.T) {
 	accept := u.storeRefused("the store has the ID ", "the management cluster expects "+id)
 	wantComeAgain(t)
 
-	// The collector asks for the owner of the first before it collects the second, for
-	// whose owner it asks somebody else.
+	// The collector reads the owner of the first before it collects the second, whose owner it reads from another
+	// server.
 	u.Apply(owned("in-doubt", "vm.slipway.dev/v1alpha1", "VirtualMachine", "unknown", "5f0f1d0a-0000-4000-8000-000000000001"))
 	u.Apply(owned("orphan", "v1", "ConfigMap", "unknown", "5f0f1d0a-0000-4000-8000-000000000002"))
 	u.collected("orphan")
@@ -62,7 +62,7 @@ func emptyStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := u.knownStore(); got != id {
-		t.Errorf("the host cluster knows the store %s, want %s", got, id)
+		t.Errorf("the management cluster records the store %s, want %s", got, id)
 	}
 	u.Kubectl("get", "vmrev/"+revision)
 	releaseStore(t)
@@ -72,7 +72,7 @@ func emptyStore(t *testing.T) {
 	u.Wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
 }
 
-// owned is a ConfigMap of the host cluster with an owner.
+// owned is a ConfigMap of the management cluster with an owner.
 func owned(name, version, kind, owner, uid string) string {
 	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", ownerReferences: [" +
 		"{apiVersion: " + version + ", kind: " + kind + ", name: " + owner + ", uid: " + uid + "}]}}\n"

@@ -113,7 +113,7 @@ func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
 		t.Errorf("second up printed:\n%s", out)
 	}
 	if out, errOut, err := testenv.Run(t, "", "slipway-dev", "run", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "slipway-dev down --data-dir='"+dir+"'") {
-		t.Errorf("run beside it: %v\n%s%s", err, out, errOut)
+		t.Errorf("second run: %v\n%s%s", err, out, errOut)
 	}
 	testenv.AsAdmin(t, localcluster.AdminKubeconfig(dir)).Kubectl("label", "vm", "web-1", "kept=yes")
 	before := identity(t, dir)
@@ -171,7 +171,7 @@ func TestSlipwayDevThatIsInterruptedOrKilledLeavesNothingBehind(t *testing.T) {
 	for _, step := range []string{"  etcd ", "  kube-apiserver ", "  slipway-apiserver "} {
 		out := interruptRun(t, dir, step, func() {})
 		if !strings.Contains(out, "everything") {
-			t.Errorf("interrupted after%sthe run does not say that all is stopped:\n%s", step, out)
+			t.Errorf("interrupted after%sthe run does not report that everything is stopped:\n%s", step, out)
 		}
 		nothingLeft(t, dir)
 	}

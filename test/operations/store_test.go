@@ -19,14 +19,14 @@ import (
 
 const storeConfigMap = "slipway-store"
 
-// knownStore is the ID that the host cluster knows.
+// knownStore is the store ID that the management cluster records.
 func (u user) knownStore() string {
 	u.T.Helper()
 	return u.Kubectl("get", "configmap", storeConfigMap, "--namespace=slipway-system", "-o", "jsonpath={.data.id}")
 }
 
-// swapStores kills the server and starts it anew when swap has changed its directory, but
-// does not wait until it is ready: ready tells.
+// swapStores kills the server, lets swap change its directory, and starts it again without waiting until it is ready.
+// ready waits for that.
 func swapStores(t *testing.T, swap func(dir string) error) (ready <-chan error) {
 	t.Helper()
 	if err := testenv.Of(t).KillSlipway(); err != nil {
@@ -40,22 +40,22 @@ func swapStores(t *testing.T, swap func(dir string) error) (ready <-chan error) 
 	return restarted
 }
 
-// storeRefused waits until the server refuses its store, with all of the texts, and
-// returns the arguments of kubectl that accept it, as kubectl tells.
+// storeRefused waits until the server refuses its store with all of the texts. It returns the kubectl arguments from
+// the message, which accept the store.
 func (u user) storeRefused(texts ...string) (accept []string) {
 	u.T.Helper()
-	testenv.Eventually(u.T, testenv.Long, "kubectl says why the store is not served", func() error {
+	testenv.Eventually(u.T, testenv.Long, "kubectl reports why the store is not served", func() error {
 		out, said, err := u.Try("", "kubectl", "get", "vm")
 		if err == nil {
 			u.T.Fatalf("the store is served:\n%s", out)
 		}
 		_, command, found := strings.Cut(said, "To serve it all the same: kubectl ")
 		if !found || !strings.Contains(said, "the store is not served: ") {
-			return fmt.Errorf("kubectl says %s", said)
+			return fmt.Errorf("the output of kubectl is %s", said)
 		}
 		for _, text := range texts {
 			if !strings.Contains(said, text) {
-				u.T.Fatalf("kubectl says %s, want %q", said, text)
+				u.T.Fatalf("the output of kubectl is %s, want %q", said, text)
 			}
 		}
 		accept = strings.Fields(command)
@@ -113,13 +113,13 @@ func olderStore(t *testing.T) {
 	own, older := testenv.Of(t).SlipwayDataDir()+".own", testenv.Of(t).SlipwayDataDir()+".older"
 	id := u.knownStore()
 	if err := <-swapStores(t, func(dir string) error {
-		const data = "member-data" // beside it are sockets, which cannot be copied
+		const data = "member-data" // its directory also has sockets, which cannot be copied
 		return os.CopyFS(filepath.Join(older, data), os.DirFS(filepath.Join(dir, data)))
 	}); err != nil {
 		t.Fatal(err)
 	}
 	u.Apply(testenv.VM("since"))
-	// A stop, and a start, tell the host cluster how far the store has come.
+	// A stop and a start record the store revision in the management cluster.
 	if err := testenv.Of(t).RestartSlipway(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ spec:
   template: {inventoryPath: templates/only-here}
 `
 
-// imageOf waits until an image is said to be in these vCenters.
+// imageOf waits until the status of an image lists these vCenters.
 func (s *zonesScene) imageOf(name string, vcenters ...string) {
 	s.Helper()
 	s.eventually("image "+name+" is in its vCenters", func() error {

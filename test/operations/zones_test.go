@@ -104,14 +104,14 @@ func (s *zonesScene) refused(name string, words ...string) {
 		}
 		for _, word := range words {
 			if !strings.Contains(c.Message, word) {
-				return fmt.Errorf("PlacementReady says %q, and not %q", c.Message, word)
+				return fmt.Errorf("the message of PlacementReady is %q, without %q", c.Message, word)
 			}
 		}
 		return nil
 	})
 }
 
-// condition waits until a Zone or a VCenter has a condition that says so.
+// condition waits until a condition of a Zone or a VCenter has the given status and reason.
 func (s *zonesScene) condition(what string, of func() ([]metav1.Condition, error), kind, want string) {
 	s.Helper()
 	s.eventually(what+" has "+kind+" "+want, func() error {
@@ -140,7 +140,7 @@ func (s *zonesScene) zone(name string) func() ([]metav1.Condition, error) {
 // gone waits until an object is.
 func (s *zonesScene) gone(what string, get func() error) {
 	s.Helper()
-	s.eventually(what+" is gone", func() error {
+	s.eventually(what+" is deleted", func() error {
 		switch err := get(); {
 		case apierrors.IsNotFound(err):
 			return nil
@@ -200,7 +200,7 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	s.must(err)
 	s.must(s.Apply(t.Context(), example))
 	s.zonesReady("zone-a", "zone-b")
-	// A zone that nothing is in goes at once.
+	// An empty zone is deleted immediately.
 	for _, name := range []string{"zone-a", "zone-b", "fourth"} {
 		s.must(s.api.Zones().Delete(t.Context(), name, metav1.DeleteOptions{}))
 		s.zoneGone(name)

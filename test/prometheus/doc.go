@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package prometheus runs a Prometheus, that of Debian's package, in tests: it reads the server of
-// a test/localcluster, and answers queries.
+// Package prometheus runs Debian's Prometheus in tests. It scrapes the server of a test/localcluster and answers
+// queries.
 //
-// Guarantees: nothing outlives Close; it listens on loopback alone, at a port that nobody else has;
-// the job is named slipway, and labels that the server gives stay as they are.
+// Guarantees: no process remains after Close. Prometheus listens only on loopback, on a port that no other process
+// uses. The job is named slipway, and labels from the server are kept.
 package prometheus

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ErrMissing says that there is no Prometheus on this machine.
+// ErrMissing is returned when Prometheus is not installed on this machine.
 var ErrMissing = errors.New("there is no Prometheus: hack/install-prometheus.sh unpacks one")
 
 // Options are what a Prometheus does.

@@ -53,8 +53,8 @@ func Agree(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// waitEnds reports whether kubectl wait takes a condition as met. It does not while the condition, or the status if the
-// condition does not say, is of an earlier generation.
+// waitEnds reports whether kubectl wait treats a condition as met. It does not while the observed generation of the
+// condition, or of the status if the condition has none, is older.
 func waitEnds(o *unstructured.Unstructured, c *metav1.Condition) bool {
 	observed, known := c.ObservedGeneration, c.ObservedGeneration > 0
 	if !known {

@@ -21,7 +21,7 @@ func TestAgree_FindsObjectsThatWaitersJudgeDifferently(t *testing.T) {
 		"ready and changing":           {2, map[string]string{"Ready": "True", "Reconciling": "True"}, true},
 		"stalled":                      {2, map[string]string{"Ready": "False", "Stalled": "True"}, true},
 		// kstatus knows no other condition than Ready as a sum.
-		"complete is not said to kstatus": {2, map[string]string{"Complete": "False"}, false},
+		"kstatus ignores Complete": {2, map[string]string{"Complete": "False"}, false},
 	} {
 		all := []any{}
 		for kind, status := range tc.conditions {

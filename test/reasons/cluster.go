@@ -15,7 +15,7 @@ func paused() Condition {
 	return Condition{Type: "Paused", Normal: isFalse, Means: "The controllers leave the object alone while it is True.",
 		Reasons: []Reason{
 			{isFalse, "NotPaused", "The object is not paused.", nothing},
-			{isTrue, "Paused", "`spec.paused` of the Cluster, or an annotation, pauses the object; the message says which.", "Unset it."},
+			{isTrue, "Paused", "`spec.paused` of the Cluster, or an annotation, pauses the object; the message names it.", "Unset it."},
 		}}
 }
 
@@ -27,7 +27,7 @@ func deleting(reasons ...Reason) Condition {
 		}, reasons...)}
 }
 
-// mirrored are the reasons of a condition that takes over Ready of another object.
+// mirrored are the reasons of a condition that copies Ready of another object.
 func mirrored(of string) []Reason {
 	return []Reason{
 		{isTrue, "Ready", "The " + of + " object is Ready, or reports that it is done and has no condition Ready.", nothing},
@@ -53,7 +53,7 @@ var scaling = []Condition{
 	{Type: "ScalingDown", Normal: isFalse, Means: "There are more Machines than desired while it is True.",
 		Reasons: []Reason{
 			{isFalse, "NotScalingDown", "There are not too many Machines.", nothing},
-			{isTrue, "ScalingDown", "Machines are being deleted; the message says what blocks it.", "Nothing, unless the message names a cause to repair."},
+			{isTrue, "ScalingDown", "Machines are being deleted; the message names the blocking object.", "Nothing, unless the message names a cause to repair."},
 		}},
 	{Type: "MachinesReady", Normal: isTrue, Means: "All Machines are Ready.",
 		Reasons: []Reason{
@@ -62,7 +62,7 @@ var scaling = []Condition{
 			{isFalse, "NotReady", "Machines are not Ready.", seeMachines},
 			{isUnknown, "ReadyUnknown", "It is not known whether some Machines are Ready.", seeMachines},
 		}},
-	{Type: "MachinesUpToDate", Normal: isTrue, Means: "All Machines are as their template says.",
+	{Type: "MachinesUpToDate", Normal: isTrue, Means: "All Machines match their template.",
 		Reasons: []Reason{
 			{isTrue, "UpToDate", "All Machines are up to date.", nothing},
 			{isTrue, "NoReplicas", "There are no Machines of a MachineDeployment.", nothing},
@@ -83,7 +83,7 @@ var nodeWaits = []Reason{
 	{isUnknown, "NodeAmbiguous", "Several Nodes have the provider ID of the Machine; the message names them.", "Delete the Nodes that are not the Machine's."},
 	{isFalse, "NodeDeleted", "The Node of the Machine was deleted.", "Delete the Machine; a set creates another one."},
 	{isUnknown, "NodeDoesNotExist", "The Machine is deleted and has no Node.", nothing},
-	{isUnknown, "InspectionFailed", "There is no Node yet; the message says what it waits for.", "If it stays, see the conditions of the Cluster, and the log of the kubelet."},
+	{isUnknown, "InspectionFailed", "There is no Node yet; the message names what it waits for.", "If it stays, see the conditions of the Cluster, and the log of the kubelet."},
 	{isUnknown, "ConnectionDown", "The API of the workload cluster does not answer.", "See the condition RemoteConnectionProbe of the Cluster."},
 	{isUnknown, "InternalError", "The Node could not be read.", internal},
 }
@@ -136,7 +136,7 @@ var clusterKinds = []Kind{
 					{isUnknown, "ReadyUnknown", "The status of a condition is not known; the message lists them.", "See the conditions that the message names."},
 					{isUnknown, "WaitingForCluster", "The Cluster does not exist.", "Create the Cluster, or correct `spec.clusterName`."},
 				}},
-			{Type: "UpToDate", Normal: isTrue, Means: "The Machine is as the template of its MachineDeployment says.", Absent: "No MachineDeployment owns the Machine.",
+			{Type: "UpToDate", Normal: isTrue, Means: "The Machine matches the template of its MachineDeployment.", Absent: "No MachineDeployment owns the Machine.",
 				Reasons: []Reason{
 					{isTrue, "UpToDate", "The Machine is up to date.", nothing},
 					{isFalse, "NotUpToDate", "The template has changed; the message lists the differences.", "Nothing; the rollout replaces the Machine."},
@@ -170,7 +170,7 @@ var clusterKinds = []Kind{
 				}},
 			{Type: "OwnerRemediated", Means: "The owner of the unhealthy Machine is requested to replace it.", Absent: "The Machine needs no replacement.",
 				Reasons: []Reason{
-					{isFalse, "WaitingForRemediation", "The owner has not decided yet.", "If it stays, replace the Machine by hand: its owner does not."},
+					{isFalse, "WaitingForRemediation", "The owner has not decided yet.", "If it stays, replace the Machine manually: its owner does not."},
 					{isFalse, "MachineDeleting", "The Machine is being deleted, and a set creates another one.", nothing},
 					{isFalse, "RemediationDeferred", "Other Machines are replaced first (`spec.remediation.maxInFlight`).", nothing},
 					{isFalse, "CannotBeRemediated", "A rollout removes the Machine.", nothing},
@@ -186,7 +186,7 @@ var clusterKinds = []Kind{
 			{Type: "Updating", Normal: isFalse, Means: "The Machine is updated in place while it is True.",
 				Reasons: []Reason{
 					{isFalse, "NotUpdating", "No update in place is running.", nothing},
-					{isTrue, "InPlaceUpdating", "Annotations of another controller say that an update is running.", "If it stays, see the controller that updates the Machine."},
+					{isTrue, "InPlaceUpdating", "Annotations of another controller report a running update.", "If it stays, see the controller that updates the Machine."},
 				}},
 			paused(),
 			deleting(
@@ -220,7 +220,7 @@ var clusterKinds = []Kind{
 		{Type: "RollingOut", Normal: isFalse, Means: "Machines have an older template while it is True.",
 			Reasons: []Reason{
 				{isFalse, "NotRollingOut", "All Machines have the present template.", nothing},
-				{isTrue, "RollingOut", "Machines are being replaced; the message says why.", "If it stays, see MachinesReady and the Machines."},
+				{isTrue, "RollingOut", "Machines are being replaced; the message gives the reason.", "If it stays, see MachinesReady and the Machines."},
 			},
 			Copies: []Copy{{Of: "MachineSet ScalingUp", From: isTrue}}},
 	}, scaling...)},

@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reasons has the conditions of each kind of the API and the reasons that they are set with. It writes
+// Package reasons lists the conditions of each kind of the API with their reasons. It writes
 // docs/reference/conditions.md, and compares the objects of a running server with its table.
 //
-// Guarantee: a condition, a reason or a status that the table lacks fails a test: a constant of the API and a pair in
-// the source code always, what a server has written when a test with a server meets it.
+// Guarantee: a test fails if the table lacks a condition, reason or status. Constants of the API and pairs in the
+// source code are always checked. Values that a server writes are checked by the tests that run a server.
 package reasons

@@ -37,7 +37,7 @@ var imageKinds = []Kind{
 				Reason{isFalse, "NotApplied", "VMs do not get settings, devices or sections that the image requests; the message names them.", "Set them in the spec of the VM if it needs them; do not use the image if the spec has no such field."})},
 		{Type: "Ready", Normal: isTrue, Means: "vSphere has the image, and VMs can be created from it.", Reasons: readable("item or template")},
 		{Type: "OVFReady", Normal: isTrue, Means: "The status describes the present content of the image completely.", Absent: "The image is not an OVF item, or was not read yet.",
-			Reasons: readable("item", Reason{isFalse, "Incomplete", "The description of the image is too long or has too many entries; the message says what is left out.",
+			Reasons: readable("item", Reason{isFalse, "Incomplete", "The description of the image is too long or has too many entries; the message lists the omitted parts.",
 				"Nothing, if the VM does not need it; else simplify the OVF."})},
 	}},
 	{Names: []string{"VirtualMachineImageCache"}, Group: vmv1alpha1.SchemeGroupVersion, Conditions: []Condition{

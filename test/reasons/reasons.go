@@ -31,7 +31,7 @@ type Kind struct {
 	Group schema.GroupVersion
 	// List is the field of status whose entries have the conditions; empty for those of status itself.
 	List string
-	// Open says which other conditions objects have; empty if they have no others.
+	// Open describes further conditions of the objects. It is empty if there are none.
 	Open string
 	// Conditions in the order of the document.
 	Conditions []Condition
@@ -51,15 +51,16 @@ type Condition struct {
 	Type string
 	// Normal is the status of an object that needs nothing; empty for a condition that such an object does not have.
 	Normal metav1.ConditionStatus
-	// Means says what the normal status, or the condition itself, means.
+	// Means is the meaning of the normal status, or of the condition itself.
 	Means string
-	// Absent says when an object does not have the condition; empty if it has it from the first reconcile.
+	// Absent specifies when an object does not have the condition. It is empty if the condition is set by the first
+	// reconcile.
 	Absent string
 	// Reasons that the condition is set with.
 	Reasons []Reason
-	// Copies are other conditions whose reasons it takes over.
+	// Copies are other conditions whose reasons it copies.
 	Copies []Copy
-	// Other says where further reasons come from; empty if there are none.
+	// Other names the source of further reasons. It is empty if there are none.
 	Other string
 }
 
@@ -71,11 +72,11 @@ type Reason struct {
 	Means, Do string
 }
 
-// Copy takes over the reasons of another condition.
+// Copy copies the reasons of another condition.
 type Copy struct {
 	// Of is the title of a kind and the type of a condition, with a space between them.
 	Of string
-	// From is the status that is taken over; empty for all. To is the status that is set; empty for the same.
+	// From is the status that is copied, empty for all. To is the status that is set, empty for the same status.
 	From, To metav1.ConditionStatus
 }
 

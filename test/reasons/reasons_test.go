@@ -143,7 +143,7 @@ func TestCheck_NamesWhatTheTableLacks(t *testing.T) {
 		{object("VirtualMachine", vms, "Created", "True", "Nonsense"), true},
 		{object("VirtualMachine", vms, "Nonsense", "True", "Succeeded"), true},
 		{object("VirtualMachine", vms, "WritesWithinLimit", "False", "TooManyWrites"), false},
-		// Ready takes over the reasons of Created, as False.
+		// Ready copies the reasons of Created, as False.
 		{object("VirtualMachine", vms, "Ready", "False", "CopyFound"), false},
 		{object("VirtualMachine", vms, "Ready", "Unknown", "CopyFound"), true},
 		{object("VirtualMachineInstance", vms, "Ready", "False", "CopyFound"), false},

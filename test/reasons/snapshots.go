@@ -8,14 +8,14 @@ import vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 // snapshotWaits are the reasons for which a snapshot is not created yet, or not Ready.
 var snapshotWaits = []Reason{
 	{isFalse, "Creating", "vSphere is requested to take the snapshot, or takes it.", nothing},
-	{isFalse, "WaitingForPrerequisites", "An older snapshot, the creation or promotion of the VM, the guest customization or a revert comes first.", "Nothing, unless the message names a missing object."},
+	{isFalse, "WaitingForPrerequisites", "An older snapshot, the creation or promotion of the VM, the guest customization or a revert takes precedence.", "Nothing, unless the message names a missing object."},
 	{isFalse, "SourceBusy", "Another operation of the VM runs.", nothing},
-	{isFalse, "TooManyOperations", "Other snapshots come first.", nothing},
+	{isFalse, "TooManyOperations", "Other snapshots take precedence.", nothing},
 	{isFalse, "NotReady", "The VM cannot be read, or is not created.", "See the conditions of the VirtualMachine."},
 	{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the mark in vSphere."},
 	{isFalse, "UnknownState", "vSphere could not be read.", connect},
 	{isFalse, "NotFound", "The VM does not exist, is being deleted, is not in vSphere, or is another one of the same name.", "Delete the snapshot, or create it for an existing VM."},
-	{isFalse, "Invalid", "vSphere does not take such a snapshot, or the VM's object is too large for a record.", "Change the snapshot or the VM as the message says."},
+	{isFalse, "Invalid", "vSphere does not take such a snapshot, or the VM's object is too large for a record.", "Change the snapshot or the VM as the message describes."},
 	{isFalse, "Error", "vSphere refused the snapshot, or its removal.", retried},
 	{isFalse, "Deleting", "The snapshot is being removed.", nothing},
 }
@@ -44,7 +44,7 @@ func ofOtherGroup(c Condition) Condition {
 
 var groupPower = append([]Reason{
 	met("All members have the power state of the group, or their own."),
-	{isFalse, "Delayed", "A step waits for its delay; the message says until when.", nothing},
+	{isFalse, "Delayed", "A step waits for its delay; the message gives the time.", nothing},
 	{isFalse, "WaitingForMembers", "A step waits for the members of the step before it.", "If it stays, see the members that the message names."},
 	{isFalse, "NotReady", "Members do not have their own power state.", "See the members that the message names."},
 }, inState...)
@@ -115,7 +115,7 @@ var snapshotKinds = []Kind{
 				met("The library has the item."),
 				{isFalse, "WaitingForPrerequisites", "SourceValid or TargetValid is not True.", "See that condition."},
 				{isFalse, "Publishing", "The item is being created.", nothing},
-				{isFalse, "SourceBusy", "Another operation of the VM comes first.", nothing},
+				{isFalse, "SourceBusy", "Another operation of the VM takes precedence.", nothing},
 				{isFalse, "TooManyOperations", "Other VMs are published first.", nothing},
 				{isFalse, "Error", "The publication failed.", retried},
 				{isUnknown, "UnknownState", "vSphere could not be read.", connect},
@@ -126,7 +126,7 @@ var snapshotKinds = []Kind{
 				{isFalse, "NotFound", "The ContentLibrary does not exist, or has no image of the item yet.", "If it stays, see the conditions of the ContentLibrary."},
 				{isFalse, "NotReady", "The image does not describe the item yet.", "If it stays, see the conditions of the image."},
 			}},
-		{Type: "Stalled", Means: "The request is not published before a user changes an object; the message says why.", Absent: "Nothing is refused for good.",
+		{Type: "Stalled", Means: "The request is not published before a user changes an object; the message gives the reason.", Absent: "The request is not refused permanently.",
 			Copies: []Copy{
 				{Of: "VirtualMachinePublishRequest SourceValid", From: isFalse, To: isTrue}, {Of: "VirtualMachinePublishRequest TargetValid", From: isFalse, To: isTrue},
 			}},

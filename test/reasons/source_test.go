@@ -115,8 +115,7 @@ type pair struct {
 	status     metav1.ConditionStatus
 }
 
-// pairs returns what calls and composite literals of a file say in one place: a condition and a reason, each as a
-// constant.
+// pairs returns the pairs of condition and reason, each a constant, in calls and composite literals of a file.
 func pairs(path string, file *ast.File, types, reasons map[string]string) (all []pair) {
 	statuses := map[string]metav1.ConditionStatus{"metav1.ConditionTrue": isTrue, "metav1.ConditionFalse": isFalse, "metav1.ConditionUnknown": isUnknown}
 	methods := map[string]metav1.ConditionStatus{"True": isTrue, "False": isFalse}

@@ -1,9 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema makes odd objects of all kinds by their OpenAPI schemas: every list, map
-// and leaf is a place, at which any value can be put.
+// Package schema generates odd objects of all kinds from their OpenAPI schemas. Every list, map and leaf is a
+// position at which any value can be set.
 //
-// Guarantees: what it makes depends on its arguments alone, in content and order; it asks
-// no server.
+// Guarantees: content and order of the result depend only on the arguments. The package sends no requests.
 package schema

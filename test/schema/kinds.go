@@ -17,7 +17,7 @@ type Kind struct {
 	Group, Name, Resource string
 	// Cluster is true for kinds without namespaces.
 	Cluster bool
-	// Valid is what an object has beside its metadata.
+	// Valid is the content of an object without its metadata.
 	Valid string
 	// Actions are the subresources that are posted to, and what they take.
 	Actions map[string]string
@@ -31,7 +31,7 @@ type Kind struct {
 
 const size = `{"cpu":{"sockets":1},"memory":{"guest":"1Gi"}}`
 
-// machine has an entry in most lists, so that what is tried in one is all that is wrong.
+// machine has an entry in most lists, so that a tested value is its only problem.
 const machine = `{"cpu":{"sockets":1},"memory":{"guest":"1Gi"},"volumes":[{"name":"a","disk":{"size":"1Gi"}}],
 	"network":{"interfaces":[{"name":"a"}]},"devices":{"gpus":[{"name":"a","deviceName":"a"}],"hostDevices":[{"name":"a","deviceName":"10de:1eb8"}]}}`
 
@@ -49,7 +49,7 @@ const selector = `{"matchLabels":{"a":"a"},"matchExpressions":[{"key":"a","opera
 // members are what makes machines.
 var members = `"spec":{"clusterName":"a","selector":` + selector + `,"template":{"metadata":{"labels":{"a":"a"}},"spec":` + member("VirtualMachineTemplate") + `}}`
 
-// Kinds are all that are served.
+// Kinds are all served kinds.
 var Kinds = []Kind{
 	{
 		Group: machines, Name: "VirtualMachine", Resource: "virtualmachines", Status: true, Valid: `"spec":` + machine, Read: []string{"expand-spec", "screenshot"},

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// schema is what is looked at of one in OpenAPI v3.
+// schema contains the evaluated parts of an OpenAPI v3 schema.
 type schema struct {
 	Ref        string `json:"$ref"`
 	AllOf      []*schema
@@ -123,14 +123,14 @@ func With(document, path, value string) string {
 	return fmt.Sprintf("{%s%q:%s}", &others, name, With(string(fields[name]), path[1+len(name):], value))
 }
 
-// Named tells whether message has a name of the path: that of the place, or of what it
-// is in, or, where it is a part of the object itself, that one.
+// Named reports whether message contains a name of the path: the name of the place or of its parent. If the place is
+// part of the object itself, its own name is required.
 func Named(message, path string) bool {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]{}", r) })
 	if len(parts) > 1 {
 		parts = parts[1:]
 	} else {
-		parts = append(parts, "name") // of metadata that is gone
+		parts = append(parts, "name") // of missing metadata
 	}
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(message, part) })
 }

@@ -228,7 +228,7 @@ func Control(t testing.TB, ready vcenter.Ready, method, path string) []byte {
 	return body
 }
 
-// Operator is a session of somebody else, who may do everything.
+// Operator is a session of another client, with all privileges.
 func Operator(t testing.TB, ready vcenter.Ready) *govmomi.Client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)

@@ -69,7 +69,7 @@ func MakeVolume(u User, name string, modes ...string) *Claim {
 	return c
 }
 
-// Bind does what the host cluster's controller of volumes does.
+// Bind binds the claim, as the management cluster's volume controller does.
 func (c *Claim) Bind() {
 	c.u.T.Helper()
 	c.u.Patch("pv/"+c.PV, fmt.Sprintf(`{"spec":{"claimRef":{"uid":%q}}}`, c.u.Get("pvc/"+c.Name, ".metadata.uid")))
@@ -167,7 +167,7 @@ func (c *Claim) check(at ...string) (err error) {
 	WithVCenter(c.u.T, func(ctx context.Context, v *govmomi.Client, ds *object.Datastore) {
 		content, _, derr := ds.Download(ctx, c.file(), &soap.DefaultDownload)
 		if derr != nil {
-			err = fmt.Errorf("it is gone: %w", derr)
+			err = fmt.Errorf("it does not exist: %w", derr)
 			return
 		}
 		defer func() { _ = content.Close() }()
@@ -226,10 +226,10 @@ func diskOf(devices []vimtypes.BaseVirtualDevice, id string) *vimtypes.VirtualDi
 	return nil
 }
 
-// Free waits until nobody holds the claim.
+// Free waits until no VM holds the claim.
 func (c *Claim) Free() {
 	c.u.T.Helper()
-	Eventually(c.u.T, Long, "nobody holds claim "+c.Name, func() error {
+	Eventually(c.u.T, Long, "no VM holds claim  "+c.Name, func() error {
 		if got := c.u.Get("pvc/"+c.Name, ".metadata.finalizers") + c.u.Get("pvc/"+c.Name, ".metadata.annotations"); strings.Contains(got, "vm.slipway.dev") {
 			return fmt.Errorf("it has %s", got)
 		}

@@ -79,7 +79,7 @@ func report(err error) int {
 func options(dir string) localcluster.Options {
 	return localcluster.Options{
 		DataDir: dir, BinDir: BinDir(), UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
-		// A right that a test grants must hold at once, not after ten seconds.
+		// A permission that a test grants must be effective immediately, not after ten seconds.
 		SlipwayArgs: []string{
 			"--authorization-webhook-cache-unauthorized-ttl=0s", "--probe-networks=127.0.0.0/8",
 			"--audit-policy-file=" + filepath.Join(filepath.Dir(BinDir()), "artifacts/hardening/audit-policy.yaml"), "--audit-log-path=" + auditLog(dir),

@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// The methods of this file do without a process what kubectl does, for tests of something else:
-// a process costs as much as all that the servers do for the request.
+// The methods of this file replace kubectl processes in tests that do not test kubectl. A process costs as much CPU
+// time as the servers need for the request.
 
 // objectsOf are the objects of a manifest.
 func objectsOf(manifest string) (all []*unstructured.Unstructured, err error) {
@@ -130,7 +130,7 @@ func (u User) DeniedAtLast(manifest string, texts ...string) {
 // lacks is nil for an error that has all texts.
 func lacks(refusal error, texts []string) error {
 	if refusal == nil {
-		return fmt.Errorf("it was allowed, want a refusal that says %q", texts)
+		return fmt.Errorf("it was allowed, want a refusal with %q", texts)
 	}
 	for _, text := range texts {
 		if !strings.Contains(refusal.Error(), text) {
@@ -210,7 +210,7 @@ func (u User) Remove(objects ...string) {
 	}
 }
 
-// Delete has objects deleted, and waits until they are gone.
+// Delete deletes objects and waits until they do not exist.
 func (u User) Delete(objects ...string) {
 	u.T.Helper()
 	u.Remove(objects...)
@@ -247,7 +247,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 `, who, clusterRole))
 }
 
-// Allow lets another user do in the namespace what a rule of RBAC says.
+// Allow grants another user an RBAC rule in the namespace.
 func (u User) Allow(who, role, rule string) {
 	u.T.Helper()
 	u.Put(fmt.Sprintf(`

@@ -24,8 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// reader reads objects as kubectl does, without a process for each: most of what tests
-// ask is whether something has come to pass meanwhile.
+// reader reads objects like kubectl, without a process for each, because most requests of tests poll for a state.
 type reader struct {
 	client dynamic.Interface
 	known  *restmapper.DeferredDiscoveryRESTMapper

@@ -39,7 +39,7 @@ func Inventory(t *testing.T, namespace string) map[string]mo.VirtualMachine {
 			var vm mo.VirtualMachine
 			if err := client.RetrieveOne(ctx, ref, []string{"name", "runtime.powerState", "config.instanceUuid", "config.hardware",
 				"config.latencySensitivity", "config.memoryReservationLockedToMax"}, &vm); err != nil {
-				continue // deleted meanwhile
+				continue // deleted in between
 			}
 			if _, twice := found[vm.Name]; twice {
 				t.Fatalf("vCenter has two VMs named %q in folder %q", vm.Name, namespace)

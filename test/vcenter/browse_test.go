@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Other calls make and remove files while somebody looks for them.
+// Other calls create and remove files during a search.
 func TestASearchOfADatastoreLeavesOutWhatGoesMeanwhile(t *testing.T) {
 	ctx := testContext(t)
 	f, _ := newFiler(ctx, t)

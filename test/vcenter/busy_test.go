@@ -230,7 +230,7 @@ func TestMethodsAreDisabledWhileALibraryItemIsImported(t *testing.T) {
 	}
 	giveUp()
 	if err := <-done; err == nil {
-		t.Error("a deployment that nobody waits for has succeeded")
+		t.Error("an abandoned deployment has succeeded")
 	}
 	if got := read(ctx, t, c, vm); len(got.DisabledMethod) == 0 {
 		t.Error("the import has ended with its client")

@@ -69,7 +69,7 @@ func TestAVMThatIsOffIsCapturedIntoALibraryItem(t *testing.T) {
 	}
 	deployed := read(ctx, t, c, object.NewVirtualMachine(c.Client, *ref))
 	if secret, _ := object.OptionValueList(deployed.Config.ExtraConfig).GetString("guestinfo.secret"); secret != "" {
-		t.Error("the item has the extra configuration of the VM, for which nobody has asked")
+		t.Error("the item has the extra configuration of the VM, which was not requested")
 	}
 	if deployed.Config.GuestId != "ubuntu64Guest" || len(object.VirtualDeviceList(deployed.Config.Hardware.Device).SelectByType((*types.VirtualDisk)(nil))) != 1 {
 		t.Errorf("a VM of the item is no copy: %+v", deployed.Config)
@@ -98,7 +98,7 @@ func TestAVMThatIsOffIsCapturedIntoALibraryItem(t *testing.T) {
 	captures(t, s, "fail=no+space&remains=true")
 	_, _ = captured.CreateOVF(ctx, request("half"))
 	if found, err := m.FindLibraryItems(ctx, library.FindItem{Name: "half"}); err != nil || len(found) != 1 {
-		t.Errorf("items of a capture that was left half made: %v, %v", found, err)
+		t.Errorf("items of an incomplete capture: %v, %v", found, err)
 	}
 	on, err := vm.PowerOn(ctx)
 	wait(ctx, t, on, err)

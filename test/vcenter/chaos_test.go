@@ -67,7 +67,7 @@ func findVM(s *Server, fits func(events.VM) bool) (events.VM, bool) {
 	return events.VM{}, false
 }
 
-// standing are what a disturbance and its inverse leave as it was.
+// standing are the values that a disturbance and its inverse leave unchanged.
 type standing struct{ Name, InstanceUUID, PowerState, Folder, State, Path string }
 
 func standings(s *Server) []standing {

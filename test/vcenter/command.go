@@ -23,8 +23,8 @@ func TakeLogger(ctx context.Context) {
 	stdlog.SetOutput(logWriter{ctx})
 }
 
-// Run serves a simulated vCenter until ctx is done, and saves its inventory. It
-// is meant for a process of its own: it takes over the standard logger.
+// Run serves a simulated vCenter until ctx is done, and saves its inventory. It needs a process of its own, because
+// it configures the standard logger.
 func Run(ctx context.Context, o Options) error {
 	TakeLogger(ctx)
 	s, err := Start(ctx, o)

@@ -115,7 +115,7 @@ func TestACopyTellsItsProgressAndTakesItsSpace(t *testing.T) {
 	_, err := f.copyDisk(ctx, disk, "[LocalDS_0] a/b/d.vmdk").WaitForResult(ctx, &seen)
 	f.must(err)
 	if !seen.between {
-		t.Error("no progress between 1 and 99 percent was told")
+		t.Error("no progress between 1 and 99 percent was reported")
 	}
 	if diff := cmp.Diff([]string{"a/", "a/b/", "a/b/d-flat.vmdk", "a/b/d.vmdk"}, f.below("a/")); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

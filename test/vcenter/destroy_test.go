@@ -13,8 +13,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 )
 
-// The simulator's task that destroys ends before the directory is gone, and the simulator
-// panics when files go while it lists them for the next one.
+// The simulator's destroy task ends before the directory is deleted. The simulator panics if files disappear while it
+// lists them for the next task.
 func TestADestroyedMachineHasNoFilesLeftWhenTheyAreLookedAt(t *testing.T) {
 	ctx := testContext(t)
 	f, _ := newFiler(ctx, t)

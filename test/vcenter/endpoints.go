@@ -70,14 +70,14 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	return s.screens, nil
 }
 
-// onRoot tells whether an account has a privilege on the root folder.
+// onRoot reports whether an account has a privilege on the root folder.
 func (s *Server) onRoot(account, privilege string) bool {
 	return s.sight.Allowed(account, s.inv.Model.ServiceContent.RootFolder, privilege)
 }
 
 func (s *Server) apiVersion() string { return s.inv.Model.ServiceContent.About.ApiVersion }
 
-// validLogin tells whether an account may log in, over SOAP as over REST.
+// validLogin reports whether an account may log in, over SOAP and REST.
 func (s *Server) validLogin(req *types.Login) bool {
 	known, password := req.UserName == s.options.Username || req.UserName == OperatorUsername, s.options.Password
 	if changed := s.password.Load(); changed != nil && req.UserName == s.options.Username {

@@ -176,7 +176,7 @@ func TestMembershipFollowsListView(t *testing.T) {
 	if set, err = poll(ctx, c, pc, set.Version, 30); err != nil || kinds(set)[types.ObjectUpdateKindLeave] != 1 {
 		t.Fatalf("after a removal: %v, %v", set, err)
 	}
-	annotate(ctx, t, c, refs[0], "nobody looks")
+	annotate(ctx, t, c, refs[0], "not watched")
 	if set, err = poll(ctx, c, pc, set.Version, 0); err != nil || set != nil {
 		t.Errorf("a change of a former member was sent: %v, %v", set, err)
 	}
@@ -219,7 +219,7 @@ func TestMembershipFollowsFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for left := 0; left == 0; { // other updates of the machine may come first
+	for left := 0; left == 0; { // other updates of the machine may precede it
 		if set, err = poll(ctx, c, pc, set.Version, 30); err != nil || set == nil {
 			t.Fatalf("after a destruction: %v, %v", set, err)
 		}
@@ -243,7 +243,7 @@ func TestWaitEndsWhenCancelledReplacedOrClosed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { endsWait(ctx, t, c, vm, end) })
 	}
-	// Last, as it is for ever.
+	// Last, because it cannot be undone.
 	t.Run("closed", func(t *testing.T) {
 		endsWait(ctx, t, c, vm, func(*property.Collector, string) error {
 			hub.Close()

@@ -17,8 +17,8 @@ type Ready struct {
 	URL string `json:"url"`
 	// Thumbprint is the SHA-256 of the serving certificate, as hex pairs with colons.
 	Thumbprint string `json:"thumbprint"`
-	// CAFile holds the self-signed certificate; it is empty when the certificate
-	// was given, as then whoever gave it knows its authority.
+	// CAFile contains the self-signed certificate. It is empty if a certificate was given, because the caller then
+	// knows its authority.
 	CAFile string `json:"caFile"`
 	// ControlURL is that of the test controls, if they listen.
 	ControlURL string `json:"controlURL,omitempty"`

@@ -50,7 +50,7 @@ func TestPoweredOnMachineGetsGuestAndLosesItWhenOff(t *testing.T) {
 			t.Errorf("guest of %s: host name %q, tools %q, heartbeat %q", m.host, got.Guest.HostName, got.Guest.ToolsRunningStatus, got.GuestHeartbeatStatus)
 		}
 		if got.Summary.Guest.IpAddress != got.Guest.IpAddress {
-			t.Errorf("summary says %q, guest %q", got.Summary.Guest.IpAddress, got.Guest.IpAddress)
+			t.Errorf("summary has %q, guest %q", got.Summary.Guest.IpAddress, got.Guest.IpAddress)
 		}
 		if len(got.Guest.Net) != 1 || len(got.Guest.Net[0].IpAddress) != 2 || got.Guest.Net[0].MacAddress == "" {
 			t.Fatalf("guest.net of %s: %+v", m.host, got.Guest.Net)

@@ -187,7 +187,7 @@ func TestConnectionStatesDifferInWhatTheyShow(t *testing.T) {
 		})
 	}
 	if _, err := s.Events().Hide("db", "connected"); err == nil || !strings.Contains(err.Error(), "inaccessible") {
-		t.Errorf("hide as connected: %v, want an error that says what is allowed", err)
+		t.Errorf("hide as connected: %v, want an error with the allowed values", err)
 	}
 	// "A virtual machine that is unregistered or deleted directly on a host" is got
 	// rid of by unregistering it.
@@ -223,7 +223,7 @@ func TestWithoutPrivilegesAMachineIsNeitherSeenNorTouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	if u := watched.next(ctx, t)[vm.Reference().Value]; u.Kind != types.ObjectUpdateKindLeave {
-		t.Errorf("the stream says %q of it, want leave", u.Kind)
+		t.Errorf("the stream sent %q of it, want leave", u.Kind)
 	}
 	if found := findByUUID(ctx, t, c, id); found != "" {
 		t.Errorf("FindByUuid gave %s, want nothing", found)
@@ -263,7 +263,7 @@ func TestWithoutPrivilegesAMachineIsNeitherSeenNorTouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	if u := watched.next(ctx, t)[vm.Reference().Value]; u.Kind != types.ObjectUpdateKindEnter {
-		t.Errorf("the stream says %q of it, want enter", u.Kind)
+		t.Errorf("the stream sent %q of it, want enter", u.Kind)
 	}
 	task, err := vm.PowerOn(ctx)
 	wait(ctx, t, task, err)

@@ -20,8 +20,8 @@ const (
 	DefaultListen   = "127.0.0.1:0"
 	DefaultUsername = "administrator@vsphere.local"
 	DefaultPassword = "slipway-dev" // no secret: it opens a simulator on loopback
-	// OperatorUsername is a second account with the same password. It stands for the
-	// people who work in vCenter: nothing is taken from it.
+	// OperatorUsername is a second account with the same password. It represents users of vCenter and always keeps its
+	// privileges.
 	OperatorUsername      = "operator@vsphere.local"
 	DefaultGuestBootDelay = 500 * time.Millisecond
 )

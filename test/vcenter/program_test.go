@@ -65,7 +65,7 @@ func startProgram(t *testing.T, state string, args ...string) *program {
 	p := &program{cmd: cmd, exited: make(chan error, 1)}
 	listening := make(chan struct{})
 	go func() {
-		// Readiness is logged after the file was written, so that nobody has to poll.
+		// Readiness is logged after the file was written, so that clients need not poll.
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			if strings.Contains(lines.Text(), "is ready") {
 				close(listening)
@@ -262,7 +262,7 @@ func TestControlsOfProgram(t *testing.T) {
 	if err != nil || info.State != types.TaskInfoStateRunning {
 		t.Errorf("the delayed task is %s (error %v), want running", info.State, err)
 	}
-	// A slow task blocks nobody: the folder is read while it runs.
+	// A slow task does not block other calls: the folder is read while it runs.
 	if children, err := at.folder.Children(ctx); err != nil || len(children) != 1 {
 		t.Errorf("%d children of the folder, error %v", len(children), err)
 	}

@@ -43,7 +43,7 @@ func TestARegisteredMachineIsTheOneThatWasUnregisteredUnderAnotherID(t *testing.
 		t.Fatal(err)
 	}
 	if u := watched.next(ctx, t)[vm.Reference().Value]; u.Kind != types.ObjectUpdateKindLeave {
-		t.Errorf("the stream says %q of it, want leave", u.Kind)
+		t.Errorf("the stream sent %q of it, want leave", u.Kind)
 	}
 	gone(ctx, t, c, vm)
 	task, err := p.folder.RegisterVM(ctx, before.Config.Files.VmPathName, "", false, p.pool, nil)
@@ -66,7 +66,7 @@ func TestARegisteredMachineIsTheOneThatWasUnregisteredUnderAnotherID(t *testing.
 		t.Errorf("it is %q in %v and %v", after.Name, after.Parent, after.ResourcePool)
 	}
 	if u := watched.next(ctx, t)[ref.Value]; u.Kind != types.ObjectUpdateKindEnter {
-		t.Errorf("the stream says %q of it, want enter", u.Kind)
+		t.Errorf("the stream sent %q of it, want enter", u.Kind)
 	}
 	task, err = p.folder.RegisterVM(ctx, before.Config.Files.VmPathName, "", false, p.pool, nil)
 	if err := faultOf(ctx, task, err); !fault.Is(err, &types.AlreadyExists{}) {
@@ -101,7 +101,7 @@ func TestAnInstanceUUIDInConflictIsReplaced(t *testing.T) {
 		t.Fatalf("the twin has %s in %s, want %s, which is free, and a directory of its own", got.InstanceUuid, got.Files.VmPathName, id)
 	}
 	if _, err := s.Events().Register(path, ""); err == nil || !fault.Is(err, &types.DuplicateName{}) {
-		t.Errorf("register beside the twin: got %v, want DuplicateName", err)
+		t.Errorf("register next to the twin: got %v, want DuplicateName", err)
 	}
 	task, err := twin.Rename(ctx, "twin")
 	wait(ctx, t, task, err)
@@ -143,7 +143,7 @@ func TestAnInstanceUUIDInConflictIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now := read(ctx, t, c, twin).Config.InstanceUuid; old != id || now == id {
-		t.Errorf("changed by hand: from %s to %s, want another one than %s", old, now, id)
+		t.Errorf("changed by a user: from %s to %s, want another one than %s", old, now, id)
 	}
 }
 
@@ -238,19 +238,19 @@ func TestAContainerViewFollowsMovesAndRenames(t *testing.T) {
 	}
 	move(vm, p.vmFolder)
 	if u := watched.next(ctx, t)[id]; u.Kind != types.ObjectUpdateKindLeave {
-		t.Errorf("moved out: the stream says %q, want leave", u.Kind)
+		t.Errorf("moved out: the stream sent %q, want leave", u.Kind)
 	}
 	move(vm, sub)
 	if u := watched.next(ctx, t)[id]; u.Kind != types.ObjectUpdateKindEnter {
-		t.Errorf("moved in: the stream says %q, want enter", u.Kind)
+		t.Errorf("moved in: the stream sent %q, want enter", u.Kind)
 	}
 	move(sub, p.vmFolder)
 	if u := watched.next(ctx, t)[id]; u.Kind != types.ObjectUpdateKindLeave {
-		t.Errorf("its folder moved out: the stream says %q, want leave", u.Kind)
+		t.Errorf("its folder moved out: the stream sent %q, want leave", u.Kind)
 	}
 	move(sub, p.folder)
 	if u := watched.next(ctx, t)[id]; u.Kind != types.ObjectUpdateKindEnter {
-		t.Errorf("its folder moved in: the stream says %q, want enter", u.Kind)
+		t.Errorf("its folder moved in: the stream sent %q, want enter", u.Kind)
 	}
 	move(vm, p.folder) // within the container
 	other := create(ctx, t, c, p, machine("web")).Reference().Value

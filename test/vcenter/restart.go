@@ -57,20 +57,20 @@ func (s *Server) RestartVpxd(o Restart) {
 	s.front.StartREST(o.Down + o.REST)
 }
 
-// Sessions lists who is logged in over SOAP, and Opened what they have open.
+// Sessions lists the users logged in over SOAP, and Opened lists their open objects.
 func (s *Server) Sessions() []strict.Session { return s.gate.Sessions(s.Registry()) }
 
 // Opened lists the views, collectors and filters that sessions have open.
 func (s *Server) Opened() []strict.Open { return s.gate.Opened(s.Registry()) }
 
-// Routes adds the orders to the control page that concern the service as a whole:
+// Routes adds commands for the whole service to the control page:
 //
 //	POST /restart?down=N&rest=N&tasks=end|continue   restarts vpxd, N in seconds
-//	PUT  /deploy?disksOnly=B                          an OVF counts for its disks only, as it does from the start
-//	PUT  /guests?cloudInit=B                          guests read what cloud-init would, as they do from the start
-//	PUT  /customizations?fail=M                       they fail with M, or succeed without
-//	PUT  /password?to=P                               logins of the account take P, and not the one of before
-//	GET  /sessions, /sessions/rest, /opened          who is logged in, with what open
+//	PUT  /deploy?disksOnly=B                          use only the disks of an OVF (default true)
+//	PUT  /guests?cloudInit=B                          guests read the data of cloud-init (default true)
+//	PUT  /customizations?fail=M                       customizations fail with M, or succeed without M
+//	PUT  /password?to=P                               logins of the account need P instead of the previous password
+//	GET  /sessions, /sessions/rest, /opened           sessions and their open objects
 func (s *Server) Routes(mux *http.ServeMux) {
 	get := func(pattern string, list func() any) {
 		mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, _ *http.Request) { respond(w, list()) })
@@ -143,5 +143,5 @@ func restartOrder(q url.Values) (o Restart, err error) {
 
 func respond(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client has gone: nobody to tell
+	_ = json.NewEncoder(w).Encode(v) // a failed write means that the client has disconnected
 }

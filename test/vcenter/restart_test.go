@@ -62,7 +62,7 @@ func TestARestartOfVpxdForgetsSessionsAndTasksAndEndsOperationsOrNot(t *testing.
 			for _, task := range []*object.Task{clone, destroy} {
 				gone(ctx, t, again, task)
 				if err := object.NewTask(again.Client, task.Reference()).Cancel(ctx); !fault.Is(err, &types.ManagedObjectNotFound{}) {
-					t.Errorf("cancel a task of before: got %v, want ManagedObjectNotFound", err)
+					t.Errorf("cancel a task from before the restart: got %v, want ManagedObjectNotFound", err)
 				}
 			}
 			if tasks := s.Events().Tasks(); len(tasks) != 0 {

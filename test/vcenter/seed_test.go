@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-// booted powers a virtual machine on and returns what its guest says of itself.
+// booted powers a virtual machine on and returns the state that its guest reports.
 func booted(ctx context.Context, t *testing.T, c *govmomi.Client, vm *object.VirtualMachine) mo.VirtualMachine {
 	t.Helper()
 	task, err := vm.PowerOn(ctx)

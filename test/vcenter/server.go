@@ -103,7 +103,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// Ready tells how to reach the service.
+// Ready returns the connection data of the service.
 func (s *Server) Ready() Ready { return s.ready }
 
 // Front is the part before the service that counts calls and misbehaves on order.

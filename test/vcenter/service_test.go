@@ -95,7 +95,7 @@ func TestAnUnknownVersionOfTheAPIIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.UseServiceVersion(); err != nil || c.Version != "8.0.1.0" {
-		t.Errorf("the service says it speaks %q, %v, want 8.0.1.0", c.Version, err)
+		t.Errorf("the service reports version %q, %v, want 8.0.1.0", c.Version, err)
 	}
 }
 

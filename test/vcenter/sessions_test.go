@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A server that is stopped while it starts logs out beside its first calls.
+// A server that is stopped during startup logs out while its first calls run.
 func TestWhoLogsOutBesideACallKeepsNobodyElseOut(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
@@ -19,7 +19,7 @@ func TestWhoLogsOutBesideACallKeepsNobodyElseOut(t *testing.T) {
 		c := connect(ctx, t, s)
 		content := c.ServiceContent
 		var calls sync.WaitGroup
-		for range 4 { // a session that has ended meanwhile is an answer too
+		for range 4 { // a session may have ended in between
 			calls.Go(func() {
 				_, _ = methods.CreateCollectorForEvents(ctx, c, &types.CreateCollectorForEvents{This: *content.EventManager})
 			})

@@ -95,7 +95,7 @@ func TestServicesForStorageAskForTheirPrivileges(t *testing.T) {
 	}
 }
 
-// lacks is the privilege that an error says is lacking.
+// lacks returns the privilege that an error reports as missing.
 func lacks(err error) string {
 	if !soap.IsSoapFault(err) {
 		return ""
@@ -104,7 +104,7 @@ func lacks(err error) string {
 	return fault.PrivilegeId
 }
 
-// causedBy is the privilege that a fault of a volume says is lacking.
+// causedBy returns the privilege that a fault of a volume reports as missing.
 func causedBy(fault types.BaseMethodFault) string {
 	if f, ok := fault.(*cnstypes.CnsFault); ok && f.FaultCause != nil {
 		fault = f.FaultCause.Fault

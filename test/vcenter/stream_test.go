@@ -44,8 +44,7 @@ func (m mirror) apply(updates []types.ObjectUpdate) {
 	}
 }
 
-// watch follows all virtual machines until done says that the mirror is right,
-// and returns the number of updates per object.
+// watch follows all virtual machines until done accepts the mirror, and returns the number of updates per object.
 func watch(ctx context.Context, t *testing.T, c *govmomi.Client, done func(mirror) bool) map[types.ManagedObjectReference]int {
 	t.Helper()
 	v, err := view.NewManager(c.Client).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
@@ -134,7 +133,7 @@ func TestContainerViewHasWhatChangesWhileItIsCreated(t *testing.T) {
 		t.Fatalf("the session has no view %s", res.Res.Returnval)
 	}
 	if !slices.Contains(v.View, created) || slices.Contains(v.View, deleted) || len(v.View) != 2 { // the template
-		t.Errorf("the view has %v; want the template and %s, which was created meanwhile, without %s, which was deleted", v.View, created, deleted)
+		t.Errorf("the view has %v; want the template and %s, which was created in between, without %s, which was deleted", v.View, created, deleted)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestCoresPerSocketAreSizedAtPowerOnUnlessTheyAreGiven(t *testing.T) {
 			}
 			task, err = vm.PowerOff(ctx)
 			wait(ctx, t, task, err)
-			// A number that the last size does not divide is sized anew.
+			// If the number is not divisible by the last size, the size is chosen again.
 			task, err = vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{NumCPUs: 3, NumCoresPerSocket: types.NewInt32(0)})
 			wait(ctx, t, task, err)
 			if _, auto := cores(vm); auto != (test.version != "vmx-19") {

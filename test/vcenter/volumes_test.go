@@ -107,7 +107,7 @@ func TestAVolumeIsADiskOfOneVirtualMachine(t *testing.T) {
 		t.Fatalf("the disk after the attachment: %+v", disk)
 	}
 	if got := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo).Uuid; got != uuid || uuid == "" {
-		t.Errorf("the disk has UUID %q, and the service said %q", got, uuid)
+		t.Errorf("the disk has UUID %q, and the service returned %q", got, uuid)
 	}
 	for _, vm := range []*object.VirtualMachine{one, other} {
 		if _, fault := attachVolume(ctx, t, v, spec(vm)); !is[*types.ResourceInUse](fault) {

@@ -1,9 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vsphereclient is how tests look at a vCenter beside the product: with a
-// session of their own, and the certificate verified; and how they give orders to a
-// simulated one.
+// Package vsphereclient gives tests access to a vCenter independent of the product: with a session of their own and a
+// verified certificate. It also sends commands to a simulated vCenter.
 package vsphereclient
 
 import (
@@ -18,11 +17,10 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// UserAgent tells the sessions of tests from those of the product.
+// UserAgent distinguishes the sessions of tests from those of the product.
 const UserAgent = "slipway-test"
 
-// Login opens a session at the SDK of address; whoever calls it logs out. The
-// certificates of caFile are the only ones trusted.
+// Login opens a session at the SDK of address. The caller logs out. Only the certificates of caFile are trusted.
 func Login(ctx context.Context, address, caFile, user, password string) (*govmomi.Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
-// Options say where a workload cluster runs.
+// Options specifies where a workload cluster runs.
 type Options struct {
 	// DataDir keeps all state, the logs among them. It is made when it does not exist.
 	DataDir string
@@ -102,8 +102,8 @@ func (c *Cluster) UserKubeconfig(name string, groups ...string) ([]byte, error) 
 	return os.ReadFile(path)
 }
 
-// Secret is the one by which a Cluster of that namespace and name reaches this cluster, to be
-// created in the host cluster.
+// Secret returns the kubeconfig Secret for a Cluster of that namespace and name, to be created in the management
+// cluster.
 func (c *Cluster) Secret(namespace, cluster string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster + "-kubeconfig"},

@@ -67,7 +67,7 @@ func (k *kubelet) sync(ctx context.Context, pod *corev1.Pod) error {
 	switch {
 	case pod.DeletionTimestamp != nil && node != "":
 		if ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0 {
-			return nil // somebody's finalizer keeps it
+			return nil // a finalizer blocks the deletion
 		}
 		return pods.Delete(ctx, pod.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: ptr.To[int64](0), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/reasons"
 )
 
-// Main runs the tests of a package beside one cluster, which it hands to set. It does not return.
+// Main runs the tests of a package with one cluster, which it passes to set. It does not return.
 func Main(m *testing.M, set func(*Cluster)) {
 	os.Exit(run(m, func(dir, bin string) (func() error, error) {
 		c, err := Start(context.Background(), Options{DataDir: dir, BinDir: bin})
@@ -31,7 +31,7 @@ func Main(m *testing.M, set func(*Cluster)) {
 	}))
 }
 
-// Pair is a host cluster with slipway-apiserver, and a workload cluster beside it.
+// Pair is a management cluster with slipway-apiserver, and a workload cluster next to it.
 type Pair struct {
 	Host *localcluster.Cluster
 	Work *Cluster
@@ -44,7 +44,7 @@ type Pair struct {
 // AtEnd has stop called before the clusters are stopped.
 func (p *Pair) AtEnd(stop func() error) { p.stops = append(p.stops, stop) }
 
-// PairOptions say what a Pair has beyond what every one has.
+// PairOptions specifies additions to a default Pair.
 type PairOptions struct {
 	// Zones are as in localcluster.Options.
 	Zones bool
@@ -52,8 +52,7 @@ type PairOptions struct {
 	Ready func(ctx context.Context, p *Pair) error
 }
 
-// MainBesideHost runs the tests of a package beside a pair, whose clusters start at the same time. It does not
-// return.
+// MainBesideHost runs the tests of a package with a pair, whose clusters start concurrently. It does not return.
 func MainBesideHost(m *testing.M, p *Pair, o PairOptions) {
 	os.Exit(run(m, func(dir, bin string) (func() error, error) {
 		p.Dir, p.BinDir = dir, bin

@@ -41,7 +41,7 @@ func (c *Cluster) AddNode(ctx context.Context, name, providerID string, change .
 	return made, nil
 }
 
-// AddPod makes a Pod on a Node. It runs at once. change is applied before.
+// AddPod creates a Pod on a Node. It runs immediately. change is applied before the creation.
 func (c *Cluster) AddPod(ctx context.Context, namespace, name, node string, change ...func(*corev1.Pod)) (*corev1.Pod, error) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": name}},
@@ -57,8 +57,7 @@ func (c *Cluster) AddPod(ctx context.Context, namespace, name, node string, chan
 	return made, nil
 }
 
-// SetReady sets the condition Ready of a Node. Unknown is what the node lifecycle controller
-// says of a kubelet that is silent.
+// SetReady sets the condition Ready of a Node. The node lifecycle controller sets Unknown if a kubelet is silent.
 func (c *Cluster) SetReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		node, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
@@ -82,7 +81,7 @@ func (c *Cluster) SetReady(ctx context.Context, name string, status corev1.Condi
 func condition(of corev1.NodeConditionType, status corev1.ConditionStatus) corev1.NodeCondition {
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	reasons := map[corev1.ConditionStatus]string{corev1.ConditionTrue: "KubeletReady", corev1.ConditionFalse: "KubeletNotReady", corev1.ConditionUnknown: "NodeStatusUnknown"}
-	reason, message := reasons[status], "as the test says"
+	reason, message := reasons[status], "set by the test"
 	if of != corev1.NodeReady {
 		reason = "KubeletHas" + string(of)
 	}

@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controller-runtime is an example of a program that uses virtual machines by the
-// client of sigs.k8s.io/controller-runtime, as controllers do: it applies one, waits until
-// it is ready, powers it off and deletes it. Each step prints a line.
+// Command controller-runtime is an example of a program that manages a virtual machine with the client of
+// sigs.k8s.io/controller-runtime, like a controller. It applies a virtual machine, waits until it is ready, powers it
+// off and deletes it. It prints a line for each step.
 package main
 
 import (
@@ -24,14 +24,14 @@ import (
 	applyvm "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/vm/v1alpha1"
 )
 
-// manager owns, in server-side apply, the fields that this program sets, and no others.
+// manager is the field manager for server-side apply.
 const manager = "example-controller-runtime"
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", clientcmd.RecommendedHomeFile, "how to reach the cluster")
+	kubeconfig := flag.String("kubeconfig", clientcmd.RecommendedHomeFile, "path of the kubeconfig file")
 	namespace := flag.String("namespace", "default", "namespace of the virtual machine")
 	name := flag.String("name", manager, "name of the virtual machine")
-	timeout := flag.Duration("timeout", 5*time.Minute, "how long all of it may take")
+	timeout := flag.Duration("timeout", 5*time.Minute, "time limit of the program")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -44,8 +44,8 @@ func main() {
 	}
 }
 
-// newClient is a client that knows the kinds of vm.slipway.dev. A manager of
-// controller-runtime takes the same scheme, and gives its controllers a client like this.
+// newClient returns a client for the kinds of vm.slipway.dev. For a manager of controller-runtime, set the same
+// scheme in its options.
 func newClient(kubeconfig string) (client.WithWatch, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -53,16 +53,16 @@ func newClient(kubeconfig string) (client.WithWatch, error) {
 	}
 	scheme := runtime.NewScheme()
 	if err := vmv1alpha1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("learning the kinds: %w", err)
+		return nil, fmt.Errorf("registering the kinds: %w", err)
 	}
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
-		return nil, fmt.Errorf("making the client: %w", err)
+		return nil, fmt.Errorf("creating the client: %w", err)
 	}
 	return c, nil
 }
 
-// run brings one virtual machine through its life.
+// run applies, stops and deletes one virtual machine.
 func run(ctx context.Context, kubeconfig, namespace, name string) error {
 	c, err := newClient(kubeconfig)
 	if err != nil {
@@ -105,12 +105,12 @@ func run(ctx context.Context, kubeconfig, namespace, name string) error {
 	if _, err := until(ctx, c, namespace, name, func(vm *vmv1alpha1.VirtualMachine) bool { return vm == nil }); err != nil {
 		return err
 	}
-	fmt.Printf("%s is gone\n", name)
+	fmt.Printf("%s is deleted\n", name)
 	return nil
 }
 
-// until returns the virtual machine once it is as wanted, which is asked about nil when it
-// does not exist. A controller does not wait like this: it is called again.
+// until waits until wanted returns true and returns the virtual machine. vm is nil if it does not exist. A controller
+// does not wait like this, because it is called again after a change.
 func until(ctx context.Context, c client.WithWatch, namespace, name string, wanted func(*vmv1alpha1.VirtualMachine) bool) (*vmv1alpha1.VirtualMachine, error) {
 	for {
 		vm := &vmv1alpha1.VirtualMachine{}
@@ -133,8 +133,7 @@ func until(ctx context.Context, c client.WithWatch, namespace, name string, want
 	}
 }
 
-// change returns when there is something newer than vm, or may be: a watch can end at any
-// time.
+// change returns when the virtual machine may have changed. A watch can end at any time.
 func change(ctx context.Context, c client.WithWatch, vm *vmv1alpha1.VirtualMachine) error {
 	changes, err := c.Watch(ctx, &vmv1alpha1.VirtualMachineList{}, client.InNamespace(vm.Namespace),
 		client.MatchingFields{"metadata.name": vm.Name}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: vm.ResourceVersion}})

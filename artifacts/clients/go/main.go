@@ -1,9 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command go is an example of a program that uses virtual machines by the typed clients of
-// Slipway: it applies one, waits until it is ready, powers it off and deletes it. Each
-// step prints a line.
+// Command go is an example of a program that manages a virtual machine with the typed clients of Slipway. It applies
+// a virtual machine, waits until it is ready, powers it off and deletes it. It prints a line for each step.
 package main
 
 import (
@@ -24,14 +23,14 @@ import (
 	typedvm "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// manager owns, in server-side apply, the fields that this program sets, and no others.
+// manager is the field manager for server-side apply.
 const manager = "example-go"
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", clientcmd.RecommendedHomeFile, "how to reach the cluster")
+	kubeconfig := flag.String("kubeconfig", clientcmd.RecommendedHomeFile, "path of the kubeconfig file")
 	namespace := flag.String("namespace", "default", "namespace of the virtual machine")
 	name := flag.String("name", "example-go", "name of the virtual machine")
-	timeout := flag.Duration("timeout", 5*time.Minute, "how long all of it may take")
+	timeout := flag.Duration("timeout", 5*time.Minute, "time limit of the program")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -44,7 +43,7 @@ func main() {
 	}
 }
 
-// run brings one virtual machine through its life.
+// run applies, stops and deletes one virtual machine.
 func run(ctx context.Context, kubeconfig, namespace, name string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -52,9 +51,9 @@ func run(ctx context.Context, kubeconfig, namespace, name string) error {
 	}
 	clients, err := versioned.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("making the clients: %w", err)
+		return fmt.Errorf("creating the clients: %w", err)
 	}
-	// One informer reads what is there and then what changes: nothing is polled.
+	// An informer lists the objects once and then watches changes, so nothing is polled.
 	seen, err := watch(ctx, clients, namespace)
 	if err != nil {
 		return err
@@ -84,15 +83,15 @@ func run(ctx context.Context, kubeconfig, namespace, name string) error {
 	if err := vms.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("deleting %s: %w", name, err)
 	}
-	// The object goes when the virtual machine is gone from vSphere, not before.
+	// The object is deleted after the VM has been deleted in vSphere.
 	if _, err := seen.until(ctx, name, func(vm *vmv1alpha1.VirtualMachine) bool { return vm == nil }); err != nil {
 		return err
 	}
-	fmt.Printf("%s is gone\n", name)
+	fmt.Printf("%s is deleted\n", name)
 	return nil
 }
 
-// apply says what shall be, twice: an apply that changes nothing writes nothing.
+// apply applies the virtual machine twice. The second apply changes nothing, so nothing is written.
 func apply(ctx context.Context, vms typedvm.VirtualMachineInterface, namespace, name string) error {
 	wanted := applyvm.VirtualMachine(name, namespace).
 		WithLabels(map[string]string{"example": manager}).
@@ -111,7 +110,7 @@ func apply(ctx context.Context, vms typedvm.VirtualMachineInterface, namespace, 
 		return fmt.Errorf("applying %s again: %w", name, err)
 	}
 	if again.UID != vm.UID || again.Generation != vm.Generation {
-		return errors.New("applying the same again changed the virtual machine")
+		return errors.New("the second apply changed the virtual machine")
 	}
 	return nil
 }

@@ -18,14 +18,14 @@ import (
 	listers "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 )
 
-// watcher tells of the virtual machines of one namespace.
+// watcher reports changes of the virtual machines in one namespace.
 type watcher struct {
 	lister listers.VirtualMachineNamespaceLister
-	// changed has room for one: who waits looks at everything anew.
+	// changed has a capacity of one, because the receiver checks the state of all objects.
 	changed chan struct{}
 }
 
-// watch starts the informer and returns when it has read what is there.
+// watch starts the informer and returns when it has listed the objects.
 func watch(ctx context.Context, clients versioned.Interface, namespace string) (*watcher, error) {
 	factory := externalversions.NewSharedInformerFactoryWithOptions(clients, 0, externalversions.WithNamespace(namespace))
 	informer := factory.Vm().V1alpha1().VirtualMachines()
@@ -41,17 +41,16 @@ func watch(ctx context.Context, clients versioned.Interface, namespace string) (
 		UpdateFunc: func(any, any) { tell() },
 		DeleteFunc: func(any) { tell() },
 	}); err != nil {
-		return nil, fmt.Errorf("listening to the informer: %w", err)
+		return nil, fmt.Errorf("adding an event handler: %w", err)
 	}
 	factory.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), informer.Informer().HasSynced) {
-		return nil, errors.New("the virtual machines could not be read in time")
+		return nil, errors.New("timed out waiting for the informer to sync")
 	}
 	return w, nil
 }
 
-// until returns the virtual machine once it is as wanted, which is asked about nil when it
-// does not exist.
+// until waits until wanted returns true and returns the virtual machine. vm is nil if it does not exist.
 func (w *watcher) until(ctx context.Context, name string, wanted func(*vmv1alpha1.VirtualMachine) bool) (*vmv1alpha1.VirtualMachine, error) {
 	for {
 		vm, err := w.lister.Get(name)
@@ -67,18 +66,17 @@ func (w *watcher) until(ctx context.Context, name string, wanted func(*vmv1alpha
 		select {
 		case <-w.changed:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for %s: %w; it says %s", name, ctx.Err(), said(vm))
+			return nil, fmt.Errorf("waiting for %s: %w (Ready condition: %s)", name, ctx.Err(), said(vm))
 		}
 	}
 }
 
-// ready is what "kubectl wait --for=condition=Ready" waits for. What was computed for
-// an earlier spec says nothing about this one.
+// ready reports what "kubectl wait --for=condition=Ready" waits for. The status must belong to the current spec.
 func ready(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.ObservedGeneration == vm.Generation && meta.IsStatusConditionTrue(vm.Status.Conditions, vmv1alpha1.ConditionReady)
 }
 
-// address is where the guest is reached, which a virtual machine without network does not say.
+// address returns the primary IPv4 address of the guest.
 func address(vm *vmv1alpha1.VirtualMachine) string {
 	if vm.Status.Network == nil || vm.Status.Network.PrimaryIP4 == "" {
 		return "no address"
@@ -86,13 +84,13 @@ func address(vm *vmv1alpha1.VirtualMachine) string {
 	return vm.Status.Network.PrimaryIP4
 }
 
-// said is why a virtual machine is not ready, in its own words.
+// said returns the reason and message of the condition Ready.
 func said(vm *vmv1alpha1.VirtualMachine) string {
 	if vm == nil {
-		return "nothing, for it does not exist"
+		return "none, the object does not exist"
 	}
 	if c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionReady); c != nil {
 		return c.Reason + ": " + c.Message
 	}
-	return "nothing yet"
+	return "not set"
 }

@@ -1,14 +1,14 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Uses virtual machines by Python's kubernetes client: creates one, waits until it is
-ready, powers it off and deletes it. Each step prints a line."""
+"""Manages a virtual machine with the Python kubernetes client: creates it, waits until it is
+ready, powers it off and deletes it. Prints a line for each step."""
 
 import argparse
 
 from kubernetes import config, dynamic
 
-# Who set what is in the managed fields of each object, by this name.
+# Field manager of this program in the managed fields of objects.
 MANAGER = "example-python"
 
 
@@ -27,8 +27,8 @@ def manifest(name):
 
 
 def ready(vm):
-    """Like "kubectl wait --for=condition=Ready"; what was computed for an earlier spec
-    says nothing about this one."""
+    """Returns whether the condition Ready is true, like "kubectl wait --for=condition=Ready". The
+    status must belong to the current spec."""
     status = vm.get("status") or {}
     if status.get("observedGeneration") != vm["metadata"]["generation"]:
         return False
@@ -36,24 +36,24 @@ def ready(vm):
 
 
 def until(vms, namespace, name, wanted, timeout):
-    """Returns the virtual machine once it is as wanted, which is asked about None when it
-    was deleted. A watch begins with what is there, so that nothing is missed."""
+    """Waits until wanted returns true and returns the virtual machine. It is None after the deletion.
+    A watch begins with the existing objects, so no change is missed."""
     for event in vms.watch(namespace=namespace, field_selector="metadata.name=" + name, timeout=timeout):
         vm = None if event["type"] == "DELETED" else event["raw_object"]
         if wanted(vm):
             return vm
-    raise SystemExit(f"error: {name} is not as wanted after {timeout} s")
+    raise SystemExit(f"error: {name} did not reach the expected state within {timeout} s")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kubeconfig", help="how to reach the cluster")
+    parser.add_argument("--kubeconfig", help="path of the kubeconfig file")
     parser.add_argument("--namespace", default="default")
     parser.add_argument("--name", default=MANAGER)
     parser.add_argument("--timeout", type=int, default=300, help="seconds for each step")
     args = parser.parse_args()
 
-    # The dynamic client asks the server what kinds and subresources there are.
+    # The dynamic client reads the available kinds and subresources from the server.
     client = dynamic.DynamicClient(config.new_client_from_config(config_file=args.kubeconfig))
     vms = client.resources.get(api_version="vm.slipway.dev/v1alpha1", kind="VirtualMachine")
 
@@ -70,7 +70,7 @@ def main():
 
     vms.delete(name=args.name, namespace=args.namespace)
     until(vms, args.namespace, args.name, lambda vm: vm is None, args.timeout)
-    print(f"{args.name} is gone", flush=True)
+    print(f"{args.name} is deleted", flush=True)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ func TestSecretNamespaces_AreTheOnlyOnesWhoseSecretsAreRead(t *testing.T) {
 				switch {
 				case err == nil:
 					got = append(got, ns)
-				case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `namespace "`+ns+`": --secret-namespaces does not name it`):
+				case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `namespace "`+ns+`": the namespace is not in --secret-namespaces`):
 					t.Errorf("%s: %v, want an error that names the flag", ns, err)
 				}
 			}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// The site of the documentation. hack/build-docs-site.sh has put the pages into src/.
+// Configuration of the documentation site. hack/build-docs-site.sh copies the pages to src/.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ const src = join(dirname(fileURLToPath(import.meta.url)), '..', 'src')
 const root = join(src, '..', '..', '..')
 const repository = 'https://github.com/slipway-dev/slipway/blob/main/'
 
-// The pages in the order in which they are read; those that are not here come last.
+// Pages in the sidebar, in this order. Other pages follow.
 const sections = {
   'Use': ['virtualmachines', 'instancetypes', 'images', 'bootstrap', 'snapshots', 'groups', 'adoption', 'access', 'dashboard', 'quota'],
   'Programs': ['clients', 'gitops', 'editors', 'api'],
@@ -29,7 +29,7 @@ const title = (page) => {
   return heading[1].replaceAll('`', '')
 }
 
-// A link to a page stays one; what else is in the repository is shown where that is.
+// A link to a page stays unchanged. A link to another file of the repository opens it on GitHub.
 function links(md) {
   md.core.ruler.push('repository-links', (state) => {
     const walk = (tokens) => tokens.forEach((token) => {
@@ -44,14 +44,14 @@ function links(md) {
     })
     walk(state.tokens)
   })
-  // Braces are of templates in the text, not of this site.
+  // Braces in the text are not templates of this site.
   for (const rule of ['text', 'code_inline']) {
     const render = md.renderer.rules[rule]
     md.renderer.rules[rule] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
   }
 }
 
-// Fragments are those of GitHub, so that a link works in both.
+// Anchors are those of GitHub, so that a link works in both.
 const slugify = (heading) => heading.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, '').replaceAll(' ', '-')
 
 export default {

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// File is one of an archive.
+// File is a file in an archive.
 type File struct {
-	// Name with slashes, relative.
+	// Name is a relative path with slashes.
 	Name string
 	Mode int64
 	Data []byte
 }
 
-// Tar writes files and the directories that they are in, sorted by name, as of a time.
+// Tar writes files and their directories, sorted by name. All have the modification time made.
 func Tar(w io.Writer, files []File, made time.Time) error {
 	out := tar.NewWriter(w)
 	for _, f := range withDirectories(files) {
@@ -54,7 +54,7 @@ func withDirectories(files []File) []File {
 	return all
 }
 
-// Directory reads all files below dir, as what anybody may read.
+// Directory reads all files below dir. They get the mode 0644.
 func Directory(dir string) ([]File, error) {
 	var all []File
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {

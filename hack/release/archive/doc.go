@@ -3,6 +3,6 @@
 
 // Package archive writes archives.
 //
-// Guarantee: the same files and the same time give the same bytes. Owners are nobody's
-// on the machine that writes, and modes are those that are asked for.
+// Guarantee: the same files and the same time result in the same bytes. Owners and modes do not depend on the build
+// machine.
 package archive

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TarGz is what users of Unix expect.
+// TarGz returns a gzip-compressed tar archive.
 func TarGz(files []File, made time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -28,7 +28,7 @@ func TarGz(files []File, made time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Zip is what users of Windows expect.
+// Zip returns a zip archive.
 func Zip(files []File, made time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

@@ -14,22 +14,20 @@ import (
 	"strings"
 )
 
-// Module is a directory with a go.mod, and how its programs are built.
+// Module is a directory with a go.mod file and the configuration of its builds.
 type Module struct {
 	Dir string
-	// Flags of go build besides those that make the result reproducible.
+	// Flags are additional flags of go build.
 	Flags []string
-	// Log gets what go build says.
+	// Log receives the output of go build.
 	Log io.Writer
 }
 
-// pinned is the environment that a build must not take from whoever runs it. Without cgo
-// programs are static, and can be built for any platform. An empty variable would mean what
-// go env -w has said, which is why flags are not empty.
+// pinned contains variables that a build must not inherit. Without cgo, programs are static and can be built for any
+// platform. An empty GOFLAGS would use the value of go env -w, so flags are set explicitly.
 var pinned = []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off", "GODEBUG="}
 
-// Program builds ./cmd/NAME for a platform into a directory, and returns the path of what
-// it has built.
+// Program builds ./cmd/NAME for a platform into a directory and returns the path of the program.
 func (m Module) Program(ctx context.Context, p Platform, name, dir string) (string, error) {
 	path := filepath.Join(dir, p.Executable(name))
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", path}, m.Flags...)
@@ -41,7 +39,7 @@ func (m Module) Program(ctx context.Context, p Platform, name, dir string) (stri
 	return path, nil
 }
 
-// command is one of go for a platform.
+// command returns a go command for a platform.
 func (m Module) command(ctx context.Context, p Platform, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = m.Dir
@@ -50,11 +48,11 @@ func (m Module) command(ctx context.Context, p Platform, args ...string) *exec.C
 	return cmd
 }
 
-// Native is whether programs of the platform run here.
+// Native reports whether programs of the platform run on this machine.
 func (p Platform) Native() bool { return p.OS == runtime.GOOS && p.Arch == runtime.GOARCH }
 
-// Says runs a program, and fails unless a word of its answer is want: that is how a version
-// that was not stamped is found before it is published.
+// Says runs a program and returns an error unless a word of its output is want. It detects a version that was not
+// stamped before the program is published.
 func Says(ctx context.Context, want, path string, args ...string) error {
 	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
 	if err != nil {
@@ -65,5 +63,5 @@ func Says(ctx context.Context, want, path string, args ...string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s %s says %q, and not %s", path, strings.Join(args, " "), out, want)
+	return fmt.Errorf("%s %s printed %q, want %s", path, strings.Join(args, " "), out, want)
 }

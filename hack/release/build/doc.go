@@ -3,6 +3,6 @@
 
 // Package build builds programs for other platforms.
 //
-// Guarantee: what comes out depends on the sources, the version of Go and the flags, and
-// neither on where or when it is built nor on the environment.
+// Guarantee: the result depends only on the sources, the version of Go and the flags. The time, the directory and the
+// environment of the build do not change it.
 package build

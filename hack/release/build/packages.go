@@ -13,19 +13,19 @@ import (
 	"strings"
 )
 
-// Package is one that is in a program.
+// Package is a package that a program contains.
 type Package struct {
-	// Dir is where it is.
+	// Dir is the directory of the package.
 	Dir string
-	// Module that it is of; nil for one of Go's own.
+	// Module is the module of the package; nil for the standard library.
 	Module *struct {
 		Path, Version, Dir string
-		// Main is true of the module of the program.
+		// Main is true for the main module.
 		Main bool
 	}
 }
 
-// Packages are all that are in ./cmd/NAME for a platform.
+// Packages returns all packages of ./cmd/NAME for a platform.
 func (m Module) Packages(ctx context.Context, p Platform, name string) ([]Package, error) {
 	cmd := m.command(ctx, p, "list", "-deps", "-json=Dir,Module", "./cmd/"+name)
 	out, err := cmd.Output()
@@ -48,11 +48,11 @@ func (m Module) Packages(ctx context.Context, p Platform, name string) ([]Packag
 	}
 }
 
-// GoRoot is where Go itself is.
+// GoRoot returns the root directory of Go.
 func (m Module) GoRoot(ctx context.Context) (string, error) {
 	out, err := m.command(ctx, Platform{"linux", "amd64"}, "env", "GOROOT").Output()
 	if err != nil {
-		return "", fmt.Errorf("asking where Go is: %w", err)
+		return "", fmt.Errorf("running go env GOROOT: %w", err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

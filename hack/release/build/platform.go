@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Platform is what a program runs on, in Go's words.
+// Platform is an operating system and architecture in the notation of Go.
 type Platform struct{ OS, Arch string }
 
-// String is linux/amd64, as flags have it.
+// String returns the platform as in flags, such as linux/amd64.
 func (p Platform) String() string { return p.OS + "/" + p.Arch }
 
-// Name is linux_amd64, as names of files have it.
+// Name returns the platform as in file names, such as linux_amd64.
 func (p Platform) Name() string { return p.OS + "_" + p.Arch }
 
-// Executable is the name that a program has there.
+// Executable returns the file name of a program on the platform.
 func (p Platform) Executable(program string) string {
 	if p.OS == "windows" {
 		return program + ".exe"
@@ -26,14 +26,14 @@ func (p Platform) Executable(program string) string {
 	return program
 }
 
-// All are the platforms that are released: virtctl for all of them, the server for Linux.
+// All are the released platforms: virtctl for all of them, the server for Linux.
 var All = []Platform{
 	{"linux", "amd64"}, {"linux", "arm64"},
 	{"darwin", "amd64"}, {"darwin", "arm64"},
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
-// Parse reads a list such as linux/amd64,linux/arm64. Nothing means all.
+// Parse parses a list such as linux/amd64,linux/arm64. An empty list means all platforms.
 func Parse(list string) ([]Platform, error) {
 	if list == "" {
 		return All, nil
@@ -43,10 +43,10 @@ func Parse(list string) ([]Platform, error) {
 		os, arch, _ := strings.Cut(word, "/")
 		p := Platform{os, arch}
 		if !slices.Contains(All, p) {
-			return nil, fmt.Errorf("platform %q: want some of %v, separated by commas", word, All)
+			return nil, fmt.Errorf("unsupported platform %q: supported are %v, separated by commas", word, All)
 		}
 		if slices.Contains(chosen, p) {
-			return nil, fmt.Errorf("platform %q is given twice", word)
+			return nil, fmt.Errorf("duplicate platform %q", word)
 		}
 		chosen = append(chosen, p)
 	}

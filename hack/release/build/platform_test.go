@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPlatformsAreAListOfThoseThatAreReleased(t *testing.T) {
+func TestParse_AcceptsReleasedPlatforms(t *testing.T) {
 	for list, want := range map[string][]Platform{
 		"":                          All,
 		"linux/arm64":               {{"linux", "arm64"}},
@@ -22,10 +22,10 @@ func TestPlatformsAreAListOfThoseThatAreReleased(t *testing.T) {
 		}
 	}
 	for list, want := range map[string]string{
-		"linux":                   `platform "linux": want some of [linux/amd64`,
-		"linux/amd64,":            `platform "": want some of`,
-		"plan9/amd64":             `platform "plan9/amd64": want some of`,
-		"linux/amd64,linux/amd64": `platform "linux/amd64" is given twice`,
+		"linux":                   `unsupported platform "linux": supported are [linux/amd64`,
+		"linux/amd64,":            `unsupported platform "": supported are`,
+		"plan9/amd64":             `unsupported platform "plan9/amd64": supported are`,
+		"linux/amd64,linux/amd64": `duplicate platform "linux/amd64"`,
 	} {
 		if _, err := Parse(list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%q): %v, want %q", list, err, want)
@@ -33,14 +33,14 @@ func TestPlatformsAreAListOfThoseThatAreReleased(t *testing.T) {
 	}
 }
 
-func TestAProgramThatSaysAnotherVersionIsFound(t *testing.T) {
+func TestSays_DetectsAnotherVersion(t *testing.T) {
 	if err := Says(t.Context(), "v1.2.3", "echo", "Client:", "v1.2.3"); err != nil {
 		t.Error(err)
 	}
-	if err := Says(t.Context(), "v1.2.3", "echo", "v1.2.3-dirty"); err == nil || !strings.Contains(err.Error(), "not v1.2.3") {
+	if err := Says(t.Context(), "v1.2.3", "echo", "v1.2.3-dirty"); err == nil || !strings.Contains(err.Error(), "want v1.2.3") {
 		t.Errorf("error %v", err)
 	}
 	if err := Says(t.Context(), "v1.2.3", "false"); err == nil {
-		t.Error("a program that fails was taken for good")
+		t.Error("no error for a program that fails")
 	}
 }

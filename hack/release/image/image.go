@@ -23,52 +23,51 @@ import (
 )
 
 const (
-	// User and group of the server in artifacts/deploy.
+	// user is the user and group of the server in artifacts/deploy.
 	user = "65532:65532"
-	// bin is where the program is. It is in the PATH, for kubectl exec.
+	// bin is the directory of the program. It is in PATH, for kubectl exec.
 	bin = "usr/local/bin"
-	// rootsFile is the first place where Go looks for roots on Linux.
+	// rootsFile is the first file in which Go searches root certificates on Linux.
 	rootsFile = "etc/ssl/certs/ca-certificates.crt"
 )
 
-// Contents of an image, besides the roots.
+// Contents are the contents of an image in addition to the root certificates.
 type Contents struct {
-	// Name of the program, and of the image.
+	// Name of the program and of the image.
 	Name string
-	// Version, of which the tag is made, and Revision of the sources; the latter may be empty.
+	// Version is the tag. Revision is the revision of the sources; it may be empty.
 	Version, Revision string
-	// Made is when the sources were written.
+	// Made is the time of the sources.
 	Made time.Time
-	// Files besides the program, for all platforms.
+	// Files are additional files for all platforms.
 	Files []archive.File
-	// Programs by platform.
+	// Programs are the programs of all platforms.
 	Programs []Program
 }
 
-// Program is that of one platform, with its bill of materials, and the licences of others
-// that go with it.
+// Program is the program of one platform with its bill of materials and third-party notices.
 type Program struct {
 	Platform            build.Platform
 	Data, SBOM, Notices []byte
 }
 
-// Image is for several platforms.
+// Image is a multi-platform image.
 type Image struct {
 	contents Contents
-	// Index of the images of all platforms.
+	// Index is the index of the images of all platforms.
 	Index v1.ImageIndex
-	// bills of materials refer to the image of their platform.
+	// bills are the bills of materials, which refer to the image of their platform.
 	bills []v1.Image
 }
 
-// New makes an image.
+// New creates an image.
 func New(c Contents) (*Image, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	made := &Image{contents: c}
 	for _, p := range c.Programs {
 		one, err := c.forPlatform(p)
 		if err != nil {
-			return nil, fmt.Errorf("making the image for %s: %w", p.Platform, err)
+			return nil, fmt.Errorf("creating the image for %s: %w", p.Platform, err)
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: one, Descriptor: v1.Descriptor{
 			Platform: &v1.Platform{OS: p.Platform.OS, Architecture: p.Platform.Arch},
@@ -125,7 +124,7 @@ func (c Contents) forPlatform(p Program) (v1.Image, error) {
 	return mutate.Annotations(one, c.annotations()).(v1.Image), nil
 }
 
-// annotations are those of the OCI, as labels too.
+// annotations returns the OCI annotations, which are also the labels.
 func (c Contents) annotations() map[string]string {
 	all := map[string]string{
 		"org.opencontainers.image.title":         c.Name,
@@ -142,8 +141,8 @@ func (c Contents) annotations() map[string]string {
 	return all
 }
 
-// referrer is an artifact that a registry lists as referring to subject. The type of its
-// config is that of the artifact, as registries before OCI 1.1 know it.
+// referrer returns an artifact that a registry lists as a referrer of subject. The config media type is the artifact
+// type, as registries before OCI 1.1 expect.
 func referrer(subject v1.Image, bill []byte, annotations map[string]string) (v1.Image, error) {
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), sbom.MediaType)
 	artifact, err := mutate.AppendLayers(base, static.NewLayer(bill, sbom.MediaType))

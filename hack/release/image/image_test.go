@@ -34,7 +34,7 @@ var (
 	platforms = []build.Platform{{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}}
 )
 
-// contentsOf builds the tree of testdata, or a copy of it.
+// contentsOf builds the programs of testdata/tree or of a copy.
 func contentsOf(t *testing.T, dir, version string, platforms ...build.Platform) Contents {
 	t.Helper()
 	c := Contents{Name: "slipway-apiserver", Version: version, Revision: "0123456789abcdef", Made: made,
@@ -58,7 +58,7 @@ func contentsOf(t *testing.T, dir, version string, platforms ...build.Platform) 
 	return c
 }
 
-// pushed is an image in a registry on loopback.
+// pushed returns an image in a local registry.
 func pushed(t *testing.T) (remote.Descriptor, name.Repository, Contents) {
 	t.Helper()
 	c := contentsOf(t, "../testdata/tree", version, platforms...)
@@ -86,7 +86,7 @@ func pushed(t *testing.T) (remote.Descriptor, name.Repository, Contents) {
 	return *d, to.Context(), c
 }
 
-func TestAPulledImageRunsItsProgramAsANumericUserOnEachPlatform(t *testing.T) {
+func TestImage_RunsItsProgramAsANumericUser(t *testing.T) {
 	descriptor, _, _ := pushed(t)
 	index, err := descriptor.ImageIndex()
 	if err != nil {
@@ -103,7 +103,7 @@ func TestAPulledImageRunsItsProgramAsANumericUserOnEachPlatform(t *testing.T) {
 			t.Fatal(err)
 		}
 		if file.OS != p.OS || file.Architecture != p.Arch || !file.Created.Time.Equal(made) {
-			t.Errorf("%s: it is for %s/%s of %s", p, file.OS, file.Architecture, file.Created)
+			t.Errorf("%s: the image is for %s/%s, created %s", p, file.OS, file.Architecture, file.Created)
 		}
 		wantConfig := v1.Config{User: "65532:65532", Entrypoint: []string{"/usr/local/bin/slipway-apiserver"}, Env: []string{"PATH=/usr/local/bin"}, WorkingDir: "/", Labels: map[string]string{
 			"org.opencontainers.image.title":         "slipway-apiserver",
@@ -132,15 +132,15 @@ func TestAPulledImageRunsItsProgramAsANumericUserOnEachPlatform(t *testing.T) {
 			continue
 		}
 		if got, want := inside(t, root, file, "--version"), "slipway-apiserver version v1.2.3\n"; got != want {
-			t.Errorf("%s: --version says %q, want %q", p, got, want)
+			t.Errorf("%s: --version prints %q, want %q", p, got, want)
 		}
 		if got := inside(t, root, file); !strings.HasSuffix(got, "roots true, nobody known true, PATH /usr/local/bin\n") || os.Getuid() == 0 && !strings.HasPrefix(got, "uid 65532, gid 65532,") {
-			t.Errorf("%s: in the image it finds %q", p, got)
+			t.Errorf("%s: the program prints %q in the image", p, got)
 		}
 	}
 }
 
-func TestTheRegistryNamesTheBillOfMaterialsOfEachPlatform(t *testing.T) {
+func TestImage_HasABillOfMaterialsForEachPlatform(t *testing.T) {
 	descriptor, repository, c := pushed(t)
 	index, err := descriptor.ImageIndex()
 	if err != nil {
@@ -179,9 +179,9 @@ func TestTheRegistryNamesTheBillOfMaterialsOfEachPlatform(t *testing.T) {
 	}
 }
 
-// The second tree is elsewhere, in a path with a space, and written at another time. make
-// image-twice compiles it with an empty build cache too, which costs a minute of a core.
-func TestTheSameSourcesGiveTheSameDigestWhereverAndWheneverTheyAreBuilt(t *testing.T) {
+// The second tree is in another directory with a space in its path and has other file times. make image-twice also compiles it
+// with an empty cache, which takes a minute of a core.
+func TestImage_IsReproducible(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "with a space")
 	if err := os.CopyFS(elsewhere, os.DirFS("../testdata/tree")); err != nil {
 		t.Fatal(err)
@@ -190,8 +190,8 @@ func TestTheSameSourcesGiveTheSameDigestWhereverAndWheneverTheyAreBuilt(t *testi
 	t.Setenv("CGO_ENABLED", "1")
 	digests := map[string]string{}
 	for name, c := range map[string]Contents{
-		"here":            contentsOf(t, "../testdata/tree", version, platforms[0]),
-		"elsewhere":       contentsOf(t, elsewhere, version, platforms[0]),
+		"original":        contentsOf(t, "../testdata/tree", version, platforms[0]),
+		"copy":            contentsOf(t, elsewhere, version, platforms[0]),
 		"another version": contentsOf(t, elsewhere, "v1.2.4", platforms[0]),
 	} {
 		image, err := New(c)
@@ -215,15 +215,15 @@ func TestTheSameSourcesGiveTheSameDigestWhereverAndWheneverTheyAreBuilt(t *testi
 			t.Errorf("%s: the layout is not valid: %v", name, err)
 		}
 	}
-	if digests["here"] != digests["elsewhere"] {
-		t.Error("the same sources have given two images")
+	if digests["original"] != digests["copy"] {
+		t.Error("the same sources result in two images")
 	}
-	if digests["here"] == digests["another version"] {
-		t.Error("two versions have given one image")
+	if digests["original"] == digests["another version"] {
+		t.Error("two versions result in one image")
 	}
 }
 
-func TestAnImageIsPushedOnlyToWhereHostNameAndTagSay(t *testing.T) {
+func TestTag_RequiresHostNameAndTag(t *testing.T) {
 	for _, bad := range []string{"slipway-apiserver", "slipway-apiserver:v1", "registry.example.com/slipway-apiserver", "registry.example.com/Slipway:v1", "registry.example.com/slipway@sha256:" + strings.Repeat("0", 64)} {
 		if _, err := Tag(bad); err == nil || !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "want host/name:tag") {
 			t.Errorf("Tag(%q): %v", bad, err)

@@ -18,19 +18,19 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/archive"
 )
 
-// Tag reads where an image is pushed: host/name:tag.
+// Tag parses the reference to which an image is pushed, host/name:tag.
 func Tag(reference string) (name.Tag, error) {
 	tag, err := name.NewTag(reference, name.StrictValidation)
 	if err != nil {
-		return name.Tag{}, fmt.Errorf("image %q: want host/name:tag, for example registry.example.com/slipway-apiserver:v0.1.0: %w", reference, err)
+		return name.Tag{}, fmt.Errorf("image %q: must be host/name:tag, for example registry.example.com/slipway-apiserver:v0.1.0: %w", reference, err)
 	}
 	return tag, nil
 }
 
-// WriteLayout writes an OCI layout into a directory, in place of what is there.
+// WriteLayout writes an OCI layout into a directory and replaces an existing one.
 func (i *Image) WriteLayout(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("removing the layout before: %w", err)
+		return fmt.Errorf("removing the previous layout: %w", err)
 	}
 	path, err := layout.Write(dir, empty.Index)
 	if err != nil {
@@ -46,7 +46,7 @@ func (i *Image) WriteLayout(dir string) error {
 	return nil
 }
 
-// Archive is the layout that is in a directory as one file.
+// Archive returns the layout in a directory as one file.
 func (i *Image) Archive(dir string) ([]byte, error) {
 	files, err := archive.Directory(dir)
 	if err != nil {
@@ -59,8 +59,8 @@ func (i *Image) Archive(dir string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Push sends the image to a registry, then the bills of materials, which refer to it. Who
-// may is in the configuration of docker or podman.
+// Push pushes the image to a registry, and then the bills of materials, which refer to it. Credentials are read from
+// the configuration of docker or podman.
 func (i *Image) Push(ctx context.Context, to name.Tag) error {
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
 	if err := remote.WriteIndex(to, i.Index, options...); err != nil {

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// systemRoots are the authorities that a browser trusts. A vCenter without --vcenter-ca-file
-// is checked by them. A root that is trusted within limits is left out, since a file of
-// roots cannot say them.
+// systemRoots returns the root certificates that browsers trust. They verify a vCenter if --vcenter-ca-file is not
+// set. Roots with constraints are omitted, because a file of certificates cannot express them.
 func systemRoots() ([]byte, error) {
 	var all bytes.Buffer
 	for root := range bundle.Roots() {

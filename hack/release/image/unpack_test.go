@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/build"
 )
 
-// of is the image of a platform.
+// of returns the image of a platform.
 func of(t *testing.T, index v1.ImageIndex, p build.Platform) v1.Image {
 	t.Helper()
 	list, err := index.IndexManifest()
@@ -42,7 +42,7 @@ func of(t *testing.T, index v1.ImageIndex, p build.Platform) v1.Image {
 	return nil
 }
 
-// unpacked is the file system of an image, which must hold what nobody but root can change.
+// unpacked returns the file system of an image after it has verified that only root can change its files.
 func unpacked(t *testing.T, image v1.Image) string {
 	t.Helper()
 	root := t.TempDir()
@@ -60,7 +60,7 @@ func unpacked(t *testing.T, image v1.Image) string {
 			t.Fatal(err)
 		}
 		if h.Mode&0o022 != 0 || h.Uid != 0 || h.Gid != 0 || !h.ModTime.Equal(made) {
-			t.Errorf("%s has the mode %o, belongs to %d:%d and is of %s", h.Name, h.Mode, h.Uid, h.Gid, h.ModTime)
+			t.Errorf("%s has mode %o, owner %d:%d and time %s", h.Name, h.Mode, h.Uid, h.Gid, h.ModTime)
 		}
 		path := filepath.Join(root, h.Name)
 		if h.Typeflag == tar.TypeDir {
@@ -77,7 +77,7 @@ func unpacked(t *testing.T, image v1.Image) string {
 	}
 }
 
-// machineOf is what a program runs on; it must ask for no loader.
+// machineOf returns the machine type of a program, which must be static.
 func machineOf(t *testing.T, program string) elf.Machine {
 	t.Helper()
 	f, err := elf.Open(program)
@@ -93,8 +93,8 @@ func machineOf(t *testing.T, program string) elf.Machine {
 	return f.Machine
 }
 
-// inside runs the entrypoint as a container does, as far as the caller may: root sees
-// nothing but the image, as the user of the image.
+// inside runs the entrypoint like a container. As root it changes the root directory and the user to those of the
+// image.
 func inside(t *testing.T, root string, file *v1.ConfigFile, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), file.Config.Entrypoint[0], args...)
@@ -104,7 +104,7 @@ func inside(t *testing.T, root string, file *v1.ConfigFile, args ...string) stri
 		u, err := strconv.ParseUint(uid, 10, 32)
 		g, err2 := strconv.ParseUint(gid, 10, 32)
 		if err := errors.Join(err, err2); err != nil {
-			t.Fatalf("the user %q is not of numbers: %v", file.Config.User, err)
+			t.Fatalf("the user %q is not numeric: %v", file.Config.User, err)
 		}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: uint32(u), Gid: uint32(g)}}
 	} else {

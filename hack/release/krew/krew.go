@@ -1,10 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package krew writes the manifest by which krew installs virtctl as kubectl virt.
+// Package krew writes the manifest with which krew installs virtctl as kubectl virt.
 //
-// Guarantee: every archive that it is given is in the manifest with its sum, by the words
-// that krew has for its platform.
+// Guarantee: the manifest contains every given archive with its checksum and platform.
 package krew
 
 import (
@@ -16,20 +15,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Archive of one platform.
+// Archive is the archive of one platform.
 type Archive struct {
 	OS, Arch string
-	// Name of the file, and its Data.
+	// Name and Data of the file.
 	Name string
 	Data []byte
-	// Program in the archive, and Files beside it that are to be installed.
+	// Program is the program in the archive, and Files are other files to install.
 	Program string
 	Files   []string
 }
 
 type object = map[string]any
 
-// Manifest is that of a version whose archives are below a URL.
+// Manifest returns the manifest of a version whose archives are below a URL.
 func Manifest(version, url string, archives []Archive) ([]byte, error) {
 	platforms := make([]any, 0, len(archives))
 	for _, a := range archives {
@@ -54,7 +53,7 @@ func Manifest(version, url string, archives []Archive) ([]byte, error) {
 			"version":          version,
 			"homepage":         "https://github.com/slipway-dev/slipway",
 			"shortDescription": "Manage virtual machines on vSphere",
-			"description":      "Starts, stops, refreshes, snapshots and shows the virtual machines that Slipway\nserves as objects of Kubernetes.\n",
+			"description":      "Manages vSphere virtual machines that Slipway serves as Kubernetes objects:\nstart, stop, refresh, snapshot and describe.\n",
 			"platforms":        platforms,
 		},
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/archive"
 )
 
-// Chart are the files of the Helm chart, in a directory of their own as Helm wants it, with
-// the version and the image of a release.
+// Chart returns the files of the Helm chart in a directory, as Helm requires, with the version and image of a
+// release.
 func Chart(files []archive.File, version, image string) ([]archive.File, error) {
 	name, digest, _ := strings.Cut(image, "@")
 	repository, tag := name, ""
@@ -31,7 +31,7 @@ func Chart(files []archive.File, version, image string) ([]archive.File, error) 
 		for _, c := range changes[f.Name] {
 			line := regexp.MustCompile(`(?m)^` + c[0] + `: .*$`)
 			if n := len(line.FindAll(f.Data, -1)); n != 1 {
-				return nil, fmt.Errorf("%s of the chart has %d lines %q, want one", f.Name, n, strings.TrimSpace(c[0])+": …")
+				return nil, fmt.Errorf("%s of the chart has %d lines %q, must have one", f.Name, n, strings.TrimSpace(c[0])+": …")
 			}
 			f.Data = line.ReplaceAllLiteral(f.Data, fmt.Appendf(nil, "%s: %q", c[0], c[1]))
 		}
@@ -40,7 +40,7 @@ func Chart(files []archive.File, version, image string) ([]archive.File, error) 
 		changed[i] = f
 	}
 	if len(changes) > 0 {
-		return nil, fmt.Errorf("the chart has no %v", slices.Sorted(maps.Keys(changes)))
+		return nil, fmt.Errorf("files missing in the chart: %v", slices.Sorted(maps.Keys(changes)))
 	}
 	return changed, nil
 }

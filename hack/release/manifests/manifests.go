@@ -1,10 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests makes of the manifests in the repository those of a release, which name
-// the image of that release.
+// Package manifests converts the manifests of the repository to those of a release, which contain its image.
 //
-// Guarantee: nothing but names of the image changes, and all of them do.
+// Guarantee: only the names of the image change, and all of them do.
 package manifests
 
 import (
@@ -18,12 +17,12 @@ import (
 )
 
 var (
-	// placeholder is the image as manifests in the repository name it.
+	// placeholder is the name of the image in the manifests of the repository.
 	placeholder = regexp.MustCompile(`(?m)^(\s*(?:- )?image: )slipway-apiserver(?::[\w.-]+)?$`)
 	separator   = []byte("---\n")
 )
 
-// WithImage are the files with the image in place of the placeholder.
+// WithImage returns the files with the placeholder replaced by the image.
 func WithImage(files []archive.File, image string) ([]archive.File, error) {
 	named := 0
 	changed := make([]archive.File, 0, len(files))
@@ -33,12 +32,12 @@ func WithImage(files []archive.File, image string) ([]archive.File, error) {
 		changed = append(changed, f)
 	}
 	if named == 0 {
-		return nil, errors.New("no manifest names the image slipway-apiserver: want a line \"image: slipway-apiserver:VERSION\"")
+		return nil, errors.New("no manifest contains a line \"image: slipway-apiserver:VERSION\"")
 	}
 	return changed, nil
 }
 
-// Joined are the manifests of one directory, without those below it, in one file.
+// Joined returns the manifests of one directory, without subdirectories, in one file.
 func Joined(files []archive.File, dir string) ([]byte, error) {
 	var parts [][]byte
 	for _, f := range files {

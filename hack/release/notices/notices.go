@@ -1,11 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package notices gathers the licences and notices of what is in a program, which go with
-// every copy of it.
+// Package notices collects the licenses and notices of a program's dependencies, which must accompany every copy of
+// the program.
 //
-// Guarantee: each module is named with all files of that kind that are between its root and
-// the packages of it that are in the program; a module without one is an error.
+// Guarantee: for each module, all license files between its root and its packages in the program are included. A
+// module without such a file is an error.
 package notices
 
 import (
@@ -21,18 +21,18 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/build"
 )
 
-// names are those of files that say under which terms something may be copied.
+// names matches the names of license files.
 var names = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|copyright)([.-].*)?$`)
 
-// Of are the notices of packages, and those of Go itself, whose root is goroot. A text that
-// several modules have is there once.
+// Of returns the notices of packages and of Go, whose root directory is goroot. A text that several modules share is
+// included once.
 func Of(packages []build.Package, goroot string) ([]byte, error) {
-	files := map[string]map[string]bool{} // by what they are of
+	files := map[string]map[string]bool{} // by module
 	add := func(of, root, dir string) error {
 		for {
 			entries, err := os.ReadDir(dir)
 			if err != nil {
-				return fmt.Errorf("looking for licences: %w", err)
+				return fmt.Errorf("searching for licenses: %w", err)
 			}
 			for _, e := range entries {
 				if e.Type().IsRegular() && names.MatchString(e.Name()) && filepath.Ext(e.Name()) != ".go" {
@@ -64,13 +64,13 @@ func Of(packages []build.Package, goroot string) ([]byte, error) {
 	}
 	for _, of := range all {
 		if len(files[of]) == 0 {
-			return nil, fmt.Errorf("%s has no file with its licence, by which it may be given to others", of)
+			return nil, fmt.Errorf("%s has no license file", of)
 		}
 	}
 	return written(files)
 }
 
-// written is each text behind the names of those that have it.
+// written returns each text after the names of the modules that share it.
 func written(files map[string]map[string]bool) ([]byte, error) {
 	owners := map[string][]string{}
 	var order []string

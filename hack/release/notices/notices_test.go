@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/build"
 )
 
-// tree writes files by their paths below a directory.
+// tree writes files with the given paths to a temporary directory.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -40,7 +40,7 @@ func of(root, module, dir string, main bool) build.Package {
 	return p
 }
 
-func TestEveryModuleIsNamedWithTheLicencesBetweenItsRootAndItsPackages(t *testing.T) {
+func TestNotices_IncludeLicensesOfEveryModule(t *testing.T) {
 	root := tree(t, map[string]string{
 		"go/LICENSE": "Go's\n", "a/LICENSE": "MIT\r\nof a\r\n", "a/NOTICE.txt": "thanks\n", "a/x/x.go": "", "a/y/COPYING": "of what is not used\n", "a/license.go": "package a",
 		"b/LICENCE": "MIT\nof a\n", "b/x/third/LICENSE-MIT": "of a third\n", "own/main.go": "", "own/LICENSE": "own\n",
@@ -54,14 +54,14 @@ func TestEveryModuleIsNamedWithTheLicencesBetweenItsRootAndItsPackages(t *testin
 	}
 }
 
-func TestAModuleWithoutALicenceIsAnError(t *testing.T) {
+func TestNotices_FailWithoutALicense(t *testing.T) {
 	root := tree(t, map[string]string{"go/LICENSE": "Go's\n", "a/a.go": ""})
 	if _, err := Of([]build.Package{of(root, "a", "", false)}, filepath.Join(root, "go")); err == nil || !strings.Contains(err.Error(), "a v1.0.0 has no file with its licence") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestTheServerHasALicenceOfEachOfItsModules(t *testing.T) {
+func TestNotices_ServerHasALicenseOfEachModule(t *testing.T) {
 	m := build.Module{Dir: "../../.."}
 	packages, err := m.Packages(t.Context(), build.Platform{OS: "linux", Arch: runtime.GOARCH}, "slipway-apiserver")
 	if err != nil {
@@ -77,7 +77,7 @@ func TestTheServerHasALicenceOfEachOfItsModules(t *testing.T) {
 	}
 	for _, want := range []string{"github.com/vmware/govmomi v", "go.etcd.io/etcd/server/v3 v", "k8s.io/apiserver v", "golang.org/x/sys v", "Copyright 2009 The Go Authors"} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("the notices do not have %q", want)
+			t.Errorf("the notices do not contain %q", want)
 		}
 	}
 }

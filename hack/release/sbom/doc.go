@@ -1,9 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sbom tells what a program is made of: a bill of materials in the format
-// CycloneDX, from what Go has written into the program itself.
+// Package sbom creates a bill of materials in the CycloneDX format from the build information in a Go program.
 //
-// Guarantee: it names every module that is in the program, with its version, and no
-// other; the same program gives the same text.
+// Guarantee: it contains exactly the modules of the program with their versions. The same program results in the same
+// text.
 package sbom

@@ -17,11 +17,10 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// MediaType of a bill.
+// MediaType is the media type of a bill of materials.
 const MediaType = "application/vnd.cyclonedx+json"
 
-// Of is the bill of the program at path, which is called name, has a version and was
-// made at a time: that of its sources, not of the build.
+// Of returns the bill of materials of the program at path. made is the time of its sources.
 func Of(path, name, version string, made time.Time) ([]byte, error) {
 	program, err := os.ReadFile(path)
 	if err != nil {
@@ -29,7 +28,7 @@ func Of(path, name, version string, made time.Time) ([]byte, error) {
 	}
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
-		return nil, fmt.Errorf("reading what %s was built of: %w", path, err)
+		return nil, fmt.Errorf("reading the build information of %s: %w", path, err)
 	}
 	sum := sha256.Sum256(program)
 	main := cdx.Component{
@@ -57,7 +56,7 @@ func Of(path, name, version string, made time.Time) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// components are the standard library and the modules of a program.
+// components returns the standard library and the modules of a program.
 func components(info *debug.BuildInfo) []cdx.Component {
 	std := strings.TrimPrefix(info.GoVersion, "go")
 	all := []cdx.Component{{Type: cdx.ComponentTypeLibrary, Name: "stdlib", Version: std, PackageURL: "pkg:golang/stdlib@" + std, BOMRef: "pkg:golang/stdlib@" + std}}
@@ -75,7 +74,7 @@ func components(info *debug.BuildInfo) []cdx.Component {
 	return all
 }
 
-// settings are those of the build, but for the flags of the linker, which say the version.
+// settings returns the build settings without the linker flags, which contain the version.
 func settings(all []debug.BuildSetting) *[]cdx.Property {
 	kept := []cdx.Property{}
 	for _, s := range all {
@@ -86,13 +85,13 @@ func settings(all []debug.BuildSetting) *[]cdx.Property {
 	return &kept
 }
 
-// purl is the package URL of a module, whose rules want lower case, and + escaped.
+// purl returns the package URL of a module. It must be in lower case with + escaped.
 func purl(path, version string) string {
 	return "pkg:golang/" + strings.ToLower(path) + "@" + strings.ReplaceAll(version, "+", "%2B")
 }
 
-// serial identifies the bill. It follows from the program, so that it is the same twice:
-// a UUID of version 8, whose bits are as one likes.
+// serial returns the serial number of the bill. It is derived from the program, so that it is reproducible: a UUID of
+// version 8.
 func serial(sum [sha256.Size]byte) string {
 	b := sum[:16]
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80

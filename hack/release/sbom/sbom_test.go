@@ -18,7 +18,7 @@ import (
 
 var made = time.Date(2026, 2, 3, 4, 5, 6, 0, time.FixedZone("there", 3600))
 
-// program builds the program that makes releases, which has modules as any other.
+// program builds the release command as an example of a program with dependencies.
 func program(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "release")
@@ -41,7 +41,7 @@ func read(t *testing.T, path string) (*cdx.BOM, string) {
 	return bom, string(text)
 }
 
-func TestABillNamesExactlyTheModulesOfTheProgram(t *testing.T) {
+func TestSBOM_ContainsTheModulesOfTheProgram(t *testing.T) {
 	path := program(t)
 	bom, _ := read(t, path)
 	out, err := exec.CommandContext(t.Context(), "go", "version", "-m", path).Output()
@@ -55,7 +55,7 @@ func TestABillNamesExactlyTheModulesOfTheProgram(t *testing.T) {
 		}
 	}
 	if len(want) < 5 {
-		t.Fatalf("go version -m names only %v", want)
+		t.Fatalf("go version -m prints only %v", want)
 	}
 	var got []string
 	for _, c := range *bom.Components {
@@ -69,14 +69,14 @@ func TestABillNamesExactlyTheModulesOfTheProgram(t *testing.T) {
 	}
 	c := bom.Metadata.Component
 	if c.Name != "program" || c.Version != "v1.2.3" || !strings.HasPrefix(c.PackageURL, "pkg:golang/github.com/slipway-dev/slipway/hack/release@v1.2.3#") {
-		t.Errorf("it is the bill of %s %s (%s)", c.Name, c.Version, c.PackageURL)
+		t.Errorf("the component is %s %s (%s)", c.Name, c.Version, c.PackageURL)
 	}
 	if bom.Metadata.Timestamp != "2026-02-03T03:05:06Z" {
-		t.Errorf("it is of %s", bom.Metadata.Timestamp)
+		t.Errorf("the timestamp is %s", bom.Metadata.Timestamp)
 	}
 }
 
-func TestTheBillOfAProgramIsTheSameTwice(t *testing.T) {
+func TestSBOM_IsReproducible(t *testing.T) {
 	path := program(t)
 	_, first := read(t, path)
 	if _, second := read(t, path); first != second {
@@ -84,14 +84,14 @@ func TestTheBillOfAProgramIsTheSameTwice(t *testing.T) {
 	}
 }
 
-func TestPackageURLsAreLowerCaseAndEscaped(t *testing.T) {
+func TestPackageURL_IsLowerCaseAndEscaped(t *testing.T) {
 	if got, want := purl("github.com/NYTimes/gziphandler", "v1.1.1+incompatible"), "pkg:golang/github.com/nytimes/gziphandler@v1.1.1%2Bincompatible"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
 
-func TestWhatIsNoProgramOfGoHasNoBill(t *testing.T) {
-	if _, err := Of("sbom_test.go", "x", "v1", made); err == nil || !strings.Contains(err.Error(), "reading what sbom_test.go was built of") {
+func TestSBOM_FailsForOtherFiles(t *testing.T) {
+	if _, err := Of("sbom_test.go", "x", "v1", made); err == nil || !strings.Contains(err.Error(), "reading the build information of sbom_test.go") {
 		t.Errorf("error %v", err)
 	}
 }

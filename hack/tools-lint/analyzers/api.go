@@ -14,27 +14,25 @@ import (
 	_ "sigs.k8s.io/kube-api-linter/pkg/registration" // all checks of kube-api-linter
 )
 
-// apis are the packages of types that kube-api-linter looks at.
+// apis is the path prefix of the packages that kube-api-linter checks.
 const apis = ours + "apis/"
 
-// apiChecks are the checks of kube-api-linter for the types that clients see, by what
-// Kubernetes asks of its own.
+// apiChecks returns the checks of kube-api-linter for API types.
 func apiChecks() ([]*analysis.Analyzer, error) {
 	checks, err := registry.DefaultRegistry().InitializeLinters(config.Linters{
 		Disable: []string{
-			// It wants a pointer wherever validation does not forbid the zero value by a marker.
-			// The zero value of an optional field means what its absence means, and is not
-			// written; where it means something else the field is a pointer already. Another type
-			// would change the messages that are stored, and the code of every client.
+			// This check requires a pointer unless a marker forbids the zero value. In this API an optional field
+			// without a pointer treats the zero value as absent and omits it. Fields where zero has another meaning
+			// are pointers. Changing a type would change stored messages and the code of every client.
 			"optionalfields",
-			// It wants required fields left out when they are empty. They are written, so that who
-			// reads an object sees that they are there.
+			// This check requires that empty required fields are omitted. They are written so that they are visible
+			// in the object.
 			"requiredfields",
 		},
 	}, config.LintersConfig{
 		"conditions": conditions.ConditionsConfig{
-			// It wants conditions to be field 1 of every message: the numbers of fields that
-			// are stored do not change.
+			// This check requires that conditions are field 1 of every message. Field numbers of stored messages must
+			// not change.
 			UseProtobuf: conditions.ConditionsUseProtobufIgnore,
 		},
 	})

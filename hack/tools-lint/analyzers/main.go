@@ -1,12 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command analyzers runs the checks of the house that staticcheck has not, over the
-// packages that are its arguments: errors are compared by errors.Is and errors.As,
-// switches over an enumeration have all its values or a default, no struct holds a
-// context, and a package has one alias. The types of the API are checked by kube-api-linter,
-// too. A line that ends in //nolint:NAME // REASON is
-// not reported by the check NAME.
+// Command analyzers runs checks that staticcheck does not have on the packages that are its arguments. Errors must be
+// compared with errors.Is and errors.As. A switch over an enumeration must have all values or a default. A struct
+// must not contain a context. A package must have one import alias. kube-api-linter checks the API types. A line that
+// ends in //nolint:NAME // REASON is not reported by the check NAME.
 package main
 
 import (
@@ -28,7 +26,7 @@ import (
 
 const ours = "github.com/slipway-dev/slipway/pkg/"
 
-// aliases are the names of packages that are imported under another than their own.
+// aliases are the required import aliases of packages.
 var aliases = []string{
 	"k8s.io/apimachinery/pkg/api/errors:apierrors",
 	"k8s.io/apimachinery/pkg/apis/meta/v1:metav1",
@@ -43,7 +41,7 @@ var aliases = []string{
 	ours + "generated/applyconfiguration/instancetype/v1alpha1:itapply",
 }
 
-// notExhaustive are enumerations of which a switch wants a few by nature.
+// notExhaustive matches enumerations of which a switch usually needs only a few values.
 const notExhaustive = `^go/token\.Token$|^reflect\.Kind$|^net/http\.ConnState$|^github\.com/vmware/govmomi/`
 
 func main() {
@@ -74,7 +72,7 @@ func main() {
 func configure() error {
 	for _, alias := range aliases {
 		if err := importas.Analyzer.Flags.Set("alias", alias); err != nil {
-			return fmt.Errorf("naming the alias %s: %w", alias, err)
+			return fmt.Errorf("setting the alias %s: %w", alias, err)
 		}
 	}
 	for name, value := range map[string]string{"d": "true", "check": "switch", "typeignore": notExhaustive} {
@@ -87,10 +85,10 @@ func configure() error {
 
 var nolint = regexp.MustCompile(`^//nolint:([a-z]+) // \S`)
 
-// exceptions checks that what is excepted has a reason and is from a check that runs.
+// exceptions checks that each nolint comment has a reason and the name of a check that runs.
 func exceptions(checks []string) *analysis.Analyzer {
 	return &analysis.Analyzer{
-		Name: "nolint", Doc: "nolint checks the comments that except a line",
+		Name: "nolint", Doc: "nolint checks the format of nolint comments",
 		Run: func(pass *analysis.Pass) (any, error) {
 			for _, file := range pass.Files {
 				for _, group := range file.Comments {
@@ -100,7 +98,7 @@ func exceptions(checks []string) *analysis.Analyzer {
 						}
 						m := nolint.FindStringSubmatch(comment.Text)
 						if m == nil || !slices.Contains(checks, m[1]) {
-							pass.Reportf(comment.Pos(), "want //nolint:NAME // REASON with one of the names %s", strings.Join(checks, ", "))
+							pass.Reportf(comment.Pos(), "must be //nolint:NAME // REASON with one of the names %s", strings.Join(checks, ", "))
 						}
 					}
 				}
@@ -110,8 +108,8 @@ func exceptions(checks []string) *analysis.Analyzer {
 	}
 }
 
-// except is run without the findings that are in a test, where a switch over a few
-// values fails by itself, in generated code, or on a line that is excepted.
+// except returns run without findings in generated code and on lines with a nolint comment. In tests it also omits
+// findings of exhaustive, because an incomplete switch in a test fails.
 func except(check string, run func(*analysis.Pass) (any, error)) func(*analysis.Pass) (any, error) {
 	return func(pass *analysis.Pass) (any, error) {
 		excepted := map[string]bool{}

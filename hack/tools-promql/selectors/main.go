@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command selectors reads queries of Prometheus, a JSON array of strings, from standard input,
-// and writes what each asks for: its metrics with the labels that it matches, and the labels
-// that it groups or joins by. A query that Prometheus would not take has its error instead.
+// Command selectors reads Prometheus queries, a JSON array of strings, from standard input. For each query it writes
+// the metrics with the labels that it matches, and the labels by which it groups or joins. For an invalid query it
+// writes the error.
 package main
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// metricName is the label by which Prometheus keeps the name of a metric.
+// metricName is the label with the name of a metric.
 const metricName = "__name__"
 
-// asked is what a query asks for.
+// asked contains the metrics and labels of a query.
 type asked struct {
 	Query    string              `json:"query"`
 	Error    string              `json:"error,omitempty"`
@@ -43,7 +43,7 @@ func run() error {
 		all = append(all, read(query))
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(all); err != nil {
-		return fmt.Errorf("writing what they ask for: %w", err)
+		return fmt.Errorf("writing the result: %w", err)
 	}
 	return nil
 }

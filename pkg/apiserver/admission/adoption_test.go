@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// Status has the managed object ID of the VM. A role that permits the write does not suffice.
-func TestStatus_IsWrittenByPrivilegedUsersOnly(t *testing.T) {
+// Status contains the managed object ID of the VM. A role that allows the write does not suffice.
+func TestAdoption_AllowsOnlyPrivilegedUsersToWriteStatus(t *testing.T) {
 	a := adoption.New(func(who user.Info) bool { return who.GetName() == "operator" })
 	stored, updated := &vmv1alpha1.VirtualMachine{}, &vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{UniqueID: "vm-42"}}
 	for who, want := range map[string]bool{"operator": true, "alice": false} {
@@ -33,7 +33,7 @@ func TestStatus_IsWrittenByPrivilegedUsersOnly(t *testing.T) {
 	}
 }
 
-func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
+func TestAdoption_AllowsOnlyPrivilegedUsersToIdentifyAVM(t *testing.T) {
 	a := adoption.New(func(who user.Info) bool { return who.GetName() == "operator" })
 	machine := func(instanceUUID, providerID string) runtime.Object {
 		return &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{InstanceUUID: instanceUUID, ProviderID: providerID}}
@@ -45,20 +45,20 @@ func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
 		updated, stored runtime.Object
 		refused         string
 	}{
-		"creation without":             {machine("", ""), nil, ""},
-		"creation with a UUID":         {machine("u", ""), nil, "spec.instanceUUID"},
-		"creation with a provider ID":  {machine("", "p"), nil, "spec.providerID"},
-		"update that names a UUID":     {machine("u", ""), machine("", ""), "spec.instanceUUID"},
-		"update that names a provider": {machine("", "p"), machine("", ""), "spec.providerID"},
+		"creation without":               {machine("", ""), nil, ""},
+		"creation with a UUID":           {machine("u", ""), nil, "spec.instanceUUID"},
+		"creation with a provider ID":    {machine("", "p"), nil, "spec.providerID"},
+		"update that sets a UUID":        {machine("u", ""), machine("", ""), "spec.instanceUUID"},
+		"update that sets a provider ID": {machine("", "p"), machine("", ""), "spec.providerID"},
 		"creation with its own provider ID": {&vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: "uid"}, Spec: vmv1alpha1.VirtualMachineSpec{
 			ProviderID: "vsphere://" + apply.FirmwareUUID("uid"), Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: apply.FirmwareUUID("uid")}}}, nil, ""},
-		"update that keeps both":        {machine("u", "p"), machine("u", "p"), ""},
-		"creation with a BIOS UUID":     {bios("b", ""), nil, "spec.firmware.uuid"},
-		"creation with the server's":    {bios(apply.FirmwareUUID("uid"), "uid"), nil, ""},
-		"creation with another's":       {bios(apply.FirmwareUUID("other"), "uid"), nil, "spec.firmware.uuid"},
-		"update that keeps the UUID":    {bios("B", ""), bios("b", ""), ""},
-		"the body of a subresource":     {&vmv1alpha1.PowerOptions{}, nil, ""},
-		"an object of another resource": {&vmv1alpha1.VirtualMachineClass{}, nil, ""},
+		"update that keeps both":              {machine("u", "p"), machine("u", "p"), ""},
+		"creation with a BIOS UUID":           {bios("b", ""), nil, "spec.firmware.uuid"},
+		"creation with the derived BIOS UUID": {bios(apply.FirmwareUUID("uid"), "uid"), nil, ""},
+		"creation with another BIOS UUID":     {bios(apply.FirmwareUUID("other"), "uid"), nil, "spec.firmware.uuid"},
+		"update that keeps the UUID":          {bios("B", ""), bios("b", ""), ""},
+		"the body of a subresource":           {&vmv1alpha1.PowerOptions{}, nil, ""},
+		"an object of another resource":       {&vmv1alpha1.VirtualMachineClass{}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			operation := admission.Create
@@ -74,7 +74,7 @@ func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
 			}
 			err := validate("alice")
 			if tc.refused == "" && err != nil || tc.refused != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.refused)) {
-				t.Errorf("as an ordinary user: %v, want %q refused", err, tc.refused)
+				t.Errorf("as an ordinary user: %v, want %q rejected", err, tc.refused)
 			}
 		})
 	}

@@ -46,38 +46,38 @@ func template(kind, image string) runtime.Object {
 	return o
 }
 
-func TestOnlyWhoMayUpdateAVirtualMachineMayHaveACopyOfIt(t *testing.T) {
+func TestCopying_RequiresPermissionToUpdateTheSource(t *testing.T) {
 	for name, tc := range map[string]struct {
 		user            string
 		updated, stored runtime.Object
 		refused         string
 	}{
-		"a clone by who may":               {"editor", machine("VirtualMachine", "db"), nil, ""},
-		"a clone by who may not":           {"creator", machine("VirtualMachine", "db"), nil, "spec.image"},
-		"a clone of another":               {"editor", machine("VirtualMachine", "secret"), nil, "spec.image"},
-		"a clone, when nobody can tell":    {"unknown", machine("VirtualMachine", "db"), nil, "cannot be told"},
-		"an image of the name":             {"creator", machine("VirtualMachineImage", "db"), nil, ""},
-		"no image":                         {"creator", machine("", ""), nil, ""},
-		"an image that is named at last":   {"creator", machine("VirtualMachine", "db"), machine("", ""), "spec.image"},
-		"a clone that is changed":          {"creator", machine("VirtualMachine", "db"), machine("VirtualMachine", "db"), ""},
-		"a template by who may":            {"editor", template("VirtualMachine", "db"), nil, ""},
-		"a template by who may not":        {"creator", template("VirtualMachine", "db"), nil, "spec.template.spec.image"},
-		"a template of an image":           {"creator", template("VirtualMachineImage", "db"), nil, ""},
-		"a template that is labelled":      {"creator", template("VirtualMachine", "db"), template("VirtualMachine", "db"), ""},
-		"a request by who may":             {"editor", publish("now", "db"), nil, ""},
-		"a snapshot by who may":            {"editor", snapshot("db"), nil, ""},
-		"a snapshot by who may not":        {"creator", snapshot("db"), nil, "spec.vmName"},
-		"a snapshot that is labelled":      {"creator", snapshot("db"), snapshot("db"), ""},
-		"a request by who may not":         {"creator", publish("now", "db"), nil, "spec.source"},
-		"a request named like the machine": {"creator", publish("db", ""), nil, "spec.source"},
-		"a request that is kept for less":  {"creator", publish("now", "db"), publish("now", "db"), ""},
-		"the body of a subresource":        {"creator", &vmv1alpha1.PowerOptions{}, nil, ""},
+		"a clone by a user who may update":               {"editor", machine("VirtualMachine", "db"), nil, ""},
+		"a clone by a user who may not update":           {"creator", machine("VirtualMachine", "db"), nil, "spec.image"},
+		"a clone of another VM":                          {"editor", machine("VirtualMachine", "secret"), nil, "spec.image"},
+		"a clone, authorization failed":                  {"unknown", machine("VirtualMachine", "db"), nil, "cannot determine"},
+		"an image with the same name":                    {"creator", machine("VirtualMachineImage", "db"), nil, ""},
+		"no image":                                       {"creator", machine("", ""), nil, ""},
+		"an image that is set later":                     {"creator", machine("VirtualMachine", "db"), machine("", ""), "spec.image"},
+		"a clone that is changed":                        {"creator", machine("VirtualMachine", "db"), machine("VirtualMachine", "db"), ""},
+		"a template by a user who may update":            {"editor", template("VirtualMachine", "db"), nil, ""},
+		"a template by a user who may not update":        {"creator", template("VirtualMachine", "db"), nil, "spec.template.spec.image"},
+		"a template of an image":                         {"creator", template("VirtualMachineImage", "db"), nil, ""},
+		"a template that is labelled":                    {"creator", template("VirtualMachine", "db"), template("VirtualMachine", "db"), ""},
+		"a publish request by a user who may update":     {"editor", publish("now", "db"), nil, ""},
+		"a snapshot by a user who may update":            {"editor", snapshot("db"), nil, ""},
+		"a snapshot by a user who may not update":        {"creator", snapshot("db"), nil, "spec.vmName"},
+		"a snapshot that is labelled":                    {"creator", snapshot("db"), snapshot("db"), ""},
+		"a publish request by a user who may not update": {"creator", publish("now", "db"), nil, "spec.source"},
+		"a publish request with the name of the VM":      {"creator", publish("db", ""), nil, "spec.source"},
+		"a publish request with a changed TTL":           {"creator", publish("now", "db"), publish("now", "db"), ""},
+		"the body of a subresource":                      {"creator", &vmv1alpha1.PowerOptions{}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := copying.New(authorizer.AuthorizerFunc(func(_ context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 				if asked.GetVerb() != "update" || asked.GetNamespace() != "team-a" || asked.GetAPIGroup() != "vm.slipway.dev" ||
 					asked.GetResource() != "virtualmachines" || !asked.IsResourceRequest() {
-					t.Errorf("asked for %+v", asked)
+					t.Errorf("unexpected authorization request %+v", asked)
 				}
 				switch {
 				case asked.GetUser().GetName() == "unknown":
@@ -95,7 +95,7 @@ func TestOnlyWhoMayUpdateAVirtualMachineMayHaveACopyOfIt(t *testing.T) {
 				schema.GroupVersionResource{}, "", operation, nil, false, &user.DefaultInfo{Name: tc.user})
 			err := a.Validate(t.Context(), request, nil)
 			if tc.refused == "" && err != nil || tc.refused != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.refused)) {
-				t.Errorf("error %v, want one that says %q", err, tc.refused)
+				t.Errorf("error %v, want one that contains %q", err, tc.refused)
 			}
 		})
 	}

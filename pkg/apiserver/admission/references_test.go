@@ -55,34 +55,34 @@ func referencesCheck(version, kind, name string) runtime.Object {
 	return c
 }
 
-func TestNobodyHasTheServerDoWhatHeMayNotDoHimself(t *testing.T) {
+func TestReferences_RequirePermissionForTheObject(t *testing.T) {
 	none := ref("", "", "")
 	vm, config := ref("vm.slipway.dev", "VirtualMachine", "db"), ref("bootstrap.cluster.x-k8s.io", "KubeadmConfig", "c")
 	for name, tc := range map[string]struct {
 		updated, stored runtime.Object
-		// asked are the rights that are asked for while all are given.
+		// asked are the permissions that are checked if all are granted.
 		asked []string
-		// without is the right that is missing, and refused what the answer says of the field.
+		// without is the missing permission, and refused is the expected field error.
 		without, refused string
 	}{
 		"a machine": {referencesMachine(vm, config), nil, []string{
 			"update virtualmachines.vm.slipway.dev db", "delete virtualmachines.vm.slipway.dev db",
 			"update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "delete kubeadmconfigs.bootstrap.cluster.x-k8s.io c",
-		}, "delete virtualmachines.vm.slipway.dev db", "spec.infrastructureRef: only who may delete virtualmachines.vm.slipway.dev db may name it here: no rule"},
-		"a machine with a Secret":           {referencesMachine(vm, none), referencesMachine(vm, config), nil, "", ""},
-		"a machine that is labelled":        {referencesMachine(vm, config), referencesMachine(vm, config), nil, "", ""},
-		"a machine that gets another":       {referencesMachine(vm, config), referencesMachine(vm, none), []string{"update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "delete kubeadmconfigs.bootstrap.cluster.x-k8s.io c"}, "update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "spec.bootstrap.configRef"},
-		"a machine that names a Secret":     {referencesMachine(ref("", "Secret", "token"), none), nil, []string{"update secrets token", "delete secrets token"}, "delete secrets token", "spec.infrastructureRef"},
-		"a set":                             {set(ref("vm.slipway.dev", "VirtualMachineTemplate", "t")), nil, []string{"get virtualmachinetemplates.vm.slipway.dev t"}, "get virtualmachinetemplates.vm.slipway.dev t", "spec.template.spec.infrastructureRef"},
-		"a set that is scaled":              {set(ref("vm.slipway.dev", "VirtualMachineTemplate", "t")), set(ref("vm.slipway.dev", "VirtualMachineTemplate", "t")), nil, "", ""},
-		"a deployment":                      {deployment(config), nil, []string{"get kubeadmconfigs.bootstrap.cluster.x-k8s.io c"}, "get kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "spec.template.spec.bootstrap.configRef"},
-		"a cluster":                         {cluster(vm, config), cluster(none, none), []string{"update virtualmachines.vm.slipway.dev db", "delete virtualmachines.vm.slipway.dev db", "update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "delete kubeadmconfigs.bootstrap.cluster.x-k8s.io c"}, "delete kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "spec.controlPlaneRef"},
-		"a cluster without anything":        {cluster(none, none), nil, nil, "", ""},
-		"a health check":                    {referencesCheck("a.example.com/v1", "RebootTemplate", "r"), nil, []string{"get reboottemplates.a.example.com r", "create reboots.a.example.com"}, "create reboots.a.example.com", "spec.remediation.templateRef"},
-		"a health check that asks nobody":   {referencesCheck("", "", ""), nil, nil, "", ""},
-		"what is no object of the group":    {&clusterv1alpha1.MachineDrainRule{}, nil, nil, "", ""},
-		"a request without an object":       {nil, nil, nil, "", ""},
-		"the name of another kind is asked": {referencesMachine(ref("vm.slipway.dev", "VirtualMachineImage", "db"), none), referencesMachine(vm, none), []string{"update virtualmachineimages.vm.slipway.dev db", "delete virtualmachineimages.vm.slipway.dev db"}, "", ""},
+		}, "delete virtualmachines.vm.slipway.dev db", "spec.infrastructureRef: this reference requires permission to delete virtualmachines.vm.slipway.dev db: no rule"},
+		"a machine with a Secret":                {referencesMachine(vm, none), referencesMachine(vm, config), nil, "", ""},
+		"a machine that is labelled":             {referencesMachine(vm, config), referencesMachine(vm, config), nil, "", ""},
+		"a machine with an added reference":      {referencesMachine(vm, config), referencesMachine(vm, none), []string{"update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "delete kubeadmconfigs.bootstrap.cluster.x-k8s.io c"}, "update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "spec.bootstrap.configRef"},
+		"a machine with a reference to a Secret": {referencesMachine(ref("", "Secret", "token"), none), nil, []string{"update secrets token", "delete secrets token"}, "delete secrets token", "spec.infrastructureRef"},
+		"a set":                                  {set(ref("vm.slipway.dev", "VirtualMachineTemplate", "t")), nil, []string{"get virtualmachinetemplates.vm.slipway.dev t"}, "get virtualmachinetemplates.vm.slipway.dev t", "spec.template.spec.infrastructureRef"},
+		"a set that is scaled":                   {set(ref("vm.slipway.dev", "VirtualMachineTemplate", "t")), set(ref("vm.slipway.dev", "VirtualMachineTemplate", "t")), nil, "", ""},
+		"a deployment":                           {deployment(config), nil, []string{"get kubeadmconfigs.bootstrap.cluster.x-k8s.io c"}, "get kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "spec.template.spec.bootstrap.configRef"},
+		"a cluster":                              {cluster(vm, config), cluster(none, none), []string{"update virtualmachines.vm.slipway.dev db", "delete virtualmachines.vm.slipway.dev db", "update kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "delete kubeadmconfigs.bootstrap.cluster.x-k8s.io c"}, "delete kubeadmconfigs.bootstrap.cluster.x-k8s.io c", "spec.controlPlaneRef"},
+		"a cluster without references":           {cluster(none, none), nil, nil, "", ""},
+		"a health check":                         {referencesCheck("a.example.com/v1", "RebootTemplate", "r"), nil, []string{"get reboottemplates.a.example.com r", "create reboots.a.example.com"}, "create reboots.a.example.com", "spec.remediation.templateRef"},
+		"a health check without a template":      {referencesCheck("", "", ""), nil, nil, "", ""},
+		"another kind":                           {&clusterv1alpha1.MachineDrainRule{}, nil, nil, "", ""},
+		"a request without an object":            {nil, nil, nil, "", ""},
+		"the kind of a reference changed":        {referencesMachine(ref("vm.slipway.dev", "VirtualMachineImage", "db"), none), referencesMachine(vm, none), []string{"update virtualmachineimages.vm.slipway.dev db", "delete virtualmachineimages.vm.slipway.dev db"}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
@@ -90,7 +90,7 @@ func TestNobodyHasTheServerDoWhatHeMayNotDoHimself(t *testing.T) {
 				asked = nil
 				a := references.New(authorizer.AuthorizerFunc(func(_ context.Context, r authorizer.Attributes) (authorizer.Decision, string, error) {
 					if r.GetNamespace() != "team-a" || !r.IsResourceRequest() || r.GetUser().GetName() != "alice" {
-						t.Errorf("asked for %+v", r)
+						t.Errorf("unexpected authorization request %+v", r)
 					}
 					what := strings.TrimSpace(r.GetVerb() + " " + schema.GroupResource{Group: r.GetAPIGroup(), Resource: r.GetResource()}.String() + " " + r.GetName())
 					asked = append(asked, what)
@@ -107,28 +107,28 @@ func TestNobodyHasTheServerDoWhatHeMayNotDoHimself(t *testing.T) {
 					schema.GroupVersionResource{}, "", operation, nil, false, &user.DefaultInfo{Name: "alice"}), nil)
 			}
 			if err := judge(""); err != nil {
-				t.Errorf("with all rights: %v", err)
+				t.Errorf("with all permissions: %v", err)
 			}
 			if diff := cmp.Diff(tc.asked, asked); diff != "" {
-				t.Errorf("rights that are asked for (-want +got):\n%s", diff)
+				t.Errorf("checked permissions (-want +got):\n%s", diff)
 			}
 			if tc.without == "" {
 				return
 			}
 			if err := judge(tc.without); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.refused) {
-				t.Errorf("without the right to %s: %v, want %q", tc.without, err, tc.refused)
+				t.Errorf("without permission to %s: %v, want %q", tc.without, err, tc.refused)
 			}
 		})
 	}
 }
 
-func TestAReferenceIsRefusedWhenNobodyCanTell(t *testing.T) {
+func TestReferences_AreRejectedIfAuthorizationFails(t *testing.T) {
 	a := references.New(authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 		return authorizer.DecisionNoOpinion, "", errors.New("the host cluster does not answer")
 	}))
 	err := a.Validate(t.Context(), admission.NewAttributesRecord(referencesMachine(ref("vm.slipway.dev", "VirtualMachine", "db"), ref("", "", "")), nil, schema.GroupVersionKind{}, "team-a", "x",
 		schema.GroupVersionResource{}, "", admission.Create, nil, false, &user.DefaultInfo{Name: "alice"}), nil)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "cannot be told") {
-		t.Errorf("answer %v, want a refusal that says why", err)
+		t.Errorf("error %v, want Forbidden with the cause", err)
 	}
 }

@@ -46,7 +46,7 @@ func TestTemplates_AnnotationsAreLimited(t *testing.T) {
 			refused     string
 		}{
 			"as large as allowed":      {make(annotations(100)), nil, ""},
-			"larger":                   {make(annotations(101)), nil, "spec.template.metadata.annotations: 101 bytes, and --max-template-annotations-bytes of the server is 100"},
+			"larger":                   {make(annotations(101)), nil, "spec.template.metadata.annotations: total size is 101 bytes; the maximum is 100 (--max-template-annotations-bytes)"},
 			"as large as before":       {make(annotations(200)), make(annotations(200)), ""},
 			"larger than before":       {make(annotations(201)), make(annotations(200)), "201 bytes"},
 			"no annotations":           {make(nil), nil, ""},
@@ -62,7 +62,7 @@ func TestTemplates_AnnotationsAreLimited(t *testing.T) {
 	}
 }
 
-func TestS15WritesAreRefusedInTheReserve(t *testing.T) {
+func TestReserve_RejectsWrites(t *testing.T) {
 	resource := schema.GroupVersionResource{Group: "vm.slipway.dev", Version: "v1alpha1", Resource: "virtualmachines"}
 	scarce, full := errors.New("nearly full"), errors.New("full")
 	leaving := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}, Finalizers: []string{"a/b"}}}
@@ -75,26 +75,26 @@ func TestS15WritesAreRefusedInTheReserve(t *testing.T) {
 		create, update, server      error
 		want                        string
 	}{
-		"there is room":                        {user: "dev", operation: admission.Create},
-		"a new object, little room is left":    {user: "dev", operation: admission.Create, create: scarce, want: "virtualmachines.vm.slipway.dev cannot be created: nearly full"},
-		"an administrator":                     {user: "admin", operation: admission.Create, create: scarce, want: "created"},
-		"a VM that a controller creates":       {user: user.APIServerUser, operation: admission.Create, create: scarce, want: "virtualmachines.vm.slipway.dev cannot be created: nearly full"},
-		"an image that a controller creates":   {user: user.APIServerUser, resource: "virtualmachineimages", operation: admission.Create, create: scarce, want: "virtualmachineimages.vm.slipway.dev cannot be created"},
-		"an instance that a controller starts": {user: user.APIServerUser, resource: "virtualmachineinstances", operation: admission.Create, create: full, update: full},
-		"an instance, deletions only":          {user: user.APIServerUser, resource: "virtualmachineinstances", operation: admission.Create, server: full, want: "created: full"},
-		"an instance that a user creates":      {user: "dev", resource: "virtualmachineinstances", operation: admission.Create, create: scarce, want: "created: nearly full"},
-		"a power operation, little room left":  {user: "dev", operation: admission.Create, subresource: "start", create: scarce},
-		"a power operation, none left":         {user: "dev", operation: admission.Create, subresource: "start", create: full, update: full, want: "changed: full"},
-		"a dry run":                            {user: "dev", operation: admission.Create, dryRun: true, create: full, update: full},
-		"a change, little room left":           {user: "dev", operation: admission.Update, old: &metav1.PartialObjectMetadata{}, create: scarce},
-		"a change, none left":                  {user: "dev", operation: admission.Update, old: &metav1.PartialObjectMetadata{}, create: full, update: full, want: "virtualmachines.vm.slipway.dev cannot be changed: full"},
-		"a finalizer of what is being deleted": {user: "dev", operation: admission.Update, old: leaving, create: full, update: full, server: full},
-		"a status of the server itself":        {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, create: full, update: full},
-		"a status of a controller's own user":  {user: reserve.ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, create: full, update: full},
-		"a VM of a controller's own user":      {user: reserve.ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Create, create: scarce, want: "created: nearly full"},
-		"who calls himself a controller":       {user: reserve.ControllerUser("machineset"), operation: admission.Update, old: &metav1.PartialObjectMetadata{}, update: full, want: "changed: full"},
-		"a status, deletions only":             {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, server: full, want: "changed: full"},
-		"a status of what is being deleted":    {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: leaving, create: full, update: full, server: full},
+		"enough space":                               {user: "dev", operation: admission.Create},
+		"a new object, little space left":            {user: "dev", operation: admission.Create, create: scarce, want: "virtualmachines.vm.slipway.dev cannot be created: nearly full"},
+		"an administrator":                           {user: "admin", operation: admission.Create, create: scarce, want: "created"},
+		"a VM that a controller creates":             {user: user.APIServerUser, operation: admission.Create, create: scarce, want: "virtualmachines.vm.slipway.dev cannot be created: nearly full"},
+		"an image that a controller creates":         {user: user.APIServerUser, resource: "virtualmachineimages", operation: admission.Create, create: scarce, want: "virtualmachineimages.vm.slipway.dev cannot be created"},
+		"an instance that a controller starts":       {user: user.APIServerUser, resource: "virtualmachineinstances", operation: admission.Create, create: full, update: full},
+		"an instance, deletions only":                {user: user.APIServerUser, resource: "virtualmachineinstances", operation: admission.Create, server: full, want: "created: full"},
+		"an instance that a user creates":            {user: "dev", resource: "virtualmachineinstances", operation: admission.Create, create: scarce, want: "created: nearly full"},
+		"a power operation, little space left":       {user: "dev", operation: admission.Create, subresource: "start", create: scarce},
+		"a power operation, no space left":           {user: "dev", operation: admission.Create, subresource: "start", create: full, update: full, want: "changed: full"},
+		"a dry run":                                  {user: "dev", operation: admission.Create, dryRun: true, create: full, update: full},
+		"a change, little space left":                {user: "dev", operation: admission.Update, old: &metav1.PartialObjectMetadata{}, create: scarce},
+		"a change, no space left":                    {user: "dev", operation: admission.Update, old: &metav1.PartialObjectMetadata{}, create: full, update: full, want: "virtualmachines.vm.slipway.dev cannot be changed: full"},
+		"a change of an object being deleted":        {user: "dev", operation: admission.Update, old: leaving, create: full, update: full, server: full},
+		"a status update by the server":              {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, create: full, update: full},
+		"a status update by a controller's user":     {user: reserve.ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, create: full, update: full},
+		"a VM created by a controller's user":        {user: reserve.ControllerUser("machineset"), groups: []string{user.SystemPrivilegedGroup}, operation: admission.Create, create: scarce, want: "created: nearly full"},
+		"a user with the name of a controller":       {user: reserve.ControllerUser("machineset"), operation: admission.Update, old: &metav1.PartialObjectMetadata{}, update: full, want: "changed: full"},
+		"a status, deletions only":                   {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: &metav1.PartialObjectMetadata{}, server: full, want: "changed: full"},
+		"a status update of an object being deleted": {user: user.APIServerUser, operation: admission.Update, subresource: "status", old: leaving, create: full, update: full, server: full},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := resource
@@ -109,11 +109,11 @@ func TestS15WritesAreRefusedInTheReserve(t *testing.T) {
 			}
 			if status := apierrors.APIStatus(nil); err != nil && (!errors.As(err, &status) || status.Status().Code != 507 || status.Status().Reason != reserve.Reason ||
 				!strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("error %v, want a status 507 that says why", err)
+				t.Errorf("error %v, want status 507 with the cause", err)
 			}
 		})
 	}
 	if a := reserve.New(reserve.Room{}); a.Handles(admission.Delete) || a.Handles(admission.Connect) || !a.Handles(admission.Create) || !a.Handles(admission.Update) {
-		t.Error("deletions or connections are judged, or creations or updates are not")
+		t.Error("the check must handle create and update only")
 	}
 }

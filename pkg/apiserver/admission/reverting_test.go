@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/reverting"
 )
 
-func TestPendingRevert_RefusesChangesOfTheSpec(t *testing.T) {
+func TestPendingRevert_RejectsChangesOfTheSpec(t *testing.T) {
 	type vm = vmv1alpha1.VirtualMachine
 	a := reverting.New(func(who user.Info) bool { return who.GetName() == "controller" })
 	off := func(v *vm) { v.Spec.PowerState = vmv1alpha1.PoweredOff }
@@ -23,24 +23,24 @@ func TestPendingRevert_RefusesChangesOfTheSpec(t *testing.T) {
 	labels := func(v *vm) { v.Labels = map[string]string{"a": "b"} }
 	another := func(v *vm) { v.Spec.CurrentSnapshotName = "after" }
 	for name, tc := range map[string]struct {
-		// reason of the condition, of an earlier generation if old
+		// reason of the condition; of an earlier generation if old is true
 		reason  string
 		old     bool
 		changes []func(*vm)
 		refused bool
 	}{
-		"a change before it has begun":               {"", false, []func(*vm){off}, true},
-		"a change while it runs":                     {vmv1alpha1.ReasonReverting, false, []func(*vm){off}, true},
-		"a change while it is tried again":           {vmv1alpha1.ReasonError, false, []func(*vm){off}, true},
-		"a change while the snapshot is taken":       {vmv1alpha1.ReasonNotReady, false, []func(*vm){off}, true},
-		"another snapshot":                           {vmv1alpha1.ReasonReverting, false, []func(*vm){another}, true},
-		"its withdrawal":                             {vmv1alpha1.ReasonReverting, false, []func(*vm){clears}, false},
-		"its withdrawal together with a change":      {vmv1alpha1.ReasonReverting, false, []func(*vm){clears, off}, true},
-		"labels":                                     {vmv1alpha1.ReasonReverting, false, []func(*vm){labels}, false},
-		"a change without such a snapshot":           {vmv1alpha1.ReasonNotFound, false, []func(*vm){off}, false},
-		"a change that it waits for":                 {vmv1alpha1.ReasonInvalid, false, []func(*vm){off}, false},
-		"a change after an earlier request":          {vmv1alpha1.ReasonNotFound, true, []func(*vm){off}, true},
-		"withdrawal and change without the snapshot": {vmv1alpha1.ReasonNotFound, false, []func(*vm){clears, off}, true},
+		"a change before the revert begins":                       {"", false, []func(*vm){off}, true},
+		"a change during the revert":                              {vmv1alpha1.ReasonReverting, false, []func(*vm){off}, true},
+		"a change before a retry":                                 {vmv1alpha1.ReasonError, false, []func(*vm){off}, true},
+		"a change while the snapshot is taken":                    {vmv1alpha1.ReasonNotReady, false, []func(*vm){off}, true},
+		"another snapshot":                                        {vmv1alpha1.ReasonReverting, false, []func(*vm){another}, true},
+		"withdrawal":                                              {vmv1alpha1.ReasonReverting, false, []func(*vm){clears}, false},
+		"withdrawal with a change":                                {vmv1alpha1.ReasonReverting, false, []func(*vm){clears, off}, true},
+		"labels":                                                  {vmv1alpha1.ReasonReverting, false, []func(*vm){labels}, false},
+		"a change if the snapshot does not exist":                 {vmv1alpha1.ReasonNotFound, false, []func(*vm){off}, false},
+		"a change that the revert needs":                          {vmv1alpha1.ReasonInvalid, false, []func(*vm){off}, false},
+		"a change after an earlier request":                       {vmv1alpha1.ReasonNotFound, true, []func(*vm){off}, true},
+		"withdrawal with a change if the snapshot does not exist": {vmv1alpha1.ReasonNotFound, false, []func(*vm){clears, off}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stored := &vm{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", Generation: 2}}
@@ -64,7 +64,7 @@ func TestPendingRevert_RefusesChangesOfTheSpec(t *testing.T) {
 				t.Errorf("as the controller: %v", err)
 			}
 			if err := validate("alice"); apierrors.IsForbidden(err) != tc.refused || err != nil && !tc.refused {
-				t.Errorf("as a user: %v, want a refusal: %t", err, tc.refused)
+				t.Errorf("as a user: %v, want rejected %t", err, tc.refused)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/admission/revisions"
 )
 
-func TestOnlyPrivilegedUsersWriteRevisions(t *testing.T) {
+func TestRevisions_AreWrittenByPrivilegedUsersOnly(t *testing.T) {
 	check := revisions.New(func(who user.Info) bool { return who.GetName() == "controllers" })
 	revision, size := &itv1alpha1.ControllerRevision{}, &itv1alpha1.VirtualMachineInstancetype{}
 	for name, tc := range map[string]struct {
@@ -33,10 +33,10 @@ func TestOnlyPrivilegedUsersWriteRevisions(t *testing.T) {
 			schema.GroupVersionResource{Resource: "controllerrevisions"}, "", admission.Create, nil, false, &user.DefaultInfo{Name: tc.who})
 		err := check.Validate(t.Context(), request, nil)
 		if (err == nil) != tc.allowed || err != nil && !apierrors.IsForbidden(err) {
-			t.Errorf("%s: answer %v, want allowed = %v", name, err, tc.allowed)
+			t.Errorf("%s: error %v, want allowed %v", name, err, tc.allowed)
 		}
 	}
 	if !check.Handles(admission.Create) || !check.Handles(admission.Update) || check.Handles(admission.Delete) {
-		t.Error("the check is not about create and update alone: who deletes a namespace deletes its revisions")
+		t.Error("the check must handle create and update only, because deleting a namespace deletes its revisions")
 	}
 }

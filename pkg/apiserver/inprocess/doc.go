@@ -1,14 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inprocess lets a client talk to an HTTP handler of its own process without a
-// connection.
+// Package inprocess lets a client send requests to an HTTP handler of the same process without a connection.
 //
 // Guarantees:
-//   - The handler gets the request that a server would give it, and all of it: who asks, what
-//     is allowed and what is counted are decided where they are for everybody.
-//   - An answer begins when the handler begins it, so that watches are streams. What is read
-//     of it is what was written; an answer that the handler broke off does not look complete.
-//   - Who stops reading, or whose context ends, ends the request of the handler. No goroutine
-//     stays behind a handler that heeds its context.
+//   - The handler gets the same request as from a server. Authentication, authorization and metrics work as usual.
+//   - A response begins when the handler writes its header, so watches are streams. A response that the handler
+//     aborted does not look complete.
+//   - If the client stops reading or its context ends, the context of the handler's request ends. No goroutine
+//     remains after a handler that respects its context.
 package inprocess

@@ -14,22 +14,22 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// peer is where requests come from, as logs and audit have it.
+// peer is the remote address of requests in logs and audit events.
 const peer = "127.0.0.1:0"
 
-// Transport returns what hands requests to handler.
+// Transport returns a RoundTripper that calls handler.
 func Transport(handler http.Handler) http.RoundTripper { return transport{handler} }
 
 type transport struct{ handler http.Handler }
 
-// RoundTrip returns the answer as soon as the handler has begun it.
+// RoundTrip implements http.RoundTripper. It returns when the handler has begun the response.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	// The values of the caller's context, such as its logger, are not those of a request.
+	// The request must not inherit values of the caller's context, such as its logger.
 	ctx, cancel := context.WithCancel(context.Background())
 	reader, pipe := io.Pipe()
 	detach := context.AfterFunc(req.Context(), func() {
 		cancel()
-		_ = pipe.CloseWithError(req.Context().Err()) // what who reads is told
+		_ = pipe.CloseWithError(req.Context().Err()) // returned to the reader of the body
 	})
 	a := &answer{header: http.Header{}, pipe: pipe, began: make(chan *http.Response, 1), gone: ctx}
 	go func() {
@@ -50,7 +50,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// request is what a server would make of what a client sends.
+// request returns req as a server would receive it.
 func request(ctx context.Context, req *http.Request) *http.Request {
 	r := req.Clone(ctx)
 	if r.Body == nil {
@@ -61,11 +61,11 @@ func request(ctx context.Context, req *http.Request) *http.Request {
 	}
 	r.RequestURI = r.URL.RequestURI()
 	r.RemoteAddr = peer
-	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0 // whose answers are streams
+	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0 // responses of HTTP/2 are streams
 	return r
 }
 
-// body ends the request when it is closed.
+// body is a response body that ends the request when it is closed.
 type body struct {
 	io.Reader
 	close func() error
@@ -73,19 +73,18 @@ type body struct {
 
 func (b *body) Close() error { return b.close() }
 
-// answer is what a handler writes to.
+// answer is the ResponseWriter of the handler.
 type answer struct {
 	header http.Header
 	pipe   *io.PipeWriter
-	// began has the answer once it is begun.
+	// began receives the response when it begins.
 	began chan *http.Response
 	begin sync.Once
-	// gone is done when nobody reads any more.
-	gone context.Context //nolint:containedctx // that of the request, which the answer belongs to
+	// gone is done when the client has stopped reading.
+	gone context.Context //nolint:containedctx // the context of the request
 }
 
-// serve lets handler answer. A handler that panics has broken its answer off, as
-// http.ErrAbortHandler says in so many words.
+// serve calls handler. If the handler panics, for example with http.ErrAbortHandler, the response is aborted.
 func (a *answer) serve(handler http.Handler, r *http.Request) {
 	defer func() {
 		_ = r.Body.Close()
@@ -94,7 +93,7 @@ func (a *answer) serve(handler http.Handler, r *http.Request) {
 			a.WriteHeader(http.StatusOK)
 			_ = a.pipe.Close()
 		default:
-			if p != http.ErrAbortHandler { //nolint:errorlint // what was given to panic
+			if p != http.ErrAbortHandler { //nolint:errorlint // the value passed to panic
 				utilruntime.HandleErrorWithContext(r.Context(), fmt.Errorf("panic: %v", p), "Serving in the process", "method", r.Method, "path", r.URL.Path)
 			}
 			a.WriteHeader(http.StatusInternalServerError)
@@ -104,11 +103,10 @@ func (a *answer) serve(handler http.Handler, r *http.Request) {
 	handler.ServeHTTP(a, r)
 }
 
-// Header returns what goes before the answer, until it is begun.
+// Header implements http.ResponseWriter.
 func (a *answer) Header() http.Header { return a.header }
 
-// WriteHeader begins the answer. Only the first call counts, and none that is only
-// information.
+// WriteHeader begins the response. Informational statuses and all calls after the first are ignored.
 func (a *answer) WriteHeader(status int) {
 	if status < http.StatusOK {
 		return
@@ -121,17 +119,17 @@ func (a *answer) WriteHeader(status int) {
 	})
 }
 
-// Write hands data to who reads, and waits until all are taken.
+// Write passes data to the reader and waits until it has been read.
 func (a *answer) Write(data []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	return a.pipe.Write(data)
 }
 
-// Flush begins the answer; what was written is on its way already.
+// Flush begins the response. Written data need not be flushed.
 func (a *answer) Flush() { a.WriteHeader(http.StatusOK) }
 
-// CloseNotify tells when nobody reads any more. The library that serves the API takes a
-// writer for a stream only if it has this.
+// CloseNotify returns a channel that receives a value when the client has stopped reading. The API server library
+// requires this method for streams.
 func (a *answer) CloseNotify() <-chan bool {
 	closed := make(chan bool, 1)
 	context.AfterFunc(a.gone, func() { closed <- true })

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
-// backups answers at backup.Path with snapshots of etcd. As that of a creation its authorization is to
-// create backups, which the right to read everything does not give.
+// backups serves snapshots of etcd at backup.Path. The required permission is to create backups, because permission
+// to read everything must not include it.
 type backups struct{ etcd *maintenance.Store }
 
 // ServeHTTP implements http.Handler.
@@ -22,17 +22,17 @@ func (b *backups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := b.etcd.Save(r.Context(), answer)
 	switch {
 	case err == nil:
-		klog.FromContext(r.Context()).Info("A snapshot of etcd was read")
+		klog.FromContext(r.Context()).Info("Sent a snapshot of etcd")
 	case !answer.begun:
 		later(w, err.Error())
 	default:
-		klog.FromContext(r.Context()).Error(err, "A snapshot of etcd was not read to its end")
-		// Without the end of the answer nobody takes it for whole.
+		klog.FromContext(r.Context()).Error(err, "Failed to send a snapshot of etcd completely")
+		// Abort the response so that the client does not take it for complete.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// begun says of what it is when the first of it is written.
+// begun is a ResponseWriter that sets the Content-Type at the first write.
 type begun struct {
 	http.ResponseWriter
 	begun bool

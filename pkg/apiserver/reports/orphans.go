@@ -24,19 +24,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// orphanReport answers at orphans.Path.
+// orphanReport serves orphans.Path.
 type orphanReport struct {
 	Controllers
-	// keepers returns the keeper of each vCenter, by its host.
+	// keepers returns the keeper of each vCenter by its host.
 	keepers func() map[string]*keeper
-	// privileged reports whether a user may read what objects of all namespaces contain.
+	// privileged reports whether a user may read objects of all namespaces.
 	privileged func(user.Info) bool
 }
 
-// Why a report does not cover a vCenter.
+// Reasons why a report does not cover a vCenter.
 const (
-	orphansElsewhere = "another replica of the server takes care of it, or none does yet"
-	orphansUnread    = "its inventory, or the virtual machines of the API, are not read yet"
+	orphansElsewhere = "it is managed by another replica of the server, or not managed yet"
+	orphansUnread    = "its inventory or the VirtualMachines have not been read yet"
 )
 
 // ServeHTTP implements http.Handler.
@@ -58,23 +58,23 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		report, known = reportOf(o.Orphans())
 	}
 	if !known {
-		why := "there is no vCenter, or which there are is not known yet"
+		why := "no vCenter is configured, or the vCenters have not been read yet"
 		if len(report.Unknown) > 0 {
 			why = report.Unknown[0].VCenter + ": " + report.Unknown[0].Why
 		}
-		// Who comes again by the connection of before, as kube-apiserver does for all, would be
-		// answered by this replica again.
+		// Without this header kube-apiserver, which reuses connections for all users, would send the next request to
+		// this replica again.
 		w.Header().Set("Connection", "close")
 		later(w, why)
 		return
 	}
 	w.Header().Set("Content-Type", restful.MIME_JSON)
 	if err := json.NewEncoder(w).Encode(report); err != nil {
-		klog.FromContext(r.Context()).V(2).Info("The report of orphans was not sent", "err", err)
+		klog.FromContext(r.Context()).V(2).Info("Failed to send the report of orphans", "err", err)
 	}
 }
 
-// reportOf asks for the orphans of each vCenter. It is not known without any answer.
+// reportOf returns the orphans of each vCenter. known is false if no vCenter has been read.
 func reportOf(all map[string]engine.FindOrphans) (report orphans.Report, known bool) {
 	report.Orphans = []orphans.Orphan{}
 	known = cover(&report, maps.Keys(all), func(host string) (why string) {
@@ -95,8 +95,8 @@ func reportOf(all map[string]engine.FindOrphans) (report orphans.Report, known b
 	return report, known
 }
 
-// cover looks at vCenters, says in the report which are in it and why others are not, and is
-// false if none is.
+// cover calls look for each vCenter and records in the report which vCenters are covered, and why others are not. It
+// returns false if none is covered.
 func cover(report *orphans.Report, hosts iter.Seq[string], look func(host string) (why string)) bool {
 	var covered []string
 	for _, host := range slices.Sorted(hosts) {
@@ -110,12 +110,12 @@ func cover(report *orphans.Report, hosts iter.Seq[string], look func(host string
 	return len(covered) > 0
 }
 
-// allowed is the page that a request asks for, if who asks may have any.
+// allowed returns the page that a request asks for, or an error if the user may not read it.
 func (o *orphanReport) allowed(r *http.Request) (page, error) {
 	who, ok := request.UserFrom(r.Context())
 	if !ok || !o.privileged(who) {
 		return page{}, apierrors.NewForbidden(vmv1alpha1.Resource(orphans.Resource), "",
-			errors.New("only privileged users may read what VMs keep of objects, for these are of all namespaces"))
+			errors.New("only privileged users may read records in VMs, because they contain objects of all namespaces"))
 	}
 	p, err := pageOf(r.URL.Query())
 	if err != nil {
@@ -124,7 +124,7 @@ func (o *orphanReport) allowed(r *http.Request) (page, error) {
 	return p, nil
 }
 
-// refuseWith answers with an error of the API.
+// refuseWith answers with err as a Status.
 func refuseWith(w http.ResponseWriter, err error) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -132,7 +132,7 @@ func refuseWith(w http.ResponseWriter, err error) {
 		return
 	}
 	answer := status.Status()
-	answer.Kind, answer.APIVersion = "Status", "v1" // else clients do not take it for one
+	answer.Kind, answer.APIVersion = "Status", "v1" // clients require both to recognize a Status
 	w.Header().Set("Content-Type", restful.MIME_JSON)
 	w.WriteHeader(int(answer.Code))
 	_ = json.NewEncoder(w).Encode(&answer)

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-func TestAReportOfOrphansSaysOfWhichVCentersItKnowsNothing(t *testing.T) {
+func TestOrphanReport_ListsUnknownVCenters(t *testing.T) {
 	has := func() ([]engine.Orphan, bool) {
 		return []engine.Orphan{{CopyOf: "vm-0", Owned: driver.Owned{Key: types.NamespacedName{Namespace: "ns", Name: "vm"}, UID: "u", UniqueID: "vm-1", Name: "VM"}}}, true
 	}
@@ -29,12 +29,12 @@ func TestAReportOfOrphansSaysOfWhichVCentersItKnowsNothing(t *testing.T) {
 		want    orphans.Report
 		unknown bool
 	}{
-		"all are known":            {all: map[string]engine.FindOrphans{"a": has, "b": none}, want: orphans.Report{VCenter: "a, b", Orphans: one}},
-		"another replica has one":  {all: map[string]engine.FindOrphans{"a": has, "b": nil}, want: orphans.Report{VCenter: "a", Orphans: one, Unknown: elsewhere}},
-		"another replica has all":  {all: map[string]engine.FindOrphans{"b": nil}, want: orphans.Report{Orphans: []orphans.Orphan{}, Unknown: elsewhere}, unknown: true},
-		"one is not read":          {all: map[string]engine.FindOrphans{"a": has, "b": unread}, want: orphans.Report{VCenter: "a", Orphans: one, Unknown: []orphans.Unknown{{VCenter: "b", Why: orphansUnread}}}},
-		"there is none":            {want: orphans.Report{Orphans: []orphans.Orphan{}}, unknown: true},
-		"the only one has nothing": {all: map[string]engine.FindOrphans{"a": none}, want: orphans.Report{VCenter: "a", Orphans: []orphans.Orphan{}}},
+		"all vCenters are known":      {all: map[string]engine.FindOrphans{"a": has, "b": none}, want: orphans.Report{VCenter: "a, b", Orphans: one}},
+		"another replica manages one": {all: map[string]engine.FindOrphans{"a": has, "b": nil}, want: orphans.Report{VCenter: "a", Orphans: one, Unknown: elsewhere}},
+		"another replica manages all": {all: map[string]engine.FindOrphans{"b": nil}, want: orphans.Report{Orphans: []orphans.Orphan{}, Unknown: elsewhere}, unknown: true},
+		"one has not been read":       {all: map[string]engine.FindOrphans{"a": has, "b": unread}, want: orphans.Report{VCenter: "a", Orphans: one, Unknown: []orphans.Unknown{{VCenter: "b", Why: orphansUnread}}}},
+		"no vCenter":                  {want: orphans.Report{Orphans: []orphans.Orphan{}}, unknown: true},
+		"no orphans":                  {all: map[string]engine.FindOrphans{"a": none}, want: orphans.Report{VCenter: "a", Orphans: []orphans.Orphan{}}},
 	} {
 		got, known := reportOf(tc.all)
 		if diff := cmp.Diff(tc.want, got); diff != "" || known == tc.unknown {
@@ -43,22 +43,21 @@ func TestAReportOfOrphansSaysOfWhichVCentersItKnowsNothing(t *testing.T) {
 	}
 }
 
-// kube-apiserver has one connection for all requests, so that asking again on it asks the same
-// replica again.
-func TestAReplicaThatCannotTellOfOrphansEndsTheConnectionSoThatAnotherIsAskedNext(t *testing.T) {
+// kube-apiserver uses one connection for all requests, so a retry on it would reach the same replica.
+func TestOrphanReport_ClosesTheConnectionIfUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		all  map[string]engine.FindOrphans
 		code int
 		ends bool
 	}{
-		"another replica has all": {map[string]engine.FindOrphans{"a": nil}, http.StatusServiceUnavailable, true},
-		"it knows":                {map[string]engine.FindOrphans{"a": func() ([]engine.Orphan, bool) { return nil, true }}, http.StatusOK, false},
+		"another replica manages all": {map[string]engine.FindOrphans{"a": nil}, http.StatusServiceUnavailable, true},
+		"known":                       {map[string]engine.FindOrphans{"a": func() ([]engine.Orphan, bool) { return nil, true }}, http.StatusOK, false},
 	} {
 		o := orphanReport{Controllers: Controllers{Running: func() bool { return true }, Orphans: func() map[string]engine.FindOrphans { return tc.all }}}
 		w := httptest.NewRecorder()
 		o.ServeHTTP(w, httptest.NewRequest(http.MethodGet, orphans.Path, nil))
 		if ends := w.Header().Get("Connection") == "close"; w.Code != tc.code || ends != tc.ends {
-			t.Errorf("%s: %d, ends the connection: %t; want %d, %t", name, w.Code, ends, tc.code, tc.ends)
+			t.Errorf("%s: got status %d and closed connection %t, want %d and %t", name, w.Code, ends, tc.code, tc.ends)
 		}
 	}
 }

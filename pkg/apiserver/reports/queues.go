@@ -14,15 +14,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-// queueReport answers at queues.Path with the content of /debug/queue, for users that reach the server
-// through kube-apiserver.
+// queueReport serves the content of /debug/queue at queues.Path, for users that reach the server through
+// kube-apiserver.
 type queueReport struct{ Controllers }
 
-// queuesOf is the answer.
+// queuesOf is the response.
 type queuesOf struct {
 	// Replica is the host name of the replica that answers.
 	Replica string `json:"replica"`
-	// Queues are those of its controllers.
+	// Queues are the work queues of its controllers.
 	Queues []priorityqueue.Snapshot `json:"queues"`
 }
 
@@ -33,13 +33,13 @@ func (q *queueReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	report := queuesOf{Queues: []priorityqueue.Snapshot{}}
-	report.Replica, _ = os.Hostname() // without a name there are numbers all the same
+	report.Replica, _ = os.Hostname() // the report is useful without a name
 	for _, queue := range q.Queues {
 		report.Queues = append(report.Queues, queue.Snapshot())
 	}
 	w.Header().Set("Content-Type", restful.MIME_JSON)
 	w.Header().Set("Cache-Control", "no-store")
 	if err := json.NewEncoder(w).Encode(report); err != nil {
-		klog.FromContext(r.Context()).V(2).Info("The report of queues was not sent", "err", err)
+		klog.FromContext(r.Context()).V(2).Info("Failed to send the report of queues", "err", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-func TestTheReportOfQueuesSaysWhatWaits(t *testing.T) {
+func TestQueueReport_ListsWaitingItems(t *testing.T) {
 	runs := false
 	queue := priorityqueue.New[string]("virtualmachine")
 	defer queue.ShutDown()
@@ -31,10 +31,10 @@ func TestTheReportOfQueuesSaysWhatWaits(t *testing.T) {
 	var got queuesOf
 	w := read()
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "no-store" {
-		t.Fatalf("the answer is %d %v %s (%v)", w.Code, w.Header(), w.Body, err)
+		t.Fatalf("got status %d %v %s (%v)", w.Code, w.Header(), w.Body, err)
 	}
 	if len(got.Queues) != 1 || got.Queues[0].Name != "virtualmachine" || len(got.Queues[0].Levels) != 1 ||
 		got.Queues[0].Levels[0].Priority != 100 || got.Queues[0].Levels[0].Oldest != "shop/web" {
-		t.Errorf("the report is %s", w.Body)
+		t.Errorf("got report %s", w.Body)
 	}
 }

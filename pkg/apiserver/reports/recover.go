@@ -22,18 +22,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// keeper tells what the VMs of one vCenter keep of their objects.
+// keeper provides the object records in the VMs of one vCenter.
 type keeper struct {
-	// owned lists them by namespace and name; known is false while they, or the objects, are
-	// not read.
+	// owned lists the VMs by namespace and name. known is false if the VMs or the objects have not been read.
 	owned func() (all []driver.Owned, known bool)
-	// record is the text of the record of one.
+	// record returns the text of the record in a VM.
 	record func(uniqueID string) string
-	// object is that of a name, nil for none.
+	// object returns the object with the given name, or nil.
 	object func(key types.NamespacedName) *vmv1alpha1.VirtualMachine
 }
 
-// keepers returns the keeper of each vCenter, by its host: nil for one that another replica manages.
+// keepers returns the keeper of each vCenter by its host. It is nil for a vCenter that another replica manages.
 func (c *Controllers) keepers() map[string]*keeper {
 	all := map[string]*keeper{}
 	for host, e := range c.Engines() {
@@ -44,7 +43,7 @@ func (c *Controllers) keepers() map[string]*keeper {
 	return all
 }
 
-// keeperOf reads from e, and the objects in the cache.
+// keeperOf returns a keeper that reads records from e and objects from the cache.
 func (c *Controllers) keeperOf(e *engine.Engine) *keeper {
 	machines := c.Informers.Vm().V1alpha1().VirtualMachines()
 	lister, synced := machines.Lister(), machines.Informer().HasSynced
@@ -59,21 +58,21 @@ func (c *Controllers) keeperOf(e *engine.Engine) *keeper {
 		object: func(key types.NamespacedName) *vmv1alpha1.VirtualMachine {
 			vm, err := lister.VirtualMachines(key.Namespace).Get(key.Name)
 			if err != nil {
-				return nil // a cache knows of no other error
+				return nil // a lister returns no other error
 			}
 			return vm
 		},
 	}
 }
 
-// page says which part of what is kept is asked for.
+// page selects a part of the records.
 type page struct {
 	namespace, name, after string
 	texts                  bool
 	most                   int
 }
 
-// pageOf reads the parameters of a request.
+// pageOf parses the parameters of a request.
 func pageOf(q url.Values) (page, error) {
 	p := page{namespace: q.Get(orphans.ParamNamespace), name: q.Get(orphans.ParamName), most: orphans.MaxHeads}
 	switch records := q.Get(orphans.ParamRecords); records {
@@ -81,23 +80,23 @@ func pageOf(q url.Values) (page, error) {
 	case orphans.Texts:
 		p.texts, p.most = true, orphans.MaxTexts
 	default:
-		return page{}, fmt.Errorf("%s: %q is not allowed: allowed are %s, %s", orphans.ParamRecords, records, orphans.Heads, orphans.Texts)
+		return page{}, fmt.Errorf("%s: unsupported value %q: supported values are %s, %s", orphans.ParamRecords, records, orphans.Heads, orphans.Texts)
 	}
 	after, err := base64.RawURLEncoding.DecodeString(q.Get(orphans.ParamContinue))
 	if err != nil {
-		return page{}, fmt.Errorf("%s: it is not what the page before has said", orphans.ParamContinue)
+		return page{}, fmt.Errorf("%s: must be the value that the previous page returned", orphans.ParamContinue)
 	}
 	p.after = string(after)
 	return p, nil
 }
 
-// placeOf is where a VM is in the order of pages.
+// placeOf returns the sort key of a VM.
 func placeOf(k *orphans.Kept) string {
 	return strings.Join([]string{k.Namespace, k.Name, k.VCenter, k.UniqueID}, "\x00")
 }
 
-// keptReport is one page of the VMs whose objects are not as their records. It is not known without
-// an answer of any vCenter.
+// keptReport returns one page of the VMs whose objects differ from their records. known is false if no vCenter has
+// been read.
 func keptReport(all map[string]*keeper, p page) (report orphans.Report, known bool) {
 	report.Orphans = []orphans.Orphan{}
 	known = cover(&report, maps.Keys(all), func(host string) (why string) {
@@ -128,12 +127,12 @@ func keptReport(all map[string]*keeper, p page) (report orphans.Report, known bo
 	return report, known
 }
 
-// has is true for a VM that is asked for.
+// has reports whether the page may contain the VM.
 func (p *page) has(k *orphans.Kept) bool {
 	return (p.namespace == "" || k.Namespace == p.namespace) && (p.name == "" || k.Name == p.name) && placeOf(k) > p.after
 }
 
-// compare is a VM whose object is not as its record, and nil for any other.
+// compare returns the state of a VM whose object differs from its record, or nil if they agree.
 func (k *keeper) compare(host string, o *driver.Owned) *orphans.Kept {
 	out := &orphans.Kept{
 		Orphan: orphanOf(host, o), State: orphans.Missing, Recorded: o.Recorded.Generation, InstanceUUID: o.InstanceUUID, BiosUUID: o.BiosUUID,
@@ -153,7 +152,7 @@ func (k *keeper) compare(host string, o *driver.Owned) *orphans.Kept {
 		out.State = orphans.Older
 	case vmrecord.Older:
 		if out.State = orphans.Newer; c != nil && c.Reason == vmv1alpha1.ReasonRecordNewer {
-			out.State = orphans.Older // and was changed since
+			out.State = orphans.Older // the object was changed after it was restored
 		}
 	case vmrecord.Same, vmrecord.Absent:
 		return nil

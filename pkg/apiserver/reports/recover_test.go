@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// keeping is a vCenter with some VMs, and the objects that there are.
+// keeping returns the keeper of a vCenter with some VMs, and the existing objects.
 func keeping(objects map[string]*vmv1alpha1.VirtualMachine, owned ...driver.Owned) *keeper {
 	return &keeper{
 		owned:  func() ([]driver.Owned, bool) { return owned, true },
@@ -39,7 +39,7 @@ func ownedBy(namespace, name, uid, id string, generation int64) driver.Owned {
 	return driver.Owned{Key: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(uid), UniqueID: id, Recorded: vmrecord.HeadOf(vm)}
 }
 
-func TestObjectsAreComparedWithTheirRecords(t *testing.T) {
+func TestRecordReport_ComparesObjectsWithRecords(t *testing.T) {
 	object := func(uid string, generation int64, reasons ...string) *vmv1alpha1.VirtualMachine {
 		vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), Generation: generation}}
 		for _, reason := range reasons {
@@ -51,13 +51,13 @@ func TestObjectsAreComparedWithTheirRecords(t *testing.T) {
 		object *vmv1alpha1.VirtualMachine
 		want   orphans.State
 	}{
-		"it is gone":                        {nil, orphans.Missing},
-		"it is another":                     {object("v", 7), orphans.NameTaken},
-		"it is as recorded":                 {object("u", 7), ""},
-		"it is older":                       {object("u", 6), orphans.Older},
-		"it is newer":                       {object("u", 8), orphans.Newer},
-		"it was older, and has gone on":     {object("u", 8, vmv1alpha1.ReasonRecordNewer), orphans.Older},
-		"it is newer, and cannot be stored": {object("u", 8, vmv1alpha1.ReasonTooLarge), orphans.Newer},
+		"the object does not exist":                      {nil, orphans.Missing},
+		"another object has the name":                    {object("v", 7), orphans.NameTaken},
+		"the object is unchanged":                        {object("u", 7), ""},
+		"the object is older":                            {object("u", 6), orphans.Older},
+		"the object is newer":                            {object("u", 8), orphans.Newer},
+		"the object was older and has changed since":     {object("u", 8, vmv1alpha1.ReasonRecordNewer), orphans.Older},
+		"the object is newer and too large for a record": {object("u", 8, vmv1alpha1.ReasonTooLarge), orphans.Newer},
 	} {
 		o := ownedBy("dev", "web", "u", "vm-7", 7)
 		got := keeping(map[string]*vmv1alpha1.VirtualMachine{"dev/web": tc.object}).compare("vc", &o)
@@ -74,7 +74,7 @@ func stateOf(k *orphans.Kept) orphans.State {
 	return k.State
 }
 
-func TestWhatIsKeptIsReadInPages(t *testing.T) {
+func TestRecordReport_ReturnsPages(t *testing.T) {
 	var a, b []driver.Owned
 	for i := range 150 {
 		a = append(a, ownedBy("dev", fmt.Sprintf("vm-%03d", i), "u", fmt.Sprintf("vm-%d", i), 1))
@@ -91,12 +91,12 @@ func TestWhatIsKeptIsReadInPages(t *testing.T) {
 		}
 		report, known := keptReport(all, p)
 		if !known || len(report.Unknown) != 1 || report.VCenter != "a, b" {
-			t.Fatalf("known %t, unknown %v, covered %s", known, report.Unknown, report.VCenter)
+			t.Fatalf("got known %t, unknown %v, covered %s", known, report.Unknown, report.VCenter)
 		}
 		sizes = append(sizes, len(report.Kept))
 		for _, k := range report.Kept {
 			if k.Record != "record of "+k.UniqueID {
-				t.Errorf("%s has %q", k.Name, k.Record)
+				t.Errorf("%s has the record %q", k.Name, k.Record)
 			}
 			got = append(got, k.Namespace+"/"+k.Name)
 		}
@@ -134,7 +134,7 @@ func TestWhatIsKeptIsReadInPages(t *testing.T) {
 	}
 }
 
-func TestRecordsAreForPrivilegedUsers(t *testing.T) {
+func TestRecordReport_RequiresAPrivilegedUser(t *testing.T) {
 	o := &orphanReport{
 		Controllers: Controllers{Running: func() bool { return true }}, privileged: protectedkeys.New("operator").Privileged,
 		keepers: func() map[string]*keeper {
@@ -149,18 +149,18 @@ func TestRecordsAreForPrivilegedUsers(t *testing.T) {
 		return w.Code, w.Body.String()
 	}
 	if code, body := ask("operator", "records=texts"); code != http.StatusOK || !strings.Contains(body, `"record":"record of vm-7"`) {
-		t.Errorf("a privileged user was answered %d %s", code, body)
+		t.Errorf("a privileged user got %d %s", code, body)
 	}
 	for _, query := range []string{"records=texts", "records=heads", "records=other", "records"} {
 		if code, body := ask("alice", query); code != http.StatusForbidden || !strings.Contains(body, "only privileged users") || !strings.Contains(body, `"kind":"Status","apiVersion":"v1"`) {
-			t.Errorf("%s: an ordinary user was answered %d %s", query, code, body)
+			t.Errorf("%s: an ordinary user got %d %s", query, code, body)
 		}
 	}
 	for query, says := range map[string]string{"records=other": "allowed are heads, texts", "records=heads&continue=%25": "continue"} {
 		var status metav1.Status
 		code, body := ask("operator", query)
 		if err := json.Unmarshal([]byte(body), &status); err != nil || code != http.StatusBadRequest || !strings.Contains(status.Message, says) {
-			t.Errorf("%s: %d %s (%v), want a bad request that says %s", query, code, body, err, says)
+			t.Errorf("%s: %d %s (%v), want a bad request with %s", query, code, body, err, says)
 		}
 	}
 }

@@ -10,16 +10,15 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// sizeNames and Names are what depends on the size of a virtual machine, and all that is
-// counted by this server; objects are counted by the host cluster.
+// sizeNames are the resources that depend on the size of a virtual machine. Names are all resources that this server
+// measures. The management cluster counts objects.
 var (
 	sizeNames = []corev1.ResourceName{vmv1alpha1.QuotaVCPUs, vmv1alpha1.QuotaMemory, vmv1alpha1.QuotaRunningVCPUs, vmv1alpha1.QuotaRunningMemory}
 	// Names are the resources of virtual machines.
 	Names = append([]corev1.ResourceName{vmv1alpha1.QuotaStorage}, sizeNames...)
 )
 
-// size is what chargeSize gives for a virtual machine of these sizes: the greater of both,
-// each of which may be unknown.
+// chargeSize returns the size-dependent charges of vm. It uses the greater of the two sizes; each may be nil.
 func chargeSize(vm *vmv1alpha1.VirtualMachine, has, wanted *vmv1alpha1.VirtualMachineResources) corev1.ResourceList {
 	var (
 		vcpus  int64
@@ -45,13 +44,13 @@ func chargeSize(vm *vmv1alpha1.VirtualMachine, has, wanted *vmv1alpha1.VirtualMa
 	return charged
 }
 
-// runs tells whether vm is powered on or shall be.
+// runs reports whether vm is powered on or should be.
 func runs(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Spec.PowerState == vmv1alpha1.PoweredOn || vm.Spec.PowerState == "" || vm.Status.PowerState == vmv1alpha1.PoweredOn
 }
 
-// volumes is the size of the disks that vm has or shall have beyond those of its image. A
-// disk that spec does not name any more counts while status shows it.
+// volumes returns the current or desired size of the disks of vm, without those of its image. A disk that has been
+// removed from spec counts until it is removed from status.
 func volumes(vm *vmv1alpha1.VirtualMachine) resource.Quantity {
 	var total resource.Quantity
 	seen := map[string]*vmv1alpha1.VirtualMachineVolumeStatus{}
@@ -82,8 +81,7 @@ func capacity(v *vmv1alpha1.VirtualMachineVolumeStatus) *resource.Quantity {
 	return v.Capacity
 }
 
-// bootDisk is the size that the first disk of the image has or shall have, nil when
-// neither is told.
+// bootDisk returns the greater of the current and the desired size of the boot disk, or nil if both are unknown.
 func bootDisk(vm *vmv1alpha1.VirtualMachine) *resource.Quantity {
 	var has, wanted *resource.Quantity
 	if s := vm.Status.Storage; s != nil && s.BootDisk != nil {
@@ -99,8 +97,8 @@ func bootDisk(vm *vmv1alpha1.VirtualMachine) *resource.Quantity {
 	return &boot
 }
 
-// imageDisks is the size of the disks that come with image, the first at least as large as
-// boot. It is false when image does not tell, and boot neither.
+// imageDisks returns the size of the disks of image. The first disk is at least as large as boot. It returns false if
+// neither image nor boot determines the size.
 func imageDisks(boot *resource.Quantity, image *vmv1alpha1.VirtualMachineImage) (resource.Quantity, bool) {
 	if image == nil || len(image.Status.Disks) == 0 {
 		return greater(boot, nil), boot != nil
@@ -120,7 +118,7 @@ func imageDisks(boot *resource.Quantity, image *vmv1alpha1.VirtualMachineImage) 
 	return total, known
 }
 
-// greater of two quantities, each of which may be missing.
+// greater returns the greater quantity. Each may be nil.
 func greater(a, b *resource.Quantity) resource.Quantity {
 	switch {
 	case a == nil && b == nil:
@@ -132,6 +130,6 @@ func greater(a, b *resource.Quantity) resource.Quantity {
 	}
 }
 
-// less compares copies: an amount that is compared with one of another representation
-// takes that, and what is charged is shared with others.
+// less reports whether a < b. It compares copies, because Cmp may change the representation of a quantity, and
+// charges are shared.
 func less(a, b resource.Quantity) bool { return a.Cmp(b) < 0 }

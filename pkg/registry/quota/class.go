@@ -14,11 +14,11 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// classes charges a class for what its virtual machines would need more, because they
-// follow it without being written themselves.
+// classes charges a class for the additional size of its virtual machines, because they change with the class without
+// being written themselves.
 type classes struct{ followed }
 
-// Handles tells whether request makes or changes a class.
+// Handles reports whether request creates or changes a class.
 func (c *classes) Handles(request admission.Attributes) bool {
 	if request.GetSubresource() != "" || request.GetOperation() != admission.Update {
 		return c.Evaluator.Handles(request)
@@ -28,7 +28,7 @@ func (c *classes) Handles(request admission.Attributes) bool {
 	return ok && was && !equality.Semantic.DeepEqual(&stored.Spec, &updated.Spec)
 }
 
-// Usage is the class itself, and by how much its virtual machines would grow.
+// Usage returns the charge of the class object and of the growth of its virtual machines.
 func (c *classes) Usage(item runtime.Object) (corev1.ResourceList, error) {
 	class, ok := item.(*vmv1alpha1.VirtualMachineClass)
 	if !ok {

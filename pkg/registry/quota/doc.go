@@ -1,17 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quota says what ResourceQuotas of the host cluster are charged for. The
-// admission plugin of the API server library does the charging, and a controller counts
-// anew what is used.
+// Package quota measures what virtual machines are charged in ResourceQuotas of the management cluster. The admission
+// plugin of the API server library charges requests, and a controller recalculates the usage.
 //
 // Guarantees:
-//   - A virtual machine is charged from its creation until its object is gone: the greater
-//     of what it has and what it shall have. Nothing but its power state tells what is
-//     charged as running.
-//   - What only powers off, or changes nothing that is charged, is never refused.
-//   - What cannot be told, as of an instance type that is not there, is refused where a
-//     quota limits it, with the reason. It is never taken for nothing.
-//   - A class cannot grow its virtual machines beyond a quota, nor an instance type of a
-//     namespace those that have yet to capture it.
+//   - A virtual machine is charged until its object is deleted. The charge is the greater of its current and its
+//     desired size. Only the power state determines whether it is charged as running.
+//   - A request that only powers a virtual machine off, or does not change the charge, is never rejected.
+//   - If a size is unknown, for example because the instance type does not exist, a request that a quota limits is
+//     rejected with the reason. An unknown size is never counted as zero.
+//   - Changing a class, or an instance type that virtual machines have not yet pinned, cannot let virtual machines
+//     exceed a quota.
 package quota

@@ -26,19 +26,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// readTimeout bounds what is read for one request, or for one count of a namespace. The
-// admission plugin gives up after ten seconds.
+// readTimeout limits the reads for one request or for one recalculation of a namespace. The timeout of the admission
+// plugin is ten seconds.
 const readTimeout = 8 * time.Second
 
-// Evaluators measure for the admission plugin and for the controller. They read nothing
-// until ReadFrom was called.
+// Evaluators measure virtual machines for the admission plugin and for the controller. Call ReadFrom before using
+// them.
 type Evaluators struct {
 	machines      *machines
 	classes       *classes
 	instancetypes *instancetypes
 }
 
-// New makes evaluators.
+// New returns new Evaluators.
 func New() *Evaluators {
 	m := &machines{reader: &source{}}
 	return &Evaluators{
@@ -48,11 +48,11 @@ func New() *Evaluators {
 	}
 }
 
-// ReadFrom says where objects are read from. It must be called before the server serves.
+// ReadFrom sets the source of objects. Call it before the server serves requests.
 func (e *Evaluators) ReadFrom(r Reader) { e.machines.reader.Reader = r }
 
-// Configuration is for the admission plugin. What the server itself makes of a virtual
-// machine that was admitted is not counted once more.
+// Configuration returns the configuration of the admission plugin. Objects that the server itself creates for an
+// admitted virtual machine are not counted.
 func (e *Evaluators) Configuration() quotav1.Configuration {
 	return generic.NewConfiguration([]quotav1.Evaluator{e.machines, e.classes, e.instancetypes}, map[schema.GroupResource]struct{}{
 		vmv1alpha1.Resource("virtualmachineinstances"): {},
@@ -60,28 +60,27 @@ func (e *Evaluators) Configuration() quotav1.Configuration {
 	})
 }
 
-// Usage counts what the virtual machines of a namespace use of the resources that hard
-// limits, those of Names, under a quota of these scopes.
+// Usage returns the usage of the virtual machines in the namespace of q for the resources in Names that q limits.
 func (e *Evaluators) Usage(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	hard := quotav1.Mask(q.Status.Hard, Names)
 	return quotav1.CalculateUsage(q.Namespace, q.Spec.Scopes, hard, generic.NewRegistry([]quotav1.Evaluator{e.machines}), q.Spec.ScopeSelector)
 }
 
-// source is a Reader that is set when the stores are made, after the admission plugins.
+// source is a Reader that is set after the admission plugins have been created, when the stores exist.
 type source struct{ Reader }
 
-var errNoStores = errors.New("measuring what a quota is charged for: the stores are not made yet")
+var errNoStores = errors.New("measuring quota usage: the stores have not been created yet")
 
 // machines measures virtual machines.
 type machines struct{ reader *source }
 
 var _ quotav1.Evaluator = &machines{}
 
-// GroupResource is that of virtual machines.
+// GroupResource implements quotav1.Evaluator.
 func (*machines) GroupResource() schema.GroupResource { return vmv1alpha1.Resource("virtualmachines") }
 
-// Handles reports whether request may need more than is charged: a creation, or an update
-// that increases what is charged. Subresources come as the update that they are.
+// Handles reports whether request may increase the charge: a creation, or an update that needs more. Subresources are
+// admitted as updates of the virtual machine.
 func (e *machines) Handles(request admission.Attributes) bool {
 	if request.GetSubresource() != "" {
 		return false
@@ -97,7 +96,8 @@ func (e *machines) Handles(request admission.Attributes) bool {
 	return false
 }
 
-// mayGrow reports whether more may be charged for updated than for stored. It is true if that cannot be measured.
+// mayGrow reports whether the charge of updated may be higher than that of stored. It returns true if that cannot be
+// measured.
 func (e *machines) mayGrow(stored, updated *vmv1alpha1.VirtualMachine) bool {
 	if runs(updated) && !runs(stored) {
 		return true
@@ -111,8 +111,7 @@ func (e *machines) mayGrow(stored, updated *vmv1alpha1.VirtualMachine) bool {
 		!quotav1.IsZero(quotav1.SubtractWithNonNegativeResult(after.charged, before.charged))
 }
 
-// Basis is what the charge of vm, but for what runs, is made of. Two that are equal are
-// charged the same.
+// Basis returns everything that determines the charge of vm except the power state. Equal values have equal charges.
 func Basis(vm *vmv1alpha1.VirtualMachine) any {
 	spec, status := &vm.Spec, &vm.Status
 	return []any{
@@ -122,22 +121,22 @@ func Basis(vm *vmv1alpha1.VirtualMachine) any {
 	}
 }
 
-// Matches tells whether q limits what item needs. Scopes are for Pods.
+// Matches reports whether q limits a resource that item needs. Scopes apply to Pods only.
 func (e *machines) Matches(q *corev1.ResourceQuota, item runtime.Object) (bool, error) {
 	return generic.Matches(q, item, e.MatchingResources, generic.MatchesNoScopeFunc)
 }
 
-// MatchingScopes are none.
+// MatchingScopes returns no scopes.
 func (*machines) MatchingScopes(runtime.Object, []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
 	return nil, nil
 }
 
-// UncoveredQuotaScopes are none.
+// UncoveredQuotaScopes returns no scopes.
 func (*machines) UncoveredQuotaScopes(_, _ []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
 	return nil, nil
 }
 
-// MatchingResources are those of names that virtual machines need.
+// MatchingResources returns the names that apply to virtual machines.
 func (e *machines) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
 	return quotav1.Intersection(names, append([]corev1.ResourceName{e.count()}, Names...))
 }
@@ -146,7 +145,7 @@ func (e *machines) count() corev1.ResourceName {
 	return generic.ObjectCountQuotaResourceNameFor(e.GroupResource())
 }
 
-// Constraints returns why that which is required cannot be told of item.
+// Constraints returns an error if the amount of a required resource is unknown.
 func (e *machines) Constraints(required []corev1.ResourceName, item runtime.Object) error {
 	if len(quotav1.Intersection(required, Names)) == 0 {
 		return nil
@@ -166,10 +165,10 @@ func (e *machines) Constraints(required []corev1.ResourceName, item runtime.Obje
 	if len(unknown) == 0 {
 		return nil
 	}
-	return fmt.Errorf("cannot tell %s: %w", strings.Join(unknown, ","), why[0])
+	return fmt.Errorf("cannot determine %s: %w", strings.Join(unknown, ","), why[0])
 }
 
-// Usage is what item is charged, as far as it can be told.
+// Usage returns the known charges of item.
 func (e *machines) Usage(item runtime.Object) (corev1.ResourceList, error) {
 	m, err := e.measure(item, e.reader)
 	if err != nil {
@@ -192,7 +191,7 @@ func (e *machines) measure(item runtime.Object, r Reader) (measured, error) {
 	return measure(ctx, vm, r), nil
 }
 
-// UsageStats counts what all virtual machines of a namespace need.
+// UsageStats returns the usage of all virtual machines in a namespace.
 func (e *machines) UsageStats(o quotav1.UsageStatsOptions) (quotav1.UsageStats, error) {
 	known := remember(e.reader)
 	return generic.CalculateUsageStats(o, e.list, generic.MatchesNoScopeFunc, func(item runtime.Object) (corev1.ResourceList, error) {
@@ -209,7 +208,7 @@ func (e *machines) UsageStats(o quotav1.UsageStatsOptions) (quotav1.UsageStats, 
 	})
 }
 
-// unread reports whether err is a read that failed for another reason than absence.
+// unread reports whether err is a failed read and not an absent object.
 func unread(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown && !instancetype.IsMissing(err)
 }

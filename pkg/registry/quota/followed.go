@@ -17,9 +17,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// followed charges a kind whose objects virtual machines of their namespace follow.
+// followed charges a kind whose changes affect virtual machines in the same namespace.
 type followed struct {
-	// Evaluator counts the objects.
+	// Evaluator counts the objects of the kind.
 	quotav1.Evaluator
 	reader *source
 }
@@ -28,24 +28,24 @@ func newFollowed(resource schema.GroupResource, reader *source) followed {
 	return followed{Evaluator: generic.NewObjectCountEvaluator(resource, nil, ""), reader: reader}
 }
 
-// Matches tells whether q limits what an object changes.
+// Matches reports whether q limits a resource that item affects.
 func (f *followed) Matches(q *corev1.ResourceQuota, item runtime.Object) (bool, error) {
 	return generic.Matches(q, item, f.MatchingResources, generic.MatchesNoScopeFunc)
 }
 
-// MatchingResources are those of names that an object changes.
+// MatchingResources returns the names that an object of the kind affects.
 func (f *followed) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
 	return append(f.Evaluator.MatchingResources(names), quotav1.Intersection(names, sizeNames)...)
 }
 
-// object is one of the API.
+// object is an API object.
 type object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// usage is item itself, and by how much the virtual machines that follow it would grow if then,
-// which has it, were what is read.
+// usage returns the charge of item and of the growth of the virtual machines for which follows returns true. then
+// reads objects as they are after the request.
 func (f *followed) usage(item object, then *memo, follows func(*vmv1alpha1.VirtualMachine) bool) (corev1.ResourceList, error) {
 	if f.reader.Reader == nil {
 		return nil, errNoStores

@@ -16,12 +16,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// instancetypes charges an instance type of a namespace for what virtual machines would need
-// more that have yet to capture it: until then they follow it, and one that is paused does so
-// for as long as whoever paused it likes.
+// instancetypes charges a namespaced instance type for the additional size of virtual machines that have not pinned a
+// revision. They change with the instance type. A paused virtual machine may remain in this state indefinitely.
 type instancetypes struct{ followed }
 
-// Handles tells whether request makes or changes an instance type.
+// Handles reports whether request creates or changes an instance type.
 func (i *instancetypes) Handles(request admission.Attributes) bool {
 	if request.GetSubresource() != "" || request.GetOperation() != admission.Update {
 		return i.Evaluator.Handles(request)
@@ -31,7 +30,7 @@ func (i *instancetypes) Handles(request admission.Attributes) bool {
 	return ok && was && !equality.Semantic.DeepEqual(&stored.Spec, &updated.Spec)
 }
 
-// Usage is the instance type itself, and by how much virtual machines would grow with it.
+// Usage returns the charge of the instance type object and of the growth of virtual machines.
 func (i *instancetypes) Usage(item runtime.Object) (corev1.ResourceList, error) {
 	it, ok := item.(*itv1alpha1.VirtualMachineInstancetype)
 	if !ok {
@@ -40,6 +39,7 @@ func (i *instancetypes) Usage(item runtime.Object) (corev1.ResourceList, error) 
 	then := remember(i.reader)
 	key := sourceKey{kind: instancetype.KindInstancetype, namespace: it.Namespace, name: it.Name}
 	then.sources[key] = answer[*instancetype.Object]{value: instancetype.FromInstancetype(it)}
-	// Which one is meant may have to be inferred; who does not follow it does not grow.
+	// The instance type may be inferred, so every virtual machine with an instance type is measured. Those that use
+	// another one do not grow.
 	return i.usage(it, then, func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Spec.Instancetype != nil })
 }

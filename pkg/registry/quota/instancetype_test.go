@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ofInstancetypes is the evaluator of the instance types of namespaces.
+// ofInstancetypes returns the evaluator of namespaced instance types.
 func ofInstancetypes(t *testing.T, e *Evaluators) quotav1.Evaluator {
 	t.Helper()
 	for _, each := range e.Configuration().Evaluators() {
@@ -22,7 +22,7 @@ func ofInstancetypes(t *testing.T, e *Evaluators) quotav1.Evaluator {
 			return each
 		}
 	}
-	t.Fatal("nothing is charged for an instance type that grows")
+	t.Fatal("no evaluator for instance types")
 	return nil
 }
 
@@ -33,9 +33,9 @@ func instancetypeOf(vcpus int32) *itv1alpha1.VirtualMachineInstancetype {
 	return it
 }
 
-// A virtual machine that is paused is admitted with its instance type as that is, and captures it
-// as it is when the pause has ended.
-func TestAnInstanceTypeIsChargedForWhoHasYetToCaptureIt(t *testing.T) {
+// A paused virtual machine is admitted with the current instance type, but pins the instance type as it is after the
+// pause.
+func TestInstancetypeEvaluator_ChargesVMsThatHaveNotPinnedIt(t *testing.T) {
 	type vm = vmv1alpha1.VirtualMachine
 	of := func(kind string, change func(*vm)) vm {
 		return *machine(func(v *vm) {
@@ -67,12 +67,12 @@ func TestAnInstanceTypeIsChargedForWhoHasYetToCaptureIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := charged[vmv1alpha1.QuotaVCPUs]; got.Value() != want {
-			t.Errorf("an instance type of 4 vCPUs that gets %d is charged %v, want %d", vcpus, got.String(), want)
+			t.Errorf("changing an instance type from 4 to %d vCPUs is charged %v, want %d", vcpus, got.String(), want)
 		}
 	}
 }
 
-func TestAnInstanceTypeIsChargedWhenItIsMadeAndWhenItChanges(t *testing.T) {
+func TestInstancetypeEvaluator_HandlesCreationsAndChanges(t *testing.T) {
 	labelled := instancetypeOf(4)
 	labelled.Labels = map[string]string{"a": "b"}
 	e := ofInstancetypes(t, New())
@@ -81,7 +81,7 @@ func TestAnInstanceTypeIsChargedWhenItIsMadeAndWhenItChanges(t *testing.T) {
 		old       runtime.Object
 		want      bool
 	}{
-		"made":          {admission.Create, nil, true},
+		"created":       {admission.Create, nil, true},
 		"grown":         {admission.Update, instancetypeOf(2), true},
 		"labelled":      {admission.Update, labelled, false},
 		"being deleted": {admission.Delete, nil, false},
@@ -91,6 +91,6 @@ func TestAnInstanceTypeIsChargedWhenItIsMadeAndWhenItChanges(t *testing.T) {
 		}
 	}
 	if _, err := e.Usage(instancetypeOf(1)); err == nil {
-		t.Error("an instance type was measured without stores")
+		t.Error("no error for an instance type without stores")
 	}
 }

@@ -17,22 +17,22 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// Reader reads what virtual machines refer to, and them themselves.
+// Reader reads virtual machines and the objects that they refer to.
 type Reader interface {
 	instancetype.Reader
-	// VirtualMachines returns those of a namespace as they are in the store now. They
-	// are not changed.
+	// VirtualMachines returns the virtual machines of a namespace as currently stored. The caller must not modify
+	// them.
 	VirtualMachines(ctx context.Context, namespace string) ([]vmv1alpha1.VirtualMachine, error)
 }
 
-// measured is what a virtual machine is charged, and why the rest cannot be told.
+// measured contains the charges of a virtual machine, and errors for resources whose amount is unknown.
 type measured struct {
 	charged corev1.ResourceList
 	unknown map[corev1.ResourceName]error
 }
 
-// measure returns what vm is charged: the greater of what it needs now and, while it is being reverted, of what it
-// needs then.
+// measure returns the charges of vm. While a revert is in progress, they are the greater of the current charges and
+// those after the revert.
 func measure(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) measured {
 	m := measureSpec(ctx, vm, r)
 	if then := reverted(vm); then != nil {
@@ -43,7 +43,7 @@ func measure(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) measu
 	return m
 }
 
-// reverted is vm with the spec that a revert restores, nil if none has begun.
+// reverted returns vm with the spec that a revert restores, or nil if no revert has begun.
 func reverted(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	text, ok := vm.Annotations[vmv1alpha1.AnnotationReverting]
 	if !ok {
@@ -54,11 +54,11 @@ func reverted(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	if err := json.Unmarshal([]byte(text), &then.Spec); err != nil {
 		return nil // only the server writes it
 	}
-	then.Status.ObservedGeneration = -1 // the desired size in status is that of the present spec
+	then.Status.ObservedGeneration = -1 // the desired size in status belongs to the current spec
 	return &then
 }
 
-// measureSpec reads what vm refers to as far as its status does not tell.
+// measureSpec returns the charges of vm. It reads referenced objects only if the status does not contain the size.
 func measureSpec(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) measured {
 	wanted, err := wants(ctx, vm, r)
 	m := measured{charged: chargeSize(vm, vm.Status.Resources, wanted), unknown: map[corev1.ResourceName]error{}}
@@ -77,7 +77,7 @@ func measureSpec(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) m
 	disks, known := imageDisks(bootDisk(vm), image)
 	if vm.Spec.Image != nil && !known {
 		if err == nil {
-			err = fmt.Errorf("status.disks of image %q does not tell the size of its disks yet", vm.Spec.Image.Name)
+			err = fmt.Errorf("status.disks of image %q does not contain the size of its disks yet", vm.Spec.Image.Name)
 		}
 		m.unknown[vmv1alpha1.QuotaStorage] = err
 	}
@@ -86,8 +86,8 @@ func measureSpec(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) m
 	return m
 }
 
-// wants is the size that vm shall have. A controller that has seen the spec has told; the
-// generation of a class, which changes at any time, it may not have seen.
+// wants returns the desired size of vm. It uses the size in status if a controller has observed the current spec. It
+// does not do so for a class, because the controller may not have observed its latest generation.
 func wants(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMachineResources, error) {
 	told := vm.Status.ObservedGeneration == vm.Generation && vm.Status.Resources != nil
 	if told && vm.Spec.ClassName == "" && !instancetype.Awaits(vm) {
@@ -102,12 +102,12 @@ func wants(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1a
 	}
 	size := instancetype.Resources(effective)
 	if size == nil {
-		return nil, errors.New("neither spec nor what it refers to tells the size")
+		return nil, errors.New("neither spec nor the objects that it refers to specify the size")
 	}
 	return size, nil
 }
 
-// memo reads what many virtual machines of one namespace refer to once.
+// memo caches reads of objects that many virtual machines of one namespace refer to.
 type memo struct {
 	Reader
 	images  once[vmv1alpha1.VirtualMachineImageRef, *vmv1alpha1.VirtualMachineImage]
@@ -144,7 +144,7 @@ func (m *memo) Class(ctx context.Context, namespace, name string) (*vmv1alpha1.V
 	return m.classes.get(name, func() (*vmv1alpha1.VirtualMachineClass, error) { return m.Reader.Class(ctx, namespace, name) })
 }
 
-// once keeps answers, errors among them.
+// once caches results, including errors.
 type once[K comparable, V any] map[K]answer[V]
 
 type answer[V any] struct {

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// objects are what a test has; what is not there is not found.
+// objects are the objects of a test; all others are not found.
 type objects struct {
 	classes  map[string]*vmv1alpha1.VirtualMachineClass
 	images   map[string]*vmv1alpha1.VirtualMachineImage
@@ -93,7 +93,7 @@ func image(capacities ...string) *vmv1alpha1.VirtualMachineImage {
 	return sized(disks...)
 }
 
-// sized is an image with disks of these sizes, nil for one that it leaves open.
+// sized returns an image with disks of the given sizes; nil is an unknown size.
 func sized(capacities ...*resource.Quantity) *vmv1alpha1.VirtualMachineImage {
 	i := &vmv1alpha1.VirtualMachineImage{}
 	for _, c := range capacities {
@@ -106,7 +106,7 @@ func size(vcpus int32, memory string) *vmv1alpha1.VirtualMachineResources {
 	return &vmv1alpha1.VirtualMachineResources{VCPUs: vcpus, Memory: quantity(memory)}
 }
 
-// machine is a powered-off VM of 2 vCPUs and 2Gi from an image with one disk of 10Gi.
+// machine returns a powered-off VM with 2 vCPUs and 2Gi, from an image with one disk of 10Gi.
 func machine(changes ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", Generation: 1}}
 	vm.Status.ObservedGeneration = -1
@@ -133,7 +133,7 @@ func catalogue() *objects {
 	}
 }
 
-func TestAVirtualMachineIsChargedTheGreaterOfWhatItHasAndShallHave(t *testing.T) {
+func TestMachineEvaluator_ChargesTheGreaterOfCurrentAndDesiredSize(t *testing.T) {
 	type vm = vmv1alpha1.VirtualMachine
 	disk := func(name, capacity string) vmv1alpha1.VirtualMachineVolume {
 		return vmv1alpha1.VirtualMachineVolume{Name: name, Disk: &vmv1alpha1.DiskVolumeSource{Capacity: quantity(capacity)}}
@@ -143,17 +143,17 @@ func TestAVirtualMachineIsChargedTheGreaterOfWhatItHasAndShallHave(t *testing.T)
 		// vcpus, memory, running vcpus, running memory, storage
 		want [5]string
 	}{
-		"powered off":              {func(*vm) {}, [5]string{"2", "2Gi", "0", "0", "10Gi"}},
-		"to be powered on":         {func(v *vm) { v.Spec.PowerState = vmv1alpha1.PoweredOn }, [5]string{"2", "2Gi", "2", "2Gi", "10Gi"}},
-		"powered on by default":    {func(v *vm) { v.Spec.PowerState = "" }, [5]string{"2", "2Gi", "2", "2Gi", "10Gi"}},
-		"still powered on":         {func(v *vm) { v.Status.PowerState = vmv1alpha1.PoweredOn }, [5]string{"2", "2Gi", "2", "2Gi", "10Gi"}},
-		"suspended":                {func(v *vm) { v.Spec.PowerState, v.Status.PowerState = vmv1alpha1.Suspended, vmv1alpha1.Suspended }, [5]string{"2", "2Gi", "0", "0", "10Gi"}},
-		"shrinks, and has not yet": {func(v *vm) { v.Status.Resources = size(8, "1Gi") }, [5]string{"8", "2Gi", "0", "0", "10Gi"}},
-		"grows, as status tells": {func(v *vm) {
+		"powered off":           {func(*vm) {}, [5]string{"2", "2Gi", "0", "0", "10Gi"}},
+		"to be powered on":      {func(v *vm) { v.Spec.PowerState = vmv1alpha1.PoweredOn }, [5]string{"2", "2Gi", "2", "2Gi", "10Gi"}},
+		"powered on by default": {func(v *vm) { v.Spec.PowerState = "" }, [5]string{"2", "2Gi", "2", "2Gi", "10Gi"}},
+		"still powered on":      {func(v *vm) { v.Status.PowerState = vmv1alpha1.PoweredOn }, [5]string{"2", "2Gi", "2", "2Gi", "10Gi"}},
+		"suspended":             {func(v *vm) { v.Spec.PowerState, v.Status.PowerState = vmv1alpha1.Suspended, vmv1alpha1.Suspended }, [5]string{"2", "2Gi", "0", "0", "10Gi"}},
+		"to be shrunk":          {func(v *vm) { v.Status.Resources = size(8, "1Gi") }, [5]string{"8", "2Gi", "0", "0", "10Gi"}},
+		"growing according to status": {func(v *vm) {
 			v.Status.ObservedGeneration, v.Status.Resources, v.Status.DesiredResources = 1, size(2, "2Gi"), size(3, "4Gi")
 		}, [5]string{"3", "4Gi", "0", "0", "10Gi"}},
 		"of a class": {func(v *vm) { v.Spec.CPU, v.Spec.Memory, v.Spec.ClassName = nil, nil, "c" }, [5]string{"4", "1Gi", "0", "0", "10Gi"}},
-		"of a class that has grown since status told": {func(v *vm) {
+		"of a class that has grown since the last status update": {func(v *vm) {
 			v.Spec.CPU, v.Spec.Memory, v.Spec.ClassName = nil, nil, "c"
 			v.Status.ObservedGeneration, v.Status.Resources = 1, size(1, "1Gi")
 		}, [5]string{"4", "1Gi", "0", "0", "10Gi"}},
@@ -161,15 +161,15 @@ func TestAVirtualMachineIsChargedTheGreaterOfWhatItHasAndShallHave(t *testing.T)
 			v.Spec.Image.Name, v.Spec.BootDisk = "two", &vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("20Gi")}
 		}, [5]string{"2", "2Gi", "0", "0", "25Gi"}},
 		"a boot disk smaller than the image's": {func(v *vm) { v.Spec.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("1Gi")} }, [5]string{"2", "2Gi", "0", "0", "10Gi"}},
-		"a boot disk that has grown, of an image that is gone": {func(v *vm) {
+		"a boot disk that has grown, of a deleted image": {func(v *vm) {
 			v.Spec.Image.Name = "gone"
 			v.Status.Storage = &vmv1alpha1.VirtualMachineStorageStatus{BootDisk: &vmv1alpha1.VirtualMachineBootDiskStatus{Capacity: quantity("30Gi")}}
 		}, [5]string{"2", "2Gi", "0", "0", "30Gi"}},
-		"volumes, of which a claim is none": {func(v *vm) {
+		"volumes and a claim, which is not charged": {func(v *vm) {
 			v.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("a", "1Gi"), disk("b", "2Gi"), {Name: "c", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}
 			v.Status.Volumes = []vmv1alpha1.VirtualMachineVolumeStatus{{Name: "b", Capacity: quantity("4Gi")}, {Name: "c", Capacity: quantity("100Gi"), ClaimName: "c"}}
 		}, [5]string{"2", "2Gi", "0", "0", "15Gi"}},
-		"a volume that left spec and is still there": {func(v *vm) {
+		"a volume removed from spec but not from status": {func(v *vm) {
 			v.Status.Volumes = []vmv1alpha1.VirtualMachineVolumeStatus{{Name: "old", Capacity: quantity("4Gi")}, {Name: "claimed", Capacity: quantity("4Gi"), ClaimName: "c"}}
 		}, [5]string{"2", "2Gi", "0", "0", "14Gi"}},
 		"is being reverted to more": {func(v *vm) {
@@ -199,13 +199,13 @@ func TestAVirtualMachineIsChargedTheGreaterOfWhatItHasAndShallHave(t *testing.T)
 				t.Errorf("charge (-want +got):\n%s", diff)
 			}
 			if n := charged["count/virtualmachines.vm.slipway.dev"]; n.Value() != 1 {
-				t.Errorf("%v virtual machines are counted, want 1", n)
+				t.Errorf("counted %v virtual machines, want 1", n)
 			}
 		})
 	}
 }
 
-func TestWhatCannotBeToldIsRefusedOnlyWhereItIsLimited(t *testing.T) {
+func TestMachineEvaluator_RejectsUnknownSizesOnlyIfLimited(t *testing.T) {
 	unsized := func(v *vmv1alpha1.VirtualMachine) {
 		v.Spec.CPU, v.Spec.Memory, v.Spec.ClassName = nil, nil, "nowhere"
 	}
@@ -215,14 +215,14 @@ func TestWhatCannotBeToldIsRefusedOnlyWhereItIsLimited(t *testing.T) {
 		required []corev1.ResourceName
 		want     []string
 	}{
-		"a class that is not there, vCPUs limited":                {unsized, []corev1.ResourceName{vmv1alpha1.QuotaVCPUs}, []string{"vm.slipway.dev/vcpus", `"nowhere"`}},
-		"a class that is not there, storage limited":              {unsized, []corev1.ResourceName{vmv1alpha1.QuotaStorage}, nil},
-		"a class that is not there, only the count limited":       {unsized, []corev1.ResourceName{"count/virtualmachines.vm.slipway.dev"}, nil},
+		"a missing class, vCPUs limited":                          {unsized, []corev1.ResourceName{vmv1alpha1.QuotaVCPUs}, []string{"vm.slipway.dev/vcpus", `"nowhere"`}},
+		"a missing class, storage limited":                        {unsized, []corev1.ResourceName{vmv1alpha1.QuotaStorage}, nil},
+		"a missing class, only the count limited":                 {unsized, []corev1.ResourceName{"count/virtualmachines.vm.slipway.dev"}, nil},
 		"an image that was not read yet, storage limited":         {unread, []corev1.ResourceName{vmv1alpha1.QuotaStorage}, []string{"vm.slipway.dev/storage", `"unread"`}},
 		"an image that was not read yet, vCPUs limited":           {unread, []corev1.ResourceName{vmv1alpha1.QuotaVCPUs}, nil},
 		"an image whose first disk has no size, storage limited":  {func(v *vmv1alpha1.VirtualMachine) { v.Spec.Image.Name = "open" }, []corev1.ResourceName{vmv1alpha1.QuotaStorage}, []string{`"open"`}},
 		"an image whose second disk has no size, storage limited": {func(v *vmv1alpha1.VirtualMachine) { v.Spec.Image.Name = "half" }, []corev1.ResourceName{vmv1alpha1.QuotaStorage}, []string{`"half"`}},
-		"an image that was not read yet, its disk given": {func(v *vmv1alpha1.VirtualMachine) {
+		"an image that was not read yet, disk size set": {func(v *vmv1alpha1.VirtualMachine) {
 			unread(v)
 			v.Spec.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("20Gi")}
 		}, []corev1.ResourceName{vmv1alpha1.QuotaStorage}, nil},
@@ -230,24 +230,24 @@ func TestWhatCannotBeToldIsRefusedOnlyWhereItIsLimited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := evaluators(catalogue()).machines.Constraints(tc.required, machine(tc.change))
 			if (err != nil) != (tc.want != nil) {
-				t.Fatalf("the error is %v, want one that says %q", err, tc.want)
+				t.Fatalf("got error %v, want one with %q", err, tc.want)
 			}
 			for _, text := range tc.want {
 				if !strings.Contains(err.Error(), text) {
-					t.Errorf("the error %q does not say %q", err, text)
+					t.Errorf("the error %q does not contain %q", err, text)
 				}
 			}
 		})
 	}
 }
 
-func TestAFailedReadIsNoCount(t *testing.T) {
+func TestEvaluators_ReturnReadErrors(t *testing.T) {
 	o := catalogue()
 	o.machines, o.failure = []vmv1alpha1.VirtualMachine{*machine()}, apierrors.NewTimeoutError("the store is away", 1)
 	hard := corev1.ResourceList{vmv1alpha1.QuotaStorage: resource.MustParse("1Ti")}
 	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Status: corev1.ResourceQuotaStatus{Hard: hard}}
 	if used, err := evaluators(o).Usage(q); err == nil || !strings.Contains(err.Error(), "the store is away") {
-		t.Errorf("the count is %v, %v, want the failure", used, err)
+		t.Errorf("got usage %v and error %v, want the read error", used, err)
 	}
 	o.failure = nil
 	used, err := evaluators(o).Usage(q)
@@ -255,11 +255,11 @@ func TestAFailedReadIsNoCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := used[vmv1alpha1.QuotaStorage]; got.Cmp(resource.MustParse("10Gi")) != 0 || len(used) != 1 {
-		t.Errorf("%v are used, want 10Gi of storage", used)
+		t.Errorf("got usage %v, want 10Gi of storage", used)
 	}
 }
 
-func TestOnlyWhatMayNeedMoreIsCharged(t *testing.T) {
+func TestMachineEvaluator_HandlesOnlyRequestsThatMayNeedMore(t *testing.T) {
 	on := func(v *vmv1alpha1.VirtualMachine) { v.Spec.PowerState = vmv1alpha1.PoweredOn }
 	for name, tc := range map[string]struct {
 		old, updated *vmv1alpha1.VirtualMachine
@@ -286,7 +286,7 @@ func TestOnlyWhatMayNeedMoreIsCharged(t *testing.T) {
 		})
 	}
 	if New().machines.Handles(request(admission.Update, "status", machine(on), machine())) {
-		t.Error("a status write is charged")
+		t.Error("a status update is charged")
 	}
 }
 
@@ -303,7 +303,7 @@ func TestMachineEvaluator_HandlesOnlyUpdatesThatIncreaseUsage(t *testing.T) {
 		"as many vCPUs as vSphere has": {runs, func(v *vm) { runs(v); v.Spec.CPU.Sockets = 4 }, false},
 		"more vCPUs than vSphere has":  {runs, func(v *vm) { runs(v); v.Spec.CPU.Sockets = 5 }, true},
 		"a class of the same size":     {runs, func(v *vm) { runs(v); v.Spec.CPU, v.Spec.Memory, v.Spec.ClassName = nil, nil, "c" }, false},
-		"a class that is not there":    {runs, func(v *vm) { runs(v); v.Spec.CPU, v.Spec.Memory, v.Spec.ClassName = nil, nil, "nowhere" }, true},
+		"a missing class":              {runs, func(v *vm) { runs(v); v.Spec.CPU, v.Spec.Memory, v.Spec.ClassName = nil, nil, "nowhere" }, true},
 		"an image with a smaller disk": {func(v *vm) { v.Spec.Image.Name = "two" }, func(*vm) {}, false},
 		"an image with more disks":     {func(*vm) {}, func(v *vm) { v.Spec.Image.Name = "two" }, true},
 		"less memory and more vCPUs":   {runs, func(v *vm) { runs(v); v.Spec.CPU.Sockets, v.Spec.Memory.Guest = 6, quantity("1Gi") }, true},
@@ -322,7 +322,7 @@ func request(operation admission.Operation, subresource string, obj, old runtime
 		vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"), subresource, operation, nil, false, nil)
 }
 
-func TestAClassIsChargedForTheGrowthOfItsVirtualMachines(t *testing.T) {
+func TestClassEvaluator_ChargesTheGrowthOfItsVMs(t *testing.T) {
 	of := func(class string, has int32) vmv1alpha1.VirtualMachine {
 		return *machine(func(v *vmv1alpha1.VirtualMachine) {
 			v.Spec.CPU, v.Spec.Memory, v.Spec.ClassName = nil, nil, class
@@ -337,16 +337,16 @@ func TestAClassIsChargedForTheGrowthOfItsVirtualMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := charged[vmv1alpha1.QuotaVCPUs]; got.Value() != want {
-			t.Errorf("a class of 4 vCPUs that gets %d is charged %v, want %d", sockets, got.String(), want)
+			t.Errorf("changing a class from 4 to %d vCPUs is charged %v, want %d", sockets, got.String(), want)
 		}
 	}
 }
 
-func TestNothingIsMeasuredBeforeTheStoresAreMade(t *testing.T) {
+func TestEvaluators_FailWithoutStores(t *testing.T) {
 	if _, err := New().machines.Usage(machine()); err == nil {
-		t.Error("a virtual machine was measured without stores")
+		t.Error("no error for a virtual machine without stores")
 	}
 	if _, err := New().classes.Usage(class("c", 1)); err == nil || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a class was measured without stores: %v", err)
+		t.Errorf("unexpected result for a class without stores: %v", err)
 	}
 }

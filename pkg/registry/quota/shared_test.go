@@ -12,16 +12,15 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Half a GiB is represented otherwise than one, and an amount takes the representation of
-// that which it is compared with.
-func TestMeasuringWritesNoAmountThatOthersRead(t *testing.T) {
+// Half a GiB has another representation than one GiB, and Cmp changes the representation of a quantity.
+func TestMeasure_DoesNotModifySharedQuantities(t *testing.T) {
 	one, half := resource.MustParse("1Gi"), resource.MustParse("0.5Gi")
 	for _, pair := range [][2]resource.Quantity{{one, half}, {half, one}} {
 		has, wanted := pair[0], pair[1]
 		chargeSize(&vmv1alpha1.VirtualMachine{}, &vmv1alpha1.VirtualMachineResources{Memory: &has}, &vmv1alpha1.VirtualMachineResources{Memory: &wanted})
 		greater(&has, &wanted)
 		if !reflect.DeepEqual(pair, [2]resource.Quantity{has, wanted}) {
-			t.Errorf("%+v was measured and is %+v and %+v then", pair, has, wanted)
+			t.Errorf("measuring changed %+v to %+v and %+v", pair, has, wanted)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// Attrs returns what selectors see of objects of a namespace: beside labels, name and namespace,
-// the values of some fields.
+// Attrs returns a function that provides labels, name, namespace and the given fields of namespaced objects for
+// selectors.
 func Attrs[T runtime.Object](values map[string]func(T) string) storage.AttrFunc {
 	return func(obj runtime.Object) (labels.Set, fields.Set, error) {
 		o, ok := obj.(T)

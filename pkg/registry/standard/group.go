@@ -15,20 +15,20 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 )
 
-// Group gathers the storages of an API group.
+// Group collects the storages of an API group.
 type Group struct {
-	// Storages are those of the resources and subresources, by their names.
+	// Storages are the storages by the names of resources and subresources.
 	Storages map[string]rest.Storage
 	opts     generic.RESTOptionsGetter
 	err      error
 }
 
-// NewGroup makes a group without storages, which opts say how to make.
+// NewGroup returns an empty group that creates storages with opts.
 func NewGroup(opts generic.RESTOptionsGetter) *Group {
 	return &Group{Storages: map[string]rest.Storage{}, opts: opts}
 }
 
-// Add makes the storages of a kind and returns that of its objects, nil if it could not: see Err.
+// Add creates the storages of a kind and returns the main one, or nil after an error; see Err.
 func Add[T runtime.Object](g *Group, kind Kind[T]) *REST {
 	main, status, err := NewREST(g.opts, scheme.Scheme, kind)
 	if err != nil {
@@ -46,10 +46,10 @@ func Add[T runtime.Object](g *Group, kind Kind[T]) *REST {
 	return main
 }
 
-// Err says which storages could not be made.
+// Err returns the errors of Add.
 func (g *Group) Err() error { return g.err }
 
-// Info is the group as a server installs it, in one version.
+// Info returns the group in the version of, for installation in a server.
 func (g *Group) Info(of schema.GroupVersion) (*genericapiserver.APIGroupInfo, error) {
 	info := genericapiserver.NewDefaultAPIGroupInfo(of.Group, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
 	info.NegotiatedSerializer = scheme.Requests

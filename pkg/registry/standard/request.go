@@ -24,25 +24,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 )
 
-// patchKey is that of the patch in the context of a request.
+// patchKey is the context key of the patch of a request.
 type patchKey struct{}
 
-// patch is that of a request. Its content is there when it has been read.
+// patch is the patch of a request. content returns what has been read of it so far.
 type patch struct {
 	format  types.PatchType
 	content func() []byte
 }
 
-// WithPatch returns a context in which Checked knows the patch: its format, and its
-// content as soon as it has been read.
+// WithPatch returns a context with the patch of a request for Checked. content returns the patch after it has been
+// read.
 func WithPatch(ctx context.Context, format types.PatchType, content func() []byte) context.Context {
 	return context.WithValue(ctx, patchKey{}, patch{format, content})
 }
 
-// Checked is info whose object is looked at before anything else is done with it. What
-// is wrong with it is the fault of the request, and is answered as such: of a patch that
-// does not fit the type, the libraries tell in errors without a status, which the
-// server would take for its own.
+// Checked returns info with checks of the request's object before it is used. It reports malformed objects as client
+// errors. For a patch that does not fit the type, the libraries return errors without a status, which the server
+// would report as internal errors.
 func Checked(info rest.UpdatedObjectInfo, into runtime.Object) rest.UpdatedObjectInfo {
 	return &checked{UpdatedObjectInfo: info, into: into}
 }
@@ -52,15 +51,16 @@ type checked struct {
 	into runtime.Object
 }
 
-// counts returns an error for a patch with too many entries. It names the path of the operation that has them.
+// counts returns an error for a patch with too many entries. For a JSON patch the error contains the path of the
+// operation.
 func (p patch) counts() error {
 	err := malformed.Counts(p.content())
 	if err == nil || p.format != types.JSONPatchType {
 		return err
 	}
 	operations := json.NewDecoder(bytes.NewReader(p.content()))
-	_, _ = operations.Token() // the beginning of the list
-	// With more operations, the list of them has too many entries.
+	_, _ = operations.Token() // the start of the list
+	// The number of operations itself is limited to MaxEntries.
 	for n := 0; n < malformed.MaxEntries && operations.More(); n++ {
 		var o struct {
 			Path  string
@@ -76,21 +76,21 @@ func (p patch) counts() error {
 	return err
 }
 
-// UpdatedObject returns the object as the request wants it.
+// UpdatedObject implements rest.UpdatedObjectInfo.
 func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	patch, _ := ctx.Value(patchKey{}).(patch)
 	if patch.content != nil {
 		if err := patch.counts(); err != nil {
-			return nil, apierrors.NewBadRequest("the patch is not applied: " + err.Error())
+			return nil, apierrors.NewBadRequest("the patch was rejected: " + err.Error())
 		}
 	}
 	if patch.format == types.MergePatchType || patch.format == types.StrategicMergePatchType {
 		if err := malformed.Bounded(patch.content()); err != nil {
-			return nil, apierrors.NewBadRequest("the patch is not looked at: " + err.Error())
+			return nil, apierrors.NewBadRequest("the patch was rejected: " + err.Error())
 		}
 	}
 	if patch.format == types.StrategicMergePatchType {
-		// The library panics over a key that is an object.
+		// The library panics if a key is an object.
 		if found, _ := malformed.Find(patch.content(), c.into); len(found) > 0 {
 			return nil, misfit(found.ToAggregate())
 		}
@@ -99,40 +99,40 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	if err != nil {
 		return obj, c.explain(ctx, patch, err)
 	}
-	// An update converts the stored object in place, so that it has kind and version, and the new object may lack them.
-	// With that difference the store writes an object of which only times in managedFields are new.
+	// An update sets kind and version of the stored object, because it converts the object in place. The new object
+	// may lack them. With this difference the store would write objects that differ only in times in managedFields.
 	obj.GetObjectKind().SetGroupVersionKind(old.GetObjectKind().GroupVersionKind())
 	if version := metaOf(obj).GetResourceVersion(); version != "" {
 		if _, err := strconv.ParseUint(version, 10, 64); err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("metadata.resourceVersion: Invalid value: %.64q: must be that of the object as it was read", version))
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("metadata.resourceVersion: Invalid value: %.64q: must be the resourceVersion of the object that was read", version))
 		}
 	}
-	// Comparing it with the stored object would count all their digits.
+	// Check quantities first, because a comparison with the stored object would process all of their digits.
 	if errs := bounds.Quantities(obj); len(errs) > 0 {
 		kinds, _, err := scheme.Scheme.ObjectKinds(obj)
 		if err != nil {
-			return nil, fmt.Errorf("naming the kind of a %T: %w", obj, err)
+			return nil, fmt.Errorf("determining the kind of a %T: %w", obj, err)
 		}
 		return nil, apierrors.NewInvalid(kinds[0].GroupKind(), metaOf(obj).GetName(), errs)
 	}
 	return obj, nil
 }
 
-// misfit is the answer to a patch that the type cannot take.
+// misfit returns the error for a patch that does not fit the type.
 func misfit(found error) error {
 	return apierrors.NewBadRequest("the patch does not fit the object: " + found.Error())
 }
 
-// explain names the field of the patch and whose fault it is.
+// explain returns err with the field of the patch and the right status.
 func (c *checked) explain(ctx context.Context, patch patch, err error) error {
 	status := apierrors.APIStatus(nil)
 	hasStatus := errors.As(err, &status)
 	if ctx.Err() != nil || hasStatus && status.Status().Reason != metav1.StatusReasonInvalid {
 		return err
 	}
-	if patch.content != nil && patch.format != types.JSONPatchType { // which is no part of an object
+	if patch.content != nil && patch.format != types.JSONPatchType { // a JSON patch is not part of an object
 		if patch.format == types.ApplyYAMLPatchType {
-			// It is an object. Unknown fields are refused, whatever fieldValidation is.
+			// An apply patch is a full object. Unknown fields are rejected regardless of fieldValidation.
 			if found := scheme.Malformed(patch.content(), c.into); found != nil {
 				return misfit(found)
 			}
@@ -147,8 +147,8 @@ func (c *checked) explain(ctx context.Context, patch patch, err error) error {
 	return apierrors.NewBadRequest(brief(err.Error()))
 }
 
-// brief leaves out the middle of what is too long to be read: an apply names all that is
-// wrong, however many, and a merge shows all of what it cannot merge before it says why.
+// brief shortens text by removing its middle. Errors of an apply list everything that is wrong, and errors of a merge
+// contain the values before the reason.
 func brief(text string) string {
 	if len(text) <= conditions.MaxMessage {
 		return text

@@ -21,19 +21,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Scale says where an object of the kind T has how many it shall have of something, which is
-// in spec.replicas, and what it has.
+// Scale describes the replicas of the kind T.
 type Scale[T runtime.Object] struct {
-	// Wanted is the place of spec.replicas.
+	// Wanted returns the address of spec.replicas.
 	Wanted func(T) **int32
-	// Observed is how many there are, nil if that is not known.
+	// Observed returns the current number of replicas, or nil if it is unknown.
 	Observed func(T) *int32
-	// Selector selects what is counted.
+	// Selector returns the selector of the replicas.
 	Selector func(T) (labels.Selector, error)
 }
 
-// ScaleREST is the scale endpoint of a kind: kubectl scale and autoscalers use it, who need no
-// other right on the object.
+// ScaleREST is the scale endpoint of a kind. Its users, such as autoscalers, need no other permission for the object.
 type ScaleREST[T runtime.Object] struct {
 	store *genericregistry.Store
 	kind  Kind[T]
@@ -46,17 +44,16 @@ var (
 	_ rest.TableConvertor           = &ScaleREST[runtime.Object]{}
 )
 
-// NewScaleREST makes the scale endpoint of a kind that has one, over the store of its main
-// endpoint.
+// NewScaleREST returns the scale endpoint of a kind that has one. It uses the store of the main endpoint.
 func NewScaleREST[T runtime.Object](main *REST, kind Kind[T]) *ScaleREST[T] {
 	type column = table.Column[*autoscalingv1.Scale]
 	return &ScaleREST[T]{store: main.Store, kind: kind, TableConvertor: table.New(
-		column{Name: "Desired", Type: "integer", Description: "How many are wanted.", Value: func(s *autoscalingv1.Scale) any { return int64(s.Spec.Replicas) }},
-		column{Name: "Available", Type: "integer", Description: "How many there are.", Value: func(s *autoscalingv1.Scale) any { return int64(s.Status.Replicas) }},
+		column{Name: "Desired", Type: "integer", Description: "Desired number of replicas.", Value: func(s *autoscalingv1.Scale) any { return int64(s.Spec.Replicas) }},
+		column{Name: "Available", Type: "integer", Description: "Current number of replicas.", Value: func(s *autoscalingv1.Scale) any { return int64(s.Status.Replicas) }},
 	)}
 }
 
-// GroupVersionKind is that of a scale, whatever kind is scaled.
+// GroupVersionKind returns the kind Scale.
 func (*ScaleREST[T]) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
@@ -64,10 +61,10 @@ func (*ScaleREST[T]) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKi
 // New returns an empty scale.
 func (*ScaleREST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
 
-// Destroy does nothing: the main endpoint owns the store.
+// Destroy does nothing, because the main endpoint owns the store.
 func (*ScaleREST[T]) Destroy() {}
 
-// Get reads the scale of an object.
+// Get returns the scale of an object.
 func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := r.store.Get(ctx, name, options)
 	if err != nil {
@@ -76,9 +73,9 @@ func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.Get
 	return r.scale(obj)
 }
 
-// Update changes how many are wanted, by the rules of the main endpoint, and nothing else.
+// Update changes only the desired number of replicas. The rules of the main endpoint apply.
 func (r *ScaleREST[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	// What is admitted is the scale: of the request, which is about no other object.
+	// Admission gets the scale, because the request is for the scale subresource.
 	admit := func(ctx context.Context, obj, old runtime.Object) error {
 		if update == nil {
 			return nil
@@ -101,7 +98,7 @@ func (r *ScaleREST[T]) Update(ctx context.Context, name string, info rest.Update
 	return scale, false, err
 }
 
-// scale is that of obj.
+// scale returns the scale of obj.
 func (r *ScaleREST[T]) scale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	o, ok := obj.(T)
 	if !ok {
@@ -127,24 +124,24 @@ func (r *ScaleREST[T]) scale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	return scale, nil
 }
 
-// scaled makes of what a request does to the scale of an object what it does to the object.
+// scaled applies an update of a scale to the object.
 type scaled[T runtime.Object] struct {
 	rest.UpdatedObjectInfo
 	of *ScaleREST[T]
 }
 
-// UpdatedObject returns the object as the request wants it.
+// UpdatedObject implements rest.UpdatedObjectInfo.
 func (s *scaled[T]) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	before, err := s.of.scale(old)
 	if err != nil {
 		return nil, err
 	}
-	// Who set spec.replicas by the main endpoint has set it here, and the other way round.
+	// The owners of spec.replicas are the same for the main endpoint and for the scale endpoint.
 	version := s.of.kind.Version
 	owners := managedfields.NewScaleHandler(metaOf(old).GetManagedFields(), versionOf(version),
 		managedfields.ResourcePathMappings{version: fieldpath.MakePathOrDie("spec", "replicas")})
 	if before.ManagedFields, err = owners.ToSubresource(); err != nil {
-		return nil, fmt.Errorf("reading who owns spec.replicas of %s %q: %w", s.of.kind.Singular, before.Name, err)
+		return nil, fmt.Errorf("reading the owners of spec.replicas of %s %q: %w", s.of.kind.Singular, before.Name, err)
 	}
 	obj, err := s.UpdatedObjectInfo.UpdatedObject(ctx, before)
 	if err != nil {
@@ -152,12 +149,12 @@ func (s *scaled[T]) UpdatedObject(ctx context.Context, old runtime.Object) (runt
 	}
 	scale, ok := obj.(*autoscalingv1.Scale)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("scale takes a Scale, not %T", obj))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("scale requires a Scale, not a %T", obj))
 	}
 	updated := old.DeepCopyObject().(T)
 	m := metaOf(updated)
 	if scale.UID != "" && scale.UID != m.GetUID() {
-		return nil, apierrors.NewConflict(s.of.kind.Plural, before.Name, fmt.Errorf("metadata.uid is %s, that of the object is %s", scale.UID, m.GetUID()))
+		return nil, apierrors.NewConflict(s.of.kind.Plural, before.Name, fmt.Errorf("metadata.uid is %s, but the object has %s", scale.UID, m.GetUID()))
 	}
 	if scale.ResourceVersion != "" {
 		m.SetResourceVersion(scale.ResourceVersion)
@@ -166,13 +163,13 @@ func (s *scaled[T]) UpdatedObject(ctx context.Context, old runtime.Object) (runt
 	*s.of.kind.Scale.Wanted(updated) = &replicas
 	entries, err := owners.ToParent(scale.ManagedFields)
 	if err != nil {
-		return nil, fmt.Errorf("recording who owns spec.replicas of %s %q: %w", s.of.kind.Singular, before.Name, err)
+		return nil, fmt.Errorf("recording the owners of spec.replicas of %s %q: %w", s.of.kind.Singular, before.Name, err)
 	}
 	m.SetManagedFields(entries)
 	return updated, nil
 }
 
-// versionOf reads a version of a kind, which is a constant of the program.
+// versionOf parses a group and version, which is a constant of the program.
 func versionOf(version string) schema.GroupVersion {
 	gv, err := schema.ParseGroupVersion(version)
 	if err != nil {

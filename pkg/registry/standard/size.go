@@ -15,28 +15,28 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 )
 
-// limitCreate refuses an object that is too large, with 413.
+// limitCreate rejects an object that is too large with status 413.
 func limitCreate(_ context.Context, obj runtime.Object, _ *metav1.CreateOptions) (genericregistry.FinishFunc, error) {
 	return finish, limit(obj, 0)
 }
 
-// limitUpdate refuses an object that became too large, with 413. One that was too large
-// before may stay so, for it has to be deleted by updates.
+// limitUpdate rejects an update that makes an object too large with status 413. An object that was already too large
+// may keep its size, because updates are needed to delete it.
 func limitUpdate(_ context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (genericregistry.FinishFunc, error) {
 	return finish, limit(obj, size(old))
 }
 
-// limit refuses obj unless it is within the bound or no larger than before.
+// limit returns an error if obj exceeds the limit and is larger than before.
 func limit(obj runtime.Object, before int) error {
 	n := size(obj)
 	if n <= bounds.MaxObject || n <= before {
 		return nil
 	}
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s has %d bytes with its metadata and status, and may have %d",
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the size of %s, including metadata and status, is %d bytes; the maximum is %d",
 		metaOf(obj).GetName(), n, bounds.MaxObject))
 }
 
-// size is that of the encoding in which objects are kept.
+// size returns the size of the stored encoding.
 func size(obj runtime.Object) int {
 	if encoded, ok := obj.(interface{ Size() int }); ok {
 		return encoded.Size()

@@ -13,7 +13,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestS5WhatWasTooLargeBeforeCanBeDeleted(t *testing.T) {
+func TestLimit_AllowsObjectsThatWereTooLargeBefore(t *testing.T) {
 	of := func(size int) *vmv1alpha1.VirtualMachineClass {
 		return &vmv1alpha1.VirtualMachineClass{Spec: vmv1alpha1.VirtualMachineClassSpec{Description: strings.Repeat("x", size)}}
 	}

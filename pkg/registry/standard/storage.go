@@ -35,8 +35,7 @@ var (
 	_ rest.SingularNameProvider = &REST{}
 )
 
-// NewREST makes the main endpoint over a store of its own, and the status endpoint
-// over the same store; the latter is nil for a kind without status.
+// NewREST creates the main endpoint and, for a kind with status, the status endpoint. Both use one store.
 func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.ObjectTyper, kind Kind[T]) (*REST, *StatusREST, error) {
 	strategy := NewStrategy(typer, kind)
 	store := &genericregistry.Store{
@@ -61,7 +60,7 @@ func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.Obj
 		}
 	}
 	if err := store.CompleteWithOptions(options); err != nil {
-		return nil, nil, fmt.Errorf("making the store of %s: %w", kind.Plural, err)
+		return nil, nil, fmt.Errorf("creating the store of %s: %w", kind.Plural, err)
 	}
 	main := &REST{Store: store, shortNames: kind.ShortNames, categories: kind.Categories}
 	if kind.Status == nil {
@@ -70,8 +69,8 @@ func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.Obj
 	return main, newStatusREST(store, StatusStrategy[T]{strategy}), nil
 }
 
-// Create stores a new object. A name that is in use is refused before the admission plugins, because the last of them
-// charges quotas.
+// Create stores a new object. It checks whether the name is in use before it calls the admission plugins, because the
+// last plugin charges quotas.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	return r.Store.Create(ctx, obj, func(ctx context.Context, obj runtime.Object) error {
 		if err := r.refuseExisting(ctx, metaOf(obj)); err != nil || validate == nil {
@@ -81,8 +80,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	}, options)
 }
 
-// refuseExisting returns an error if an object with the name of obj exists. The store chooses another name if it was
-// generated. etcd is read only if the watch cache has such an object.
+// refuseExisting returns an error if an object with the name of obj exists. For a generated name it returns nil,
+// because the store generates another name. It reads etcd only if the watch cache contains the object.
 func (r *REST) refuseExisting(ctx context.Context, obj metav1.Object) error {
 	stored, err := r.Get(ctx, obj.GetName(), &metav1.GetOptions{ResourceVersion: "0"})
 	if err == nil {
@@ -98,12 +97,12 @@ func (r *REST) refuseExisting(ctx context.Context, obj metav1.Object) error {
 	return exists
 }
 
-// Update replaces the object after it was looked at.
+// Update replaces the object after the checks of Checked.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	return r.Store.Update(ctx, name, Checked(info, r.New()), create, update, forceAllowCreate, options)
 }
 
-// indexers serve predicates about the indexed fields from the watch cache.
+// indexers returns the indexers of the watch cache for the indexed fields.
 func indexers[T runtime.Object](kind Kind[T]) *cache.Indexers {
 	all := cache.Indexers{}
 	for field, value := range kind.IndexFields {
@@ -118,10 +117,10 @@ func indexers[T runtime.Object](kind Kind[T]) *cache.Indexers {
 	return &all
 }
 
-// ShortNames are the abbreviations for kubectl.
+// ShortNames implements rest.ShortNamesProvider.
 func (r *REST) ShortNames() []string { return r.shortNames }
 
-// Categories are the groups of kinds that kubectl asks for together.
+// Categories implements rest.CategoriesProvider.
 func (r *REST) Categories() []string { return r.categories }
 
 // StatusREST is the status endpoint of a kind.
@@ -133,7 +132,7 @@ var (
 	_ rest.TableConvertor      = &StatusREST{}
 )
 
-// newStatusREST makes the status endpoint over store.
+// newStatusREST creates the status endpoint with the given store.
 func newStatusREST[T runtime.Object](store *genericregistry.Store, strategy StatusStrategy[T]) *StatusREST {
 	shared := *store
 	shared.UpdateStrategy, shared.ResetFieldsStrategy = strategy, strategy
@@ -143,30 +142,30 @@ func newStatusREST[T runtime.Object](store *genericregistry.Store, strategy Stat
 // New returns an empty object.
 func (r *StatusREST) New() runtime.Object { return r.store.New() }
 
-// Destroy does nothing: the main endpoint owns the store.
+// Destroy does nothing, because the main endpoint owns the store.
 func (*StatusREST) Destroy() {}
 
-// Get reads the object.
+// Get returns the object.
 func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	return r.store.Get(ctx, name, options)
 }
 
-// Update replaces the status of the object and never creates one.
+// Update replaces the status of the object. It never creates an object.
 func (r *StatusREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	return r.store.Update(ctx, name, Checked(info, r.New()), create, update, false, options)
 }
 
-// GetResetFields names what the endpoint ignores.
+// GetResetFields returns the fields that the endpoint ignores.
 func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.store.GetResetFields()
 }
 
-// ConvertToTable makes the table of the main endpoint.
+// ConvertToTable returns the same table as the main endpoint.
 func (r *StatusREST) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	return r.store.ConvertToTable(ctx, object, options)
 }
 
-// withoutFalse is a selector that takes fields for false that are not there.
+// withoutFalse returns a selector that matches absent fields if it selects false.
 func withoutFalse(selector fields.Selector, trueFields []string) fields.Selector {
 	if len(trueFields) == 0 {
 		return selector
@@ -177,7 +176,7 @@ func withoutFalse(selector fields.Selector, trueFields []string) fields.Selector
 		}
 		return field, value, nil
 	})
-	if err != nil { // which the function returns none of
+	if err != nil { // never: the function returns no error
 		return selector
 	}
 	return changed

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 )
 
-// Strategy is the behaviour of the main endpoint of T.
+// Strategy is the strategy of the main endpoint of T.
 type Strategy[T runtime.Object] struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -36,24 +36,24 @@ var (
 	_ rest.RESTUpdateStrategy  = PartStrategy[runtime.Object]{}
 )
 
-// NewStrategy returns the behaviour of the main endpoint of kind.
+// NewStrategy returns the strategy of the main endpoint of kind.
 func NewStrategy[T runtime.Object](typer runtime.ObjectTyper, kind Kind[T]) Strategy[T] {
 	return Strategy[T]{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: kind}
 }
 
-// NamespaceScoped says whether objects are in namespaces.
+// NamespaceScoped reports whether the kind is namespaced.
 func (s Strategy[T]) NamespaceScoped() bool { return s.kind.Namespaced }
 
-// AllowCreateOnUpdate is false: a PUT never creates.
+// AllowCreateOnUpdate returns false, because a PUT never creates an object.
 func (Strategy[T]) AllowCreateOnUpdate(context.Context) bool { return false }
 
-// AllowUnconditionalUpdate is false: a PUT names the version that it replaces.
+// AllowUnconditionalUpdate returns false, because a PUT requires a resource version.
 func (Strategy[T]) AllowUnconditionalUpdate(context.Context) bool { return false }
 
-// Canonicalize changes nothing.
+// Canonicalize does nothing.
 func (Strategy[T]) Canonicalize(runtime.Object) {}
 
-// GetResetFields names what the main endpoint ignores.
+// GetResetFields returns the fields that the main endpoint ignores.
 func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	if s.kind.Status == nil {
 		return nil
@@ -63,8 +63,7 @@ func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	}
 }
 
-// PrepareForCreate drops status and starts counting generations, unless the object is one
-// that is made again.
+// PrepareForCreate clears status and sets generation to 1, unless the object is recreated after the store was lost.
 func (s Strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	created := obj.(T)
 	if s.kind.Remake == nil || !s.kind.Remake(created) {
@@ -78,7 +77,7 @@ func (s Strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	}
 }
 
-// PrepareForUpdate keeps the stored status and counts changes of spec.
+// PrepareForUpdate restores the stored status and increments generation if spec changed.
 func (s Strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	updated, stored := obj.(T), old.(T)
 	if s.kind.Status != nil {
@@ -90,19 +89,19 @@ func (s Strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object
 	s.count(updated, stored)
 }
 
-// count counts changes of spec.
+// count increments generation if spec changed.
 func (s Strategy[T]) count(updated, stored T) {
 	if !apiequality.Semantic.DeepEqual(s.kind.Spec(updated), s.kind.Spec(stored)) {
 		metaOf(updated).SetGeneration(metaOf(stored).GetGeneration() + 1)
 	}
 }
 
-// Validate refuses what cannot be created.
+// Validate returns the errors of a new object.
 func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
 	created := obj.(T)
 	errs := bounds.Meta(metaOf(created), nil, field.NewPath("metadata"))
 	if version := metaOf(created).GetResourceVersion(); version != "" {
-		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "an object that is created has none"))
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "must not be set for a new object"))
 	}
 	if s.kind.Derived {
 		errs = append(errs, bounds.Quantities(created)...)
@@ -110,13 +109,13 @@ func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.Error
 		errs = append(errs, bounds.Spec(s.kind.Spec(created), field.NewPath("spec"))...)
 	}
 	if len(errs) > 0 {
-		return errs // What has no bounds is not looked at any further.
+		return errs // Do not validate objects that exceed limits.
 	}
 	return bounds.Cut(s.kind.Validate(created))
 }
 
-// ValidateUpdate refuses what cannot become of the stored object. A spec that did not
-// change keeps what it has, also after a bound became narrower.
+// ValidateUpdate returns the errors of an updated object. An unchanged spec may exceed limits that were lowered
+// later.
 func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
 	updated, stored := obj.(T), old.(T)
 	errs := bounds.Meta(metaOf(updated), metaOf(stored), field.NewPath("metadata"))
@@ -129,7 +128,7 @@ func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) 
 	return bounds.Cut(s.kind.ValidateUpdate(updated, stored))
 }
 
-// WarningsOnCreate names what has no effect or is deprecated.
+// WarningsOnCreate returns warnings about fields that have no effect or are deprecated.
 func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
 	if s.kind.Warnings == nil {
 		return nil
@@ -137,15 +136,15 @@ func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []s
 	return s.kind.Warnings(obj.(T))
 }
 
-// WarningsOnUpdate names what has no effect or is deprecated.
+// WarningsOnUpdate returns the same warnings as WarningsOnCreate.
 func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, _ runtime.Object) []string {
 	return s.WarningsOnCreate(ctx, obj)
 }
 
-// StatusStrategy is the behaviour of the status endpoint of T.
+// StatusStrategy is the strategy of the status endpoint of T.
 type StatusStrategy[T runtime.Object] struct{ Strategy[T] }
 
-// GetResetFields names what the status endpoint ignores.
+// GetResetFields returns the fields that the status endpoint ignores.
 func (s StatusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.kind.Version): fieldpath.NewSet(
 		fieldpath.MakePathOrDie("spec"),
@@ -157,38 +156,37 @@ func (s StatusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.
 	)}
 }
 
-// PrepareForUpdate keeps everything but status.
+// PrepareForUpdate restores everything except status.
 func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	updated, stored := obj.(T), old.(T)
 	s.kind.Status.KeepSpec(updated, stored)
 	metav1.ResetObjectMetaForStatus(metaOf(updated), metaOf(stored))
 }
 
-// ValidateUpdate refuses a status that the kind cannot have.
+// ValidateUpdate returns the errors of an updated status.
 func (s StatusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
 	return bounds.Cut(s.kind.Status.Validate(obj.(T), old.(T)))
 }
 
-// WarningsOnUpdate is empty: who writes status cannot change spec.
+// WarningsOnUpdate returns nil, because a status update cannot change spec.
 func (StatusStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
 }
 
-// PartStrategy is the behaviour of a subresource that changes a part of T.
+// PartStrategy is the strategy of a subresource that changes a part of T.
 type PartStrategy[T runtime.Object] struct {
 	Strategy[T]
 	part        func(obj, stored T)
 	annotations []string
 }
 
-// NewPartStrategy returns the behaviour of a subresource. part makes of obj, which the
-// caller sent, what may be stored of its spec and status; metadata stays, except the annotations
-// with the keys that are given, which can be set.
+// NewPartStrategy returns the strategy of a subresource. part modifies obj, which the client sent, so that only the
+// allowed changes of spec and status remain. Metadata is not changed, except the given annotations, which can be set.
 func NewPartStrategy[T runtime.Object](typer runtime.ObjectTyper, kind Kind[T], part func(obj, stored T), annotations ...string) PartStrategy[T] {
 	return PartStrategy[T]{Strategy: NewStrategy(typer, kind), part: part, annotations: annotations}
 }
 
-// PrepareForUpdate keeps everything but the part and counts changes of spec.
+// PrepareForUpdate restores everything except the part, and increments generation if spec changed.
 func (s PartStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	updated, stored := obj.(T), old.(T)
 	sent := metaOf(updated).GetAnnotations()
@@ -207,12 +205,12 @@ func (s PartStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Ob
 	s.count(updated, stored)
 }
 
-// WarningsOnUpdate is empty: the caller cannot change what it would be about.
+// WarningsOnUpdate returns nil, because the client cannot change the fields that warnings are about.
 func (PartStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
 }
 
-// metaOf returns the metadata of obj, which every stored kind has.
+// metaOf returns the metadata of obj. Every stored kind has metadata.
 func metaOf(obj runtime.Object) metav1.Object {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {

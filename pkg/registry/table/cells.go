@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// Number is the cell of an optional number.
+// Number returns the cell of an optional number.
 func Number(n *int32) any {
 	if n == nil {
 		return nil
@@ -21,7 +21,7 @@ func Number(n *int32) any {
 	return int64(*n)
 }
 
-// Status is the cell of a condition: True, False or Unknown, empty if it is not there.
+// Status returns the status of a condition, or nil if the condition is not set.
 func Status(all []metav1.Condition, conditionType string) any {
 	if c := conditions.Find(all, conditionType); c != nil {
 		return string(c.Status)
@@ -29,7 +29,7 @@ func Status(all []metav1.Condition, conditionType string) any {
 	return nil
 }
 
-// Bytes is the cell of an optional number of bytes, rounded to at most three digits: 1.5Gi, 16Gi.
+// Bytes formats an optional number of bytes with at most three digits, such as 1.5Gi or 16Gi.
 func Bytes(q *resource.Quantity) any {
 	if q == nil {
 		return nil
@@ -43,5 +43,5 @@ func Bytes(q *resource.Quantity) any {
 		digits = 0
 	}
 	number, _ := strconv.ParseFloat(strconv.FormatFloat(value, 'f', digits, 64), 64)
-	return fmt.Sprint(number) + units[0] // without .0
+	return fmt.Sprint(number) + units[0] // removes ".0"
 }

@@ -1,17 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package table turns objects into the rows that kubectl prints.
+// Package table converts objects into the table rows that kubectl prints.
 //
 // Guarantees:
-//   - Every list and every single object of a kind has the same columns in the
-//     same order; wide columns have priority 1 and follow the others.
-//   - A cell that has nothing to show is empty, never a word such as <none> that a
-//     script could take for a value.
-//   - Resource version, continue token and remaining count of a list are kept, so
-//     that tables can be watched and paged.
-//   - With the metadata of its object a row comes without managed fields: they are most of
-//     it, and whoever wants to read them asks for objects.
+//   - Lists and single objects of a kind have the same columns in the same order. Wide columns have priority 1 and are
+//     last.
+//   - A cell without a value is empty. It never contains a word such as <none> that a script could take for a value.
+//   - Resource version, continue token and remaining item count of a list are preserved, so that tables can be watched
+//     and paged.
+//   - If a row contains object metadata, managed fields are omitted, because they are the largest part of it.
 package table
 
 import (
@@ -31,22 +29,22 @@ type Column[T runtime.Object] struct {
 	Name string
 	// Type is an OpenAPI type: string, integer, boolean.
 	Type string
-	// Description says what the cell holds, for the API's readers.
+	// Description describes the cell in the table's column definition.
 	Description string
 	// Wide columns are shown by -o wide only.
 	Wide bool
-	// Value gives the cell. Nil is shown as an empty cell.
+	// Value returns the content of the cell. Nil is printed as an empty cell.
 	Value func(T) any
 }
 
-// Convertor makes tables of T.
+// Convertor converts objects of type T into tables.
 type Convertor[T runtime.Object] struct {
 	headers []metav1.TableColumnDefinition
 	columns []Column[T]
 }
 
-// New makes a convertor whose first column is the name and whose last column,
-// before the wide ones, is the age; columns come between and after.
+// New returns a Convertor. The columns are the name, the given columns that are not wide, the age, and the wide
+// columns.
 func New[T runtime.Object](columns ...Column[T]) *Convertor[T] {
 	c := &Convertor[T]{headers: []metav1.TableColumnDefinition{
 		{Name: "Name", Type: "string", Format: "name", Description: "Name of the object, unique within its namespace or the cluster."},
@@ -117,11 +115,11 @@ func (c *Convertor[T]) row(object runtime.Object, include metav1.IncludeObjectPo
 	typed, ok := object.(T)
 	if !ok {
 		var want T
-		return metav1.TableRow{}, fmt.Errorf("making a table row: got a %T, want a %T", object, want)
+		return metav1.TableRow{}, fmt.Errorf("creating a table row: got a %T, expected a %T", object, want)
 	}
 	accessor, err := meta.Accessor(object)
 	if err != nil {
-		return metav1.TableRow{}, fmt.Errorf("making a table row of a %T: %w", object, err)
+		return metav1.TableRow{}, fmt.Errorf("creating a table row of a %T: %w", object, err)
 	}
 	cells := make([]any, 0, len(c.headers))
 	cells = append(cells, accessor.GetName())

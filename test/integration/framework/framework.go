@@ -28,7 +28,7 @@ const (
 	allowedGroup = "slipway:testers"
 )
 
-// Server is a running slipway-apiserver without a host cluster.
+// Server is a running slipway-apiserver without a management cluster.
 type Server struct {
 	config, inProcess *rest.Config
 }

@@ -1,11 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package odd asks the server for what nobody should ask for: every odd value at every
-// place of the schema of every kind, by every way of writing, and every odd parameter
-// and body with every verb.
+// Package odd sends invalid and unusual requests to the server: every odd value for every field of every kind, with
+// every write verb, and every odd parameter and body with every verb.
 //
-// What it demands of each answer: its code is below 500; a refusal names the field; and
-// to refuse costs less than maxCost of processor time, ten times that in the short form.
-// It is a package of its own so that no other test shares its process, whose time that is.
+// Requirements for each answer: the status code is below 500, a refusal names the field, and a refusal costs less
+// than maxCost of CPU time (ten times that in short mode). The package is separate because it measures the CPU time
+// of its process.
 package odd

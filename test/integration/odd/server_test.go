@@ -24,9 +24,9 @@ import (
 const (
 	// maxCost is the processor time that a refusal may take.
 	maxCost = 100 * time.Millisecond
-	// repeats is how often a request is asked again that seemed to cost more: what the
-	// process does beside it, its garbage collection above all, counts too, so that the
-	// least of many is closest to the truth.
+	// repeats is the number of times that a request is repeated if it seemed to cost too much. Other work of the
+	// process, mainly garbage collection, is included in the measurement, so the minimum of many is closest to the
+	// real cost.
 	repeats = 5
 )
 
@@ -55,8 +55,7 @@ type server struct {
 type request struct {
 	method, path, format, body string
 	query                      url.Values
-	// place is the path of what is odd, empty if it is all of the request; what says
-	// more of it.
+	// place is the path of the odd value, empty if the whole request is odd. what describes the request.
 	place, what string
 }
 
@@ -148,14 +147,14 @@ func (s *server) try(r request) answer {
 	return a
 }
 
-// judge says what is wrong with a refusal.
+// judge returns the problem of a refusal.
 func judge(r request, a answer) string {
 	// There is no vCenter here, which only these ask.
 	if a.code == http.StatusServiceUnavailable && (strings.HasSuffix(r.path, "/console") || strings.HasSuffix(r.path, "/screenshot")) {
 		return ""
 	}
 	if a.code >= http.StatusInternalServerError {
-		return "the server says that it is its own fault"
+		return "the server reports an internal error"
 	}
 	// The value is in the message and in its cause, escaped.
 	if len(a.body) > 64<<10+20*len(r.body) {

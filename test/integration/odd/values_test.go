@@ -16,9 +16,8 @@ var parameters = []string{
 	"includeObject", "generation", "mode", "unknown",
 }
 
-// arguments are tried as parameters. There is no large number among them: as
-// resourceVersion it asks to wait for that version, which is answered with 504 after
-// three seconds, as the API conventions say.
+// arguments are values for parameters. They include no large number: as a resourceVersion it makes the server wait
+// for that version and answer 504 after three seconds, as the API conventions require.
 var arguments = []string{
 	"", "x", "-1", "0", "1.5", "true", "null", "*", "a(b", "[", "=", "!", "a in (", "a=b,,c", "a\x00b", "\x1b[31m", "\u202ex", "\xff", "99999999999999999999x",
 	strings.Repeat("x", 5_000), strings.Repeat("a=b,", 2_000) + "a=b", "a in (" + strings.Repeat("b,", 2_000) + "b)",
@@ -45,7 +44,7 @@ var bodies = map[string]string{
 	"large":     strings.Repeat(" ", 2<<20) + "{}",
 }
 
-// aliases are lines of YAML each of which stands for nine times the one before.
+// aliases are lines of YAML, each of which expands to nine times the previous one.
 func aliases(names string) string {
 	var out strings.Builder
 	for i := 1; i < len(names); i++ {
@@ -54,7 +53,7 @@ func aliases(names string) string {
 	return out.String()
 }
 
-// formats are what bodies are said to be.
+// formats are the content types of bodies.
 var formats = []string{
 	"", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor", "text/plain",
 	"application/merge-patch+json", "application/strategic-merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml", "application/apply-patch+cbor",

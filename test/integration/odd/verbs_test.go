@@ -52,7 +52,7 @@ func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
 				t.Errorf("%s has %d places in the schema", options, len(places))
 			}
 			if !slices.ContainsFunc(places, func(p schema.Place) bool { return strings.HasPrefix(p.Path, ".dryRun") }) {
-				valid = `{}` // The query says it, too.
+				valid = `{}` // The query has the value, too.
 			}
 			for i, place := range places {
 				place := place.Path

@@ -38,7 +38,7 @@ import (
 	"github.com/slipway-dev/slipway/test/reasons"
 )
 
-// fleet is a server with the controller of Machines, whose host cluster is the workload cluster.
+// fleet is a server with the controller of Machines. The workload cluster is also its management cluster.
 type fleet struct {
 	t       *testing.T
 	client  versioned.Interface
@@ -52,7 +52,7 @@ var (
 	infras = schema.GroupVersionResource{Group: "infrastructure.example.org", Version: "v1", Resource: "examplemachines"}
 )
 
-// newFleet runs the controller beside the workload cluster, which is connected to as "blue".
+// newFleet runs the controller with the workload cluster, which is connected as "blue".
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	server := framework.StartStandalone(t)
@@ -233,7 +233,7 @@ func (f *fleet) until(what string, condition func() bool) {
 	}
 }
 
-// says waits until a condition of a Machine is as wanted: status, reason and a part of the message.
+// says waits until a condition of a Machine has the expected status, reason and part of the message.
 func (f *fleet) says(name, kind, want, message string) {
 	f.t.Helper()
 	var got string

@@ -121,7 +121,7 @@ func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
 	if peak > maxHeap {
 		t.Errorf("the heap had %d MiB, and may have %d", peak>>20, maxHeap>>20)
 	}
-	// A cluster of the same namespace that is as it should be is read meanwhile.
+	// A healthy cluster of the same namespace is read at the same time.
 	conn := w.connected(t, "blue")
 	var found []*workload.Node
 	w.until(t, "the Node of the other cluster is read", func() bool {

@@ -69,8 +69,8 @@ func TestANodeThatComesIsTakenByItsMachine(t *testing.T) {
 		}
 	}
 	f.must(cluster.SetReady(t.Context(), f.name("n"), corev1.ConditionFalse))
-	f.says("a", nodeReady, "False NodeNotReady", "* Node.Ready: as the test says")
-	f.says("a", nodeHealthy, "False NodeNotHealthy", "* Node.Ready: as the test says")
+	f.says("a", nodeReady, "False NodeNotReady", "* Node.Ready: set by the test")
+	f.says("a", nodeHealthy, "False NodeNotHealthy", "* Node.Ready: set by the test")
 }
 
 // MB70-72, MB75-79, MB83, MB85
@@ -156,7 +156,7 @@ func (f *fleet) writesSince(name, version string) int {
 		e := <-w.ResultChan()
 		node, ok := e.Object.(*corev1.Node)
 		if !ok {
-			f.t.Fatalf("the watch of the Node says %v", e.Object)
+			f.t.Fatalf("the watch of the Node returned %v", e.Object)
 		}
 		if node.ResourceVersion == last {
 			return n
@@ -174,7 +174,7 @@ func TestANodeThatIsDeletedIsMissedUntilTheMachineGoesToo(t *testing.T) {
 	f.removeNode("n")
 	f.says("a", nodeHealthy, "False NodeDeleted", "Node "+f.name("n")+" has been deleted while the Machine still exists")
 	f.must(f.client.ClusterV1alpha1().Machines(f.namespace).Delete(t.Context(), "a", metav1.DeleteOptions{}))
-	f.until("the Machine is gone", func() bool {
+	f.until("the Machine is deleted", func() bool {
 		list, err := f.client.ClusterV1alpha1().Machines(f.namespace).List(t.Context(), metav1.ListOptions{})
 		f.must(err)
 		return len(list.Items) == 0
@@ -207,7 +207,7 @@ func TestAMachineThatMayBeTakenAwayIsInterruptible(t *testing.T) {
 	f.reports("a", map[string]any{"interruptible": true})
 	f.until("the label is there", has)
 	f.reports("a", map[string]any{"interruptible": nil})
-	f.until("the label is gone", func() bool { return !has() })
+	f.until("the label is deleted", func() bool { return !has() })
 }
 
 // MB78, MB82
@@ -256,5 +256,5 @@ func TestNodesOfAnOlderRevisionAreTainted(t *testing.T) {
 	md.Annotations = revision("1")
 	_, err = v1.MachineDeployments(f.namespace).Update(t.Context(), md, metav1.UpdateOptions{})
 	f.must(err)
-	f.until("the taint is gone", func() bool { return !tainted() })
+	f.until("the taint is deleted", func() bool { return !tainted() })
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
-// cluster is the workload cluster of all tests, and the host cluster that has its Secret: a
-// cluster that manages itself.
+// cluster is the workload cluster of all tests. It is also the management cluster that has its Secret: a cluster that
+// manages itself.
 var cluster *workloadcluster.Cluster
 
 func TestMain(m *testing.M) {
@@ -224,7 +224,7 @@ func TestNodesAreFoundByProviderIDOnceTheClusterIsConnected(t *testing.T) {
 	if err := cluster.Client().CoreV1().Nodes().Delete(t.Context(), b.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.until(t, "one is gone", func() bool { return len(found("vsphere://"+w.namespace)) == 1 })
+	w.until(t, "one is deleted", func() bool { return len(found("vsphere://"+w.namespace)) == 1 })
 	if last, failures := w.Probe(w.key("blue")); last.IsZero() || failures != 0 {
 		t.Errorf("last probe %s, %d failures", last, failures)
 	}
@@ -266,13 +266,13 @@ func TestChangesOfNodesAreToldAndHeartbeatsAreNot(t *testing.T) {
 		}
 		return own
 	}
-	w.until(t, "the change is told", func() bool { return len(told()) > 0 })
+	w.until(t, "the change is reported", func() bool { return len(told()) > 0 })
 	if err := cluster.Client().CoreV1().Nodes().Delete(t.Context(), a.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.until(t, "the end is told", func() bool { return len(told()) > 1 })
+	w.until(t, "the end is reported", func() bool { return len(told()) > 1 })
 	if diff := cmp.Diff([]string{a.Name, a.Name}, told()); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("reported (-want +got):\n%s", diff)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -296,14 +296,14 @@ func TestAKubeconfigThatTheClusterRefusesIsReplacedWhenItChanges(t *testing.T) {
 
 func TestAUserWhoMayNotListNodesIsNamed(t *testing.T) {
 	w := start(t)
-	kubeconfig, err := cluster.UserKubeconfig("nobody")
+	kubeconfig, err := cluster.UserKubeconfig("guest")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.secret(t, "blue", kubeconfig)
 	w.until(t, "the reason is shown", func() bool {
 		_, err := w.Connection(w.key("blue"))
-		return strings.Contains(fmt.Sprint(err), `User "nobody" cannot`)
+		return strings.Contains(fmt.Sprint(err), `User "guest" cannot`)
 	})
 }
 

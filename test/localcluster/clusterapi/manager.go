@@ -139,7 +139,7 @@ func (m *Manager) ready(ctx context.Context) error {
 	return nil
 }
 
-// serving makes the certificate of the webhooks, and returns who signed it.
+// serving creates the certificate of the webhooks, and returns its issuer.
 func serving(dir string) (*pki.Store, []byte, error) {
 	store, err := pki.NewStore(filepath.Join(dir, "pki"))
 	if err != nil {

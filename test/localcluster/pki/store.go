@@ -57,8 +57,7 @@ func (s *Store) Authority(now time.Time, name string) (*Authority, error) {
 	return a, nil
 }
 
-// SigningKey makes sure that the key pair called name exists, for service account
-// tokens.
+// SigningKey creates the key pair for service account tokens if it does not exist.
 func (s *Store) SigningKey(name string) error {
 	data, err := os.ReadFile(s.KeyFile(name))
 	if err == nil {

@@ -4,12 +4,10 @@
 // Package ports chooses the TCP ports of a local environment.
 //
 // Guarantees:
-//   - A port that was chosen once is kept in a file, so that kubeconfigs stay valid
-//     from one run to the next.
-//   - All ports of one call are different and were free on 127.0.0.1 when they were
-//     chosen.
-//   - A port is drawn once by a process, whether its server listens yet or not.
-//   - They are outside of the range that the system gives to connections, which
-//     would take one while its server is down.
-//   - A kept port that somebody else uses is one clear error, not a new port.
+//   - A chosen port is stored in a file, so that kubeconfigs stay valid from one run to the next.
+//   - All ports of one call are different and were free on 127.0.0.1 when they were chosen.
+//   - A process never chooses the same port twice, even if no server listens on it yet.
+//   - Ports are outside the system's ephemeral range, because a connection could otherwise use a port while its
+//     server is stopped.
+//   - If another process uses a stored port, Choose returns an error and does not choose a new port.
 package ports

@@ -78,7 +78,7 @@ func choose(file string, kept Set, names []string) (Set, error) {
 			_ = l.Close()
 		}
 	}()
-	// Kept ports come first: a free port must not turn out to be one of them.
+	// Stored ports are added before new ones, so that a new port never equals a stored one.
 	ordered := slices.Clone(names)
 	slices.SortStableFunc(ordered, func(a, b string) int { return min(kept[b], 1) - min(kept[a], 1) })
 	for _, name := range ordered {

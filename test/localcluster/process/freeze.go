@@ -48,7 +48,8 @@ func Thaw(pid int) error {
 	return nil
 }
 
-// runningThread is the state of a thread that has not stopped; empty if all have, or nobody tells.
+// runningThread returns the state of a thread that has not stopped. It is empty if all have stopped, or if the system
+// does not report states.
 func runningThread(pid int) (string, error) {
 	all, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {

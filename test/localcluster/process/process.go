@@ -69,7 +69,7 @@ func Start(spec Spec) (*Process, error) {
 	before, err := log.Stat()
 	if err != nil {
 		_ = log.Close()
-		return nil, fmt.Errorf("looking at the log of %s: %w", spec.Name, err)
+		return nil, fmt.Errorf("reading the log of %s: %w", spec.Name, err)
 	}
 	cmd := exec.Command(spec.Path, spec.Args...)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -110,7 +110,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Done is closed when the child has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Running tells whether the child has not ended yet.
+// Running reports whether the child is still running.
 func (p *Process) Running() bool {
 	select {
 	case <-p.done:
@@ -164,8 +164,8 @@ func (p *Process) WaitFor(ctx context.Context, ready func(context.Context) error
 // stackTimeout is many times what writing the stacks of all goroutines takes.
 const stackTimeout = 2 * time.Second
 
-// Stop asks the child to end, kills it when it does not in time, and waits for it.
-// It tells when it had to kill. Stopping a child that has ended is no error.
+// Stop signals the child to end, kills it after a timeout, and waits for it. It returns an error if it had to kill.
+// Stopping a child that has ended is not an error.
 func (p *Process) Stop() error {
 	if !p.expect() {
 		return nil
@@ -190,7 +190,7 @@ func (p *Process) Stop() error {
 	return errors.Join(err, p.Kill())
 }
 
-// Kill ends the child at once with SIGKILL and waits for it.
+// Kill ends the child immediately with SIGKILL and waits for it.
 func (p *Process) Kill() error {
 	if !p.expect() {
 		return nil
@@ -202,7 +202,7 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// expect notes that the end is wanted, and tells whether the child still runs.
+// expect records that the end is expected, and reports whether the child still runs.
 func (p *Process) expect() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

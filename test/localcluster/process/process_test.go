@@ -62,7 +62,7 @@ func TestStopEndsTheWholeGroup(t *testing.T) {
 	if err := p.Failure(); err != nil {
 		t.Errorf("a stopped child counts as failed: %v", err)
 	}
-	// The group is empty once the grandchild, which got the same signal, is gone.
+	// The group is empty after the grandchild, which got the same signal, has ended.
 	waitGone(t, -p.PID())
 	if err := p.Stop(); err != nil {
 		t.Errorf("second Stop: %v", err)

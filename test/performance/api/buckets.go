@@ -23,8 +23,8 @@ type bucket struct {
 
 const restOfIt = "the rest"
 
-// whole are buckets that have all that their functions call. A sample belongs to the first of
-// them that it goes through.
+// whole are buckets that include everything that their functions call. A sample is counted in the first of them on
+// its stack.
 var whole = []bucket{
 	{"collecting garbage", regexp.MustCompile(`^runtime\.(gcBgMarkWorker|gcAssist|bgsweep|bgscavenge|gcStart|gcMarkDone)`)},
 	{"prometheus metrics", regexp.MustCompile(`prometheus|component-base/metrics|/endpoints/metrics\.(Record|monitor)`)},

@@ -1,10 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Program api measures what a request costs: the processor time of kube-apiserver, its etcd,
-// and slipway-apiserver, which has its own in it, for each verb of a VirtualMachine, beside the
-// same object as a custom resource of kube-apiserver. Rounds of the ways to the object are
-// interleaved, and the table shows medians.
+// Program api measures the CPU time of a request in kube-apiserver, its etcd, and slipway-apiserver with its embedded
+// etcd, for each verb of a VirtualMachine. It compares the same object as a custom resource of kube-apiserver. Rounds
+// are interleaved, and the table shows medians.
 package main
 
 import (

@@ -127,7 +127,7 @@ func (w way) measureReading(ctx context.Context, costs *costs, n int) error {
 			rows, err := table(ctx, all, pageSize)
 			return errors.Join(err, counted(rows))
 		}),
-		several("kubectl get, at once,", func() error {
+		several("kubectl get, concurrently,", func() error {
 			rows, err := table(ctx, all, 0)
 			return errors.Join(err, counted(rows))
 		}),

@@ -32,8 +32,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + user
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + userName + `}]
 `
 
-// userByRole is one whose rights the authorizer of the host cluster is asked for, as those of
-// nearly everybody are. Members of system:masters, who are the other ones, it lets do anything.
+// userByRole is a user whose permissions come from the management cluster's authorizer, like those of most users. It
+// allows members of system:masters everything.
 func userByRole(ctx context.Context, cluster *localcluster.Cluster) (*rest.Config, error) {
 	if err := cluster.Apply(ctx, []byte(userRole)); err != nil {
 		return nil, fmt.Errorf("giving a user rights: %w", err)

@@ -99,7 +99,7 @@ func waysOf(ctx context.Context, cluster *localcluster.Cluster, spent func() (fl
 		}
 		info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), w.content)
 		if !ok {
-			return nil, fmt.Errorf("nobody writes %s", w.content)
+			return nil, fmt.Errorf("no client writes %s", w.content)
 		}
 		kind := w.groupVersion.WithKind("VirtualMachine")
 		ways = append(ways, way{name: w.name, prefix: fmt.Sprintf("way%d", i), content: w.content, client: client, groupVersion: w.groupVersion, captured: captured, spent: spent, stream: info.StreamSerializer.Framer, encode: func(vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
@@ -110,8 +110,8 @@ func waysOf(ctx context.Context, cluster *localcluster.Cluster, spent func() (fl
 	return ways, nil
 }
 
-// measure makes the objects of a round and calls each verb on all. They stay: nobody is
-// there to let go of ours.
+// measure creates the objects of a round and calls each verb on all of them. They are kept, because no controller
+// removes their finalizers.
 func (w way) measure(ctx context.Context, costs *costs, s settings, round int) error {
 	do := func(verb string, n int, f func(i int) error) error {
 		before, err := w.spent()

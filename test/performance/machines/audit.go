@@ -19,7 +19,8 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// policy has the API server of the workload clusters write down who reads what. Writes are counted by its metrics.
+// policy makes the API server of the workload clusters log the reader of each read. Writes are counted by its
+// metrics.
 const policy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -71,7 +72,7 @@ func (e *environment) asked(from, to time.Time) (map[asking]int, error) {
 	}
 }
 
-// program is the name of who asks, with what it asks for in a process of many parts.
+// program is the name of the client, with the requested resource for a process of many parts.
 func program(agent string) string {
 	name, _, _ := strings.Cut(agent, "/")
 	if i := strings.LastIndex(agent, "/"); i >= 0 && strings.HasPrefix(agent[i+1:], "system:serviceaccount:") {
@@ -103,7 +104,7 @@ func beyondProbes(asked map[asking]int) (ours, others map[asking]int) {
 	return ours, others
 }
 
-// rate tells reads by the minute, those that come most often first.
+// rate returns reads per minute, the most frequent first.
 func rate(asked map[asking]int, minutes float64) string {
 	sum := 0
 	var lines []string

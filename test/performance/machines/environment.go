@@ -21,13 +21,13 @@ import (
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
-// Who controls the Machines.
+// The controllers of the Machines.
 const (
 	slipway    = "slipway"
 	clusterAPI = "cluster-api"
 )
 
-// groups are those of the kinds, by who controls them.
+// groups are the API groups of the kinds, by controller.
 var groups = map[string]schema.GroupVersion{
 	slipway:    {Group: "cluster.slipway.dev", Version: "v1alpha1"},
 	clusterAPI: {Group: "cluster.x-k8s.io", Version: "v1beta2"},

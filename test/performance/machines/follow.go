@@ -117,8 +117,8 @@ func (e *environment) provision(ctx context.Context, name string) error {
 	return nil
 }
 
-// watch follows a kind until ctx is done. A server cuts off who is slow; it is gone on with where
-// that was, so that nothing is missed.
+// watch follows a kind until ctx is done. A server disconnects slow clients. The watch then continues at the last
+// version, so that it misses no event.
 func (e *environment) watch(ctx context.Context, resource schema.GroupVersionResource, see func(watch.EventType, *unstructured.Unstructured)) error {
 	client := e.objects.Resource(resource).Namespace(namespace)
 	list, err := client.List(ctx, metav1.ListOptions{})

@@ -1,15 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command machines measures what Machines cost from their creation to their Nodes, and
-// then while nothing happens: those of Slipway, or those of the real Cluster API, with the
-// same objects. It prints a markdown table.
+// Command machines measures the cost of Machines from their creation to their Nodes, and then while idle. It measures
+// those of Slipway, or those of the real Cluster API, with the same objects. It prints a markdown table.
 //
-// The infrastructure of the machines is a kind of its own in the host cluster, which this
-// program provisions, so that no virtual machine is made and nothing but the controllers of
-// Machines is measured. The clusters are one real kube-apiserver behind as many kubeconfigs.
-// Writes of a Machine are the events of a watch, requests what the servers count, CPU time
-// is from /proc.
+// The infrastructure of the machines is a kind of its own in the management cluster, which this program provisions.
+// No virtual machine is created, so only the controllers of Machines are measured. The clusters are one real
+// kube-apiserver behind as many kubeconfigs. Writes of a Machine are events of a watch, requests are counted by the
+// servers, CPU time is from /proc.
 package main
 
 import (
@@ -36,9 +34,9 @@ type settings struct {
 func main() {
 	var s settings
 	flag.StringVar(&s.binDir, "bin", "bin", "directory of the programs")
-	flag.IntVar(&s.machines, "machines", 1000, "Machines to create at once")
+	flag.IntVar(&s.machines, "machines", 1000, "Machines to create together")
 	flag.IntVar(&s.clusters, "clusters", 10, "Clusters that they are in")
-	flag.StringVar(&s.manager, "manager", slipway, "who controls them: "+slipway+" or "+clusterAPI+", which needs hack/build-cluster-api.sh before")
+	flag.StringVar(&s.manager, "manager", slipway, "controller to measure: "+slipway+" or "+clusterAPI+", which requires hack/build-cluster-api.sh")
 	flag.DurationVar(&s.steady, "steady", time.Minute, "time to measure in which nothing happens")
 	flag.DurationVar(&s.limit, "limit", 15*time.Minute, "longest time until all have their Nodes")
 	flag.BoolVar(&s.keep, "keep", false, "keep data and logs")
@@ -98,7 +96,7 @@ func run(ctx context.Context, s settings) (err error) {
 	return nil
 }
 
-// progress tells people what goes on; the table is on standard output.
+// progress prints progress messages to standard error; the table is on standard output.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }

@@ -119,7 +119,7 @@ func run(ctx context.Context, s settings) (err error) {
 	if err := running.Release(ctx, store); err != nil {
 		return err
 	}
-	if err := running.Idle(ctx, server); err != nil { // who write once that they are paused
+	if err := running.Idle(ctx, server); err != nil { // controllers write once that the objects are paused
 		return err
 	}
 	fmt.Printf("| %d VMs, %s | since | resident, anonymous | heap after GC | CPU since the start |\n| --- | ---: | ---: | ---: | ---: |\n", s.machines, strings.Join(s.slipwayArgs, " "))
@@ -180,7 +180,7 @@ func measure(ctx context.Context, server pages.Source, pid int, after time.Durat
 	return nil
 }
 
-// progress tells people what goes on; the table is on standard output.
+// progress prints progress messages to standard error; the table is on standard output.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }

@@ -97,7 +97,7 @@ func (s Source) Heap(ctx context.Context) (float64, error) {
 	for _, found := range families["go_memstats_heap_alloc_bytes"].GetMetric() {
 		return found.GetGauge().GetValue(), nil
 	}
-	return 0, fmt.Errorf("%s does not say how much its heap holds", s.URL)
+	return 0, fmt.Errorf("%s does not report the size of its heap", s.URL)
 }
 
 // Label is the value of a label of a metric.

@@ -1,14 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command queue compares Slipway's priority workqueue with controller-runtime's
-// priority queue and with client-go's workqueue, which is first in, first out. Each is
-// configured as it is shipped: with metrics, and ours also with aging and with fairness
-// between namespaces. The command prints for each workload how many times less processor
-// time ours takes than controller-runtime's, and how many times client-go's.
+// Command queue compares Slipway's priority workqueue with controller-runtime's priority queue and with client-go's
+// workqueue, which is first in, first out. Each has its default configuration: with metrics, and ours also with aging
+// and with fairness between namespaces. For each workload the command prints the CPU time of the other two queues
+// relative to ours.
 //
-// Every measurement is a process of its own. The rounds of the queues are interleaved, and
-// the tables show medians.
+// Every measurement is a process of its own. The rounds of the queues are interleaved, and the tables show medians.
 package main
 
 import (

@@ -38,8 +38,8 @@ const (
 	clientPeer  = "client-go"
 )
 
-// newQueue returns a queue as it is shipped. controller-runtime has metrics if the queue
-// has a name, and client-go has those of Kubernetes' servers.
+// newQueue returns a queue with its default configuration. controller-runtime has metrics if the queue has a name,
+// and client-go has those of Kubernetes' servers.
 func newQueue(implementation string) queue {
 	const name = "bench"
 	switch implementation {

@@ -22,7 +22,7 @@ import (
 const (
 	// Namespace has what Fill makes.
 	Namespace = metav1.NamespaceDefault
-	// Submitters is how many clients make objects at once.
+	// Submitters is the number of concurrent clients that create objects.
 	Submitters = 8
 	// idleFor is how long the queue must be seen empty.
 	idleFor = 2 * time.Second

@@ -1,10 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package running has virtual machines as they are when they run, for what measures the
-// server without vSphere.
+// Package running creates running virtual machines in the API for measurements of the server without vSphere.
 //
-// Guarantee: what it writes is what a user and the controllers write, nothing else.
+// Guarantee: it writes only what a user and the controllers write.
 package running
 
 import (

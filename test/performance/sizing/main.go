@@ -1,10 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Program sizing measures what so many virtual machines take: memory of slipway-apiserver
-// and of what the host cluster runs, disk, a restart, reading and writing. The virtual
-// machines and their instances are as those that run, and paused, so that neither vSphere
-// nor its simulator is measured; all controllers run. docs/sizing.md is made of it.
+// Program sizing measures the cost of a number of virtual machines: memory of slipway-apiserver and of the management
+// cluster, disk, a restart, reading and writing. The virtual machines and their instances have the content of running
+// ones, and are paused, so that neither vSphere nor its simulator is measured. All controllers run. docs/sizing.md
+// contains the results.
 package main
 
 import (
@@ -125,7 +125,7 @@ func (b *bench) make(ctx context.Context, store string) error {
 	if err := running.Release(ctx, store); err != nil {
 		return err
 	}
-	if err := running.Idle(ctx, b.server); err != nil { // who write once that they are paused
+	if err := running.Idle(ctx, b.server); err != nil { // controllers write once that the objects are paused
 		return err
 	}
 	info, err := os.Stat(filepath.Join(store, "member-data", "member", "snap", "db"))
@@ -170,7 +170,7 @@ func (b *bench) restart(ctx context.Context) error {
 	return err
 }
 
-// progress tells people what goes on; the table is on standard output.
+// progress prints progress messages to standard error; the table is on standard output.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }

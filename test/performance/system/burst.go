@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/catalogue"
 )
 
-// submitters is how many clients submit at once.
+// submitters is the number of concurrent clients.
 const submitters = 8
 
 // longestBurst ends a burst whose machines do not all get an address.
@@ -42,7 +42,7 @@ func poweredOnWithAddress(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.PowerState == vmv1alpha1.PoweredOn && n != nil && n.PrimaryIP4 != ""
 }
 
-// burst is the measurement of machines that are submitted at once.
+// burst measures machines that are submitted together.
 type burst struct {
 	machines int
 	// submitted is the time until the last request was answered, all the time until
@@ -192,7 +192,7 @@ func (w *watcher) durations() []time.Duration {
 	return all
 }
 
-// String tells how far it is.
+// String returns the progress.
 func (w *watcher) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

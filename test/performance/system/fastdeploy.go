@@ -27,8 +27,8 @@ func parseModes(text string) ([]vmv1alpha1.FastDeployMode, error) {
 	return modes, nil
 }
 
-// fastDeploy measures a burst of each size in each mode. The copies of the image are there
-// before, and disks stay as they were made.
+// fastDeploy measures a burst of each size in each mode. The copies of the image exist before, and disks are not
+// promoted.
 func (e *environment) fastDeploy(ctx context.Context) error {
 	// The simulated datastore has the room of TMPDIR, of which the first burst takes all.
 	const room = 1 << 50
@@ -63,7 +63,7 @@ func (e *environment) fastDeploy(ctx context.Context) error {
 	return nil
 }
 
-// printModes says which column of the table after it is of which mode.
+// printModes prints the mode of each column of the following table.
 func printModes(modes []vmv1alpha1.FastDeployMode, all []burst) {
 	header, bytes := []string{"fast deploy"}, []string{"bytes copied on datastores, each"}
 	for i, mode := range modes {

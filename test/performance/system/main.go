@@ -1,13 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command system measures the whole of Slipway as it runs: kube-apiserver,
-// slipway-apiserver and the simulated vCenter, each a process of its own, on the
-// loopback interface. It prints markdown tables.
+// Command system measures the whole of Slipway: kube-apiserver, slipway-apiserver and the simulated vCenter, each a
+// process of its own, on the loopback interface. It prints markdown tables.
 //
-// Counts come from the servers' own metrics and from the simulator, CPU time and
-// memory from /proc; nothing is estimated. The load generator and the etcd of
-// kube-apiserver share this process, whose CPU time is shown beside the others.
+// Counts come from the servers' own metrics and from the simulator, CPU time and memory from /proc; no value is
+// estimated. The load generator and the etcd of kube-apiserver share this process, whose CPU time is a separate
+// column.
 package main
 
 import (
@@ -64,7 +63,7 @@ func parse() (settings, error) {
 	var s settings
 	var bursts, slipwayArgs, modes string
 	flag.StringVar(&s.binDir, "bin", "bin", "directory of the programs")
-	flag.StringVar(&bursts, "bursts", "50,1000", "numbers of virtual machines to submit at once, one measurement each")
+	flag.StringVar(&bursts, "bursts", "50,1000", "numbers of virtual machines to submit together, one measurement each")
 	flag.IntVar(&s.stable, "stable", 10_000, "virtual machines that there are at the restarts; 0 leaves the restarts out")
 	flag.IntVar(&s.vcenters, "vcenters", 1, "simulated vCenters; with several each has two zones, and zones are chosen")
 	flag.DurationVar(&s.fillLimit, "fill-limit", 12*time.Minute, "longest time to make them; the restarts go on with those there are")
@@ -195,7 +194,7 @@ func (e *environment) settled(ctx context.Context, passes []steady, memories []m
 	return append(passes, pass), append(memories, m), err
 }
 
-// progress tells people what goes on; tables are on standard output.
+// progress prints progress messages to standard error; tables are on standard output.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }

@@ -22,8 +22,7 @@ const (
 	budgetCPU    = 0.10 // seconds
 )
 
-// streams are calls that wait for changes of all machines, so how many there are
-// says how changes fell together.
+// streams are calls that wait for changes of all machines. Their number shows how many changes were batched.
 const streams = "WaitForUpdatesEx"
 
 func table(header ...string) {
@@ -46,7 +45,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
 
 func printBursts(bursts []burst) {
-	header := []string{"virtual machines submitted at once"}
+	header := []string{"virtual machines submitted together"}
 	for _, b := range bursts {
 		header = append(header, fmt.Sprint(b.machines))
 	}

@@ -86,8 +86,8 @@ func (e *environment) restarts(ctx context.Context) ([]restart, error) {
 	return all, nil
 }
 
-// reaction is from the event to the first call that names the machine. What is looked
-// up before that, such as its network, cannot be told from what others look up.
+// reaction is the time from the event to the first call that names the machine. Lookups before that, such as of its
+// network, are not included, because they cannot be distinguished from those of other machines.
 func (n newcomer) reaction() time.Duration { return n.call.Sub(n.event) }
 
 // creation is from the event until the vSphere VM is created.

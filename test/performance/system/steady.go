@@ -25,7 +25,7 @@ type steady struct {
 	spent    sample
 }
 
-// idleMinute prints what a minute takes in which nobody wants anything.
+// idleMinute prints the cost of one minute without requests.
 func (e *environment) idleMinute(ctx context.Context) error {
 	if _, err := e.idle(ctx); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (e *environment) steadyPass(ctx context.Context) (steady, error) {
 // memory is what slipway-apiserver holds. All sizes are in bytes.
 type memory struct {
 	machines int
-	// note says more about when it was measured.
+	// note describes the circumstances of the measurement.
 	note string
 	// heap is in use after a garbage collection; anonymous is the resident memory
 	// that is not a file, and file the part of the resident memory that is, most of

@@ -1,11 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Program tenants runs 20 tenants on one server, three of them hostile in all ways of newAttacks at once,
-// and checks what the others notice: their requests fail only with 429, or with 503 and Retry-After,
-// and their virtual machines run. The store stays below 95 % of its quota, and the resident memory of
-// slipway-apiserver, apart from mapped files such as the database of the embedded etcd, below 1 GiB. The
-// program prints a table, and exits with status 1 if a check fails.
+// Program tenants runs 20 tenants on one server. Three of them run all attacks of newAttacks concurrently. It checks
+// the effect on the others: their requests fail only with 429, or with 503 and Retry-After, and their virtual
+// machines run. The store stays below 95 % of its quota. The resident memory of slipway-apiserver stays below 1 GiB,
+// without mapped files such as the database of the embedded etcd. The program prints a table, and exits with status 1
+// if a check fails.
 //
 // The server has GOMEMLIMIT as in a container with a limit of 1 GiB.
 package main

@@ -45,33 +45,31 @@ type Source interface {
 	SetCaptureTime(d time.Duration)
 }
 
-// Captures answers requests to make a library item from a virtual machine, of which the
-// simulator makes an empty item.
+// Captures answers requests to create a library item from a virtual machine. The simulator creates an empty item.
 //
-// As the vSphere Automation API says (Vcenter Ovf LibraryItem, create): the item is a new
-// one or one that is there, whose content is overwritten and whose name and description stay;
-// MAC addresses and extra configuration are part of it only if a flag asks for them.
-// Judgements: the values of OVF properties are part of it; a new item is there, without
-// content, while its virtual machine is read, and goes when that fails.
+// As the vSphere Automation API documents (Vcenter Ovf LibraryItem, create): the item is new, or it exists and its
+// content is overwritten while name and description are kept. MAC addresses and extra configuration are included only
+// if a flag requests them. Judgements: the values of OVF properties are included. A new item exists, without content,
+// while its virtual machine is read, and is deleted if that fails.
 type Captures struct {
 	// Next answers all other requests, and those that a capture makes.
 	Next     http.Handler
 	Registry *simulator.Registry
 	Source   Source
-	// Allowed tells whether the account has a privilege on content libraries.
+	// Allowed reports whether the account has a privilege on content libraries.
 	Allowed func(privilege string) bool
 
 	mu sync.Mutex
 	// fail is what captures fail with; nothing is removed then if remains.
 	fail    string
 	remains bool
-	// tells is true for captures that say more than they are asked to.
+	// tells is true for captures that include more than requested.
 	tells bool
 }
 
 // Routes implements front.Routes:
 //
-//	PUT /captures?ms=N&fail=M&remains=B&tells=B   captures take N milliseconds, fail with M, leave what they have made, or say all that the virtual machine knows
+//	PUT /captures?ms=N&fail=M&remains=B&tells=B   captures take N milliseconds, fail with M, leave their incomplete item, or include all data of the virtual machine
 func (c *Captures) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("PUT /captures", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()

@@ -21,13 +21,11 @@ import (
 
 var errNotFound = errors.New("not found")
 
-// diskDescriptor leaves of what the OVF describes its disks, with their controllers:
-// with a configuration "the OVF descriptor acts as a disk descriptor" (vSphere Automation
-// API, Vcenter Ovf LibraryItem VmConfigSpec). What the configuration does not say is what
-// vCenter creates a virtual machine with.
+// diskDescriptor reduces an OVF to its disks and their controllers: with a configuration "the OVF descriptor acts as
+// a disk descriptor" (vSphere Automation API, Vcenter Ovf LibraryItem VmConfigSpec). vCenter uses its defaults for
+// values that the configuration does not specify.
 //
-// VM Operator has found that the guest identifier comes from the OVF nevertheless; who
-// relies on the sentence alone must not need that.
+// VM Operator has found that the guest identifier comes from the OVF nevertheless. Clients must not rely on that.
 func diskDescriptor(spec types.VirtualMachineConfigSpec) types.VirtualMachineConfigSpec {
 	isPart := func(c types.BaseVirtualDeviceConfigSpec) bool {
 		switch c.GetVirtualDeviceConfigSpec().Device.(type) {
@@ -76,8 +74,7 @@ func configSpec(envelope *ovf.Envelope, deploy *vcenter.Deploy, over *types.Virt
 	return spec, nil
 }
 
-// keepTransport says how the guest gets to know the OVF's properties, which the
-// conversion leaves out.
+// keepTransport keeps the transport of the OVF's properties to the guest, which the conversion drops.
 func keepTransport(envelope *ovf.Envelope, spec *types.VirtualMachineConfigSpec) {
 	if spec.VAppConfig == nil || envelope.VirtualSystem == nil {
 		return
@@ -103,9 +100,8 @@ func forget(changes []types.BaseVirtualDeviceConfigSpec) []types.BaseVirtualDevi
 	})
 }
 
-// place gives disks a file on the datastore, and cards a network. Disks are provisioned
-// as a deployment says: thin, thick or eagerZeroedThick (vSphere Automation API, Vcenter
-// Ovf DiskProvisioningType).
+// place assigns a file on the datastore to each disk, and a network to each card. The deployment specifies how disks
+// are provisioned: thin, thick or eagerZeroedThick (vSphere Automation API, Vcenter Ovf DiskProvisioningType).
 func place(changes []types.BaseVirtualDeviceConfigSpec, datastore string, networks map[string]types.BaseVirtualDeviceBackingInfo, provisioning string) {
 	for _, c := range changes {
 		change := c.GetVirtualDeviceConfigSpec()

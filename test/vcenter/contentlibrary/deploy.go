@@ -61,8 +61,8 @@ type Deployer struct {
 	disksOnly   atomic.Bool
 }
 
-// DisksOnly makes the OVF count for its disks only where a deployment has a
-// configuration; otherwise the configuration is put on top of all that the OVF says.
+// DisksOnly uses only the disks of the OVF if a deployment has a configuration. Otherwise the configuration is
+// applied on top of the OVF.
 func (d *Deployer) DisksOnly(on bool) { d.disksOnly.Store(on) }
 
 // minConfigSpec is the first version of the API that knows vm_config_spec: "this schema

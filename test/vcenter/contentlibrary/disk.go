@@ -17,8 +17,7 @@ const (
 	compressed = 1 << 16
 )
 
-// emptyDisk returns a stream-optimized image without contents: header and
-// descriptor are all that the simulator reads.
+// emptyDisk returns a stream-optimized image without contents. The simulator reads only header and descriptor.
 func emptyDisk(name string) ([]byte, error) {
 	var info vmdk.Info
 	info.Header.MagicNumber = vmdk.SparseMagicNumber

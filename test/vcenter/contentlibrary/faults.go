@@ -27,7 +27,7 @@ type faults struct {
 
 var errCut = errors.New("cut")
 
-// cutting breaks a transfer off, if that is ordered. cut tells whether it did.
+// cutting interrupts a transfer if a test requests it. cut reports whether it did.
 func (f *faults) cutting(body io.Reader) (_ io.Reader, cut func() bool) {
 	n := f.cut.Swap(0)
 	if n == 0 {
@@ -62,7 +62,7 @@ func (u *Updates) ExpireSessions() {
 	clear(u.sessions)
 }
 
-// Busy lets somebody else update an item.
+// Busy simulates an update of an item by another client.
 func (u *Updates) Busy(item string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -77,7 +77,7 @@ func AddWithNVRAM(ctx context.Context, client *rest.Client, name string) error {
 	return addItem(ctx, client, m, l.ID, name, []byte(strings.ReplaceAll(text, Item, name)), part{name + ".nvram", []byte(NVRAM)})
 }
 
-// Update uploads the content of an item anew, which makes another version of it.
+// Update uploads the content of an item again, which creates another version of it.
 func Update(ctx context.Context, client *rest.Client, name string) error {
 	m := library.NewManager(client)
 	l, err := m.GetLibraryByName(ctx, Library)

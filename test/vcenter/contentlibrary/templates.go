@@ -18,8 +18,7 @@ import (
 // templatePath is that of items that are templates.
 const templatePath = "/rest/vcenter/vm-template/library-items"
 
-// serveTemplates tells of such items which virtual machine the template is, which the
-// simulator does not, and lets it make them.
+// serveTemplates returns the virtual machine of template items and creates such items. The simulator does neither.
 func (u *Updates) serveTemplates(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, templatePath), "/")
 	switch {

@@ -31,7 +31,7 @@ import (
 // diskMagic is what disks of images begin with (vmdk.SparseMagicNumber).
 const diskMagic = "KDMV"
 
-// maxData is the largest file that is taken, as it is held in memory.
+// maxData is the maximum size of an accepted file, as files are held in memory.
 const maxData = 1 << 30
 
 var hashes = map[string]func() hash.Hash{"SHA1": sha1.New, "SHA256": sha256.New, "SHA512": sha512.New}
@@ -92,7 +92,7 @@ func (u *Updates) serveFiles(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// validate tells what an OVF lacks.
+// validate returns the missing parts of an OVF.
 func (u *Updates) validate(w http.ResponseWriter, s *update) {
 	result := library.UpdateFileValidation{}
 	for name, f := range s.files {

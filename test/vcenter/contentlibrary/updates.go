@@ -31,16 +31,20 @@ const (
 	expiry = 5 * time.Minute
 )
 
-// Updates answers update sessions of library items in place of the simulator, which shows
-// what arrives at once, knows no versions of content, and any number of sessions.
+// Updates replaces the simulator's update sessions of library items. The simulator publishes files immediately, has
+// no versions of content, and allows any number of sessions.
 //
-// As the vSphere Automation API says (UpdateSession, updatesession File): an item has at
-// most one session that is active, another create is ResourceBusy; sessions are listed to
-// who created them; a file that is added again replaces the one of the session; size and
-// checksum are compared when a file has arrived; nothing is visible before the session is
-// completed, which is not allowed while a file has not arrived; an active session is not
-// deleted. Judgements: the version of the content counts up with each completed session; a
-// transfer that breaks off leaves its file in the state ERROR.
+// As the vSphere Automation API documents (UpdateSession, updatesession File):
+//
+//   - An item has at most one active session. Another create is ResourceBusy.
+//   - Only the creator of a session can list it.
+//   - A file that is added again replaces the file of the session.
+//   - Size and checksum are compared when a file has arrived.
+//   - Nothing is visible before the session is completed, which is not allowed while a file is missing.
+//   - An active session cannot be deleted.
+//
+// Judgements: each completed session increments the version of the content. An interrupted transfer leaves its file
+// in the state ERROR.
 type Updates struct {
 	// Next answers all other requests.
 	Next http.Handler
@@ -119,7 +123,7 @@ func (u *Updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuse(w http.ResponseWriter, class, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // the client has gone: nobody to tell
+	_ = json.NewEncoder(w).Encode(map[string]any{ // a failed write means that the client has disconnected
 		"type":  "com.vmware.vapi.std.errors." + class,
 		"value": map[string]any{"messages": []any{map[string]any{"args": []string{}, "default_message": message, "id": "com.vmware.vdcs.cls-main." + class}}},
 	})
@@ -127,7 +131,7 @@ func refuse(w http.ResponseWriter, class, message string) {
 
 func value(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"value": v}) // the client has gone: nobody to tell
+	_ = json.NewEncoder(w).Encode(map[string]any{"value": v}) // a failed write means that the client has disconnected
 }
 
 // ask asks the simulator as the client of r.
@@ -183,7 +187,7 @@ func (u *Updates) create(w http.ResponseWriter, r *http.Request) {
 	value(w, s.ID)
 }
 
-// expire forgets the sessions that nobody has used for long.
+// expire deletes sessions that were not used for a long time.
 func (u *Updates) expire() {
 	for id, s := range u.sessions {
 		if time.Now().After(*s.ExpirationTime) {
@@ -200,7 +204,7 @@ func (u *Updates) serveSessions(w http.ResponseWriter, r *http.Request) {
 	if !named {
 		ids := []string{}
 		for id, s := range u.sessions {
-			if s.ClientProgress >= 0 { // not somebody else's
+			if s.ClientProgress >= 0 { // not another client's
 				ids = append(ids, id)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// SearchDatastoreTask lists a directory, extents of disks beside their descriptors.
+// SearchDatastoreTask lists a directory, including the extents of disks next to their descriptors.
 func (d *Datastores) SearchDatastoreTask(ctx *simulator.Context, req *types.SearchDatastore_Task) soap.HasFault {
 	of := types.ManagedObjectReference{Type: "SlipwayFile", Value: req.DatastorePath}
 	task := simulator.CreateTask(of, "SearchDatastore_Task", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
@@ -46,8 +46,8 @@ func (d *Datastores) resolveAny(ctx *simulator.Context, name string) (file, type
 	return d.resolve(ctx, &dc, name)
 }
 
-// SearchDatastoreSubFoldersTask lists a directory and all below. What goes meanwhile is left
-// out, where the simulator's own panics.
+// SearchDatastoreSubFoldersTask lists a directory and its descendants. Files that are deleted during the search are
+// omitted. The simulator's own search panics then.
 func (d *Datastores) SearchDatastoreSubFoldersTask(ctx *simulator.Context, req *types.SearchDatastoreSubFolders_Task) soap.HasFault {
 	of := types.ManagedObjectReference{Type: "SlipwayFile", Value: req.DatastorePath}
 	task := simulator.CreateTask(of, "SearchDatastoreSubFolders_Task", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
@@ -76,7 +76,7 @@ func (d *Datastores) SearchDatastoreSubFoldersTask(ctx *simulator.Context, req *
 	return &methods.SearchDatastoreSubFolders_TaskBody{Res: &types.SearchDatastoreSubFolders_TaskResponse{Returnval: task.Run(ctx)}}
 }
 
-// directory lists a directory, which is told of by its path as it was asked for.
+// directory lists a directory. The result contains the path as requested.
 func (d *Datastores) directory(f file, folder string, spec *types.HostDatastoreBrowserSearchSpec) (types.HostDatastoreBrowserSearchResults, error) {
 	res := types.HostDatastoreBrowserSearchResults{Datastore: &f.on.Self, FolderPath: folder}
 	entries, err := os.ReadDir(f.disk)
@@ -93,7 +93,7 @@ func (d *Datastores) directory(f file, folder string, spec *types.HostDatastoreB
 	return res, nil
 }
 
-// matches tells whether a search asks for a name.
+// matches reports whether a search includes a name.
 func matches(spec *types.HostDatastoreBrowserSearchSpec, name string) bool {
 	if spec == nil || len(spec.MatchPattern) == 0 {
 		return true

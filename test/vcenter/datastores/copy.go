@@ -64,7 +64,7 @@ type transfer struct {
 	write        func(from, to file) error
 }
 
-// copy makes the file at once, and takes the space as time goes by.
+// copy creates the file immediately, and its used space grows over time.
 func (d *Datastores) copy(ctx *simulator.Context, task *simulator.Task, t transfer) types.BaseMethodFault {
 	from, fault := d.resolve(ctx, t.fromDC, t.from)
 	if fault != nil {

@@ -81,7 +81,7 @@ func (d *Datastores) RemoveObject(_ *simulator.Context, ref types.ManagedObjectR
 	}
 }
 
-// giveBack gives back the space of files that are gone.
+// giveBack frees the space of deleted files.
 func (d *Datastores) giveBack() {
 	for _, e := range d.registry.All("Datastore") {
 		ds, ok := e.(*simulator.Datastore)
@@ -109,7 +109,7 @@ func (d *Datastores) Unlock() {}
 
 // file is a file, or a directory, on a datastore.
 type file struct {
-	// name as it was given.
+	// name in the request.
 	name string
 	// on is its datastore, path where it is there, and disk where it is on the disk of the
 	// simulator.
@@ -141,7 +141,7 @@ func (d *Datastores) resolve(ctx *simulator.Context, dc *types.ManagedObjectRefe
 	return file{}, &types.InvalidDatastore{Name: p.Datastore}
 }
 
-// there tells whether it exists, and fails for a path whose disk cannot be read.
+// there reports whether the file exists. It returns an error for a path whose disk cannot be read.
 func (f file) there() bool {
 	_, err := os.Stat(f.disk)
 	return err == nil
@@ -152,7 +152,7 @@ func (f file) fault() types.FileFault { return types.FileFault{File: f.name} }
 // isDisk is true of the descriptor of a virtual disk, whose content is in another file.
 func (f file) isDisk() bool { return strings.HasSuffix(f.disk, ".vmdk") }
 
-// size of a file, or of all that is in a directory.
+// size of a file, or the total of a directory.
 func (d *Datastores) size(f file) (total int64) {
 	_ = filepath.Walk(f.disk, func(p string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() {

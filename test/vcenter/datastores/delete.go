@@ -59,7 +59,7 @@ func (d *Datastores) makeDirectory(ctx *simulator.Context, req *types.MakeDirect
 	return nil
 }
 
-// DeleteDatastoreFileTask deletes a file, or a directory with all that is in it.
+// DeleteDatastoreFileTask deletes a file, or a directory with its contents.
 func (d *Datastores) DeleteDatastoreFileTask(ctx *simulator.Context, req *types.DeleteDatastoreFile_Task) soap.HasFault {
 	task := d.task("DeleteDatastoreFile_Task", "FileManager.deleteFile", req.Name, func(*simulator.Task) types.BaseMethodFault {
 		return d.remove(ctx, req.Datacenter, req.Name, false)
@@ -95,7 +95,7 @@ func (d *Datastores) remove(ctx *simulator.Context, dc *types.ManagedObjectRefer
 	return d.charge(f.on, -size)
 }
 
-// within tells whether a path is a directory or below it.
+// within reports whether a path is a directory or below it.
 func within(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, dir+string(filepath.Separator))
 }
@@ -134,7 +134,7 @@ func (d *Datastores) inUse(f file) string {
 	return ""
 }
 
-// chains are the files of disks and of all that these are made from.
+// chains returns the files of disks and of all their parents.
 func chains(devices []types.BaseVirtualDevice) []string {
 	var names []string
 	for _, device := range devices {

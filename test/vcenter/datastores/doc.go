@@ -1,20 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package datastores is what a vCenter does with files on datastores: directories, copies
-// and deletions, in the place of the simulator's, which copies in no time what it finds on
-// its disk.
+// Package datastores implements file operations on datastores: directories, copies and deletions. It replaces the
+// simulator's implementation, which copies real files without delay.
 //
 // Guarantees:
-//   - A file has a size that costs nothing: what is free of a datastore shrinks and grows by
-//     it, and a copy for which there is no room fails with NoDiskSpace.
-//   - A copy takes as long as its size and the ordered rate say, tells its progress, and can
-//     be cancelled. One that has not ended, or has failed, leaves a file: half a disk looks
-//     like a whole one.
-//   - Files that are copied, and those that a virtual machine which runs has open, cannot be
-//     deleted.
-//   - Copies need a source, a directory that is there, and a name that is free.
-//   - On a datastore that has no top-level directories (vSAN) they are made and deleted by
-//     the manager of namespaces alone, and have a UUID for a name.
-//   - Calls fail as ordered.
+//   - The size of a file is simulated and uses no disk space. It changes the free space of the datastore, and a copy
+//     that does not fit fails with NoDiskSpace.
+//   - A copy takes as long as its size and the configured rate require, reports progress, and can be cancelled. A
+//     copy that is incomplete or failed leaves a file: half a disk looks like a complete one.
+//   - Files that are being copied, or that a running virtual machine has open, cannot be deleted.
+//   - A copy needs a source, an existing directory and a free name.
+//   - On a datastore without top-level directories (vSAN) only the namespace manager creates and deletes them, and
+//     their names are UUIDs.
+//   - Calls fail if a test requests it.
 package datastores

@@ -16,14 +16,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// topLevel is true of a datastore on which anybody can make directories at the top.
+// topLevel is true for a datastore on which every client can create top-level directories.
 func topLevel(ds *simulator.Datastore) bool {
 	can := ds.Capability.TopLevelDirectoryCreateSupported
 	return can == nil || *can
 }
 
-// namespace is the directory that has the display name, or is the directory itself. The name
-// is a link beside it, so that it goes and is saved with the files.
+// namespace returns the directory with the display name, or the directory itself. The name is a symbolic link next to
+// the directory, so that it is deleted and saved with the files.
 func (d *Datastores) namespace(ds *simulator.Datastore, name string) string {
 	if id, err := os.Readlink(filepath.Join(ds.Summary.Url, "."+name)); err == nil {
 		return id
@@ -68,7 +68,7 @@ func (d *Datastores) createNamespace(ctx *simulator.Context, req *types.CreateDi
 	return path.Join(ds.Summary.Url, id), nil
 }
 
-// DeleteDirectory deletes such a directory with all that is in it.
+// DeleteDirectory deletes such a directory with its contents.
 func (d *Datastores) DeleteDirectory(ctx *simulator.Context, req *types.DeleteDirectory) soap.HasFault {
 	body := &methods.DeleteDirectoryBody{}
 	fault := d.ordered("DeleteDirectory")

@@ -35,17 +35,17 @@ type Copied struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// Routes adds to a control page:
+// Routes adds commands to a control page:
 //
-//	PUT /datastores/rate?bytes=N                    copies take so many bytes in a second; 0 is no time
-//	PUT /datastores/free?datastore=D&bytes=N        so much is free, and from then on only what is written counts
-//	PUT /datastores/disksize?bytes=N                each disk of a library item takes so much
-//	PUT /datastores/toplevel?datastore=D&allowed=B  whether top-level directories can be made, as on vSAN not
-//	PUT /datastores/fault?call=C&fault=F&times=N    calls fail, for ever without times
-//	POST /datastores/delete?path=P                  somebody deletes a file or a directory, open or not
-//	GET /datastores/list?datastore=D                the files and the directories, with a slash at the end
-//	GET /datastores/broken                          the virtual machines with a disk, or what it depends on, that is gone
-//	GET /datastores/copied                          how many bytes were copied
+//	PUT /datastores/rate?bytes=N                    copies take N bytes per second; 0 means no delay
+//	PUT /datastores/free?datastore=D&bytes=N        sets the free space; only later writes change it
+//	PUT /datastores/disksize?bytes=N                size of each disk of a library item
+//	PUT /datastores/toplevel?datastore=D&allowed=B  whether top-level directories can be created (not on vSAN)
+//	PUT /datastores/fault?call=C&fault=F&times=N    calls fail N times, or without limit if times is not set
+//	POST /datastores/delete?path=P                  deletes a file or a directory, even if it is open
+//	GET /datastores/list?datastore=D                the files and the directories, which end with a slash
+//	GET /datastores/broken                          the virtual machines with a missing disk or parent disk
+//	GET /datastores/copied                          the number of copied bytes
 func (d *Datastores) Routes(mux *http.ServeMux) {
 	for pattern, do := range map[string]func(q url.Values) (any, error){
 		"PUT /datastores/rate":     func(q url.Values) (any, error) { return d.number(q, &d.rate) },
@@ -69,7 +69,7 @@ func (d *Datastores) Routes(mux *http.ServeMux) {
 				return
 			}
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(result) // the client has gone: nobody to tell
+			_ = json.NewEncoder(w).Encode(result) // a failed write means that the client has disconnected
 		})
 	}
 }

@@ -42,11 +42,11 @@ func (e *Events) Disable(id string, methods ...string) error {
 	return nil
 }
 
-// SetImportTime makes deployments from the library take this long after the virtual
-// machine is in the inventory; meanwhile its methods are disabled.
+// SetImportTime sets the duration of deployments from the library after the virtual machine is in the inventory. The
+// VM's methods are disabled during that time.
 func (e *Events) SetImportTime(d time.Duration) { e.gate.SetImportTime(d) }
 
-// LimitTasks lets so many tasks run on a host at once; 0 is no limit.
+// LimitTasks limits the number of concurrent tasks on a host. 0 means no limit.
 func (e *Events) LimitTasks(perHost int) { e.gate.LimitTasks(perHost) }
 
 func (e *Events) ask(q url.Values) (any, error) {

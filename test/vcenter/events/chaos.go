@@ -19,8 +19,8 @@ const (
 	// KindUnregister takes one out of the inventory; the inverse registers it, under
 	// another managed object ID.
 	KindUnregister = "unregister"
-	// KindRenumber gives one another managed object ID and another instance UUID; the
-	// inverse gives the instance UUID back if nobody has done so.
+	// KindRenumber assigns another managed object ID and another instance UUID. The inverse restores the instance UUID
+	// unless another client has already restored it.
 	KindRenumber = "renumber"
 )
 
@@ -33,7 +33,7 @@ type Disturbance struct {
 	ID int `json:"id"`
 	// Kind is one of Kinds.
 	Kind string `json:"kind"`
-	// VM and Name are the managed object ID, as it is afterwards, and the name.
+	// VM and Name are the managed object ID after the disturbance, and the name.
 	VM   string `json:"vm"`
 	Name string `json:"name"`
 
@@ -41,9 +41,8 @@ type Disturbance struct {
 	before string
 }
 
-// Disturb does something of the kind to a random virtual machine below the folder
-// from; one that is disturbed already is left alone. An empty kind is a random one.
-// The folder to is where KindMove moves to.
+// Disturb applies a disturbance of the given kind to a random virtual machine below the folder from. Virtual machines
+// that are already disturbed are skipped. An empty kind means a random one. KindMove moves to the folder to.
 func (e *Events) Disturb(kind, from, to string) (Disturbance, error) {
 	if kind == "" {
 		kind = Kinds()[rand.IntN(len(Kinds()))]
@@ -99,7 +98,7 @@ func (e *Events) Undo(id int) error {
 	}
 	if d.Kind != KindUnregister {
 		if _, err := e.vm(d.VM); err != nil {
-			return nil // deleted meanwhile: there is nothing to undo
+			return nil // deleted in between: nothing to undo
 		}
 	}
 	switch d.Kind {
@@ -112,7 +111,7 @@ func (e *Events) Undo(id int) error {
 		return err
 	}
 	if _, err := e.vm(d.before); err == nil {
-		return nil // somebody has the instance UUID again
+		return nil // another VM has the instance UUID
 	}
 	_, err := e.SetInstanceUUID(d.VM, d.before)
 	return err

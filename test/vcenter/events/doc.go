@@ -1,14 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events lets happen in the simulated vCenter what happens behind a client's
-// back: administrators, hosts and vCenter itself hide, move, rename, unregister and
-// renumber virtual machines, and take permissions.
+// Package events changes the simulated vCenter as administrators, hosts and vCenter itself do: virtual machines are
+// hidden, moved, renamed, unregistered and renumbered, and permissions are removed.
 //
-// Guarantees: an event is what clients would see of it on vCenter, told to those that
-// watch; every event has its inverse; what is an event of the API as well (unregister,
-// register, move) goes the same way as the call.
+// Guarantees:
+//   - Clients observe an event as they would on vCenter, and watching clients are notified.
+//   - Every event has an inverse.
+//   - An event that is also an API call (unregister, register, move) uses the same code as the call.
 //
-// The events of the control page take virtual machines by managed object ID, instance
-// UUID or name, and other objects by inventory path.
+// The events of the control page identify virtual machines by managed object ID, instance UUID or name, and other
+// objects by inventory path.
 package events

@@ -40,7 +40,7 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 		if vm, ok := e.registry.Get(ref).(*simulator.VirtualMachine); ok {
 			path, fault := e.gate.TakeOut(ctx, vm)
 			if fault != nil {
-				continue // destroyed meanwhile
+				continue // destroyed in between
 			}
 			ids = append(ids, ref.Value)
 			gone.vms = append(gone.vms, path)
@@ -72,7 +72,7 @@ func (e *Events) AddHost(name string, same bool) ([]string, error) {
 	ctx := strict.Acting(e.registry)
 	cluster, ok := e.registry.Get(*back.host.Parent).(*simulator.ClusterComputeResource)
 	if !ok {
-		return nil, fmt.Errorf("host: the cluster of %q is gone", name)
+		return nil, fmt.Errorf("host: the cluster of %q is deleted", name)
 	}
 	former := back.host.Self
 	e.registry.NewEntity(back.host)

@@ -91,10 +91,9 @@ func (e *Events) SetInstanceUUID(id, instanceUUID string) (string, error) {
 	return old, strict.Failed("change the instance UUID of "+id, fault)
 }
 
-// Renumber gives a virtual machine another managed object ID and another instance
-// UUID, as a restore of vCenter or registering a copy of its files does: the tasks of vCenter
-// do not tell what became of the ID before, and the VM of that ID is never seen with the
-// other UUID. It returns the new ID.
+// Renumber assigns another managed object ID and another instance UUID to a virtual machine, as a restore of vCenter
+// or registering a copy of its files does. vCenter's tasks do not link the previous ID to the new one, and the VM
+// with the previous ID never has the new UUID. It returns the new ID.
 func (e *Events) Renumber(id string) (string, error) {
 	vm, err := e.vm(id)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// VM is a virtual machine as it is, whatever clients see of it.
+// VM is the real state of a virtual machine, independent of what clients see.
 type VM struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
@@ -127,7 +127,7 @@ func (e *Events) Tasks() []Task {
 	return all
 }
 
-// below tells whether the virtual machine is in the folder or in one below it.
+// below reports whether the virtual machine is in the folder or a descendant of it.
 func (e *Events) below(id string, folder types.ManagedObjectReference) bool {
 	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
 	for {
@@ -149,7 +149,7 @@ func (e *Events) moveBack(d Disturbance) error {
 	}
 	folder, ok := e.registry.Get(types.ManagedObjectReference{Type: "Folder", Value: d.before}).(*simulator.Folder)
 	if !ok {
-		return fmt.Errorf("move %s back: folder %s is gone", d.Name, d.before)
+		return fmt.Errorf("move %s back: folder %s is deleted", d.Name, d.before)
 	}
 	_, err = e.moveTo(vm, folder)
 	return err

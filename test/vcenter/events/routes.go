@@ -91,7 +91,7 @@ func (e *Events) Routes(mux *http.ServeMux) {
 				return
 			}
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(result) // the client has gone: nobody to tell
+			_ = json.NewEncoder(w).Encode(result) // a failed write means that the client has disconnected
 		})
 	}
 }

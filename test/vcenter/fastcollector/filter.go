@@ -108,7 +108,7 @@ func withoutConfiguration(all []types.PropertySpec) []types.PropertySpec {
 	return out
 }
 
-// stale tells whether the changes may have added or removed members.
+// stale reports whether the changes may have added or removed members.
 func (f *Filter) stale(changes batch) bool {
 	if changes.all || f.walks && (changes.entered || len(changes.gone) != 0) {
 		return true

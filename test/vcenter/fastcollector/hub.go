@@ -16,9 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/sight"
 )
 
-// idleLimit is the time after which a feed that nobody has asked for updates is
-// dropped; its collector then answers InvalidCollectorVersion and its client
-// starts over. It bounds what clients that vanished leave behind.
+// idleLimit is the time after which an unused feed is dropped. Its collector then answers InvalidCollectorVersion and
+// its client starts over. It limits the feeds of vanished clients.
 const idleLimit = 30 * time.Minute
 
 var hubRef = types.ManagedObjectReference{Type: "SlipwayUpdateHub", Value: "hub"}
@@ -63,7 +62,7 @@ func hubOf(ctx *simulator.Context) *Hub {
 // Close ends all waits, now and later, with RequestCanceled.
 func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
-// Kick makes all waits check at once whether their session still exists.
+// Kick makes all waits check immediately whether their session still exists.
 func (h *Hub) Kick() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,8 +125,7 @@ func (h *Hub) each(do func(*feed)) {
 	}
 }
 
-// Touch makes every collector read the object again; the zero reference stands for
-// all objects.
+// Touch makes every collector read the object again. The zero reference means all objects.
 func (h *Hub) Touch(ref types.ManagedObjectReference) {
 	h.each(func(f *feed) {
 		if ref == (types.ManagedObjectReference{}) {

@@ -115,7 +115,7 @@ func exists(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
 	return hub == nil || hub.sight.Exists(ref)
 }
 
-// sees tells whether the account of the session gets the object in lists.
+// sees reports whether the account of the session gets the object in lists.
 func sees(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
 	hub := hubOf(ctx)
 	return hub == nil || hub.sight.Sees(ctx.Session.UserName, ref)

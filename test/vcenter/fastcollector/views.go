@@ -13,10 +13,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// CreateContainerView makes a view that follows its container. The simulator's own
-// keeps what was moved out, and has twice what was moved within.
+// CreateContainerView creates a view that follows its container. The simulator's own view keeps objects that were
+// moved out, and duplicates objects that were moved within the container.
 //
-// The call is sent here by whoever directs calls; its body names the view manager.
+// Calls to the view manager are redirected here.
 func (h *Hub) CreateContainerView(ctx *simulator.Context, req *types.CreateContainerView) soap.HasFault {
 	res := ctx.Map.ViewManager().CreateContainerView(ctx, req)
 	body, ok := res.(*methods.CreateContainerViewBody)
@@ -37,8 +37,8 @@ func (h *Hub) CreateContainerView(ctx *simulator.Context, req *types.CreateConta
 // ContainerView is a view of what is in a container now.
 type ContainerView struct{ *simulator.ContainerView }
 
-// fill corrects what the simulator has filled in. It does so before the view follows changes, so
-// an object that is created, moved or removed meanwhile is missing or left over for ever.
+// fill corrects the content that the simulator has filled in. It does so before the view follows changes. Otherwise
+// an object that is created, moved or removed in between would be missing or left over permanently.
 func (v *ContainerView) fill(ctx *simulator.Context) {
 	ctx.WithLock(v, func() {
 		view, listed := []types.ManagedObjectReference{}, refSet{}
@@ -94,7 +94,7 @@ func (v *ContainerView) below(ctx *simulator.Context, obj mo.Reference, found []
 	return found
 }
 
-// contains tells whether the object belongs into the view.
+// contains reports whether the object belongs in the view.
 func (v *ContainerView) contains(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
 	obj := ctx.Map.Get(ref)
 	if obj == nil || ref == v.Container || !v.selects(obj) {
@@ -132,7 +132,7 @@ func parents(obj mo.Reference) []types.ManagedObjectReference {
 	return up
 }
 
-// selects tells whether the object is of one of the view's kinds, or derived from one.
+// selects reports whether the object is of one of the view's kinds, or derived from one.
 func (v *ContainerView) selects(obj mo.Reference) bool {
 	if _, entity := obj.(mo.Entity); !entity {
 		return false

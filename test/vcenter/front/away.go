@@ -49,7 +49,7 @@ func (f *Front) isAway(path string) bool {
 // (the status is well known, the words are a judgement).
 func unavailable(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = io.WriteString(w, "503 Service Unavailable (Failed to connect to endpoint)") // the client has gone: nobody to tell
+	_, _ = io.WriteString(w, "503 Service Unavailable (Failed to connect to endpoint)") // a failed write means that the client has disconnected
 }
 
 // serveAway serves the order of Away.

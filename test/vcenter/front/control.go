@@ -36,8 +36,7 @@ func NewTaskDelays(first Delayer) *TaskDelays {
 	return d
 }
 
-// taskNames are the SOAP methods for the short names of vCenter's task list. Other
-// names are taken as they are.
+// taskNames are the SOAP methods for the short names of vCenter's task list. Other names are used unchanged.
 var taskNames = map[string]string{
 	"CreateVm": "CreateVM_Task", "CloneVm": "CloneVM_Task", "ReconfigVm": "ReconfigVM_Task",
 	"PowerOn": "PowerOnVM_Task", "PowerOff": "PowerOffVM_Task",
@@ -184,5 +183,5 @@ func named(order func(method string)) http.HandlerFunc {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client has gone: nobody to tell
+	_ = json.NewEncoder(w).Encode(v) // a failed write means that the client has disconnected
 }

@@ -78,8 +78,7 @@ func New(next http.Handler, registry *simulator.Registry, waits Waits, version f
 	}
 }
 
-// ServeHTTP passes the request on, unless an outage or a dropped session says
-// otherwise.
+// ServeHTTP passes the request on unless there is an outage or its session was dropped.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.isOut() {
 		hangUp(w)
@@ -125,8 +124,8 @@ func (f *Front) serveSOAP(w http.ResponseWriter, r *http.Request) {
 		f.count(method)
 		f.trace.add(time.Now(), method, body)
 	}
-	// The simulator does not see that a client has gone: without this a wait
-	// without a limit would stay for ever.
+	// The simulator does not notice that a client has disconnected: without this a wait without a timeout would never
+	// end.
 	if found := collectorPattern.FindSubmatch(body); found != nil && strings.HasPrefix(method, "WaitForUpdates") {
 		ref := types.ManagedObjectReference{Type: "PropertyCollector", Value: string(found[1])}
 		defer context.AfterFunc(r.Context(), func() { f.waits.Cancel(ref) })()

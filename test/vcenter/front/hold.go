@@ -86,8 +86,8 @@ func (h *holds) wait(ctx context.Context, method string) bool {
 	}
 }
 
-// carryOut passes the call on, unless its client goes while it is held. When the answer
-// is held nobody gets it before.
+// carryOut passes the call on unless its client disconnects while the call is held. While the answer is held, no
+// client receives it.
 func (f *Front) carryOut(w http.ResponseWriter, r *http.Request, method string) {
 	if !f.holds.wait(r.Context(), method) {
 		return
@@ -103,7 +103,7 @@ func (f *Front) carryOut(w http.ResponseWriter, r *http.Request, method string) 
 	}
 	maps.Copy(w.Header(), kept.Header())
 	w.WriteHeader(kept.Code)
-	_, _ = w.Write(kept.Body.Bytes()) // the client has gone: nobody to tell
+	_, _ = w.Write(kept.Body.Bytes()) // a failed write means that the client has disconnected
 }
 
 func (f *Front) serve(w http.ResponseWriter, r *http.Request, method string) {

@@ -58,8 +58,8 @@ func (l *Lockout) now() time.Time {
 	return time.Now()
 }
 
-// Admit takes a login and tells whether it succeeds: of a locked account none does,
-// with the right password neither.
+// Admit processes a login and reports whether it succeeds. A locked account cannot log in, even with the right
+// password.
 func (l *Lockout) Admit(account string, right bool) bool {
 	now := l.now()
 	l.mu.Lock()
@@ -92,7 +92,7 @@ func (l *Lockout) Admit(account string, right bool) bool {
 	return false
 }
 
-// State tells how accounts stand.
+// State returns the login state of accounts.
 func (l *Lockout) State() LockoutState {
 	now := l.now()
 	l.mu.Lock()

@@ -66,8 +66,8 @@ func (f *Front) serveVersions(w http.ResponseWriter) {
 `, namespace, versions[0], prior.String())
 }
 
-// mismatch answers a call in an unknown version, and tells whether it was one:
-// "VersionMismatchFaultCode: Unsupported version URI" (so govmomi quotes vCenter).
+// mismatch answers a call in an unknown version, and reports whether it was one: "VersionMismatchFaultCode:
+// Unsupported version URI" (as govmomi quotes vCenter).
 func (f *Front) mismatch(w http.ResponseWriter, r *http.Request) bool {
 	f.mu.Lock()
 	on := f.strictVersions

@@ -98,10 +98,9 @@ func findSeed(vm *mo.VirtualMachine) (*seed, error) {
 	return s, err
 }
 
-// Written is the change of a virtual machine whose guest has set a variable. It is no
-// reconfiguration and leaves config.changeVersion alone: vmware/pyvmomi,
-// tests/fixtures/test_json_vm_explode_default.yaml (vCenter 8.0.3), has a version of
-// 2023-12-12 beside values that the guest has written on 2023-12-14.
+// Written returns the change of a virtual machine whose guest has set a variable. It is not a reconfiguration and
+// does not change config.changeVersion: vmware/pyvmomi, tests/fixtures/test_json_vm_explode_default.yaml (vCenter
+// 8.0.3), has a version of 2023-12-12 next to values that the guest has written on 2023-12-14.
 func Written(vm *mo.VirtualMachine, key, value string) types.PropertyChange {
 	extra := object.OptionValueList{&types.OptionValue{Key: key, Value: value}}.Join(vm.Config.ExtraConfig...)
 	return types.PropertyChange{Name: "config.extraConfig", Val: []types.BaseOptionValue(extra)}

@@ -30,7 +30,7 @@ func (g *Guests) customizing(ctx *simulator.Context, vm *mo.VirtualMachine) {
 	g.mu.Lock()
 	if _, finished := g.customized[vm.Self]; finished {
 		g.mu.Unlock()
-		return // this is the end that was told by customizationEnd
+		return // customizationEnd has already reported this end
 	}
 	failure := g.failure
 	g.customized[vm.Self] = failure

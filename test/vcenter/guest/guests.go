@@ -135,8 +135,8 @@ func (g *Guests) seedOf(vm *mo.VirtualMachine) *seed {
 	return s
 }
 
-// identity returns that of the guest of ref, which was customized if now or an earlier
-// state of the guest says so.
+// identity returns the identity of the guest of ref. It is customized if now or an earlier state of the guest is
+// customized.
 func (g *Guests) identity(ref types.ManagedObjectReference, now *types.GuestInfo) identity {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -133,7 +133,7 @@ func shutdown(off bool) []types.PropertyChange {
 	return []types.PropertyChange{{Name: "runtime.cleanPowerOff", Val: clean}, {Name: "summary.runtime.cleanPowerOff", Val: clean}}
 }
 
-// quickStats says what a guest uses, in MHz and MiB.
+// quickStats returns the usage of a guest, in MHz and MiB.
 func quickStats(cpu, active, hosted int32) []types.PropertyChange {
 	return []types.PropertyChange{
 		{Name: "summary.quickStats.overallCpuUsage", Val: cpu},

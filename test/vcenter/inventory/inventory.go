@@ -147,7 +147,7 @@ func (inv *Inventory) addNetworks(ctx context.Context, client *vim25.Client, dc 
 		return fmt.Errorf("create port group %s: %w", SegmentGroup, err)
 	}
 	for _, e := range registry.All("DistributedVirtualPortgroup") {
-		// The simulator makes it, and does not say what it is.
+		// The simulator creates it without a type.
 		if group, ok := e.(*simulator.DistributedVirtualPortgroup); ok && strings.Contains(group.Name, "DVUplinks") {
 			group.Config.Uplink = types.NewBool(true)
 		}

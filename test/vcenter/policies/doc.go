@@ -1,17 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policies is the storage policy service (SPBM) of the simulated vCenter, around
-// that of govmomi, to which every datastore is compatible with every policy and which knows
-// of no compliance.
+// Package policies extends govmomi's storage policy service (SPBM) for the simulated vCenter. In govmomi every
+// datastore is compatible with every policy, and compliance is not implemented.
 //
-// What it adds:
-//   - Policies by tags, as administrators make them: Gold and Silver ask for a tag of that
-//     name, Nowhere for one that no datastore has, and VM Encryption Policy for none. A
-//     datastore is compatible if it has the tag.
-//   - Virtual machines and disks that were made or changed with a profile are associated
-//     with it, and compliant while their datastores are compatible. Who asks again learns
-//     of tags that have changed since.
+// Additions:
+//   - Policies by tags: Gold and Silver require a tag of the same name, Nowhere requires a tag that no datastore has,
+//     and VM Encryption Policy requires none. A datastore is compatible if it has the tag.
+//   - Virtual machines and disks that were created or changed with a profile are associated with it. They are
+//     compliant while their datastores are compatible. Each query uses the current tags.
 //
-// Associations are not kept over a restart of the simulator.
+// Associations are lost when the simulator restarts.
 package policies

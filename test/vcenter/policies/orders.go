@@ -42,7 +42,7 @@ func (s *Service) Fail(method string, fault types.BaseMethodFault) {
 	s.faults[method] = fault
 }
 
-// refuse answers calls that shall fail, and those of accounts that may not make them.
+// refuse answers calls that a test lets fail, and calls of accounts without permission.
 func (s *Service) refuse(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 	s.mu.Lock()
 	fault := s.faults[method.Name]

@@ -21,7 +21,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Names of the policies, beside those of govmomi.
+// Names of the policies in addition to those of govmomi.
 const (
 	Gold    = "Gold"
 	Silver  = "Silver"
@@ -59,9 +59,8 @@ type Service struct {
 	faults map[string]types.BaseMethodFault
 }
 
-// Install makes the service, with its policies. It is to be registered with the
-// simulator's HTTP service. allowed tells whether an account has a privilege on the root
-// folder.
+// Install creates the service with its policies. The caller registers it with the simulator's HTTP service. allowed
+// reports whether an account has a privilege on the root folder.
 func Install(inventory *simulator.Registry, allowed func(account, privilege string) bool) (*Service, *simulator.Registry, error) {
 	s := &Service{
 		inventory: inventory, registry: pbmsim.New(), allowed: allowed,
@@ -166,13 +165,13 @@ func (m *profileManager) PbmQueryIOFiltersFromProfileId(req *pbmtypes.PbmQueryIO
 	return out
 }
 
-// solver says which datastores are compatible.
+// solver computes the compatible datastores.
 type solver struct {
 	types.ManagedObjectReference
 	s *Service
 }
 
-// PbmCheckRequirements looks at the datastores that are asked about, or at all.
+// PbmCheckRequirements checks the given datastores, or all if none are given.
 func (p *solver) PbmCheckRequirements(req *pbmtypes.PbmCheckRequirements) soap.HasFault {
 	body := &methods.PbmCheckRequirementsBody{Res: &pbmtypes.PbmCheckRequirementsResponse{}}
 	for _, e := range p.s.inventory.All("Datastore") {
@@ -193,7 +192,7 @@ func (p *solver) PbmCheckRequirements(req *pbmtypes.PbmCheckRequirements) soap.H
 	return body
 }
 
-// compliance says whether objects are as their policies want them.
+// compliance reports whether objects comply with their policies.
 type compliance struct {
 	types.ManagedObjectReference
 	s *Service

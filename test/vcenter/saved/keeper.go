@@ -70,7 +70,7 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// wait waits for a change. It is false when until or Close comes first.
+// wait waits for a change. It returns false if until or Close happens before a change.
 func (k *Keeper) wait(until <-chan time.Time) bool {
 	select {
 	case <-k.changed:

@@ -38,7 +38,7 @@ const (
 	filesPrefix  = "files/"
 )
 
-// head says what the archive belongs to.
+// head identifies the inventory of the archive.
 type head struct {
 	Base []string `json:"base"` // the fixed inventory
 	Next int64    `json:"next"` // the number of the last reference given out
@@ -48,7 +48,7 @@ type head struct {
 	Renamed map[string]string `json:"renamed,omitempty"`
 }
 
-// ErrDifferentInventory says that a save belongs to another fixed inventory.
+// ErrDifferentInventory is returned for a save of another fixed inventory.
 var ErrDifferentInventory = errors.New("the saved inventory was made by a different version")
 
 // Save writes the changeable part of the inventory, whose datastore files are in
@@ -116,7 +116,7 @@ func encode(registry *simulator.Registry, base []string) ([]byte, error) {
 			}
 			var err error
 			ctx.WithLock(obj, func() {
-				// Whoever held the lock may have given it up.
+				// The previous holder of the lock may have released it.
 				if registry.Get(obj.Reference()) != nil {
 					err = enc.Encode(managed(obj))
 				}
@@ -170,8 +170,7 @@ func managed(obj mo.Reference) any {
 	return obj
 }
 
-// installation is the instance UUID of the vCenter, which is drawn anew for a new
-// inventory, and which a vCenter keeps for life.
+// installation is the instance UUID of the vCenter. It is generated for a new inventory and never changes.
 func installation(registry *simulator.Registry) *string {
 	return &registry.Get(vim25.ServiceInstance).(*simulator.ServiceInstance).Content.About.InstanceUuid
 }
@@ -194,12 +193,11 @@ func addEntry(archive *tar.Writer, name string, content []byte) error {
 	return err
 }
 
-// addFiles adds the files of the datastores; libraries are published anew at
-// every start.
+// addFiles adds the files of the datastores. Libraries are published again at every start.
 func addFiles(archive *tar.Writer, dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // removed meanwhile
+			return nil // removed in between
 		}
 		if err != nil {
 			return err

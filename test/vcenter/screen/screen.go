@@ -1,12 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package screen shows the consoles of virtual machines as pictures.
+// Package screen returns pictures of the consoles of virtual machines.
 //
-// vCenter answers GET /screen?id=vm-42 of a session with a PNG (govc vm.console -capture
-// gets it there). Which privilege it takes, and what it answers for a virtual machine that
-// does not run, VMware does not say: VirtualMachine.Interact.CreateScreenshot, and 503, are
-// judgements.
+// vCenter answers GET /screen?id=vm-42 of a session with a PNG (govc vm.console -capture uses it). VMware documents
+// neither the required privilege nor the answer for a virtual machine that is not running.
+// VirtualMachine.Interact.CreateScreenshot and status 503 are judgements.
 package screen
 
 import (
@@ -95,7 +94,7 @@ func (s *Screens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	instead := s.instead
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "image/png")
-	// The client has gone if it fails: nobody to tell.
+	// A failed write means that the client has disconnected.
 	if len(instead) > 0 {
 		_, _ = w.Write(instead)
 		return

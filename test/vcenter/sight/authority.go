@@ -13,15 +13,15 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Authority answers for the authorization manager what accounts may do; the
-// simulator's own says that everybody may do everything.
+// Authority answers privilege queries in place of the authorization manager. The simulator's own grants every
+// privilege to every account.
 type Authority struct {
 	mo.ServiceManager // a managed object, as the simulator's searches expect one
 
 	sight *Sight
 }
 
-// NewAuthority registers the authority; calls are sent to it by whoever directs them.
+// NewAuthority registers the authority. The caller redirects calls to it.
 func NewAuthority(s *Sight) *Authority {
 	a := &Authority{sight: s}
 	a.Self = types.ManagedObjectReference{Type: "SlipwayAuthority", Value: "authority"}
@@ -61,7 +61,7 @@ func (a *Authority) onEntities(account string, entities []types.ManagedObjectRef
 	return result
 }
 
-// HasPrivilegeOnEntities tells what a session may do on several entities.
+// HasPrivilegeOnEntities returns the privileges of a session on several entities.
 func (a *Authority) HasPrivilegeOnEntities(ctx *simulator.Context, req *types.HasPrivilegeOnEntities) soap.HasFault {
 	account, ok := a.accountOf(ctx, req.SessionId)
 	if !ok {
@@ -72,7 +72,7 @@ func (a *Authority) HasPrivilegeOnEntities(ctx *simulator.Context, req *types.Ha
 	}}
 }
 
-// HasPrivilegeOnEntity tells what a session may do on one entity.
+// HasPrivilegeOnEntity returns the privileges of a session on one entity.
 func (a *Authority) HasPrivilegeOnEntity(ctx *simulator.Context, req *types.HasPrivilegeOnEntity) soap.HasFault {
 	account, ok := a.accountOf(ctx, req.SessionId)
 	if !ok {
@@ -85,7 +85,7 @@ func (a *Authority) HasPrivilegeOnEntity(ctx *simulator.Context, req *types.HasP
 	return &methods.HasPrivilegeOnEntityBody{Res: res}
 }
 
-// HasUserPrivilegeOnEntities tells what an account may do on several entities.
+// HasUserPrivilegeOnEntities returns the privileges of an account on several entities.
 func (a *Authority) HasUserPrivilegeOnEntities(_ *simulator.Context, req *types.HasUserPrivilegeOnEntities) soap.HasFault {
 	return &methods.HasUserPrivilegeOnEntitiesBody{Res: &types.HasUserPrivilegeOnEntitiesResponse{
 		Returnval: a.onEntities(req.UserName, req.Entities, req.PrivId),

@@ -24,8 +24,8 @@ type Disguise struct {
 	Name string
 }
 
-// configIsUnset are the states of which the API says "in this case, no configuration
-// can be returned for a virtual machine" (VirtualMachineConnectionState).
+// configIsUnset are the states for which the API documents "in this case, no configuration can be returned for a
+// virtual machine" (VirtualMachineConnectionState).
 func configIsUnset(state types.VirtualMachineConnectionState) bool {
 	return state == types.VirtualMachineConnectionStateInaccessible || state == types.VirtualMachineConnectionStateInvalid
 }
@@ -73,13 +73,13 @@ func (s *Sight) Disguise(ref types.ManagedObjectReference) (Disguise, bool) {
 	return d, ok
 }
 
-// Readable tells whether vCenter knows the configuration of the object.
+// Readable reports whether vCenter knows the configuration of the object.
 func (s *Sight) Readable(ref types.ManagedObjectReference) bool {
 	d, disguised := s.Disguise(ref)
 	return !disguised || d.KeepConfig
 }
 
-// InConfig tells whether the path is the configuration or a part of it.
+// InConfig reports whether the path is the configuration or a part of it.
 func InConfig(path string) bool { return path == "config" || strings.HasPrefix(path, "config.") }
 
 // mask changes the properties of a virtual machine to those that it shows.
@@ -121,8 +121,8 @@ func (d Disguise) value(name string, val types.AnyType) types.AnyType {
 	return val
 }
 
-// power is the state that is shown: a virtual machine that its host does not know is
-// taken for powered off (judgement; the API says nothing).
+// power returns the reported power state. A virtual machine that its host does not know is reported as powered off
+// (judgement; the API does not specify it).
 func (d Disguise) power(state types.VirtualMachinePowerState) types.VirtualMachinePowerState {
 	if d.State == types.VirtualMachineConnectionStateOrphaned {
 		return types.VirtualMachinePowerStatePoweredOff

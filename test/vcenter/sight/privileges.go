@@ -80,8 +80,8 @@ func (s *Sight) role(account string, entity types.ManagedObjectReference) privil
 	return nil
 }
 
-// Allowed tells whether the account has the privilege on the object. Objects that
-// are no entities, such as managers and sessions' own, are everybody's.
+// Allowed reports whether the account has the privilege on the object. Objects that are not entities, such as
+// managers and session objects, are allowed for every account.
 func (s *Sight) Allowed(account string, ref types.ManagedObjectReference, id string) bool {
 	role := s.role(account, ref)
 	if role == nil {
@@ -99,8 +99,8 @@ func (s *Sight) Privileges(account string, entity types.ManagedObjectReference) 
 	return All()
 }
 
-// All are the privileges of the Administrator: those that the simulator knows, which
-// are a host's, and vCenter's that matter to whoever manages virtual machines.
+// All are the privileges of the Administrator: the host privileges that the simulator knows, and vCenter's privileges
+// for managing virtual machines.
 func All() []string {
 	all := map[string]struct{}{}
 	for _, role := range esx.RoleList {

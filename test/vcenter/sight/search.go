@@ -19,7 +19,7 @@ type Search struct {
 	sight *Sight
 }
 
-// NewSearch registers the search; calls are sent to it by whoever directs them.
+// NewSearch registers the search. The caller redirects calls to it.
 func NewSearch(s *Sight) *Search {
 	f := &Search{sight: s}
 	f.Self = types.ManagedObjectReference{Type: "SlipwaySearch", Value: "search"}

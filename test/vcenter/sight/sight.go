@@ -12,8 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Watcher is told that an object looks different from now on. The zero reference
-// stands for all objects.
+// Watcher receives the objects whose appearance has changed. The zero reference means all objects.
 type Watcher interface {
 	Touch(ref types.ManagedObjectReference)
 }
@@ -32,7 +31,7 @@ type Sight struct {
 	grants map[string]map[types.ManagedObjectReference]privileges
 }
 
-// New returns the plain sight of an inventory: everything as it is, for everybody.
+// New returns an unrestricted view of an inventory: every account sees all objects.
 func New(registry *simulator.Registry) *Sight {
 	return &Sight{
 		registry:  registry,
@@ -43,7 +42,7 @@ func New(registry *simulator.Registry) *Sight {
 	}
 }
 
-// Tell makes w learn of changes.
+// Tell registers w for changes.
 func (s *Sight) Tell(w Watcher) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +78,8 @@ func (s *Sight) Exists(ref types.ManagedObjectReference) bool {
 	return !gone
 }
 
-// Sees tells whether the object is in the lists that the account gets: it has not
-// been forgotten, and the account has System.View on it.
+// Sees reports whether the object is in the lists of the account: it has not been dropped, and the account has
+// System.View on it.
 func (s *Sight) Sees(account string, ref types.ManagedObjectReference) bool {
 	return s.Exists(ref) && s.Allowed(account, ref, SystemView)
 }

@@ -15,8 +15,8 @@ import (
 // firstCard is the device key of a VM's first network card.
 const firstCard = 4000
 
-// numberCards gives every added network card the lowest key that is free: keys of cards
-// that are gone are used again (vSphere API, VirtualDevice.key).
+// numberCards assigns the lowest free key to every added network card. Keys of removed cards are reused (vSphere API,
+// VirtualDevice.key).
 func numberCards(devices []types.BaseVirtualDevice, changes []types.BaseVirtualDeviceConfigSpec) {
 	used := map[int32]bool{}
 	for _, d := range devices {

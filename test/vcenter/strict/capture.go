@@ -21,11 +21,10 @@ func (g *Gate) SetCaptureTime(d time.Duration) {
 	g.captureTime = d
 }
 
-// Capture carries out do on the configuration of a virtual machine that is off, as a task
-// that clients find by its activation ID and can cancel, and that goes on when they do not
-// wait. The virtual machine takes no other operation meanwhile (judgement: its disks are
-// read). It takes the privilege VApp.Export on it (vSphere Automation API, Vcenter Ovf
-// LibraryItem create).
+// Capture runs do on the configuration of a powered-off virtual machine, as a task. Clients find the task by its
+// activation ID and can cancel it, and it continues if they do not wait. The virtual machine accepts no other
+// operation during the task (judgement: its disks are read). It requires the privilege VApp.Export on the virtual
+// machine (vSphere Automation API, Vcenter Ovf LibraryItem create).
 func (g *Gate) Capture(ctx context.Context, registry *simulator.Registry, ref types.ManagedObjectReference, activation string,
 	do func(*types.VirtualMachineConfigInfo) error,
 ) error {

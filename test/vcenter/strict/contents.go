@@ -18,8 +18,8 @@ import (
 const (
 	// maxContent bounds what is kept of a disk with a snapshot: what tests write there.
 	maxContent = 64 << 10
-	// LockedDisks is the advanced setting of a virtual machine whose disks somebody else has
-	// open, such as a backup: files of snapshots cannot be merged.
+	// LockedDisks is the advanced setting of a virtual machine whose disks another process, such as a backup, has
+	// open. Snapshot files of such disks cannot be merged.
 	LockedDisks = "slipway-dev.locked-disks"
 	// StuckSnapshots is the advanced setting of a virtual machine whose snapshots stay although
 	// the tasks that remove them succeed.
@@ -106,8 +106,7 @@ func isSet(vm *simulator.VirtualMachine, key string) bool {
 	return false
 }
 
-// needConsolidation says whether disks of a virtual machine have files of snapshots that are
-// gone.
+// needConsolidation reports whether disks of a virtual machine have files of deleted snapshots.
 func needConsolidation(ctx *simulator.Context, vm *simulator.VirtualMachine, needed bool) {
 	ctx.Update(vm, []types.PropertyChange{{Name: "runtime.consolidationNeeded", Val: needed}})
 }

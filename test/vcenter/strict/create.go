@@ -94,9 +94,8 @@ type construction struct {
 	unlock func() // set once the virtual machine is in the inventory
 }
 
-// build runs with the lock of the folder held by ctx. The simulator enters a
-// virtual machine into the inventory before it has configured it, and without
-// its lock: it is locked here until it is complete, so that nobody reads a part.
+// build runs while ctx holds the lock of the folder. The simulator adds a virtual machine to the inventory before it
+// has configured it, and without its lock. build locks it until it is complete, so that no client reads a part of it.
 func (g *Gate) build(ctx *simulator.Context, req *types.CreateVM_Task) (types.AnyType, types.BaseMethodFault) {
 	folder, ok := ctx.Map.Get(req.This).(*simulator.Folder)
 	if !ok { // destroyed since it was checked
@@ -185,8 +184,8 @@ func (g *Gate) admit(ctx *simulator.Context, req *types.CreateVM_Task) (func(typ
 	}, nil
 }
 
-// claim reserves the name and the instance UUID, or tells who has the name. An
-// instance UUID that is in use is replaced.
+// claim reserves the name and the instance UUID, or returns the VM that has the name. An instance UUID in use is
+// replaced.
 func (g *Gate) claim(ctx *simulator.Context, at slot, given *string) (func(types.TaskInfo), types.BaseMethodFault) {
 	owner := childNamed(ctx, at)
 	g.mu.Lock()

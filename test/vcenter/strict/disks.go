@@ -175,8 +175,8 @@ func (g *Gate) destroyWithDisks(ctx *simulator.Context, vm *simulator.VirtualMac
 	return fault
 }
 
-// AwaitRemovals waits until the directories of those that were destroyed are gone: the
-// simulator takes them away after the task has ended, under the lock of the file manager.
+// AwaitRemovals waits until the directories of destroyed VMs are deleted. The simulator deletes them after the task
+// has ended, under the lock of the file manager.
 func AwaitRemovals(ctx *simulator.Context) {
 	ctx.WithLock(ctx.Map.FileManager(), func() {})
 }
@@ -214,10 +214,9 @@ func (g *Gate) destroyMachine(ctx *simulator.Context, vm *simulator.VirtualMachi
 	return &methods.Destroy_TaskBody{Res: &types.Destroy_TaskResponse{Returnval: ref}}
 }
 
-// checkLocks refuses what a running virtual machine would open a disk for that another
-// one has open: only disks that both attach as multi-writer can be shared (VMware
-// KB 1034165). Disks in the home directory are not looked at, as hardly anybody else
-// has them: who attaches them is refused.
+// checkLocks refuses a disk that another running virtual machine has open. Only disks that both attach as
+// multi-writer can be shared (VMware KB 1034165). Disks in the home directory are not checked, because attaching them
+// is refused elsewhere.
 func checkLocks(ctx *simulator.Context, method *simulator.Method) types.BaseMethodFault {
 	vm, ok := ctx.Map.Get(method.This).(*simulator.VirtualMachine)
 	if !ok {
@@ -251,7 +250,7 @@ func checkLocks(ctx *simulator.Context, method *simulator.Method) types.BaseMeth
 	return nil
 }
 
-// opens tells whether the other one runs with the disk and does not share it.
+// opens reports whether the other virtual machine runs with the disk and does not share it.
 func opens(ctx *simulator.Context, other *simulator.VirtualMachine, disk *types.VirtualDisk) (locked bool) {
 	own := &simulator.Context{Context: ctx.Context, Map: ctx.Map}
 	own.WithLock(other, func() {

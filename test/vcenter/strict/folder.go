@@ -59,7 +59,7 @@ func (g *Gate) destroyFolder(ctx *simulator.Context, ref types.ManagedObjectRefe
 func (g *Gate) destroyVM(ctx *simulator.Context, ref types.ManagedObjectReference) types.BaseMethodFault {
 	vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
-		return nil // somebody else was faster
+		return nil // a concurrent call was faster
 	}
 	return g.destroyed(ctx, g.destroyMachine(ctx, vm, &types.Destroy_Task{This: ref}))
 }

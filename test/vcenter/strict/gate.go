@@ -39,7 +39,7 @@ type Policies interface {
 type Gate struct {
 	mo.ServiceManager
 
-	// Policies are told which objects are under which profile.
+	// Policies is notified of the objects and their profiles.
 	Policies Policies
 
 	// Importer is the account whose privileges count for NewVM.
@@ -189,7 +189,7 @@ func (g *Gate) direct(ctx *simulator.Context, method *simulator.Method) (mo.Refe
 	return nil, nil
 }
 
-// answers tells whether the object has a method for the call.
+// answers reports whether the object has a method for the call.
 func answers(obj mo.Reference, call string) bool {
 	return reflect.ValueOf(obj).MethodByName(strings.Replace(call, "_Task", "Task", 1)).IsValid()
 }
@@ -207,8 +207,8 @@ func (g *Gate) PutObject(_ *simulator.Context, obj mo.Reference) {
 	}
 }
 
-// UpdateObject is called by the registry for every changed object; it reports the ends
-// of tasks to those who wait for them, and sizes sockets at power-on.
+// UpdateObject is called by the registry for every changed object. It notifies the waiters of ended tasks, and
+// computes sockets at power-on.
 func (g *Gate) UpdateObject(ctx *simulator.Context, obj mo.Reference, changes []types.PropertyChange) {
 	if vm, ok := obj.(*mo.VirtualMachine); ok {
 		sizeSockets(ctx, vm, changes)

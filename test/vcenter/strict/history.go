@@ -14,7 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// most is how many tasks a collector gives at once (API, HistoryCollector,
+// most is the maximum number of tasks that a collector returns in one call (API, HistoryCollector,
 // setCollectorPageSize).
 const most = 1000
 

@@ -19,9 +19,8 @@ func (g *Gate) SetImportTime(d time.Duration) {
 	g.importTime = d
 }
 
-// Import takes the time that the disks of a virtual machine take, which is in the
-// inventory meanwhile, with its methods disabled. It goes on when the client does not
-// wait; a restart that ends it removes the virtual machine.
+// Import simulates the time for the disks of a virtual machine. During that time the VM is in the inventory with its
+// methods disabled. Import continues if the client does not wait. A restart that ends it removes the virtual machine.
 func (g *Gate) Import(ctx context.Context, registry *simulator.Registry, ref types.ManagedObjectReference) error {
 	g.mu.Lock()
 	d, ended := g.importTime, g.ended

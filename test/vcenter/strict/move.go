@@ -10,8 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// MoveIntoFolderTask moves what is not busy otherwise, and takes no second operation
-// meanwhile: the simulator panics when what it moves goes, or would bring it back.
+// MoveIntoFolderTask moves objects that have no other operation, and blocks a second one. The simulator panics if a
+// moved object is deleted, or would restore it.
 func (g *Gate) MoveIntoFolderTask(ctx *simulator.Context, req *types.MoveIntoFolder_Task) soap.HasFault {
 	folder, ok := ctx.Map.Get(req.This).(*simulator.Folder)
 	if !ok {

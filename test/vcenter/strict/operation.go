@@ -33,7 +33,7 @@ func (g *Gate) SetDelay(call string, d time.Duration) bool {
 	return true
 }
 
-// supervised tells whether the gate runs the task of the call.
+// supervised reports whether the gate runs the task of the call.
 func (g *Gate) supervised(method *simulator.Method) bool {
 	if method.This.Type != "VirtualMachine" || taskAnswers[method.Name] == nil {
 		return false
@@ -102,7 +102,7 @@ func ownLock(op *operation, clone bool) types.ManagedObjectReference {
 
 func lower(call string) string { return strings.ToLower(call[:1]) + call[1:] }
 
-// progressSteps is how often a long task tells how far it has come.
+// progressSteps is the number of progress reports of a long task.
 const progressSteps = 10
 
 // perform waits for what the operation has to wait for, and carries it out.
@@ -218,7 +218,7 @@ func (g *Gate) Restart() {
 	g.ended = make(chan struct{})
 }
 
-// lost tells whether a restart has ended what began in the generation.
+// lost reports whether a restart has ended an operation of the generation.
 func (g *Gate) lost(generation int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -231,5 +231,5 @@ func (g *Gate) now() int {
 	return g.generation
 }
 
-// restarted is the fault of a task that a restart has ended; nobody sees it.
+// restarted is the fault of a task that a restart has ended. No client sees it.
 func restarted() types.BaseMethodFault { return &types.SystemError{Reason: "vpxd was restarted"} }

@@ -36,7 +36,7 @@ func parents(disks []*types.VirtualDisk, home string) []string {
 	return files
 }
 
-// kept reports whether extraConfig says that a file stays.
+// kept reports whether extraConfig marks a file as kept.
 func kept(extra []types.BaseOptionValue, file string) bool {
 	for _, o := range extra {
 		if v, ok := o.GetOptionValue().Value.(string); ok && o.GetOptionValue().Key == keepDisks {
@@ -46,9 +46,9 @@ func kept(extra []types.BaseOptionValue, file string) bool {
 	return false
 }
 
-// unshared are those of the parents of a virtual machine that go with the last one that has
-// them: vCenter deletes a disk that several shared with the last of them (nsidc/vagrant-vsphere#211),
-// and consolidates one that nobody shares (API, PromoteDisks_Task).
+// unshared returns the parent disks that are deleted with the last virtual machine that has them. vCenter deletes a
+// shared disk with its last user (nsidc/vagrant-vsphere#211), and consolidates an unshared one (API,
+// PromoteDisks_Task).
 func (g *Gate) unshared(ctx *simulator.Context, vm *simulator.VirtualMachine) []string {
 	own := &simulator.Context{Context: ctx.Context, Map: ctx.Map}
 	var files []string

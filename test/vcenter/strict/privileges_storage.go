@@ -42,7 +42,7 @@ func storageNeeds(ctx *simulator.Context, vm types.ManagedObjectReference, spec 
 	return all
 }
 
-// encrypts tells whether a virtual machine is made encrypted, or with a disk that is.
+// encrypts reports whether a virtual machine is created encrypted, or with an encrypted disk.
 func encrypts(spec *types.VirtualMachineConfigSpec) bool {
 	if _, ok := spec.Crypto.(*types.CryptoSpecEncrypt); ok {
 		return true

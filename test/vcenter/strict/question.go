@@ -81,8 +81,7 @@ func showQuestion(ctx *simulator.Context, vm *simulator.VirtualMachine, val type
 	})
 }
 
-// settleQuestion takes the question of the virtual machine away and lets go on who
-// waits for the answer.
+// settleQuestion removes the question of the virtual machine and releases the operation that waits for the answer.
 func (g *Gate) settleQuestion(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	g.mu.Lock()
 	q := g.asked[vm.Self]

@@ -56,8 +56,8 @@ func keepRecent(registry *simulator.Registry) *recent {
 	panic("the simulator has no task manager")
 }
 
-// PutObject enters a new task. The lock of the list is not held while others are
-// told of it: they have locks of their own, which they hold when they end a task.
+// PutObject adds a new task. It does not hold the lock of the list while it notifies watchers, because they have
+// locks of their own, which they hold when they end a task.
 func (r *recent) PutObject(ctx *simulator.Context, obj mo.Reference) {
 	task, ok := obj.(*simulator.Task)
 	if !ok {
@@ -73,7 +73,7 @@ func (r *recent) PutObject(ctx *simulator.Context, obj mo.Reference) {
 	r.puts++
 	r.mu.Unlock()
 	r.TaskManager.PutObject(ctx, obj)
-	// Whoever comes last writes the last list.
+	// The last caller writes the last list.
 	for told := 0; ; {
 		r.mu.Lock()
 		list, puts := slices.Clone(r.list), r.puts
@@ -88,7 +88,7 @@ func (r *recent) PutObject(ctx *simulator.Context, obj mo.Reference) {
 	}
 }
 
-// UpdateObject is told of the ends of tasks.
+// UpdateObject receives the ends of tasks.
 func (r *recent) UpdateObject(ctx *simulator.Context, obj mo.Reference, changes []types.PropertyChange) {
 	if task, ok := obj.(*mo.Task); ok && ended(task.Info) {
 		r.mu.Lock()

@@ -121,8 +121,7 @@ func checkEffective(config *types.VirtualMachineConfigInfo, spec *types.VirtualM
 	return checkTopology(cpus, cores, firmware, spec.BootOptions)
 }
 
-// claimUUID reserves the instance UUID that a reconfiguration asks for; one that is
-// in use is replaced, as PutBack says.
+// claimUUID reserves the instance UUID of a reconfiguration. A UUID in use is replaced, as in PutBack.
 func (g *Gate) claimUUID(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) (func(types.BaseMethodFault), types.BaseMethodFault) {
 	id := spec.InstanceUuid
 	if id == "" || id == vm.Config.InstanceUuid {

@@ -13,8 +13,7 @@ import (
 
 var refType = reflect.TypeFor[types.ManagedObjectReference]()
 
-// references returns all object references anywhere in value. Empty ones stand
-// for "not given" and are left out.
+// references returns all object references in value, at any depth. Empty references mean "not given" and are omitted.
 func references(value reflect.Value) []types.ManagedObjectReference {
 	switch value.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -98,9 +97,8 @@ func checkVMFolder(ctx *simulator.Context, ref *types.ManagedObjectReference, pr
 	return &types.InvalidArgument{InvalidProperty: property}
 }
 
-// checkCall refuses calls that would end the simulator, or leave one of its
-// locks held for ever. Reads are not looked at: there an unknown object is
-// answered as it should be.
+// checkCall refuses calls that would end the simulator, or leave one of its locks held without limit. Reads are not
+// checked, because the simulator answers an unknown object correctly.
 func checkCall(ctx *simulator.Context, method *simulator.Method) types.BaseMethodFault {
 	switch body := method.Body.(type) {
 	case *types.PostEvent:

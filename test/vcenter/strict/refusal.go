@@ -26,9 +26,8 @@ func refuse(method *simulator.Method, fault types.BaseMethodFault) {
 	method.This, method.Name = gateRef, "Refuse"
 }
 
-// Refuse answers as vCenter does: a refused operation is in the list of recent tasks
-// as one that has failed at once; only a call without a task answers the fault
-// itself (judgement from the vSphere Client; the API allows both).
+// Refuse answers as vCenter does: a refused operation is in the list of recent tasks and failed immediately. Only a
+// call without a task returns the fault itself (judgement from the vSphere Client; the API allows both).
 func (g *Gate) Refuse(ctx *simulator.Context, r *refusal) soap.HasFault {
 	if started := taskAnswers[r.call]; started != nil {
 		return started(failing(ctx, r.target, r.call, r.fault))
@@ -100,7 +99,7 @@ var stateless = map[string]bool{
 	"UnregisterVM": true, "SetCustomValue": true, "setCustomValue": true, "RefreshStorageInfo": true, "AnswerVM": true,
 }
 
-// operates tells whether the call works on the virtual machine itself.
+// operates reports whether the call works on the virtual machine itself.
 func operates(method *simulator.Method) bool {
 	if method.This.Type != "VirtualMachine" || stateless[method.Name] {
 		return false
@@ -135,7 +134,7 @@ func (g *Gate) operable(ctx *simulator.Context, method *simulator.Method) types.
 	if q := g.asked[method.This]; q != nil {
 		return &types.QuestionPending{Text: q.info.Text}
 	}
-	// Who watches a console does so while the virtual machine is worked on (judgement).
+	// A console can be watched during operations on the virtual machine (judgement).
 	if task, busy := g.running[method.This]; busy && method.Name != "CloneVM_Task" && method.Name != "AcquireTicket" {
 		return &types.TaskInProgress{Task: task}
 	}

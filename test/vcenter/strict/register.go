@@ -39,10 +39,10 @@ func (g *Gate) UnregisterVM(ctx *simulator.Context, req *types.UnregisterVM) soa
 	return &methods.UnregisterVMBody{Res: &types.UnregisterVMResponse{}}
 }
 
-// Unregister is TakeOut for an administrator: vCenter's list of tasks shows it ("Unregister
-// virtual machine", description VirtualMachine.unregister in the descriptions that govmomi
-// recorded of a vCenter, simulator/vpx/task_manager.go). No task of a virtual machine tells
-// of the removal of its host, and none of a restore of vCenter.
+// Unregister is TakeOut for an administrator: vCenter's list of tasks shows it ("Unregister virtual machine",
+// description VirtualMachine.unregister in the descriptions that govmomi recorded of a vCenter,
+// simulator/vpx/task_manager.go). The removal of its host and a restore of vCenter create no task of a virtual
+// machine.
 func (g *Gate) Unregister(ctx *simulator.Context, vm *simulator.VirtualMachine) (string, types.BaseMethodFault) {
 	path, fault := g.TakeOut(ctx, vm)
 	if fault == nil {
@@ -69,7 +69,7 @@ func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) (st
 		ctx.Map.RemoveReference(ctx, holder.obj, holder.field, vm.Self)
 	}
 	var kept *mo.VirtualMachine
-	// No task runs at it while its lock is held: the simulator panics if a task's virtual machine is gone.
+	// No task runs on it while its lock is held: the simulator panics if a task's virtual machine is deleted.
 	ctx.WithLock(vm, func() {
 		if fault = known(ctx, vm); fault == nil {
 			kept, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine)
@@ -86,7 +86,7 @@ func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) (st
 	return path, nil
 }
 
-// known refuses what waited for a virtual machine that was taken out of the inventory meanwhile.
+// known refuses an operation whose virtual machine was removed from the inventory while it waited.
 func known(ctx *simulator.Context, vm *simulator.VirtualMachine) types.BaseMethodFault {
 	if ctx.Map.Get(vm.Self) == nil {
 		return &types.ManagedObjectNotFound{Obj: vm.Self}
@@ -120,14 +120,14 @@ func holders(ctx *simulator.Context, vm *mo.VirtualMachine) []holder {
 	return all
 }
 
-// touch tells the watchers of a folder that its children have changed.
+// touch notifies the watchers of a folder that its children have changed.
 func touch(ctx *simulator.Context, folder *simulator.Folder) {
 	ctx.WithLock(folder, func() {
 		ctx.Update(folder, []types.PropertyChange{{Name: "childEntity", Val: folder.ChildEntity}})
 	})
 }
 
-// Placement is where a virtual machine is put back; what is nil stays as it was.
+// Placement is the location for restoring a virtual machine. A nil field means the previous location.
 type Placement struct {
 	Name               string
 	Folder, Pool, Host *types.ManagedObjectReference
@@ -165,7 +165,7 @@ func (g *Gate) PutBack(ctx *simulator.Context, path string, at Placement) (types
 		return none, &types.DuplicateName{Name: vm.Name, Object: *owner}
 	}
 	g.mu.Lock()
-	if g.shelf[path] == nil { // somebody else was faster
+	if g.shelf[path] == nil { // a concurrent call was faster
 		g.mu.Unlock()
 		return none, &types.AlreadyExists{Name: path}
 	}
@@ -196,8 +196,8 @@ func (g *Gate) PutBack(ctx *simulator.Context, path string, at Placement) (types
 	return vm.Self, nil
 }
 
-// place says where a virtual machine that is put back belongs. A host that is not
-// there any more gives way to another one of the pool's cluster.
+// place returns the location for restoring a virtual machine. A host that no longer exists is replaced by another one
+// of the pool's cluster.
 func place(ctx *simulator.Context, vm *simulator.VirtualMachine, at Placement) types.BaseMethodFault {
 	if at.Name != "" {
 		vm.Name, vm.Config.Name, vm.Summary.Config.Name = at.Name, at.Name, at.Name

@@ -82,8 +82,8 @@ func moveReferences(ctx *simulator.Context, vm *simulator.VirtualMachine, spec *
 	}
 }
 
-// moveDisk moves one disk. Beside a virtual machine that stays, it gets a directory of the
-// name of the virtual machine.
+// moveDisk moves one disk. If the virtual machine is not moved, the disk gets a directory with the name of the
+// virtual machine.
 func moveDisk(ctx *simulator.Context, dc *simulator.Datacenter, vm *simulator.VirtualMachine, at types.VirtualMachineRelocateSpecDiskLocator, home *types.ManagedObjectReference) types.BaseMethodFault {
 	to, ok := datastoreAt(ctx, &at.Datastore)
 	i := slices.IndexFunc(disksOf(vm.Config), func(d *types.VirtualDisk) bool { return d.Key == at.DiskId })
@@ -122,8 +122,7 @@ func makeDirectory(ds *simulator.Datastore, name string) string {
 	return dir
 }
 
-// RenameFiles replaces the beginning of paths in all that a virtual machine says of its files.
-// The lock of the virtual machine is held by ctx.
+// RenameFiles replaces the prefix of all file paths of a virtual machine. ctx holds the lock of the virtual machine.
 func RenameFiles(ctx *simulator.Context, vm *simulator.VirtualMachine, from, to string) {
 	for _, part := range []any{vm.Config, vm.Layout, vm.LayoutEx, &vm.Summary} {
 		rename(reflect.ValueOf(part), from, to)

@@ -19,7 +19,7 @@ const (
 	snapshotDataSize = 30 << 10
 )
 
-// CreateSnapshotTask is CreateSnapshotExTask as it was before.
+// CreateSnapshotTask is the older form of CreateSnapshotExTask.
 func (g *Gate) CreateSnapshotTask(ctx *simulator.Context, req *types.CreateSnapshot_Task) soap.HasFault {
 	ex := &types.CreateSnapshotEx_Task{This: req.This, Name: req.Name, Description: req.Description, Memory: req.Memory}
 	if req.Quiesce {

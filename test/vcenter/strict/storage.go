@@ -102,8 +102,7 @@ func keepBootOptions(config *types.VirtualMachineConfigInfo, spec *types.Virtual
 	spec.BootOptions = &all
 }
 
-// placeDisks puts the disks of a clone where its request wants them, provisioned as that
-// says.
+// placeDisks places the disks of a clone on the datastores of its request, with the requested provisioning.
 func placeDisks(ctx *simulator.Context, changes []types.BaseVirtualDeviceConfigSpec, at *types.VirtualMachineRelocateSpec) types.BaseMethodFault {
 	for _, locator := range at.Disk {
 		for _, c := range changes {
@@ -152,7 +151,7 @@ func (g *Gate) checkProfiles(spec *types.VirtualMachineConfigSpec) types.BaseMet
 	return nil
 }
 
-// associate tells what was changed with a profile.
+// associate reports changes with a profile to the policy service.
 func (g *Gate) associate(vm types.ManagedObjectReference, spec *types.VirtualMachineConfigSpec) {
 	if g.Policies == nil {
 		return

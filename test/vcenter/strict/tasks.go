@@ -20,8 +20,7 @@ func (g *Gate) start(ctx *simulator.Context, task *simulator.Task) types.Managed
 	return task.Run(ctx)
 }
 
-// onEnd calls do once, when the task ends or at once if it has. Several may wait
-// for one task.
+// onEnd calls do once when the task ends, or immediately if it has ended. Several callers may wait for one task.
 func (g *Gate) onEnd(ctx *simulator.Context, ref types.ManagedObjectReference, do func(types.TaskInfo)) {
 	g.mu.Lock()
 	g.waiting[ref] = append(g.waiting[ref], do)

@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// MarkAsTemplate tells the watchers of the virtual machine, which the simulator does not.
+// MarkAsTemplate notifies the watchers of the virtual machine, which the simulator does not.
 func (g *Gate) MarkAsTemplate(ctx *simulator.Context, req *types.MarkAsTemplate) soap.HasFault {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
@@ -24,8 +24,7 @@ func (g *Gate) MarkAsTemplate(ctx *simulator.Context, req *types.MarkAsTemplate)
 	return res
 }
 
-// MarkAsVirtualMachine tells the watchers of the virtual machine, which the simulator
-// does not.
+// MarkAsVirtualMachine notifies the watchers of the virtual machine, which the simulator does not.
 func (g *Gate) MarkAsVirtualMachine(ctx *simulator.Context, req *types.MarkAsVirtualMachine) soap.HasFault {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {

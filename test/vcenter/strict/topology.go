@@ -25,10 +25,9 @@ func isAuto(config *types.VirtualMachineConfigInfo) bool {
 	return config.Hardware.AutoCoresPerSocket != nil && *config.Hardware.AutoCoresPerSocket
 }
 
-// chooseCores keeps what a configuration says of cores per socket: "non-zero to manually
-// configure coresPerSocket size; zero to remove any manual size if present, and use
-// default coresPerSocket behavior; unset to continue with existing configuration" (API,
-// VirtualMachineConfigSpec.numCoresPerSocket).
+// chooseCores applies the cores per socket of a configuration: "non-zero to manually configure coresPerSocket size;
+// zero to remove any manual size if present, and use default coresPerSocket behavior; unset to continue with existing
+// configuration" (API, VirtualMachineConfigSpec.numCoresPerSocket).
 func chooseCores(vm *simulator.VirtualMachine, given *int32, created bool) {
 	version, err := strconv.Atoi(strings.TrimPrefix(vm.Config.Version, "vmx-"))
 	if err != nil || given == nil && !created {

@@ -5,9 +5,9 @@ package strict
 
 import "sync"
 
-// turns bound how many tasks run on a host at once; others are queued ("when there are
-// too many tasks for threads to handle", API, TaskInfoState). The number is the test's: vCenter's own limits are per kind of
-// operation, host, datastore and network, and not published as one.
+// turns limits the number of concurrent tasks on a host. Other tasks are queued ("when there are too many tasks for
+// threads to handle", API, TaskInfoState). The test sets the number. vCenter's own limits depend on operation, host,
+// datastore and network, and are not published as one number.
 type turns struct {
 	mu      sync.Mutex
 	limit   int
@@ -23,7 +23,7 @@ func (t *turns) limited() bool {
 	return t.limit > 0
 }
 
-// LimitTasks lets so many tasks run on a host at once; 0 is no limit.
+// LimitTasks limits the number of concurrent tasks on a host. 0 means no limit.
 func (g *Gate) LimitTasks(perHost int) {
 	g.turns.mu.Lock()
 	defer g.turns.mu.Unlock()
@@ -31,7 +31,7 @@ func (g *Gate) LimitTasks(perHost int) {
 	g.turns.wake()
 }
 
-// take takes a turn. Without a turn it waits as long as w says, or not at all for nil.
+// take takes a slot. If none is free it waits as w specifies, or does not wait if w is nil.
 func (t *turns) take(host string, w *wait) bool {
 	for {
 		t.mu.Lock()

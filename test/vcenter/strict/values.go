@@ -30,11 +30,10 @@ func checkName(name string) types.BaseMethodFault {
 	return nil
 }
 
-// checkValues refuses values of a configuration that no virtual machine can
-// have, whatever its state, and brings UUIDs into lower case, as the search
-// index is case-sensitive. The path of a property begins with configSpec: the API says so
-// of InvalidVmConfig, and vCenter answers configSpec.guestId (hashicorp/packer, issue 9153);
-// for the others it is judgement.
+// checkValues refuses values of a configuration that are invalid in every state of a virtual machine. It converts
+// UUIDs to lower case, because the search index is case-sensitive. The path of a property begins with configSpec: the
+// API documents it for InvalidVmConfig, and vCenter returns configSpec.guestId (hashicorp/packer, issue 9153). For
+// the others it is judgement.
 func checkValues(spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	invalid := func(property string) types.BaseMethodFault {
 		return &types.InvalidArgument{InvalidProperty: "configSpec." + property}

@@ -53,7 +53,7 @@ func (g *Gate) AttachFirstClass(ctx *simulator.Context, ref types.ManagedObjectR
 	})
 }
 
-// inUse tells whether a running virtual machine has the disk and does not share it.
+// inUse reports whether a running virtual machine has the disk and does not share it.
 func (g *Gate) inUse(ctx *simulator.Context, vm *simulator.VirtualMachine, fcd *types.VStorageObject, sharing string) bool {
 	b, ok := fcd.Config.Backing.(types.BaseBaseConfigInfoFileBackingInfo)
 	if !ok {

@@ -21,7 +21,7 @@ const coreShare = 10
 // self carries the managed object that the searches of the simulator want.
 var self = types.ManagedObjectReference{Type: "SlipwayUsage", Value: "usage"}
 
-// Keeper keeps what pools and clusters say.
+// Keeper updates the reported usage of pools and clusters.
 type Keeper struct {
 	mo.ServiceManager
 
@@ -153,7 +153,7 @@ func (k *Keeper) used() map[types.ManagedObjectReference]amounts {
 	return out
 }
 
-// tell writes into a pool and those below, and returns what is used in them.
+// tell writes the usage of a pool and its descendants, and returns their total.
 func (k *Keeper) tell(ref types.ManagedObjectReference, has amounts, used map[types.ManagedObjectReference]amounts) amounts {
 	pool, ok := k.ctx.Map.Get(ref).(*simulator.ResourcePool)
 	if !ok {

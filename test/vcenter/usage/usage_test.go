@@ -26,10 +26,10 @@ func TestPoolsSayWhatIsUsed(t *testing.T) {
 	pool := registry.Get(*cluster.ResourcePool).(*simulator.ResourcePool)
 	has := pool.Runtime.Memory
 	if hosts := int64(len(cluster.Host)); has.MaxUsage != hosts*4294430720 || has.OverallUsage != 0 {
-		t.Errorf("the pool says %+v of the memory of %d hosts", has, hosts)
+		t.Errorf("the pool has memory %+v, with %d hosts", has, hosts)
 	}
 	if got := cluster.Summary.GetComputeResourceSummary().EffectiveMemory; got != has.MaxUsage>>20 {
-		t.Errorf("the cluster says %d MB, want %d", got, has.MaxUsage>>20)
+		t.Errorf("the cluster has %d MB, want %d", got, has.MaxUsage>>20)
 	}
 	vm := registry.Any("VirtualMachine").(*simulator.VirtualMachine)
 	ctx.WithLock(vm, func() {

@@ -1,19 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package volumes is the volume service (CNS) of the simulated vCenter, around that of
-// govmomi, which keeps books and attaches nothing.
+// Package volumes extends govmomi's volume service (CNS) for the simulated vCenter. govmomi's service only stores
+// records and attaches nothing.
 //
-// What it adds is said with its source at each rule:
-//   - A volume that is attached is a disk of the virtual machine, with the identifier of
-//     the first class disk, at the place that was asked for where the version of vCenter
-//     takes one.
-//   - A volume that a virtual machine has is refused to another one, before vCenter 9.1.
-//     Since then it is attached, and the lock of its file decides at power-on.
-//   - A volume that is extended is larger in the virtual machine too.
-//   - Results carry faults of single volumes in tasks that succeed, and more faults on
-//     order.
+// Each rule in the code names its source. Additions:
+//   - An attached volume is a disk of the virtual machine, with the identifier of the first class disk. It has the
+//     requested controller slot if the version of vCenter supports it.
+//   - Before vCenter 9.1, attaching a volume that another virtual machine has is refused. From 9.1 it is attached,
+//     and the lock of its file decides at power-on.
+//   - Extending a volume also extends the disk of the virtual machine.
+//   - A successful task can contain faults of single volumes. Tests can request more faults.
 //
-// A disk that was taken off a virtual machine by a reconfiguration counts as attached
-// until the service is asked to detach it: that vCenter notices is nowhere promised.
+// A disk that a reconfiguration removed from a virtual machine counts as attached until the service is asked to
+// detach it. vCenter documents no other behaviour.
 package volumes

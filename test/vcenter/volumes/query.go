@@ -67,7 +67,7 @@ func (s *Service) CnsQueryVolume(ctx *simulator.Context, req *cnstypes.CnsQueryV
 	return &methods.CnsQueryVolumeBody{Res: &cnstypes.CnsQueryVolumeResponse{Returnval: result}}
 }
 
-// CnsQueryVolumeInfo tells of the first class disks of volumes, in a task.
+// CnsQueryVolumeInfo returns the first class disks of volumes, in a task.
 func (s *Service) CnsQueryVolumeInfo(ctx *simulator.Context, req *cnstypes.CnsQueryVolumeInfo) soap.HasFault {
 	vctx := ctx.For(vim25.Path)
 	task := simulator.CreateTask(s, "CnsQueryVolumeInfo", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {

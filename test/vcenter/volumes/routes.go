@@ -44,7 +44,7 @@ func (s *Service) Routes(mux *http.ServeMux) {
 			return
 		}
 		s.Fail(q.Get("method"), q.Get("id"), fault())
-		_ = json.NewEncoder(w).Encode(q.Get("fault")) // the client has gone: nobody to tell
+		_ = json.NewEncoder(w).Encode(q.Get("fault")) // a failed write means that the client has disconnected
 	})
 	mux.HandleFunc("DELETE /volumes/fault", func(_ http.ResponseWriter, r *http.Request) {
 		s.Fail(r.URL.Query().Get("method"), r.URL.Query().Get("id"), nil)

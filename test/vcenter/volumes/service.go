@@ -21,13 +21,13 @@ import (
 
 // Disks attaches, detaches and extends first class disks.
 type Disks interface {
-	// AttachFirstClass attaches the disk. Shared says that others may have it.
+	// AttachFirstClass attaches the disk. Shared specifies whether other VMs may attach it.
 	AttachFirstClass(ctx *simulator.Context, vm types.ManagedObjectReference, spec Attachment) types.BaseMethodFault
 	DetachFirstClass(ctx *simulator.Context, vm types.ManagedObjectReference, id types.ID) types.BaseMethodFault
 	ExtendFirstClass(ctx *simulator.Context, id types.ID, mib int64) types.BaseMethodFault
 }
 
-// Attachment says how a disk is attached.
+// Attachment specifies how a disk is attached.
 type Attachment struct {
 	ID types.ID
 	// ControllerKey and UnitNumber of the place, nil for any at a paravirtual controller.
@@ -51,11 +51,11 @@ type Service struct {
 	unregistered map[string]bool
 }
 
-// order is a call that fails, of one volume or of all that are not named.
+// order is an injected failure of a call, for one volume or for all volumes without an order of their own.
 type order struct{ method, id string }
 
-// Install registers the service. version is that of the API, and allowed tells whether an
-// account has a privilege on the root folder.
+// Install registers the service. version is that of the API, and allowed reports whether an account has a privilege
+// on the root folder.
 func Install(service *simulator.Service, disks Disks, version func() string, allowed func(account, privilege string) bool) *Service {
 	registry := cnssim.New()
 	manager, ok := registry.Get(cns.CnsVolumeManagerInstance).(*cnssim.CnsVolumeManager)
@@ -91,8 +91,8 @@ func (s *Service) ordered(method, id string) types.BaseMethodFault {
 	return s.faults[order{method: method}]
 }
 
-// choosesPlace is true of vCenter 9.1 and later, whose attachments say where and how
-// (vmware/govmomi#3804; vsphere-csi-driver#3783 names the version).
+// choosesPlace is true for vCenter 9.1 and later, whose attachments specify controller and mode (vmware/govmomi#3804;
+// vsphere-csi-driver#3783 names the version).
 func (s *Service) choosesPlace() bool {
 	major, rest, _ := strings.Cut(s.version(), ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -141,7 +141,7 @@ func names(ids []cnstypes.CnsVolumeId) []string {
 	return out
 }
 
-// message is what vCenter says in words, which are not promised.
+// message is the text of vCenter's message, which is not a stable API.
 func message(fault types.BaseMethodFault) string {
 	switch f := fault.(type) {
 	case *cnstypes.CnsFault:
@@ -154,8 +154,8 @@ func message(fault types.BaseMethodFault) string {
 	return ""
 }
 
-// registered tells whether the service has the volume: one that was created by it, or a
-// first class disk that nobody has taken off its books.
+// registered reports whether the service has the volume: a volume that it has created, or a first class disk that was
+// not unregistered.
 func (s *Service) registered(vctx *simulator.Context, id cnstypes.CnsVolumeId) bool {
 	_, there := FirstClass(vctx)[types.ID(id)]
 	s.mu.Lock()
@@ -261,8 +261,7 @@ func (s *Service) CnsExtendVolume(ctx *simulator.Context, req *cnstypes.CnsExten
 	}}
 }
 
-// Holders are the virtual machines that have the first class disk, by what its record
-// says and by their devices.
+// Holders returns the virtual machines that have the first class disk, by its record and by their devices.
 func Holders(ctx *simulator.Context, id types.ID) []types.ManagedObjectReference {
 	consumers := map[string]bool{}
 	if d, ok := FirstClass(ctx)[id]; ok {

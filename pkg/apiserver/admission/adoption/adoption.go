@@ -1,19 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package adoption is the admission check for the fields by which a VirtualMachine
-// says which VM of vSphere it is: spec.instanceUUID takes one over that is there
-// already, spec.providerID and spec.firmware.uuid assert an identity. The latter is what
-// Kubernetes' drivers for vSphere know nodes by.
+// Package adoption is the admission check for the fields that identify the vSphere VM of a VirtualMachine.
+// spec.instanceUUID adopts an existing VM. spec.providerID and spec.firmware.uuid set the identity by which the
+// Kubernetes drivers for vSphere find nodes.
 //
-// Status, which has the managed object ID, is written by the server's controllers and, to recover
-// objects, by privileged users.
+// Guarantee: only privileged users can set or change these fields, regardless of their roles. vSphere has no
+// namespaces. Another user could otherwise name any VM that the server's account can access and power it off or
+// delete it, or assume the identity of any VM in the vCenter. The BIOS UUID that the server derives from the UID of
+// the object is allowed for every user.
 //
-// Guarantee: only privileged users may set or change them, whatever their roles permit. vSphere knows nothing of
-// namespaces, so that anybody else could name, and then power off or delete, any VM
-// that the server's account can reach, or pass for any VM of the vCenter, those that the
-// account cannot see included. The BIOS UUID that the server itself gives a VM, which is
-// made of the UID of the object, is everybody's.
+// Status contains the managed object ID. Only the server's controllers and, to recover objects, privileged users can
+// write it.
 package adoption
 
 import (
@@ -29,7 +27,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// Admission refuses adoption by ordinary users.
+// Admission rejects adoption by users who are not privileged.
 type Admission struct {
 	*admission.Handler
 	privileged func(user.Info) bool
@@ -37,19 +35,19 @@ type Admission struct {
 
 var _ admission.ValidationInterface = &Admission{}
 
-// New makes the check; privileged tells who may adopt.
+// New returns the check. privileged reports whether a user may adopt VMs.
 func New(privileged func(user.Info) bool) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), privileged: privileged}
 }
 
-// Validate refuses the request with a Forbidden that names the field.
+// Validate rejects the request with a Forbidden error that names the field.
 func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
 	updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
 	if !ok || a.privileged(request.GetUserInfo()) {
 		return nil
 	}
 	if request.GetSubresource() == "status" {
-		return admission.NewForbidden(request, errors.New("only controllers and privileged users may write status, which has the ID of the VM of vSphere"))
+		return admission.NewForbidden(request, errors.New("only controllers and privileged users may write status, because it contains the ID of the vSphere VM"))
 	}
 	stored, ok := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
 	if !ok {
@@ -66,7 +64,7 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 	return nil
 }
 
-// biosUUID of v in lower case, empty if it has none.
+// biosUUID returns the BIOS UUID of v in lower case, or an empty string.
 func biosUUID(v *vmv1alpha1.VirtualMachine) string {
 	if v.Spec.Firmware == nil {
 		return ""
@@ -75,5 +73,5 @@ func biosUUID(v *vmv1alpha1.VirtualMachine) string {
 }
 
 func refuse(request admission.Attributes, field string) error {
-	return admission.NewForbidden(request, fmt.Errorf("only privileged users may set %s, which says what VM of vSphere this is", field))
+	return admission.NewForbidden(request, fmt.Errorf("only privileged users may set %s, because it identifies the vSphere VM", field))
 }

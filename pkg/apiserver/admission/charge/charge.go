@@ -1,10 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package charge is the admission plugin ResourceQuota, for what virtual machines are charged.
+// Package charge extends the admission plugin ResourceQuota for virtual machines.
 //
-// Guarantee: the store may repeat a request. An attempt that needs no more than the request has been charged is not
-// charged. An attempt that needs more is charged in full until the namespace is counted.
+// Guarantee: the store may repeat a request. An attempt that needs no more than the request was already charged for
+// is not charged again. An attempt that needs more is charged in full until the usage of the namespace is
+// recalculated.
 package charge
 
 import (
@@ -35,18 +36,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
-// quotaWorkers is how many namespaces are evaluated at the same time, as in kube-apiserver.
+// quotaWorkers is the number of namespaces that are evaluated at the same time, as in kube-apiserver.
 const quotaWorkers = 5
 
-// AddTo adds the admission plugin ResourceQuota to o, as the last: what is refused
-// after it has been charged for nothing.
+// AddTo adds the admission plugin ResourceQuota to o as the last plugin, because a request that a later plugin
+// rejects would still be charged.
 func AddTo(o *genericoptions.AdmissionOptions) {
 	o.Plugins.Register(resourcequota.PluginName, newCharge)
 	o.RecommendedPluginOrder = append(o.RecommendedPluginOrder, resourcequota.PluginName)
 }
 
-// Initializers gives the admission plugins a client with the rate of this server, because the library
-// creates theirs with the default of client-go, and gives the quota plugin its evaluators.
+// Initializers returns an initializer that gives the admission plugins a client with the given rate limits, because
+// the library creates clients with the defaults of client-go. It also gives the quota plugin its evaluators.
 func Initializers(e *quota.Evaluators, qps float32, burst int) func(*genericapiserver.RecommendedConfig) ([]admission.PluginInitializer, error) {
 	return func(c *genericapiserver.RecommendedConfig) ([]admission.PluginInitializer, error) {
 		i := pluginInitializer{evaluators: e}
@@ -56,7 +57,7 @@ func Initializers(e *quota.Evaluators, qps float32, burst int) func(*genericapis
 		c.ClientConfig.QPS, c.ClientConfig.Burst = qps, burst
 		client, err := kubernetes.NewForConfig(c.ClientConfig)
 		if err != nil {
-			return nil, fmt.Errorf("making the client of the admission plugins: %w", err)
+			return nil, fmt.Errorf("creating the client of the admission plugins: %w", err)
 		}
 		i.host = client
 		return []admission.PluginInitializer{i}, nil
@@ -78,23 +79,23 @@ func (i pluginInitializer) Initialize(plugin admission.Interface) {
 	}
 }
 
-// chargeRetry is after how many seconds a client may try again that could not be charged.
+// chargeRetry is the Retry-After, in seconds, of a request that could not be charged.
 const chargeRetry = 1
 
-// charge is the plugin ResourceQuota. It calls the evaluator only if a quota may apply, and distinguishes
-// failures of the management cluster from refusals.
+// charge is the plugin ResourceQuota. It calls the evaluator only if a quota may apply, and distinguishes failures of
+// the management cluster from rejections.
 type charge struct {
 	*resourcequota.QuotaAdmission
 	// evaluate is the Validate of the plugin.
 	evaluate   func(context.Context, admission.Attributes, admission.ObjectInterfaces) error
 	evaluators quotav1.Registry
-	// always is true if the configuration also limits what no quota covers.
+	// always is true if the configuration also limits resources that no quota covers.
 	always bool
 	quotas corev1listers.ResourceQuotaLister
 	synced cache.InformerSynced
 }
 
-// newCharge returns the plugin with its configuration, if there is one.
+// newCharge returns the plugin with the configuration in config.
 func newCharge(config io.Reader) (admission.Interface, error) {
 	configuration, err := resourcequota.LoadConfiguration(config)
 	if err != nil {
@@ -135,8 +136,7 @@ func (c *charge) unlimited(namespace string) bool {
 	return err == nil && len(all) == 0
 }
 
-// Validate charges the request. A failure is answered with Retry-After, because the same request may
-// succeed later.
+// Validate charges the request. A failure is answered with Retry-After, because the same request may succeed later.
 func (c *charge) Validate(ctx context.Context, request admission.Attributes, o admission.ObjectInterfaces) error {
 	namespace := request.GetNamespace()
 	if c.unlimited(namespace) {
@@ -162,7 +162,7 @@ func (c *charge) Validate(ctx context.Context, request admission.Attributes, o a
 		return err
 	case apierrors.IsConflict(err):
 		return apierrors.NewTooManyRequests(fmt.Sprintf(
-			"the ResourceQuotas of namespace %s are being charged by others too: try again", namespace), chargeRetry)
+			"the ResourceQuotas of namespace %s were changed by other requests: try again", namespace), chargeRetry)
 	case timedOut(err):
 		return notCharged(namespace, "it timed out, because the management cluster did not answer in time: try again")
 	default:
@@ -170,7 +170,7 @@ func (c *charge) Validate(ctx context.Context, request admission.Attributes, o a
 	}
 }
 
-// timedOut reports whether err is a timeout. The evaluator of the library returns its own as an internal error.
+// timedOut reports whether err is a timeout. The library's evaluator returns its own timeout as an internal error.
 func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
 		apierrors.IsInternalError(err) && strings.HasSuffix(err.Error(), "timed out")
@@ -182,32 +182,31 @@ func notCharged(namespace, reason string) error {
 	return unavailable
 }
 
-// paid is what a request has been charged. The store repeats an update after another write, its admission
-// included, and a creation whose generated name is in use. A controller writes the status of a virtual machine at
-// any time.
+// paid is the amount that a request has been charged. The store repeats an update, including its admission, after a
+// conflicting write, such as a status write by a controller. It repeats a creation if the generated name is in use.
 type paid struct{ charged corev1.ResourceList }
 
 type paidKey struct{}
 
-// Once records what each request to api has been charged.
+// Once returns a handler that records the amount that each request to api has been charged.
 func Once(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), paidKey{}, &paid{})))
 	})
 }
 
-// paidBy returns what the request of ctx has been charged, nil without a request.
+// paidBy returns the record of the request in ctx, or nil if ctx has none.
 func paidBy(ctx context.Context) *paid {
 	p, _ := ctx.Value(paidKey{}).(*paid)
 	return p
 }
 
-// covers reports whether a charge of growth has been paid.
+// covers reports whether a charge of growth has already been paid.
 func (p *paid) covers(growth corev1.ResourceList) bool {
 	return len(p.charged) > 0 && quotav1.IsZero(quotav1.SubtractWithNonNegativeResult(growth, p.charged))
 }
 
-// growth returns what the evaluator of its kind charges for request.
+// growth returns the amount that the evaluator of the kind charges for request.
 func (c *charge) growth(request admission.Attributes) (corev1.ResourceList, error) {
 	kind := request.GetResource().GroupResource()
 	e := c.evaluators.Get(kind)

@@ -27,7 +27,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
-// plugin answers with what it is.
+// plugin returns a fixed result.
 type plugin struct{ answer error }
 
 func (plugin) Handles(admission.Operation) bool { return true }
@@ -36,29 +36,29 @@ func (p plugin) Validate(context.Context, admission.Attributes, admission.Object
 	return p.answer
 }
 
-func TestQuotaAdmission_DistinguishesRefusalsFromFailures(t *testing.T) {
+func TestQuotaAdmission_DistinguishesRejectionsFromFailures(t *testing.T) {
 	quotas := corev1.Resource("resourcequotas")
 	request := admission.NewAttributesRecord(nil, nil, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"), "ns", "vm",
 		vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"), "", admission.Create, nil, false, nil)
 	if err := (&charge{evaluate: plugin{}.Validate}).Validate(t.Context(), request, nil); err != nil {
-		t.Errorf("what was charged is refused: %v", err)
+		t.Errorf("a charged request was rejected: %v", err)
 	}
 	for name, tc := range map[string]struct {
 		answer error
 		code   int32
 		says   string
 	}{
-		"exceeded":             {apierrors.NewForbidden(quotas, "team", errors.New("exceeded quota: team")), http.StatusForbidden, "exceeded quota: team"},
-		"others charge too":    {apierrors.NewConflict(quotas, "team", errors.New("it changed")), http.StatusTooManyRequests, "namespace ns are being charged by others too"},
-		"the host is away":     {errors.New("connection refused"), http.StatusServiceUnavailable, "cannot charge the ResourceQuotas of namespace ns: connection refused"},
-		"the plugin timed out": {apierrors.NewInternalError(errors.New("resource quota evaluation timed out")), http.StatusServiceUnavailable, "namespace ns: it timed out, because the management cluster did not answer in time"},
-		"the host timed out":   {fmt.Errorf("writing: %w", context.DeadlineExceeded), http.StatusServiceUnavailable, "namespace ns: it timed out, because the management cluster did not answer in time"},
+		"exceeded":                       {apierrors.NewForbidden(quotas, "team", errors.New("exceeded quota: team")), http.StatusForbidden, "exceeded quota: team"},
+		"conflict":                       {apierrors.NewConflict(quotas, "team", errors.New("it changed")), http.StatusTooManyRequests, "namespace ns were changed by other requests"},
+		"management cluster unreachable": {errors.New("connection refused"), http.StatusServiceUnavailable, "cannot charge the ResourceQuotas of namespace ns: connection refused"},
+		"the plugin timed out":           {apierrors.NewInternalError(errors.New("resource quota evaluation timed out")), http.StatusServiceUnavailable, "namespace ns: it timed out, because the management cluster did not answer in time"},
+		"management cluster timed out":   {fmt.Errorf("writing: %w", context.DeadlineExceeded), http.StatusServiceUnavailable, "namespace ns: it timed out, because the management cluster did not answer in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := (&charge{evaluate: plugin{tc.answer}.Validate}).Validate(t.Context(), request, nil)
 			var status apierrors.APIStatus
 			if !errors.As(err, &status) || status.Status().Code != tc.code || !strings.Contains(err.Error(), tc.says) {
-				t.Fatalf("the answer is %v, want status %d that says %q", err, tc.code, tc.says)
+				t.Fatalf("got error %v, want status %d with %q", err, tc.code, tc.says)
 			}
 			if seconds, again := apierrors.SuggestsClientDelay(err); again != (tc.code != http.StatusForbidden) || again && seconds != chargeRetry {
 				t.Errorf("status %d has Retry-After %t, %d seconds", tc.code, again, seconds)
@@ -67,7 +67,7 @@ func TestQuotaAdmission_DistinguishesRefusalsFromFailures(t *testing.T) {
 	}
 }
 
-// counting counts what it is asked to charge.
+// counting counts its calls.
 type counting struct {
 	plugin
 	asked *int
@@ -86,11 +86,11 @@ func TestQuotaAdmission_EvaluatesOnlyWhereAQuotaMayApply(t *testing.T) {
 		unsynced  bool
 		want      int
 	}{
-		"a namespace with a quota":                        {namespace: "limited", want: 1},
-		"a namespace without one":                         {namespace: "free"},
-		"quotas that have not been read":                  {namespace: "free", unsynced: true, want: 1},
-		"a configuration that refuses what has no quota":  {config: strings.NewReader(limits), namespace: "free", want: 1},
-		"an object of no namespace, which is free anyway": {want: 0},
+		"a namespace with a quota":                            {namespace: "limited", want: 1},
+		"a namespace without one":                             {namespace: "free"},
+		"quotas that have not been read":                      {namespace: "free", unsynced: true, want: 1},
+		"a configuration that limits resources without quota": {config: strings.NewReader(limits), namespace: "free", want: 1},
+		"a cluster-scoped object":                             {want: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, err := newCharge(tc.config)
@@ -109,13 +109,13 @@ func TestQuotaAdmission_EvaluatesOnlyWhereAQuotaMayApply(t *testing.T) {
 			request := admission.NewAttributesRecord(nil, nil, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"), tc.namespace, "vm",
 				vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"), "", admission.Create, nil, false, nil)
 			if err := c.Validate(t.Context(), request, nil); err != nil || asked != tc.want {
-				t.Errorf("the evaluator was called %d times, answer %v; want %d calls", asked, err, tc.want)
+				t.Errorf("the evaluator was called %d times with error %v, want %d calls", asked, err, tc.want)
 			}
 		})
 	}
 }
 
-// client records the client of the management cluster that a plugin is given.
+// client is a plugin that records the client of the management cluster that it gets.
 type client struct{ kubernetes.Interface }
 
 func (*client) Handles(admission.Operation) bool { return true }
@@ -125,7 +125,7 @@ func (*client) ValidateInitialization() error { return nil }
 // SetExternalKubeClientSet implements initializer.WantsExternalKubeClientSet.
 func (c *client) SetExternalKubeClientSet(i kubernetes.Interface) { c.Interface = i }
 
-func TestQuotaAdmission_WritesWithTheRateOfTheServer(t *testing.T) {
+func TestQuotaAdmission_UsesTheRateLimitOfTheServer(t *testing.T) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.ClientConfig = &rest.Config{Host: "https://management.example.com"}
 	initializers, err := Initializers(quota.New(), 200, 400)(recommended)
@@ -137,7 +137,7 @@ func TestQuotaAdmission_WritesWithTheRateOfTheServer(t *testing.T) {
 		i.Initialize(&c)
 	}
 	if c.Interface == nil {
-		t.Fatal("the plugins keep the client of the library, which is limited to 5 requests per second")
+		t.Fatal("the plugins use the client of the library, which is limited to 5 requests per second")
 	}
 	limiter := c.CoreV1().RESTClient().GetRateLimiter()
 	if limiter.QPS() != 200 {

@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/quota"
 )
 
-// reader reads the virtual machines that follow a class, which has one vCPU.
+// reader returns the virtual machines that use a class with one vCPU.
 type reader struct {
 	quota.Reader
 	followers []vmv1alpha1.VirtualMachine
@@ -43,7 +43,7 @@ func classOf(sockets int32) *vmv1alpha1.VirtualMachineClass {
 	return c
 }
 
-// vmOf is a stored VM whose spec has so many vCPUs.
+// vmOf returns a stored VM whose spec has the given number of vCPUs.
 func vmOf(sockets int32) *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", ResourceVersion: "1", Generation: 1}}
 	vm.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: sockets}
@@ -51,19 +51,19 @@ func vmOf(sockets int32) *vmv1alpha1.VirtualMachine {
 	return vm
 }
 
-// observed is vm after its status was written.
+// observed returns vm with an updated status.
 func observed(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	vm.Status.Resources = &vmv1alpha1.VirtualMachineResources{VCPUs: 1, Memory: vm.Spec.Memory.Guest}
 	return vm
 }
 
-// attempt is one attempt of the store to write an object.
+// attempt returns the attributes of one attempt of the store to write an object.
 func attempt(resource string, operation admission.Operation, updated, stored runtime.Object, dryRun bool) admission.Attributes {
 	return admission.NewAttributesRecord(updated, stored, updated.GetObjectKind().GroupVersionKind(), "ns", "vm",
 		vmv1alpha1.SchemeGroupVersion.WithResource(resource), "", operation, nil, dryRun, nil)
 }
 
-// charged is the plugin with the quota team of namespace ns, which limits vCPUs to 8 and has 3 of them in use.
+// charged returns the plugin with the quota "team" of namespace ns, which limits vCPUs to 8 and has 3 in use.
 func charged(t *testing.T, followers ...vmv1alpha1.VirtualMachine) (plugin *charge, used func() int64) {
 	t.Helper()
 	vcpus := func(n int64) corev1.ResourceList {
@@ -73,7 +73,7 @@ func charged(t *testing.T, followers ...vmv1alpha1.VirtualMachine) (plugin *char
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "team", ResourceVersion: "1"},
 		Status:     corev1.ResourceQuotaStatus{Hard: vcpus(8), Used: vcpus(3)},
 	})
-	// The plugin reads what it wrote last, if that has a newer version than its cache.
+	// The plugin reads its last write if that has a newer version than the cache.
 	version := 1
 	host.PrependReactor("update", "resourcequotas", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		version++
@@ -101,7 +101,7 @@ func charged(t *testing.T, followers ...vmv1alpha1.VirtualMachine) (plugin *char
 	}
 }
 
-// The store repeats an update after another write, and a creation if the generated name is in use.
+// The store repeats an update after a conflict, and a creation if the generated name is in use.
 func TestQuotaAdmission_ChargesARequestOnce(t *testing.T) {
 	const vms, classes = "virtualmachines", "virtualmachineclasses"
 	update := func(updated, stored *vmv1alpha1.VirtualMachine) admission.Attributes {
@@ -113,33 +113,33 @@ func TestQuotaAdmission_ChargesARequestOnce(t *testing.T) {
 	grown := attempt(classes, admission.Update, classOf(3), classOf(1), false)
 	for name, tc := range map[string]struct {
 		attempts []admission.Attributes
-		// used is 3 before.
+		// used is 3 before the request.
 		used    int64
 		refused bool
 	}{
-		"an update":                             {attempts: []admission.Attributes{update(vmOf(2), vmOf(1))}, used: 4},
-		"after a write that changes no size":    {attempts: []admission.Attributes{update(vmOf(3), vmOf(1)), update(vmOf(3), vmOf(1))}, used: 5},
-		"after a status was written":            {attempts: []admission.Attributes{update(vmOf(3), vmOf(1)), update(observed(vmOf(3)), observed(vmOf(1)))}, used: 5},
-		"after another client grew the VM":      {attempts: []admission.Attributes{update(vmOf(3), vmOf(1)), update(vmOf(3), vmOf(2))}, used: 5},
-		"after another client shrank the VM":    {attempts: []admission.Attributes{update(vmOf(3), vmOf(2)), update(vmOf(3), vmOf(1))}, used: 6},
-		"after two other writes":                {attempts: []admission.Attributes{update(vmOf(3), vmOf(1)), update(vmOf(3), vmOf(3)), update(vmOf(3), vmOf(1))}, used: 5},
-		"a creation with another name":          {attempts: []admission.Attributes{create, create}, used: 5},
-		"an apply whose object another created": {attempts: []admission.Attributes{create, update(vmOf(2), vmOf(1))}, used: 5},
-		"a class":                               {attempts: []admission.Attributes{grown, grown}, used: 5},
-		"beyond the limit":                      {attempts: []admission.Attributes{update(vmOf(9), vmOf(1)), update(vmOf(9), vmOf(1))}, used: 3, refused: true},
-		"a dry run":                             {attempts: []admission.Attributes{attempt(vms, admission.Create, vmOf(2), nil, true)}, used: 3},
+		"an update": {attempts: []admission.Attributes{update(vmOf(2), vmOf(1))}, used: 4},
+		"after a write that does not change the size":      {attempts: []admission.Attributes{update(vmOf(3), vmOf(1)), update(vmOf(3), vmOf(1))}, used: 5},
+		"after a status update":                            {attempts: []admission.Attributes{update(vmOf(3), vmOf(1)), update(observed(vmOf(3)), observed(vmOf(1)))}, used: 5},
+		"after another client grew the VM":                 {attempts: []admission.Attributes{update(vmOf(3), vmOf(1)), update(vmOf(3), vmOf(2))}, used: 5},
+		"after another client shrank the VM":               {attempts: []admission.Attributes{update(vmOf(3), vmOf(2)), update(vmOf(3), vmOf(1))}, used: 6},
+		"after two other writes":                           {attempts: []admission.Attributes{update(vmOf(3), vmOf(1)), update(vmOf(3), vmOf(3)), update(vmOf(3), vmOf(1))}, used: 5},
+		"a creation with another name":                     {attempts: []admission.Attributes{create, create}, used: 5},
+		"an apply after another client created the object": {attempts: []admission.Attributes{create, update(vmOf(2), vmOf(1))}, used: 5},
+		"a class":          {attempts: []admission.Attributes{grown, grown}, used: 5},
+		"beyond the limit": {attempts: []admission.Attributes{update(vmOf(9), vmOf(1)), update(vmOf(9), vmOf(1))}, used: 3, refused: true},
+		"a dry run":        {attempts: []admission.Attributes{attempt(vms, admission.Create, vmOf(2), nil, true)}, used: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, used := charged(t, follower)
 			Once(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				for i, each := range tc.attempts {
 					if err := c.Validate(r.Context(), each, nil); (err != nil) != tc.refused {
-						t.Errorf("attempt %d is answered with %v", i, err)
+						t.Errorf("attempt %d failed with %v", i, err)
 					}
 				}
 			})).ServeHTTP(nil, httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/", nil))
 			if got := used(); got != tc.used {
-				t.Errorf("%d are used after the request, want %d", got, tc.used)
+				t.Errorf("usage is %d after the request, want %d", got, tc.used)
 			}
 		})
 	}
@@ -150,7 +150,7 @@ func TestQuotaAdmission_ChargesNothingForARequestThatHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Validate(ctx, attempt("virtualmachines", admission.Create, vmOf(1), nil, false), nil); err == nil || used() != 3 {
-		t.Errorf("the answer is %v and %d are used, want an error and 3", err, used())
+		t.Errorf("got error %v and usage %d, want an error and 3", err, used())
 	}
 }
 
@@ -164,6 +164,6 @@ func TestQuotaAdmission_ChargesEachRequest(t *testing.T) {
 		})).ServeHTTP(nil, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
 	}
 	if got := used(); got != 5 {
-		t.Errorf("%d are used after two requests of 1, want 5", got)
+		t.Errorf("usage is %d after two requests of 1, want 5", got)
 	}
 }

@@ -1,14 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package copying is the admission check for what copies a virtual machine: another one
-// that is cloned from it, a template of such ones, a request to publish it, and a snapshot of it.
+// Package copying is the admission check for objects that copy a virtual machine: a VirtualMachine or template that
+// clones it, a publish request, and a snapshot.
 //
-// Guarantee: only who may update a virtual machine may have a copy of it made. A copy gives
-// away all that is on its disks, which may be what a Secret held that the guest was told.
-// Who may update it can have its guest told anything, and so learns what is there anyway;
-// the right to create virtual machines beside it must not give more than that. A snapshot
-// stops the guest for a moment and slows its disks down, besides.
+// Guarantee: only a user who may update a virtual machine may create a copy of it. A copy discloses everything on the
+// VM's disks, including Secrets that the guest received. A user who may update the VM can read that anyway. The
+// permission to create other virtual machines must not grant it. In addition, a snapshot pauses the guest briefly and
+// slows its disks down.
 package copying
 
 import (
@@ -21,7 +20,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Admission refuses copies to who may not have them.
+// Admission rejects copies that the user is not allowed to create.
 type Admission struct {
 	*admission.Handler
 	authorizer authorizer.Authorizer
@@ -29,7 +28,7 @@ type Admission struct {
 
 var _ admission.ValidationInterface = &Admission{}
 
-// New makes the check; a decides who may update a virtual machine.
+// New returns the check. a decides whether a user may update a virtual machine.
 func New(a authorizer.Authorizer) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), authorizer: a}
 }
@@ -48,7 +47,7 @@ func (a *Admission) Validate(ctx context.Context, request admission.Attributes, 
 		APIGroup: vmv1alpha1.GroupName, APIVersion: vmv1alpha1.SchemeGroupVersion.Version, Resource: "virtualmachines", ResourceRequest: true,
 	})
 	if err != nil && decision != authorizer.DecisionAllow {
-		return admission.NewForbidden(request, fmt.Errorf("%s: it cannot be told whether %q may update VirtualMachine %q: %w", field, request.GetUserInfo().GetName(), source, err))
+		return admission.NewForbidden(request, fmt.Errorf("%s: cannot determine whether %q may update VirtualMachine %q: %w", field, request.GetUserInfo().GetName(), source, err))
 	}
 	if decision == authorizer.DecisionAllow {
 		return nil
@@ -56,11 +55,10 @@ func (a *Admission) Validate(ctx context.Context, request admission.Attributes, 
 	if why != "" {
 		why = ": " + why
 	}
-	return admission.NewForbidden(request, fmt.Errorf("%s: only who may update VirtualMachine %q may have a copy of it made%s", field, source, why))
+	return admission.NewForbidden(request, fmt.Errorf("%s: copying VirtualMachine %q requires permission to update it%s", field, source, why))
 }
 
-// copied is the name of the virtual machine that obj asks for a copy of, and the field that
-// does.
+// copied returns the name of the virtual machine that obj copies and the field that names it.
 func copied(obj any) (source, field string) {
 	switch o := obj.(type) {
 	case *vmv1alpha1.VirtualMachine:

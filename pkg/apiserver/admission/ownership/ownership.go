@@ -1,18 +1,18 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ownership is the admission check for the metadata by which controllers decide: Slipway's
-// own finalizers, and owner references to objects of Slipway and of Cluster API.
+// Package ownership is the admission check for metadata that controllers depend on: Slipway's finalizers, and owner
+// references to objects of Slipway and of Cluster API.
 //
 // Guarantees:
-//   - Only privileged users, which the controllers are, remove the finalizer of a kind. Without it an
-//     object would be deleted although vSphere or a workload cluster still has something of it that
-//     nothing counts, limits or removes.
-//   - Only privileged users and the garbage collector change such owner references of an object that
-//     exists. References to objects of Cluster API may also be changed by its managers, which are the
-//     users that may update the status of its Machines.
-//   - A request that contains no such owner reference, or the finalizer of an object that is not being
-//     deleted no more, keeps them: clients that replace an object by a manifest do not know them.
+//   - Only privileged users, such as the controllers, can remove the finalizer of a kind. Without the finalizer an
+//     object would be deleted while it still has resources in vSphere or in a workload cluster that would then
+//     not be counted, limited or removed.
+//   - Only privileged users and the garbage collector can change such owner references of an existing object.
+//     Managers of Cluster API can change references to its objects. A manager is a user who may update the status
+//     of its Machines.
+//   - If a request contains none of these owner references, or omits the finalizer of an object that is not being
+//     deleted, the stored values are preserved, because clients that replace an object by a manifest omit them.
 package ownership
 
 import (
@@ -36,13 +36,13 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// clusterAPI is the group of Cluster API; its providers have groups below it.
+// clusterAPI is the API group of Cluster API; its providers use subgroups.
 const clusterAPI = "cluster.x-k8s.io"
 
-// garbageCollectors are the users as which the garbage collector of Kubernetes acts.
+// garbageCollectors are the user names of the Kubernetes garbage collector.
 var garbageCollectors = []string{"system:serviceaccount:kube-system:generic-garbage-collector", user.KubeControllerManager}
 
-// Admission keeps finalizers and owner references.
+// Admission protects finalizers and owner references.
 type Admission struct {
 	*admission.Handler
 	privileged func(user.Info) bool
@@ -54,13 +54,13 @@ var (
 	_ admission.ValidationInterface = &Admission{}
 )
 
-// New returns the check. privileged reports whether a user may change everything; a decides who is a
+// New returns the check. privileged reports whether a user may change everything; a decides whether a user is a
 // manager of Cluster API.
 func New(privileged func(user.Info) bool, a authorizer.Authorizer) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Update), privileged: privileged, authorizer: a}
 }
 
-// Admit completes an object that contains nothing of what controllers decide by.
+// Admit adds the stored finalizer and owner references if the updated object omits them.
 func (a *Admission) Admit(ctx context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
 	stored, updated := metadata(request)
 	if stored == nil || a.privileged(request.GetUserInfo()) {
@@ -78,7 +78,7 @@ func (a *Admission) Admit(ctx context.Context, request admission.Attributes, _ a
 	return nil
 }
 
-// Validate refuses the request with a Forbidden that names what must stay.
+// Validate rejects the request with a Forbidden error that names the finalizer or owner reference.
 func (a *Admission) Validate(ctx context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
 	stored, updated := metadata(request)
 	if stored == nil || a.privileged(request.GetUserInfo()) {
@@ -86,7 +86,7 @@ func (a *Admission) Validate(ctx context.Context, request admission.Attributes, 
 	}
 	if f := removed(request.GetOldObject(), stored, updated); f != "" {
 		return admission.NewForbidden(request, fmt.Errorf("only privileged users may remove metadata.finalizers[%s]: "+
-			"the server removes it when nothing of the object is left", f))
+			"the server removes it when all resources of the object have been deleted", f))
 	}
 	if field, err := a.refused(ctx, request, stored, updated); err != nil {
 		return admission.NewForbidden(request, fmt.Errorf("%s: %w", field, err))
@@ -94,7 +94,8 @@ func (a *Admission) Validate(ctx context.Context, request admission.Attributes, 
 	return nil
 }
 
-// metadata returns that of the stored and of the updated object, nil if it is not that of one object.
+// metadata returns the metadata of the stored and the updated object. It returns nil if they are not versions of the
+// same kind.
 func metadata(request admission.Attributes) (stored, updated metav1.Object) {
 	stored, err := meta.Accessor(request.GetOldObject())
 	if err != nil {
@@ -106,7 +107,7 @@ func metadata(request admission.Attributes) (stored, updated metav1.Object) {
 	return stored, updated
 }
 
-// finalizerOf returns the finalizer of the kind of obj; empty if it has none.
+// finalizerOf returns the finalizer of the kind of obj, or an empty string.
 func finalizerOf(obj runtime.Object) string {
 	switch obj.(type) {
 	case *vmv1alpha1.VirtualMachine:
@@ -131,7 +132,7 @@ func finalizerOf(obj runtime.Object) string {
 	return ""
 }
 
-// removed returns the finalizer of the kind if the update removes it.
+// removed returns the finalizer that the update removes, or an empty string.
 func removed(obj runtime.Object, stored, updated metav1.Object) string {
 	f := finalizerOf(obj)
 	if f == "" || !slices.Contains(stored.GetFinalizers(), f) || slices.Contains(updated.GetFinalizers(), f) {
@@ -140,8 +141,7 @@ func removed(obj runtime.Object, stored, updated metav1.Object) string {
 	return f
 }
 
-// refused returns an error, and the owner that it is about, if the user may not change the owner
-// references that differ.
+// refused returns an error and the field if the user may not make the change of the owner references.
 func (a *Admission) refused(ctx context.Context, request admission.Attributes, stored, updated metav1.Object) (field string, err error) {
 	differ := difference(decisive(stored), decisive(updated))
 	if len(differ) == 0 || slices.Contains(garbageCollectors, request.GetUserInfo().GetName()) {
@@ -166,7 +166,7 @@ func (a *Admission) refused(ctx context.Context, request admission.Attributes, s
 		fmt.Errorf("only controllers may change owners of group %s", groupOf(first))
 }
 
-// decisive returns the owner references by which controllers decide.
+// decisive returns the owner references that controllers depend on.
 func decisive(o metav1.Object) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), func(r metav1.OwnerReference) bool {
 		group := groupOf(r)
@@ -186,8 +186,8 @@ func groupOf(r metav1.OwnerReference) string {
 	return gv.Group
 }
 
-// difference returns the references that only one of a and b has, whatever their order. Versions and
-// blockOwnerDeletion decide nothing.
+// difference returns the references that only one of a and b has, in any order. It ignores API versions and
+// blockOwnerDeletion.
 func difference(a, b []metav1.OwnerReference) (out []metav1.OwnerReference) {
 	for _, pair := range [][2][]metav1.OwnerReference{{a, b}, {b, a}} {
 		for _, r := range pair[0] {

@@ -26,13 +26,13 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// check is one with the privileged user "operator" and the manager of Cluster API "capi".
+// check returns a check with the privileged user "operator" and the Cluster API manager "capi".
 func check(t *testing.T) *Admission {
 	t.Helper()
 	return New(func(who user.Info) bool { return who.GetName() == "operator" },
 		authorizer.AuthorizerFunc(func(_ context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 			if asked.GetVerb() != "update" || asked.GetAPIGroup() != clusterAPI || asked.GetResource() != "machines" || asked.GetSubresource() != "status" || asked.GetNamespace() != "ns" {
-				t.Errorf("asked for %+v", asked)
+				t.Errorf("unexpected authorization request %+v", asked)
 			}
 			switch asked.GetUser().GetName() {
 			case "capi":
@@ -44,8 +44,7 @@ func check(t *testing.T) *Admission {
 		}))
 }
 
-// update passes an update through the check as the server does, and returns the metadata that it
-// leaves.
+// update passes an update through the check as the server does, and returns the resulting metadata.
 func update(t *testing.T, who string, updated, stored runtime.Object) (metav1.Object, error) {
 	t.Helper()
 	a := check(t)
@@ -61,7 +60,7 @@ func update(t *testing.T, who string, updated, stored runtime.Object) (metav1.Ob
 	return o, a.Validate(t.Context(), request, nil)
 }
 
-// finalized are one object of each kind that has a finalizer.
+// finalized returns one object of each kind that has a finalizer.
 func finalized() map[string]metav1.Object {
 	return map[string]metav1.Object{
 		vmv1alpha1.VirtualMachineFinalizer: &vmv1alpha1.VirtualMachine{}, vmv1alpha1.SnapshotFinalizer: &vmv1alpha1.VirtualMachineSnapshot{},
@@ -91,9 +90,9 @@ func TestOwnership_KeepsTheFinalizerOfEveryKind(t *testing.T) {
 		}{
 			"omitted":                 {of(false), of(false, own), false, []string{own}},
 			"replaced by another":     {of(false, other), of(false, own), false, []string{other, own}},
-			"kept":                    {of(false, own), of(false, own), false, []string{own}},
+			"unchanged":               {of(false, own), of(false, own), false, []string{own}},
 			"another one removed":     {of(false, own), of(false, other, own), false, []string{own}},
-			"was not there":           {of(false), of(false, other), false, nil},
+			"not present before":      {of(false), of(false, other), false, nil},
 			"removed while deleting":  {of(true), of(true, own), true, nil},
 			"replaced while deleting": {of(true, other), of(true, own), true, nil},
 			"body of a subresource":   {&vmv1alpha1.PowerOptions{}, of(false, own), false, nil},
@@ -116,10 +115,10 @@ func TestOwnership_KeepsTheFinalizerOfEveryKind(t *testing.T) {
 	}
 }
 
-// A new finalizer is forgotten here unless a test reads the API.
+// This test fails if a finalizer of the API is missing in finalizerOf.
 func TestOwnership_KnowsEveryFinalizerOfTheAPI(t *testing.T) {
 	t.Parallel()
-	elsewhere := []string{vmv1alpha1.ClaimFinalizer} // of a claim, which the management cluster has
+	elsewhere := []string{vmv1alpha1.ClaimFinalizer} // set on claims in the management cluster
 	files, err := filepath.Glob("../../../apis/*/v1alpha1/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -133,13 +132,13 @@ func TestOwnership_KnowsEveryFinalizerOfTheAPI(t *testing.T) {
 		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
 			object, ok := finalized()[m[1]]
 			if m[1] != elsewhere[0] && (!ok || finalizerOf(object.(runtime.Object)) != m[1]) {
-				t.Errorf("the finalizer %s is not kept", m[1])
+				t.Errorf("the finalizer %s is not protected", m[1])
 			}
 		}
 	}
 }
 
-func TestOwnership_KeepsTheOwnersThatControllersDecideBy(t *testing.T) {
+func TestOwnership_KeepsOwnersThatControllersDependOn(t *testing.T) {
 	t.Parallel()
 	owner := func(apiVersion, kind, uid string, controller bool) metav1.OwnerReference {
 		r := metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: "web", UID: "1"}
@@ -165,22 +164,22 @@ func TestOwnership_KeepsTheOwnersThatControllersDecideBy(t *testing.T) {
 	const collector = "system:serviceaccount:kube-system:generic-garbage-collector"
 	for name, tc := range map[string]struct {
 		updated, stored refs
-		want            map[string]refs // by the user; nil is Forbidden
+		want            map[string]refs // by user; nil means Forbidden
 	}{
-		"forged":                       {refs{forged}, refs{ours}, map[string]refs{"alice": nil, "capi": nil, "operator": {forged}, collector: {forged}}},
-		"omitted":                      {nil, refs{ours}, map[string]refs{"alice": {ours}, "capi": {ours}, "operator": nil, collector: nil}},
-		"omitted of others":            {refs{configMap}, refs{ours}, map[string]refs{"alice": {configMap, ours}}},
-		"one of two":                   {refs{ours}, refs{ours, set}, map[string]refs{"alice": nil, collector: {ours}}},
-		"added":                        {refs{ours}, nil, map[string]refs{"alice": nil, "operator": {ours}}},
-		"demoted":                      {refs{demoted}, refs{set}, map[string]refs{"alice": nil}},
-		"kept":                         {refs{ours, set}, refs{set, ours}, map[string]refs{"alice": {ours, set}}},
-		"owners of others":             {refs{ours}, refs{ours, configMap}, map[string]refs{"alice": {ours}}},
-		"adopted by Cluster API":       {refs{capi}, nil, map[string]refs{"alice": nil, "capi": {capi}, "unknown": nil}},
-		"handed over by a plane":       {refs{capi}, refs{plane}, map[string]refs{"alice": nil, "capi": {capi}}},
-		"left by Cluster API":          {nil, refs{capi}, map[string]refs{"alice": {capi}, "unknown": {capi}}},
-		"a newer version":              {refs{capi}, refs{oldCAPI}, map[string]refs{"alice": {capi}}},
-		"Cluster API, and one of ours": {refs{capi, forged}, refs{ours}, map[string]refs{"capi": nil}},
-		"no owner, as ever":            {nil, nil, map[string]refs{"alice": {}}},
+		"forged":                          {refs{forged}, refs{ours}, map[string]refs{"alice": nil, "capi": nil, "operator": {forged}, collector: {forged}}},
+		"omitted":                         {nil, refs{ours}, map[string]refs{"alice": {ours}, "capi": {ours}, "operator": nil, collector: nil}},
+		"omitted with an unrelated owner": {refs{configMap}, refs{ours}, map[string]refs{"alice": {configMap, ours}}},
+		"one of two":                      {refs{ours}, refs{ours, set}, map[string]refs{"alice": nil, collector: {ours}}},
+		"added":                           {refs{ours}, nil, map[string]refs{"alice": nil, "operator": {ours}}},
+		"demoted":                         {refs{demoted}, refs{set}, map[string]refs{"alice": nil}},
+		"unchanged":                       {refs{ours, set}, refs{set, ours}, map[string]refs{"alice": {ours, set}}},
+		"unrelated owner removed":         {refs{ours}, refs{ours, configMap}, map[string]refs{"alice": {ours}}},
+		"adopted by Cluster API":          {refs{capi}, nil, map[string]refs{"alice": nil, "capi": {capi}, "unknown": nil}},
+		"handed over by a control plane":  {refs{capi}, refs{plane}, map[string]refs{"alice": nil, "capi": {capi}}},
+		"released by Cluster API":         {nil, refs{capi}, map[string]refs{"alice": {capi}, "unknown": {capi}}},
+		"a newer version":                 {refs{capi}, refs{oldCAPI}, map[string]refs{"alice": {capi}}},
+		"Cluster API and a Slipway owner": {refs{capi, forged}, refs{ours}, map[string]refs{"capi": nil}},
+		"no owner before and after":       {nil, nil, map[string]refs{"alice": {}}},
 	} {
 		for who, want := range tc.want {
 			t.Run(name+"/"+who, func(t *testing.T) {

@@ -1,17 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package protectedkeys is the admission check for annotations and labels that
-// administrators and controllers use to steer the server.
+// Package protectedkeys is the admission check for annotations and labels with which administrators and controllers
+// control the server.
 //
 // Guarantees:
-//   - A key is protected when its prefix, the part before the slash, ends in
-//     .protected or is protected. Only privileged users may add, change or remove one.
-//   - So is an annotation that keeps a virtual machine from being deleted, and, once its
-//     object is there, one that keeps it from being powered on.
-//   - The check holds for every kind and every endpoint that takes an object, and for the
-//     metadata that templates give to what the controllers, who are privileged, make of them.
-//   - Keys that stay as they are never refuse a request.
+//   - A key is protected if its prefix, the part before the slash, is "protected" or ends in ".protected". Only
+//     privileged users can add, change or remove it.
+//   - Annotations that prevent the deletion of a virtual machine are protected. Annotations that prevent powering it
+//     on are protected after its creation.
+//   - The check applies to every kind and to every endpoint that accepts an object. It includes the metadata in
+//     templates, because the controllers that create objects from templates are privileged.
+//   - Unchanged keys are not checked.
 package protectedkeys
 
 import (
@@ -30,7 +30,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Admission refuses changes of protected keys by ordinary users.
+// Admission rejects changes of protected keys by users who are not privileged.
 type Admission struct {
 	*admission.Handler
 	privileged []string
@@ -38,13 +38,12 @@ type Admission struct {
 
 var _ admission.ValidationInterface = &Admission{}
 
-// New makes the check. Members of system:masters are privileged, and so are the users
-// named.
+// New returns the check. Members of system:masters and privilegedUsers are privileged.
 func New(privilegedUsers ...string) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), privileged: privilegedUsers}
 }
 
-// Validate refuses the request with a Forbidden that names every key.
+// Validate rejects the request with a Forbidden error that names every key.
 func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.Privileged(request.GetUserInfo()) {
 		return nil
@@ -55,7 +54,7 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 			request.GetOperation() != admission.Create && strings.HasPrefix(key, vmv1alpha1.CheckPowerOnPrefix)
 	}
 	changed := changedIn("metadata", stored, updated, annotation)
-	// What is made of a template is new, and may be kept from being powered on.
+	// Objects created from a template are new, so check-power-on annotations are allowed in it.
 	changed = append(changed, changedIn("spec.template.metadata", ofTemplate(request.GetOldObject()), ofTemplate(request.GetObject()), func(key string) bool {
 		return vmv1alpha1.ProtectedKey(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix)
 	})...)
@@ -65,7 +64,7 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 	return admission.NewForbidden(request, fmt.Errorf("only privileged users may set, change or remove %s", strings.Join(changed, ", ")))
 }
 
-// Privileged tells whether who may change protected keys.
+// Privileged reports whether a user may change protected keys.
 func (a *Admission) Privileged(who user.Info) bool {
 	if who == nil {
 		return false
@@ -75,7 +74,7 @@ func (a *Admission) Privileged(who user.Info) bool {
 
 type keys struct{ annotations, labels map[string]string }
 
-// metadata reads the keys of obj; an object without metadata has none.
+// metadata returns the keys of obj, which are empty if it has no metadata.
 func metadata(obj runtime.Object) keys {
 	if obj == nil {
 		return keys{}
@@ -88,7 +87,7 @@ func metadata(obj runtime.Object) keys {
 	return keys{annotations: accessor.GetAnnotations(), labels: accessor.GetLabels()}
 }
 
-// ofTemplate are the keys of what is made of obj, if it is a template or has one.
+// ofTemplate returns the keys that obj gives to objects created from it, if it is or contains a template.
 func ofTemplate(obj runtime.Object) keys {
 	switch o := obj.(type) {
 	case *vmv1alpha1.VirtualMachineTemplate:
@@ -101,7 +100,7 @@ func ofTemplate(obj runtime.Object) keys {
 	return keys{}
 }
 
-// changedIn names the protected keys that differ in the metadata at path.
+// changedIn returns the paths of the protected keys that differ in the metadata at path.
 func changedIn(path string, stored, updated keys, annotation func(key string) bool) []string {
 	var changed []string
 	for _, key := range changedKeys(stored.annotations, updated.annotations, annotation) {
@@ -113,7 +112,7 @@ func changedIn(path string, stored, updated keys, annotation func(key string) bo
 	return changed
 }
 
-// changedKeys returns, sorted, the protected keys that differ.
+// changedKeys returns the protected keys that differ, sorted.
 func changedKeys(stored, updated map[string]string, protected func(key string) bool) []string {
 	var changed []string
 	for key, value := range updated {

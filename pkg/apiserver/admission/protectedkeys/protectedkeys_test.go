@@ -19,7 +19,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestIsProtected(t *testing.T) {
+func TestProtectedKey_ChecksThePrefix(t *testing.T) {
 	for key, want := range map[string]bool{
 		"vm.slipway.dev.protected/x":  true,
 		"VM.slipway.dev.Protected/x":  true,
@@ -38,7 +38,7 @@ func TestIsProtected(t *testing.T) {
 	}
 }
 
-func TestChangedKeys(t *testing.T) {
+func TestChangedKeys_ReturnsProtectedKeys(t *testing.T) {
 	const a, b, open = "x.protected/a", "x.protected/b", "x/open"
 	for name, tc := range map[string]struct {
 		stored, updated map[string]string
@@ -48,7 +48,7 @@ func TestChangedKeys(t *testing.T) {
 		"added and removed": {map[string]string{b: "1"}, map[string]string{a: "1"}, []string{a, b}},
 		"changed":           {map[string]string{a: "1"}, map[string]string{a: "2"}, []string{a}},
 		"added empty":       {nil, map[string]string{a: ""}, []string{a}},
-		"kept":              {map[string]string{a: "1", open: "1"}, map[string]string{a: "1", open: "2"}, nil},
+		"unchanged":         {map[string]string{a: "1", open: "1"}, map[string]string{a: "1", open: "2"}, nil},
 	} {
 		if diff := cmp.Diff(tc.want, changedKeys(tc.stored, tc.updated, vmv1alpha1.ProtectedKey)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -56,7 +56,7 @@ func TestChangedKeys(t *testing.T) {
 	}
 }
 
-func TestWhoMayChangeProtectedKeys(t *testing.T) {
+func TestProtectedKeys_AllowOnlyPrivilegedUsers(t *testing.T) {
 	marked := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x.protected/a": "1"}}}
 	for name, tc := range map[string]struct {
 		who     user.Info
@@ -75,13 +75,13 @@ func TestWhoMayChangeProtectedKeys(t *testing.T) {
 			schema.GroupVersionResource{Resource: "virtualmachines"}, "", admission.Create, nil, false, tc.who)
 		err := New("operator").Validate(t.Context(), request, nil)
 		if (err == nil) != tc.allowed || err != nil && !apierrors.IsForbidden(err) {
-			t.Errorf("%s: answer %v, want allowed = %v", name, err, tc.allowed)
+			t.Errorf("%s: error %v, want allowed %v", name, err, tc.allowed)
 		}
 	}
 }
 
-// Controllers make of templates what their author may not make himself.
-func TestTemplatesGiveNoProtectedKeys(t *testing.T) {
+// Controllers create objects from templates that the author of a template could not create.
+func TestProtectedKeys_AreCheckedInTemplates(t *testing.T) {
 	const powerOn, remove, steers = vmv1alpha1.CheckPowerOnPrefix + "cmdb", vmv1alpha1.CheckDeletePrefix + "backup", "vm.slipway.dev.protected/recovered"
 	of := map[string]func(annotations, labels map[string]string) runtime.Object{
 		"VirtualMachineTemplate": func(annotations, labels map[string]string) runtime.Object {
@@ -105,12 +105,12 @@ func TestTemplatesGiveNoProtectedKeys(t *testing.T) {
 			object, old runtime.Object
 			refused     string
 		}{
-			"an annotation that steers":      {make(map[string]string{steers: ""}, nil), nil, "spec.template.metadata.annotations[" + steers + "]"},
-			"a label that does":              {make(nil, map[string]string{steers: ""}), nil, "spec.template.metadata.labels[" + steers + "]"},
-			"an annotation that keeps":       {make(map[string]string{remove: ""}, nil), make(nil, nil), "spec.template.metadata.annotations[" + remove + "]"},
-			"one that a privileged user set": {make(map[string]string{steers: ""}, nil), make(map[string]string{steers: ""}, nil), ""},
-			"one that delays power on":       {make(map[string]string{powerOn: ""}, nil), make(nil, nil), ""},
-			"others":                         {make(map[string]string{"a": ""}, map[string]string{"a": ""}), nil, ""},
+			"a protected annotation":               {make(map[string]string{steers: ""}, nil), nil, "spec.template.metadata.annotations[" + steers + "]"},
+			"a protected label":                    {make(nil, map[string]string{steers: ""}), nil, "spec.template.metadata.labels[" + steers + "]"},
+			"an annotation that prevents deletion": {make(map[string]string{remove: ""}, nil), make(nil, nil), "spec.template.metadata.annotations[" + remove + "]"},
+			"unchanged":                            {make(map[string]string{steers: ""}, nil), make(map[string]string{steers: ""}, nil), ""},
+			"an annotation that prevents power on": {make(map[string]string{powerOn: ""}, nil), make(nil, nil), ""},
+			"other keys":                           {make(map[string]string{"a": ""}, map[string]string{"a": ""}), nil, ""},
 		} {
 			operation := admission.Create
 			if tc.old != nil {
@@ -119,13 +119,13 @@ func TestTemplatesGiveNoProtectedKeys(t *testing.T) {
 			request := admission.NewAttributesRecord(tc.object, tc.old, schema.GroupVersionKind{}, "n", "v", schema.GroupVersionResource{}, "", operation, nil, false, &user.DefaultInfo{Name: "alice"})
 			err := New("operator").Validate(t.Context(), request, nil)
 			if tc.refused == "" && err != nil || tc.refused != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.refused)) {
-				t.Errorf("%s, %s: answer %v, want one that says %q", kind, name, err, tc.refused)
+				t.Errorf("%s, %s: error %v, want one that contains %q", kind, name, err, tc.refused)
 			}
 		}
 	}
 }
 
-func TestWhoMayHoldAnOperation(t *testing.T) {
+func TestProtectedKeys_IncludeAnnotationsThatPreventOperations(t *testing.T) {
 	const powerOn, remove = vmv1alpha1.CheckPowerOnPrefix + "cmdb", vmv1alpha1.CheckDeletePrefix + "backup"
 	with := func(key, value string) *vmv1alpha1.VirtualMachine {
 		vm := &vmv1alpha1.VirtualMachine{}
@@ -138,17 +138,17 @@ func TestWhoMayHoldAnOperation(t *testing.T) {
 		object, old *vmv1alpha1.VirtualMachine
 		allowed     bool
 	}{
-		"power on, with the object":  {object: with(powerOn, "a"), allowed: true},
-		"power on, later":            {object: with(powerOn, "a"), old: with("", "")},
-		"power on, changed":          {object: with(powerOn, "b"), old: with(powerOn, "a")},
-		"power on, removed":          {object: with("", ""), old: with(powerOn, "a")},
-		"power on, kept":             {object: with(powerOn, "a"), old: with(powerOn, "a"), allowed: true},
-		"deletion, with the object":  {object: with(remove, "a")},
-		"deletion, later":            {object: with(remove, "a"), old: with("", "")},
-		"deletion, changed":          {object: with(remove, "b"), old: with(remove, "a")},
-		"deletion, removed":          {object: with("", ""), old: with(remove, "a")},
-		"deletion, kept":             {object: with(remove, "a"), old: with(remove, "a"), allowed: true},
-		"what only looks like a key": {object: with("my"+remove, "a"), old: with("", ""), allowed: true},
+		"power on, with the object": {object: with(powerOn, "a"), allowed: true},
+		"power on, later":           {object: with(powerOn, "a"), old: with("", "")},
+		"power on, changed":         {object: with(powerOn, "b"), old: with(powerOn, "a")},
+		"power on, removed":         {object: with("", ""), old: with(powerOn, "a")},
+		"power on, unchanged":       {object: with(powerOn, "a"), old: with(powerOn, "a"), allowed: true},
+		"deletion, with the object": {object: with(remove, "a")},
+		"deletion, later":           {object: with(remove, "a"), old: with("", "")},
+		"deletion, changed":         {object: with(remove, "b"), old: with(remove, "a")},
+		"deletion, removed":         {object: with("", ""), old: with(remove, "a")},
+		"deletion, unchanged":       {object: with(remove, "a"), old: with(remove, "a"), allowed: true},
+		"a similar key":             {object: with("my"+remove, "a"), old: with("", ""), allowed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			operation, old := admission.Create, runtime.Object(nil)
@@ -160,7 +160,7 @@ func TestWhoMayHoldAnOperation(t *testing.T) {
 					schema.GroupVersionResource{Resource: "virtualmachines"}, "", operation, nil, false, who)
 				err := New("operator").Validate(t.Context(), request, nil)
 				if want := tc.allowed || who.Name == "operator"; (err == nil) != want || err != nil && !apierrors.IsForbidden(err) {
-					t.Errorf("%s: answer %v, want allowed = %t", who.Name, err, want)
+					t.Errorf("%s: error %v, want allowed %t", who.Name, err, want)
 				}
 			}
 		})

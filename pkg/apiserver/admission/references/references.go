@@ -1,22 +1,22 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package references is the admission check for what machines and clusters name: objects of any
-// kind, which the server adopts, reads and deletes, or makes copies of, with its own rights.
+// Package references is the admission check for references of machines and clusters to objects of any kind. The
+// server adopts, reads, deletes or copies these objects with its own permissions.
 //
-// Guarantee: nobody has the server do to an object of the namespace what he may not do to it
-// himself. What a machine or a cluster names is deleted with it, so that only who may update and
-// delete an object may name it there. What a template of machines names is read, and what is made
-// of it told, so that only who may read it may name it. What a health check names makes requests
-// of a kind that nobody vouches for: only who may make such may name the template.
+// Guarantee: a user cannot make the server do something with an object that the user may not do directly.
+//   - An object that a machine or cluster references is deleted with it. The user must be allowed to update and delete it.
+//   - An object that a machine template references is read, and copies of it disclose its content. The user must be
+//     allowed to get it.
+//   - A template that a health check references creates remediation requests of an arbitrary kind. The user must be
+//     allowed to get the template and to create such requests.
 //
-// The resource of a kind is named by a rule, the one by which custom resources of providers must be named, and
-// nobody is asked for it. RBAC grants and never denies, so that a kind that breaks the rule is
-// named by fewer than may, those alone with rights on all resources of its group, and never by more: for that
-// another kind of the same group would have to have the name that the rule gives.
+// The resource name of a kind is derived by the rule that custom resources of providers must follow; no API is
+// queried. RBAC only grants permissions. If a kind breaks the rule, its references therefore need permission for all
+// resources of its group. The check could only be too permissive if another kind of the group had the derived name.
 //
-// Fields that stay as they are never refuse a request. The Secret with the bootstrap data is not
-// asked for: as with virtual machines, who may make machines reaches the Secrets of the namespace.
+// Unchanged fields are not checked. The Secret with bootstrap data is not checked either: as with virtual machines, a
+// user who may create machines can access the Secrets of the namespace.
 package references
 
 import (
@@ -33,7 +33,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Admission refuses references to what the user has no right on.
+// Admission rejects references to objects for which the user lacks permissions.
 type Admission struct {
 	*admission.Handler
 	authorizer authorizer.Authorizer
@@ -41,7 +41,7 @@ type Admission struct {
 
 var _ admission.ValidationInterface = &Admission{}
 
-// New makes the check; a decides what users may do.
+// New returns the check. a decides what users may do.
 func New(a authorizer.Authorizer) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), authorizer: a}
 }
@@ -65,7 +65,7 @@ func (a *Admission) Validate(ctx context.Context, request admission.Attributes, 
 	return nil
 }
 
-// reference is a field that names an object of the namespace.
+// reference is a field that references an object in the same namespace.
 type reference struct {
 	field string
 	kind  schema.GroupKind
@@ -73,26 +73,26 @@ type reference struct {
 	use   use
 }
 
-// use is what the server does with what is named.
+// use is how the server uses a referenced object.
 type use int
 
 const (
-	// owns adopts it, and deletes it with who names it.
+	// owns: the server adopts the object and deletes it with its owner.
 	owns use = iota
-	// copies makes objects of it whose kind follows a contract.
+	// copies: the server creates copies of the object, of a kind that follows a Cluster API contract.
 	copies
-	// requests makes objects of it of any kind.
+	// requests: the server creates objects of any kind from the object.
 	requests
 )
 
-// right is one that the user needs.
+// right is a permission that the user needs.
 type right struct {
 	verb string
 	kind schema.GroupKind
 	name string
 }
 
-// rights are those that the user needs to name it.
+// rights returns the permissions that a user needs to set the reference.
 func (r reference) rights() []right {
 	made := schema.GroupKind{Group: r.kind.Group, Kind: clusterv1alpha1.MadeKind(r.kind.Kind)}
 	switch r.use {
@@ -105,7 +105,7 @@ func (r reference) rights() []right {
 	}
 }
 
-// named are the references of obj.
+// named returns the references of obj.
 func named(obj runtime.Object) []reference {
 	switch o := obj.(type) {
 	case *clusterv1alpha1.Machine:
@@ -133,8 +133,8 @@ func ofMachine(spec *clusterv1alpha1.MachineSpec, path string, use use) []refere
 	}
 }
 
-// ask refuses unless the user has the right. The resource of a kind has the name that custom
-// resources of providers must have (Cluster API, contracts of providers), and ours have.
+// ask returns an error if the user does not have the permission. The resource name is derived from the kind as the
+// contract of Cluster API providers requires; Slipway's kinds follow the same rule.
 func (a *Admission) ask(ctx context.Context, request admission.Attributes, field string, r right) error {
 	resource, _ := meta.UnsafeGuessKindToResource(r.kind.WithVersion(runtime.APIVersionInternal))
 	decision, why, err := a.authorizer.Authorize(ctx, authorizer.AttributesRecord{
@@ -146,9 +146,9 @@ func (a *Admission) ask(ctx context.Context, request admission.Attributes, field
 	case decision == authorizer.DecisionAllow:
 		return nil
 	case err != nil:
-		return admission.NewForbidden(request, fmt.Errorf("%s: it cannot be told whether %q may %s %s: %w", field, request.GetUserInfo().GetName(), r.verb, what, err))
+		return admission.NewForbidden(request, fmt.Errorf("%s: cannot determine whether %q may %s %s: %w", field, request.GetUserInfo().GetName(), r.verb, what, err))
 	case why != "":
 		why = ": " + why
 	}
-	return admission.NewForbidden(request, fmt.Errorf("%s: only who may %s %s may name it here%s", field, r.verb, what, why))
+	return admission.NewForbidden(request, fmt.Errorf("%s: this reference requires permission to %s %s%s", field, r.verb, what, why))
 }

@@ -1,18 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reserve is the admission check that keeps the last space of the store for deletions,
-// without which no space could be freed.
+// Package reserve is the admission check that reserves the last space of the store for deletions, because space
+// cannot be freed without them.
 //
 // Guarantees:
-//   - While space is scarce no object is created, and while there is none no user changes one. The
-//     answer has the status 507. This includes what controllers create for users, such as Machines,
-//     virtual machines and images.
-//   - The server itself creates the instances and revisions of virtual machines that were admitted
-//     before, and writes statuses, for longer than users can write. The last part of the space is
-//     for deletions alone.
-//   - Deletions are admitted, and changes of objects that are being deleted: most objects are
-//     removed only after a finalizer was. Dry runs write nothing and are admitted.
+//   - When space is scarce, no object can be created. When it is almost used up, users cannot change objects. The
+//     response has status 507. This includes objects that controllers create for users, such as Machines, virtual
+//     machines and images.
+//   - The server can still create the instances and revisions of existing virtual machines and write statuses
+//     after users can no longer write. The last part of the space is reserved for deletions.
+//   - Deletions and changes of objects that are being deleted are admitted, because most objects have a finalizer
+//     that must be removed first. Dry runs write nothing and are admitted.
 package reserve
 
 import (
@@ -34,18 +33,18 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Reason is the reason of the refusal. Kubernetes has none for the status 507.
+// Reason is the reason of the rejection. Kubernetes defines none for status 507.
 const Reason metav1.StatusReason = "InsufficientStorage"
 
-// Room are the limits of the space. Each returns an error, which clients read, while the rest of
-// the space is kept from such writes.
+// Room contains the space checks for kinds of writes. Each returns an error for clients if the remaining space is
+// reserved.
 type Room struct {
-	// Create is for new objects, Update for changes by users, and Server for what the server itself
-	// writes of objects that exist.
+	// Create is for new objects, Update for changes by users, and Server for the server's own writes of existing
+	// objects.
 	Create, Update, Server func() error
 }
 
-// Admission refuses writes.
+// Admission rejects writes.
 type Admission struct {
 	*admission.Handler
 	room Room
@@ -58,10 +57,10 @@ func New(room Room) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), room: room}
 }
 
-// derived are the kinds that belong to a virtual machine which was admitted before.
+// derived are the kinds that belong to an existing virtual machine.
 var derived = []schema.GroupResource{vmv1alpha1.Resource("virtualmachineinstances"), itv1alpha1.Resource("controllerrevisions")}
 
-// Validate refuses the request with a status 507.
+// Validate rejects the request with status 507.
 func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
 	if request.IsDryRun() || leaving(request.GetOldObject()) {
 		return nil
@@ -78,14 +77,14 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 	if err := room(); err != nil {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: Reason,
-			Message: fmt.Sprintf("%s cannot be %s: %v; delete objects, or ask an administrator", resource, verb, err),
+			Message: fmt.Sprintf("%s cannot be %s: %v; delete objects or contact an administrator", resource, verb, err),
 			Details: &metav1.StatusDetails{Group: resource.Group, Kind: resource.Resource, Name: request.GetName()},
 		}}
 	}
 	return nil
 }
 
-// leaving reports whether an object is being deleted.
+// leaving reports whether old is being deleted.
 func leaving(old runtime.Object) bool {
 	if old == nil {
 		return false
@@ -94,14 +93,14 @@ func leaving(old runtime.Object) bool {
 	return err == nil && m.GetDeletionTimestamp() != nil
 }
 
-// controllerUsers is the prefix of the users of controllers. Kubernetes keeps names that begin with
-// system: from ordinary users.
+// controllerUsers is the prefix of the user names of controllers. Kubernetes does not allow ordinary users names with
+// the prefix "system:".
 const controllerUsers = "system:slipway:"
 
-// ControllerUser returns the name of the user as which a controller writes that creates objects for users.
+// ControllerUser returns the name of the user as which a controller creates objects for users.
 func ControllerUser(controller string) string { return controllerUsers + controller + "-controller" }
 
-// own reports whether the server itself writes, also as one of its controllers.
+// own reports whether the user is the server itself or one of its controllers.
 func own(who user.Info) bool {
 	return who != nil && (who.GetName() == user.APIServerUser ||
 		strings.HasPrefix(who.GetName(), controllerUsers) && slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup))

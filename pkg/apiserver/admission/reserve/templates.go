@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Templates refuses templates with large annotations: controllers give them to each of many objects.
+// Templates rejects templates with large annotations, because controllers copy them to many objects.
 type Templates struct {
 	*admission.Handler
 	most int
@@ -22,22 +22,22 @@ type Templates struct {
 
 var _ admission.ValidationInterface = &Templates{}
 
-// NewTemplates returns the check; most is the size of the annotations in bytes.
+// NewTemplates returns the check. most is the maximum total size of the annotations in bytes.
 func NewTemplates(most int) *Templates {
 	return &Templates{Handler: admission.NewHandler(admission.Create, admission.Update), most: most}
 }
 
-// Validate refuses the request with a Forbidden, unless the annotations were as large before.
+// Validate rejects the request with a Forbidden error, unless the annotations were at least as large before.
 func (t *Templates) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
 	size := annotationsSize(request.GetObject())
 	if size <= t.most || size <= annotationsSize(request.GetOldObject()) {
 		return nil
 	}
 	return admission.NewForbidden(request, fmt.Errorf(
-		"spec.template.metadata.annotations: %d bytes, and --max-template-annotations-bytes of the server is %d", size, t.most))
+		"spec.template.metadata.annotations: total size is %d bytes; the maximum is %d (--max-template-annotations-bytes)", size, t.most))
 }
 
-// annotationsSize returns the size of the annotations that obj gives to what is created from it.
+// annotationsSize returns the size of the annotations that obj gives to objects created from it.
 func annotationsSize(obj runtime.Object) (size int) {
 	var annotations map[string]string
 	switch o := obj.(type) {

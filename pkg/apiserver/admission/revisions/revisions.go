@@ -1,12 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package revisions is the admission check for ControllerRevisions, which say what
-// size a virtual machine captured.
+// Package revisions is the admission check for ControllerRevisions, which contain the instance type or preference
+// that a virtual machine has pinned.
 //
-// Guarantee: only privileged users, of whom the server's own controllers are one, may
-// create or change them: who could write one could pin any size. Deletion is left to
-// the rights of the caller, for whoever deletes a namespace deletes them with it.
+// Guarantee: only privileged users, including the server's own controllers, can create or change revisions. Otherwise
+// a user could pin any size. Deletion needs only the usual permissions, because deleting a namespace deletes its
+// revisions.
 package revisions
 
 import (
@@ -19,7 +19,7 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// Admission refuses revisions that ordinary users write.
+// Admission rejects revisions that ordinary users write.
 type Admission struct {
 	*admission.Handler
 	privileged func(user.Info) bool
@@ -27,15 +27,15 @@ type Admission struct {
 
 var _ admission.ValidationInterface = &Admission{}
 
-// New makes the check; privileged tells who may write revisions.
+// New returns the check. privileged reports whether a user may write revisions.
 func New(privileged func(user.Info) bool) *Admission {
 	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), privileged: privileged}
 }
 
-// Validate refuses the request with a Forbidden.
+// Validate rejects the request with a Forbidden error.
 func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
 	if _, ok := request.GetObject().(*itv1alpha1.ControllerRevision); !ok || a.privileged(request.GetUserInfo()) {
 		return nil
 	}
-	return admission.NewForbidden(request, errors.New("revisions are written by the server when it captures an instance type or a preference, and by privileged users"))
+	return admission.NewForbidden(request, errors.New("only the server, which pins instance types and preferences, and privileged users may write revisions"))
 }

@@ -16,32 +16,32 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// FieldManager owns what the server writes into the host cluster.
+// FieldManager is the field manager of the server's writes to the management cluster.
 const FieldManager = "slipway-apiserver"
 
-// Resource is that of APIServices.
+// Resource is the resource of APIServices.
 var Resource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-// APIService is what is read of one.
+// APIService contains the fields of an APIService that the server uses.
 type APIService struct {
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec says where it leads, and whom it trusts.
+	// Spec is the backend and its trusted CAs.
 	Spec Spec `json:"spec"`
 
 	client dynamic.ResourceInterface
 }
 
-// Spec says where an APIService leads, and whom it trusts.
+// Spec is the backend of an APIService and its trusted CAs.
 type Spec struct {
-	// Service is nil if it leads to none.
+	// Service is the backend; nil for an APIService that kube-apiserver serves itself.
 	Service *struct{ Namespace, Name string } `json:"service"`
-	// CABundle are the authorities, in base64.
+	// CABundle contains the trusted CA certificates in base64.
 	CABundle string `json:"caBundle"`
-	// InsecureSkipTLSVerify is true if anybody is trusted.
+	// InsecureSkipTLSVerify disables the verification of the serving certificate.
 	InsecureSkipTLSVerify bool `json:"insecureSkipTLSVerify"`
 }
 
-// Read reads the APIService of a name, nil if there is none: somebody has taken it away.
+// Read returns the APIService with the given name, or nil if it does not exist.
 func Read(ctx context.Context, objects dynamic.Interface, name string) (*APIService, error) {
 	client := objects.Resource(Resource)
 	found, err := client.Get(ctx, name, metav1.GetOptions{})
@@ -62,14 +62,14 @@ func Read(ctx context.Context, objects dynamic.Interface, name string) (*APIServ
 	return is, nil
 }
 
-// LeadsTo is true if it leads to a Service.
+// LeadsTo reports whether the APIService refers to the given Service.
 func (a *APIService) LeadsTo(namespace, service string) bool {
 	s := a.Spec.Service
 	return s != nil && s.Namespace == namespace && s.Name == service
 }
 
-// Patch writes parts of it, by a merge patch, or returns a conflict if somebody else has
-// changed it since it was read. That it is gone is no error.
+// Patch changes parts of the APIService with a merge patch. It returns a conflict if another client has changed the
+// object since it was read. It returns nil if the object has been deleted.
 func (a *APIService) Patch(ctx context.Context, parts map[string]any) error {
 	parts = maps.Clone(parts)
 	parts["metadata"] = map[string]any{"resourceVersion": a.ResourceVersion}

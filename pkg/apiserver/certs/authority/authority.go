@@ -17,21 +17,19 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TrustedKey has all authorities that are trusted; the one that issues is in the usual keys
-// of a TLS Secret.
+// TrustedKey is the key of all trusted CA certificates. The issuing CA is stored in the usual keys of a TLS Secret.
 const TrustedKey = "ca.crt"
 
 // Authority issues certificates.
 type Authority struct {
-	// Trusted are the certificates of all that are trusted, in PEM.
+	// Trusted contains the certificates of all trusted CAs in PEM.
 	Trusted []byte
 
 	cert *x509.Certificate
 	key  any
 }
 
-// Load reads the authority from the Secret of the host cluster, and makes it when there is
-// none.
+// Load reads the CA from the Secret of the management cluster. It creates the CA if the Secret does not exist.
 func Load(ctx context.Context, host kubernetes.Interface, namespace, name string) (*Authority, error) {
 	secret, err := Secret(ctx, host, namespace, name, time.Now())
 	if err != nil {
@@ -39,12 +37,12 @@ func Load(ctx context.Context, host kubernetes.Interface, namespace, name string
 	}
 	a, err := Parse(secret.Data)
 	if err != nil {
-		return nil, fmt.Errorf("the Secret %s/%s: %w", namespace, name, err)
+		return nil, fmt.Errorf("Secret %s/%s: %w", namespace, name, err)
 	}
 	return a, nil
 }
 
-// Secret reads the Secret of an authority, and makes it when there is none.
+// Secret returns the Secret of a CA and creates it if it does not exist.
 func Secret(ctx context.Context, host kubernetes.Interface, namespace, name string, now time.Time) (*corev1.Secret, error) {
 	secrets := host.CoreV1().Secrets(namespace)
 	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
@@ -53,18 +51,18 @@ func Secret(ctx context.Context, host kubernetes.Interface, namespace, name stri
 			return nil, err
 		}
 		made, createErr := secrets.Create(ctx, secret, metav1.CreateOptions{})
-		if secret, err = made, createErr; apierrors.IsAlreadyExists(err) { // another replica was first
+		if secret, err = made, createErr; apierrors.IsAlreadyExists(err) { // created by another replica
 			secret, err = secrets.Get(ctx, name, metav1.GetOptions{})
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the authority in the Secret %s/%s: %w", namespace, name, err)
+		return nil, fmt.Errorf("reading the certificate authority in Secret %s/%s: %w", namespace, name, err)
 	}
 	return secret, nil
 }
 
-// New is the Secret of a new authority, which is trusted alone. Its certificate has the name
-// of the Secret.
+// New returns the Secret of a new CA, which is the only trusted one. The name of the Secret is the common name of the
+// certificate.
 func New(namespace, name string, now time.Time) (*corev1.Secret, error) {
 	cert, key, err := newAuthority(name, now)
 	if err != nil {
@@ -76,7 +74,7 @@ func New(namespace, name string, now time.Time) (*corev1.Secret, error) {
 	}, nil
 }
 
-// Parse reads the data of a Secret.
+// Parse reads a CA from the data of a Secret.
 func Parse(data map[string][]byte) (*Authority, error) {
 	pair, err := tls.X509KeyPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
 	if err != nil {
@@ -87,10 +85,10 @@ func Parse(data map[string][]byte) (*Authority, error) {
 		return nil, fmt.Errorf("%s has no certificate", TrustedKey)
 	}
 	if !bytes.Contains(data[TrustedKey], bytes.TrimSpace(data[corev1.TLSCertKey])) {
-		return nil, fmt.Errorf("%s is not among those of %s: its certificates would not be trusted", corev1.TLSCertKey, TrustedKey)
+		return nil, fmt.Errorf("the certificate in %s is not contained in %s, so certificates that it issues would not be trusted", corev1.TLSCertKey, TrustedKey)
 	}
 	return &Authority{Trusted: data[TrustedKey], cert: pair.Leaf, key: pair.PrivateKey}, nil
 }
 
-// Same tells whether both issue by the same certificate.
+// Same reports whether a and b issue with the same certificate.
 func (a *Authority) Same(b *Authority) bool { return b != nil && a.cert.Equal(b.cert) }

@@ -1,15 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package authority keeps an authority of certificates in a Secret of the host cluster, and
-// issues certificates of it.
+// Package authority stores a certificate authority (CA) in a Secret of the management cluster and issues certificates
+// with it.
 //
 // Guarantees:
-//   - There is one authority for all replicas: who comes first makes it, and the others take
-//     it. One that is not complete is an error and never silently replaced.
-//   - What the Secret has in ca.crt is trusted, and tls.crt, which is among it, issues: both
-//     the old and the new authority are trusted while all change from one to the other.
-//   - Next says the next step of a replacement, if one is due, from the Secret and the time
-//     alone. No step makes untrusted what was issued before it.
-//   - Keys are ECDSA P-256, and the key of what is issued is nowhere but with its caller.
+//   - All replicas use one CA. The first replica creates it. An incomplete Secret is an error and is never replaced.
+//   - ca.crt contains all trusted CAs. It includes tls.crt, which issues certificates. During a replacement both the
+//     old and the new CA are trusted.
+//   - Next computes the next step of a replacement from the Secret and the time alone. No step invalidates
+//     certificates that were issued before.
+//   - Keys are ECDSA P-256. The key of an issued certificate is returned to the caller and not stored.
 package authority

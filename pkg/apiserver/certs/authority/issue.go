@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	// Life is how long an authority is valid.
+	// Life is the validity of a CA.
 	Life = 10 * 365 * 24 * time.Hour
-	// LeafLife is how long what it issues is valid.
+	// LeafLife is the validity of an issued certificate.
 	LeafLife = 90 * 24 * time.Hour
-	// RenewAfter is the age at which that is made anew: two more tries of a month each may fail.
+	// RenewAfter is the age at which an issued certificate is renewed. Renewal can fail for two months before the
+	// certificate expires.
 	RenewAfter = LeafLife / 3
 	// backdate allows for clocks that are behind.
 	backdate = 10 * time.Minute
@@ -33,8 +34,7 @@ const (
 	keyBlock         = "PRIVATE KEY"
 )
 
-// Leaf issues a certificate, with its key, to who is reached at hosts, each an address or a
-// name.
+// Leaf issues a certificate with a new key for hosts, which are addresses or DNS names.
 func (a *Authority) Leaf(name string, hosts []string, now time.Time, usages ...x509.ExtKeyUsage) (cert, key []byte, err error) {
 	template := &x509.Certificate{
 		Subject:   pkix.Name{CommonName: name},
@@ -49,12 +49,12 @@ func (a *Authority) Leaf(name string, hosts []string, now time.Time, usages ...x
 		}
 	}
 	if cert, key, err = issue(template, a.cert, a.key); err != nil {
-		return nil, nil, fmt.Errorf("making the certificate of %s: %w", name, err)
+		return nil, nil, fmt.Errorf("creating the certificate of %s: %w", name, err)
 	}
 	return cert, key, nil
 }
 
-// newAuthority makes one that has signed itself.
+// newAuthority returns a new self-signed CA certificate and its key.
 func newAuthority(name string, now time.Time) (cert, key []byte, err error) {
 	cert, key, err = issue(&x509.Certificate{
 		Subject:   pkix.Name{CommonName: name},
@@ -63,12 +63,12 @@ func newAuthority(name string, now time.Time) (cert, key []byte, err error) {
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}, nil, nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making the authority %s: %w", name, err)
+		return nil, nil, fmt.Errorf("creating the certificate authority %s: %w", name, err)
 	}
 	return cert, key, nil
 }
 
-// issue makes a certificate, signed by itself without an issuer.
+// issue creates a certificate. It is self-signed if issuer is nil.
 func issue(template, issuer *x509.Certificate, issuerKey any) (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

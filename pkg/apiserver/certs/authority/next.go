@@ -15,23 +15,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Keys of an authority that is trusted already and issues later.
+// Keys of the next CA, which is already trusted and will issue certificates later.
 const (
 	NextCertKey = "next.crt"
 	NextKeyKey  = "next.key"
 )
 
 const (
-	// replaceBefore is how long before its end an authority is replaced.
+	// replaceBefore is the remaining validity at which a CA is replaced.
 	replaceBefore = Life / 3
-	// Settle is how long a new authority is trusted before it issues. Who trusts by a copy of
-	// ca.crt has it long before; a day also lets a person see what goes on.
+	// Settle is the time for which a new CA is trusted before it issues certificates. Clients that copy ca.crt get it
+	// in that time, and an administrator can notice the replacement.
 	Settle = 24 * time.Hour
 )
 
-// Next is what the Secret of an authority is to have at a time. Nil means what it has. It is
-// one step of a replacement: the next authority is made and trusted, then issues; the one
-// before it is trusted until it ends, and nobody has its key any more.
+// Next returns the next data of a CA's Secret, or nil if it needs no change. Each call performs one step of a
+// replacement. First the next CA is created and trusted, then it issues certificates. The previous CA is trusted
+// until it expires, and its key is deleted.
 func Next(name string, data map[string][]byte, now time.Time) (map[string][]byte, error) {
 	issuing, err := Parse(data)
 	if err != nil {
@@ -65,7 +65,7 @@ func Next(name string, data map[string][]byte, now time.Time) (map[string][]byte
 	}), nil
 }
 
-// with is data with changes; nil takes a key away.
+// with returns data with changes. A nil value removes the key.
 func with(data, changes map[string][]byte) map[string][]byte {
 	changed := maps.Clone(data)
 	maps.Copy(changed, changes)
@@ -73,13 +73,13 @@ func with(data, changes map[string][]byte) map[string][]byte {
 	return changed
 }
 
-// joined are certificates with one more.
+// joined returns all certificates followed by one.
 func joined(all, one []byte) []byte {
 	return append(append(bytes.TrimRight(bytes.Clone(all), "\n"), '\n'), one...)
 }
 
-// unexpired are the certificates of all that have not ended, with the one that issues in any
-// case. What is no certificate stays: it is not ours.
+// unexpired returns all without expired certificates. It always keeps the issuing certificate, and entries that are
+// not certificates.
 func unexpired(all []byte, issuing *x509.Certificate, now time.Time) []byte {
 	ended := false
 	var kept []byte

@@ -16,11 +16,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/certs/authority"
 )
 
-// injectPrefix begins the annotations by which cert-manager is told to fill spec.caBundle.
+// injectPrefix is the prefix of the annotations that make cert-manager set spec.caBundle.
 const injectPrefix = "cert-manager.io/inject-"
 
-// trust makes one APIService trust what is to be trusted. One that is not there is nothing to
-// mend.
+// trust sets spec.caBundle of one APIService. It does nothing if the APIService does not exist.
 func (m *Manager) trust(ctx context.Context, name string, trusted []byte) error {
 	found, err := apiservices.Read(ctx, m.options.Dynamic, name)
 	if err != nil || found == nil {
@@ -29,7 +28,7 @@ func (m *Manager) trust(ctx context.Context, name string, trusted []byte) error 
 	spec, left := correction(found, m.options.Namespace, m.options.Service, trusted)
 	log := klog.FromContext(ctx).WithValues("apiservice", name)
 	if left != "" {
-		log.Info("spec.caBundle is left alone", "reason", left)
+		log.Info("Did not change spec.caBundle", "reason", left)
 	}
 	if spec == nil {
 		return nil
@@ -37,29 +36,29 @@ func (m *Manager) trust(ctx context.Context, name string, trusted []byte) error 
 	if err := found.Patch(ctx, map[string]any{"spec": spec}); err != nil {
 		return fmt.Errorf("correcting spec.caBundle: %w", err)
 	}
-	log.Info("spec.caBundle is set right")
+	log.Info("Corrected spec.caBundle")
 	return nil
 }
 
-// correction is what an APIService needs in its spec, nil if it is right, and why it is left as
-// it is otherwise.
+// correction returns the spec fields to change, or nil if there is nothing to change. left is the reason if the
+// APIService needs a change that the server must not make.
 func correction(is *apiservices.APIService, namespace, service string, trusted []byte) (spec map[string]any, left string) {
 	want := base64.StdEncoding.EncodeToString(trusted)
 	if is.Spec.CABundle == want && !is.Spec.InsecureSkipTLSVerify {
 		return nil, ""
 	}
 	if !is.LeadsTo(namespace, service) {
-		return nil, fmt.Sprintf("it does not lead to the Service %s/%s", namespace, service)
+		return nil, fmt.Sprintf("it does not refer to Service %s/%s", namespace, service)
 	}
 	for key := range is.Annotations {
 		if strings.HasPrefix(key, injectPrefix) {
-			return nil, fmt.Sprintf("its annotation %s tells cert-manager to fill it: take that away, or give the server its certificate by --tls-cert-file", key)
+			return nil, fmt.Sprintf("cert-manager sets it because of the annotation %s: remove the annotation, or set --tls-cert-file of the server", key)
 		}
 	}
 	return map[string]any{"caBundle": want, "insecureSkipTLSVerify": false}, ""
 }
 
-// step makes the next step of a replacement of the authority, if one is due.
+// step performs the next step of a CA replacement if one is due.
 func (m *Manager) step(ctx context.Context) error {
 	o, now := &m.options, m.options.Clock.Now()
 	secrets := o.Host.CoreV1().Secrets(o.Namespace)
@@ -69,17 +68,17 @@ func (m *Manager) step(ctx context.Context) error {
 	}
 	next, err := authority.Next(SecretName, secret.Data, now)
 	if err != nil {
-		return fmt.Errorf("the Secret %s/%s: %w", o.Namespace, SecretName, err)
+		return fmt.Errorf("Secret %s/%s: %w", o.Namespace, SecretName, err)
 	}
 	if next == nil {
 		return nil
 	}
 	secret = secret.DeepCopy()
 	secret.Data = next
-	// Its version is that which was read, so that of several replicas one makes the step.
+	// The resource version is that of the read Secret, so only one of several replicas performs the step.
 	if _, err := secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: apiservices.FieldManager}); err != nil {
-		return fmt.Errorf("replacing the authority in the Secret %s/%s: %w", o.Namespace, SecretName, err)
+		return fmt.Errorf("replacing the certificate authority in Secret %s/%s: %w", o.Namespace, SecretName, err)
 	}
-	klog.FromContext(ctx).Info("The authority of serving certificates has changed", "secret", klog.KRef(o.Namespace, SecretName))
+	klog.FromContext(ctx).Info("Changed the certificate authority of serving certificates", "secret", klog.KRef(o.Namespace, SecretName))
 	return nil
 }

@@ -20,26 +20,26 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/certs/authority"
 )
 
-// SecretName is the Secret of the host cluster that has the authority.
+// SecretName is the name of the Secret in the management cluster that contains the CA.
 const SecretName = "slipway-serving-ca"
 
-// Options say what is served, and where.
+// Options configure a Manager.
 type Options struct {
-	// Host and Dynamic reach the host cluster.
+	// Host and Dynamic are clients of the management cluster.
 	Host    kubernetes.Interface
 	Dynamic dynamic.Interface
-	// Namespace and Service are those by which the host cluster reaches the server; the
-	// Secret is in that namespace.
+	// Namespace and Service identify the Service through which the management cluster reaches the server. The Secret
+	// is in the same namespace.
 	Namespace, Service string
-	// Names are more names and addresses that the certificate is for.
+	// Names are additional DNS names and addresses of the certificate.
 	Names []string
-	// APIServices are the names of those that lead to the server.
+	// APIServices are the names of the APIServices that refer to the server.
 	APIServices []string
-	// Clock tells the time; nil stands for that of the machine.
+	// Clock is the source of time; nil means the system clock.
 	Clock clock.WithTicker
 }
 
-// Manager has the certificate. Its methods may be called concurrently.
+// Manager manages the serving certificate. Its methods may be called concurrently.
 type Manager struct {
 	options Options
 	hosts   []string
@@ -56,7 +56,7 @@ var (
 	_ dynamiccertificates.Notifier               = &Manager{}
 )
 
-// New returns one without a certificate: see Load.
+// New returns a Manager without a certificate; call Load to get one.
 func New(o Options) *Manager {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -65,15 +65,14 @@ func New(o Options) *Manager {
 	return &Manager{options: o, hosts: append([]string{inCluster + ".svc", inCluster, o.Service}, o.Names...)}
 }
 
-// Load gets a certificate, and makes the authority when there is none. It is to be called
-// until it returns nil, before anything is served.
+// Load issues a certificate and creates the CA if it does not exist. Call it until it returns nil, before the server
+// listens.
 func (m *Manager) Load(ctx context.Context) error {
 	_, err := m.serve(ctx)
 	return err
 }
 
-// serve brings authority and certificate to what they are to be now, and returns what is to
-// be trusted.
+// serve updates the CA and the certificate if necessary and returns the trusted CAs.
 func (m *Manager) serve(ctx context.Context) (trusted []byte, err error) {
 	o, now := &m.options, m.options.Clock.Now()
 	secret, err := authority.Secret(ctx, o.Host, o.Namespace, SecretName, now)
@@ -82,12 +81,12 @@ func (m *Manager) serve(ctx context.Context) (trusted []byte, err error) {
 	}
 	a, err := authority.Parse(secret.Data)
 	if err != nil {
-		return nil, fmt.Errorf("the Secret %s/%s: %w", o.Namespace, SecretName, err)
+		return nil, fmt.Errorf("Secret %s/%s: %w", o.Namespace, SecretName, err)
 	}
 	return a.Trusted, m.renew(ctx, a, now)
 }
 
-// renew makes a new certificate when it is time, or the issuer is another one.
+// renew issues a new certificate if renewal is due or the issuer has changed.
 func (m *Manager) renew(ctx context.Context, a *authority.Authority, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +98,7 @@ func (m *Manager) renew(ctx context.Context, a *authority.Authority, now time.Ti
 		return err
 	}
 	m.cert, m.key, m.issuer, m.issued = cert, key, a, now
-	klog.FromContext(ctx).Info("The serving certificate is new", "names", m.hosts, "renewal", now.Add(authority.RenewAfter))
+	klog.FromContext(ctx).Info("Renewed the serving certificate", "names", m.hosts, "renewal", now.Add(authority.RenewAfter))
 	for _, l := range m.listeners {
 		l.Enqueue()
 	}
@@ -123,8 +122,8 @@ func (m *Manager) AddListener(l dynamiccertificates.Listener) {
 	m.listeners = append(m.listeners, l)
 }
 
-// reconcile sets right what can be, and returns all that could not. A step of the authority
-// comes last, so that what it is about is trusted by everybody before the next one.
+// reconcile updates the certificate, the APIServices and the CA. A CA replacement is the last step, so that every
+// APIService trusts the current CAs before the next step.
 func (m *Manager) reconcile(ctx context.Context) error {
 	trusted, err := m.serve(ctx)
 	if err != nil {

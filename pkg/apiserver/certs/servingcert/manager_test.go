@@ -31,10 +31,10 @@ const (
 	ours      = "v1alpha1.vm.slipway.dev"
 )
 
-// begin is when these servers start.
+// begin is the start time of the servers.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// host is a host cluster with an APIService.
+// host is a management cluster with an APIService.
 type host struct {
 	*testing.T
 	kube    *fake.Clientset
@@ -57,7 +57,7 @@ func newHost(t *testing.T, change func(map[string]any)) *host {
 
 func unchanged(map[string]any) {}
 
-// replica is a server of the host cluster.
+// replica returns a server of the management cluster.
 func (h *host) replica() *Manager {
 	return New(Options{Host: h.kube, Dynamic: h.dynamic, Namespace: namespace, Service: service, Names: []string{"localhost", "127.0.0.1"}, APIServices: []string{ours, "v1.gone"}, Clock: h.clock})
 }
@@ -69,7 +69,7 @@ func (h *host) reconcile(m *Manager) {
 	}
 }
 
-// bundle is what the APIService trusts.
+// bundle returns spec.caBundle of the APIService.
 func (h *host) bundle() []byte {
 	h.Helper()
 	api, err := h.dynamic.Resource(apiservices.Resource).Get(h.Context(), ours, metav1.GetOptions{})
@@ -87,8 +87,8 @@ func (h *host) bundle() []byte {
 	return data
 }
 
-// served is the certificate of a replica, which has to be good for all names now, for who
-// trusts the bundle of the APIService.
+// served returns the certificate of a replica after it has verified it for all names with the bundle of the
+// APIService.
 func (h *host) served(m *Manager) *x509.Certificate {
 	h.Helper()
 	cert, key := m.CurrentCertKeyContent()
@@ -106,7 +106,7 @@ func (h *host) served(m *Manager) *x509.Certificate {
 	return pair.Leaf
 }
 
-func TestReplicasHaveCertificatesThatTheAPIServiceTrusts(t *testing.T) {
+func TestServingCert_IsTrustedByTheAPIService(t *testing.T) {
 	h := newHost(t, unchanged)
 	a, b := h.replica(), h.replica()
 	for _, m := range []*Manager{a, b} {
@@ -119,17 +119,17 @@ func TestReplicasHaveCertificatesThatTheAPIServiceTrusts(t *testing.T) {
 		t.Error("two replicas have the same key")
 	}
 	if n := bytes.Count(h.bundle(), []byte("BEGIN")); n != 1 {
-		t.Errorf("the APIService trusts %d authorities, want one", n)
+		t.Errorf("the APIService trusts %d CAs, want one", n)
 	}
 }
 
-// notices counts what a server is told.
+// notices counts notifications.
 type notices int
 
 // Enqueue implements dynamiccertificates.Listener.
 func (n *notices) Enqueue() { *n++ }
 
-func TestCertificateIsRenewedWhenAThirdOfItsTimeHasPassed(t *testing.T) {
+func TestServingCert_IsRenewedAfterAThirdOfItsValidity(t *testing.T) {
 	h := newHost(t, unchanged)
 	m := h.replica()
 	h.reconcile(m)
@@ -140,26 +140,26 @@ func TestCertificateIsRenewedWhenAThirdOfItsTimeHasPassed(t *testing.T) {
 	h.clock.Step(authority.RenewAfter - time.Minute)
 	h.reconcile(m)
 	if !h.served(m).Equal(first) || told != 0 {
-		t.Error("it is renewed before its time")
+		t.Error("the certificate was renewed too early")
 	}
 	h.clock.Step(time.Minute)
 	h.reconcile(m)
 	if h.served(m).Equal(first) || told != 1 {
-		t.Errorf("it is not renewed, or its server was told %d times", told)
+		t.Errorf("the certificate was not renewed, or its server was notified %d times", told)
 	}
 	if left := first.NotAfter.Sub(h.clock.Now()); left < authority.LeafLife/2 {
-		t.Errorf("only %s are left to the old one", left)
+		t.Errorf("the old certificate is valid for only %s", left)
 	}
 }
 
-func TestAuthorityIsReplacedWhileReplicasServe(t *testing.T) {
+func TestServingCert_IsTrustedWhileTheAuthorityIsReplaced(t *testing.T) {
 	h := newHost(t, unchanged)
 	a, b := h.replica(), h.replica()
 	h.reconcile(a)
 	before := h.bundle()
 	h.clock.SetTime(begin.Add(authority.Life * 2 / 3).Add(-24 * time.Hour))
 	for range 4 {
-		for range 3 { // as often as the Secret changes, and once more
+		for range 3 { // once for each change of the Secret, and once more
 			h.reconcile(a)
 			h.served(a)
 			h.reconcile(b)
@@ -170,18 +170,18 @@ func TestAuthorityIsReplacedWhileReplicasServe(t *testing.T) {
 	}
 	after := parsed(t, h)
 	if !bytes.Contains(after.Trusted, bytes.TrimSpace(before)) || bytes.Count(after.Trusted, []byte("BEGIN")) != 2 {
-		t.Error("the old authority is not trusted beside a new one")
+		t.Error("the old CA is not trusted together with the new one")
 	}
 	if h.served(a).CheckSignatureFrom(certificate(t, before)) == nil {
-		t.Error("the old authority still issues")
+		t.Error("the old CA still issues certificates")
 	}
 }
 
-func TestWhatSomebodyElseWritesIntoTheBundleIsSetRight(t *testing.T) {
+func TestServingCert_CorrectsTheBundle(t *testing.T) {
 	for name, write := range map[string]func(spec map[string]any){
-		"another authority":   func(spec map[string]any) { spec["caBundle"] = base64.StdEncoding.EncodeToString([]byte("x")) },
-		"nothing":             func(spec map[string]any) { delete(spec, "caBundle") },
-		"trust without proof": func(spec map[string]any) { spec["insecureSkipTLSVerify"] = true; delete(spec, "caBundle") },
+		"another CA":      func(spec map[string]any) { spec["caBundle"] = base64.StdEncoding.EncodeToString([]byte("x")) },
+		"no bundle":       func(spec map[string]any) { delete(spec, "caBundle") },
+		"no verification": func(spec map[string]any) { spec["insecureSkipTLSVerify"] = true; delete(spec, "caBundle") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, unchanged)
@@ -202,13 +202,13 @@ func TestWhatSomebodyElseWritesIntoTheBundleIsSetRight(t *testing.T) {
 				t.Fatal(err)
 			}
 			if insecure, _, _ := unstructured.NestedBool(api.Object, "spec", "insecureSkipTLSVerify"); insecure {
-				t.Error("the APIService trusts without proof")
+				t.Error("the APIService disables verification")
 			}
 		})
 	}
 }
 
-func TestBundlesThatAreNotOursAreLeftAlone(t *testing.T) {
+func TestServingCert_DoesNotChangeOtherBundles(t *testing.T) {
 	for name, change := range map[string]func(map[string]any){
 		"of another Service": func(api map[string]any) {
 			api["spec"].(map[string]any)["service"].(map[string]any)["name"] = "another"
@@ -222,13 +222,13 @@ func TestBundlesThatAreNotOursAreLeftAlone(t *testing.T) {
 			h := newHost(t, change)
 			h.reconcile(h.replica())
 			if got := h.bundle(); len(got) > 0 {
-				t.Errorf("it has the bundle\n%s", got)
+				t.Errorf("got the bundle\n%s", got)
 			}
 		})
 	}
 }
 
-func TestServerServesOnWhenTheSecretIsBroken(t *testing.T) {
+func TestServingCert_IsKeptIfTheSecretIsBroken(t *testing.T) {
 	h := newHost(t, unchanged)
 	m := h.replica()
 	h.reconcile(m)
@@ -243,10 +243,10 @@ func TestServerServesOnWhenTheSecretIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := m.reconcile(t.Context()); err == nil {
-		t.Error("a broken Secret is no error")
+		t.Error("no error for a broken Secret")
 	}
 	if !h.served(m).Equal(before) {
-		t.Error("another certificate is served")
+		t.Error("the certificate has changed")
 	}
 }
 

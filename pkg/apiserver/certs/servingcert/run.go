@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// period is how often it is looked whether something is due, beside what changes.
+	// period is the interval of checks in addition to those triggered by changes.
 	period = time.Hour
-	// firstRetry and lastRetry bound the pauses after failures.
+	// firstRetry and lastRetry are the shortest and the longest pause after a failure.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = time.Minute
 )
 
-// Run keeps the certificate, its authority and the APIServices right until ctx is done.
+// Run keeps the certificate, its CA and the APIServices up to date until ctx is done.
 func (m *Manager) Run(ctx context.Context) {
 	queue := workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry),
@@ -51,18 +51,18 @@ func (m *Manager) Run(ctx context.Context) {
 		case err == nil:
 			queue.Forget(key)
 			queue.AddAfter(key, period)
-		case apierrors.IsConflict(err): // another replica was faster
+		case apierrors.IsConflict(err): // another replica was first
 			queue.AddRateLimited(key)
 		default:
-			klog.FromContext(ctx).Error(err, "Keeping the serving certificate right failed and will be repeated")
+			klog.FromContext(ctx).Error(err, "Failed to update the serving certificate; will retry")
 			queue.AddRateLimited(key)
 		}
 		queue.Done(key)
 	}
 }
 
-// watch calls changed when the Secret or an APIService is another one. Each is watched by its
-// name: the server has no right to see others.
+// watch calls changed when the Secret or an APIService changes. Each object is watched by name, because the server
+// has no permission to read others.
 func (m *Manager) watch(ctx context.Context, changed func(any)) {
 	named := func(name string) func(*metav1.ListOptions) {
 		return func(o *metav1.ListOptions) {
@@ -76,7 +76,7 @@ func (m *Manager) watch(ctx context.Context, changed func(any)) {
 		all = append(all, dynamicinformer.NewFilteredDynamicInformer(o.Dynamic, apiservices.Resource, "", 0, cache.Indexers{}, named(name)).Informer())
 	}
 	for _, informer := range all {
-		// It fails for an informer that has stopped, which these have not.
+		// It fails only if the informer has stopped.
 		_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: changed, UpdateFunc: func(_, is any) { changed(is) }, DeleteFunc: changed,
 		})

@@ -81,9 +81,9 @@ func TestProbes_ConnectToNoDeniedAddress(t *testing.T) {
 	}{
 		{networks.Networks{}, open, "127.0.0.1 is not an address that the server may connect to"},
 		{networks.Networks{Management: management}, service, "10.96.0.1 is not an address that the server may connect to"},
-		{onLoopback, service, "10.96.0.1 is in none of the networks that an administrator lets the server connect to"},
+		{onLoopback, service, "10.96.0.1 is not in a network that the server may connect to"},
 		{networks.Networks{Management: networks.NewManagement("Nodes")}, service, "unknown"},
-		{networks.Networks{Management: forbidden}, service, "the Nodes of the management cluster, whose addresses the server must not connect to for users, could not be read: nodes is forbidden"},
+		{networks.Networks{Management: forbidden}, service, "cannot check the address, because the Nodes of the management cluster could not be read: nodes is forbidden"},
 	} {
 		o, known := classifyError(&Target{Address: tc.to}, dialer(&tc.of)(t.Context(), tc.to))
 		if !known {

@@ -3,8 +3,7 @@
 
 // Package cluster describes the resource clusters.
 //
-// Guarantee: creation sets the finalizer, so that no controller has to write it later, and who
-// replaces a cluster by his own manifest does not take it away.
+// Guarantee: creation sets the finalizer. A client that replaces a cluster by a manifest does not remove it.
 package cluster
 
 import (
@@ -49,14 +48,14 @@ func Kind() standard.Kind[*clusterv1alpha1.Cluster] {
 		Validate:       validation.ValidateCluster,
 		ValidateUpdate: validation.ValidateClusterUpdate,
 		Table: table.New(
-			column{Name: "Available", Type: "string", Description: "Whether it can be worked with.",
+			column{Name: "Available", Type: "string", Description: "Whether the cluster is available.",
 				Value: func(c cluster) any {
 					return table.Status(c.Status.Conditions, clusterv1alpha1.AvailableCondition)
 				}},
-			column{Name: "Phase", Type: "string", Description: "Sums up its state.",
+			column{Name: "Phase", Type: "string", Description: "Phase of the cluster.",
 				Value: func(c cluster) any { return string(c.Status.Phase) }},
-			column{Name: "Endpoint", Type: "string", Wide: true, Description: "Where its API is.", Value: endpoint},
-			column{Name: "Paused", Type: "string", Wide: true, Description: "Whether the controllers leave it and all of it alone.",
+			column{Name: "Endpoint", Type: "string", Wide: true, Description: "Address of the cluster's API server.", Value: endpoint},
+			column{Name: "Paused", Type: "string", Wide: true, Description: "Whether reconciliation of the cluster and its objects is paused.",
 				Value: func(c cluster) any { return table.Status(c.Status.Conditions, clusterv1alpha1.PausedCondition) }},
 		),
 	}

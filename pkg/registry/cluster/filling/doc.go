@@ -1,12 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filling completes objects of cluster.slipway.dev before they are stored, as the
-// webhooks of Cluster API do.
+// Package filling sets defaults in objects of cluster.slipway.dev before they are stored, like the webhooks of
+// Cluster API.
 //
 // Guarantees:
-//   - What is filled in is the same for an object that is created and for one that is replaced
-//     by its manifest, so that applying the manifest again changes nothing.
-//   - Nothing that was given is replaced, but for the label with the name of the cluster and
-//     the v before a version.
+//   - Creating an object and replacing it by its manifest set the same values, so that applying a manifest again
+//     changes nothing.
+//   - Values in the request are not replaced, except the cluster name label and the "v" prefix of a version.
 package filling

@@ -13,10 +13,10 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Cluster puts the name of the cluster into the label by which objects of a cluster are found.
+// Cluster sets the label with the name of the cluster, by which the objects of a cluster are selected.
 func Cluster(meta *metav1.ObjectMeta, name string) {
 	if name == "" {
-		return // validation refuses it
+		return // rejected by validation
 	}
 	if meta.Labels == nil {
 		meta.Labels = map[string]string{}
@@ -24,26 +24,25 @@ func Cluster(meta *metav1.ObjectMeta, name string) {
 	meta.Labels[clusterv1alpha1.ClusterNameLabel] = name
 }
 
-// Finalizer adds a finalizer where it is missing.
+// Finalizer adds a finalizer if it is missing.
 func Finalizer(meta *metav1.ObjectMeta, name string) {
 	if !slices.Contains(meta.Finalizers, name) {
 		meta.Finalizers = append(meta.Finalizers, name)
 	}
 }
 
-// KeepFinalizer adds one that the object had before, as long as it is not being deleted: a client
-// that removes it then does so on purpose.
+// KeepFinalizer restores a finalizer that the update removed, unless the object is being deleted. In that case the
+// client removed it on purpose.
 func KeepFinalizer(updated, stored *metav1.ObjectMeta, name string) {
 	if stored.DeletionTimestamp == nil && slices.Contains(stored.Finalizers, name) {
 		Finalizer(updated, name)
 	}
 }
 
-// KeepOrphaning keeps the finalizer of an object whose dependents are to stay until its
-// controller says, by the annotation, that none of them names it as an owner any more. The
-// garbage collector of the host drops the finalizer once it has seen to the dependents that it
-// knows of, which after a restart of this server may be none for half a minute, and then
-// deletes the others.
+// KeepOrphaning preserves the finalizer for orphaned dependents until the controller has set the annotation
+// ReleasedAnnotation. The annotation means that no dependent has an owner reference to the object any more. The
+// garbage collector of the management cluster removes the finalizer after it has updated the dependents that it
+// knows. For half a minute after a restart of this server it may know none, and would then delete the dependents.
 func KeepOrphaning(updated, stored *metav1.ObjectMeta) {
 	_, released := updated.Annotations[clusterv1alpha1.ReleasedAnnotation]
 	if stored.DeletionTimestamp != nil && slices.Contains(stored.Finalizers, metav1.FinalizerOrphanDependents) && !released {
@@ -51,21 +50,21 @@ func KeepOrphaning(updated, stored *metav1.ObjectMeta) {
 	}
 }
 
-// Version puts a v before a version that has none.
+// Version adds the prefix "v" to a version without it.
 func Version(version *string) {
 	if *version != "" && !strings.HasPrefix(*version, "v") {
 		*version = "v" + *version
 	}
 }
 
-// Number sets a number that is not given.
+// Number sets a number if it is nil.
 func Number(number **int32, value int32) {
 	if *number == nil {
 		*number = &value
 	}
 }
 
-// Label sets a label of what is made from a template, and lets selector select by it.
+// Label sets a label in template and adds it to selector.
 func Label(selector *metav1.LabelSelector, template *clusterv1alpha1.ObjectMeta, key, value string) {
 	if selector.MatchLabels == nil {
 		selector.MatchLabels = map[string]string{}
@@ -76,14 +75,15 @@ func Label(selector *metav1.LabelSelector, template *clusterv1alpha1.ObjectMeta,
 	selector.MatchLabels[key], template.Labels[key] = value, value
 }
 
-// IsEmpty is true for a selector without any requirement.
+// IsEmpty reports whether selector has no requirement.
 func IsEmpty(selector *metav1.LabelSelector) bool {
 	return len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0
 }
 
-// Replicas sets how many are wanted when that is not given: 1, or what is within the bounds of
-// the autoscaler, which leaves alone what is not. stored is how many were wanted before, nil
-// for an object that is created. Bounds that are no numbers are none.
+// Replicas sets the number of replicas if it is nil. The default is 1. If the annotations of the autoscaler contain
+// bounds, it is the lower bound for a new object, and the stored number within the bounds for an update, because the
+// autoscaler ignores objects outside its bounds. stored is nil for a new object. Bounds that are not numbers are
+// ignored.
 func Replicas(replicas **int32, annotations map[string]string, stored *int32) {
 	if *replicas != nil {
 		return

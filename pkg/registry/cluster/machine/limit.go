@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// Limit makes machines refuse a Machine whose namespace has most already. The Machines are counted
-// in the watch cache, so that clients which create at the same time can get a few more.
+// Limit rejects new Machines in a namespace that already has most Machines. It counts Machines in the watch cache, so
+// concurrent requests can exceed the limit slightly.
 func Limit(machines *standard.REST, most int) {
 	begin := machines.BeginCreate
 	machines.BeginCreate = func(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (genericregistry.FinishFunc, error) {
@@ -33,7 +33,7 @@ func Limit(machines *standard.REST, most int) {
 				return nil, err
 			}
 			return nil, apierrors.NewForbidden(clusterv1alpha1.Resource("machines"), m.GetName(),
-				fmt.Errorf("namespace %s has %d Machines, and --max-machines-per-namespace of the server is %d", m.GetNamespace(), n, most))
+				fmt.Errorf("namespace %s has %d Machines; the maximum is %d (--max-machines-per-namespace)", m.GetNamespace(), n, most))
 		}
 		return begin(ctx, obj, options)
 	}

@@ -4,9 +4,9 @@
 // Package machine describes the resource machines.
 //
 // Guarantees:
-//   - Creation sets the finalizer, the label with the name of the cluster and the time that the
-//     Node may take to be deleted, so that no controller has to write them later.
-//   - A client that replaces a machine by its own manifest takes none of that away.
+//   - Creation sets the finalizer, the cluster name label and the timeout for deleting the Node, so that controllers
+//     need no additional write.
+//   - A client that replaces a machine by a manifest does not remove them.
 package machine
 
 import (

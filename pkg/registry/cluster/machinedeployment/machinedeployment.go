@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes deployments of machines.
+// Kind describes machinedeployments.
 func Kind() standard.Kind[*clusterv1alpha1.MachineDeployment] {
 	type deployment = *clusterv1alpha1.MachineDeployment
 	return standard.Kind[deployment]{
@@ -57,8 +57,8 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineDeployment] {
 	}
 }
 
-// fill completes a deployment. A selector that is empty becomes one of its own name, and every
-// selector is one of machines of its cluster.
+// fill sets defaults of a deployment. An empty selector selects a label with the deployment's name. Every selector
+// also selects the cluster name label.
 func fill(d *clusterv1alpha1.MachineDeployment, stored *int32) {
 	filling.Cluster(&d.ObjectMeta, d.Spec.ClusterName)
 	filling.Replicas(&d.Spec.Replicas, d.Annotations, stored)
@@ -93,25 +93,25 @@ func newTable() *table.Convertor[*clusterv1alpha1.MachineDeployment] {
 	return table.New(
 		column{Name: "Cluster", Type: "string", Description: "Cluster that the machines belong to.",
 			Value: func(d deployment) any { return d.Spec.ClusterName }},
-		column{Name: "Available", Type: "string", Description: "Whether as many machines are available as must be.",
+		column{Name: "Available", Type: "string", Description: "Whether enough machines are available.",
 			Value: func(d deployment) any {
 				return table.Status(d.Status.Conditions, clusterv1alpha1.AvailableCondition)
 			}},
-		column{Name: "Desired", Type: "integer", Description: "How many machines are wanted.",
+		column{Name: "Desired", Type: "integer", Description: "Desired number of machines.",
 			Value: func(d deployment) any { return table.Number(d.Spec.Replicas) }},
-		column{Name: "Current", Type: "integer", Description: "How many there are.",
+		column{Name: "Current", Type: "integer", Description: "Current number of machines.",
 			Value: func(d deployment) any { return table.Number(d.Status.Replicas) }},
-		column{Name: "Ready", Type: "integer", Description: "How many are Ready.",
+		column{Name: "Ready", Type: "integer", Description: "Number of machines that are ready.",
 			Value: func(d deployment) any { return table.Number(d.Status.ReadyReplicas) }},
-		column{Name: "Available", Type: "integer", Description: "How many are Available.",
+		column{Name: "Available", Type: "integer", Description: "Number of machines that are available.",
 			Value: func(d deployment) any { return table.Number(d.Status.AvailableReplicas) }},
-		column{Name: "Up-to-date", Type: "integer", Description: "How many are as the template says.",
+		column{Name: "Up-to-date", Type: "integer", Description: "Number of machines that match the template.",
 			Value: func(d deployment) any { return table.Number(d.Status.UpToDateReplicas) }},
-		column{Name: "Phase", Type: "string", Description: "Sums up its state.",
+		column{Name: "Phase", Type: "string", Description: "Phase of the deployment.",
 			Value: func(d deployment) any { return string(d.Status.Phase) }},
-		column{Name: "Version", Type: "string", Description: "Version of Kubernetes that new machines get.",
+		column{Name: "Version", Type: "string", Description: "Kubernetes version of new machines.",
 			Value: func(d deployment) any { return d.Spec.Template.Spec.Version }},
-		column{Name: "Paused", Type: "string", Wide: true, Description: "Whether the controllers leave it alone.",
+		column{Name: "Paused", Type: "string", Wide: true, Description: "Whether reconciliation is paused.",
 			Value: func(d deployment) any { return table.Status(d.Status.Conditions, clusterv1alpha1.PausedCondition) }},
 	)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes rules of how Nodes are drained.
+// Kind describes machinedrainrules.
 func Kind() standard.Kind[*clusterv1alpha1.MachineDrainRule] {
 	type rule = *clusterv1alpha1.MachineDrainRule
 	type column = table.Column[rule]
@@ -30,9 +30,9 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineDrainRule] {
 		Validate:       validation.ValidateMachineDrainRule,
 		ValidateUpdate: validation.ValidateMachineDrainRuleUpdate,
 		Table: table.New(
-			column{Name: "Behavior", Type: "string", Description: "What is done with the pods.",
+			column{Name: "Behavior", Type: "string", Description: "How the selected Pods are drained.",
 				Value: func(r rule) any { return string(r.Spec.Drain.Behavior) }},
-			column{Name: "Order", Type: "integer", Description: "Order of the pods that are drained, lowest first.",
+			column{Name: "Order", Type: "integer", Description: "Order in which Pods are drained, lowest first.",
 				Value: func(r rule) any { return table.Number(r.Spec.Drain.Order) }},
 		),
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes health checks of machines.
+// Kind describes machinehealthchecks.
 func Kind() standard.Kind[*clusterv1alpha1.MachineHealthCheck] {
 	type check = *clusterv1alpha1.MachineHealthCheck
 	type column = table.Column[check]
@@ -47,11 +47,11 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineHealthCheck] {
 		Table: table.New(
 			column{Name: "Cluster", Type: "string", Description: "Cluster that the machines belong to.",
 				Value: func(c check) any { return c.Spec.ClusterName }},
-			column{Name: "Replicas", Type: "integer", Description: "How many machines are looked after.",
+			column{Name: "Replicas", Type: "integer", Description: "Number of machines that are checked.",
 				Value: func(c check) any { return table.Number(c.Status.ExpectedMachines) }},
-			column{Name: "Healthy", Type: "integer", Description: "How many of them are well.",
+			column{Name: "Healthy", Type: "integer", Description: "Number of machines that are healthy.",
 				Value: func(c check) any { return table.Number(c.Status.CurrentHealthy) }},
-			column{Name: "Paused", Type: "string", Wide: true, Description: "Whether the controllers leave it alone.",
+			column{Name: "Paused", Type: "string", Wide: true, Description: "Whether reconciliation is paused.",
 				Value: func(c check) any { return table.Status(c.Status.Conditions, clusterv1alpha1.PausedCondition) }},
 		),
 		GetAttrs: standard.Attrs(map[string]func(check) string{"spec.clusterName": func(c check) string { return c.Spec.ClusterName }}),

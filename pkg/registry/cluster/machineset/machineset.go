@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes sets of machines.
+// Kind describes machinesets.
 func Kind() standard.Kind[*clusterv1alpha1.MachineSet] {
 	type set = *clusterv1alpha1.MachineSet
 	return standard.Kind[set]{
@@ -54,7 +54,7 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineSet] {
 	}
 }
 
-// fill completes a set. A selector that is empty becomes one of the set's own name.
+// fill sets defaults of a MachineSet. An empty selector selects a label with its name.
 func fill(s *clusterv1alpha1.MachineSet, stored *int32) {
 	filling.Cluster(&s.ObjectMeta, s.Spec.ClusterName)
 	filling.Replicas(&s.Spec.Replicas, s.Annotations, stored)
@@ -70,19 +70,19 @@ func newTable() *table.Convertor[*clusterv1alpha1.MachineSet] {
 	return table.New(
 		column{Name: "Cluster", Type: "string", Description: "Cluster that the machines belong to.",
 			Value: func(s set) any { return s.Spec.ClusterName }},
-		column{Name: "Desired", Type: "integer", Description: "How many machines are wanted.",
+		column{Name: "Desired", Type: "integer", Description: "Desired number of machines.",
 			Value: func(s set) any { return table.Number(s.Spec.Replicas) }},
-		column{Name: "Current", Type: "integer", Description: "How many there are.",
+		column{Name: "Current", Type: "integer", Description: "Current number of machines.",
 			Value: func(s set) any { return table.Number(s.Status.Replicas) }},
-		column{Name: "Ready", Type: "integer", Description: "How many are Ready.",
+		column{Name: "Ready", Type: "integer", Description: "Number of machines that are ready.",
 			Value: func(s set) any { return table.Number(s.Status.ReadyReplicas) }},
-		column{Name: "Available", Type: "integer", Description: "How many are Available.",
+		column{Name: "Available", Type: "integer", Description: "Number of machines that are available.",
 			Value: func(s set) any { return table.Number(s.Status.AvailableReplicas) }},
-		column{Name: "Up-to-date", Type: "integer", Description: "How many are as the template says.",
+		column{Name: "Up-to-date", Type: "integer", Description: "Number of machines that match the template.",
 			Value: func(s set) any { return table.Number(s.Status.UpToDateReplicas) }},
-		column{Name: "Version", Type: "string", Description: "Version of Kubernetes that new machines get.",
+		column{Name: "Version", Type: "string", Description: "Kubernetes version of new machines.",
 			Value: func(s set) any { return s.Spec.Template.Spec.Version }},
-		column{Name: "Paused", Type: "string", Wide: true, Description: "Whether the controllers leave it alone.",
+		column{Name: "Paused", Type: "string", Wide: true, Description: "Whether reconciliation is paused.",
 			Value: func(s set) any { return table.Status(s.Status.Conditions, clusterv1alpha1.PausedCondition) }},
 	)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// NewAPIGroupInfo makes the storages of the group. A namespace can have maxMachines Machines.
+// NewAPIGroupInfo creates the storages of the group. maxMachines is the maximum number of Machines in a namespace.
 func NewAPIGroupInfo(opts generic.RESTOptionsGetter, maxMachines int) (*genericapiserver.APIGroupInfo, error) {
 	g := standard.NewGroup(opts)
 	standard.Add(g, cluster.Kind())

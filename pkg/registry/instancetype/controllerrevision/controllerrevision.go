@@ -1,10 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controllerrevision describes the resource controllerrevisions: instance types
-// and preferences as virtual machines captured them.
+// Package controllerrevision describes the resource controllerrevisions, which are the revisions of instance types
+// and preferences that virtual machines have pinned.
 //
-// Guarantee: what a revision holds never changes.
+// Guarantee: the content of a revision never changes.
 package controllerrevision
 
 import (
@@ -24,20 +24,20 @@ func Kind() standard.Kind[*itv1alpha1.ControllerRevision] {
 		Singular:   itv1alpha1.Resource("controllerrevision"),
 		Version:    itv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
-		// The full name is that of a kind of the group apps too, which kubectl takes first.
+		// kubectl resolves the full name to the kind of the group apps.
 		ShortNames: []string{"vmrevision", "vmrevisions", "vmrev", "vmrevs"},
 		Categories: []string{"slipway"},
 		New:        func() *itv1alpha1.ControllerRevision { return &itv1alpha1.ControllerRevision{} },
 		NewList:    func() runtime.Object { return &itv1alpha1.ControllerRevisionList{} },
-		// Nothing of it can change, so that there is nothing to count.
+		// A revision is immutable, so its generation does not change.
 		Spec:           func(*itv1alpha1.ControllerRevision) any { return nil },
 		Derived:        true,
 		Validate:       validation.ValidateControllerRevision,
 		ValidateUpdate: validation.ValidateControllerRevisionUpdate,
 		Table: table.New(
-			column("Captured kind", "Kind of what was captured.", instancetype.LabelObjectKind),
-			column("Captured name", "Name of what was captured.", instancetype.LabelObjectName),
-			table.Column[*itv1alpha1.ControllerRevision]{Name: "Generation", Type: "integer", Description: "Generation of what was captured.",
+			column("Source kind", "Kind of the pinned object.", instancetype.LabelObjectKind),
+			column("Source name", "Name of the pinned object.", instancetype.LabelObjectName),
+			table.Column[*itv1alpha1.ControllerRevision]{Name: "Generation", Type: "integer", Description: "Generation of the pinned object.",
 				Value: func(o *itv1alpha1.ControllerRevision) any { return o.Revision }},
 		),
 	}

@@ -1,10 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package instancetype describes the resources virtualmachineinstancetypes and
-// virtualmachineclusterinstancetypes, which differ in scope only.
+// Package instancetype describes the resources virtualmachineinstancetypes and virtualmachineclusterinstancetypes,
+// which differ only in scope.
 //
-// Guarantee: a field that vSphere has no use for is kept and answered with a warning.
+// Guarantee: fields that have no effect in vSphere are stored and cause a warning.
 package instancetype
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// version is where managed fields are tracked.
+// version is the version in which managed fields are tracked.
 const version = "instancetype.slipway.dev/v1alpha1"
 
 // Namespaced describes virtualmachineinstancetypes.
@@ -51,7 +51,7 @@ func Cluster() standard.Kind[*itv1alpha1.VirtualMachineClusterInstancetype] {
 		Singular:   itv1alpha1.Resource("virtualmachineclusterinstancetype"),
 		Version:    version,
 		ShortNames: []string{"vmclusterinstancetype", "vmclusterinstancetypes", "vmcf", "vmcfs"},
-		// Not in the category all, which is about what a namespace holds.
+		// Not in the category all, which contains namespaced kinds only.
 		Categories: []string{"slipway"},
 		New: func() *itv1alpha1.VirtualMachineClusterInstancetype {
 			return &itv1alpha1.VirtualMachineClusterInstancetype{}

@@ -1,10 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preference describes the resources virtualmachinepreferences and
-// virtualmachineclusterpreferences, which differ in scope only.
+// Package preference describes the resources virtualmachinepreferences and virtualmachineclusterpreferences, which
+// differ only in scope.
 //
-// Guarantee: a field that vSphere has no use for is kept and answered with a warning.
+// Guarantee: fields that have no effect in vSphere are stored and cause a warning.
 package preference
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// version is where managed fields are tracked.
+// version is the version in which managed fields are tracked.
 const version = "instancetype.slipway.dev/v1alpha1"
 
 // Namespaced describes virtualmachinepreferences.
@@ -51,7 +51,7 @@ func Cluster() standard.Kind[*itv1alpha1.VirtualMachineClusterPreference] {
 		Singular:   itv1alpha1.Resource("virtualmachineclusterpreference"),
 		Version:    version,
 		ShortNames: []string{"vmclusterpref", "vmclusterprefs", "vmcp", "vmcps"},
-		// Not in the category all, which is about what a namespace holds.
+		// Not in the category all, which contains namespaced kinds only.
 		Categories: []string{"slipway"},
 		New: func() *itv1alpha1.VirtualMachineClusterPreference {
 			return &itv1alpha1.VirtualMachineClusterPreference{}
@@ -72,21 +72,21 @@ func Cluster() standard.Kind[*itv1alpha1.VirtualMachineClusterPreference] {
 func columns[T runtime.Object](spec func(T) *itv1alpha1.VirtualMachinePreferenceSpec) rest.TableConvertor {
 	type column = table.Column[T]
 	return table.New(
-		column{Name: "Topology", Type: "string", Description: "How vCPUs are divided into sockets, cores and threads.",
+		column{Name: "Topology", Type: "string", Description: "Distribution of vCPUs to sockets, cores and threads.",
 			Value: func(o T) any {
 				if cpu := spec(o).CPU; cpu != nil && cpu.PreferredCPUTopology != nil {
 					return string(*cpu.PreferredCPUTopology)
 				}
 				return nil
 			}},
-		column{Name: "Required CPU", Type: "string", Description: "Fewest vCPUs that fit.",
+		column{Name: "Required CPU", Type: "string", Description: "Minimum number of vCPUs.",
 			Value: func(o T) any {
 				if r := spec(o).Requirements; r != nil && r.CPU != nil {
 					return int64(r.CPU.Guest)
 				}
 				return nil
 			}},
-		column{Name: "Required memory", Type: "string", Description: "Least memory that fits.",
+		column{Name: "Required memory", Type: "string", Description: "Minimum memory.",
 			Value: func(o T) any {
 				if r := spec(o).Requirements; r != nil && r.Memory != nil {
 					return r.Memory.Guest.String()

@@ -15,14 +15,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// Stores are the storages that others read from.
+// Stores are the storages that other packages read from.
 type Stores struct {
 	Instancetypes, ClusterInstancetypes *standard.REST
 	Preferences, ClusterPreferences     *standard.REST
 	Revisions                           *standard.REST
 }
 
-// NewAPIGroupInfo makes the storages of the group.
+// NewAPIGroupInfo creates the storages of the group.
 func NewAPIGroupInfo(opts generic.RESTOptionsGetter) (*genericapiserver.APIGroupInfo, *Stores, error) {
 	g := standard.NewGroup(opts)
 	stores := &Stores{

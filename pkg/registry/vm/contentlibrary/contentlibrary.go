@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes content libraries.
+// Kind describes contentlibraries.
 func Kind() standard.Kind[*vmv1alpha1.ContentLibrary] {
 	type library = *vmv1alpha1.ContentLibrary
 	type column = table.Column[library]
@@ -39,17 +39,17 @@ func Kind() standard.Kind[*vmv1alpha1.ContentLibrary] {
 		ValidateUpdate: validation.ValidateContentLibraryUpdate,
 		Table: table.New(
 			column{Name: "Library", Type: "string", Description: "Name of the content library in vSphere.", Value: func(l library) any { return l.Spec.Library }},
-			column{Name: "Namespace", Type: "string", Description: "Where its images are; empty for the whole cluster.", Value: func(l library) any { return l.Spec.Namespace }},
-			column{Name: "Ready", Type: "string", Description: "Whether its items were read and have images: True, or the reason why not.", Value: ready},
-			column{Name: "Items", Type: "integer", Description: "Number of its items in vSphere.", Value: func(l library) any { return int64(l.Status.Items) }},
-			column{Name: "Images", Type: "integer", Description: "Number of images that were made of them.", Value: func(l library) any { return int64(l.Status.Images) }},
-			column{Name: "Kept", Type: "integer", Wide: true, Description: "Number of images without an item that virtual machines refer to.", Value: func(l library) any { return int64(len(l.Status.Kept)) }},
-			column{Name: "Renamed", Type: "integer", Wide: true, Description: "Number of images whose name was taken.", Value: func(l library) any { return int64(len(l.Status.Renamed)) }},
+			column{Name: "Namespace", Type: "string", Description: "Namespace of the images; empty for cluster-scoped images.", Value: func(l library) any { return l.Spec.Namespace }},
+			column{Name: "Ready", Type: "string", Description: "True if the items have been read and have images; otherwise the reason.", Value: ready},
+			column{Name: "Items", Type: "integer", Description: "Number of items in vSphere.", Value: func(l library) any { return int64(l.Status.Items) }},
+			column{Name: "Images", Type: "integer", Description: "Number of images created for the items.", Value: func(l library) any { return int64(l.Status.Images) }},
+			column{Name: "Kept", Type: "integer", Wide: true, Description: "Number of images that are kept without an item because virtual machines refer to them.", Value: func(l library) any { return int64(len(l.Status.Kept)) }},
+			column{Name: "Renamed", Type: "integer", Wide: true, Description: "Number of images that were renamed because their name was in use.", Value: func(l library) any { return int64(len(l.Status.Renamed)) }},
 		),
 	}
 }
 
-// ready is True, or says why not.
+// ready returns True or the reason why the library is not ready.
 func ready(l *vmv1alpha1.ContentLibrary) any {
 	return conditions.Brief(l.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }

@@ -1,12 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package references reads, for requests, what virtual machines refer to.
+// Package references reads the objects that virtual machines refer to, on behalf of requests.
 //
 // Guarantees:
-//   - Readers answer by what is true now. Those of Cached may be behind by what a watch
-//     needs, and ask again before they say that something is not there.
-//   - What belongs to the host cluster is unknown without one, never absent.
+//   - Readers return the current state. Readers returned by Cached may be slightly behind, but check etcd before they
+//     report that an object does not exist.
+//   - Without a management cluster, its objects are reported as unknown and never as absent.
 package references
 
 import (
@@ -28,26 +28,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// Readers reads for requests. All fields must be set but Host.
+// Readers reads objects for requests. All fields except Host must be set.
 type Readers struct {
-	// Instancetypes are the stores of instance types and preferences, and of their
-	// revisions.
+	// Instancetypes are the stores of instance types, preferences and revisions.
 	Instancetypes *instancetyperest.Stores
 	// Instances, Classes, Images, ClusterImages and Snapshots are the stores of these kinds.
 	Instances, Classes, Images, ClusterImages, Snapshots *standard.REST
-	// Machines is the store of virtual machines themselves.
+	// Machines is the store of virtual machines.
 	Machines *standard.REST
-	// Host has claims.
+	// Host is the client for persistent volume claims; nil without a management cluster.
 	Host kubernetes.Interface
-	// Decoder reads what revisions hold.
+	// Decoder decodes the content of revisions.
 	Decoder *instancetype.Decoder
-	// cached lets the stores answer from their watch caches.
+	// cached makes the stores read from their watch caches.
 	cached bool
 }
 
-// Cached returns Readers of the same stores that read from the watch caches, without a
-// request to etcd: for admission, which admits what is not there yet in any case. It has
-// the stores that r has by now.
+// Cached returns Readers of the same stores that read from the watch caches without a request to etcd. Use them for
+// admission, which accepts missing references anyway. Stores that are set in r later are not included.
 func (r *Readers) Cached() *Readers {
 	c := *r
 	c.cached = true
@@ -56,19 +54,19 @@ func (r *Readers) Cached() *Readers {
 
 var _ instancetype.Reader = (*Readers)(nil)
 
-// Instance returns what the virtual machine of this name runs with;
-// apierrors.IsNotFound recognises the error when it does not run.
+// Instance returns the instance of a virtual machine. If the virtual machine does not run, apierrors.IsNotFound is
+// true for the error.
 func (r *Readers) Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error) {
 	return read[*vmv1alpha1.VirtualMachineInstance](ctx, r.cached, r.Instances, namespace, name)
 }
 
-// Snapshot returns one; apierrors.IsNotFound recognises the error when it is not there.
+// Snapshot returns a snapshot. If it does not exist, apierrors.IsNotFound is true for the error.
 func (r *Readers) Snapshot(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineSnapshot, error) {
 	return read[*vmv1alpha1.VirtualMachineSnapshot](ctx, r.cached, r.Snapshots, namespace, name)
 }
 
-// VirtualMachines returns those of a namespace. They may be shared with the cache of the
-// store and are not to be changed.
+// VirtualMachines returns the virtual machines of a namespace. They may be shared with the watch cache and must not
+// be modified.
 func (r *Readers) VirtualMachines(ctx context.Context, namespace string) ([]vmv1alpha1.VirtualMachine, error) {
 	obj, err := r.Machines.List(genericapirequest.WithNamespace(ctx, namespace), &metainternalversion.ListOptions{})
 	if err != nil {
@@ -142,10 +140,10 @@ func (r *Readers) PersistentVolumeClaim(ctx context.Context, namespace, name str
 	return r.Host.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// errNoHost says that something of the host cluster is unknown, not that it is absent.
-var errNoHost = apierrors.NewServiceUnavailable("this server was started without a host cluster")
+// errNoHost reports that an object of the management cluster is unknown, which does not mean absent.
+var errNoHost = apierrors.NewServiceUnavailable("this server is not connected to a management cluster")
 
-// read copies the object called name into out.
+// read returns a copy of the object with the given name.
 func read[T interface {
 	runtime.Object
 	DeepCopy() T
@@ -157,11 +155,10 @@ func read[T interface {
 	return obj.DeepCopy(), nil
 }
 
-// get returns the object called name, which the cache of the store may share.
+// get returns the object with the given name. It may be shared with the watch cache.
 func get[T runtime.Object](ctx context.Context, cached bool, from *standard.REST, namespace, name string) (T, error) {
 	var none T
-	// A store names, in its errors, the resource of the request in the context, which
-	// is not the one that is read here.
+	// Errors of a store contain the resource of the request in the context, so set the resource that is read.
 	ctx = genericapirequest.WithNamespace(genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
 		IsResourceRequest: true, Verb: "get", Namespace: namespace, Name: name,
 		APIGroup: from.DefaultQualifiedResource.Group, Resource: from.DefaultQualifiedResource.Resource,

@@ -3,7 +3,7 @@
 
 // Package rest maps the resources of vm.slipway.dev to their storages.
 //
-// Guarantee: every endpoint of a resource is over one store.
+// Guarantee: all endpoints of a resource use one store.
 package rest
 
 import (
@@ -37,25 +37,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
-// Dependencies is what the storages need of others.
+// Dependencies are the dependencies of the storages.
 type Dependencies struct {
-	// Owners records who set what through a subresource.
+	// Owners records the field owners of changes through subresources.
 	Owners storage.FieldOwners
-	// Instancetypes are the stores of instance types and preferences, and of their
-	// revisions.
+	// Instancetypes are the stores of instance types, preferences and revisions.
 	Instancetypes *instancetyperest.Stores
-	// Host has claims. It may be nil: then they are unknown.
+	// Host is the client for persistent volume claims. If it is nil, claims are unknown.
 	Host kubernetes.Interface
-	// Screens show what virtual machines show.
+	// Screens provides the consoles and screenshots of virtual machines.
 	Screens storage.Screens
-	// Admission judges what subresources make of virtual machines. It may be nil.
+	// Admission admits the changes of virtual machines by subresources. It may be nil.
 	Admission admission.Interface
-	// Readers is set to what reads the objects of all storages.
+	// Readers is set to readers of the objects in all storages.
 	Readers *references.Readers
 }
 
-// NewAPIGroupInfo makes the storages of the group: first the kinds that stand alone,
-// then virtual machines, which refer to them.
+// NewAPIGroupInfo creates the storages of the group. It creates virtual machines last, because they refer to the
+// other kinds.
 func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericapiserver.APIGroupInfo, error) {
 	g := standard.NewGroup(opts)
 	readers := d.Readers

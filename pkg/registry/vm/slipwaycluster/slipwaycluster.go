@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes what clusters need of vSphere.
+// Kind describes slipwayclusters.
 func Kind() standard.Kind[*vmv1alpha1.SlipwayCluster] {
 	type cluster = *vmv1alpha1.SlipwayCluster
 	type column = table.Column[cluster]
@@ -41,10 +41,10 @@ func Kind() standard.Kind[*vmv1alpha1.SlipwayCluster] {
 		Validate:       validation.ValidateSlipwayCluster,
 		ValidateUpdate: validation.ValidateSlipwayClusterUpdate,
 		Table: table.New(
-			column{Name: "Ready", Type: "string", Description: "Whether it is provisioned: True, or the reason why not.",
+			column{Name: "Ready", Type: "string", Description: "True if the cluster is provisioned; otherwise the reason.",
 				Value: func(c cluster) any { return conditions.Brief(c.Status.Conditions, vmv1alpha1.ConditionReady) }},
-			column{Name: "Endpoint", Type: "string", Description: "Where the API of the cluster is.", Value: endpoint},
-			column{Name: "Zones", Type: "integer", Description: "How many zones machines can be in.",
+			column{Name: "Endpoint", Type: "string", Description: "Address of the cluster's API server.", Value: endpoint},
+			column{Name: "Zones", Type: "integer", Description: "Number of zones for machines.",
 				Value: func(c cluster) any { return int64(len(c.Status.FailureDomains)) }},
 		),
 	}

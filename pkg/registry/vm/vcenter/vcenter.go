@@ -39,21 +39,21 @@ func Kind() standard.Kind[*vmv1alpha1.VCenter] {
 		Table: table.New(
 			column{Name: "URL", Type: "string", Description: "URL of the SDK.", Value: func(v *vmv1alpha1.VCenter) any { return v.Spec.URL }},
 			column{Name: "Version", Type: "string", Description: "Version of the product.", Value: func(v *vmv1alpha1.VCenter) any { return v.Status.Version }},
-			column{Name: "Ready", Type: "string", Description: "Whether it is connected to and read: True, or the reason why not.", Value: ready},
-			column{Name: "VMs", Type: "integer", Description: "Number of VMs that belong to objects.", Value: func(v *vmv1alpha1.VCenter) any {
+			column{Name: "Ready", Type: "string", Description: "True if the server is connected and has read the inventory; otherwise the reason.", Value: ready},
+			column{Name: "VMs", Type: "integer", Description: "Number of VMs that belong to VirtualMachines.", Value: func(v *vmv1alpha1.VCenter) any {
 				if i := v.Status.Inventory; i != nil {
 					return int64(i.VirtualMachines)
 				}
 				return nil
 			}},
 			column{Name: "API", Type: "string", Wide: true, Description: "Version of the API.", Value: func(v *vmv1alpha1.VCenter) any { return v.Status.APIVersion }},
-			column{Name: "User", Type: "string", Wide: true, Description: "Who is logged in.", Value: func(v *vmv1alpha1.VCenter) any {
+			column{Name: "User", Type: "string", Wide: true, Description: "User of the session.", Value: func(v *vmv1alpha1.VCenter) any {
 				if s := v.Status.Session; s != nil {
 					return s.UserName
 				}
 				return nil
 			}},
-			column{Name: "Read", Type: "string", Wide: true, Description: "How long it took to read the inventory.", Value: func(v *vmv1alpha1.VCenter) any {
+			column{Name: "Read", Type: "string", Wide: true, Description: "Duration of the last full read of the inventory.", Value: func(v *vmv1alpha1.VCenter) any {
 				if i := v.Status.Inventory; i != nil {
 					return i.ReadDuration.Duration.String()
 				}
@@ -63,7 +63,7 @@ func Kind() standard.Kind[*vmv1alpha1.VCenter] {
 	}
 }
 
-// ready is True, or says why not.
+// ready returns True or the reason why the vCenter is not ready.
 func ready(v *vmv1alpha1.VCenter) any {
 	return conditions.Brief(v.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }

@@ -1,16 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package virtualmachine says what each endpoint of virtualmachines may change.
+// Package virtualmachine defines which changes each endpoint of virtualmachines may make.
 //
 // Guarantees:
-//   - Creation drops status, sets the finalizer, and fills what every VM needs for
-//     life: a firmware UUID and, unless the network is disabled, an interface.
-//     Everything else of the spec stays as the user wrote it.
-//   - The main endpoint keeps the stored status; generation moves only when spec does.
-//   - The status endpoint keeps the stored spec and metadata.
-//   - A power endpoint changes nothing but the power fields of spec.
-//   - A refresh endpoint changes nothing but the references to one revision.
-//   - Bad objects are refused with the field named; odd ones are answered with a
-//     warning.
+//   - Creation clears status, sets the finalizer, and sets permanent defaults: a firmware UUID and, unless the
+//     network is disabled, an interface. The rest of the spec is not changed.
+//   - The main endpoint preserves the stored status and increments generation only if spec changes.
+//   - The status endpoint preserves the stored spec and metadata.
+//   - A power endpoint changes only the power fields of spec.
+//   - A refresh endpoint changes only the references to one revision.
+//   - Invalid objects are rejected with the field; questionable ones cause a warning.
 package virtualmachine

@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Fields that VMs can be selected by, beside name and namespace.
+// Field selectors of virtual machines in addition to name and namespace.
 const (
 	fieldDesiredPower         = "spec.powerState"
 	fieldObservedPower        = "status.powerState"
@@ -25,11 +25,11 @@ const (
 	fieldPreferenceOutdated   = "status.preferenceRef.outdated"
 )
 
-// trueFields are those of getAttrs that most VMs do not have. With them there would be a ninth
-// field, for which a map takes twice the memory of eight.
+// trueFields are the fields of getAttrs that are absent for most virtual machines. They are omitted because a map of
+// more than eight fields needs twice the memory.
 var trueFields = []string{fieldInstancetypeOutdated, fieldPreferenceOutdated}
 
-// getAttrs returns what selectors see of a VM.
+// getAttrs returns the labels and fields of a virtual machine for selectors.
 func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	v, ok := obj.(*vmv1alpha1.VirtualMachine)
 	if !ok {
@@ -50,8 +50,8 @@ func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	return v.Labels, set, nil
 }
 
-// indexFields are the fields with many values: the others would match a large part of
-// all VMs anyway.
+// indexFields returns the fields with many different values. An index of the others would select a large part of all
+// virtual machines.
 func indexFields() map[string]func(*vmv1alpha1.VirtualMachine) string {
 	return map[string]func(*vmv1alpha1.VirtualMachine) string{
 		fieldNode:         func(v *vmv1alpha1.VirtualMachine) string { return v.Status.NodeName },

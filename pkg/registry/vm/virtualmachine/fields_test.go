@@ -9,8 +9,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Go's maps keep up to eight entries in one group of slots, and take a table for more.
-func TestWhatSelectorsSeeOfAVMIsOneGroupOfAMap(t *testing.T) {
+// A Go map with at most eight entries uses one group of slots; a larger one uses a table.
+func TestGetAttrs_HasAtMostEightFields(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{
 		InstancetypeRef: &vmv1alpha1.InstancetypeRef{Name: "small"}, PreferenceRef: &vmv1alpha1.PreferenceRef{Name: "linux"},
 	}}
@@ -20,6 +20,6 @@ func TestWhatSelectorsSeeOfAVMIsOneGroupOfAMap(t *testing.T) {
 	}
 	vm.Status.InstancetypeRef.Outdated, vm.Status.PreferenceRef.Outdated = true, true
 	if _, set, err = getAttrs(vm); err != nil || set[fieldInstancetypeOutdated] != "true" || set[fieldPreferenceOutdated] != "true" {
-		t.Errorf("of one that is outdated (error %v): %v", err, set)
+		t.Errorf("outdated VM (error %v): %v", err, set)
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// restartNow in spec.nextRestartTime stands for the time of the request.
+// restartNow is the value of spec.nextRestartTime that means the time of the request.
 const restartNow = "now"
 
-// fillAtCreation sets what a VM keeps for life, so that no controller has to write
-// it later. The UID is there already.
+// fillAtCreation sets permanent fields of a new virtual machine, so that no controller has to write them later. The
+// UID must be set.
 func fillAtCreation(created *vmv1alpha1.VirtualMachine, now func() time.Time) {
 	fillFinalizer(created)
 	if created.Spec.Firmware == nil || created.Spec.Firmware.UUID == "" {
 		setFirmwareUUID(&created.Spec, apply.FirmwareUUID(created.UID))
 	}
-	// A preference may say that there is no default interface.
+	// A preference may disable the default interface.
 	if created.Spec.Preference == nil {
 		fillInterface(&created.Spec)
 	}
@@ -31,10 +31,9 @@ func fillAtCreation(created *vmv1alpha1.VirtualMachine, now func() time.Time) {
 	fillRestartTime(&created.Spec, now)
 }
 
-// fillAtUpdate keeps what the creation filled when a client, which replaces the object
-// by its own manifest, knows nothing of it. While the VM is being deleted the finalizer is
-// not filled in, and admission refuses its removal: a client that removes it then does so
-// on purpose.
+// fillAtUpdate restores permanent fields if a client replaces the object by a manifest without them. While the
+// virtual machine is being deleted, the finalizer is not restored: a client that removes it then does so on purpose,
+// and admission checks its permission.
 func fillAtUpdate(updated, stored *vmv1alpha1.VirtualMachine, now func() time.Time) {
 	if stored.DeletionTimestamp == nil && slices.Contains(stored.Finalizers, vmv1alpha1.VirtualMachineFinalizer) {
 		fillFinalizer(updated)
@@ -65,16 +64,15 @@ func setFirmwareUUID(spec *vmv1alpha1.VirtualMachineSpec, uuid string) {
 	spec.Firmware.UUID = uuid
 }
 
-// fillProviderID gives a VM the provider ID by which Kubernetes knows its node, as soon as that
-// is known.
+// fillProviderID sets the provider ID, by which Kubernetes identifies the node, if the provider ID is known.
 func fillProviderID(v *vmv1alpha1.VirtualMachine) {
 	if v.Spec.ProviderID == "" {
 		v.Spec.ProviderID = v.OwnProviderID()
 	}
 }
 
-// fillProviderIDAgain keeps the provider ID of a VM. One that has none, because it was made by
-// an earlier version or takes over a VM, gets it with the next update by anybody.
+// fillProviderIDAgain preserves the provider ID. If a virtual machine has none, because an earlier version created it
+// or it adopts a VM, the next update sets it.
 func fillProviderIDAgain(updated, stored *vmv1alpha1.VirtualMachine) {
 	if updated.Spec.ProviderID == "" {
 		updated.Spec.ProviderID = cmp.Or(stored.Spec.ProviderID, stored.OwnProviderID())
@@ -90,8 +88,8 @@ func fillInterface(spec *vmv1alpha1.VirtualMachineSpec) {
 	}
 }
 
-// fillRestartTime replaces the word now by the time of the request, in whole
-// seconds like status.lastRestartTime, which it is compared with.
+// fillRestartTime replaces "now" by the time of the request. It is truncated to seconds, because it is compared with
+// status.lastRestartTime.
 func fillRestartTime(spec *vmv1alpha1.VirtualMachineSpec, now func() time.Time) {
 	if strings.EqualFold(spec.NextRestartTime, restartNow) {
 		spec.NextRestartTime = now().UTC().Format(time.RFC3339)

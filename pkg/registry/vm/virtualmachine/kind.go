@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// Kind describes virtualmachines. now is the clock.
+// Kind describes virtualmachines. now returns the current time.
 func Kind(now func() time.Time) standard.Kind[*vmv1alpha1.VirtualMachine] {
 	return standard.Kind[*vmv1alpha1.VirtualMachine]{
 		Plural:     vmv1alpha1.Resource("virtualmachines"),

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// Power is the part of start, stop, restart and suspend: the power fields of spec.
+// Power returns the part function of start, stop, restart and suspend, which change the power fields of spec.
 func Power(now func() time.Time) func(v, stored *vmv1alpha1.VirtualMachine) {
 	return func(v, stored *vmv1alpha1.VirtualMachine) {
 		spec := *stored.Spec.DeepCopy()
@@ -24,9 +24,9 @@ func Power(now func() time.Time) func(v, stored *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// Refresh is the part of refresh-instancetype and refresh-preference: the references to
-// the revision of role. They are in spec and in status, which no other endpoint changes
-// at once: a controller that saw only one half would capture the old revision again.
+// Refresh returns the part function of refresh-instancetype and refresh-preference, which change the references to
+// the revision of role. References are in spec and in status. Both change in one write, because a controller that
+// observed only one change would pin the old revision again.
 func Refresh(role instancetype.Role) func(v, stored *vmv1alpha1.VirtualMachine) {
 	return func(v, stored *vmv1alpha1.VirtualMachine) {
 		spec, status := *stored.Spec.DeepCopy(), *stored.Status.DeepCopy()
@@ -38,7 +38,7 @@ func Refresh(role instancetype.Role) func(v, stored *vmv1alpha1.VirtualMachine) 
 			if to, from := status.InstancetypeRef, v.Status.InstancetypeRef; to != nil && from != nil {
 				to.ControllerRevisionRef = from.ControllerRevisionRef
 			} else if to != nil && to.Name == "" {
-				status.InstancetypeRef = nil // nothing could be inferred, which is forgotten
+				status.InstancetypeRef = nil // forget that nothing could be inferred
 			}
 		case instancetype.RolePreference:
 			if to, from := spec.Preference, v.Spec.Preference; to != nil && from != nil {

@@ -11,11 +11,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// remake makes an object again that was lost with the store: with its UID, by which all that
-// belongs to it knows it (its vSphere VM, the holders of its claims, the names of its
-// addresses), and with what of its status names that VM and what it has captured. Until its
-// controllers have looked at it that is all that is known. Only privileged users may set the
-// annotation, which admission sees to.
+// remake prepares an object that is recreated after the store was lost, and returns true for it. The object keeps its
+// UID, because the vSphere VM, claims and addresses refer to it. It keeps the parts of status that identify the VM
+// and its pinned revisions. Admission ensures that only privileged users set the annotation.
 func remake(created *vmv1alpha1.VirtualMachine) bool {
 	uid, ok := lostUID(created)
 	if !ok || created.Generation < 1 {
@@ -30,7 +28,7 @@ func remake(created *vmv1alpha1.VirtualMachine) bool {
 	return true
 }
 
-// lostUID is the UID that the annotation names.
+// lostUID returns the UID in the annotation.
 func lostUID(created *vmv1alpha1.VirtualMachine) (types.UID, bool) {
 	value := created.Annotations[vmv1alpha1.AnnotationRecovered]
 	parsed, err := guuid.Parse(value)

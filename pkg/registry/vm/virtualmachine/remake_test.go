@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestALostObjectIsMadeAgainWithItsUIDAndWhatNamesItsVM(t *testing.T) {
+func TestRemake_KeepsTheUIDAndTheIdentityOfTheVM(t *testing.T) {
 	const lost = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
 	ref, preference := &vmv1alpha1.InstancetypeRef{Name: "u1.small"}, &vmv1alpha1.PreferenceRef{Name: "linux"}
 	given := func(uid string, generation int64) *vmv1alpha1.VirtualMachine {
@@ -34,7 +34,7 @@ func TestALostObjectIsMadeAgainWithItsUIDAndWhatNamesItsVM(t *testing.T) {
 		t.Errorf("UID %s, generation %d, status (-want +got):\n%s", made.UID, made.Generation, diff)
 	}
 	if errs := strategy().Validate(t.Context(), made); len(errs) != 0 {
-		t.Errorf("refused: %v", errs)
+		t.Errorf("rejected: %v", errs)
 	}
 	for name, bad := range map[string]*vmv1alpha1.VirtualMachine{
 		"no UUID":             given("vm-7", 7),
@@ -42,7 +42,7 @@ func TestALostObjectIsMadeAgainWithItsUIDAndWhatNamesItsVM(t *testing.T) {
 		"in upper case":       given("6D0C1E5C-8A3F-4F0E-9B1A-1F0A2C9D7E55", 7),
 		"nothing":             given("", 7),
 		"without generation":  given(lost, 0),
-		"a generation before": given(lost, -1),
+		"negative generation": given(lost, -1),
 	} {
 		strategy().PrepareForCreate(t.Context(), bad)
 		if bad.UID != "new" || bad.Generation != 1 || bad.Status.UniqueID != "" {

@@ -21,7 +21,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
 
-// uid is that of the VM, and uuid the firmware UUID that follows from it.
+// uid is the UID of the VM, and uuid the firmware UUID derived from it.
 const (
 	uid  = types.UID("3c1d5b8a-6f0e-4c55-9d3a-1b2c3d4e5f60")
 	uuid = "6f72f811-afc5-5ab3-bf9c-9c49b5ab3f12"
@@ -75,7 +75,7 @@ func stored() *vmv1alpha1.VirtualMachine {
 	}
 }
 
-// everythingChanged is stored with every part changed, as a greedy client sends it.
+// everythingChanged returns the stored object with every part changed.
 func everythingChanged() *vmv1alpha1.VirtualMachine {
 	v := stored()
 	v.Labels, v.Annotations = map[string]string{"l": "2"}, map[string]string{"a": "2"}
@@ -90,16 +90,16 @@ func everythingChanged() *vmv1alpha1.VirtualMachine {
 }
 
 // F152 F156
-func TestEachEndpointChangesOnlyWhatItOwns(t *testing.T) {
+func TestStrategies_ChangeOnlyTheirPart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		strategy rest.RESTUpdateStrategy
-		// change makes of the stored object what must be stored.
+		// change modifies the stored object as the endpoint must.
 		change func(*vmv1alpha1.VirtualMachine)
 	}{
 		"main keeps status": {strategy(), func(v *vmv1alpha1.VirtualMachine) {
 			changed := everythingChanged()
 			v.ObjectMeta, v.Spec = changed.ObjectMeta, changed.Spec
-			v.Finalizers = stored().Finalizers // its manifest says nothing of it
+			v.Finalizers = stored().Finalizers // the manifest omits it
 			v.Generation++
 		}},
 		"status keeps spec and metadata": {statusStrategy(), func(v *vmv1alpha1.VirtualMachine) {
@@ -131,8 +131,8 @@ func TestEachEndpointChangesOnlyWhatItOwns(t *testing.T) {
 	}
 }
 
-// That nothing was inferred is forgotten by a refresh, and by nothing else.
-func TestRefreshForgetsThatNothingWasInferred(t *testing.T) {
+// Only a refresh forgets that no instance type or preference could be inferred.
+func TestRefresh_ForgetsThatNothingWasInferred(t *testing.T) {
 	old := stored()
 	old.Status.InstancetypeRef, old.Status.PreferenceRef = &vmv1alpha1.InstancetypeRef{InferFromVolume: "image"}, &vmv1alpha1.PreferenceRef{InferFromVolume: "image"}
 	for role, want := range map[instancetype.Role][2]bool{instancetype.RoleInstancetype: {false, true}, instancetype.RolePreference: {true, false}} {
@@ -147,11 +147,11 @@ func TestRefreshForgetsThatNothingWasInferred(t *testing.T) {
 	got.Status.InstancetypeRef = nil
 	refreshStrategy(instancetype.RoleInstancetype).PrepareForUpdate(t.Context(), got, captured)
 	if got.Status.InstancetypeRef == nil {
-		t.Error("a refresh removed a reference that names an instance type")
+		t.Error("a refresh removed a reference with a name")
 	}
 }
 
-func TestGenerationStaysWhileSpecStays(t *testing.T) {
+func TestStrategies_KeepGenerationIfSpecIsUnchanged(t *testing.T) {
 	for name, s := range map[string]rest.RESTUpdateStrategy{
 		"main": strategy(), "status": statusStrategy(), "power": powerStrategy(),
 		"refresh": refreshStrategy(instancetype.RoleInstancetype),
@@ -166,17 +166,17 @@ func TestGenerationStaysWhileSpecStays(t *testing.T) {
 	}
 }
 
-func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
+func TestStrategy_SetsMissingFieldsOnCreate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		given, want vmv1alpha1.VirtualMachineSpec
 	}{
-		"nothing given": {
+		"nothing set": {
 			want: vmv1alpha1.VirtualMachineSpec{
 				Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid}, ProviderID: "vsphere://" + uuid,
 				Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
 			},
 		},
-		"UUID and interface given": {
+		"UUID and interface set": {
 			given: vmv1alpha1.VirtualMachineSpec{
 				Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"},
 				Network:  &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}},
@@ -186,17 +186,17 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 				Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}},
 			},
 		},
-		"a preference, which may say that there is no interface (F95)": {
+		"a preference, which may disable the default interface (F95)": {
 			given: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}},
 			want: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid},
 				ProviderID: "vsphere://" + uuid},
 		},
-		"a provider ID given": {
+		"a provider ID set": {
 			given: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, ProviderID: "other"},
 			want: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid},
 				ProviderID: "other"},
 		},
-		"a VM taken over, whose BIOS UUID only vSphere knows": {
+		"an adopted VM, whose BIOS UUID only vSphere knows": {
 			given: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, InstanceUUID: "theirs"},
 			want: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid},
 				InstanceUUID: "theirs"},
@@ -227,8 +227,8 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 	}
 }
 
-// F95: a preference said that there is no interface.
-func TestUpdateGivesNoInterfaceWhereThePreferenceLeftNone(t *testing.T) {
+// F95: a preference disabled the default interface.
+func TestStrategy_AddsNoInterfaceOnUpdateAfterAPreference(t *testing.T) {
 	created := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "appliance"}, Network: &vmv1alpha1.VirtualMachineNetworkSpec{HostName: "a"}}}
 	strategy().PrepareForCreate(t.Context(), created)
 	updated := created.DeepCopy()
@@ -239,8 +239,8 @@ func TestUpdateGivesNoInterfaceWhereThePreferenceLeftNone(t *testing.T) {
 	}
 }
 
-// F149: an update does not lose the UUID.
-func TestUpdateKeepsWhatCreationFilled(t *testing.T) {
+// F149: an update preserves the UUID.
+func TestStrategy_KeepsPermanentFieldsOnUpdate(t *testing.T) {
 	created := func() *vmv1alpha1.VirtualMachine {
 		v := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 		strategy().PrepareForCreate(t.Context(), v)
@@ -280,20 +280,20 @@ func TestUpdateKeepsWhatCreationFilled(t *testing.T) {
 	}
 }
 
-// What was made by an earlier version, or takes a VM over, has no provider ID at creation.
-func TestAnUpdateGivesTheProviderIDThatIsKnownByThen(t *testing.T) {
+// A VM that an earlier version created, or an adopted VM, has no provider ID at creation.
+func TestStrategy_SetsTheProviderIDOnUpdate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stored vmv1alpha1.VirtualMachine
 		given  string
 		want   string
 	}{
-		"of an earlier version": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "MINE"}}}, want: "vsphere://mine"},
-		"not what vSphere shows": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}},
+		"created by an earlier version": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "MINE"}}}, want: "vsphere://mine"},
+		"not the UUID that vSphere reports": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}},
 			Status: vmv1alpha1.VirtualMachineStatus{BiosUUID: "shown"}}, want: "vsphere://shown"},
-		"taken over, not seen yet": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{InstanceUUID: "theirs", Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}}}},
-		"taken over": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{InstanceUUID: "theirs", Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}},
+		"adopted, not observed yet": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{InstanceUUID: "theirs", Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}}}},
+		"adopted": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{InstanceUUID: "theirs", Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}},
 			Status: vmv1alpha1.VirtualMachineStatus{BiosUUID: "shown"}}, want: "vsphere://shown"},
-		"kept": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{ProviderID: "vsphere://old", Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}}}, want: "vsphere://old"},
+		"unchanged": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{ProviderID: "vsphere://old", Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}}}, want: "vsphere://old"},
 		"another one is left to validation": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{ProviderID: "vsphere://old"}}, given: "vsphere://new",
 			want: "vsphere://new"},
 	} {
@@ -306,7 +306,7 @@ func TestAnUpdateGivesTheProviderIDThatIsKnownByThen(t *testing.T) {
 	}
 }
 
-func TestResetFieldsNameWhatEndpointsIgnore(t *testing.T) {
+func TestStrategies_ResetIgnoredFields(t *testing.T) {
 	for name, tc := range map[string]struct {
 		strategy     rest.ResetFieldsStrategy
 		ignores, not fieldpath.Path
@@ -316,7 +316,7 @@ func TestResetFieldsNameWhatEndpointsIgnore(t *testing.T) {
 	} {
 		set := tc.strategy.GetResetFields()["vm.slipway.dev/v1alpha1"]
 		if !set.Has(tc.ignores) || set.Has(tc.not) {
-			t.Errorf("%s resets %s, want %s in and %s out", name, set, tc.ignores, tc.not)
+			t.Errorf("%s resets %s, want %s included and %s excluded", name, set, tc.ignores, tc.not)
 		}
 	}
 }

@@ -17,16 +17,16 @@ import (
 func newTable() *table.Convertor[*vmv1alpha1.VirtualMachine] {
 	type column = table.Column[*vmv1alpha1.VirtualMachine]
 	return table.New(
-		column{Name: "Status", Type: "string", Description: "What the VM does or lacks.",
+		column{Name: "Status", Type: "string", Description: "State of the virtual machine.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return printableStatus(v) }},
-		column{Name: "Power", Type: "string", Description: "Power state that vSphere reports.",
+		column{Name: "Power", Type: "string", Description: "Power state reported by vSphere.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return string(v.Status.PowerState) }},
-		column{Name: "Type", Type: "string", Description: "Instance type or class that gives the size.",
+		column{Name: "Type", Type: "string", Description: "Instance type or class.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return sizeName(v) }},
-		column{Name: "Outdated", Type: "string", Description: "Whether instance type or preference were changed since they were captured.",
+		column{Name: "Outdated", Type: "string", Description: "Whether the instance type or preference has changed since it was pinned.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return outdated(v) }},
-		column{Name: "CPU", Type: "string", Description: "Virtual CPUs that the VM has, and those that are wanted when these are others.", Value: vcpus},
-		column{Name: "Memory", Type: "string", Description: "Guest memory that the VM has, and what is wanted when that is another.", Value: memory},
+		column{Name: "CPU", Type: "string", Description: "Current number of virtual CPUs, and the desired number if it differs.", Value: vcpus},
+		column{Name: "Memory", Type: "string", Description: "Current guest memory, and the desired amount if it differs.", Value: memory},
 		column{Name: "IP", Type: "string", Description: "Primary IP address.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return primaryIP(v) }},
 		column{Name: "Host", Type: "string", Description: "ESXi host.",
@@ -41,7 +41,7 @@ func newTable() *table.Convertor[*vmv1alpha1.VirtualMachine] {
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return imageName(v) }},
 		column{Name: "Zone", Type: "string", Wide: true, Description: "Failure domain.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return v.Status.Zone }},
-		column{Name: "Group", Type: "string", Wide: true, Description: "Group that the VM is in.",
+		column{Name: "Group", Type: "string", Wide: true, Description: "Group of the virtual machine.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return v.Spec.GroupName }},
 		column{Name: "UUID", Type: "string", Wide: true, Description: "Instance UUID in vSphere.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return v.Status.InstanceUUID }},
@@ -59,7 +59,7 @@ func printableStatus(v *vmv1alpha1.VirtualMachine) string {
 	}
 }
 
-// sizeName is what status says is in use, else what spec asks for.
+// sizeName returns the instance type in use according to status, or the one in spec.
 func sizeName(v *vmv1alpha1.VirtualMachine) string {
 	switch {
 	case v.Status.InstancetypeRef != nil:
@@ -89,15 +89,14 @@ func imageName(v *vmv1alpha1.VirtualMachine) string {
 	return v.Spec.Image.Name
 }
 
-// vcpus is the number that the VM has, or will have, and the one that it shall have while
-// that is another.
+// vcpus returns the current number of vCPUs, and the desired number if it differs.
 func vcpus(v *vmv1alpha1.VirtualMachine) any {
 	if r := v.Status.Resources; r != nil && r.VCPUs > 0 {
 		wanted := v.Status.DesiredResources
 		if wanted == nil || wanted.VCPUs == r.VCPUs {
 			return strconv.Itoa(int(r.VCPUs))
 		}
-		return fmt.Sprintf("%d (%d wanted)", r.VCPUs, wanted.VCPUs)
+		return fmt.Sprintf("%d (%d desired)", r.VCPUs, wanted.VCPUs)
 	}
 	cpu := v.Spec.CPU
 	if cpu == nil {
@@ -106,19 +105,18 @@ func vcpus(v *vmv1alpha1.VirtualMachine) any {
 	return strconv.Itoa(int(max(cpu.Sockets, 1)) * int(max(cpu.Cores, 1)) * int(max(cpu.Threads, 1)))
 }
 
-// memory is the size that the VM has, or will have, and the one that it shall have while
-// that is another.
+// memory returns the current memory, and the desired amount if it differs.
 func memory(v *vmv1alpha1.VirtualMachine) any {
 	if r := v.Status.Resources; r != nil && r.Memory != nil {
 		wanted := v.Status.DesiredResources
 		if wanted == nil || wanted.Memory == nil {
 			return r.Memory.String()
 		}
-		// A copy: an amount that is compared with one of another representation takes that.
+		// Compare a copy, because Cmp may change the representation of a quantity.
 		if has := *r.Memory; has.Cmp(*wanted.Memory) == 0 {
 			return has.String()
 		}
-		return fmt.Sprintf("%s (%s wanted)", r.Memory, wanted.Memory)
+		return fmt.Sprintf("%s (%s desired)", r.Memory, wanted.Memory)
 	}
 	if m := v.Spec.Memory; m != nil && m.Guest != nil {
 		return m.Guest.String()

@@ -11,7 +11,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestColumnsShowTheSizeThatTheVMHasAndTheOneThatIsWanted(t *testing.T) {
+func TestTable_ShowsCurrentAndDesiredSize(t *testing.T) {
 	size := func(vcpus int32, memory string) *vmv1alpha1.VirtualMachineResources {
 		quantity := resource.MustParse(memory)
 		return &vmv1alpha1.VirtualMachineResources{VCPUs: vcpus, Memory: &quantity}
@@ -22,12 +22,12 @@ func TestColumnsShowTheSizeThatTheVMHasAndTheOneThatIsWanted(t *testing.T) {
 		machine     vmv1alpha1.VirtualMachine
 		cpu, memory any
 	}{
-		"nobody has looked at it":   {vmv1alpha1.VirtualMachine{Spec: spec}, "6", "1Gi"},
-		"its size is not known yet": {vmv1alpha1.VirtualMachine{}, nil, nil},
-		"as wanted":                 {vmv1alpha1.VirtualMachine{Spec: spec, Status: vmv1alpha1.VirtualMachineStatus{Resources: size(2, "4Gi")}}, "2", "4Gi"},
-		"another is wanted":         {vmv1alpha1.VirtualMachine{Spec: spec, Status: vmv1alpha1.VirtualMachineStatus{Resources: size(2, "4Gi"), DesiredResources: size(1, "8Gi")}}, "2 (1 wanted)", "4Gi (8Gi wanted)"},
-		"other memory is wanted":    {vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{Resources: size(2, "4Gi"), DesiredResources: size(2, "8Gi")}}, "2", "4Gi (8Gi wanted)"},
-		"same memory, otherwise":    {vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{Resources: size(2, "4Gi"), DesiredResources: size(4, "4096Mi")}}, "2 (4 wanted)", "4Gi"},
+		"not reconciled yet":          {vmv1alpha1.VirtualMachine{Spec: spec}, "6", "1Gi"},
+		"size not known yet":          {vmv1alpha1.VirtualMachine{}, nil, nil},
+		"as desired":                  {vmv1alpha1.VirtualMachine{Spec: spec, Status: vmv1alpha1.VirtualMachineStatus{Resources: size(2, "4Gi")}}, "2", "4Gi"},
+		"another size desired":        {vmv1alpha1.VirtualMachine{Spec: spec, Status: vmv1alpha1.VirtualMachineStatus{Resources: size(2, "4Gi"), DesiredResources: size(1, "8Gi")}}, "2 (1 desired)", "4Gi (8Gi desired)"},
+		"other memory desired":        {vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{Resources: size(2, "4Gi"), DesiredResources: size(2, "8Gi")}}, "2", "4Gi (8Gi desired)"},
+		"same memory in another unit": {vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{Resources: size(2, "4Gi"), DesiredResources: size(4, "4096Mi")}}, "2 (4 desired)", "4Gi"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := vcpus(&c.machine); got != c.cpu {

@@ -3,8 +3,8 @@
 
 // Package virtualmachineclass describes the resource virtualmachineclasses.
 //
-// Guarantee: a class has a spec only; changes of it are counted in generation, which
-// virtual machines record as the generation they applied.
+// Guarantee: a class has a spec only. Its generation counts changes; virtual machines record the generation that they
+// have applied.
 package virtualmachineclass
 
 import (
@@ -34,7 +34,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineClass] {
 		Table: table.New(
 			column{Name: "CPU", Type: "integer", Description: "Virtual CPUs.", Value: vcpus},
 			column{Name: "Memory", Type: "string", Description: "Guest memory.", Value: memory},
-			column{Name: "Description", Type: "string", Wide: true, Description: "What the class is for.",
+			column{Name: "Description", Type: "string", Wide: true, Description: "Description of the class.",
 				Value: func(c *vmv1alpha1.VirtualMachineClass) any { return c.Spec.Description }},
 		),
 	}

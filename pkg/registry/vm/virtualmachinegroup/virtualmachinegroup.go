@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes groups of virtual machines.
+// Kind describes virtualmachinegroups.
 func Kind() standard.Kind[*vmv1alpha1.VirtualMachineGroup] {
 	type group = *vmv1alpha1.VirtualMachineGroup
 	type column = table.Column[group]
@@ -41,15 +41,15 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineGroup] {
 		Validate:       validation.ValidateVirtualMachineGroup,
 		ValidateUpdate: validation.ValidateVirtualMachineGroupUpdate,
 		Table: table.New(
-			column{Name: "Power", Type: "string", Description: "Power state that the members are brought to; empty if none is wanted.",
+			column{Name: "Power", Type: "string", Description: "Desired power state of the members; empty if none is set.",
 				Value: func(g group) any { return string(g.Status.PowerState) }},
-			column{Name: "Asked", Type: "string", Description: "How many members are asked for it by now, of how many.", Value: asked},
-			column{Name: "Members", Type: "string", Description: "How many members are linked and Ready, of how many.", Value: ready},
-			column{Name: "Ready", Type: "string", Description: "Whether all are as they shall be: True, or the reason why not.",
+			column{Name: "Requested", Type: "string", Description: "Number of members for which the power state has been requested, and number of all members.", Value: asked},
+			column{Name: "Members", Type: "string", Description: "Number of members that are linked and ready, and number of all members.", Value: ready},
+			column{Name: "Ready", Type: "string", Description: "True if all members are ready; otherwise the reason.",
 				Value: func(g group) any { return conditions.Brief(g.Status.Conditions, vmv1alpha1.ConditionReady) }},
-			column{Name: "Group", Type: "string", Wide: true, Description: "Name of the group that it is in.",
+			column{Name: "Group", Type: "string", Wide: true, Description: "Name of the parent group.",
 				Value: func(g group) any { return g.Spec.GroupName }},
-			column{Name: "Message", Type: "string", Wide: true, Description: "What is waited for.", Value: message},
+			column{Name: "Message", Type: "string", Wide: true, Description: "Message of the condition Ready.", Value: message},
 		),
 	}
 }

@@ -1,11 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package virtualmachineimage describes the resources virtualmachineimages and
-// clustervirtualmachineimages, which differ in scope only.
+// Package virtualmachineimage describes the resources virtualmachineimages and clustervirtualmachineimages, which
+// differ only in scope.
 //
-// Guarantee: the spec is immutable, because virtual machines that were created from
-// an image say so by its name alone.
+// Guarantee: the spec is immutable, because virtual machines refer to their image only by name.
 package virtualmachineimage
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// version is where managed fields are tracked.
+// version is the version in which managed fields are tracked.
 const version = "vm.slipway.dev/v1alpha1"
 
 // Namespaced describes virtualmachineimages.
@@ -52,7 +51,7 @@ func Cluster() standard.Kind[*vmv1alpha1.ClusterVirtualMachineImage] {
 		Singular:   vmv1alpha1.Resource("clustervirtualmachineimage"),
 		Version:    version,
 		ShortNames: []string{"cvmimage", "cvmimages", "clustervmimage", "clustervmimages", "cvmi", "cvmis"},
-		// Not in the category all, which is about what a namespace holds.
+		// Not in the category all, which contains namespaced kinds only.
 		Categories: []string{"slipway"},
 		New:        func() *vmv1alpha1.ClusterVirtualMachineImage { return &vmv1alpha1.ClusterVirtualMachineImage{} },
 		NewList:    func() runtime.Object { return &vmv1alpha1.ClusterVirtualMachineImageList{} },

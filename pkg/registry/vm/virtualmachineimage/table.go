@@ -20,20 +20,20 @@ func columns[T runtime.Object](image func(T) *vmv1alpha1.VirtualMachineImage) re
 		return column{Name: name, Type: "string", Description: description, Wide: wide, Value: func(o T) any { return value(image(o)) }}
 	}
 	return table.New(
-		text("Source", "Kind of source.", false, func(i *vmv1alpha1.VirtualMachineImage) string { kind, _ := i.Spec.Location(); return kind }),
+		text("Source", "Kind of the source.", false, func(i *vmv1alpha1.VirtualMachineImage) string { kind, _ := i.Spec.Location(); return kind }),
 		text("Location", "Library item or inventory path.", false, func(i *vmv1alpha1.VirtualMachineImage) string { _, where := i.Spec.Location(); return where }),
-		text("Ready", "Whether virtual machines can be made from it, or why not.", false, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.Readiness() }),
-		text("Guest", "vSphere's identifier of the guest operating system.", false, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.GuestID }),
-		text("Disk", "Capacity of the disk that it boots from.", false, func(i *vmv1alpha1.VirtualMachineImage) string { return amount(i.Status.BootDisk()) }),
+		text("Ready", "True if virtual machines can be created from the image; otherwise the reason.", false, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.Readiness() }),
+		text("Guest", "vSphere identifier of the guest operating system.", false, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.GuestID }),
+		text("Disk", "Capacity of the boot disk.", false, func(i *vmv1alpha1.VirtualMachineImage) string { return amount(i.Status.BootDisk()) }),
 		text("Firmware", "BIOS or EFI.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return string(i.Status.Firmware) }),
 		text("Hardware", "Virtual hardware version.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.Hardware() }),
-		column{Name: "Size", Type: "string", Wide: true, Description: "What the image takes on its datastore.", Value: func(o T) any { return table.Bytes(image(o).Status.ContentSize) }},
+		column{Name: "Size", Type: "string", Wide: true, Description: "Size of the image on its datastore.", Value: func(o T) any { return table.Bytes(image(o).Status.ContentSize) }},
 		text("Version", "Version of the content.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.ContentVersion }),
-		text("vCenters", "VCenters that have it.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return strings.Join(i.Status.VCenters, ",") }),
+		text("vCenters", "VCenters that have the image.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return strings.Join(i.Status.VCenters, ",") }),
 	)
 }
 
-// amount is a number of bytes, empty for one that is not known.
+// amount formats a quantity; nil is empty.
 func amount(q *resource.Quantity) string {
 	if q == nil {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes image caches.
+// Kind describes virtualmachineimagecaches.
 func Kind() standard.Kind[*vmv1alpha1.VirtualMachineImageCache] {
 	type cache = *vmv1alpha1.VirtualMachineImageCache
 	type column = table.Column[cache]
@@ -40,19 +40,19 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineImageCache] {
 		Table: table.New(
 			column{Name: "Library", Type: "string", Description: "Name of the content library in vSphere.", Value: func(c cache) any { return c.Spec.ContentLibrary.Library }},
 			column{Name: "Item", Type: "string", Description: "Name of the item.", Value: func(c cache) any { return c.Spec.ContentLibrary.Item }},
-			column{Name: "Ready", Type: "string", Description: "Whether all copies are there: True, or the reason why not.", Value: ready},
-			column{Name: "Locations", Type: "integer", Description: "Number of places that are to have copies.", Value: func(c cache) any { return int64(len(c.Spec.Locations)) }},
-			column{Name: "Size", Type: "string", Description: "What all copies take.", Value: size},
+			column{Name: "Ready", Type: "string", Description: "True if all copies exist; otherwise the reason.", Value: ready},
+			column{Name: "Locations", Type: "integer", Description: "Desired number of copies.", Value: func(c cache) any { return int64(len(c.Spec.Locations)) }},
+			column{Name: "Size", Type: "string", Description: "Total size of the copies.", Value: size},
 		),
 	}
 }
 
-// ready is True, or says why not.
+// ready returns True or the reason why the cache is not ready.
 func ready(c *vmv1alpha1.VirtualMachineImageCache) any {
 	return conditions.Brief(c.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }
 
-// size is the sum over the locations, empty while nothing is known.
+// size returns the total size of all copies, or an empty string if it is unknown.
 func size(c *vmv1alpha1.VirtualMachineImageCache) any {
 	total := c.Status.TotalSize()
 	if total == nil {

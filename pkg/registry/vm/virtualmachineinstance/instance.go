@@ -3,8 +3,7 @@
 
 // Package virtualmachineinstance describes the resource virtualmachineinstances.
 //
-// Guarantee: instances can be selected by phase and host; as for every kind, spec and
-// status have endpoints of their own.
+// Guarantee: field selectors support phase and host.
 package virtualmachineinstance
 
 import (
@@ -45,14 +44,14 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineInstance] {
 		ValidateUpdate: validation.ValidateVirtualMachineInstanceUpdate,
 		GetAttrs:       getAttrs,
 		Table: table.New(
-			column{Name: "Phase", Type: "string", Description: "Summary of the state.",
+			column{Name: "Phase", Type: "string", Description: "Phase of the instance.",
 				Value: func(i *vmv1alpha1.VirtualMachineInstance) any { return string(i.Status.Phase) }},
 			column{Name: "IP", Type: "string", Description: "Primary IP address.", Value: primaryIP},
 			column{Name: "Host", Type: "string", Description: "ESXi host.",
 				Value: func(i *vmv1alpha1.VirtualMachineInstance) any { return i.Status.NodeName }},
 			column{Name: "CPU", Type: "string", Wide: true, Description: "Virtual CPUs that the VM runs with.", Value: vcpus},
 			column{Name: "Memory", Type: "string", Wide: true, Description: "Guest memory that the VM runs with.", Value: memory},
-			column{Name: "Guest", Type: "string", Wide: true, Description: "Operating system that VMware Tools reports.", Value: guest},
+			column{Name: "Guest", Type: "string", Wide: true, Description: "Guest operating system reported by VMware Tools.", Value: guest},
 		),
 	}
 }

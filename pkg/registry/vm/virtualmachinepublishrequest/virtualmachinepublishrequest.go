@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes requests to publish a virtual machine.
+// Kind describes virtualmachinepublishrequests.
 func Kind() standard.Kind[*vmv1alpha1.VirtualMachinePublishRequest] {
 	type request = *vmv1alpha1.VirtualMachinePublishRequest
 	type column = table.Column[request]
@@ -43,14 +43,14 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachinePublishRequest] {
 			column{Name: "Source", Type: "string", Description: "Name of the virtual machine.", Value: func(r request) any { return r.SourceName() }},
 			column{Name: "Library", Type: "string", Description: "Name of the ContentLibrary.", Value: func(r request) any { return r.Spec.Target.ContentLibrary }},
 			column{Name: "Item", Type: "string", Description: "Name of the item.", Value: func(r request) any { return r.ItemName() }},
-			column{Name: "Complete", Type: "string", Description: "Whether all is done: True, or the reason why not.", Value: complete},
-			column{Name: "Image", Type: "string", Description: "Name of the image that stands for the item.", Value: func(r request) any { return r.Status.ImageName }},
-			column{Name: "Attempts", Type: "integer", Wide: true, Description: "How often it was begun.", Value: func(r request) any { return int64(r.Status.Attempts) }},
+			column{Name: "Complete", Type: "string", Description: "True if the request is complete; otherwise the reason.", Value: complete},
+			column{Name: "Image", Type: "string", Description: "Name of the image of the item.", Value: func(r request) any { return r.Status.ImageName }},
+			column{Name: "Attempts", Type: "integer", Wide: true, Description: "Number of attempts.", Value: func(r request) any { return int64(r.Status.Attempts) }},
 		),
 	}
 }
 
-// complete is True, or says why not.
+// complete returns True or the reason why the request is not complete.
 func complete(r *vmv1alpha1.VirtualMachinePublishRequest) any {
 	return conditions.Brief(r.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionComplete)
 }

@@ -21,12 +21,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// fieldMachine selects the snapshots of a virtual machine.
+// fieldMachine is the field selector for the snapshots of a virtual machine.
 const fieldMachine = "spec.vmName"
 
 type snapshot = *vmv1alpha1.VirtualMachineSnapshot
 
-// Kind describes snapshots of virtual machines.
+// Kind describes virtualmachinesnapshots.
 func Kind() standard.Kind[snapshot] {
 	type column = table.Column[snapshot]
 	return standard.Kind[snapshot]{
@@ -52,7 +52,7 @@ func Kind() standard.Kind[snapshot] {
 			label(s)
 		},
 		PrepareForUpdate: func(s, stored snapshot) {
-			// A client that replaces the object by its own manifest knows nothing of it.
+			// A client that replaces the object by a manifest omits the finalizer.
 			if stored.DeletionTimestamp == nil && slices.Contains(stored.Finalizers, vmv1alpha1.SnapshotFinalizer) {
 				fillFinalizer(s)
 			}
@@ -62,27 +62,27 @@ func Kind() standard.Kind[snapshot] {
 		ValidateUpdate: vmvalidation.ValidateVirtualMachineSnapshotUpdate,
 		Table: table.New(
 			column{Name: "VM", Type: "string", Description: "Name of the virtual machine.", Value: func(s snapshot) any { return s.Spec.VMName }},
-			column{Name: "Ready", Type: "string", Description: "Whether it can be reverted to: True, or the reason why not.", Value: func(s snapshot) any {
+			column{Name: "Ready", Type: "string", Description: "True if the VM can be reverted to the snapshot; otherwise the reason.", Value: func(s snapshot) any {
 				return conditions.Brief(s.Status.Conditions, vmv1alpha1.ConditionReady)
 			}},
 			column{Name: "Power", Type: "string", Description: "Power state after a revert.", Value: func(s snapshot) any { return string(s.Status.PowerState) }},
-			column{Name: "Occupied", Type: "string", Description: "What only it occupies on datastores.", Value: func(s snapshot) any { return table.Bytes(s.Status.Occupied) }},
+			column{Name: "Occupied", Type: "string", Description: "Datastore space that only this snapshot uses.", Value: func(s snapshot) any { return table.Bytes(s.Status.Occupied) }},
 			column{Name: "ID", Type: "string", Wide: true, Description: "Managed object ID.", Value: func(s snapshot) any { return s.Status.UniqueID }},
-			column{Name: "Parent", Type: "string", Wide: true, Description: "Managed object ID of the snapshot that it follows.", Value: func(s snapshot) any { return s.Status.Parent }},
+			column{Name: "Parent", Type: "string", Wide: true, Description: "Managed object ID of the parent snapshot.", Value: func(s snapshot) any { return s.Status.Parent }},
 		),
 		GetAttrs:    getAttrs,
 		IndexFields: map[string]func(snapshot) string{fieldMachine: func(s snapshot) string { return s.Spec.VMName }},
 	}
 }
 
-// fillFinalizer keeps the object until vSphere has nothing of it.
+// fillFinalizer adds the finalizer, which keeps the object until the snapshot is deleted in vSphere.
 func fillFinalizer(s snapshot) {
 	if !slices.Contains(s.Finalizers, vmv1alpha1.SnapshotFinalizer) {
 		s.Finalizers = append(s.Finalizers, vmv1alpha1.SnapshotFinalizer)
 	}
 }
 
-// label names the virtual machine, if its name is not too long.
+// label sets the label with the name of the virtual machine if the name is a valid label value.
 func label(s snapshot) {
 	if len(validation.IsValidLabelValue(s.Spec.VMName)) > 0 || s.Spec.VMName == "" {
 		return
@@ -93,7 +93,7 @@ func label(s snapshot) {
 	s.Labels[vmv1alpha1.LabelSnapshotVM] = s.Spec.VMName
 }
 
-// getAttrs returns what selectors see of a snapshot.
+// getAttrs returns the labels and fields of a snapshot for selectors.
 func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	s, ok := obj.(snapshot)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes templates of virtual machines that are nodes.
+// Kind describes virtualmachinetemplates, which are used for nodes.
 func Kind() standard.Kind[*vmv1alpha1.VirtualMachineTemplate] {
 	type template = *vmv1alpha1.VirtualMachineTemplate
 	type column = table.Column[template]
@@ -30,8 +30,8 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineTemplate] {
 		Validate:       validation.ValidateVirtualMachineTemplate,
 		ValidateUpdate: validation.ValidateVirtualMachineTemplateUpdate,
 		Table: table.New(
-			column{Name: "Type", Type: "string", Description: "Instance type or class that gives the size.", Value: size},
-			column{Name: "Image", Type: "string", Description: "Image that the virtual machines are created from.", Value: image},
+			column{Name: "Type", Type: "string", Description: "Instance type or class.", Value: size},
+			column{Name: "Image", Type: "string", Description: "Image of the virtual machines.", Value: image},
 		),
 	}
 }

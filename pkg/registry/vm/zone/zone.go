@@ -39,20 +39,20 @@ func Kind() standard.Kind[*vmv1alpha1.Zone] {
 		Validate:       validation.ValidateZone,
 		ValidateUpdate: validation.ValidateZoneUpdate,
 		Table: table.New(
-			column{Name: "VCenter", Type: "string", Description: "The VCenter that it is in.", Value: func(z *vmv1alpha1.Zone) any { return z.VCenterName() }},
-			column{Name: "Ready", Type: "string", Description: "Whether virtual machines can be made in it: True, or the reason why not.", Value: ready},
-			column{Name: "VMs", Type: "integer", Description: "Number of objects whose virtual machines are in it.", Value: func(z *vmv1alpha1.Zone) any { return int64(z.Status.VirtualMachines) }},
-			column{Name: "Hosts", Type: "integer", Description: "Number of hosts that can run them now.", Value: func(z *vmv1alpha1.Zone) any { return int64(z.Status.Hosts) }},
-			free("CPU", "CPU that is free.", gigahertz, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.CPU }),
-			free("Memory", "Memory that is free.", size, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.Memory }),
-			free("Storage", "Space that is free.", size, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.Storage }),
-			column{Name: "Datacenter", Type: "string", Wide: true, Description: "Datacenter of what it is made of.", Value: func(z *vmv1alpha1.Zone) any { return z.Spec.Datacenter }},
+			column{Name: "VCenter", Type: "string", Description: "VCenter of the zone.", Value: func(z *vmv1alpha1.Zone) any { return z.VCenterName() }},
+			column{Name: "Ready", Type: "string", Description: "True if virtual machines can be created in the zone; otherwise the reason.", Value: ready},
+			column{Name: "VMs", Type: "integer", Description: "Number of virtual machines in the zone.", Value: func(z *vmv1alpha1.Zone) any { return int64(z.Status.VirtualMachines) }},
+			column{Name: "Hosts", Type: "integer", Description: "Number of hosts that are currently usable.", Value: func(z *vmv1alpha1.Zone) any { return int64(z.Status.Hosts) }},
+			free("CPU", "Free CPU.", gigahertz, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.CPU }),
+			free("Memory", "Free memory.", size, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.Memory }),
+			free("Storage", "Free storage space.", size, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.Storage }),
+			column{Name: "Datacenter", Type: "string", Wide: true, Description: "Datacenter of the zone.", Value: func(z *vmv1alpha1.Zone) any { return z.Spec.Datacenter }},
 			column{Name: "Folder", Type: "string", Wide: true, Description: "Folder of the virtual machines.", Value: func(z *vmv1alpha1.Zone) any { return z.Spec.Folder }},
 		),
 	}
 }
 
-// free is a column of an amount that is free.
+// free returns a column with a free amount.
 func free(name, description string, text func(*resource.Quantity) string, of func(*vmv1alpha1.ZoneResources) *resource.Quantity) table.Column[*vmv1alpha1.Zone] {
 	return table.Column[*vmv1alpha1.Zone]{Name: name, Type: "string", Description: description, Value: func(z *vmv1alpha1.Zone) any {
 		if z.Status.Free == nil {
@@ -69,12 +69,12 @@ func gigahertz(q *resource.Quantity) string {
 	return strconv.FormatFloat(q.AsApproximateFloat64()/1e9, 'f', 1, 64) + "GHz"
 }
 
-// size is an amount of bytes in whole gibibytes.
+// size formats a number of bytes in whole gibibytes.
 func size(q *resource.Quantity) string {
 	return strconv.FormatInt(q.Value()>>30, 10) + "Gi"
 }
 
-// ready is True, or says why not.
+// ready returns True or the reason why the zone is not ready.
 func ready(z *vmv1alpha1.Zone) any {
 	return conditions.Brief(z.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }

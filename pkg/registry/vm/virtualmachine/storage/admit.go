@@ -17,19 +17,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// Create stores a new VM unless it contradicts the instance type, preference or class
-// that it refers to.
+// Create stores a new virtual machine unless it contradicts its instance type, preference, class or image.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	return r.REST.Create(ctx, obj, r.admitCreate(validate), options)
 }
 
-// Update stores a changed VM unless the change contradicts what it refers to.
+// Update stores a changed virtual machine unless the change contradicts the objects that it refers to.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	return r.REST.Update(ctx, name, info, r.admitCreate(create), r.admitUpdate(update), forceAllowCreate, options)
 }
 
-// admitCreate judges by what will be stored, and before the admission plugins: the last
-// of them charges quotas, and what is refused after it was charged for nothing.
+// admitCreate returns a function that checks the object to be stored and then calls the admission plugins. The last
+// plugin charges quotas, so a request that is rejected afterwards would still be charged.
 func (r *REST) admitCreate(plugins rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if err := r.admit(ctx, obj, nil); err != nil || plugins == nil {
@@ -79,7 +78,7 @@ func (r *REST) admit(ctx context.Context, obj, old runtime.Object) error {
 	return nil
 }
 
-// machine is obj, which admission hands over as any object.
+// machine returns obj as a VirtualMachine.
 func machine(obj runtime.Object) (*vmv1alpha1.VirtualMachine, error) {
 	v, ok := obj.(*vmv1alpha1.VirtualMachine)
 	if !ok {

@@ -16,13 +16,13 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// checked returns the body of a request to a subresource of the VM called name if it is of the
-// kind of the subresource, valid, and not refused by admission.
+// checked returns the body of a subresource request for the virtual machine name. It returns an error if the body has
+// the wrong kind, is invalid or is rejected by admission.
 func checked[T runtime.Object](ctx context.Context, subresource, name string, body runtime.Object, admit rest.ValidateObjectFunc, validate func(T) field.ErrorList) (T, error) {
 	kind := reflect.TypeFor[T]().Elem().Name()
 	options, ok := body.(T)
 	if !ok {
-		return options, apierrors.NewBadRequest(fmt.Sprintf("%s takes %s, not %T", subresource, kind, body))
+		return options, apierrors.NewBadRequest(fmt.Sprintf("%s requires %s, not a %T", subresource, kind, body))
 	}
 	if errs := validate(options); len(errs) > 0 {
 		return options, apierrors.NewInvalid(vmv1alpha1.Kind(kind), name, errs)

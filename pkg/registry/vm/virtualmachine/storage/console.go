@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 )
 
-// ConsoleREST gives tickets for consoles. Each is made for the request, and stored nowhere.
+// ConsoleREST creates console tickets, which are not stored.
 type ConsoleREST struct{ screens *screens }
 
 var (
@@ -24,19 +24,19 @@ var (
 	_ rest.StorageMetadata = &ConsoleREST{}
 )
 
-// New returns the body of a request.
+// New returns an empty request body.
 func (*ConsoleREST) New() runtime.Object { return &vmv1alpha1.VirtualMachineConsole{} }
 
-// Destroy does nothing: the main endpoint owns the store.
+// Destroy does nothing, because the main endpoint owns the store.
 func (*ConsoleREST) Destroy() {}
 
-// ProducesMIMETypes leaves the encodings to the server.
+// ProducesMIMETypes returns nil, which means the encodings of the server.
 func (*ConsoleREST) ProducesMIMETypes(string) []string { return nil }
 
-// ProducesObject is what the server documents as the answer.
+// ProducesObject returns the type of the response for the API documentation.
 func (*ConsoleREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachineConsole{} }
 
-// Create returns a ticket for the console of the VM called name. A dry run takes none.
+// Create returns a ticket for the console of a virtual machine. A dry run does not acquire a ticket.
 func (r *ConsoleREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	_, err := checked(ctx, "console", name, body, validate, func(c *vmv1alpha1.VirtualMachineConsole) field.ErrorList {
 		return validation.ValidateConsole(c, name)

@@ -14,9 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// statusError turns what pkg/instancetype found wrong with the VM called name into
-// the answer of the API: what the user can repair is Invalid with the field named,
-// what could not be read is passed on.
+// statusError converts an error of pkg/instancetype about a virtual machine into an API error. Errors that the user
+// can fix are Invalid with the field. Failed reads keep their status.
 func statusError(name string, err error) error {
 	var (
 		problems *apply.Error
@@ -49,7 +48,7 @@ func statusError(name string, err error) error {
 	case instancetype.IsMissing(err):
 		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), name, err)
 	case errors.As(err, &status):
-		// The server answers with the status itself only, not with one that is wrapped.
+		// The server uses only an unwrapped status.
 		answer := status.Status()
 		answer.Message = err.Error()
 		return &apierrors.StatusError{ErrStatus: answer}
@@ -62,7 +61,7 @@ func invalid(name string, err *field.Error) error {
 	return apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachine"), name, field.ErrorList{err})
 }
 
-// unread reports whether err is a read that failed for another reason than absence.
+// unread reports whether err is a failed read and not an absent object.
 func unread(err error) bool {
 	return apierrors.ReasonForError(err) != "" && !instancetype.IsMissing(err)
 }

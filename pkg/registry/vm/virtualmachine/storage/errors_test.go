@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-func TestStatusErrorSaysWhoseFaultItIs(t *testing.T) {
+func TestStatusError_HasTheRightReason(t *testing.T) {
 	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "x")
 	const it = instancetype.RoleInstancetype
 	for name, tc := range map[string]struct {
@@ -23,25 +23,25 @@ func TestStatusErrorSaysWhoseFaultItIs(t *testing.T) {
 		is     func(error) bool
 		detail string
 	}{
-		"no matcher":               {&instancetype.NoMatcherError{Role: it}, apierrors.IsInvalid, "spec.instancetype"},
-		"source gone":              {&instancetype.SourceGoneError{Role: it, Err: missing}, apierrors.IsInvalid, "spec.instancetype"},
-		"spec must change first":   {&instancetype.RefreshRefusedError{Message: "clear it"}, apierrors.IsConflict, "clear it"},
-		"kind of another role":     {&instancetype.KindError{Role: it, Kind: "Pod"}, apierrors.IsInvalid, "spec.instancetype.kind"},
-		"revision cannot be used":  {&instancetype.RevisionError{Name: "r", Message: "broken"}, apierrors.IsConflict, "broken"},
-		"nothing can be inferred":  {&instancetype.InferError{Role: it, Volume: "v", Err: errors.New("no label")}, apierrors.IsInvalid, "spec.instancetype.inferFromVolume"},
-		"reference leads nowhere":  {&instancetype.RoleError{Role: it, Err: missing}, apierrors.IsInvalid, "spec.instancetype"},
-		"class leads nowhere":      {&instancetype.ClassError{Name: "x", Err: missing}, apierrors.IsConflict, `class: things "x"`},
-		"host cluster is away":     {fmt.Errorf("reading: %w", apierrors.NewServiceUnavailable("away")), apierrors.IsServiceUnavailable, "reading: away"},
-		"host refuses the reading": {&instancetype.RoleError{Role: it, Err: apierrors.NewForbidden(schema.GroupResource{}, "r", nil)}, apierrors.IsForbidden, "finding the instance type"},
-		"something else":           {errors.New("bug"), apierrors.IsInternalError, "bug"},
+		"no matcher":                         {&instancetype.NoMatcherError{Role: it}, apierrors.IsInvalid, "spec.instancetype"},
+		"source deleted":                     {&instancetype.SourceGoneError{Role: it, Err: missing}, apierrors.IsInvalid, "spec.instancetype"},
+		"spec must change first":             {&instancetype.RefreshRefusedError{Message: "clear it"}, apierrors.IsConflict, "clear it"},
+		"kind of another role":               {&instancetype.KindError{Role: it, Kind: "Pod"}, apierrors.IsInvalid, "spec.instancetype.kind"},
+		"revision cannot be used":            {&instancetype.RevisionError{Name: "r", Message: "broken"}, apierrors.IsConflict, "broken"},
+		"nothing can be inferred":            {&instancetype.InferError{Role: it, Volume: "v", Err: errors.New("no label")}, apierrors.IsInvalid, "spec.instancetype.inferFromVolume"},
+		"referenced object not found":        {&instancetype.RoleError{Role: it, Err: missing}, apierrors.IsInvalid, "spec.instancetype"},
+		"class not found":                    {&instancetype.ClassError{Name: "x", Err: missing}, apierrors.IsConflict, `class: things "x"`},
+		"management cluster unreachable":     {fmt.Errorf("reading: %w", apierrors.NewServiceUnavailable("away")), apierrors.IsServiceUnavailable, "reading: away"},
+		"management cluster denies the read": {&instancetype.RoleError{Role: it, Err: apierrors.NewForbidden(schema.GroupResource{}, "r", nil)}, apierrors.IsForbidden, "finding the instance type"},
+		"something else":                     {errors.New("bug"), apierrors.IsInternalError, "bug"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := statusError("v", tc.err)
-			if _, ok := got.(apierrors.APIStatus); !ok { // the server looks at the error itself
-				t.Errorf("the answer is a %T, which the server cannot send", got)
+			if _, ok := got.(apierrors.APIStatus); !ok { // the server does not unwrap errors
+				t.Errorf("got a %T, which the server cannot send", got)
 			}
 			if !tc.is(got) || !strings.Contains(got.Error(), tc.detail) {
-				t.Errorf("answer %v (%s), want one that contains %q", got, apierrors.ReasonForError(got), tc.detail)
+				t.Errorf("got error %v (%s), want one that contains %q", got, apierrors.ReasonForError(got), tc.detail)
 			}
 		})
 	}

@@ -18,12 +18,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// generationLatest, in ExpandOptions, asks for the live objects instead of the
-// captured revisions.
+// generationLatest is the value in ExpandOptions that selects the live objects and not the pinned revisions.
 const generationLatest = "latest"
 
-// ExpandREST shows the VM with what instance type and preference say written into its
-// spec. It stores nothing.
+// ExpandREST returns the virtual machine with the values of its instance type and preference in the spec. It stores
+// nothing.
 type ExpandREST struct {
 	store   *genericregistry.Store
 	readers Readers
@@ -37,7 +36,7 @@ var (
 // New returns an empty VirtualMachine.
 func (*ExpandREST) New() runtime.Object { return &vmv1alpha1.VirtualMachine{} }
 
-// Destroy does nothing: the main endpoint owns the store.
+// Destroy does nothing, because the main endpoint owns the store.
 func (*ExpandREST) Destroy() {}
 
 // NewGetOptions returns the query parameters.
@@ -45,11 +44,11 @@ func (*ExpandREST) NewGetOptions() (runtime.Object, bool, string) {
 	return &vmv1alpha1.ExpandOptions{}, false, ""
 }
 
-// Get returns the expanded VM.
+// Get returns the expanded virtual machine.
 func (r *ExpandREST) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
 	expand, ok := options.(*vmv1alpha1.ExpandOptions)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("expand-spec takes ExpandOptions, not %T", options))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("expand-spec requires ExpandOptions, not a %T", options))
 	}
 	if errs := validation.ValidateExpandOptions(expand); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(vmv1alpha1.Kind("ExpandOptions"), name, errs)

@@ -16,10 +16,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// admitImage refuses what does not fit the image, as far as the VM itself says it and the
-// image is known: an image that comes later, or says something else by then, is judged
-// when the VM is made. A VM that is there needs its image no more. An update is refused
-// for what it adds.
+// admitImage returns the errors of fields that do not fit the image. It does not check fields that depend on other
+// objects, or an image that does not exist yet; those are checked when the VM is created in vSphere. It does not
+// check a VM that already exists there. For an update it returns only new errors.
 func (r *REST) admitImage(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine) (field.ErrorList, error) {
 	ref := vm.Spec.Image
 	if ref == nil || ref.Kind == vmv1alpha1.MachineImageKind || vm.DeletionTimestamp != nil ||
@@ -46,7 +45,7 @@ func (r *REST) admitImage(ctx context.Context, vm, old *vmv1alpha1.VirtualMachin
 func misfits(image *vmv1alpha1.VirtualMachineImage, vm *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := append(fitting.Disk(image, vm.Spec.BootDisk), fitting.Properties(image, vm.Spec.Bootstrap, nil)...)
 	errs = append(errs, fitting.EULA(image, vm.Spec.AcceptEULA)...)
-	if vm.Spec.Preference == nil && vm.Spec.ClassName == "" { // which have a say in it
+	if vm.Spec.Preference == nil && vm.Spec.ClassName == "" { // these may also set the firmware
 		errs = append(errs, fitting.Firmware(image, vm.Spec.Firmware)...)
 	}
 	return errs

@@ -28,9 +28,9 @@ const (
 	verbSuspend powerVerb = "suspend"
 )
 
-// PowerREST is one of start, stop, restart and suspend: it sets what spec wants and
-// leaves the doing to the controller. Asking for what is wanted already changes
-// nothing and succeeds, except a restart, and a start of what is not powered on.
+// PowerREST implements start, stop, restart and suspend. It sets the desired state in spec, and a controller applies
+// it. A request for the state that is already desired succeeds without a change, except for a restart and for a start
+// of a VM that is not powered on.
 type PowerREST struct {
 	verb   powerVerb
 	now    func() time.Time
@@ -42,19 +42,19 @@ var (
 	_ rest.StorageMetadata = &PowerREST{}
 )
 
-// New returns the body of a request.
+// New returns an empty request body.
 func (*PowerREST) New() runtime.Object { return &vmv1alpha1.PowerOptions{} }
 
-// Destroy does nothing: the main endpoint owns the store.
+// Destroy does nothing, because the main endpoint owns the store.
 func (*PowerREST) Destroy() {}
 
-// ProducesMIMETypes leaves the encodings to the server.
+// ProducesMIMETypes returns nil, which means the encodings of the server.
 func (*PowerREST) ProducesMIMETypes(string) []string { return nil }
 
-// ProducesObject is what the server documents as the answer.
+// ProducesObject returns the type of the response for the API documentation.
 func (*PowerREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachine{} }
 
-// Create carries out the request on the VM called name and returns what answer tells.
+// Create applies the request to a virtual machine and returns the result of answer.
 func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	power, err := checked(ctx, string(r.verb), name, body, validate, func(o *vmv1alpha1.PowerOptions) field.ErrorList {
 		return validation.ValidatePowerOptions(o, string(r.verb), name)
@@ -71,10 +71,10 @@ func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object
 	return answer(changed), nil
 }
 
-// answer is what somebody may see of a VM who may change its power state and perhaps
-// may not read it: status and the power part of spec. Passwords can be in bootstrap, and
-// through kubectl apply in annotations. As an update it would be refused, for it lacks
-// the size, so that nobody removes by it what it does not show.
+// answer returns the part of a VM that a user may see who may change its power state but perhaps not read it: status
+// and the power fields of spec. Bootstrap and annotations are omitted because they may contain passwords. The result
+// is invalid as an update, because it has no size; a client therefore cannot remove the omitted fields by writing it
+// back.
 func answer(v *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	shown := &vmv1alpha1.VirtualMachine{TypeMeta: v.TypeMeta, ObjectMeta: *v.ObjectMeta.DeepCopy(), Status: *v.Status.DeepCopy()}
 	shown.Annotations = nil
@@ -85,8 +85,7 @@ func answer(v *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	return shown
 }
 
-// setPower writes into spec what verb asks for. A member of a group that inherits its power
-// state has one of its own from then on.
+// setPower applies verb to spec. A group member that inherited its power state gets its own.
 func setPower(v *vmv1alpha1.VirtualMachine, verb powerVerb, mode vmv1alpha1.PowerOpMode, now time.Time) error {
 	if v.DeletionTimestamp != nil {
 		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name, fmt.Errorf("cannot %s a virtual machine that is being deleted", verb))
@@ -115,8 +114,8 @@ func setPower(v *vmv1alpha1.VirtualMachine, verb powerVerb, mode vmv1alpha1.Powe
 	return nil
 }
 
-// requestStart requests a power on of a virtual machine whose spec already has PoweredOn and that is
-// not powered on: its powerPolicy, or a pause between attempts, may keep it off.
+// requestStart requests another attempt to power on a virtual machine whose desired state is already PoweredOn, but
+// which is off because of its powerPolicy or a pause between attempts.
 func requestStart(v *vmv1alpha1.VirtualMachine, desired vmv1alpha1.PowerState, now time.Time) {
 	if desired != vmv1alpha1.PoweredOn || v.Status.PowerState == vmv1alpha1.PoweredOn || v.Status.PowerState == "" {
 		return
@@ -127,8 +126,7 @@ func requestStart(v *vmv1alpha1.VirtualMachine, desired vmv1alpha1.PowerState, n
 	v.Annotations[vmv1alpha1.AnnotationStartRequested] = now.UTC().Format(time.RFC3339)
 }
 
-// refused is the answer about a virtual machine that shall be in a power state that does not
-// allow verb.
+// refused returns the error for a desired power state that does not allow verb.
 func refused(v *vmv1alpha1.VirtualMachine, verb powerVerb, desired vmv1alpha1.PowerState) error {
 	of, done := "spec.powerState", map[powerVerb]string{verbSuspend: "suspended", verbRestart: "restarted"}[verb]
 	if v.Spec.PowerState == "" {

@@ -10,13 +10,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// Readers makes what a request reads other objects with: instance types, preferences,
-// classes, images, revisions, and the claims of the host cluster.
+// Readers reads instance types, preferences, classes, images, revisions, and persistent volume claims of the
+// management cluster.
 type Readers interface {
 	instancetype.Reader
-	// Instance returns what a VM runs with; apierrors.IsNotFound recognises the error
-	// when it does not run.
+	// Instance returns the instance of a virtual machine. If the virtual machine does not run, apierrors.IsNotFound
+	// is true for the error.
 	Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error)
-	// Snapshot returns one; apierrors.IsNotFound recognises the error when it is not there.
+	// Snapshot returns a snapshot. If it does not exist, apierrors.IsNotFound is true for the error.
 	Snapshot(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineSnapshot, error)
 }

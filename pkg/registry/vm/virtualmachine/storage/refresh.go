@@ -20,9 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// RefreshREST makes a VM let go of the captured revision of its instance type or
-// preference, so that the controller captures the live object. All checks and both
-// writes, in spec and in status, are one transaction.
+// RefreshREST removes the references to the pinned revision of an instance type or preference, so that the controller
+// pins the live object. All checks and both changes, in spec and status, are one transaction.
 type RefreshREST struct {
 	role    instancetype.Role
 	readers Readers
@@ -34,16 +33,17 @@ var (
 	_ rest.StorageMetadata = &RefreshREST{}
 )
 
-// New returns the body of a request.
+// New returns an empty request body.
 func (*RefreshREST) New() runtime.Object { return &vmv1alpha1.RefreshOptions{} }
 
-// Destroy does nothing: the main endpoint owns the store.
+// Destroy does nothing, because the main endpoint owns the store.
 func (*RefreshREST) Destroy() {}
 
-// ProducesMIMETypes leaves the encodings to the server.
+// ProducesMIMETypes returns nil, which means the encodings of the server.
 func (*RefreshREST) ProducesMIMETypes(string) []string { return nil }
 
-// Create refreshes the VM called name and returns what that changed, or would.
+// Create refreshes a virtual machine and returns the changes. In a dry run it returns the changes without storing
+// them.
 func (r *RefreshREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	refresh, err := checked(ctx, r.update.subresource, name, body, validate, func(o *vmv1alpha1.RefreshOptions) field.ErrorList {
 		return validation.ValidateRefreshOptions(o, name)
@@ -64,17 +64,17 @@ func (r *RefreshREST) Create(ctx context.Context, name string, body runtime.Obje
 	return result, nil
 }
 
-// ProducesObject is what the server documents as the answer.
+// ProducesObject returns the type of the response for the API documentation.
 func (*RefreshREST) ProducesObject(string) any { return &vmv1alpha1.RefreshResult{} }
 
-// refresh changes v as far as the refresh does and returns what it does.
+// refresh applies the refresh to v and returns the result.
 func (r *RefreshREST) refresh(ctx context.Context, v *vmv1alpha1.VirtualMachine) (*vmv1alpha1.RefreshResult, error) {
 	if v.DeletionTimestamp != nil {
 		return nil, apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name, errors.New("cannot refresh a virtual machine that is being deleted"))
 	}
 	instance, err := r.readers.Instance(ctx, v.Namespace, v.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, statusError(v.Name, fmt.Errorf("reading what VirtualMachine %s/%s runs with: %w", v.Namespace, v.Name, err))
+		return nil, statusError(v.Name, fmt.Errorf("reading the VirtualMachineInstance of VirtualMachine %s/%s: %w", v.Namespace, v.Name, err))
 	}
 	plan, err := instancetype.PlanRefresh(v, r.role, specOf(instance, v), instancetype.GatherLatest(ctx, v, r.readers))
 	if err != nil {
@@ -86,8 +86,8 @@ func (r *RefreshREST) refresh(ctx context.Context, v *vmv1alpha1.VirtualMachine)
 	return plan.Result, nil
 }
 
-// specOf returns what v runs with, nil if it does not run. The instance can be one of an earlier
-// VM of the name, which is about to be deleted.
+// specOf returns the spec that v runs with, or nil if it does not run. The instance may belong to a previous virtual
+// machine with the same name and be about to be deleted.
 func specOf(instance *vmv1alpha1.VirtualMachineInstance, v *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineInstanceSpec {
 	if instance == nil || !metav1.IsControlledBy(instance, v) {
 		return nil

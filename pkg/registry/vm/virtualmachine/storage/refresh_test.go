@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestRefresh_OfAVMThatIsBeingDeletedIsRefused(t *testing.T) {
+func TestRefresh_RejectsAVMThatIsBeingDeleted(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: "web", DeletionTimestamp: &metav1.Time{}}}
 	if _, err := (&RefreshREST{}).refresh(t.Context(), vm); !apierrors.IsConflict(err) {
 		t.Errorf("error %v, want a conflict", err)
@@ -30,12 +30,12 @@ func TestRefresh_ComparesWithTheInstanceOfTheVM(t *testing.T) {
 	earlier.UID = "before"
 	own := instance(vm)
 	if got := specOf(own, vm); got != &own.Spec {
-		t.Errorf("of its own instance: %p, want its spec", got)
+		t.Errorf("own instance: %p, want its spec", got)
 	}
 	if got := specOf(instance(earlier), vm); got != nil {
-		t.Errorf("of the instance of an earlier VM of the name: %+v, want nothing", got)
+		t.Errorf("instance of a previous VM with the name: %+v, want nil", got)
 	}
 	if got := specOf(nil, vm); got != nil {
-		t.Errorf("without an instance: %+v, want nothing", got)
+		t.Errorf("without an instance: %+v, want nil", got)
 	}
 }

@@ -13,11 +13,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// admitRevert refuses to request a revert to an object that is not a snapshot of the VM. Other
-// references may become valid later. This one would revert the VM immediately, at a time that
-// nobody expects, when a snapshot of the name is taken. A new VM has no snapshots, so that it
-// cannot request a revert. A VM that a privileged user recovers may: its snapshots are recovered
-// after it.
+// admitRevert rejects a revert to an object that is not a snapshot of the virtual machine. Other references may
+// become valid later. This one would revert the VM unexpectedly as soon as a snapshot with that name is taken. A new
+// virtual machine has no snapshots and cannot request a revert. A recovered virtual machine can, because its
+// snapshots are recovered after it.
 func (r *REST) admitRevert(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine) (field.ErrorList, error) {
 	name := vm.Spec.CurrentSnapshotName
 	if name == "" || old != nil && name == old.Spec.CurrentSnapshotName {
@@ -28,7 +27,7 @@ func (r *REST) admitRevert(ctx context.Context, vm, old *vmv1alpha1.VirtualMachi
 		if _, recovered := vm.Annotations[vmv1alpha1.AnnotationRecovered]; recovered {
 			return nil, nil
 		}
-		return field.ErrorList{field.Forbidden(path, "a new VirtualMachine has no snapshots: create it without, and set the field when a VirtualMachineSnapshot of it is Ready")}, nil
+		return field.ErrorList{field.Forbidden(path, "a new VirtualMachine has no snapshots: create it without this field, and set the field when a VirtualMachineSnapshot of it is Ready")}, nil
 	}
 	s, err := r.readers.Snapshot(ctx, vm.Namespace, name)
 	switch {

@@ -17,29 +17,29 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Screens show what virtual machines show, by asking vSphere. Errors are those of the API.
+// Screens queries vSphere for consoles and screenshots. Its errors are API errors.
 type Screens interface {
-	// Console gives a ticket for one connection to the console of a virtual machine.
+	// Console returns a ticket for one connection to the console of a virtual machine.
 	Console(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachineConsoleStatus, error)
-	// Screenshot gives a PNG of its console.
+	// Screenshot returns a PNG image of its console.
 	Screenshot(ctx context.Context, vm *vmv1alpha1.VirtualMachine) ([]byte, error)
 }
 
-// screens is what both endpoints have in common.
+// screens is shared by both endpoints.
 type screens struct {
 	store   *registry.Store
 	screens Screens
 	rates   *rates
 }
 
-// machine returns the VM called name, to who has not asked too often.
+// machine returns a virtual machine, or an error if the user has exceeded the request limit.
 func (s *screens) machine(ctx context.Context, name string) (*vmv1alpha1.VirtualMachine, error) {
 	who := ""
 	if user, ok := genericapirequest.UserFrom(ctx); ok {
 		who = user.GetName()
 	}
 	if !s.rates.take(who) {
-		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("at most %d consoles and screenshots at once, and then one a second, are given to each user", burst), 1)
+		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("too many consoles and screenshots: the limit for each user is one per second, with a burst of %d", burst), 1)
 	}
 	obj, err := s.store.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
@@ -50,31 +50,30 @@ func (s *screens) machine(ctx context.Context, name string) (*vmv1alpha1.Virtual
 		return nil, fmt.Errorf("reading VirtualMachine %s: the store returned a %T", name, obj)
 	}
 	if s.screens == nil {
-		return nil, apierrors.NewServiceUnavailable("this server has no vCenter to ask")
+		return nil, apierrors.NewServiceUnavailable("this server has no vCenter")
 	}
 	return vm, nil
 }
 
 const (
-	// perSecond and burst bound what one user may ask vSphere for.
+	// perSecond and burst limit the vSphere requests of each user.
 	perSecond = 1
 	burst     = 20
-	// users is of how many it is remembered how much they have asked; the one that asked
-	// longest ago is forgotten first.
+	// users is the number of users whose rate is stored. The least recently used one is removed first.
 	users = 4096
 )
 
-// rates are those of users.
+// rates are the rate limiters of users.
 type rates struct{ byUser *lru.Cache }
 
 func newRates() *rates { return &rates{byUser: lru.New(users)} }
 
-// take reports whether a user may ask now.
+// take reports whether the user may send a request now.
 func (r *rates) take(user string) bool {
 	if limit, ok := r.byUser.Get(user); ok {
 		return limit.(flowcontrol.RateLimiter).TryAccept()
 	}
-	// Of two that come at once each may begin: one more than the bound is no harm.
+	// Two concurrent first requests may both create a limiter, which allows one extra request.
 	limit := flowcontrol.NewTokenBucketRateLimiter(perSecond, burst)
 	r.byUser.Add(user, limit)
 	return limit.TryAccept()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestEachUserHasARate(t *testing.T) {
+func TestRates_LimitEachUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRates()
 		taken := func(user string) (n int) {
@@ -19,18 +19,18 @@ func TestEachUserHasARate(t *testing.T) {
 			return n
 		}
 		if n := taken("alice"); n != burst {
-			t.Errorf("alice was given %d at once, want %d", n, burst)
+			t.Errorf("alice got %d requests at once, want %d", n, burst)
 		}
 		if n := taken("bob"); n != burst {
-			t.Errorf("bob was given %d after alice had hers, want %d", n, burst)
+			t.Errorf("bob got %d requests after alice, want %d", n, burst)
 		}
 		time.Sleep(3 * time.Second)
 		if n := taken("alice"); n != 3*perSecond {
-			t.Errorf("alice was given %d after three seconds, want %d", n, 3*perSecond)
+			t.Errorf("alice got %d requests after three seconds, want %d", n, 3*perSecond)
 		}
 		time.Sleep(time.Hour)
 		if n := taken("alice"); n != burst {
-			t.Errorf("alice was given %d after an hour, want %d", n, burst)
+			t.Errorf("alice got %d requests after an hour, want %d", n, burst)
 		}
 	})
 }

@@ -16,10 +16,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// pngType is the media type of pictures.
+// pngType is the media type of screenshots.
 const pngType = "image/png"
 
-// ScreenshotREST gives pictures of consoles.
+// ScreenshotREST returns screenshots of consoles.
 type ScreenshotREST struct{ screens *screens }
 
 var (
@@ -27,19 +27,19 @@ var (
 	_ rest.StorageMetadata = &ScreenshotREST{}
 )
 
-// New returns an empty VirtualMachine, which is never the answer.
+// New returns an empty VirtualMachine, which is not used.
 func (*ScreenshotREST) New() runtime.Object { return &vmv1alpha1.VirtualMachine{} }
 
-// Destroy does nothing: the main endpoint owns the store.
+// Destroy does nothing, because the main endpoint owns the store.
 func (*ScreenshotREST) Destroy() {}
 
-// ProducesMIMETypes is what is answered.
+// ProducesMIMETypes returns the media type of screenshots.
 func (*ScreenshotREST) ProducesMIMETypes(string) []string { return []string{pngType} }
 
-// ProducesObject is what the server documents as the answer: bytes.
+// ProducesObject returns the type of the response for the API documentation.
 func (*ScreenshotREST) ProducesObject(string) any { return "" }
 
-// Get returns a picture of the console of the VM called name.
+// Get returns a screenshot of the console of a virtual machine.
 func (r *ScreenshotREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	vm, err := r.screens.machine(ctx, name)
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *ScreenshotREST) Get(ctx context.Context, name string, _ *metav1.GetOpti
 	return &picture{data: data}, nil
 }
 
-// picture is written to the client as it is.
+// picture is written to the client unchanged.
 type picture struct{ data []byte }
 
 var _ rest.ResourceStreamer = &picture{}
@@ -62,8 +62,8 @@ func (p *picture) InputStream(context.Context, string, string) (io.ReadCloser, b
 	return io.NopCloser(bytes.NewReader(p.data)), false, pngType, nil
 }
 
-// GetObjectKind implements runtime.Object, for an object of no kind.
+// GetObjectKind implements runtime.Object.
 func (*picture) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject implements runtime.Object. The bytes are not changed by anybody.
+// DeepCopyObject implements runtime.Object. The copy shares the bytes, which are never modified.
 func (p *picture) DeepCopyObject() runtime.Object { return &picture{data: p.data} }

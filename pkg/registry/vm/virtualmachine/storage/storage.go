@@ -4,14 +4,12 @@
 // Package storage serves virtualmachines and their subresources from one store.
 //
 // Guarantees:
-//   - Every write, of a subresource too, is a transaction of the store with a
-//     strategy of its own: validated, counted in generation and managed fields, and
-//     without effect when a dry run is asked for.
-//   - A subresource that is refused changes nothing.
-//   - What a subresource makes of a VM is admitted like an update of the VM, by policies,
-//     webhooks and quotas, beside the request itself.
-//   - No endpoint talks to vSphere, but for console and screenshot: what they show nobody has
-//     stored.
+//   - Every write, including those of subresources, is a transaction with its own strategy. It is validated, updates
+//     generation and managed fields, and has no effect in a dry run.
+//   - A rejected subresource request changes nothing.
+//   - The change of a VM by a subresource passes admission (policies, webhooks, quotas) as an update of the VM, in
+//     addition to the request itself.
+//   - Only console and screenshot contact vSphere, because their content is not stored.
 package storage
 
 import (
@@ -27,7 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 )
 
-// Storage holds the endpoints of virtualmachines.
+// Storage contains the endpoints of virtualmachines.
 type Storage struct {
 	VirtualMachine      *REST
 	Status              *standard.StatusREST
@@ -42,41 +40,39 @@ type Storage struct {
 	Screenshot          *ScreenshotREST
 }
 
-// Dependencies is what the endpoints need beyond their own store.
+// Dependencies are the dependencies of the endpoints.
 type Dependencies struct {
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
-	// Typer knows the kinds of the group.
+	// Typer recognizes the kinds of the group.
 	Typer runtime.ObjectTyper
-	// Readers read what virtual machines refer to.
+	// Readers reads the objects that virtual machines refer to.
 	Readers Readers
-	// Cached does so for admission, and may be behind.
+	// Cached reads the same objects from caches, for admission.
 	Cached Readers
-	// Owners records in managed fields who set what through a subresource. Nil
-	// records nothing.
+	// Owners records field owners of changes through subresources. Nil disables it.
 	Owners FieldOwners
-	// Screens show what virtual machines show.
+	// Screens provides consoles and screenshots.
 	Screens Screens
-	// Admission judges the virtual machine that a subresource makes, like an update of
-	// it. Nil admits all.
+	// Admission admits the change of a virtual machine by a subresource like an update. Nil admits every change.
 	Admission admission.Interface
 }
 
 // FieldOwners records in metadata.managedFields what a subresource changed.
 type FieldOwners interface {
-	// Record returns updated with the fields that differ from stored attributed to
-	// the client named owner, by way of subresource.
+	// Record returns updated with managed fields in which owner, through subresource, owns the fields that differ
+	// from stored.
 	Record(stored, updated runtime.Object, owner, subresource string) runtime.Object
 }
 
-// New makes the endpoints over one store.
+// New creates the endpoints, which use one store.
 func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error) {
 	kind := virtualmachine.Kind(d.Now)
 	main, status, err := standard.NewREST(optsGetter, d.Typer, kind)
 	if err != nil {
 		return nil, err
 	}
-	// part makes what changes a part of the object through subresource.
+	// part returns an updater that changes a part of the object through subresource.
 	part := func(subresource string, part func(v, stored *vmv1alpha1.VirtualMachine), annotations ...string) updater {
 		store := *main.Store
 		store.UpdateStrategy = standard.NewPartStrategy(d.Typer, kind, part, annotations...)
@@ -104,8 +100,7 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 	}, nil
 }
 
-// REST is the main endpoint, which refuses what contradicts the objects that a VM
-// refers to.
+// REST is the main endpoint. It rejects virtual machines that contradict the objects that they refer to.
 type REST struct {
 	*standard.REST
 	readers Readers

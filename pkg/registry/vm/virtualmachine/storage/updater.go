@@ -21,10 +21,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// unknownOwner is recorded for a client that names itself in no way.
+// unknownOwner is the field manager of a client without a field manager and user agent.
 const unknownOwner = "unknown"
 
-// updater changes one VM in a transaction of the store.
+// updater changes one virtual machine in a transaction of the store.
 type updater struct {
 	store       *registry.Store
 	owners      FieldOwners
@@ -32,8 +32,8 @@ type updater struct {
 	subresource string
 }
 
-// mutate applies change to the stored VM, again when another write came between.
-// Options given in the body and in the query count both.
+// mutate applies change to the stored virtual machine, and again after a conflict. Dry run may be requested in the
+// body or in the query.
 func (u updater) mutate(ctx context.Context, name string, change func(*vmv1alpha1.VirtualMachine) error, options *metav1.CreateOptions, bodyDryRun []string) (*vmv1alpha1.VirtualMachine, error) {
 	transform := func(ctx context.Context, _, stored runtime.Object) (runtime.Object, error) {
 		updated, ok := stored.DeepCopyObject().(*vmv1alpha1.VirtualMachine)
@@ -41,7 +41,7 @@ func (u updater) mutate(ctx context.Context, name string, change func(*vmv1alpha
 			return nil, fmt.Errorf("changing a VirtualMachine: the store has a %T", stored)
 		}
 		if updated.ResourceVersion == "" {
-			// The store hands in an empty object when there is none.
+			// The store passes an empty object if none exists.
 			return nil, apierrors.NewNotFound(vmv1alpha1.Resource("virtualmachines"), name)
 		}
 		if err := change(updated); err != nil {
@@ -68,8 +68,8 @@ func (u updater) mutate(ctx context.Context, name string, change func(*vmv1alpha
 	return changed, nil
 }
 
-// admit judges the VM that is to be stored, as an update of it by the user who asks: the
-// caller has had the body of the request judged, which does not show it.
+// admit returns a function that admits the changed virtual machine as an update by the user. The caller has admitted
+// only the request body.
 func (u updater) admit(ctx context.Context, name string, options *metav1.UpdateOptions) rest.ValidateObjectUpdateFunc {
 	if u.admission == nil {
 		return rest.ValidateAllObjectUpdateFunc
@@ -81,7 +81,7 @@ func (u updater) admit(ctx context.Context, name string, options *metav1.UpdateO
 	return rest.AdmissionToValidateObjectUpdateFunc(admission.WithAudit(u.admission), attributes, admission.NewObjectInterfacesFromScheme(scheme.Scheme))
 }
 
-// dryRun joins the dry runs of query and body.
+// dryRun returns the dry run options of the query or, if it has none, of the body.
 func dryRun(options *metav1.CreateOptions, body []string) []string {
 	if len(options.DryRun) > 0 {
 		return options.DryRun
@@ -89,8 +89,8 @@ func dryRun(options *metav1.CreateOptions, body []string) []string {
 	return body
 }
 
-// owner names the client in managed fields like the main endpoint does: the field
-// manager that it gives, or the first word of its user agent.
+// owner returns the field manager as the main endpoint does: the given field manager, or the first part of the user
+// agent.
 func owner(ctx context.Context, options *metav1.CreateOptions) string {
 	if options.FieldManager != "" {
 		return options.FieldManager
@@ -104,7 +104,7 @@ func owner(ctx context.Context, options *metav1.CreateOptions) string {
 
 type userAgentKey struct{}
 
-// WithUserAgent hands the user agent of a request to the subresources.
+// WithUserAgent returns a context with the user agent of a request for subresources.
 func WithUserAgent(ctx context.Context, agent string) context.Context {
 	return context.WithValue(ctx, userAgentKey{}, agent)
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slipway-apiserver stands for the server, and tells what it finds in the image.
+// Command slipway-apiserver replaces the server in tests and prints properties of the image.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command virtctl stands for the command line.
+// Command virtctl replaces virtctl in tests.
 package main
 
 import "fmt"
