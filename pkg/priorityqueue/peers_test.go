@@ -299,7 +299,7 @@ func TestWithFairnessATenantDelaysAnotherByOneKey(t *testing.T) {
 	want(t, "second key", key, [2]string{"small", "0"})
 }
 
-// A delay longer than the clock can tell does not become a short one.
+// A delay that exceeds the range of the clock does not become a short delay.
 func TestAnEndlessDelayStaysDelayed(t *testing.T) {
 	q := New("", WithRateLimiter[string](endless{}))
 	q.AddAfter("a", math.MaxInt64)

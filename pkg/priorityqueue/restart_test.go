@@ -14,7 +14,7 @@ import (
 )
 
 // After a restart all keys are listed. Two are queued again with a delay, an event
-// makes the later of them ready at once, the other comes due, and the queue is
+// makes the later of them ready immediately, the other comes due, and the queue is
 // empty when the time passes at which the first would have come.
 func TestATimeThatAnEventMadeIdleHarmsNothing(t *testing.T) {
 	for _, keys := range []int{2000, 3000} {

@@ -16,7 +16,7 @@ func TestAGroupThatYieldsLetsTheOthersOfItsPriorityGoFirst(t *testing.T) {
 		yields []string
 		want   []string
 	}{
-		"no group":                 {nil, []string{"u1", "a1", "b1", "a2"}},
+		"no group":               {nil, []string{"u1", "a1", "b1", "a2"}},
 		"the next":               {[]string{"u"}, []string{"u1", "a1", "b1", "a2"}}, // alone at its priority
 		"one that is not next":   {[]string{"b"}, []string{"u1", "a1", "b1", "a2"}},
 		"one that does not wait": {[]string{"none"}, []string{"u1", "a1", "b1", "a2"}},
