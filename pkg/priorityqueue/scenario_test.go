@@ -167,7 +167,7 @@ func (s *scenario) get(args []string) {
 	}
 }
 
-// compare holds "key priority" or "shutdown" against what is expected.
+// compare compares "key priority" or "shutdown" with the expected result.
 func (s *scenario) compare(got string, want []string) {
 	key, priority, _ := strings.Cut(got, " ")
 	if key != want[0] {

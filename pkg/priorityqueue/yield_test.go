@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-func TestAGroupThatYieldsLetsTheOthersOfItsPriorityGoFirst(t *testing.T) {
+func TestYield_EndsTheTurnOfAGroup(t *testing.T) {
 	for name, tc := range map[string]struct {
 		yields []string
 		want   []string
