@@ -17,7 +17,7 @@ type Difference struct {
 	Old string
 	// New is the value of the desired spec, empty when unset.
 	New string
-	// Effect says when the new value takes effect on a running virtual machine: immediately, with a power cycle, or
+	// Effect is the time when the new value takes effect on a running virtual machine: immediately, with a power cycle, or
 	// never.
 	Effect vmv1alpha1.RefreshEffect
 }

@@ -125,7 +125,7 @@ func TestStage_ConsidersHotPlug(t *testing.T) {
 			hotAdd + `, firmware: {bootloader: EFI, secureBoot: true}, devices: {tpm: {}, disableHotplug: true, autoattachGraphicsDevice: false}`,
 			hotAdd + `, firmware: {bootloader: EFI, secureBoot: false}, devices: {tpm: {enabled: false}, disableHotplug: false, autoattachGraphicsDevice: true}`,
 			nil, []string{"firmware.secureBoot", "devices.tpm", "devices.disableHotplug", "devices.autoattachGraphicsDevice"}, nil},
-		{"disks: SCSI is plugged, SATA where its controller is, IDE never; all but IDE grow",
+		{"disks: hot-plug on SCSI, on SATA with a controller, not on IDE; all can grow except IDE",
 			hotAdd + `, volumes: [{name: grow, bus: pvscsi, disk: {size: 1Gi}}, {name: there, bus: sata, disk: {size: 1Gi}}, {name: old, bus: ide, disk: {size: 1Gi}}]`,
 			hotAdd + `, volumes: [{name: grow, bus: pvscsi, disk: {size: 2Gi}}, {name: there, bus: sata, disk: {size: 1Gi}}, {name: old, bus: ide, disk: {size: 2Gi}},
 			  {name: new1, bus: pvscsi, disk: {size: 1Gi}}, {name: new2, bus: sata, disk: {size: 1Gi}}, {name: new3, bus: nvme, disk: {size: 1Gi}}]`,
@@ -136,7 +136,7 @@ func TestStage_ConsidersHotPlug(t *testing.T) {
 		{"the name of the source and the CPU model make no difference",
 			hotAdd + `, instancetype: {name: a, kind: x, revisionName: r1}`,
 			`cpu: {sockets: 2, model: m, hotAddEnabled: true}, memory: {guest: 4Gi, reservation: 4Gi, hotAddEnabled: true}, className: c`, nil, nil, nil},
-		{"another class, for what exists too; no class leaves what is there",
+		{"another class is live for existing disks; no class keeps the current one",
 			hotAdd + `, storageClass: slow, bootDisk: {storageClass: slow}, volumes: [{name: a, bus: pvscsi, disk: {size: 1Gi, storageClass: slow}}, {name: b, bus: pvscsi, disk: {size: 1Gi, storageClass: slow}}]`,
 			hotAdd + `, storageClass: fast, volumes: [{name: a, bus: pvscsi, disk: {size: 1Gi, storageClass: fast}}, {name: b, bus: pvscsi, disk: {size: 1Gi}}]`,
 			[]string{"storageClass", "volumes[a]"}, nil, []string{"bootDisk.storageClass", "volumes[b]"}},
@@ -271,7 +271,7 @@ func TestPathsAreUnique(t *testing.T) {
 		seen[f.Path] = true
 	}
 	if hardware.Known("cpu.vcpus") || !hardware.Known(hardware.Volume("x")) {
-		t.Error("what is not in the table is known, or a volume is not")
+		t.Error("an unknown path is known, or a volume is unknown")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // One worker repeatedly parks and is woken, while another one adds the only key and waits
 // for it. If an Add between the worker's last check and its parking were lost, both would
 // wait without end.
-func TestNoAddIsLostWhileTheOnlyWorkerParks(t *testing.T) {
+func TestQueue_LosesNoAddWhileTheOnlyWorkerParks(t *testing.T) {
 	const rounds = 50_000
 	q := New[int]("")
 	var version, seen atomic.Int64
@@ -38,9 +38,9 @@ func TestNoAddIsLostWhileTheOnlyWorkerParks(t *testing.T) {
 	working.Wait()
 }
 
-// The same with more workers than keys, so that a woken Get is often on its way
-// when an Add looks for one.
-func TestNoAddIsLostWhileAWokenWorkerIsOnItsWay(t *testing.T) {
+// The same with more workers than keys, so that an Add often finds a Get that was woken
+// but has not returned yet.
+func TestQueue_LosesNoAddWhileAWokenWorkerStarts(t *testing.T) {
 	const adders, rounds, workers = 4, 2000, 16
 	q := New[int]("")
 	var seen [adders]atomic.Int64
@@ -72,8 +72,7 @@ func TestNoAddIsLostWhileAWokenWorkerIsOnItsWay(t *testing.T) {
 	working.Wait()
 }
 
-// waitFor gives others the processor until the condition holds, and ends the
-// test of everybody if that takes a minute.
+// waitFor yields the processor until the condition is true. It panics after a minute.
 func waitFor(t *testing.T, what string, condition func() bool) {
 	for deadline := time.Now().Add(time.Minute); !condition(); runtime.Gosched() {
 		if time.Now().After(deadline) {

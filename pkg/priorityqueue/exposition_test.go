@@ -57,7 +57,7 @@ func gather(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 	return got
 }
 
-func TestTheCollectorExposesTheWorkqueueFamily(t *testing.T) {
+func TestCollector_ExportsTheWorkqueueMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := priorityqueue.New[string]("vm")
 		registry := prometheus.NewRegistry()
@@ -93,7 +93,7 @@ func TestTheCollectorExposesTheWorkqueueFamily(t *testing.T) {
 
 // The metrics of client-go's queues, as Kubernetes' servers register them, have
 // the same names and texts but no priority.
-func TestTheCollectorsShareARegistryWithClientGosMetrics(t *testing.T) {
+func TestCollector_SharesARegistryWithClientGoMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	theirs := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "workqueue_depth", Help: "[BETA] Current depth of workqueue"}, []string{"name"})
 	theirs.WithLabelValues("informer").Set(4)
@@ -124,7 +124,7 @@ func exampleQueue() *priorityqueue.Queue[string] {
 	return q
 }
 
-func TestTheHandlerServesJSONAndHTML(t *testing.T) {
+func TestHandler_ServesJSONAndHTML(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := exposition.Handler(exampleQueue(), priorityqueue.New[int]("empty"))
 		get := func(method, accept string) *httptest.ResponseRecorder {

@@ -16,10 +16,9 @@ import (
 const fuzzKeys, fuzzBulk = 20_000, 80
 
 // FuzzQueueAgainstModel runs a script of all operations on the core and on the
-// model and compares every answer. The bits of the first byte choose fairness,
-// aging, many groups and many priorities; then each operation is one byte, followed
-// by its arguments. With aging the choice of the priority is the core's. The
-// queue counts for metrics, as the server's does.
+// model and compares all results. The bits of the first byte enable fairness, aging, many
+// groups and many priorities. Then each operation is one byte, followed by its arguments.
+// With aging the core chooses the priority. The queue collects metrics, as in the server.
 func FuzzQueueAgainstModel(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 0, 0, 2, 9, 3, 3, 4, 1})
 	f.Add([]byte{1, 0, 0, 0, 0, 4, 0, 0, 1, 0, 3, 3, 3})
@@ -91,7 +90,7 @@ func (r *fuzzRun) arg() int {
 	return int(b)
 }
 
-// key reads a key: mostly one of 32, so that they meet.
+// key returns a key: usually one of 32, so that keys are repeated.
 func (r *fuzzRun) key() int {
 	if b := r.arg(); b < 224 {
 		return b % 32
@@ -144,7 +143,7 @@ func (r *fuzzRun) play(script []byte) {
 	r.drain()
 }
 
-// addMany adds keys in a row; delays are spread up to the given one.
+// addMany adds consecutive keys; delays are spread up to the given one.
 func (r *fuzzRun) addMany(from, keys, priority int, delay int64) {
 	for i := range keys {
 		r.add((from+i)%fuzzKeys, priority+i%r.priorities, int64(i)%(delay+1))
@@ -188,7 +187,7 @@ func (r *fuzzRun) remove(key int) {
 	r.same("removed", r.core.remove(key), r.model.remove(key))
 }
 
-// drain hands out everything and looks that nothing stays behind.
+// drain hands out all keys and checks that none remain.
 func (r *fuzzRun) drain() {
 	r.doneAll()
 	r.now += 1000
@@ -211,7 +210,7 @@ func (r *fuzzRun) same(what string, got, want any) {
 	}
 }
 
-// checkCore verifies the invariants that the comments of the fields state.
+// checkCore verifies the invariants in the comments of the fields.
 func checkCore[K comparable](t *testing.T, c *core[K]) {
 	t.Helper()
 	isReady, isDelayed, isWorking := 0, 0, 0

@@ -51,7 +51,7 @@ func newLevels[K comparable](a *Aging) levels[K] {
 	return levels[K]{all: newDict[int, *level[K]](), aging: newAging[K](a), stats: newStats()}
 }
 
-// next returns a number that is higher than all that it returned before.
+// next returns a number that is higher than every number before.
 func (l *levels[K]) next() uint64 {
 	l.seq++
 	return l.seq

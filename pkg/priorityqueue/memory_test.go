@@ -33,7 +33,7 @@ func handOutAll(q *Queue[int]) {
 	}
 }
 
-// Each of these holds more than ten megabytes at some time.
+// Each case uses more than ten megabytes at its peak.
 var bigThenSmall = map[string]func(q *Queue[int]){
 	"drained": func(q *Queue[int]) {
 		addMany(q)
@@ -101,7 +101,7 @@ var bigThenSmall = map[string]func(q *Queue[int]){
 	},
 }
 
-func TestMemoryIsGivenBack(t *testing.T) {
+func TestQueue_ReleasesMemory(t *testing.T) {
 	const bound = 1 << 20
 	for name, play := range bigThenSmall {
 		t.Run(name, func(t *testing.T) {

@@ -102,7 +102,7 @@ func (m *model) enter(k *modelKey) {
 	}
 }
 
-// line lets a key be handed out.
+// line makes a key available for hand-out.
 func (m *model) line(k *modelKey) {
 	l := modelLane{k.priority, m.group(k.key)}
 	if len(m.lanes[l]) == 0 {
@@ -111,7 +111,7 @@ func (m *model) line(k *modelKey) {
 	m.lanes[l] = insert(m.lanes[l], k, bySeq)
 }
 
-// leave takes back what enter did.
+// leave reverses enter.
 func (m *model) leave(k *modelKey) {
 	l := modelLane{k.priority, m.group(k.key)}
 	if len(m.lanes[l]) == 0 {

@@ -17,9 +17,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// This file has one test for each defect on record of the queues that others
-// use, showing that this one does not have it. The names in comments are the
-// issues and pull requests: CR is kubernetes-sigs/controller-runtime, k8s is
+// This file has one test for each documented defect of other queues. The tests show that
+// this queue does not have it. The names in comments are issues and pull requests: CR is kubernetes-sigs/controller-runtime, k8s is
 // kubernetes/kubernetes.
 
 // handOuts gets and finishes all ready keys and returns them in order.
@@ -42,7 +41,7 @@ func want(t *testing.T, what string, got, want any) {
 
 // CR v0.25.2: a second ShutDown panics. CR #3239, #3250, #3337, #3538: Get hangs
 // or deadlocks at shutdown.
-func TestShutDownTwiceFromManySides(t *testing.T) {
+func TestShutDown_CanBeCalledRepeatedlyAndConcurrently(t *testing.T) {
 	for range 200 {
 		q := New[int]("")
 		var all sync.WaitGroup
@@ -65,9 +64,9 @@ func TestShutDownTwiceFromManySides(t *testing.T) {
 	}
 }
 
-// CR v0.25.2: the options and keys of AddWithOpts are kept, and the caller
-// changes what is queued by changing them.
-func TestWhatTheCallerChangesAfterAnAddIsNotQueued(t *testing.T) {
+// CR v0.25.2: AddWithOpts retains its options and keys, so a caller that
+// changes them changes the queue.
+func TestAddWithOpts_CopiesItsArguments(t *testing.T) {
 	q := New[string]("")
 	o := AddOpts{Priority: 5}
 	keys := []string{"foo"}
@@ -80,7 +79,7 @@ func TestWhatTheCallerChangesAfterAnAddIsNotQueued(t *testing.T) {
 
 // CR v0.25.2: NumRequeues after AddRateLimited is 0, and a Forget right after it
 // leaves a failure behind permanently.
-func TestTheRateLimiterIsAskedBeforeAddRateLimitedReturns(t *testing.T) {
+func TestAddRateLimited_CallsTheRateLimiterBeforeItReturns(t *testing.T) {
 	q := New[string]("")
 	q.AddRateLimited("a")
 	want(t, "requeues", q.NumRequeues("a"), 1)
@@ -88,9 +87,9 @@ func TestTheRateLimiterIsAskedBeforeAddRateLimitedReturns(t *testing.T) {
 	want(t, "requeues after Forget", q.NumRequeues("a"), 0)
 }
 
-// CR v0.25.2: ShutDownWithDrain drops everything. k8s PR 141079: client-go's
-// returns before all is handed out.
-func TestShutDownWithDrainHandsOutWhatIsReady(t *testing.T) {
+// CR v0.25.2: ShutDownWithDrain drops all keys. k8s PR 141079: client-go's
+// ShutDownWithDrain returns before all keys are handed out.
+func TestShutDownWithDrain_HandsOutReadyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[int]("")
 		for i := range 3 {
@@ -113,8 +112,8 @@ func TestShutDownWithDrainHandsOutWhatIsReady(t *testing.T) {
 	})
 }
 
-// k8s PR 141079: a Done too many makes a key run twice at a time.
-func TestASpuriousDoneDuplicatesNothing(t *testing.T) {
+// k8s PR 141079: an extra Done causes two concurrent runs of a key.
+func TestDone_IgnoresKeysThatAreNotInProcess(t *testing.T) {
 	q := New[string]("")
 	q.Add("a")
 	q.Done("a")
@@ -124,8 +123,8 @@ func TestASpuriousDoneDuplicatesNothing(t *testing.T) {
 }
 
 // CR v0.25.2: every hand-out walks the keys in process that are queued again.
-// Here they are not among those to hand out.
-func TestKeysInProcessAreNotWalked(t *testing.T) {
+// Here they are not in the heap of keys to hand out.
+func TestGet_DoesNotIterateOverKeysInProcess(t *testing.T) {
 	q := New[int]("")
 	for key := range 1000 {
 		q.Add(key)
@@ -147,7 +146,7 @@ func TestKeysInProcessAreNotWalked(t *testing.T) {
 }
 
 // CR v0.25.2: hand-outs wait until the adds of producers at full speed are applied.
-func TestProducersAtFullSpeedDoNotStopTheHandOuts(t *testing.T) {
+func TestGet_IsNotDelayedByProducersAtFullSpeed(t *testing.T) {
 	q := New[int]("")
 	var stop atomic.Bool
 	var producers sync.WaitGroup
@@ -166,8 +165,8 @@ func TestProducersAtFullSpeedDoNotStopTheHandOuts(t *testing.T) {
 	producers.Wait()
 }
 
-// CR v0.25.2: a delay begins when a goroutine gets to it, not with the call.
-func TestADelayBeginsWithTheCallEvenIfTheLockIsTaken(t *testing.T) {
+// CR v0.25.2: a delay starts when a goroutine handles it, not with the call.
+func TestAddAfter_StartsTheDelayWithTheCall(t *testing.T) {
 	called := make(chan struct{})
 	q := New("", WithFairness(func(string) string {
 		close(called)
@@ -185,7 +184,7 @@ func TestADelayBeginsWithTheCallEvenIfTheLockIsTaken(t *testing.T) {
 
 // CR #3396, #3419: a series for each priority ever used; v0.25.2: wrong depths
 // after the 26th.
-func TestDepthsStayRightWithManyPriorities(t *testing.T) {
+func TestDepth_IsCorrectWithManyPriorities(t *testing.T) {
 	q := New[int]("")
 	for round := range 2 {
 		for i := range 100 {
@@ -204,7 +203,7 @@ func TestDepthsStayRightWithManyPriorities(t *testing.T) {
 }
 
 // CR #3060 and others: negative depths, and a panic from changes during a walk.
-func TestDepthFollowsRaisesRemovalsAndKeysInProcess(t *testing.T) {
+func TestDepth_IsCorrectAfterRaisesAndRemovals(t *testing.T) {
 	q := New[string]("")
 	depths := func() map[string]int {
 		r := q.Stats()
@@ -229,8 +228,8 @@ func TestDepthFollowsRaisesRemovalsAndKeysInProcess(t *testing.T) {
 }
 
 // CR #3330, #3363: a key whose delay has ended is sorted behind lower ones, or
-// the wrong key is returned. CR #3408: a raised key keeps its old place.
-func TestKeysWhoseDelayEndedAndRaisedKeysTakeTheirPlace(t *testing.T) {
+// the wrong key is returned. CR #3408: a raised key keeps its old position.
+func TestOrder_OfKeysAfterADelayOrARaise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[string]("")
 		q.AddWithOpts(AddOpts{Priority: 1, After: time.Second}, "delayed")
@@ -243,7 +242,7 @@ func TestKeysWhoseDelayEndedAndRaisedKeysTakeTheirPlace(t *testing.T) {
 }
 
 // k8s #126027: an add with delay and one without are two runs.
-func TestADelayedAndAnImmediateAddAreOneRun(t *testing.T) {
+func TestAdd_MergesDelayedAndImmediateAdds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[string]("")
 		q.AddAfter("a", time.Second)
@@ -255,7 +254,7 @@ func TestADelayedAndAnImmediateAddAreOneRun(t *testing.T) {
 }
 
 // CR #3496, miroir #122: low priorities starve permanently under a steady load.
-func TestWithAgingLowPrioritiesAreServedUnderFullLoad(t *testing.T) {
+func TestAging_ServesLowPrioritiesUnderFullLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New("", WithAging[string](Aging{}))
 		start := time.Now()
@@ -279,7 +278,7 @@ func TestWithAgingLowPrioritiesAreServedUnderFullLoad(t *testing.T) {
 }
 
 // knative #3253: two lanes have a wrong depth and hand a key out twice.
-func TestAKeyOfTwoPrioritiesIsOneKey(t *testing.T) {
+func TestAdd_MergesPriorities(t *testing.T) {
 	q := New[string]("")
 	q.AddWithOpts(AddOpts{Priority: -1}, "a")
 	q.Add("a")
@@ -287,8 +286,8 @@ func TestAKeyOfTwoPrioritiesIsOneKey(t *testing.T) {
 	want(t, "keys", handOuts(q), []string{"a"})
 }
 
-// k8s #25744 and others: one tenant's keys delay those of all.
-func TestWithFairnessATenantDelaysAnotherByOneKey(t *testing.T) {
+// k8s #25744 and others: one tenant's keys delay the keys of all tenants.
+func TestFairness_DelaysOtherGroupsByOneKey(t *testing.T) {
 	q := New("", WithFairness(func(key [2]string) string { return key[0] }))
 	for i := range 10_000 {
 		q.Add([2]string{"big", strconv.Itoa(i)})
@@ -299,8 +298,8 @@ func TestWithFairnessATenantDelaysAnotherByOneKey(t *testing.T) {
 	want(t, "second key", key, [2]string{"small", "0"})
 }
 
-// A delay longer than the clock can tell does not become a short one.
-func TestAnEndlessDelayStaysDelayed(t *testing.T) {
+// A delay that exceeds the range of the clock does not become a short delay.
+func TestAddAfter_AcceptsVeryLongDelays(t *testing.T) {
 	q := New("", WithRateLimiter[string](endless{}))
 	q.AddAfter("a", math.MaxInt64)
 	q.AddRateLimited("b")

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// After a restart all keys are listed. Two are queued again with a delay, an event
-// makes the later of them ready at once, the other comes due, and the queue is
-// empty when the time passes at which the first would have come.
-func TestATimeThatAnEventMadeIdleHarmsNothing(t *testing.T) {
+// After a restart all keys are listed. Two are requeued with a delay, an event
+// makes the later of them ready immediately, the other comes due, and the queue is
+// empty at the time at which the first delay would have ended.
+func TestTimer_MayFireAfterItsKeyBecameReadyEarlier(t *testing.T) {
 	for _, keys := range []int{2000, 3000} {
 		for call, last := range map[string]func(*Queue[int]){
 			"Add":      func(q *Queue[int]) { q.Add(1) },
@@ -53,7 +53,7 @@ func TestATimeThatAnEventMadeIdleHarmsNothing(t *testing.T) {
 
 // The same with the options of the server. Here the timer reaches the time, so a panic
 // could not be recovered.
-func TestATimeThatAnEventMadeIdleHarmsNoServer(t *testing.T) {
+func TestTimer_MayFireEarlyWithTheOptionsOfTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys = 2100
 		q := newServerQueue()
@@ -85,7 +85,7 @@ func TestATimeThatAnEventMadeIdleHarmsNoServer(t *testing.T) {
 	})
 }
 
-// newServerQueue makes a queue with all options that the server uses.
+// newServerQueue returns a queue with all options that the server uses.
 func newServerQueue() *Queue[types.NamespacedName] {
 	return New("virtualmachine", WithAging[types.NamespacedName](Aging{}),
 		WithFairness(func(key types.NamespacedName) string { return key.Namespace }))
@@ -98,7 +98,7 @@ func virtualMachine(i int) types.NamespacedName {
 // Many objects are created at the same time. After the first reconcile 5 % of them are
 // requeued after two seconds, and one in a thousand after a minute, but an event arrives
 // earlier. After that there are a few events per minute.
-func TestAWaveOfCreatesHarmsNothing(t *testing.T) {
+func TestQueue_HandlesManySimultaneousCreates(t *testing.T) {
 	for _, n := range []int{2000, 3000, 9000} {
 		panics := 0
 		const runs = 20

@@ -16,22 +16,22 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// TestQueue_Scenarios plays testdata/*.txtar. The comment of each file describes the
-// scenario; its file "script" has one step a line:
+// TestScenarios plays testdata/*.txtar. The comment of each file describes the
+// scenario; its file "script" has one step per line:
 //
-//	queue [aging=D] [below=N] [fair]    makes the queue; fair groups by what is before "/"
+//	queue [aging=D] [below=N] [fair]    creates the queue; fair groups by the text before "/"
 //	add [priority=N] [after=D] [limited] KEY...
-//	get KEY [priority=N]                a Get returns KEY at once
-//	get shutdown                        a Get returns shutdown at once
+//	get KEY [priority=N]                a Get returns KEY immediately
+//	get shutdown                        a Get returns shutdown immediately
 //	NAME waits                          worker NAME calls Get, which blocks
 //	NAME gets KEY | NAME gets shutdown  and has returned now
 //	hand-outs KEY...                    Get and Done, KEY by KEY
 //	done KEY, remove KEY, forget KEY, len N, requeues KEY N
-//	wait D                              lets the time pass
-//	shutdown, drain, drained, draining  drain runs ShutDownWithDrain beside the script
+//	wait D                              advances the time
+//	shutdown, drain, drained, draining  drain runs ShutDownWithDrain in the background
 //
-// In add, remove and hand-outs, vm[1-1000] stands for a thousand keys.
-func TestQueue_Scenarios(t *testing.T) {
+// In add, remove and hand-outs, vm[1-1000] represents a thousand keys.
+func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios found: %v", err)
@@ -167,7 +167,7 @@ func (s *scenario) get(args []string) {
 	}
 }
 
-// compare holds "key priority" or "shutdown" against what is expected.
+// compare compares "key priority" or "shutdown" with the expected result.
 func (s *scenario) compare(got string, want []string) {
 	key, priority, _ := strings.Cut(got, " ")
 	if key != want[0] {

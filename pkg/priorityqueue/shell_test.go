@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// The test adds and finishes at random on both queues and compares what they hand
-// out. Keys in process are added again only right before their Done, as
-// client-go's queue gives them their place then, and ours at the Add.
-func TestWithEqualPrioritiesTheOrderIsClientGos(t *testing.T) {
+// The test adds and finishes keys at random on both queues and compares the hand-outs. Keys
+// in process are added again only immediately before their Done, because client-go's queue
+// orders them by Done and this queue by Add.
+func TestOrder_WithEqualPrioritiesIsThatOfClientGo(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		ours, theirs := New[int](""), workqueue.NewTyped[int]()
@@ -58,9 +58,9 @@ func TestWithEqualPrioritiesTheOrderIsClientGos(t *testing.T) {
 	}
 }
 
-// A thousand workers and many producers: no key is with two workers, and the
-// state at the last Add of each key is seen by a worker.
-func TestAThousandWorkersSeeEveryAddAndShareNoKey(t *testing.T) {
+// A thousand workers and many producers: no two workers have the same key, and
+// a worker sees the state at the last Add of each key.
+func TestQueue_WithAThousandWorkers(t *testing.T) {
 	const workers, producers, keys, adds = 1000, 8, 200, 2000
 	for name, options := range map[string][]Option[int]{
 		"plain": nil,
@@ -117,8 +117,8 @@ func TestAThousandWorkersSeeEveryAddAndShareNoKey(t *testing.T) {
 	}
 }
 
-// Adds of many goroutines meet a taken lock, and are queued when they return.
-func TestAnAddThatReturnedIsSeenAtOnce(t *testing.T) {
+// Adds of many goroutines wait for the lock, and their keys are queued when they return.
+func TestAdd_IsVisibleWhenItReturns(t *testing.T) {
 	q := New[int]("")
 	var all sync.WaitGroup
 	for g := range 16 {
@@ -138,7 +138,7 @@ func TestAnAddThatReturnedIsSeenAtOnce(t *testing.T) {
 }
 
 // The bubble fails the test if a goroutine is left in it.
-func TestAnIdleQueueHasNoGoroutineAndNoTimer(t *testing.T) {
+func TestQueue_HasNoGoroutineAndNoTimerWhileIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New("", WithAging[int](Aging{}))
 		q.AddAfter(1, time.Hour)
@@ -151,7 +151,7 @@ func TestAnIdleQueueHasNoGoroutineAndNoTimer(t *testing.T) {
 	})
 }
 
-func TestTheTimerIsSetForTheFirstDelayedKeyWhileAGetWaits(t *testing.T) {
+func TestTimer_IsSetForTheFirstDelayedKeyWhileAGetWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[int]("")
 		got := make(chan int)
@@ -179,7 +179,7 @@ func TestTheTimerIsSetForTheFirstDelayedKeyWhileAGetWaits(t *testing.T) {
 	})
 }
 
-func TestManyDelaysThatEndTogetherAllBecomeReady(t *testing.T) {
+func TestAddAfter_ManyDelaysCanEndTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[int]("")
 		for i := range 1000 {
@@ -195,7 +195,7 @@ func TestManyDelaysThatEndTogetherAllBecomeReady(t *testing.T) {
 	})
 }
 
-func TestAConsumerThatPanicsAndCallsDoneKeepsTheQueueGoing(t *testing.T) {
+func TestQueue_ContinuesAfterAWorkerPanics(t *testing.T) {
 	q := New[string]("")
 	q.Add("a")
 	func() {
@@ -208,9 +208,9 @@ func TestAConsumerThatPanicsAndCallsDoneKeepsTheQueueGoing(t *testing.T) {
 	want(t, "keys", handOuts(q), []string{"a"})
 }
 
-// However many keys come due between two Gets, the first to be handed out is of the
-// highest priority, and what is added then comes behind those of its own.
-func TestKeysThatCameDueKeepTheOrderOfTheirPriorities(t *testing.T) {
+// If many keys become ready between two Gets, the first hand-out has the highest priority,
+// and a key that is added later follows the keys of its priority.
+func TestOrder_OfKeysThatBecomeReadyTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const low, high, last = 10_000, 10_000, 10_001
 		q := New[int]("")
@@ -232,7 +232,7 @@ func TestKeysThatCameDueKeepTheOrderOfTheirPriorities(t *testing.T) {
 	})
 }
 
-func TestAKeyThatCannotBeComparedPanicsAndHarmsNothing(t *testing.T) {
+func TestAdd_OfAnIncomparableKeyPanicsWithoutDamage(t *testing.T) {
 	q := New[any]("")
 	func() {
 		defer func() {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestHistogramsCountUpToTheirBounds(t *testing.T) {
+func TestHistogram_Bounds(t *testing.T) {
 	for ns, bucket := range map[int64]int{
 		-5: 0, 0: 0, 1024: 0, 1025: 1, 4096: 1, 4097: 2, 1 << 38: HistogramBuckets - 1, 1<<38 + 1: HistogramBuckets, 1 << 60: HistogramBuckets,
 	} {
@@ -21,7 +21,7 @@ func TestHistogramsCountUpToTheirBounds(t *testing.T) {
 	}
 }
 
-func TestASnapshotShowsLevelsAndWhatWorkersHold(t *testing.T) {
+func TestSnapshot_HasLevelsAndKeysInProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New("vm", WithAging[string](Aging{After: time.Second, Below: 101}))
 		q.AddWithOpts(AddOpts{Priority: 100}, "ns/held", "ns/new")

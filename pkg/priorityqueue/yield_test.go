@@ -11,15 +11,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/priorityqueue"
 )
 
-func TestAGroupThatYieldsLetsTheOthersOfItsPriorityGoFirst(t *testing.T) {
+func TestYield_EndsTheTurnOfAGroup(t *testing.T) {
 	for name, tc := range map[string]struct {
 		yields []string
 		want   []string
 	}{
-		"no group":                 {nil, []string{"u1", "a1", "b1", "a2"}},
-		"the next":               {[]string{"u"}, []string{"u1", "a1", "b1", "a2"}}, // alone at its priority
-		"one that is not next":   {[]string{"b"}, []string{"u1", "a1", "b1", "a2"}},
-		"one that does not wait": {[]string{"none"}, []string{"u1", "a1", "b1", "a2"}},
+		"no group":                   {nil, []string{"u1", "a1", "b1", "a2"}},
+		"the next group":             {[]string{"u"}, []string{"u1", "a1", "b1", "a2"}}, // alone at its priority
+		"a group that is not next":   {[]string{"b"}, []string{"u1", "a1", "b1", "a2"}},
+		"a group that does not wait": {[]string{"none"}, []string{"u1", "a1", "b1", "a2"}},
 	} {
 		q := priorityqueue.New("test", priorityqueue.WithFairness(func(k string) string { return k[:1] }))
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: 1}, "u1")
@@ -39,7 +39,7 @@ func TestAGroupThatYieldsLetsTheOthersOfItsPriorityGoFirst(t *testing.T) {
 	}
 }
 
-// drain takes everything out while a group yields.
+// drain hands out all keys while a group yields.
 func drain(q *priorityqueue.Queue[string], yields string) (out []string) {
 	for q.Len() > 0 {
 		if yields != "" {

@@ -17,7 +17,7 @@ import (
 
 func TestResult_AppliesTheObservationToTheStatus(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	first := vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1", Name: "by hand"}
+	first := vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-1", Name: "manual"}
 	second := vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: "snapshot-2", Name: "uid", SnapshotName: "nightly", Parent: "snapshot-1"}
 	guest := &vmv1alpha1.VirtualMachineGuestStatus{HostName: "web"}
 	bootstrap := &vmv1alpha1.VirtualMachineBootstrapStatus{InstanceID: "uid-1"}
@@ -37,7 +37,7 @@ func TestResult_AppliesTheObservationToTheStatus(t *testing.T) {
 		Zone: "west", UniqueID: "vm-42", BiosUUID: "aa-1", InstanceUUID: "bb-2", VCenterInstanceUUID: &vcenter, HardwareVersion: 21, PowerState: vmv1alpha1.PoweredOn, NodeName: "esx-1",
 		Guest: guest, Bootstrap: bootstrap, Network: network, Storage: storage, Volumes: volumes, LastRestartTime: &metav1.Time{Time: at},
 		FirstStartTime: &metav1.Time{Time: at}, CreationTime: created,
-		CurrentSnapshot: "nightly", RootSnapshots: []string{"by hand"}, Snapshots: []vmv1alpha1.VirtualMachineSnapshotNode{first, second},
+		CurrentSnapshot: "nightly", RootSnapshots: []string{"manual"}, Snapshots: []vmv1alpha1.VirtualMachineSnapshotNode{first, second},
 	}
 	if diff := cmp.Diff(want, st); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)

@@ -68,7 +68,7 @@ var Groups = []Group{
 			vcenters, "controller/fleet/connections/readers.of"},
 	}},
 	{"Controllers", []Limit{
-		{"VirtualMachines", "objects reconciled at once; namespaces take turns within a priority", "controllers-workers", "16", depth, "priorityqueue/TestWithFairnessATenantDelaysAnotherByOneKey",
+		{"VirtualMachines", "objects reconciled at once; namespaces take turns within a priority", "controllers-workers", "16", depth, "priorityqueue/TestFairness_DelaysOtherGroupsByOneKey",
 			"", "controller/vm/New controller/NewQueue controller/New controller/Builder.Build controller/Loop.Run controller/Controller.Run priorityqueue/New priorityqueue/Queue.setTimer"},
 		{"Machines", "objects reconciled at once", "machine-concurrency", "16", depth, "controller/TestController_RunReturnsAfterItsWorkersAndDropsTheBacklog",
 			"", "controller/cluster/machine/New"},

@@ -117,7 +117,7 @@ func TestEffective_ReportsAllConflicts(t *testing.T) {
 			[]string{"spec.cpu.maxSockets", "spec.cpu.model", "spec.cpu.dedicatedCPUPlacement", "spec.cpu.exposeVNUMA", "spec.cpu.latencySensitivity"},
 		},
 		{
-			"F121 fields of several groups at once",
+			"F121 fields of several groups together",
 			`{cpu: {cores: 2}, memory: {guest: 1Gi}, devices: {gpus: [{name: a, deviceName: x}]}}`,
 			`{cpu: {guest: 1}, memory: {guest: 1Gi}, gpus: [{name: g, deviceName: y}]}`,
 			[]string{"spec.cpu.cores", "spec.memory.guest", "spec.devices.gpus"},

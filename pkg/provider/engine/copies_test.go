@@ -33,7 +33,7 @@ func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 		confirm   func(*provider.Request)
 		elsewhere string
 		err       error
-		// created is the condition an hour later. says is a part of its message.
+		// created is the condition an hour later. says is contained in its message.
 		created, says string
 	}{
 		"it is not visible":              {created: "Unknown Missing", says: "it may still be running"},

@@ -93,7 +93,7 @@ var steps = []step{
 	{name: "disk promotion", condition: vmv1alpha1.ConditionDiskPromotionSynced, run: reconcilePromotion},
 }
 
-// Make returns the plan. The error says when to requeue, or that a requeue does not help.
+// Make returns the plan. The error is a RequeueError with the delay, or a NoRequeueError if a requeue does not help.
 func Make(in Input) (Plan, error) {
 	var p Plan
 	var failures []error
