@@ -65,11 +65,11 @@ func TestPods_MeetThePodSecurityStandard(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := api.LevelVersion{Level: api.LevelPrivileged, Version: api.LatestVersion()}
-	said, errs := api.PolicyToEvaluate(objects[0].GetLabels(), api.Policy{Enforce: none, Warn: none, Audit: none})
+	enforced, errs := api.PolicyToEvaluate(objects[0].GetLabels(), api.Policy{Enforce: none, Warn: none, Audit: none})
 	if len(errs) > 0 {
 		t.Fatal(errs.ToAggregate())
 	}
-	for mode, level := range map[string]api.LevelVersion{"enforce": said.Enforce, "warn": said.Warn, "audit": said.Audit} {
+	for mode, level := range map[string]api.LevelVersion{"enforce": enforced.Enforce, "warn": enforced.Warn, "audit": enforced.Audit} {
 		if level.Level != api.LevelRestricted {
 			t.Errorf("%s is %q, want %s", mode, level.Level, api.LevelRestricted)
 		}
@@ -84,7 +84,7 @@ func TestPods_MeetThePodSecurityStandard(t *testing.T) {
 			t.Errorf("no pod in %s", file)
 		}
 		for kind, pod := range found {
-			results := evaluator.EvaluatePod(said.Enforce, &metav1.ObjectMeta{Labels: pod.Labels}, &pod.Spec)
+			results := evaluator.EvaluatePod(enforced.Enforce, &metav1.ObjectMeta{Labels: pod.Labels}, &pod.Spec)
 			if result := policy.AggregateCheckResults(results); !result.Allowed || len(results) == 0 {
 				t.Errorf("%s, %s: %d checks: %s", file, kind, len(results), result.ForbiddenDetail())
 			}

@@ -2,10 +2,9 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds the manager of the version of Cluster API that hack/tools-cluster-api/go.mod
-# pins, and writes the manifests that install it, into bin/. A stamp keeps them until
-# the module or this script changes. The manifests are made by bin/kubectl, which
-# hack/build-tools.sh builds.
+# Builds the manager of the Cluster API version in hack/tools-cluster-api/go.mod into bin/, and creates its manifests
+# with bin/kubectl from hack/build-tools.sh. It does nothing if neither the module nor this script has changed since
+# the last build.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,7 +25,7 @@ flags="-s -w"
 flags+=" -X sigs.k8s.io/cluster-api/version.gitVersion=${version} -X sigs.k8s.io/cluster-api/version.gitTreeState=clean"
 flags+=" -X sigs.k8s.io/cluster-api/version.gitMajor=${major} -X sigs.k8s.io/cluster-api/version.gitMinor=${minor}"
 
-echo "building the manager of Cluster API ${version} into bin/: once, about 2 minutes on two cores, seconds when Go's build cache has it"
+echo "building the manager of Cluster API ${version} into bin/: about 2 minutes on two cores, or seconds with Go's build cache"
 rm -f "${stamp}"
 start=${SECONDS}
 go -C "${module}" build -ldflags "${flags}" -o "${PWD}/${program}" sigs.k8s.io/cluster-api/core

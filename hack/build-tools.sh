@@ -2,10 +2,10 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds kube-apiserver, kube-controller-manager, kubectl, etcd and etcdutl from the versions
-# that hack/tools/go.mod pins, into bin/, and in the same go what the arguments say, which are
-# those of go build: half of the packages are in both, and while one program is linked the
-# others go on. A stamp keeps them until the module or this script changes.
+# Builds kube-apiserver, kube-controller-manager, kubectl, etcd and etcdutl with the versions in hack/tools/go.mod
+# into bin/. The arguments are those of go build for additional packages. One build is faster, because half of the
+# packages are shared and linking runs in parallel. It does nothing if neither the module nor this script has changed
+# since the last build.
 #
 # usage: build-tools.sh [-ldflags pattern=flags]... [package...]
 set -euo pipefail
@@ -39,10 +39,10 @@ for pkg in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
 	flags+=" -X ${pkg}.gitTreeState=clean"
 done
 
-echo "building all programs, with ${kubernetes[*]} ${version} and etcd, into bin/: about 8 minutes on two cores, seconds if Go's build cache has them; the next line follows when they are built"
+echo "building all programs, with ${kubernetes[*]} ${version} and etcd, into bin/: about 8 minutes on two cores, or seconds with Go's build cache"
 mkdir -p "${bin}"
 rm -f "${stamp}"
-# A workspace accepts no other -mod than readonly, whatever GOFLAGS contains.
+# A workspace requires -mod=readonly; GOFLAGS may contain another value.
 GOWORK="${PWD}/hack/all.work" go build -mod=readonly -o "${bin}/" -ldflags "k8s.io/kubernetes/cmd/...=${flags}" "$@" "${kubernetes[@]/#/k8s.io/kubernetes/cmd/}" go.etcd.io/etcd/{server,etcdutl}/v3
 mv "${bin}/server" "${bin}/etcd" # go names a program after its directory
 echo "built after ${SECONDS} s"

@@ -1,4 +1,4 @@
-// Makes images and releases. A module of its own, so that what it needs is no dependency of Slipway.
+// Creates images and releases. A separate module, so that its dependencies are not those of Slipway.
 module github.com/slipway-dev/slipway/hack/release
 
 go 1.26.0

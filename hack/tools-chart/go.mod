@@ -1,5 +1,5 @@
-// Tests of the Helm chart and of overlays, by Helm's own library and the types of Prometheus's
-// operator and cert-manager. A module of its own, so that these are no dependencies of Slipway.
+// Tests of the Helm chart with the Helm library, and of overlays with the types of the Prometheus operator and
+// cert-manager. A separate module, so that these are not dependencies of Slipway.
 module github.com/slipway-dev/slipway/hack/tools-chart
 
 go 1.26.0

@@ -1,8 +1,6 @@
-// A real part for tests: the manager of Cluster API, which our virtual machines are to
-// be infrastructure of. A module of its own, so that none of it is a dependency of
-// Slipway, nor decides what hack/tools builds.
-// Cluster API names its module of types by a path in its own tree; the replacement
-// pins it to the version that was published with it.
+// The manager of Cluster API for tests, which use virtual machines as its infrastructure. A separate module, so that it
+// is not a dependency of Slipway and does not affect the versions of hack/tools. Cluster API refers to its API module
+// by a path in its own tree; the replacement specifies the version that was published with it.
 module github.com/slipway-dev/slipway/hack/tools-cluster-api
 
 go 1.26.0

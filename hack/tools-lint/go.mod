@@ -1,4 +1,4 @@
-// The pinned linters. A module of its own, so that it is no dependency of Slipway.
+// The pinned linters. A separate module, so that they are not dependencies of Slipway.
 module github.com/slipway-dev/slipway/hack/tools-lint
 
 go 1.26.0

@@ -1,4 +1,4 @@
-// The parser of Prometheus. A module of its own, so that it is no dependency of Slipway.
+// The Prometheus parser. A separate module, so that it is not a dependency of Slipway.
 module github.com/slipway-dev/slipway/hack/tools-promql
 
 go 1.26.0

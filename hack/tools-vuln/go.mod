@@ -1,5 +1,4 @@
-// The pinned check for known vulnerabilities. A module of its own, so that it is no
-// dependency of Slipway.
+// The pinned vulnerability check. A separate module, so that it is not a dependency of Slipway.
 module github.com/slipway-dev/slipway/hack/tools-vuln
 
 go 1.26.0

@@ -1,8 +1,7 @@
-// Real parts for development and tests: kube-apiserver, kube-controller-manager, kubectl,
-// etcd and etcdutl. A module of its own, so that none of it is a dependency of Slipway.
-// k8s.io/kubernetes names its staging modules v0.0.0; the replacements give them the
-// versions that were published with v1.37.2. What go.mod of Slipway requires, too, has the
-// same version in both, so that Go compiles it once; test/house compares them.
+// kube-apiserver, kube-controller-manager, kubectl, etcd and etcdutl for development and tests. A separate module, so
+// that they are not dependencies of Slipway. k8s.io/kubernetes requires its staging modules as v0.0.0; the replacements
+// specify the versions that were published with v1.37.2. Modules that are also in the go.mod of Slipway have the same
+// version in both, so that Go compiles them once; test/house compares them.
 module github.com/slipway-dev/slipway/hack/tools
 
 go 1.26.0

@@ -30,16 +30,16 @@ func watch(ctx context.Context, clients versioned.Interface, namespace string) (
 	factory := externalversions.NewSharedInformerFactoryWithOptions(clients, 0, externalversions.WithNamespace(namespace))
 	informer := factory.Vm().V1alpha1().VirtualMachines()
 	w := &watcher{lister: informer.Lister().VirtualMachines(namespace), changed: make(chan struct{}, 1)}
-	tell := func() {
+	notify := func() {
 		select {
 		case w.changed <- struct{}{}:
 		default:
 		}
 	}
 	if _, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { tell() },
-		UpdateFunc: func(any, any) { tell() },
-		DeleteFunc: func(any) { tell() },
+		AddFunc:    func(any) { notify() },
+		UpdateFunc: func(any, any) { notify() },
+		DeleteFunc: func(any) { notify() },
 	}); err != nil {
 		return nil, fmt.Errorf("adding an event handler: %w", err)
 	}
@@ -66,7 +66,7 @@ func (w *watcher) until(ctx context.Context, name string, wanted func(*vmv1alpha
 		select {
 		case <-w.changed:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for %s: %w (Ready condition: %s)", name, ctx.Err(), said(vm))
+			return nil, fmt.Errorf("waiting for %s: %w (Ready condition: %s)", name, ctx.Err(), readyMessage(vm))
 		}
 	}
 }
@@ -84,8 +84,8 @@ func address(vm *vmv1alpha1.VirtualMachine) string {
 	return vm.Status.Network.PrimaryIP4
 }
 
-// said returns the reason and message of the condition Ready.
-func said(vm *vmv1alpha1.VirtualMachine) string {
+// readyMessage returns the reason and message of the condition Ready.
+func readyMessage(vm *vmv1alpha1.VirtualMachine) string {
 	if vm == nil {
 		return "none, the object does not exist"
 	}

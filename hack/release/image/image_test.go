@@ -134,7 +134,7 @@ func TestImage_RunsItsProgramAsANumericUser(t *testing.T) {
 		if got, want := inside(t, root, file, "--version"), "slipway-apiserver version v1.2.3\n"; got != want {
 			t.Errorf("%s: --version prints %q, want %q", p, got, want)
 		}
-		if got := inside(t, root, file); !strings.HasSuffix(got, "roots true, nobody known true, PATH /usr/local/bin\n") || os.Getuid() == 0 && !strings.HasPrefix(got, "uid 65532, gid 65532,") {
+		if got := inside(t, root, file); !strings.HasSuffix(got, "roots true, users missing true, PATH /usr/local/bin\n") || os.Getuid() == 0 && !strings.HasPrefix(got, "uid 65532, gid 65532,") {
 			t.Errorf("%s: the program prints %q in the image", p, got)
 		}
 	}

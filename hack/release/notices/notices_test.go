@@ -56,7 +56,7 @@ func TestNotices_IncludeLicensesOfEveryModule(t *testing.T) {
 
 func TestNotices_FailWithoutALicense(t *testing.T) {
 	root := tree(t, map[string]string{"go/LICENSE": "Go's\n", "a/a.go": ""})
-	if _, err := Of([]build.Package{of(root, "a", "", false)}, filepath.Join(root, "go")); err == nil || !strings.Contains(err.Error(), "a v1.0.0 has no file with its licence") {
+	if _, err := Of([]build.Package{of(root, "a", "", false)}, filepath.Join(root, "go")); err == nil || !strings.Contains(err.Error(), "a v1.0.0 has no license file") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -81,7 +81,7 @@ func TestCopying_RequiresPermissionToUpdateTheSource(t *testing.T) {
 				}
 				switch {
 				case asked.GetUser().GetName() == "unknown":
-					return authorizer.DecisionNoOpinion, "", errors.New("the host cluster does not answer")
+					return authorizer.DecisionNoOpinion, "", errors.New("the management cluster does not answer")
 				case asked.GetUser().GetName() == "editor" && asked.GetName() == "db":
 					return authorizer.DecisionAllow, "", nil
 				}

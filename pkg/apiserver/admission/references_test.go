@@ -124,11 +124,11 @@ func TestReferences_RequirePermissionForTheObject(t *testing.T) {
 
 func TestReferences_AreRejectedIfAuthorizationFails(t *testing.T) {
 	a := references.New(authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
-		return authorizer.DecisionNoOpinion, "", errors.New("the host cluster does not answer")
+		return authorizer.DecisionNoOpinion, "", errors.New("the management cluster does not answer")
 	}))
 	err := a.Validate(t.Context(), admission.NewAttributesRecord(referencesMachine(ref("vm.slipway.dev", "VirtualMachine", "db"), ref("", "", "")), nil, schema.GroupVersionKind{}, "team-a", "x",
 		schema.GroupVersionResource{}, "", admission.Create, nil, false, &user.DefaultInfo{Name: "alice"}), nil)
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "cannot be told") {
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "cannot determine") {
 		t.Errorf("error %v, want Forbidden with the cause", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Stands for Slipway in tests.
+// Replaces Slipway in tests.
 module example.com/tree
 
 go 1.26.0

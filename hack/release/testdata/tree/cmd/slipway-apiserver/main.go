@@ -21,5 +21,5 @@ func main() {
 	_, err := user.LookupId("0")
 	roots, rootsErr := x509.SystemCertPool()
 	many := rootsErr == nil && len(roots.Subjects()) > 100
-	fmt.Printf("uid %d, gid %d, roots %t, nobody known %t, PATH %s\n", os.Getuid(), os.Getgid(), many, err != nil, os.Getenv("PATH"))
+	fmt.Printf("uid %d, gid %d, roots %t, users missing %t, PATH %s\n", os.Getuid(), os.Getgid(), many, err != nil, os.Getenv("PATH"))
 }
