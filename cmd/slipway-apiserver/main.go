@@ -1,8 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slipway-apiserver serves virtual machines as Kubernetes API objects and
-// makes vSphere follow them.
+// Command slipway-apiserver serves virtual machines as Kubernetes API objects and reconciles them with vSphere.
 package main
 
 import (

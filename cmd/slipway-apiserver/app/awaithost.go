@@ -17,23 +17,22 @@ import (
 )
 
 const (
-	// serviceName is the Service by which the aggregator reaches the server, in the namespace
-	// of its Leases; a certificate that the server makes itself is valid for it.
+	// serviceName is the Service through which the aggregator reaches the server, in the namespace of the Leases. A
+	// self-signed certificate is valid for it.
 	serviceName = "slipway-apiserver"
 
-	// hostTimeout bounds one question to a host cluster that may be silent.
+	// hostTimeout bounds one request to a management cluster that may not respond.
 	hostTimeout = 5 * time.Second
-	// hostRetry is the pause between two, hostReport that between two lines of the log.
+	// hostRetry is the pause between two requests, hostReport between two log lines.
 	hostRetry  = time.Second
 	hostReport = 10 * time.Second
 )
 
-// awaitHost returns when the host cluster has told by which authorities users are
-// identified. Until then the server is alive and not ready: who restarts it because the
-// host cluster is away waits longer and longer, and is not there when it is back.
+// awaitHost returns when the management cluster has returned the certificate authorities that identify users. Until
+// then the server is live but not ready, so the kubelet does not restart it with growing back-off.
 func awaitHost(ctx context.Context, o *Options) (*apiserver.Authorities, error) {
 	if err := o.Recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", []string{serviceName + "." + o.Controllers.LeaderElectNamespace + ".svc"}, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
-		return nil, fmt.Errorf("making the serving certificate: %w", err)
+		return nil, fmt.Errorf("creating the serving certificate: %w", err)
 	}
 	i, err := apiserver.NewAuthorities(o.Recommended.Authentication)
 	if err != nil {
@@ -53,14 +52,13 @@ func awaitHost(ctx context.Context, o *Options) (*apiserver.Authorities, error) 
 		return nil, err
 	}
 	defer leave()
-	return i, repeat(ctx, "the host cluster", cause, read)
+	return i, repeat(ctx, "the management cluster", cause, read)
 }
 
-// always returns a text.
+// always returns a function that always returns text.
 func always(text string) func() string { return func() string { return text } }
 
-// answerMeanwhile listens where the server will, and says what it waits for, until leave is
-// called.
+// answerMeanwhile listens on the server's address and responds with the reason for the wait, until leave is called.
 func answerMeanwhile(o *Options, waits func() string) (leave func(), err error) {
 	serving := o.Recommended.SecureServing.SecureServingOptions
 	given := serving.Listener
@@ -81,7 +79,7 @@ func answerMeanwhile(o *Options, waits func() string) (leave func(), err error) 
 	}, nil
 }
 
-// hostConfig reaches the host cluster before the server is made.
+// hostConfig returns the client configuration of the management cluster before the server exists.
 func hostConfig(o *Options) (*rest.Config, error) {
 	var config *rest.Config
 	var err error
@@ -91,7 +89,7 @@ func hostConfig(o *Options) (*rest.Config, error) {
 		config, err = rest.InClusterConfig()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("finding the host cluster: %w", err)
+		return nil, fmt.Errorf("locating the management cluster: %w", err)
 	}
 	return config, nil
 }

@@ -122,19 +122,18 @@ func (s *Server) openStore(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// lockTimeout is how long the process that used the data directory before may take to end.
+// lockTimeout is how long to wait for the previous process to release the data directory.
 const lockTimeout = 2 * time.Second
 
-// The metrics of the store are one set in a process, which may start several servers in tests.
+// The store's metrics are global to a process, which may run several servers in tests.
 var (
 	registerStoreMetrics    = sync.OnceFunc(func() { legacyregistry.RawMustRegister(maintenance.Metrics()...) })
 	registerEmbeddedMetrics = sync.OnceFunc(func() { legacyregistry.RawMustRegister(embedded.Metrics()) })
 )
 
-// build creates the parts of the server in the order in which they need each other. Those of the
-// controllers do nothing before Run.
+// build creates the server's components in the order of their dependencies. The controllers do nothing before Run.
 func (s *Server) build(ctx context.Context, o *Options) error {
-	// What is read from the management cluster before the server listens.
+	// Read the configuration of the management cluster before the server listens.
 	authorities, err := awaitHost(ctx, o)
 	if err != nil {
 		return err
@@ -143,22 +142,22 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	// The API server, without resources.
+	// Create the API server without resources.
 	c, err := s.configure(o, authorities)
 	if err != nil {
 		return err
 	}
-	// An embedded etcd that answers late is busy: ending the requests in progress would only repeat them.
+	// A slow embedded etcd is busy: cancelling requests in progress would only make clients repeat them.
 	if s.etcd == nil {
 		if s.prober, err = factory.CreateProber(o.Recommended.Etcd.StorageConfig); err != nil {
 			return fmt.Errorf("connecting to etcd: %w", err)
 		}
 	}
 	if s.generic, err = c.generic.New(serverName, genericapiserver.NewEmptyDelegate()); err != nil {
-		return fmt.Errorf("making the server: %w", err)
+		return fmt.Errorf("creating the server: %w", err)
 	}
 
-	// The controllers, and the vCenters that they use. They read the stores of the resources, which follow.
+	// Create the controllers and the vCenter manager. They read the resources' stores, which are created below.
 	var stores references.Readers
 	c.charges.ReadFrom(&stores)
 	s.runner.store, s.runner.fail = s.store, s.fail
@@ -168,7 +167,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if c.hostConfig != nil {
 		a := &controllers{}
 		if err := a.build(o, c, s, &stores); err != nil {
-			return fmt.Errorf("making the %s: %w", controllersHook, err)
+			return fmt.Errorf("creating the %s: %w", controllersHook, err)
 		}
 		s.runner.leases, s.runner.start = a.leases, a.run
 		if err := s.runner.hook(s.generic.AddPostStartHook, s.generic.AddPreShutdownHook); err != nil {
@@ -180,7 +179,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		s.generic.Handler.NonGoRestfulMux.Handle("/debug/queue", exposition.Handler(report.Queues...))
 	}
 
-	// The resources, and what is not stored as objects.
+	// Create the resources and the APIs without stored objects.
 	if err := apiserver.InstallGroups(s.generic, c.generic, c.host, screens, o.Workloads.MaxMachines, &stores); err != nil {
 		return err
 	}
@@ -191,42 +190,42 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		return fmt.Errorf("adding the checks of the %s: %w", controllersHook, err)
 	}
 
-	// Before it listens: what comes at once needs not come again. The gate keeps the error.
+	// Compare the stores before the server listens, to avoid a second start. The gate keeps the error.
 	_ = s.store.Compare(ctx)
 	return nil
 }
 
-// controllers are the controllers and what they share.
+// controllers holds the controllers and what they share.
 type controllers struct {
 	leases *lease.Leases
-	// clients write while the Lease of the controllers is held, informers read the objects of this API.
+	// clients write while the controllers' Lease is held. informers read the objects of this API.
 	clients   *clients
 	informers externalversions.SharedInformerFactory
-	// broadcaster writes what is given to recorder.
+	// broadcaster writes the events given to recorder.
 	broadcaster events.EventBroadcaster
 	recorder    events.EventRecorder
 	vcenters    *connections.Manager
 	// machines reads Machines and Clusters of this API and of Cluster API.
 	machines *clusterapi.Reader
 	probes   *probe.Prober
-	// workloads connects to workload clusters, kinds reads the objects that Machines and Clusters refer to.
+	// workloads connects to workload clusters. kinds reads the objects that Machines and Clusters refer to.
 	workloads *workload.Clusters
 	kinds     *contract.Resolver
 
-	// parts are what run runs.
+	// parts are the components that run starts.
 	parts      []part
 	queues     []priorityqueue.Snapshotter
 	collectors []prometheus.Collector
 	errs       []error
 }
 
-// part runs until ctx is done: from when its Lease is held on, and without one in every replica.
+// part runs until ctx is done. With a Lease, it runs while the Lease is held; otherwise it runs in every replica.
 type part struct {
 	lease string
 	run   func(ctx context.Context) error
 }
 
-// build creates what the controllers share, and then the controllers. Nothing is started.
+// build creates the controllers and what they share. It starts nothing.
 func (a *controllers) build(o *Options, c *config, s *Server, stores *references.Readers) error {
 	var err error
 	if a.leases, err = newLeases(o, c.host, s.etcd != nil, s.fail); err != nil {
@@ -236,7 +235,7 @@ func (a *controllers) build(o *Options, c *config, s *Server, stores *references
 		return err
 	}
 	a.informers = newInformers(a.clients.client, stores)
-	host := o.limitSecrets(c.host) // which waits for no Lease
+	host := o.limitSecrets(c.host) // reads do not wait for a Lease
 	a.broadcaster = events.NewBroadcaster(&events.EventSinkImpl{Interface: host.EventsV1()})
 	a.recorder = a.broadcaster.NewRecorder(clientscheme.Scheme, serverName)
 
@@ -278,7 +277,7 @@ func (a *controllers) create(o *Options, c *config) {
 	queue := controller.QueueOptions{Aging: o.Controllers.QueueAging, Fairness: o.Controllers.QueueFairness}
 	rules, err := o.Workloads.rules()
 	a.errs = append(a.errs, err)
-	// Controllers of objects of a vCenter run in every replica, and the others in one.
+	// Controllers of vCenter objects run in every replica, the others in one.
 	every, one := a.in(""), a.in(connections.ControllersLease)
 
 	every(vmcontroller.New(vmcontroller.Deps{
@@ -328,8 +327,7 @@ func (a *controllers) create(o *Options, c *config) {
 	}))
 }
 
-// runnable is a controller. Run returns when ctx is done and all that it started has
-// ended.
+// runnable is a controller. Run returns when ctx is done and all its goroutines have ended.
 type runnable interface {
 	Run(ctx context.Context) error
 	Collectors() []prometheus.Collector
@@ -337,7 +335,7 @@ type runnable interface {
 	RecordTo(recorder events.EventRecorder)
 }
 
-// in returns what adds a controller that runs while a Lease is held.
+// in returns a function that adds a controller that runs while a Lease is held.
 func (a *controllers) in(lease string) func(runnable, error) {
 	return func(c runnable, err error) {
 		if err != nil {
@@ -351,17 +349,17 @@ func (a *controllers) in(lease string) func(runnable, error) {
 	}
 }
 
-// background adds what runs next to the controllers.
+// background adds a component that runs in addition to the controllers.
 func (a *controllers) background(lease string, run func(ctx context.Context)) {
 	a.parts = append(a.parts, part{lease, func(ctx context.Context) error { run(ctx); return nil }})
 }
 
-// run runs the parts until ctx is done or one of them fails. It returns when all have ended.
+// run runs the components until ctx is done or one fails. It returns when all have ended.
 func (a *controllers) run(ctx context.Context) error {
 	a.leases.Contend(ctx, connections.ControllersLease, false)
 	defer a.broadcaster.Shutdown()
 	if err := a.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("starting to record events: %w", err)
+		return fmt.Errorf("starting the event recorder: %w", err)
 	}
 	legacyregistry.RawMustRegister(a.collectors...)
 	running, ctx := errgroup.WithContext(ctx)

@@ -24,18 +24,18 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
-// checkTimeout bounds --check-vcenter, so that it ends also beside a silent vCenter.
+// checkTimeout bounds --check-vcenter, also when vCenter does not respond.
 const checkTimeout = 2 * time.Minute
 
-// errLacking ends --check-vcenter when the report names something.
-var errLacking = errors.New("vCenter lacks something that Slipway needs: see above")
+// errLacking is returned by --check-vcenter when the report has findings.
+var errLacking = errors.New("vCenter does not meet the requirements of Slipway: see above")
 
-// checkVCenter connects as the flags say, writes what is missing, and changes nothing.
+// checkVCenter connects with the settings of the flags, reports what is missing and changes nothing.
 func checkVCenter(ctx context.Context, o *Options, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if o.VCenter.URL == "" {
-		return errors.New("--check-vcenter needs --vcenter-url")
+		return errors.New("--check-vcenter requires --vcenter-url")
 	}
 	if err := utilerrors.NewAggregate(o.VCenter.validate()); err != nil {
 		return err
@@ -63,10 +63,10 @@ func checkVCenter(ctx context.Context, o *Options, out io.Writer) error {
 	return nil
 }
 
-// maxZonesFile bounds the file with zones, in bytes.
+// maxZonesFile is the maximum size of the file of zones, in bytes.
 const maxZonesFile = 1 << 20
 
-// checkedZones are those of the file.
+// checkedZones returns the zones in the file.
 func (o *VCenterOptions) checkedZones() ([]vmv1alpha1.Zone, error) {
 	if o.CheckZones == "" {
 		return nil, nil
@@ -83,8 +83,7 @@ func (o *VCenterOptions) checkedZones() ([]vmv1alpha1.Zone, error) {
 	return zones, nil
 }
 
-// readZones reads the Zones of a manifest, of several documents or a list. Other kinds may be
-// beside them.
+// readZones reads the Zones of a manifest, which may be several documents or a list. It ignores other kinds.
 func readZones(in io.Reader) ([]vmv1alpha1.Zone, error) {
 	var zones []vmv1alpha1.Zone
 	documents := yaml.NewYAMLOrJSONDecoder(in, 4096)
@@ -118,19 +117,19 @@ func readZones(in io.Reader) ([]vmv1alpha1.Zone, error) {
 		}
 	}
 	if len(zones) == 0 {
-		return nil, errors.New("it has no Zone")
+		return nil, errors.New("the file contains no Zone")
 	}
 	return zones, nil
 }
 
-// secretReader reaches the host cluster, if the credentials are there.
+// secretReader returns a client of the management cluster, if the credentials are stored there.
 func (o *Options) secretReader() (kubernetes.Interface, error) {
 	if o.VCenter.CredentialsSecret == "" || o.Host != nil {
 		return o.Host, nil
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", o.Recommended.CoreAPI.CoreAPIKubeconfigPath)
 	if err != nil {
-		return nil, fmt.Errorf("--vcenter-credentials-secret needs the host cluster: %w", err)
+		return nil, fmt.Errorf("--vcenter-credentials-secret requires the management cluster: %w", err)
 	}
 	return kubernetes.NewForConfig(config)
 }

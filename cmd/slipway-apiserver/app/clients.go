@@ -19,9 +19,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/lease/fence"
 )
 
-// clients are those of the controllers: what they write waits until this process may act.
+// clients are the clients of the controllers. Their writes wait until this process may act.
 type clients struct {
-	// config and hostConfig reach this API and the management cluster.
+	// config and hostConfig connect to this API and to the management cluster.
 	config, hostConfig *rest.Config
 	fence              *fence.Fence
 	client             versioned.Interface
@@ -36,46 +36,46 @@ func newClients(o *Options, loopback, hostConfig *rest.Config, may *fence.Fence)
 	c.hostConfig.Wrap(may.Transport)
 	var err error
 	if c.client, err = versioned.NewForConfig(c.config); err != nil {
-		return nil, fmt.Errorf("making the client of our own API: %w", err)
+		return nil, fmt.Errorf("creating the client of this API: %w", err)
 	}
 	if c.host, err = kubernetes.NewForConfig(c.hostConfig); err != nil {
-		return nil, fmt.Errorf("making the controllers' client of the host cluster: %w", err)
+		return nil, fmt.Errorf("creating the controllers' client of the management cluster: %w", err)
 	}
 	c.host = o.limitSecrets(c.host)
 	if c.dynamic, err = dynamic.NewForConfig(c.hostConfig); err != nil {
-		return nil, fmt.Errorf("making the client of other kinds of the host cluster: %w", err)
+		return nil, fmt.Errorf("creating the dynamic client of the management cluster: %w", err)
 	}
 	return c, nil
 }
 
-// userClients are clients of this API for the user of a controller.
+// userClients are clients of this API that act as the user of a controller.
 type userClients struct {
 	client versioned.Interface
 	kinds  *contract.Resolver
 }
 
-// as returns clients for a controller that creates objects for users. It has a user of its own, so that
-// admission policies can distinguish what it creates from other writes of the server.
+// as returns clients for a controller that creates objects on behalf of users. The controller has a user name of its
+// own, so that admission policies can distinguish its writes from other writes of the server.
 func (a *controllers) as(name string) userClients {
 	config := rest.CopyConfig(a.clients.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: reserve.ControllerUser(name), Groups: []string{user.SystemPrivilegedGroup}}
 	client, err := versioned.NewForConfig(config)
 	objects, dynamicErr := dynamic.NewForConfig(config)
 	if err := errors.Join(err, dynamicErr); err != nil {
-		a.errs = append(a.errs, fmt.Errorf("making the clients of controller %s: %w", name, err))
+		a.errs = append(a.errs, fmt.Errorf("creating the clients of controller %s: %w", name, err))
 	}
 	return userClients{client: client, kinds: a.kinds.As(objects)}
 }
 
-// protobufConfig is config for a client that speaks protobuf and is not limited: the
-// server on the other side is this process.
+// protobufConfig returns config for a client that uses protobuf and has no rate limit, because the server is this
+// process.
 func protobufConfig(config *rest.Config) *rest.Config {
 	c := rest.CopyConfig(config)
 	c.ContentType = runtime.ContentTypeProtobuf
 	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	c.QPS = -1
 	c.UserAgent = serverName + "/" + version
-	// Warnings are for the author of an object, who got them; the log is not.
+	// Warnings are for the author of an object, who has already received them.
 	c.WarningHandler = rest.NoWarnings{}
 	return c
 }

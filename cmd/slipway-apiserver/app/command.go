@@ -15,21 +15,21 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// serverName is what the server calls itself to others.
+// serverName is the component name of the server in versions and metrics.
 const serverName = "slipway-apiserver"
 
-// NewCommand returns the command line of the server, which runs until ctx is done.
+// NewCommand returns the command that runs the server until ctx is done.
 func NewCommand(ctx context.Context) *cobra.Command {
 	o := NewOptions()
 	cmd := &cobra.Command{
 		Use:   serverName,
 		Short: "Serve virtual machines on vSphere as Kubernetes API objects",
 		Long: "slipway-apiserver serves the API groups " + groups + ",\n" +
-			"aggregated into the API of a host cluster, and makes vSphere follow the objects.\n" +
-			"slipway-apiserver etcd --help tells how to save, restore and check the embedded etcd.",
+			"aggregated into the API of a management cluster, and reconciles the objects with vSphere.\n" +
+			"Use \"slipway-apiserver etcd\" to back up, restore and check the embedded etcd.",
 		Version: version,
 		Args:    cobra.NoArgs,
-		// The help is some hundred lines: an error would be lost behind it.
+		// The usage text is long: printed after an error, it would hide the error.
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := applyLogs(o.Logs); err != nil {
@@ -46,7 +46,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 			collectGarbage(o.GCPercent)
 			server, err := New(ctx, o)
 			if err != nil && ctx.Err() != nil {
-				klog.FromContext(ctx).Info("Told to stop before it served", "reason", err)
+				klog.FromContext(ctx).Info("Stopped before the API was served", "reason", err)
 				return nil
 			}
 			if err != nil {
@@ -56,7 +56,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; %s --help lists the flags", err, cmd.Name())
+		return fmt.Errorf("%w; run %s --help for the list of flags", err, cmd.Name())
 	})
 	sets := o.Flags()
 	globalflag.AddGlobalFlags(sets.FlagSet("global"), cmd.Name(), logs.SkipLoggingConfigurationFlags())
@@ -67,7 +67,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 	usage, help := plain.UsageFunc(), plain.HelpFunc()
 	cliflag.SetUsageAndHelpFunc(cmd, sets, usageWidth())
 	etcd := newEtcdCommand(ctx)
-	etcd.SetUsageFunc(usage) // else it would show the flags of the server
+	etcd.SetUsageFunc(usage) // the inherited usage function prints the server's flags
 	etcd.SetHelpFunc(help)
 	cmd.AddCommand(etcd)
 	return cmd

@@ -33,29 +33,29 @@ import (
 )
 
 const (
-	// watchGracePeriod is how long open watches are waited for at shutdown. Their
-	// clients reconnect anyway, and without it they hold the process for a minute.
+	// watchGracePeriod is how long a shutdown waits for open watches. Without the limit they delay the end of the
+	// process by a minute; their clients reconnect anyway.
 	watchGracePeriod = time.Second
-	// hostQPS and hostBurst bound the calls to the host cluster, per second. Each new
-	// virtual machine takes a few, and client-go's default of 5 would decide the pace.
+	// hostQPS and hostBurst limit the requests to the management cluster, per second. Each new virtual machine needs
+	// several requests; client-go's default of 5 would be the bottleneck.
 	hostQPS   = 200
 	hostBurst = 400
 )
 
-// config is what the server and its controllers are created from.
+// config is the configuration from which the server and its controllers are created.
 type config struct {
 	generic genericapiserver.CompletedConfig
-	// hostConfig and host reach the management cluster; nil without one.
+	// hostConfig and host connect to the management cluster. They are nil without one.
 	hostConfig *rest.Config
 	host       kubernetes.Interface
-	// hostInformers watch the management cluster; nil without one.
+	// hostInformers watch the management cluster. They are nil without one.
 	hostInformers informers.SharedInformerFactory
-	// charges measure what ResourceQuotas are charged for, as soon as they know the stores.
+	// charges compute what ResourceQuotas charge for, once they know the stores.
 	charges *quota.Evaluators
 }
 
-// configure turns options, whose etcd servers are known by now, into a configuration, and creates what
-// requests go through.
+// configure converts options with known etcd servers into a configuration, and creates the handlers that every
+// request passes.
 func (s *Server) configure(o *Options, i *apiserver.Authorities) (*config, error) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
@@ -90,7 +90,7 @@ func (s *Server) configure(o *Options, i *apiserver.Authorities) (*config, error
 		return space.Err()
 	}))
 	if recommended.AdmissionControl != nil {
-		// The last of the plugins charges quotas, when nothing refuses the request any more.
+		// The last plugin charges quotas, after all others have accepted the request.
 		ours = append(ours, recommended.AdmissionControl)
 	}
 	recommended.AdmissionControl = admission.NewChainHandler(ours...)
@@ -99,7 +99,7 @@ func (s *Server) configure(o *Options, i *apiserver.Authorities) (*config, error
 	if recommended.ClientConfig != nil {
 		client, err := kubernetes.NewForConfig(recommended.ClientConfig)
 		if err != nil {
-			return nil, fmt.Errorf("making the client of the host cluster: %w", err)
+			return nil, fmt.Errorf("creating the client of the management cluster: %w", err)
 		}
 		c.hostConfig, c.host = recommended.ClientConfig, client
 		if s.store, err = newStoreGate(o, client); err != nil {
@@ -112,7 +112,7 @@ func (s *Server) configure(o *Options, i *apiserver.Authorities) (*config, error
 		return apiserver.WithIdentities(s.storeHealth.Handler(chain, generic), i.Known)
 	}
 	recommended.AddReadyzChecks(i, healthz.NamedCheck("store-identity", func(*http.Request) error { return s.store.Err() }))
-	// Who switches watch caches off has stores that are made of the flags.
+	// When watch caches are disabled, the stores use the flags' configuration directly.
 	if flags := o.Recommended.Etcd; s.etcd != nil && flags.EnableWatchCache && len(flags.WatchCacheSizes) == 0 {
 		s.embedded = apiserver.NewEmbedded(recommended.RESTOptionsGetter, s.etcd.Client, flags.StorageConfig.CompactionInterval)
 		recommended.RESTOptionsGetter = s.embedded
@@ -121,8 +121,8 @@ func (s *Server) configure(o *Options, i *apiserver.Authorities) (*config, error
 	return c, nil
 }
 
-// checks are our own. They judge what all mutating plugins have made of an object wherever they stand
-// among the others; ownership alone changes one, and gives it what it had before.
+// checks are Slipway's own admission plugins. They validate the result of all mutating plugins, in any order. Only
+// the ownership plugin changes an object, and only to restore previous values.
 func checks(privileged []string, a authorizer.Authorizer) []admission.Interface {
 	keys := protectedkeys.New(privileged...)
 	return []admission.Interface{

@@ -20,15 +20,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
-// newEtcdCommand looks after the embedded etcd of a directory, whose server may run
-// where it is said. ctx ends what it waits for.
+// newEtcdCommand returns the command that manages the embedded etcd in a directory. ctx ends its waits.
 func newEtcdCommand(ctx context.Context) *cobra.Command {
 	var dir, prefix string
 	cmd := &cobra.Command{
 		Use:   "etcd",
-		Short: "Save, restore, check and look into the embedded etcd",
-		Long: "Save, restore, check and look into the embedded etcd of a server.\n" +
-			"Run it as the user of the server and where its directory is, in a cluster with\n" +
+		Short: "Back up, restore, check and inspect the embedded etcd",
+		Long: "Back up, restore, check and inspect the embedded etcd of a server.\n" +
+			"Run it as the server's user on the host or in the container that has the data directory. In a cluster:\n" +
 			"kubectl exec -n slipway-system slipway-apiserver-0 -- slipway-apiserver etcd ...",
 	}
 	cmd.PersistentFlags().StringVar(&dir, "data-dir", "", "Directory of the embedded etcd, as given to the server.")
@@ -44,19 +43,19 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "snapshot FILE", Args: cobra.ExactArgs(1), Short: "Write a snapshot, to standard output with -, while the server runs or not",
+			Use: "snapshot FILE", Args: cobra.ExactArgs(1), Short: "Write a snapshot to a file, or to standard output with -; the server may be running",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return attached(func(a *embedded.Attached) error { return saveSnapshot(ctx, a, dir, args[0], cmd.OutOrStdout()) })
 			},
 		},
 		&cobra.Command{
-			Use: "status", Args: cobra.NoArgs, Short: "Show size, quota and alarms, while the server runs or not",
+			Use: "status", Args: cobra.NoArgs, Short: "Show size, quota and alarms; the server may be running",
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return attached(func(a *embedded.Attached) error { return printStatus(ctx, a, prefix, cmd.OutOrStdout()) })
 			},
 		},
 		&cobra.Command{
-			Use: "defrag", Args: cobra.NoArgs, Short: "Give free space of the database back to the file system; requests wait meanwhile",
+			Use: "defrag", Args: cobra.NoArgs, Short: "Return free space of the database to the file system; requests wait while it runs",
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return attached(func(a *embedded.Attached) error {
 					if err := a.Defragment(ctx); err != nil {
@@ -73,7 +72,7 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 
 func newCheckCommand(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Args: cobra.NoArgs, Short: "Read all pages of the database; the server must not run",
+		Use: "check", Args: cobra.NoArgs, Short: "Verify all pages of the database; the server must not be running",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			content, err := embedded.Check(*dir)
 			if err != nil {
@@ -87,35 +86,34 @@ func newCheckCommand(dir *string) *cobra.Command {
 func newRestoreCommand(ctx context.Context, dir, prefix *string) *cobra.Command {
 	var unverified bool
 	cmd := &cobra.Command{
-		Use: "restore FILE", Args: cobra.ExactArgs(1), Short: "Make the data from a snapshot; the server must not run",
-		Long: "Make the data from a snapshot, from standard input with -; the server must not run. What was there is kept beside it.\n" +
-			"The server then serves the API, and its controllers wait for \"etcd release\".",
+		Use: "restore FILE", Args: cobra.ExactArgs(1), Short: "Restore the data from a snapshot; the server must not be running",
+		Long: "Restore the data from a snapshot file, or from standard input with -. The server must not be running. The previous data directory is kept.\n" +
+			"The server then serves the API, but its controllers wait for \"etcd release\".",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			reason := "the store was restored by slipway-apiserver etcd restore at " + time.Now().UTC().Format(time.RFC3339)
 			restored, err := restore(*dir, args[0], unverified, cmd.InOrStdin(), func(fresh string) error { return hold(ctx, fresh, *prefix, reason) })
 			if err != nil {
 				return err
 			}
-			answer := "restored. The server serves it, and acts on nothing in vSphere until: slipway-apiserver etcd release --data-dir=" + *dir
+			answer := "restored. The server serves the API but changes nothing in vSphere until you run: slipway-apiserver etcd release --data-dir=" + *dir
 			if restored.Aside != "" {
-				answer += "\nThe data of before is in " + restored.Aside
+				answer += "\nThe previous data is in " + restored.Aside
 			}
 			return printLine(cmd.OutOrStdout(), answer)
 		},
 	}
-	cmd.Flags().BoolVar(&unverified, "skip-hash-check", false, "Take a copy of a database (member-data/member/snap/db), which has no checksum.")
+	cmd.Flags().BoolVar(&unverified, "skip-hash-check", false, "Accept a copied database file (member-data/member/snap/db), which has no checksum.")
 	return cmd
 }
 
-// standard stands for standard input or output in place of a file: images have no tar,
-// which kubectl cp needs.
+// standard is the file name for standard input or output. Images do not contain tar, which kubectl cp needs.
 const standard = "-"
 
 func saveSnapshot(ctx context.Context, a *embedded.Attached, dir, file string, out io.Writer) error {
 	if file == standard {
-		// It is beside the data first, for it is read in no time there, and nothing waits for who takes it.
+		// The snapshot is written next to the data first, so that a slow reader does not keep the transaction open.
 		if err := a.Fits(ctx, dir); err != nil {
-			return fmt.Errorf("%w; \"virtctl backup\" and a file on another volume take none of it", err)
+			return fmt.Errorf("%w; \"virtctl backup\" or a file on another volume needs no space in the data directory", err)
 		}
 		return inTemporary(dir, func(file string) error {
 			if err := a.Save(ctx, file); err != nil {
@@ -153,11 +151,11 @@ func printStatus(ctx context.Context, a *embedded.Attached, prefix string, out i
 	if len(status.Alarms) > 0 {
 		alarms = strings.Join(status.Alarms, ", ")
 	}
-	return printLine(out, fmt.Sprintf("server runs: %t\nsize: %d bytes\nin use: %d bytes\nquota: %d bytes\nrevision: %d\nalarms: %s\nrestored, waits for release: %t",
+	return printLine(out, fmt.Sprintf("server runs: %t\nsize: %d bytes\nin use: %d bytes\nquota: %d bytes\nrevision: %d\nalarms: %s\nrestored, waiting for release: %t",
 		a.Running, status.Size, status.InUse, status.Quota, status.Revision, alarms, held != ""))
 }
 
-// restore reads the snapshot from a file or from in.
+// restore restores a snapshot from a file or from in.
 func restore(dir, file string, unverified bool, in io.Reader, prepare func(string) error) (r embedded.Restored, err error) {
 	if file != standard {
 		return embedded.Restore(dir, file, unverified, prepare)
@@ -177,12 +175,12 @@ func restore(dir, file string, unverified bool, in io.Reader, prepare func(strin
 	return r, err
 }
 
-// inTemporary names a file that f may make and that is gone afterwards. It is where the
-// data is, for the rest of the file system of a container is often not to be written.
+// inTemporary calls f with the name of a temporary file and removes the file afterwards. The file is in the data
+// directory, because the rest of a container's file system is often read-only.
 func inTemporary(dataDir string, f func(file string) error) error {
 	dir, err := os.MkdirTemp(dataDir, "snapshot-")
 	if err != nil {
-		return fmt.Errorf("making a place for the snapshot: %w", err)
+		return fmt.Errorf("creating a directory for the snapshot: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	return f(filepath.Join(dir, "snapshot"))

@@ -17,15 +17,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
-// newReleaseCommand returns the command that releases a store of either kind. Its flag --data-dir is its
-// own, because that of the other commands is required.
+// newReleaseCommand returns the command that releases an embedded or external store. It has a --data-dir flag of its
+// own because that of the parent command is required.
 func newReleaseCommand(ctx context.Context, prefix *string) *cobra.Command {
 	var dir string
 	var servers storagebackend.TransportConfig
 	cmd := &cobra.Command{
-		Use: "release", Args: cobra.NoArgs, Short: "Let the controllers act on a store that was restored, moved or accepted",
-		Long: "Let the controllers act on a store that was restored, moved or accepted.\n" +
-			"Give the flags by which the server reaches its store: --data-dir, or --etcd-servers with its certificates.",
+		Use: "release", Args: cobra.NoArgs, Short: "Resume the controllers after a store was restored, moved or accepted",
+		Long: "Resume the controllers after a store was restored, moved or accepted.\n" +
+			"Use the flags with which the server connects to its store: --data-dir, or --etcd-servers with its certificates.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, closeStore, err := openStore(ctx, dir, servers)
 			if err != nil {
@@ -38,9 +38,9 @@ func newReleaseCommand(ctx context.Context, prefix *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			answer := "released: the controllers start within seconds"
+			answer := "released: the controllers will start within seconds"
 			if !released {
-				answer = "nothing waits: the store was not restored, or was released before"
+				answer = "nothing to release: the store was not restored, or is already released"
 			}
 			return printLine(cmd.OutOrStdout(), answer)
 		},
@@ -60,7 +60,7 @@ const releaseTimeout = 30 * time.Second
 func openStore(ctx context.Context, dir string, servers storagebackend.TransportConfig) (client *clientv3.Client, closeStore func(), err error) {
 	switch {
 	case (dir == "") == (len(servers.ServerList) == 0):
-		return nil, nil, errors.New("give one of the flags --data-dir and --etcd-servers")
+		return nil, nil, errors.New("specify either --data-dir or --etcd-servers")
 	case dir != "":
 		a, err := embedded.Attach(ctx, dir)
 		if err != nil {
@@ -78,7 +78,7 @@ func openStore(ctx context.Context, dir string, servers storagebackend.Transport
 	return client, func() { _ = client.Close() }, nil
 }
 
-// hold makes the controllers of the store in a directory wait.
+// hold makes the controllers wait for a release of the store in a directory.
 func hold(ctx context.Context, dir, prefix, reason string) error {
 	a, err := embedded.Attach(ctx, dir)
 	if err != nil {

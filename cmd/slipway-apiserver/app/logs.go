@@ -11,12 +11,11 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	_ "github.com/slipway-dev/slipway/pkg/store/etcdlog" // else the etcd client writes JSON
+	_ "github.com/slipway-dev/slipway/pkg/store/etcdlog" // otherwise the etcd client logs JSON
 )
 
-// applyLogs applies the flags of logging, once in a process. Whatever the level, the
-// bodies of requests to other servers and of their answers stay out of the log: there
-// are Secrets and tokens among them.
+// applyLogs applies the logging flags, once per process. At every level, request and response bodies are withheld
+// because they can contain Secrets and tokens.
 func applyLogs(o *logs.Options) error {
 	if err := logsapi.ValidateAndApply(o, nil); err != nil {
 		return err
@@ -30,7 +29,7 @@ func applyLogs(o *logs.Options) error {
 	return nil
 }
 
-// withoutBodies is a logger into sink that withholds bodies.
+// withoutBodies returns a logger that withholds bodies and writes to sink.
 func withoutBodies(sink klog.LogSink) klog.Logger {
 	// One frame more lies between the caller and sink.
 	if s, ok := sink.(callDepthSink); ok {
@@ -39,15 +38,15 @@ func withoutBodies(sink klog.LogSink) klog.Logger {
 	return klog.New(bodyless{sink})
 }
 
-// bodyless withholds the bodies that client-go logs from level 8 on.
+// bodyless is a sink that withholds the bodies that client-go logs at level 8 and above.
 type bodyless struct{ sink klog.LogSink }
 
-// callDepthSink is a sink that can skip frames when it names the source of a line.
+// callDepthSink is a sink that can skip frames when it determines the source of a log line.
 type callDepthSink interface {
 	WithCallDepth(depth int) klog.LogSink
 }
 
-// Init does nothing: the sink was initialized by the logger that it comes from.
+// Init does nothing because the original logger initialized the sink.
 func (bodyless) Init(klog.RuntimeInfo) {}
 
 // Enabled implements klog.LogSink.

@@ -15,27 +15,26 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// memoryRatio is how much of what the container may have the heap and the runtime aim at:
-// what is left is for files that the embedded etcd maps, and for the moment.
+// memoryRatio is the part of the container's memory limit that GOMEMLIMIT is set to. The rest is for the files that
+// the embedded etcd maps and for short peaks.
 const memoryRatio = 0.9
 
-// limitMemory lets the garbage be collected more often before the container is killed for
-// its memory. GOMEMLIMIT in the environment goes before. limit is what the container may have.
+// limitMemory sets a soft memory limit below the container's limit, so that garbage is collected more often near it.
+// The variable GOMEMLIMIT takes precedence. limit returns the container's limit.
 func limitMemory(limit memlimit.Provider) {
 	bytes, err := memlimit.Set(memlimit.WithRatio(memoryRatio), memlimit.WithProvider(limit))
 	switch {
 	case err != nil:
-		klog.Background().Info("The memory limit of the container is not known, and is not looked at", "cause", err.Error())
+		klog.Background().Info("Cannot read the memory limit of the container; no soft limit is set", "cause", err.Error())
 	case bytes != math.MaxInt64:
-		klog.Background().Info("Collecting garbage by a memory limit", "bytes", bytes)
+		klog.Background().Info("Set the soft memory limit", "bytes", bytes)
 	}
 }
 
-// defaultGCPercent is that of Go.
+// defaultGCPercent is Go's default.
 const defaultGCPercent = 100
 
-// collectGarbage lets the heap grow by percent of what is in use before it is collected.
-// GOGC in the environment goes before.
+// collectGarbage sets the heap growth that triggers a collection, in percent. The variable GOGC takes precedence.
 func collectGarbage(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
@@ -43,23 +42,22 @@ func collectGarbage(percent int) {
 }
 
 const (
-	// settled is how long after it began to serve a server has done what a start takes: filling
-	// its caches, passes over all objects, and what clients ask for that had to wait.
+	// settled is the time after which the start-up load is over: filling caches, reconciling all objects and serving
+	// requests that had to wait.
 	settled = time.Minute
-	// smallHeap is what the heap of a settled server may grow to before it is collected, however
-	// little of it is in use: half of what artifacts/deploy asks for. A small server holds 50 MB,
-	// and at Go's default spends a fifth of what a write costs on collecting 50 MB again and again.
+	// smallHeap is the size up to which the heap of a settled server may grow regardless of its use. It is half of
+	// the memory request in artifacts/deploy. A small server uses 50 MB; with Go's default, collecting these takes a
+	// fifth of the CPU time of a write.
 	smallHeap = 256 << 20
-	// mostGrowth bounds what a heap grows to that fills between two looks.
+	// mostGrowth bounds the growth of a heap that fills quickly between two checks.
 	mostGrowth = 400
-	// heapInterval is how often it is looked how much is in use.
+	// heapInterval is the time between two checks of the heap in use.
 	heapInterval = 10 * time.Second
 )
 
-// tendMemory gives the memory that a start took and that is not in use any more back to the
-// system once the server has settled. By itself the runtime keeps as much as the heap had grown
-// to, for a heap that does not grow to that again before the next start. From then on it lets a
-// small heap grow to smallHeap, and others by percent, until ctx is done.
+// tendMemory returns unused memory to the system when the server has settled, because the runtime would retain the
+// peak of the start. From then until ctx is done it lets a small heap grow to smallHeap, and larger heaps by
+// percent.
 func tendMemory(ctx context.Context, percent int) {
 	select {
 	case <-ctx.Done():
@@ -85,8 +83,8 @@ func tendMemory(ctx context.Context, percent int) {
 	}
 }
 
-// growth is by how many percent a heap may grow of which so many bytes are in use, in steps of ten:
-// what is set is set for all processors, which stop for it.
+// growth returns the growth in percent for a heap with inUse bytes in use, in steps of ten. Steps avoid frequent
+// changes, each of which stops all processors.
 func growth(used uint64, percent int) int {
 	if used == 0 || used >= smallHeap {
 		return percent
@@ -94,7 +92,7 @@ func growth(used uint64, percent int) int {
 	return max(percent, min(mostGrowth, int((smallHeap-used)*10/used)*10))
 }
 
-// inUse is how many bytes of the heap were in use when it was last collected.
+// inUse returns the heap in use after the last collection, in bytes.
 func inUse() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

@@ -36,57 +36,56 @@ import (
 const etcdPrefix = identity.DefaultPrefix
 
 const (
-	// defaultShutdownDelay is what kube-proxy and the aggregator take to learn of an address
-	// that is not to be used any more, with some room.
+	// defaultShutdownDelay leaves kube-proxy and the aggregator time to stop using the address of a terminating
+	// replica.
 	defaultShutdownDelay = 5 * time.Second
 	maxShutdownDelay     = 10 * time.Minute
 	// defaultMaxWatches is enough for a controller that watches ten kinds in fifty namespaces.
 	defaultMaxWatches, maxMaxWatches = 500, 100_000
 )
 
-// Options are the flags of the server.
+// Options holds the flags of the server.
 type Options struct {
-	// Recommended are the flags that all aggregated API servers have.
+	// Recommended holds the flags that all aggregated API servers have.
 	Recommended *genericoptions.RecommendedOptions
-	// Logs are the flags of logging.
+	// Logs holds the logging flags.
 	Logs *logs.Options
-	// ShutdownDelay is how long requests are served on after readiness has ended.
+	// ShutdownDelay is how long requests are still served after readiness fails.
 	ShutdownDelay time.Duration
-	// DataDir holds the embedded etcd when no etcd servers are given.
+	// DataDir is the directory of the embedded etcd, which is used when no etcd servers are given.
 	DataDir string
-	// EtcdUnsafeNoFsync makes the embedded etcd faster and unsafe.
+	// EtcdUnsafeNoFsync lets the embedded etcd acknowledge writes before they are on disk.
 	EtcdUnsafeNoFsync bool
-	// EtcdQuotaBytes limits the data of the embedded etcd; 0 follows its file system.
+	// EtcdQuotaBytes limits the data of the embedded etcd. 0 derives the limit from the size of its file system.
 	EtcdQuotaBytes int64
-	// Snapshots are those that the server takes of etcd.
+	// Snapshots configures the scheduled etcd snapshots.
 	Snapshots SnapshotOptions
-	// AnyNameFirst asks for a user's rights on all objects before those on one.
+	// AnyNameFirst checks a user's permission on all objects of a kind before the permission on a single object.
 	AnyNameFirst bool
 	// MaxWatches is the number of watches that a user can have open.
 	MaxWatches int
 	// PrivilegedUsers may change protected keys.
 	PrivilegedUsers []string
-	// VCenter says how to reach vSphere.
+	// VCenter configures the connection to vSphere.
 	VCenter VCenterOptions
-	// Controllers says how the controllers run.
+	// Controllers configures the controllers.
 	Controllers ControllerOptions
-	// Probes says how readiness probes connect to guests.
+	// Probes configures the connections of readiness probes to guests.
 	Probes ProbeOptions
-	// Workloads says how the server connects to workload clusters.
+	// Workloads configures the connections to workload clusters.
 	Workloads WorkloadOptions
-	// SecretNamespaces are those whose Secrets are read for users; all if there are none.
+	// SecretNamespaces are the namespaces whose Secrets are read for users. Empty means all namespaces.
 	SecretNamespaces []string
-	// VMMetrics is which metrics of single virtual machines are shown: none, state,
-	// conditions or usage.
+	// VMMetrics selects the metrics of individual virtual machines: none, state, conditions or usage.
 	VMMetrics string
 	// GCPercent is how much the heap may grow, in percent, before garbage is collected.
 	GCPercent int
-	// Host, if not nil, stands for the host cluster where a subresource or an admission
-	// check reads from it. It is no flag: tests without a host cluster set it.
+	// Host, if not nil, replaces the management cluster for reads by subresources and admission checks. It has no
+	// flag; tests without a management cluster set it.
 	Host kubernetes.Interface
 }
 
-// NewOptions returns the defaults.
+// NewOptions returns the default options.
 func NewOptions() *Options {
 	o := &Options{
 		Recommended:  apiserver.NewRecommendedOptions(etcdPrefix),
@@ -103,16 +102,15 @@ func NewOptions() *Options {
 		ShutdownDelay: defaultShutdownDelay,
 		GCPercent:     defaultGCPercent,
 	}
-	// Without a certificate the server makes one in memory, not in the working directory.
+	// Without a certificate the server creates one in memory, not in the working directory.
 	o.Recommended.SecureServing.ServerCert.CertDirectory = ""
 	charge.AddTo(o.Recommended.Admission)
 	return o
 }
 
-// NewStandaloneOptions returns the defaults of a server without a host cluster: no
-// delegated authentication and authorization, no admission plugins of the cluster, no
-// controllers. Only members of system:masters are let in. It listens on a free port of
-// the loopback interface and is meant for tests.
+// NewStandaloneOptions returns the defaults of a server without a management cluster, for tests. It has no delegated
+// authentication or authorization, no admission plugins of the cluster and no controllers. Only members of
+// system:masters are authorized. It listens on a free loopback port.
 func NewStandaloneOptions(dataDir string) (*Options, error) {
 	listener, _, err := genericoptions.CreateListener("tcp", "127.0.0.1:0", net.ListenConfig{})
 	if err != nil {
@@ -120,7 +118,7 @@ func NewStandaloneOptions(dataDir string) (*Options, error) {
 	}
 	o := NewOptions()
 	o.DataDir, o.EtcdUnsafeNoFsync = dataDir, true
-	o.ShutdownDelay = 0 // there is no probe, and nobody else to go to
+	o.ShutdownDelay = 0 // there is no readiness probe and no other replica
 	o.Recommended.CoreAPI = nil
 	o.Recommended.Admission = nil
 	o.Recommended.Authentication.RemoteKubeConfigFileOptional = true
@@ -137,15 +135,15 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	o.Recommended.SecureServing.AddFlags(sets.FlagSet("secure serving"))
 	sets.FlagSet("secure serving").DurationVar(&o.ShutdownDelay, "shutdown-delay-duration", o.ShutdownDelay, fmt.Sprintf(
-		"How long the server still serves requests after it received SIGTERM, at most %s. Meanwhile /readyz fails and each answer closes its connection, so that clients connect to other replicas. The controllers stop and return their Leases. The readiness probe must fail within this time.", maxShutdownDelay))
+		"How long requests are still served after SIGTERM while /readyz fails, at most %s. Must exceed the time until the readiness probe fails.", maxShutdownDelay))
 	o.Recommended.Authentication.AddFlags(sets.FlagSet("authentication"))
 	o.Recommended.Authorization.AddFlags(sets.FlagSet("authorization"))
-	sets.FlagSet("secure serving").IntVar(&o.MaxWatches, "max-watches-per-user", o.MaxWatches, "Number of watches that a user can have open in this server. More are refused with status 429.")
+	sets.FlagSet("secure serving").IntVar(&o.MaxWatches, "max-watches-per-user", o.MaxWatches, "Maximum number of open watches per user in this server. Further watches are rejected with status 429.")
 	sets.FlagSet("authorization").BoolVar(&o.AnyNameFirst, "authorization-any-name-first", o.AnyNameFirst,
-		"Ask the host cluster first whether a user may do to all objects of a kind what is asked for one, and let a yes count: going over many objects then takes one SubjectAccessReview. To be false if the host cluster has an authorizer that refuses single objects to who has the right on all; those of Kubernetes do not.")
-	o.Recommended.CoreAPI.AddFlags(sets.FlagSet("host cluster"))
-	sets.FlagSet("host cluster").StringSliceVar(&o.SecretNamespaces, "secret-namespaces", o.SecretNamespaces,
-		"Namespaces of the management cluster whose Secrets the server reads: bootstrap data of virtual machines and kubeconfigs of workload clusters. Empty means all. Credentials of vCenters are always read from the namespaces that other flags name.")
+		"Check permission on all objects of a kind before single objects, to save SubjectAccessReviews. Set to false if an authorizer can deny single objects.")
+	o.Recommended.CoreAPI.AddFlags(sets.FlagSet("management cluster"))
+	sets.FlagSet("management cluster").StringSliceVar(&o.SecretNamespaces, "secret-namespaces", o.SecretNamespaces,
+		"Namespaces whose Secrets may hold bootstrap data and workload kubeconfigs. Empty means all. vCenter credentials are not affected.")
 	o.Recommended.Admission.AddFlags(sets.FlagSet("admission"))
 	o.Recommended.Audit.AddFlags(sets.FlagSet("auditing"))
 	o.Recommended.Features.AddFlags(sets.FlagSet("features"))
@@ -154,13 +152,13 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 
 	etcd := sets.FlagSet("etcd")
 	o.Recommended.Etcd.AddFlags(etcd)
-	// The encoding is part of the design and not to be chosen.
+	// The encoding is fixed by the design and is not configurable.
 	_ = etcd.MarkHidden("storage-media-type")
-	etcd.StringVar(&o.DataDir, "data-dir", o.DataDir, "Directory of the embedded etcd, which is used when --etcd-servers is empty.")
-	etcd.BoolVar(&o.EtcdUnsafeNoFsync, "etcd-unsafe-no-fsync", o.EtcdUnsafeNoFsync, "Let the embedded etcd acknowledge writes before they are on disk. For tests.")
+	etcd.StringVar(&o.DataDir, "data-dir", o.DataDir, "Directory of the embedded etcd. Used when --etcd-servers is empty.")
+	etcd.BoolVar(&o.EtcdUnsafeNoFsync, "etcd-unsafe-no-fsync", o.EtcdUnsafeNoFsync, "Acknowledge writes to the embedded etcd before they are on disk. For tests only.")
 
 	etcd.Int64Var(&o.EtcdQuotaBytes, "etcd-quota-backend-bytes", o.EtcdQuotaBytes, fmt.Sprintf(
-		"Size of the data of the embedded etcd at which it refuses writes, in bytes, from %d to %d; 0 for half of the file system of --data-dir, at least 256 MiB and at most 8 GiB. New objects are refused from 95 percent of it on.",
+		"Size quota of the embedded etcd in bytes, %d to %d. 0 is half of the file system, within 256 MiB and 8 GiB. Creates are rejected at 95 percent.",
 		maintenance.MinQuota, maintenance.MaxQuota))
 	o.Snapshots.addFlags(etcd)
 
@@ -169,33 +167,33 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Probes.addFlags(sets.FlagSet("controllers"))
 	o.Workloads.addFlags(sets.FlagSet("workload clusters"))
 	sets.FlagSet("metrics").StringVar(&o.VMMetrics, "vm-metrics", o.VMMetrics,
-		"Metrics of single virtual machines: none, state (six for each: where it is, power, size, storage and whether it is ready), conditions (and one for each condition), or usage (and three of CPU and memory in use, which are read from vCenter when metrics are asked for, at most every 20 s).")
+		"Metrics per virtual machine: none, state, conditions (state and conditions) or usage (conditions and CPU and memory in use, read at most every 20 s).")
 	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
-		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected, name a VM of vSphere to take over, choose a BIOS UUID, and remove the finalizer of a VirtualMachine.")
+		"Users who, like members of system:masters, may set .protected/ keys, adopt VMs, set BIOS UUIDs and remove the finalizer of a VirtualMachine.")
 
 	sets.FlagSet("memory").IntVar(&o.GCPercent, "gc-percent", o.GCPercent,
-		"How much the heap may grow, in percent of what is in use, before garbage is collected, from 10 to 1000; less keeps memory small, more takes less processor time. A small one grows to 256 MB, or by 400, a minute after the start. GOGC in the environment goes before all of this. Whatever it is, garbage is collected before the memory limit of the container is reached.")
+		"Heap growth in percent that triggers garbage collection, 10 to 1000. Small heaps may grow to 256 MB. The variable GOGC takes precedence.")
 
 	utilfeature.DefaultMutableFeatureGate.AddFlag(sets.FlagSet("features"))
 	logsapi.AddFlags(o.Logs, sets.FlagSet("logs"))
 	return sets
 }
 
-// Validate returns every mistake in the flags, each with the flag named.
+// Validate returns all errors in the flags. Each error names its flag.
 func (o *Options) Validate() error {
 	var errs []error
 	servers := o.Recommended.Etcd.StorageConfig.Transport.ServerList
 	if len(servers) == 0 && o.DataDir == "" {
-		errs = append(errs, errors.New("one of --etcd-servers and --data-dir must be given"))
+		errs = append(errs, errors.New("either --etcd-servers or --data-dir must be set"))
 	}
 	if len(servers) > 0 && o.EtcdUnsafeNoFsync {
-		errs = append(errs, errors.New("--etcd-unsafe-no-fsync is for the embedded etcd and excludes --etcd-servers"))
+		errs = append(errs, errors.New("--etcd-unsafe-no-fsync applies to the embedded etcd only and cannot be used with --etcd-servers"))
 	}
 	if q := o.EtcdQuotaBytes; q != 0 && (q < maintenance.MinQuota || q > maintenance.MaxQuota) {
 		errs = append(errs, fmt.Errorf("--etcd-quota-backend-bytes %d: must be 0, or at least %d and at most %d", q, maintenance.MinQuota, maintenance.MaxQuota))
 	}
 	if len(servers) > 0 && o.EtcdQuotaBytes != 0 {
-		errs = append(errs, errors.New("--etcd-quota-backend-bytes is for the embedded etcd and excludes --etcd-servers"))
+		errs = append(errs, errors.New("--etcd-quota-backend-bytes applies to the embedded etcd only and cannot be used with --etcd-servers"))
 	}
 	if err := between("max-watches-per-user", o.MaxWatches, maxMaxWatches); err != nil {
 		errs = append(errs, err)
@@ -212,7 +210,7 @@ func (o *Options) Validate() error {
 	errs = append(errs, o.validateHost()...)
 	for _, name := range o.SecretNamespaces {
 		if len(apivalidation.ValidateNamespaceName(name, false)) > 0 {
-			errs = append(errs, fmt.Errorf("--secret-namespaces %q: must be the name of a namespace", name))
+			errs = append(errs, fmt.Errorf("--secret-namespaces %q: must be a valid namespace name", name))
 		}
 	}
 	errs = append(errs, o.VCenter.validate()...)
@@ -223,13 +221,13 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--vm-metrics %q: must be one of %s", o.VMMetrics, strings.Join(levels, ", ")))
 	}
 	if o.Recommended.CoreAPI == nil && o.VCenter.URL != "" {
-		errs = append(errs, errors.New("--vcenter-url needs a host cluster, which keeps revisions and the Lease"))
+		errs = append(errs, errors.New("--vcenter-url requires a management cluster, which stores the revisions and the Lease"))
 	}
 	return utilerrors.NewAggregate(errs)
 }
 
-// limitSecrets returns host, which reads no Secrets but those of --secret-namespaces and of the
-// namespaces that other flags name for credentials of vCenters.
+// limitSecrets returns a client that reads Secrets only from --secret-namespaces and from the namespaces that other
+// flags specify for vCenter credentials.
 func (o *Options) limitSecrets(host kubernetes.Interface) kubernetes.Interface {
 	if host == nil || len(o.SecretNamespaces) == 0 {
 		return host
@@ -241,7 +239,7 @@ func (o *Options) limitSecrets(host kubernetes.Interface) kubernetes.Interface {
 	return apiserver.LimitSecrets(host, allowed)
 }
 
-// validateRecommended checks all but the etcd servers, which may be our own.
+// validateRecommended validates everything except the etcd servers, which are not set for the embedded etcd.
 func (o *Options) validateRecommended() []error {
 	withServer := *o.Recommended
 	etcd := *o.Recommended.Etcd
@@ -250,13 +248,13 @@ func (o *Options) validateRecommended() []error {
 	}
 	withServer.Etcd = &etcd
 	if withServer.Admission == nil {
-		// Its Validate, unlike its other methods, does not allow for nil.
+		// Validate of this type, unlike its other methods, does not accept nil.
 		withServer.Admission = genericoptions.NewAdmissionOptions()
 	}
 	return withServer.Validate()
 }
 
-// usageWidth is the width of the terminal for --help, 0 if there is none.
+// usageWidth returns the terminal's width for --help, or 0 if the output is not a terminal.
 func usageWidth() int {
 	width, _, err := term.TerminalSize(nil)
 	if err != nil {
@@ -265,8 +263,8 @@ func usageWidth() int {
 	return width
 }
 
-// groups names the API groups in the help text.
+// groups lists the API groups in the help text.
 const groups = vmv1alpha1.GroupName + ", " + itv1alpha1.GroupName + " and " + clusterv1alpha1.GroupName
 
-// minResync keeps a mistyped resync period from becoming a busy loop.
+// minResync prevents a mistyped resync period from causing a busy loop.
 const minResync = time.Second

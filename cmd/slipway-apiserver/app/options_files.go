@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// serviceHost is set by the kubelet in every container of a cluster.
+// serviceHost is an environment variable that the kubelet sets in every container.
 const serviceHost = "KUBERNETES_SERVICE_HOST"
 
-// fileFlag is a flag that names a file.
+// fileFlag is a flag whose value is a file name.
 type fileFlag struct{ flag, path string }
 
-// files are the flags that name files which must be there when the server starts.
-// The credentials of vCenter are none of them: they are read at every login.
+// files are the flags whose files must exist when the server starts. vCenter credentials are not in the list because
+// they are read at every login.
 func (o *Options) files() []fileFlag {
 	r := o.Recommended
 	transport := &r.Etcd.StorageConfig.Transport
@@ -39,8 +39,8 @@ func (o *Options) files() []fileFlag {
 	return files
 }
 
-// validateFiles reads every file that a flag names. What the libraries say about one
-// that cannot be read comes late in the start, and names no flag.
+// validateFiles reads the file of every such flag. The libraries would report an unreadable file later and without
+// the name of the flag.
 func (o *Options) validateFiles() []error {
 	var errs []error
 	for _, f := range o.files() {
@@ -54,7 +54,7 @@ func (o *Options) validateFiles() []error {
 	return errs
 }
 
-// validateHost wants kubeconfigs of a server that does not run in its host cluster.
+// validateHost requires kubeconfig flags if the server runs outside its management cluster.
 func (o *Options) validateHost() []error {
 	if os.Getenv(serviceHost) != "" {
 		return nil
@@ -62,7 +62,7 @@ func (o *Options) validateHost() []error {
 	var errs []error
 	need := func(flag, path string) {
 		if path == "" {
-			errs = append(errs, fmt.Errorf("--%s must be given to a server that runs outside of its host cluster", flag))
+			errs = append(errs, fmt.Errorf("--%s must be given if the server runs outside its management cluster", flag))
 		}
 	}
 	r := o.Recommended

@@ -12,24 +12,24 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vm/probe"
 )
 
-// ProbeOptions say how readiness probes connect to guests.
+// ProbeOptions configures the connections of readiness probes to guests.
 type ProbeOptions struct {
-	// Connections is the number of those that are tried at the same time.
+	// Connections is the maximum number of concurrent connection attempts.
 	Connections int
-	// Networks are those that may be connected to; see networks.Networks.
+	// Networks are the networks that probes may connect to; see networks.Networks.
 	Networks []string
 }
 
-// maxProbeConnections is far below the number of files that a process may usually have open
+// maxProbeConnections is far below the usual limit of open files of a process in a cluster.
 // in a cluster.
 const maxProbeConnections = 4096
 
 func newProbeOptions() ProbeOptions { return ProbeOptions{Connections: probe.DefaultConnections} }
 
 func (o *ProbeOptions) addFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&o.Connections, "probe-connections", o.Connections, "Number of connections that readiness probes try at the same time.")
+	fs.IntVar(&o.Connections, "probe-connections", o.Connections, "Maximum number of concurrent connection attempts by readiness probes.")
 	fs.StringSliceVar(&o.Networks, "probe-networks", o.Networks,
-		"Networks, like 10.0.0.0/8, whose addresses readiness probes may connect to. Empty means all except "+deniedByDefault+".")
+		"Networks, like 10.0.0.0/8, that readiness probes may connect to. Empty means all except "+deniedByDefault+".")
 }
 
 func (o *ProbeOptions) validate() []error {
@@ -43,21 +43,21 @@ func (o *ProbeOptions) validate() []error {
 	return errs
 }
 
-// deniedByDefault describes the addresses that networks.Networks denies.
-const deniedByDefault = "loopback, link-local and multicast addresses, the metadata services of clouds, and the addresses of Services, nodes and Pods of the management cluster"
+// deniedByDefault describes the addresses that networks.Networks denies by default.
+const deniedByDefault = "loopback, link-local, multicast and cloud metadata addresses, and Services, nodes and Pods of the management cluster"
 
-// networks parses those that probes may connect to.
+// networks parses the networks that probes may connect to.
 func (o *ProbeOptions) networks() ([]netip.Prefix, error) {
 	return parseNetworks("probe-networks", o.Networks)
 }
 
-// parseNetworks parses the networks of a flag.
+// parseNetworks parses the value of a network flag.
 func parseNetworks(flag string, texts []string) ([]netip.Prefix, error) {
 	var all []netip.Prefix
 	for _, text := range texts {
 		network, err := netip.ParsePrefix(text)
 		if err != nil || network != network.Masked() || network.Addr().Is4In6() {
-			return nil, fmt.Errorf("--%s %q: must be a network like 10.0.0.0/8 or fd00::/8, without bits of hosts", flag, text)
+			return nil, fmt.Errorf("--%s %q: must be a network like 10.0.0.0/8 or fd00::/8, with no host bits set", flag, text)
 		}
 		all = append(all, network)
 	}

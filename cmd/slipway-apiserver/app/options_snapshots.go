@@ -14,18 +14,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/maintenance"
 )
 
-// SnapshotOptions say whether and when snapshots of etcd are taken, and how
-// many are kept.
+// SnapshotOptions configures the scheduled etcd snapshots.
 type SnapshotOptions struct {
-	// Dir holds them. None are taken when it is empty.
+	// Dir is the directory of the snapshots. Empty disables them.
 	Dir string
-	// Interval is the time from one to the next.
+	// Interval is the time between two snapshots.
 	Interval time.Duration
-	// Retention is how many are kept.
+	// Retention is the number of snapshots to keep.
 	Retention int
 }
 
-// Defaults and bounds of snapshots: those of a week.
+// Defaults and bounds. The defaults keep the snapshots of one week.
 const (
 	defaultSnapshotInterval  = 6 * time.Hour
 	defaultSnapshotRetention = 28
@@ -39,15 +38,15 @@ func newSnapshotOptions() SnapshotOptions {
 }
 
 func (o *SnapshotOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Dir, "etcd-snapshot-dir", o.Dir, "Directory for snapshots of etcd, which the server takes by itself while it serves. It should be on another volume than --data-dir; replicas may share it. Empty takes none.")
-	fs.DurationVar(&o.Interval, "etcd-snapshot-interval", o.Interval, fmt.Sprintf("Time from one snapshot in --etcd-snapshot-dir to the next, at least %s.", minSnapshotInterval))
-	fs.IntVar(&o.Retention, "etcd-snapshot-retention", o.Retention, "Number of snapshots that are kept in --etcd-snapshot-dir: the newest. Other files there are left alone.")
+	fs.StringVar(&o.Dir, "etcd-snapshot-dir", o.Dir, "Directory for scheduled etcd snapshots. Use another volume than --data-dir; replicas may share it. Empty disables snapshots.")
+	fs.DurationVar(&o.Interval, "etcd-snapshot-interval", o.Interval, fmt.Sprintf("Interval between scheduled etcd snapshots, at least %s.", minSnapshotInterval))
+	fs.IntVar(&o.Retention, "etcd-snapshot-retention", o.Retention, "Number of snapshots to keep in --etcd-snapshot-dir. Other files there are not changed.")
 }
 
 func (o *SnapshotOptions) validate(dataDir string) []error {
 	var errs []error
 	if o.Dir != "" && embedded.Owns(dataDir, o.Dir) {
-		errs = append(errs, fmt.Errorf("--etcd-snapshot-dir %s: is what etcd keeps in --data-dir; a directory beside that, or better on another volume, is needed", o.Dir))
+		errs = append(errs, fmt.Errorf("--etcd-snapshot-dir %s: must not be inside the etcd data in --data-dir; use another directory, preferably on another volume", o.Dir))
 	}
 	if o.Interval < minSnapshotInterval {
 		errs = append(errs, fmt.Errorf("--etcd-snapshot-interval %s: must be at least %s", o.Interval, minSnapshotInterval))
@@ -58,7 +57,7 @@ func (o *SnapshotOptions) validate(dataDir string) []error {
 	return errs
 }
 
-// schedule returns the schedule of the options; false for none. The replicas of an etcd cluster take
+// schedule returns the snapshot schedule, or false if snapshots are disabled. The replicas of an etcd cluster take
 // their snapshots at different times.
 func (o *SnapshotOptions) schedule(external bool) (maintenance.Schedule, bool) {
 	s := maintenance.Schedule{Dir: o.Dir, Interval: o.Interval, Keep: o.Retention}

@@ -21,37 +21,36 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// VCenterOptions say how to reach vSphere and where virtual machines go.
+// VCenterOptions configures the connection to vSphere and the placement of virtual machines.
 type VCenterOptions struct {
-	// URL is https://host[:port]/sdk. Empty: the server serves the API only.
+	// URL is https://host[:port]/sdk. If it is empty, the server only serves the API.
 	URL string
 	// CredentialsFile is a YAML file with username and password.
 	CredentialsFile string
 	// CredentialsSecret is namespace/name of a Secret with the same keys.
 	CredentialsSecret string
-	// CAFile holds the certificates that the server's certificate is checked by.
+	// CAFile is a PEM file of certificate authorities for vCenter's certificate.
 	CAFile string
-	// Thumbprint is the SHA-1 or SHA-256 of the server's certificate, in hex.
+	// Thumbprint is the SHA-1 or SHA-256 fingerprint of vCenter's certificate, in hexadecimal.
 	Thumbprint string
-	// Datacenter, ResourcePool, Folder, Datastore and Network are inventory paths or
-	// names. Empty means the only one, or vSphere's default.
+	// Datacenter, ResourcePool, Folder, Datastore and Network are inventory paths or names. Empty selects the only
+	// one, or vSphere's default.
 	Datacenter, ResourcePool, Folder, Datastore, Network string
-	// Networks may be named by interfaces besides Network, HostDevices are the devices of
-	// hosts that virtual machines may have. vsphere.Any stands for all.
+	// Networks are the networks that interfaces may specify in addition to Network. HostDevices are the host devices
+	// that virtual machines may use. vsphere.Any allows all.
 	Networks, HostDevices []string
-	// Check reports what is missing in vCenter instead of serving.
+	// Check reports missing vCenter privileges and exits instead of serving.
 	Check bool
-	// CheckZones is a file with Zones whose places Check looks for, instead of those of the
-	// other fields. Empty for none.
+	// CheckZones is a file of Zones whose inventory objects Check verifies instead of those of the other fields.
 	CheckZones string
-	// MaxCalls is the number of calls to vCenter at the same time.
+	// MaxCalls is the maximum number of concurrent calls to vCenter.
 	MaxCalls int
-	// SecretsNamespace is where the Secrets are that VCenter objects name.
+	// SecretsNamespace is the namespace of the Secrets that VCenter objects refer to.
 	SecretsNamespace string
 }
 
 const (
-	// defaultMaxCalls is what vCenter serves of one client before it queues.
+	// defaultMaxCalls is the number of calls of one client that vCenter serves before it queues them.
 	defaultMaxCalls = 32
 	maxMaxCalls     = 256
 )
@@ -61,22 +60,22 @@ func newVCenterOptions() VCenterOptions {
 }
 
 func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.URL, "vcenter-url", o.URL, "URL of vCenter's SDK, https://host[:port]/sdk, for as long as there is no VCenter object named default.")
-	fs.StringVar(&o.SecretsNamespace, "vcenter-secrets-namespace", o.SecretsNamespace, "Namespace of the host cluster that the Secrets are in which VCenter objects name. Who may write these objects may have the server send any Secret of this namespace, and of no other, to a host of their choice.")
+	fs.StringVar(&o.URL, "vcenter-url", o.URL, "URL of the vCenter SDK, https://host[:port]/sdk. Used only if no VCenter object named default exists.")
+	fs.StringVar(&o.SecretsNamespace, "vcenter-secrets-namespace", o.SecretsNamespace, "Namespace of VCenter objects' Secrets. A user who can write a VCenter can make the server send its Secrets to any host.")
 	fs.StringVar(&o.CredentialsFile, "vcenter-credentials-file", o.CredentialsFile, "YAML file with the keys username and password.")
-	fs.StringVar(&o.CredentialsSecret, "vcenter-credentials-secret", o.CredentialsSecret, "Secret of the host cluster, NAMESPACE/NAME, with the keys username and password.")
-	fs.StringVar(&o.CAFile, "vcenter-ca-file", o.CAFile, "PEM file with the certificate authorities of vCenter. The system's are used when neither this nor --vcenter-thumbprint is given.")
-	fs.StringVar(&o.Thumbprint, "vcenter-thumbprint", o.Thumbprint, "SHA-1 or SHA-256 of vCenter's certificate in hexadecimal, with or without colons.")
-	fs.StringVar(&o.Datacenter, "vcenter-datacenter", o.Datacenter, "Datacenter by name or inventory path. Empty: the only one.")
-	fs.StringVar(&o.ResourcePool, "vcenter-resource-pool", o.ResourcePool, "Resource pool of the virtual machines. Empty: the only one.")
-	fs.StringVar(&o.Folder, "vcenter-folder", o.Folder, "Folder below which each namespace gets a folder of its own. Empty: slipway, in the VM folder of the datacenter, made if missing.")
-	fs.StringVar(&o.Datastore, "vcenter-datastore", o.Datastore, "Datastore of the virtual machines. Empty: the only one.")
-	fs.BoolVar(&o.Check, "check-vcenter", o.Check, "Connect to vCenter as the other flags say, report each privilege that is missing by object, and end: with 0 when nothing is missing but for storage policies, encryption, claims, snapshots, CD-ROM drives, consoles and screenshots, which are reported too. Nothing is changed.")
-	fs.StringVar(&o.CheckZones, "check-vcenter-zones", o.CheckZones, "YAML file with Zones, for example of kubectl get zones -o yaml, at most 1 MiB: --check-vcenter looks for their folders, resource pools, datastores, networks and storage policies in this vCenter, instead of for the places of the other flags.")
-	fs.IntVar(&o.MaxCalls, "vcenter-max-calls", o.MaxCalls, "Number of calls to vCenter at the same time. Waits for changes and deployments of images are not among them.")
-	fs.StringVar(&o.Network, "vcenter-network", o.Network, "Network of interfaces that name none. Empty: the only one.")
-	fs.StringSliceVar(&o.Networks, "vcenter-networks", o.Networks, "Networks that interfaces may name, by name or inventory path, besides --vcenter-network. None else is allowed, to any namespace. * allows all that the account sees, those of the management of vSphere included.")
-	fs.StringSliceVar(&o.HostDevices, "vcenter-host-devices", o.HostDevices, "Devices of hosts that virtual machines may have as GPUs and host devices: vGPU profiles, and vendor:device of PCI devices in hexadecimal. * allows all. Empty: none.")
+	fs.StringVar(&o.CredentialsSecret, "vcenter-credentials-secret", o.CredentialsSecret, "Secret of the management cluster, NAMESPACE/NAME, with the keys username and password.")
+	fs.StringVar(&o.CAFile, "vcenter-ca-file", o.CAFile, "PEM file with vCenter's certificate authorities. Defaults to those of the system if --vcenter-thumbprint is not set.")
+	fs.StringVar(&o.Thumbprint, "vcenter-thumbprint", o.Thumbprint, "SHA-1 or SHA-256 fingerprint of vCenter's certificate in hexadecimal, with or without colons.")
+	fs.StringVar(&o.Datacenter, "vcenter-datacenter", o.Datacenter, "Datacenter, by name or inventory path. Empty selects the only one.")
+	fs.StringVar(&o.ResourcePool, "vcenter-resource-pool", o.ResourcePool, "Resource pool of the virtual machines. Empty selects the only one.")
+	fs.StringVar(&o.Folder, "vcenter-folder", o.Folder, "Folder that contains one folder per namespace. Empty is slipway in the datacenter's VM folder, created if missing.")
+	fs.StringVar(&o.Datastore, "vcenter-datastore", o.Datastore, "Datastore of the virtual machines. Empty selects the only one.")
+	fs.BoolVar(&o.Check, "check-vcenter", o.Check, "Report missing vCenter privileges by object and exit, without changes. Exit status 0 if only optional features lack privileges.")
+	fs.StringVar(&o.CheckZones, "check-vcenter-zones", o.CheckZones, "YAML file of Zones (kubectl get zones -o yaml), at most 1 MiB, that --check-vcenter verifies instead of the other flags' inventory.")
+	fs.IntVar(&o.MaxCalls, "vcenter-max-calls", o.MaxCalls, "Maximum number of concurrent calls to vCenter, not counting waits for changes and image deployments.")
+	fs.StringVar(&o.Network, "vcenter-network", o.Network, "Network of interfaces that do not specify one. Empty selects the only one.")
+	fs.StringSliceVar(&o.Networks, "vcenter-networks", o.Networks, "Other networks that interfaces may use, by name or inventory path. * allows all visible networks, including vSphere's management networks.")
+	fs.StringSliceVar(&o.HostDevices, "vcenter-host-devices", o.HostDevices, "GPUs and host devices that VMs may use: vGPU profiles and vendor:device IDs in hexadecimal. * allows all. Empty allows none.")
 }
 
 func (o *VCenterOptions) validate() []error {
@@ -85,14 +84,14 @@ func (o *VCenterOptions) validate() []error {
 		errs = append(errs, fmt.Errorf("--vcenter-secrets-namespace %q: %s", o.SecretsNamespace, strings.Join(wrong, "; ")))
 	}
 	if slices.Contains(slices.Concat(o.Networks, o.HostDevices), "") {
-		errs = append(errs, errors.New("--vcenter-networks and --vcenter-host-devices must not hold empty names"))
+		errs = append(errs, errors.New("--vcenter-networks and --vcenter-host-devices must not contain empty names"))
 	}
 	if err := between("vcenter-max-calls", o.MaxCalls, maxMaxCalls); err != nil {
 		errs = append(errs, err)
 	}
 	if o.URL == "" {
 		if o.CredentialsFile != "" || o.CredentialsSecret != "" || o.CAFile != "" || o.Thumbprint != "" {
-			errs = append(errs, errors.New("--vcenter-credentials-*, --vcenter-ca-file and --vcenter-thumbprint need --vcenter-url"))
+			errs = append(errs, errors.New("--vcenter-credentials-*, --vcenter-ca-file and --vcenter-thumbprint require --vcenter-url"))
 		}
 		return errs
 	}
@@ -103,7 +102,7 @@ func (o *VCenterOptions) validate() []error {
 			errs = append(errs, fmt.Errorf("--vcenter-url %q: must have the form https://host[:port]/sdk", u.Redacted()))
 		}
 		if u.User != nil {
-			errs = append(errs, errors.New("--vcenter-url must not hold credentials: use --vcenter-credentials-file or --vcenter-credentials-secret"))
+			errs = append(errs, errors.New("--vcenter-url must not contain credentials: use --vcenter-credentials-file or --vcenter-credentials-secret"))
 		}
 	}
 	if (o.CredentialsFile == "") == (o.CredentialsSecret == "") {
@@ -123,8 +122,8 @@ func (o *VCenterOptions) validate() []error {
 	return errs
 }
 
-// validateTrust prepares a session, which connects to nothing yet. A replica that is
-// not elected prepares its own only when it is, too late to find a mistake.
+// validateTrust prepares a session without connecting. A replica that is not elected would find a mistake only after
+// its election.
 func (o *VCenterOptions) validateTrust() []error {
 	flag := "--vcenter-ca-file"
 	if o.Thumbprint != "" {
@@ -138,7 +137,7 @@ func (o *VCenterOptions) validateTrust() []error {
 	return nil
 }
 
-// config says how to reach vCenter; host is where a Secret is read.
+// config returns the connection settings of vCenter. Secrets are read from host.
 func (o *VCenterOptions) config(host kubernetes.Interface) (vsphere.Config, error) {
 	c := o.places()
 	c.URL, c.CAFile, c.Thumbprint = o.URL, o.CAFile, o.Thumbprint
@@ -151,7 +150,7 @@ func (o *VCenterOptions) config(host kubernetes.Interface) (vsphere.Config, erro
 	return c, err
 }
 
-// places says where virtual machines go in a vCenter, and how many calls are made.
+// places returns where virtual machines are placed in vCenter and how many concurrent calls are allowed.
 func (o *VCenterOptions) places() vsphere.Config {
 	return vsphere.Config{
 		Datacenter: o.Datacenter, ResourcePool: o.ResourcePool, Folder: o.Folder, Datastore: o.Datastore, Network: o.Network,

@@ -16,31 +16,29 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/cluster/machineset"
 )
 
-// WorkloadOptions say how the server connects to workload clusters, and what their Nodes get
-// of Machines.
+// WorkloadOptions configures the connections to workload clusters and the metadata that their Nodes get from
+// Machines.
 type WorkloadOptions struct {
-	// Networks are those that may be connected to; see networks.Networks.
+	// Networks are the networks that the server may connect to; see networks.Networks.
 	Networks []string
-	// Grace is how long a cluster may be silent before the conditions of its Nodes are not
-	// believed any more.
+	// Grace is how long a cluster may be unreachable before the conditions of its Nodes become Unknown.
 	Grace time.Duration
-	// Labels and Annotations are regular expressions of keys that go from Machines to Nodes
-	// besides those that always do.
+	// Labels and Annotations are regular expressions of additional keys that are copied from Machines to Nodes.
 	Labels, Annotations []string
-	// Workers is the number of Machines that are looked at at the same time.
+	// Workers is the maximum number of concurrent Machine reconciles.
 	Workers int
-	// MaxMachines is the number of Machines that a namespace can have, MaxTemplateAnnotations the size
-	// of the annotations that a template gives to each object.
+	// MaxMachines is the maximum number of Machines in a namespace. MaxTemplateAnnotations is the maximum size of
+	// the annotations that a template gives to each object.
 	MaxMachines, MaxTemplateAnnotations int
-	// MachineCreations is the number of Machines that the MachineSets of a namespace create in a minute.
+	// MachineCreations is the number of Machines that the MachineSets of a namespace may create per minute.
 	MachineCreations int
 }
 
-// minGrace is longer than several probes take.
+// minGrace is longer than several health probes take.
 const minGrace = 2 * time.Minute
 
-// A namespace with as many Machines as the defaults allow, and with the largest annotations, takes
-// about 70 MiB of the store: two templates give theirs to each virtual machine.
+// With the default limits, a namespace with the largest annotations takes about 70 MiB of the store: each virtual
+// machine has the annotations of two templates.
 const (
 	defaultMaxMachines            = 1000
 	maxMaxMachines                = 100_000
@@ -58,18 +56,18 @@ func newWorkloadOptions() WorkloadOptions {
 
 func (o *WorkloadOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Networks, "workload-networks", o.Networks,
-		"Networks, like 10.0.0.0/8, whose addresses the server may connect to if the kubeconfig of a workload cluster names them. Empty means all except "+deniedByDefault+".")
-	fs.DurationVar(&o.Grace, "remote-conditions-grace-period", o.Grace, fmt.Sprintf("How long a workload cluster may be silent before the conditions of Machines that tell of its Nodes are Unknown, at least %s.", minGrace))
+		"Networks, like 10.0.0.0/8, that workload cluster kubeconfigs may point to. Empty means all except "+deniedByDefault+".")
+	fs.DurationVar(&o.Grace, "remote-conditions-grace-period", o.Grace, fmt.Sprintf("How long a workload cluster may be unreachable before its Machines' Node conditions become Unknown, at least %s.", minGrace))
 	fs.StringSliceVar(&o.Labels, "additional-sync-machine-labels", o.Labels,
-		"Regular expressions of keys of labels that go from Machines to Nodes, besides node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io.")
+		"Regular expressions of additional label keys copied from Machines to Nodes (always: node-role, node-restriction, node.cluster.x-k8s.io).")
 	fs.StringSliceVar(&o.Annotations, "additional-sync-machine-annotations", o.Annotations,
-		"Regular expressions of keys of annotations that go from Machines to Nodes, besides node.cluster.x-k8s.io.")
-	fs.IntVar(&o.Workers, "machine-concurrency", o.Workers, "Number of Machines that are looked at at the same time.")
-	fs.IntVar(&o.MaxMachines, "max-machines-per-namespace", o.MaxMachines, "Number of Machines that a namespace can have. More are refused, whether a user or a MachineSet creates them.")
+		"Regular expressions of additional annotation keys copied from Machines to Nodes (always: node.cluster.x-k8s.io).")
+	fs.IntVar(&o.Workers, "machine-concurrency", o.Workers, "Maximum number of concurrent Machine reconciles.")
+	fs.IntVar(&o.MaxMachines, "max-machines-per-namespace", o.MaxMachines, "Maximum number of Machines in a namespace. Further Machines are rejected.")
 	fs.IntVar(&o.MachineCreations, "machine-creations-per-minute", o.MachineCreations,
-		"Number of Machines that the MachineSets of a namespace create in a minute, after 100 in quick succession.")
+		"Machines that the MachineSets of a namespace may create per minute after a burst of 100.")
 	fs.IntVar(&o.MaxTemplateAnnotations, "max-template-annotations-bytes", o.MaxTemplateAnnotations,
-		"Size of the annotations in spec.template of a MachineSet, MachineDeployment or VirtualMachineTemplate, in bytes. Each object that a controller creates from the template has them.")
+		"Maximum size in bytes of the annotations in the template of a MachineSet, MachineDeployment or VirtualMachineTemplate.")
 }
 
 func (o *WorkloadOptions) validate() []error {

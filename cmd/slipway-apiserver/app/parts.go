@@ -30,8 +30,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
-// newLeases returns the Leases that divide the work among replicas. embeddedStore is true for a process
-// with a store of its own: it is alone, and follows another one by its identity.
+// newLeases returns the Leases that divide the work among replicas. embeddedStore is true for a process with a store
+// of its own. It has no other replicas and succeeds a previous process by the store's identity.
 func newLeases(o *Options, host kubernetes.Interface, embeddedStore bool, fail func(error)) (*lease.Leases, error) {
 	if !o.Controllers.LeaderElect {
 		return lease.New(nil), nil
@@ -46,7 +46,7 @@ func newLeases(o *Options, host kubernetes.Interface, embeddedStore bool, fail f
 	return lease.New(&l), err
 }
 
-// newInformers returns those of all kinds of this API.
+// newInformers returns the informers of all kinds of this API.
 func newInformers(client versioned.Interface, stores *references.Readers) externalversions.SharedInformerFactory {
 	f := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
 		externalversions.WithTransform(controller.AsKept))
@@ -54,7 +54,7 @@ func newInformers(client versioned.Interface, stores *references.Readers) extern
 	return f
 }
 
-// newManager returns what connects to vCenters.
+// newManager returns the manager of the connections to vCenters.
 func newManager(
 	o *Options, informers externalversions.SharedInformerFactory, leases *lease.Leases, host kubernetes.Interface, owner func() string, happened *vcenterevents.Recorder,
 ) (*connections.Manager, error) {
@@ -76,8 +76,8 @@ func newManager(
 	return connections.New(m)
 }
 
-// newNetworks returns what may be connected to for readiness probes and for workload clusters. addresses
-// are those of the management cluster, nil if flags name all networks.
+// newNetworks returns the networks that readiness probes and workload cluster clients may connect to. addresses are
+// those of the management cluster, nil if flags specify all networks.
 func newNetworks(o *Options, host kubernetes.Interface) (guests, clusters networks.Networks, addresses *management.Addresses, err error) {
 	if guests.Allowed, err = o.Probes.networks(); err != nil {
 		return guests, clusters, nil, err
@@ -95,16 +95,16 @@ func newNetworks(o *Options, host kubernetes.Interface) (guests, clusters networ
 	return guests, clusters, addresses, nil
 }
 
-// newWorkloads returns what reads the objects that Machines and Clusters refer to, and what connects to
-// the workload clusters that to allows.
+// newWorkloads returns the reader of the objects that Machines and Clusters refer to, and the connector to the
+// workload clusters that to allows.
 func newWorkloads(o *Options, c *clients, informers externalversions.SharedInformerFactory, to networks.Networks) (*contract.Resolver, *workload.Clusters, error) {
 	ours, err := dynamic.NewForConfig(c.config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making the client of machines' objects in our own API: %w", err)
+		return nil, nil, fmt.Errorf("creating the client for machines' objects in this API: %w", err)
 	}
 	labels, err := metadata.NewForConfig(c.hostConfig)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making the client of metadata of the host cluster: %w", err)
+		return nil, nil, fmt.Errorf("creating the metadata client of the management cluster: %w", err)
 	}
 	watched := metadata.Interface(labels)
 	if len(o.SecretNamespaces) > 0 {
@@ -121,7 +121,7 @@ func newWorkloads(o *Options, c *clients, informers externalversions.SharedInfor
 	}), nil
 }
 
-// namespaceLabels tells the labels of a namespace as a cache has them, nil if it does not.
+// namespaceLabels returns the labels of a namespace from a cache, or nil if it is not cached.
 func namespaceLabels(f kubeinformers.SharedInformerFactory) func(name string) map[string]string {
 	lister := f.Core().V1().Namespaces().Lister()
 	return func(name string) map[string]string {
@@ -133,7 +133,7 @@ func namespaceLabels(f kubeinformers.SharedInformerFactory) func(name string) ma
 	}
 }
 
-// informersSynced asks the informers of the kinds that every pass needs.
+// informersSynced reports whether the informers that every reconcile needs have synced.
 func informersSynced(f externalversions.SharedInformerFactory) func() bool {
 	vm := f.Vm().V1alpha1()
 	synced := []func() bool{

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/inprocess"
 )
 
-// InProcessConfig reaches the handlers of the server as a privileged user, through everything
-// that judges and counts requests, and without a connection.
+// InProcessConfig connects to the server's handlers as a privileged user. Requests pass authorization, admission and
+// flow control, but no network connection.
 func (s *Server) InProcessConfig() *rest.Config {
 	config := s.LoopbackClientConfig()
 	config.TLSClientConfig = rest.TLSClientConfig{}
@@ -24,16 +24,16 @@ func (s *Server) InProcessConfig() *rest.Config {
 	return config
 }
 
-// LoopbackClientConfig reaches the server as a privileged user.
+// LoopbackClientConfig returns a configuration that connects to the server as a privileged user.
 func (s *Server) LoopbackClientConfig() *rest.Config {
 	return rest.CopyConfig(s.generic.LoopbackClientConfig)
 }
 
-// Run serves until told is done or a part fails, and returns when everything has
-// stopped. Being told to stop is no error.
+// Run serves until ctx is done or a component fails, and returns when everything has stopped. It returns nil if ctx
+// is done.
 func (s *Server) Run(told context.Context) error {
 	defer s.close()
-	// What is to be known of a stop is written before it begins: only watch begins one.
+	// The reason of a stop is stored before the stop begins; only watch begins a stop.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(told))
 	defer cancel(nil)
 	go s.watch(ctx, told, cancel)
@@ -59,7 +59,7 @@ func (s *Server) Run(told context.Context) error {
 	cancel(nil)
 	s.runner.running.Wait()
 	beside.Wait()
-	// The host cluster is told of the last writes; without it the server stops as well.
+	// Flush the last writes to the management cluster. If that cluster is unreachable, the server stops as well.
 	_ = s.store.Compare(context.WithoutCancel(ctx))
 	if err != nil {
 		return fmt.Errorf("serving the API: %w", err)
@@ -71,13 +71,13 @@ func (s *Server) Run(told context.Context) error {
 	return nil
 }
 
-// partError says which part made the server stop.
+// partError is the failure of the component that made the server stop.
 type partError struct{ error }
 
 // Unwrap returns the cause.
 func (e *partError) Unwrap() error { return e.error }
 
-// watch ends Run when it is told to or a part fails.
+// watch ends Run when ctx is done or a component fails.
 func (s *Server) watch(ctx, told context.Context, cancel context.CancelCauseFunc) {
 	var etcd <-chan error
 	if s.etcd != nil {
@@ -88,7 +88,7 @@ func (s *Server) watch(ctx, told context.Context, cancel context.CancelCauseFunc
 	case <-told.Done():
 		cancel(nil)
 	case err := <-s.failed:
-		s.generic.ShutdownDelayDuration = 0 // nobody is to be served on by what has failed
+		s.generic.ShutdownDelayDuration = 0 // a failed server must not continue to serve
 		cancel(&partError{err})
 	case err := <-etcd:
 		s.generic.ShutdownDelayDuration = 0
@@ -96,12 +96,12 @@ func (s *Server) watch(ctx, told context.Context, cancel context.CancelCauseFunc
 	}
 }
 
-// fail makes Run end with err. Only the first call counts.
+// fail makes Run return err. Only the first call has an effect.
 func (s *Server) fail(err error) {
 	select {
 	case s.failed <- err:
 	default:
-		klog.Background().Error(err, "Another part failed while the server stops")
+		klog.Background().Error(err, "Another component failed while the server was stopping")
 	}
 }
 

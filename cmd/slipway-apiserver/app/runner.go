@@ -17,27 +17,27 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
-// controllersHook is the name of what runs the controllers, in health checks and logs.
+// controllersHook is the name of the controllers in health checks and logs.
 const controllersHook = "controllers"
 
-// runner runs controllers and holds the Leases that they work under.
+// runner runs the controllers and holds their Leases.
 type runner struct {
-	// leases are contended for by the controllers, when the store is the known one.
+	// leases are acquired by the controllers when the store is the known one.
 	leases *lease.Leases
 	store  *identity.Gate
-	// start runs the controllers and returns when ctx is done and all of their goroutines have ended. An
-	// error ends the process by fail.
+	// start runs the controllers and returns when ctx is done and all their goroutines have ended. An error ends the
+	// process through fail.
 	start func(ctx context.Context) error
 	fail  func(error)
-	// started is true from the moment when they run.
+	// started is true once the controllers run.
 	started atomic.Bool
-	// running lasts until the controllers have ended and the Leases were given back.
+	// running is done when the controllers have ended and the Leases are released.
 	running sync.WaitGroup
 }
 
-// hook adds hooks: the controllers start when the server does, and when it is told to stop they end,
-// and the Leases go back, while it still serves. A process that ends before lets the next replica wait
-// until the Leases have run out. The hook of the start may run at any time, also after that of the stop.
+// hook adds a post-start hook that starts the controllers and a pre-shutdown hook that stops them and releases the
+// Leases while the server still serves. Otherwise the next replica would wait until the Leases expire. The
+// post-start hook may run at any time, even after the pre-shutdown hook.
 func (r *runner) hook(
 	atStart func(string, genericapiserver.PostStartHookFunc) error, atStop func(string, genericapiserver.PreShutdownHookFunc) error,
 ) error {
@@ -45,7 +45,7 @@ func (r *runner) hook(
 	return errors.Join(
 		atStart("start-"+controllersHook, func(hook genericapiserver.PostStartHookContext) error {
 			r.running.Go(func() {
-				// A context that ends with another ends a moment later, in which a Lease could be won.
+				// A derived context ends a moment after its parent. A Lease could be acquired in between.
 				if stopping.Err() != nil {
 					return
 				}
@@ -64,8 +64,8 @@ func (r *runner) hook(
 	)
 }
 
-// run runs the controllers until ctx is done. They start, and take Leases, when the store is the known
-// one and is not held.
+// run runs the controllers until ctx is done. They acquire Leases and start when the store is the known one and is
+// released.
 func (r *runner) run(ctx context.Context) {
 	if !r.store.Await(ctx) {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/certs/servingcert"
 )
 
-// apiServices are the names of those that lead to the server.
+// apiServices are the names of the APIServices that route to the server.
 func apiServices() []string {
 	var names []string
 	for _, gv := range []schema.GroupVersion{vmv1alpha1.SchemeGroupVersion, itv1alpha1.SchemeGroupVersion, clusterv1alpha1.SchemeGroupVersion} {
@@ -28,9 +28,9 @@ func apiServices() []string {
 	return names
 }
 
-// manageCertificate gives the server a certificate that it looks after itself, if no flag
-// gives one and there is a host cluster to keep its authority. It waits for the host cluster
-// as awaitHost does: the server is alive meanwhile, and not ready.
+// manageCertificate gives the server a certificate that it renews itself, unless flags specify one or there is no
+// management cluster to store its authority. Like awaitHost it waits for the management cluster, during which the
+// server is live but not ready.
 func manageCertificate(ctx context.Context, o *Options) (*servingcert.Manager, error) {
 	cert := &o.Recommended.SecureServing.ServerCert
 	if cert.GeneratedCert == nil || o.Recommended.CoreAPI == nil {
@@ -42,11 +42,11 @@ func manageCertificate(ctx context.Context, o *Options) (*servingcert.Manager, e
 	}
 	host, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the client of the host cluster for the serving certificate: %w", err)
+		return nil, fmt.Errorf("creating the management cluster client for the serving certificate: %w", err)
 	}
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the client of the host cluster for APIServices: %w", err)
+		return nil, fmt.Errorf("creating the management cluster client for APIServices: %w", err)
 	}
 	m := servingcert.New(servingcert.Options{
 		Host: host, Dynamic: objects, Namespace: o.Controllers.LeaderElectNamespace, Service: serviceName,
@@ -58,7 +58,7 @@ func manageCertificate(ctx context.Context, o *Options) (*servingcert.Manager, e
 		return m.Load(ctx)
 	}
 	if cause := load(); cause != nil {
-		leave, err := answerMeanwhile(o, always("it has no serving certificate, whose authority is in the Secret "+o.Controllers.LeaderElectNamespace+"/"+servingcert.SecretName+" of the host cluster"))
+		leave, err := answerMeanwhile(o, always("it has no serving certificate; the authority is in the Secret "+o.Controllers.LeaderElectNamespace+"/"+servingcert.SecretName+" of the management cluster"))
 		if err != nil {
 			return nil, err
 		}
@@ -71,8 +71,7 @@ func manageCertificate(ctx context.Context, o *Options) (*servingcert.Manager, e
 	return m, nil
 }
 
-// repeat asks the host cluster for something until that succeeds, and tells of it in the log.
-// cause is why it did not before.
+// repeat retries read until it succeeds, and logs the wait. cause is the error of the first attempt.
 func repeat(ctx context.Context, what string, cause error, ask func() error) error {
 	retry := time.NewTicker(hostRetry)
 	defer retry.Stop()
@@ -84,7 +83,7 @@ func repeat(ctx context.Context, what string, cause error, ask func() error) err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w; at last: %w", what, ctx.Err(), cause)
+			return fmt.Errorf("waiting for %s: %w; last error: %w", what, ctx.Err(), cause)
 		case <-retry.C:
 		}
 		if cause = ask(); cause == nil {

@@ -24,13 +24,13 @@ import (
 )
 
 const (
-	// etcdDialTimeout bounds an attempt to connect.
+	// etcdDialTimeout bounds a connection attempt.
 	etcdDialTimeout = 5 * time.Second
-	// A connection without an answer is replaced after the sum of both.
+	// An unresponsive connection is replaced after the sum of both.
 	etcdKeepAliveTime, etcdKeepAliveTimeout = 10 * time.Second, 5 * time.Second
 )
 
-// newStoreGate returns the gate of the store that the objects are in.
+// newStoreGate returns the gate of the store that holds the objects.
 func newStoreGate(o *Options, host kubernetes.Interface) (*identity.Gate, error) {
 	storage := o.Recommended.Etcd.StorageConfig
 	etcd, err := etcdConfig(storage.Transport)
@@ -40,9 +40,9 @@ func newStoreGate(o *Options, host kubernetes.Interface) (*identity.Gate, error)
 	return identity.NewGate(etcd, storage.Prefix, host, o.Controllers.LeaderElectNamespace)
 }
 
-// dialThrough makes the clients of objects connect through a gate. They can begin before gate has one;
-// nothing is served then. The library gives a dialer no path of a socket: with an etcd at a socket, the
-// gate compares the store only every two seconds.
+// dialThrough makes the object clients connect through a gate. They may start before the gate is set; until then
+// nothing is served. The library passes no socket path to a dialer, so with an etcd on a socket the gate compares
+// the store only every two seconds.
 func dialThrough(t *storagebackend.TransportConfig, gate *atomic.Pointer[identity.Gate]) {
 	if slices.ContainsFunc(t.ServerList, func(url string) bool { return strings.HasPrefix(url, "unix") }) {
 		return
@@ -54,8 +54,7 @@ func dialThrough(t *storagebackend.TransportConfig, gate *atomic.Pointer[identit
 	}
 }
 
-// etcdConfig reaches the etcd of the objects, as they do: without any of the files there
-// is no TLS.
+// etcdConfig returns the configuration of a client for the objects' etcd. Without certificate files, TLS is off.
 func etcdConfig(t storagebackend.TransportConfig) (clientv3.Config, error) {
 	c := clientv3.Config{Endpoints: t.ServerList, DialTimeout: etcdDialTimeout, DialKeepAliveTime: etcdKeepAliveTime, DialKeepAliveTimeout: etcdKeepAliveTimeout, Logger: zap.NewNop()}
 	if t.CertFile == "" && t.KeyFile == "" && t.TrustedCAFile == "" {

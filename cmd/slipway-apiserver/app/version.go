@@ -9,12 +9,11 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 )
 
-// version is that of the release, set by the linker.
+// version is the release version, set by the linker.
 var version = "v0.0.0-unstamped"
 
-// effectiveVersion shows our version at /version, while the libraries go on deciding
-// by the Kubernetes version that they belong to. Stamping theirs instead would turn
-// every feature off that is newer than our version number.
+// effectiveVersion reports Slipway's version at /version. The libraries keep the Kubernetes version that they belong
+// to, because a lower version would disable their newer features.
 type effectiveVersion struct {
 	basecompatibility.EffectiveVersion
 }
@@ -23,7 +22,7 @@ func newEffectiveVersion() effectiveVersion {
 	return effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)}
 }
 
-// Info is the answer of /version.
+// Info returns the response of /version.
 func (v effectiveVersion) Info() *apimachineryversion.Info {
 	info := *v.EffectiveVersion.Info()
 	info.GitVersion = version
