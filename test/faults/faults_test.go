@@ -79,7 +79,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "vcenter", says: "all connections to vCenter closed until the server says so, and allowed", again: whenBroken,
+		name: "vcenter", says: "all connections to vCenter closed until the server reports it, then allowed", again: whenBroken,
 		begin: func(ctx context.Context, e *environment) error {
 			if err := e.order(ctx, http.MethodPost, "/outage?seconds=3600", nil); err != nil {
 				return err

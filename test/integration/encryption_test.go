@@ -59,7 +59,7 @@ func stored(t *testing.T, store *clientv3.Client, name string) map[string][]byte
 // Encrypted data starts with this prefix and the name of the key.
 const (
 	encrypted = "k8s:enc:secretbox:v1:key1:"
-	secret    = "nobody-shall-read-this"
+	secret    = "confidential-value"
 )
 
 func TestObjectsOfAllKindsAreEncryptedAtRest(t *testing.T) {

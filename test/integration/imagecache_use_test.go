@@ -25,7 +25,7 @@ func why(c *vmv1alpha1.VirtualMachineImageCache) string {
 	return ""
 }
 
-// A copy that disks depend on stays until they are deleted, whoever owns them. It also stays while the dependent
+// A copy that disks depend on stays until they are deleted, independent of their owner. It also stays while the dependent
 // disks are unknown.
 func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 	t.Parallel()

@@ -175,7 +175,7 @@ func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
 			}
 		})
 	}
-	_, err = vms.RefreshPreference(t.Context(), "nobody", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+	_, err = vms.RefreshPreference(t.Context(), "missing", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("refreshing a VM that does not exist: %v, want NotFound", err)
 	}
@@ -197,7 +197,7 @@ func TestExpandShowsTheSizeAndStoresNothing(t *testing.T) {
 	if diff := cmp.Diff(before, getVM(t, c, "short")); diff != "" {
 		t.Errorf("expand-spec stored something (-before +after):\n%s", diff)
 	}
-	if _, err := vms.ExpandSpec(t.Context(), "nobody", vmv1alpha1.ExpandOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := vms.ExpandSpec(t.Context(), "missing", vmv1alpha1.ExpandOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("F133 a VM that does not exist: %v, want NotFound", err)
 	}
 	createVM(t, c, typedVM("early", "not-there-yet"))

@@ -47,8 +47,8 @@ func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
 		u.Wants("vm/"+name, ".status.printableStatus", "Running")
 	}
 	u.Virtctl("stop", "a", "--mode=Hard", "--wait")
-	if _, _, err := u.Try("", "kubectl", "get", "vm", "nobody"); err == nil {
-		t.Error("VM nobody exists")
+	if _, _, err := u.Try("", "kubectl", "get", "vm", "missing"); err == nil {
+		t.Error("VM missing exists")
 	}
 	var shown map[string][]string
 	// What VMs use is read every 20 seconds.

@@ -197,7 +197,7 @@ func TestWhatIsLeftOpenIsListed(t *testing.T) {
 func TestOrdersThatCannotBeCarriedOutSayWhy(t *testing.T) {
 	s := startServer(t, Options{ControlListen: DefaultListen})
 	for _, test := range []struct{ method, path, query, want string }{
-		{"POST", "/vm/hide", "vm=nobody", `vm: "nobody"`},
+		{"POST", "/vm/hide", "vm=missing", `vm: "missing"`},
 		{"POST", "/vm/hide", "vm=" + Template + "&state=sleepy", `state: "sleepy"`},
 		{"POST", "/vm/move", "vm=" + Template + "&folder=/DC0/nowhere", `"/DC0/nowhere"`},
 		{"POST", "/vm/register", "path=nowhere", `"nowhere"`},
