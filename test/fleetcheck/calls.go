@@ -51,7 +51,7 @@ var methods = map[string]Operation{
 	"RebootGuest": Other, "StandbyGuest": Other,
 }
 
-// operationOf is what a traced call asks for, and false for one that changes nothing.
+// operationOf returns the operation that a traced call requests, and false if the call changes nothing.
 func operationOf(call string) (Operation, bool) {
 	if op, ok := methods[call]; ok {
 		return op, true

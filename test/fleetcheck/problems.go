@@ -75,7 +75,7 @@ type vm struct {
 	on, readable bool
 }
 
-// problems compares what is seen with what is wanted.
+// problems compares the observed state with the desired one.
 func problems(e expected, s Sight) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }

@@ -57,8 +57,8 @@ const (
 	partSlipway               = "slipway-apiserver"
 )
 
-// stopOrder lets each part end while what it depends on is still there. etcd comes
-// after all of them: without it kube-apiserver takes minutes to end.
+// stopOrder stops each component before the components that it depends on. etcd is last: without it kube-apiserver
+// takes minutes to end.
 var stopOrder = []string{
 	partKubeControllerManager, partSlipway, partVCenter, partOf(2), partOf(3), partOf(4), partKubeAPIServer,
 }

@@ -20,7 +20,7 @@ const (
 	isUnknown = metav1.ConditionUnknown
 
 	succeeded = "Succeeded"
-	// nothing is what a user has to do about a reason that passes by itself.
+	// nothing is the user action for a reason that ends by itself.
 	nothing = "Nothing."
 )
 

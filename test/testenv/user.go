@@ -72,9 +72,8 @@ func Admin(t *testing.T) User {
 	return u
 }
 
-// namespaceFor derives a namespace from the name of the test. Every call gives
-// another one: one of the run before may still be being deleted, and what the server
-// remembers about the rights in it must not answer for this run.
+// namespaceFor derives a namespace from the name of the test. Every call returns another one, because the namespace
+// of the previous run may still be in deletion, and cached permissions of the server must not affect this run.
 func namespaceFor(t *testing.T) string {
 	const longest, suffix = 63, 5 // a DNS label, and what is drawn for it
 	var b strings.Builder

@@ -42,7 +42,7 @@ type Options struct {
 	Password string
 	// PasswordFile holds the password; a line end at its end is not part of it.
 	PasswordFile string
-	// StateDir keeps the inventory between runs; empty keeps nothing.
+	// StateDir stores the inventory between runs. If it is empty nothing is stored.
 	StateDir string
 	// GuestBootDelay is the time from power-on to a running guest.
 	GuestBootDelay time.Duration

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// readingNamespace has what is listed, and nothing else.
+	// readingNamespace contains only the listed objects.
 	readingNamespace = "reading"
 	// tables is what kubectl asks for, and pageSize how much of it at a time.
 	tables   = "application/json;as=Table;v=v1;g=meta.k8s.io"

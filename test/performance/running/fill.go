@@ -106,7 +106,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Hold makes the data of a new server whose controllers wait until Release, so that nothing reconciles the
+// Hold creates the data of a new server whose controllers wait until Release, so that they do not reconcile the
 // measured objects.
 func Hold(ctx context.Context, store string) error {
 	member, err := embedded.Start(ctx, embedded.Options{Dir: store})

@@ -114,7 +114,7 @@ func unbounded(config *rest.Config) *rest.Config {
 	return config
 }
 
-// make makes the objects, and lets the controllers see them.
+// make creates the objects and waits until the controllers have seen them.
 func (b *bench) make(ctx context.Context, store string) error {
 	begin := time.Now()
 	if err := running.Fill(ctx, b.client, b.n); err != nil {

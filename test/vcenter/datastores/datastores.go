@@ -40,8 +40,8 @@ type Datastores struct {
 	open map[string]int
 	// faults are what calls fail with.
 	faults map[string]*ordered
-	// room is what is free of the datastores for which it was ordered, by reference: there
-	// only what is written counts, and not what a disk may hold some day.
+	// room is the configured free space of datastores, by reference. On these datastores only written data counts, and
+	// not the maximum size of thin disks.
 	room map[types.ManagedObjectReference]int64
 	// copied counts the bytes that copies have written.
 	copied int64
@@ -174,8 +174,7 @@ func (d *Datastores) size(f file) (total int64) {
 	return total
 }
 
-// charge takes bytes from what is free of a datastore, if there are so many, or gives back
-// those below zero.
+// charge subtracts bytes from the free space of a datastore if enough is free. A negative number adds space.
 func (d *Datastores) charge(ds *simulator.Datastore, bytes int64) types.BaseMethodFault {
 	ctx := strict.Acting(d.registry)
 	var fault types.BaseMethodFault

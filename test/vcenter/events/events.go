@@ -129,7 +129,7 @@ func (e *Events) Show(id string) error {
 	return nil
 }
 
-// Omit makes single properties of a virtual machine unreadable; none makes all readable.
+// Omit makes single properties of a virtual machine unreadable. Without properties all are readable.
 func (e *Events) Omit(id string, paths ...string) error {
 	vm, err := e.vm(id)
 	if err != nil {

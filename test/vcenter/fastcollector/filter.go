@@ -173,9 +173,8 @@ func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReferenc
 	return updates
 }
 
-// differences lists the changed values in the order in which they were read,
-// then those that are no longer set. What is missing for want of a privilege is
-// neither.
+// differences lists the changed values in the order in which they were read, then those that are no longer set.
+// Values that are missing because of a missing privilege are omitted.
 func (f *Filter) differences(ctx *simulator.Context, content types.ObjectContent, old, now properties) []types.PropertyChange {
 	var changes []types.PropertyChange
 	for _, p := range content.PropSet {

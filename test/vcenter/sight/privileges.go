@@ -26,13 +26,12 @@ func ReadOnly() []string { return []string{SystemAnonymous, SystemRead, SystemVi
 // privileges is what a role holds. nil is the Administrator's, which holds all.
 type privileges map[string]struct{}
 
-// Permit gives the account these privileges on the entity and everything below, in
-// place of those that come from above: "permissions defined for a child object always
-// override the permissions that are propagated from parent objects" (vSphere Security,
-// Hierarchical Inheritance of Permissions). None at all is the role No Access.
+// Permit gives the account these privileges on the entity and its descendants. They replace inherited privileges:
+// "permissions defined for a child object always override the permissions that are propagated from parent objects"
+// (vSphere Security, Hierarchical Inheritance of Permissions). An empty list is the role No Access.
 //
-// Of the two parents that a virtual machine inherits from only the folder counts here,
-// so that one permission is enough to take something away.
+// A virtual machine inherits from two parents. Here only the folder counts, so that one permission is enough to
+// remove a privilege.
 func (s *Sight) Permit(account string, entity types.ManagedObjectReference, ids ...string) {
 	role := privileges{}
 	for _, id := range ids {

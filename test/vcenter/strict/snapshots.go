@@ -33,8 +33,8 @@ func (g *Gate) CreateSnapshotTask(ctx *simulator.Context, req *types.CreateSnaps
 	return body
 }
 
-// CreateSnapshotExTask takes a snapshot, if the virtual machine can have one, and makes its
-// files as large as they would be. What disks had is kept until the simulator ends.
+// CreateSnapshotExTask creates a snapshot if the virtual machine supports it, and sets realistic sizes of its files.
+// The previous content of disks is stored until the simulator ends.
 func (g *Gate) CreateSnapshotExTask(ctx *simulator.Context, req *types.CreateSnapshotEx_Task) soap.HasFault {
 	body := &methods.CreateSnapshotEx_TaskBody{}
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)

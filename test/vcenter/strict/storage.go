@@ -85,8 +85,8 @@ func onIDE(vm *simulator.VirtualMachine, controller int32) bool {
 	return false
 }
 
-// keepBootOptions gives a change the boot options that it does not name: the simulator
-// takes what it is given as all of them.
+// keepBootOptions adds the current boot options that a change does not set. The simulator would otherwise replace all
+// of them.
 func keepBootOptions(config *types.VirtualMachineConfigInfo, spec *types.VirtualMachineConfigSpec) {
 	have, want := config.BootOptions, spec.BootOptions
 	if have == nil || want == nil {
