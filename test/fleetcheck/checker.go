@@ -49,7 +49,7 @@ type Checker struct {
 	foreign      map[vimtypes.ManagedObjectReference]bool
 	fingerprints map[string]string
 	directories  map[string]bool
-	// effects are what took effect in vSphere, by the keys of events; nil until Now.
+	// effects are the operations that took effect in vSphere, by the keys of events. It is nil until Now.
 	effects map[int32]effect
 }
 

@@ -268,7 +268,7 @@ var vmState = []Condition{
 		}},
 }
 
-// vmReports has the conditions that report what vSphere and the guest show.
+// vmReports contains the conditions that report the state in vSphere and in the guest.
 var vmReports = []Condition{
 	{Type: "MACAddressesUnique", Means: "No other VM has a MAC address of this one.", Absent: "No other VM has a MAC address of this one.",
 		Reasons: []Reason{{isFalse, "Conflict", "Another VM has a MAC address of this VM; the message names both.", "Change `macAddress` of an interface of one of them."}}},

@@ -60,8 +60,7 @@ type Options struct {
 
 var versionPattern = regexp.MustCompile(`^\d+(\.\d+){1,3}$`)
 
-// complete fills in the defaults and checks the options; each error names the
-// flag and what it takes.
+// complete sets the defaults and checks the options. Each error names the flag and its allowed values.
 func (o Options) complete() (Options, error) {
 	if o.Listen == "" {
 		o.Listen = DefaultListen

@@ -98,7 +98,7 @@ func (s *Server) Routes(mux *http.ServeMux) {
 	})
 }
 
-// switches adds what is turned on and off.
+// switches adds the routes that turn features on and off.
 func (s *Server) switches(mux *http.ServeMux) {
 	for path, order := range map[string]struct {
 		key string

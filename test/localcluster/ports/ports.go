@@ -52,7 +52,7 @@ func Load(file string, wanted Set, names ...string) (Set, error) {
 	return chosen, nil
 }
 
-// Read returns the ports kept in file, none when it does not exist.
+// Read returns the ports stored in file, or none if it does not exist.
 func Read(file string) (Set, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -159,8 +159,8 @@ func (s settings) measureOn(ctx context.Context, server pages.Source, cluster *l
 	return nil
 }
 
-// measure prints what the process holds now. The resident memory is read first: the
-// collection before the heap is read would change it.
+// measure prints the current memory of the process. The resident memory is read first, because the collection before
+// the heap is read would change it.
 func measure(ctx context.Context, server pages.Source, pid int, after time.Duration) error {
 	anonymous, _, err := proc.Resident(pid)
 	if err != nil {

@@ -181,7 +181,7 @@ func (e *environment) finish(ctx context.Context, memories []memory) error {
 	return nil
 }
 
-// settled measures what the machines that there are cost while nothing happens.
+// settled measures the idle cost of the existing machines.
 func (e *environment) settled(ctx context.Context, passes []steady, memories []memory) ([]steady, []memory, error) {
 	pass, err := e.steadyPass(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// faults are what goes wrong with uploads on order.
+// faults are the injected failures of uploads.
 type faults struct {
 	cut    atomic.Int64 // bytes after which the next transfer breaks off; 0 for never
 	space  atomic.Int64 // bytes that all items may have; 0 for any

@@ -32,13 +32,13 @@ type Datastores struct {
 	// sizes are those of files, by their paths on the disk. A file without one has the
 	// size of its content.
 	sizes map[string]int64
-	// diskSize is what each disk of a library item takes that has no size.
+	// diskSize is the size of library item disks without a size of their own.
 	diskSize int64
 	// rate is how many bytes a copy takes in a second; 0 is no time at all.
 	rate int64
 	// open counts the copies that read or write a file.
 	open map[string]int
-	// faults are what calls fail with.
+	// faults are the injected faults of calls.
 	faults map[string]*ordered
 	// room is the configured free space of datastores, by reference. On these datastores only written data counts, and
 	// not the maximum size of thin disks.
