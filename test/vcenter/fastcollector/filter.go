@@ -20,7 +20,7 @@ import (
 // properties are the values of one member as last sent, by path.
 type properties map[string]types.AnyType
 
-// Filter is one property filter of a collector and what it has reported.
+// Filter is one property filter of a collector, with the values that it has reported.
 type Filter struct {
 	mo.PropertyFilter
 
@@ -126,7 +126,7 @@ func (f *Filter) leave(ref types.ManagedObjectReference) types.ObjectUpdate {
 	return types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindLeave}
 }
 
-// read reads these properties of the objects and returns how they differ from what was sent.
+// read reads these properties of the objects and returns the differences from the sent values.
 func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReference, set []types.PropertySpec) []types.ObjectUpdate {
 	if len(refs) == 0 {
 		return nil

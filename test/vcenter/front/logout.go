@@ -18,7 +18,7 @@ type endings struct {
 	sessions map[string]*sync.RWMutex
 }
 
-// enter waits for the end of the session, or of its calls, and returns what ends the call.
+// enter waits for the end of the session, or of its calls, and returns the function that ends the call.
 func (e *endings) enter(r *http.Request, method string) (leave func()) {
 	cookie, err := r.Cookie(soap.SessionCookieName)
 	if err != nil || strings.HasPrefix(method, "WaitForUpdates") {

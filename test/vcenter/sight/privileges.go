@@ -23,7 +23,7 @@ const (
 // ReadOnly are the privileges of vCenter's role of that name.
 func ReadOnly() []string { return []string{SystemAnonymous, SystemRead, SystemView} }
 
-// privileges is what a role holds. nil is the Administrator's, which holds all.
+// privileges are the privileges of a role. nil is the Administrator's role, which has all.
 type privileges map[string]struct{}
 
 // Permit gives the account these privileges on the entity and its descendants. They replace inherited privileges:
@@ -90,7 +90,7 @@ func (s *Sight) Allowed(account string, ref types.ManagedObjectReference, id str
 	return ok
 }
 
-// Privileges lists what the account may do on the entity.
+// Privileges lists the privileges of the account on the entity.
 func (s *Sight) Privileges(account string, entity types.ManagedObjectReference) []string {
 	if role := s.role(account, entity); role != nil {
 		return slices.Sorted(maps.Keys(role))

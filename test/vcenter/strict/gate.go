@@ -74,7 +74,7 @@ type Gate struct {
 	captureTime time.Duration
 	// importTime is how long the import of a deployment takes.
 	importTime time.Duration
-	// sessions holds what each session has opened, by its key.
+	// sessions contains the objects that each session has opened, by its key.
 	sessions map[string]*simulator.Registry
 
 	building map[types.ManagedObjectReference]*construction // by folder, whose lock makes it one at a time

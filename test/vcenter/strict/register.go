@@ -221,8 +221,8 @@ func place(ctx *simulator.Context, vm *simulator.VirtualMachine, at Placement) t
 	return nil
 }
 
-// RegisterVMTask registers what was unregistered, and leaves all else to the
-// simulator once its places were checked.
+// RegisterVMTask registers an unregistered virtual machine. After it has checked the datastore paths, it passes other
+// calls to the simulator.
 func (g *Gate) RegisterVMTask(ctx *simulator.Context, req *types.RegisterVM_Task) soap.HasFault {
 	fault := first(
 		checkVMFolder(ctx, &req.This, "folder"),

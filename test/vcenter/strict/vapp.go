@@ -43,7 +43,7 @@ func vAppSpec(config *types.VirtualMachineConfigInfo) types.BaseVmConfigSpec {
 	return spec
 }
 
-// overlayVApp puts the changes of a vApp configuration on top of what is created.
+// overlayVApp applies the changes of a vApp configuration to a new virtual machine.
 func overlayVApp(base, over types.BaseVmConfigSpec, removed bool) types.BaseVmConfigSpec {
 	switch {
 	case removed || base == nil:
