@@ -157,8 +157,8 @@ func TestMachine_FollowsPausesAndTheDeletionOfItsNode(t *testing.T) {
 	s.until("m1", "the Machine is gone", func(m *clusterv1alpha1.Machine) bool { return m == nil })
 }
 
-// MB150, MT15: with its Cluster a Machine goes and what is its own; the Node is left to its API, which
-// nobody promises to be there any longer.
+// MB150, MT15: deleting a Cluster deletes its Machines with the objects that they own. The Node is kept, because the
+// workload cluster's API may no longer exist.
 func TestMachine_IsDeletedWithItsCluster(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

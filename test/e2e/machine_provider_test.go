@@ -53,8 +53,8 @@ var (
 	configsOf   = schema.GroupVersionResource{Group: "machines.example.net", Version: "v1beta1", Resource: "exampleconfigs"}
 )
 
-// MB21, MB32, MB42, MT5-10, MT25: what a provider has as CustomResourceDefinitions is taken over,
-// read by the version that its label names, and deleted in its turn.
+// MB21, MB32, MB42, MT5-10, MT25: objects of a provider's CustomResourceDefinitions are adopted, read in the version
+// that the CRD's label names, and deleted in order.
 func TestMachine_UsesObjectsOfAnyProvider(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -145,7 +145,7 @@ func TestMachine_ReportsAnUnknownKind(t *testing.T) {
 	})
 }
 
-// make makes what a manifest has of a kind.
+// make creates the objects of a kind in a manifest.
 func (s *scene) make(client dynamic.Interface, gvr schema.GroupVersionResource, manifest string) {
 	s.Helper()
 	for _, text := range strings.Split(manifest, "\n---\n") {

@@ -25,7 +25,7 @@ func (s *setScene) patch(text string) {
 	s.Patch("machinedeployment/workers", text)
 }
 
-// status is what the kstatus library, by which Flux, kpt and others wait, says of an object.
+// status returns the result of the kstatus library, which Flux and kpt use, for an object.
 func (s *setScene) status(object string) kstatus.Status {
 	s.Helper()
 	is := &unstructured.Unstructured{}
@@ -38,7 +38,7 @@ func (s *setScene) status(object string) kstatus.Status {
 	return got.Status
 }
 
-// statuses compares what kstatus says of objects: object, status, object, status.
+// statuses compares kstatus results of objects. Arguments are pairs of object and status.
 func (s *setScene) statuses(when string, pairs ...string) {
 	s.Helper()
 	for i := 0; i < len(pairs); i += 2 {

@@ -77,8 +77,7 @@ func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 	}
 }
 
-// Of two servers on one vCenter none removes what is the other's: neither knows the caches of
-// the other one.
+// Two servers on one vCenter do not remove each other's copies, although neither knows the caches of the other.
 func TestServersLeaveEachOthersCopiesAlone(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)

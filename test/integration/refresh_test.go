@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// capture does what the controller does when it captures source: a revision, which may
-// be there already, and a status that names it.
+// capture does the same as the controller that pins source: it creates a revision, which may exist already, and a
+// status that names it.
 func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine, source *itv1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	revision, err := instancetype.NewRevision(vm.Namespace, instancetype.FromClusterInstancetype(source))

@@ -154,7 +154,7 @@ func (s *deletionScene) keeps(before, after *clusterv1alpha1.Machine) {
 	}
 }
 
-// onlyLateAndAgentAreLeft is after the drain: what came to the Node later is not drained again.
+// onlyLateAndAgentAreLeft is after the drain: Pods that were scheduled to the Node later are not drained again.
 func (s *deletionScene) onlyLateAndAgentAreLeft() {
 	s.Helper()
 	list, err := s.nodes.CoreV1().Pods(s.Namespace).List(s.Context(), metav1.ListOptions{})

@@ -233,7 +233,7 @@ func TestClientsWorkOnWhileMachinesAreDisturbed(t *testing.T) {
 		p := findPlaces(ctx, t, c)
 		working.Go(func() {
 			for j := range each {
-				// What fails, fails because the machine is disturbed.
+				// Every failure is caused by the disturbance.
 				_ = live(ctx, c, p, fmt.Sprintf("vm-%d-%d", i, j), j)
 			}
 		})
