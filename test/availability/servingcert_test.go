@@ -138,8 +138,8 @@ func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) 
 		}
 	}
 
-	// A next authority that was created two days ago is already trusted, so it issues certificates as soon as it is
-	// next.
+	// A next authority that was created two days ago is already trusted. It issues certificates immediately after it
+	// becomes next.
 	next, err := authority.New("slipway-system", servingcert.SecretName, time.Now().Add(-2*authority.Settle))
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// provider is one of Cluster API, with its kinds and the right that it gives to who controls Machines.
+// provider is an infrastructure or bootstrap provider of Cluster API, with its kinds and the permissions that it
+// grants to the controller of Machines.
 const provider = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -81,7 +82,7 @@ func TestMachine_UsesObjectsOfAnyProvider(t *testing.T) {
 			InfrastructureRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: machinesOf.Group, Kind: "ExampleMachine", Name: "e1"},
 		},
 	}, metav1.CreateOptions{})))
-	s.Eventually("the Machine has taken over its objects", func() error {
+	s.Eventually("the Machine has adopted its objects", func() error {
 		for _, client := range []dynamic.ResourceInterface{infra, config} {
 			o, err := client.Get(t.Context(), "e1", metav1.GetOptions{})
 			if err != nil {
@@ -110,13 +111,13 @@ func TestMachine_UsesObjectsOfAnyProvider(t *testing.T) {
 		t.Errorf("the bootstrap object goes before the infrastructure: %v", err)
 	}
 	patch(infra, `{"metadata":{"finalizers":null}}`)
-	s.until("e1", "the Machine is gone", func(m *clusterv1alpha1.Machine) bool { return m == nil })
+	s.until("e1", "the Machine is deleted", func(m *clusterv1alpha1.Machine) bool { return m == nil })
 	if s.workNode("e1") != nil {
-		t.Error("the Node of a Machine that is gone is left")
+		t.Error("the Node of a deleted Machine is left")
 	}
 }
 
-// A kind that nobody knows is told, and nothing is taken for gone.
+// An unknown kind is reported, and its object is not treated as deleted.
 func TestMachine_ReportsAnUnknownKind(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -139,7 +140,7 @@ func TestMachine_ReportsAnUnknownKind(t *testing.T) {
 		t.Errorf("deletion %+v", m.Status.Deletion)
 	}
 	s.annotate("u1", clusterv1alpha1.PausedAnnotation, &data)
-	s.Eventually("its finalizer can be removed by who knows better", func() error {
+	s.Eventually("an administrator can remove its finalizer", func() error {
 		_, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Patch(t.Context(), "u1", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		return err
 	})

@@ -38,13 +38,13 @@ var Groups = []Group{
 	{"Copy", []Limit{
 		{"copies of images", "images concurrently in each vCenter; a failed one again after 5 s, doubled up to 2 min", "concurrent-image-copies", "4", waiting, "provider/engine/TestImageCopies_AreLimited",
 			"", "controller/image/cache/New"},
-		{"synchronization of a subscribed library before a copy", "2 h for each datastore of an item; looked at after 100 ms, doubled up to 30 s", "", "", calls, "provider/vsphere/TestImageCopies_SynchronizeASubscribedItemFirst",
+		{"synchronization of a subscribed library before a copy", "2 h for each datastore of an item; checked after 100 ms, doubled up to 30 s", "", "", calls, "provider/vsphere/TestImageCopies_SynchronizeASubscribedItemFirst",
 			"It runs once for each image and datastore, and users cannot create image caches.", "provider/vsphere/imagefiles/Files.waitStored"},
 		{"copies of the disks of a new VM", "the disks of the image, all concurrently; each is a part of a create", "", "", waiting, "provider/vsphere/TestFastDeploy_UsesCopiesAndKeepsThemAtDeletion",
 			"The creates are limited by `--concurrent-creates`.", "provider/vsphere/create/Creator.copyAll"},
 		{"publications in content libraries", "VMs concurrently in each vCenter", "concurrent-publishes", "4", waiting, "provider/engine/TestPublish_IsLimited",
 			"", operations},
-		{"download of an OVF descriptor", "2 min, one at a time for each library item; looked at after 50 ms, doubled up to 5 s", "", "", calls, "provider/vsphere/descriptor/TestRead_SharesOneRequest",
+		{"download of an OVF descriptor", "2 min, one at a time for each library item; checked after 50 ms, doubled up to 5 s", "", "", calls, "provider/vsphere/descriptor/TestRead_SharesOneRequest",
 			"All VMs of an image share one download.", "provider/vsphere/descriptor/get"},
 	}},
 	{"Calls to vCenter", []Limit{
