@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/artifacts"
 )
 
-// Health is what Argo CD shows of an object.
+// Health is the health that Argo CD shows for an object.
 type Health struct {
 	// Status is Healthy, Progressing, Degraded or Suspended.
 	Status string

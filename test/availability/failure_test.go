@@ -34,7 +34,7 @@ const (
 	otherFailure failure = "other"
 )
 
-// answer is what the client's library does not keep of an answer.
+// answer contains the parts of an answer that the client library drops.
 type answer struct {
 	code       int
 	retryAfter bool

@@ -227,7 +227,7 @@ func (l *load) flows() {
 	}
 }
 
-// check ends the load, and looks for what was lost or came twice.
+// check ends the load, and checks that no write was lost or applied twice.
 func (l *load) check() {
 	l.Helper()
 	l.flows()

@@ -25,8 +25,8 @@ import (
 // controllersLease is that of the replica that chooses zones.
 const controllersLease = "slipway-controllers"
 
-// The replica that chooses zones asks vCenters that others take care of; what it chooses is
-// made by these. When it dies another one chooses.
+// The replica that chooses zones queries vCenters that other replicas manage, and these replicas create the VMs. If
+// it dies, another replica chooses.
 func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	s := newSceneWith(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 3 },

@@ -24,8 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
-// Each replica has its own view of the quota, and what one has charged the others may not
-// have seen.
+// Each replica has its own view of the quota, and may not have received the charges of another replica.
 func TestRequestsToThreeReplicasCannotOverrunAQuota(t *testing.T) {
 	t.Parallel()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})

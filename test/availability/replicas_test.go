@@ -129,7 +129,7 @@ func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
 		return nil
 	})
 	s.powerOff(direct, "waiting")
-	// What a size is judged by is in the server's own store.
+	// The data for checking a size is in the server's own store.
 	for _, patch := range []string{`{"spec":{"guestID":"debian12_64Guest"}}`, `{"spec":{"instancetype":{"name":"large"}}}`} {
 		s.patch(direct, "typed", patch)
 	}

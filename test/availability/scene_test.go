@@ -34,7 +34,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// deadline is many times what an idle machine needs.
+// deadline is many times the duration on an idle machine.
 const deadline = 2 * time.Minute
 
 // namespace of the virtual machines.

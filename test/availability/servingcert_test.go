@@ -90,8 +90,7 @@ func (s *set) dials(i int, bundle []byte) (*x509.Certificate, error) {
 	return c.ConnectionState().PeerCertificates[0], nil
 }
 
-// dialling makes connections to all replicas until it is stopped, and returns how many and
-// what failed.
+// dialling connects to all replicas until it is stopped, and returns the number of connections and the errors.
 func (s *set) dialling(bundle []byte) (stop func() (int, []error)) {
 	ctx, cancel := context.WithCancel(s.Context())
 	var running sync.WaitGroup
@@ -139,8 +138,8 @@ func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) 
 		}
 	}
 
-	// A next authority that was created two days ago is already trusted, so it issues certificates as soon as it is
-	// next.
+	// A next authority that was created two days ago is already trusted. It issues certificates immediately after it
+	// becomes next.
 	next, err := authority.New("slipway-system", servingcert.SecretName, time.Now().Add(-2*authority.Settle))
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func (s *store) start() {
 	s.etcd = etcd
 }
 
-// replace stops the etcd, and starts it on what replace leaves in its place.
+// replace stops the etcd, and starts it with the directory that replace leaves.
 func (s *store) replace(replace func() error) {
 	s.t.Helper()
 	s.etcd.Close()

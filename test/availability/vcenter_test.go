@@ -33,7 +33,7 @@ func (s *scene) vcenters() vmclient.VCenterInterface {
 	return s.client(s.RestConfig()).VmV1alpha1().VCenters()
 }
 
-// describe applies the example with what leads to the simulated vCenter.
+// describe applies the example with the address of the simulated vCenter.
 func (s *scene) describe() {
 	s.Helper()
 	example, err := os.ReadFile("../../artifacts/examples/vcenter.yaml")

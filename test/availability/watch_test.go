@@ -20,7 +20,7 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// watched records what a client receives that resumes its watch after each interruption.
+// watched records the events of a client that resumes its watch after each interruption.
 type watched struct {
 	mu sync.Mutex
 	// values are those of an object, by its name, in the order of their events.

@@ -24,7 +24,7 @@ var prefixes = map[string]string{
 
 var (
 	namedFile = regexp.MustCompile(`(?:\b(?:C|VM|EN|VS|CF|IT|E2E|pkg|cmd|test)/[\w/-]*)?\b\w+\.go\b`)
-	// declaredIn is a file and what it declares, as VS/create/clone.go `cloneOf`.
+	// declaredIn is a file and the declared names, such as VS/create/clone.go `cloneOf`.
 	declaredIn = regexp.MustCompile("(" + namedFile.String() + ") `([A-Za-z]\\w*)`")
 )
 
@@ -56,7 +56,7 @@ func TestVMControllerPage_IsComparedWithTheTree(t *testing.T) {
 	}
 }
 
-// notThere returns what a page names and the tree does not have.
+// notThere returns the names on a page that the tree does not have.
 func notThere(page string, tests map[string]bool, sources map[string]string) (problems []string) {
 	for _, name := range listed.FindAllStringSubmatch(page, -1) {
 		if !tests[name[1]] {

@@ -3,7 +3,7 @@
 
 package behaviours
 
-// application is what instance types and preferences do to a VM, and what is refused.
+// application are the effects of instance types and preferences on a VM, and the refused combinations.
 var application = []behaviour{
 	{61, unchanged, "sockets by default"},
 	{62, unchanged, "cores"},

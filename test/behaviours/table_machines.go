@@ -14,7 +14,7 @@ type machineRow struct {
 // otherwise is how a row is built that the product does not keep to the letter: its tests assert
 // this instead.
 type otherwise struct {
-	// reason is what the product does, and why.
+	// reason describes the behaviour of the product and its reason.
 	reason string
 	// documented is the text of docs/machines.md that describes the behaviour to users.
 	documented string
@@ -270,8 +270,8 @@ var machineConditions = []machineRow{
 	{31, "status.deletion.waitForNodeVolumeDetachStartTime", ""},
 }
 
-// machineDefects are what Cluster API's Machine controller does wrong, or did in v1.14, and this one does not. Tests
-// name them MD and the number.
+// machineDefects are defects of Cluster API's Machine controller, now or in v1.14, that this controller does not
+// have. Tests name them MD and the number.
 var machineDefects = []machineRow{
 	{1, "a Machine that stands alone does not hear that its Cluster is paused, or goes on", ""},
 	{2, "workers of a Cluster without Machines of a control plane go without drain and hooks", ""},

@@ -3,7 +3,7 @@
 
 package behaviours
 
-// references is finding, capturing and reporting what a VM refers to.
+// references covers finding, pinning and reporting the objects that a VM refers to.
 var references = []behaviour{
 	{1, unchanged, "instance type: matcher absent"},
 	{2, unchanged, "instance type: kind unknown"},

@@ -47,7 +47,7 @@ type Browser struct {
 	pages   map[string]*Page
 }
 
-// message is what both sides send, and answer what comes for a call.
+// message is a message of either side, and answer is the answer to a call.
 type message struct {
 	ID        int             `json:"id,omitempty"`
 	SessionID string          `json:"sessionId,omitempty"`

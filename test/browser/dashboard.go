@@ -36,7 +36,7 @@ func Dashboard(ctx context.Context, virtctl string, args ...string) (url string,
 	return strings.TrimSpace(url), stop, nil
 }
 
-// Until waits until a JavaScript expression is true. The error has what the page shows.
+// Until waits until a JavaScript expression is true. The error contains the text of the page.
 func (p *Page) Until(deadline time.Duration, expression string) error {
 	var text string
 	err := p.Eval(fmt.Sprintf(`(async () => {

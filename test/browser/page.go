@@ -138,7 +138,7 @@ func (p *Page) Key(key string) error {
 	return errors.Join(p.call("Input.dispatchKeyEvent", down, nil), p.call("Input.dispatchKeyEvent", values{"type": "keyUp", "key": key}, nil))
 }
 
-// Picture takes a PNG of what is seen.
+// Picture returns a PNG of the visible part.
 func (p *Page) Picture() ([]byte, error) {
 	var got struct {
 		Data []byte `json:"data"`
@@ -154,7 +154,7 @@ func (p *Page) Requests() []string {
 	return slices.Clone(p.requests)
 }
 
-// Complaints are what scripts threw and what the browser logged as errors so far.
+// Complaints returns the exceptions of scripts and the logged errors so far.
 func (p *Page) Complaints() []string {
 	p.browser.mu.Lock()
 	defer p.browser.mu.Unlock()
@@ -165,7 +165,7 @@ func (p *Page) call(method string, params values, result any) error {
 	return p.browser.call(p.session, method, params, result)
 }
 
-// event keeps what is of interest, under the lock of the browser.
+// event stores relevant events. The caller holds the lock of the browser.
 func (p *Page) event(m *message) {
 	var e struct {
 		Request struct {

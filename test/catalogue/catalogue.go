@@ -10,7 +10,7 @@ package catalogue
 
 import "fmt"
 
-// Names of what a namespace has.
+// Names of the objects in a namespace.
 const (
 	// Small and Big are instance types, of two processors with 2 GiB and of four with 4 GiB.
 	Small, Big = "small", "big"

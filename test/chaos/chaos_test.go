@@ -67,7 +67,7 @@ func otherwise(shuffle string) uint64 {
 	return rand.Uint64()
 }
 
-// begin starts everything and what must not be touched.
+// begin starts the environment and creates the objects that must not be changed.
 func begin(t *testing.T, machines, rounds int) *storm {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slipway-chaos-")
@@ -142,8 +142,8 @@ func (s *storm) settled(limit time.Duration, when string) {
 	s.t.Logf("%s: %d machines are as wanted after %s", when, len(s.fleet.wanted()), time.Since(begun).Round(time.Second))
 }
 
-// leavesNothing lets it storm once more around a fresh process, which then comes back to
-// what it held before. What an earlier process held ends with it.
+// leavesNothing runs another storm with a fresh process, which must then return to its previous resource usage.
+// Resources of an earlier process end with it.
 func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	s.t.Helper()
 	ctx := s.t.Context()

@@ -26,11 +26,11 @@ type event struct {
 	// hinders reports whether the event makes calls to vCenter fail or wait, including the calls that end other
 	// events. It ends before them.
 	hinders bool
-	// begin lets it happen and returns what ends it, which may be given again.
+	// begin starts the event and returns a function that ends it and may be called again.
 	begin func(ctx context.Context, s *storm) (end func(context.Context) error, err error)
 }
 
-// kill is what is done in every round; as an event it can be left out.
+// kill is the event of every round. As an event it can be omitted.
 const kill = "kill"
 
 // events are all events, by the name that -events accepts.

@@ -82,7 +82,7 @@ func newFleet(machines, rounds int, random *rand.Rand) *fleet {
 	return f
 }
 
-// next draws what the user of m wants in a round, and notes it.
+// next chooses the order of m's user for a round, and records it.
 func (f *fleet) next(m *machine, round int) order {
 	if !m.exists {
 		// A name that was given up is used again soon: the two machines must not meet.

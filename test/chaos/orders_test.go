@@ -31,7 +31,7 @@ func (s *storm) submit(ctx context.Context, m *machine, o order) {
 		var last error
 		ctx, cancel := context.WithTimeout(ctx, accepted)
 		defer cancel()
-		// Many wait for a name at a time: they must not be what the server is busy with.
+		// Many orders wait for a name at a time. They must not keep the server busy.
 		pause := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Steps: math.MaxInt32, Cap: 3 * time.Second}
 		err := pause.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 			last = s.give(ctx, o, as)

@@ -22,13 +22,13 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// use is what a process of the server holds.
+// use is the resource usage of a server process.
 type use struct {
 	// goroutines that run or wait in code of ours or of govmomi, and open files.
 	goroutines, files int
 	// stacks are those goroutines by where they are, as the profile prints it.
 	stacks map[string]int
-	// sessions at the vCenter, and what is open in them.
+	// sessions at the vCenter, and their open objects.
 	sessions map[string]time.Time
 	opened   int
 	// all are the goroutines with those of Kubernetes' libraries.
@@ -39,8 +39,8 @@ func (u use) String() string {
 	return fmt.Sprintf("the server has %d goroutines of %d, %d files, %d views and filters; the vCenter lists %d sessions", u.goroutines, u.all, u.files, u.opened, len(u.sessions))
 }
 
-// slack and slackFiles are by how many goroutines and files a process that went through
-// a storm may be above what it was: connections come and go.
+// slack and slackFiles are the tolerated increases of goroutines and files after a storm, because connections come
+// and go.
 const slack, slackFiles = 10, 100
 
 // ownSessions is how many sessions one process of the server may have in the list of
@@ -71,8 +71,7 @@ func (u use) left(fresh use, started time.Time) error {
 	return errors.Join(errs...)
 }
 
-// settledUse is the least of several looks: what requests of the moment hold is not
-// held for long.
+// settledUse returns the minimum of several measurements, because current requests hold resources only briefly.
 func (s *storm) settledUse(ctx context.Context) (use, error) {
 	var least use
 	tick := time.NewTicker(500 * time.Millisecond)

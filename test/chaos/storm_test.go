@@ -47,7 +47,7 @@ type storm struct {
 
 	// etcd is where an external etcd keeps its data, if there is one.
 	etcd string
-	// check knows what was there before the storm.
+	// check has the state before the storm.
 	check *fleetcheck.Checker
 	// elsewhere is a folder outside of the managed one.
 	elsewhere vimtypes.ManagedObjectReference
@@ -60,7 +60,7 @@ type storm struct {
 	returned   []string
 }
 
-// prepare makes what the machines refer to, and what must not be touched.
+// prepare creates the objects that the machines refer to, and those that must not be changed.
 func (s *storm) prepare(ctx context.Context) error {
 	var err error
 	if s.api, err = versioned.NewForConfig(s.cluster.RestConfig()); err != nil {
@@ -167,7 +167,7 @@ func (s *storm) round(ctx context.Context, round int, names []string) error {
 			s.submit(ctx, m, o)
 		}
 	}
-	// What lasted from the round before ends after this one has begun.
+	// An event that lasts from the previous round ends after this one has begun.
 	over := s.happening
 	s.happening = nil
 	var passing []func(context.Context) error

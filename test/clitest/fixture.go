@@ -58,9 +58,9 @@ type APIServer struct {
 	Store []byte
 	// Absent is a cluster without slipway-apiserver.
 	Absent bool
-	// Refuse is a resource of which nothing is made.
+	// Refuse is a resource whose creation is refused.
 	Refuse string
-	// Answers are what is at other paths, and refused those that may not be read.
+	// Answers are the responses of other paths, and refused are the paths that may not be read.
 	Answers map[string]any
 	Refused []string
 	// Watched are the events of successive watches, and versions are the resource versions at which they were
@@ -137,7 +137,7 @@ func (s *APIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Message: fmt.Sprintf("%q not found", path.Base(r.URL.Path))})
 }
 
-// serveOther answers what has its answer by path.
+// serveOther answers requests by Answers.
 func (s *APIServer) serveOther(w http.ResponseWriter, r *http.Request) bool {
 	answer, ok := s.Answers[r.URL.Path]
 	switch {
@@ -167,7 +167,7 @@ func (s *APIServer) serveOther(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// serveOne answers what is asked at one path.
+// serveOne answers requests for one path.
 func (s *APIServer) serveOne(w http.ResponseWriter, r *http.Request) bool {
 	if r.URL.Path == orphans.Path {
 		_ = json.NewEncoder(w).Encode(s.Orphans)
@@ -193,7 +193,7 @@ func (s *APIServer) serveOne(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// asJSON is what was sent, which an object may be in protobuf.
+// asJSON returns the sent object, which may be protobuf, as JSON.
 func asJSON(body []byte) string {
 	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	if err != nil {
@@ -206,8 +206,8 @@ func asJSON(body []byte) string {
 	return string(out)
 }
 
-// Run runs virtctl as a program of that name, with standard input and arguments, against s. It returns
-// the exit code and what it printed.
+// Run runs virtctl under the given program name, with standard input and arguments, against s. It returns the exit
+// code and the output.
 func Run(t *testing.T, program, stdin string, s http.Handler, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	server := httptest.NewServer(s)

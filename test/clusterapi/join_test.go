@@ -19,8 +19,7 @@ import (
 // joining is the taint that kubeadm joins a node with, which Cluster API takes away.
 var joining = corev1.Taint{Key: "node.cluster.x-k8s.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}
 
-// letJoin does what the guests of virtual machines would do: each that has an address joins
-// the workload cluster once.
+// letJoin simulates the guests of virtual machines: each guest with an address joins the workload cluster once.
 func (s *scene) letJoin() {
 	ctx, cancel := context.WithCancel(s.Context())
 	var running sync.WaitGroup

@@ -18,10 +18,10 @@ import (
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
-// markers is what a user applies for Cluster API.
+// markers are the manifests that a user applies for Cluster API.
 const markers = "../../artifacts/deploy/cluster-api"
 
-// environment is what all tests share.
+// environment is shared by all tests.
 type environment struct {
 	workloadcluster.Pair
 	manager *clusterapi.Manager

@@ -20,7 +20,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// deadline is many times what an idle machine needs.
+// deadline is many times the duration on an idle machine.
 const deadline = 2 * time.Minute
 
 var (
@@ -155,7 +155,7 @@ func servedBySlipway(t *testing.T, when string) {
 	if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "virtualmachines/expand-spec" }) {
 		t.Errorf("%s: discovery has no subresource of ours: %v", when, list.APIResources)
 	}
-	// Only slipway-apiserver knows what a virtual machine may be.
+	// Only slipway-apiserver can validate a virtual machine.
 	sizeless := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": vmv1alpha1.SchemeGroupVersion.String(), "kind": "VirtualMachine",
 		"metadata": map[string]any{"name": "no-size"}, "spec": map[string]any{"image": map[string]any{"name": "photon-5"}},

@@ -120,7 +120,7 @@ func (s *scene) remove(resource schema.GroupVersionResource, name string) {
 	s.must(s.of(resource).Delete(s.Context(), name, metav1.DeleteOptions{}))
 }
 
-// read prints what a JSONPath finds in an object, "" for nothing.
+// read returns the result of a JSONPath in an object, or "" if there is none.
 func (s *scene) read(u *unstructured.Unstructured, path string) string {
 	s.Helper()
 	j := jsonpath.New(path).AllowMissingKeys(true)

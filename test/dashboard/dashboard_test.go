@@ -26,7 +26,7 @@ var (
 	pictures = flag.String("pictures", "", "directory that the pictures of the documentation are written to; none when empty")
 )
 
-// patience is many times what each step takes on an idle machine.
+// patience is many times the duration of each step on an idle machine.
 const patience = 15 * time.Minute
 
 const live = `document.getElementById('live').innerText.trim() === 'Live'`
@@ -111,7 +111,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// visit goes to a view, and waits until it shows what it is to show.
+// visit opens a view, and waits until it shows the expected content.
 func (s *scene) visit(t *testing.T, view, until string) {
 	t.Helper()
 	must(t, s.Eval(`void (location.hash = '`+view+`')`, nil))
@@ -201,7 +201,7 @@ func (s *scene) one(t *testing.T) {
 	s.picture(t, "vm", false)
 }
 
-// A server that starts again has forgotten what happened: everything is read again.
+// A restarted server has lost its event history, so everything is read again.
 func (s *scene) interrupted(t *testing.T) {
 	s.visit(t, "#/", live)
 	must(t, s.cluster.KillSlipway())

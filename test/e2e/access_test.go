@@ -28,7 +28,7 @@ func (u user) forbidden(text string, args ...string) {
 	}
 }
 
-// atLast waits until virtctl is not refused any more, and returns what it printed.
+// atLast waits until virtctl is no longer refused, and returns its output.
 func (u user) atLast(args ...string) (out string) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Short, "virtctl "+strings.Join(args, " ")+" is allowed", func() error {

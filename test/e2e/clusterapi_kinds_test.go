@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// moved is written for Cluster API. Its Cluster is paused: what the controllers make of it is
-// for other tests.
+// moved is written for Cluster API. Its Cluster is paused, because other tests check the controllers.
 const moved = `
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster

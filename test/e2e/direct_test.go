@@ -123,7 +123,7 @@ func TestDirectRequests_QueryPermissionsOnManyObjectsOnce(t *testing.T) {
 			t.Fatalf("the answer about vm-%d is %d, want 404", i, code)
 		}
 	}
-	// One for each would be as many as there are names. What is remembered ends after ten seconds.
+	// One entry for each name would be unlimited. Entries expire after ten seconds.
 	if made := reviews(t, masters) - before; before == 0 || made > names/2 {
 		t.Errorf("%d names took %d SubjectAccessReviews, after %d before", names, made, before)
 	}
@@ -176,7 +176,7 @@ func directAt(t *testing.T, config *rest.Config, path string, header http.Header
 	return resp.StatusCode, string(data)
 }
 
-// flow is a FlowSchema for what one user asks of vm.slipway.dev.
+// flow is a FlowSchema for the requests of one user to vm.slipway.dev.
 const flow = `
 apiVersion: flowcontrol.apiserver.k8s.io/v1
 kind: FlowSchema

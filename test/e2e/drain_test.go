@@ -32,7 +32,7 @@ func ready(status corev1.ConditionStatus) func(*corev1.Node) {
 	}
 }
 
-// daemonSet makes a DaemonSet, and returns what makes a Pod one of its own.
+// daemonSet creates a DaemonSet, and returns a function that makes a Pod belong to it.
 func (s *drainScene) daemonSet() func(*corev1.Pod) {
 	s.Helper()
 	labels := map[string]string{"app": "agent"}

@@ -63,7 +63,7 @@ func TestExamples_Run(t *testing.T) {
 		u.Wants("vm/web-1", ".status.currentSnapshot", "web-1-before-upgrade")
 	})
 	u.part("bootstrap", func(t *testing.T, u user) { u.bootstraps(t) })
-	// What the CSI driver and the controllers of volumes do with its claim, the test does.
+	// The test replaces the CSI driver and the volume controllers for the claim.
 	u.part("claim", func(_ *testing.T, u user) {
 		u.Wants("vm/db", testenv.VolumesReady+"reason", "NotReady")
 		c := testenv.MakeVolume(u.User, "db-data", "ReadWriteOnce")
@@ -93,7 +93,7 @@ func (u user) bootstraps(t *testing.T) {
 	testenv.Holds(t, "the metadata that stays", settings(t, u.Get("vm/seeded", ".status.uniqueID"))["guestinfo.metadata"],
 		`"instance-id":"seeded-1"`, `"public-keys":["ssh-ed25519 `, `"local-hostname":"seeded"`)
 
-	// Another instance, of what the Secret has now, at the next boot.
+	// Another instance ID, with the current content of the Secret, at the next boot.
 	u.Patch("secret/bootstrap", `{"stringData":{"user-data":"#cloud-config\n# second\n"}}`)
 	u.Patch("vm/seeded", `{"spec":{"bootstrap":{"cloudInit":{"instanceID":"seeded-2"}}}}`)
 	u.Wants("vm/seeded", ".status.bootstrap.instanceID", "seeded-2")

@@ -89,7 +89,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 		}
 	}
 
-	// What is paused does not follow: the tiers below it run on.
+	// A paused VM does not follow its group: the tiers below it keep running.
 	u.Annotate("vm/web", "vm.slipway.dev/paused=")
 	u.Wants("vm/web", `.status.conditions[?(@.type=="Paused")].status`, "True")
 	u.Virtctl("stop", "group/shop")

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// F26 F60, and what kubectl shows of it.
+// F26 F60, and the output of kubectl.
 func TestVirtualMachine_LivesFromApplyToDelete(t *testing.T) {
 	t.Parallel()
 	u := admin(t)

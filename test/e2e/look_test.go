@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// What virtctl shows of one VM that runs and one that waits.
+// The output of virtctl for a running VM and a waiting one.
 func TestVirtctl_ShowsWhyNotAndWhatRuns(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -96,7 +96,7 @@ func (u user) watched(t *testing.T) {
 	_ = cmd.Wait() // it is killed
 }
 
-// reached by an ssh that writes down what it was asked for.
+// reached is checked with an ssh that records its arguments.
 func (u user) reached(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte("#!/bin/sh\nfor a; do echo \"$a\"; done\nexit 7\n"), 0o700); err != nil {

@@ -110,16 +110,16 @@ func TestMachine_BecomesANodeAndIsDeletedInOrder(t *testing.T) {
 		t.Errorf("the Pod of a drained Node: %v", err)
 	}
 	s.annotate("m1", preTerminate, nil)
-	s.until("m1", "the Machine is gone", func(m *clusterv1alpha1.Machine) bool { return m == nil })
+	s.until("m1", "the Machine is deleted", func(m *clusterv1alpha1.Machine) bool { return m == nil })
 	if _, err := s.API.VmV1alpha1().VirtualMachines(s.Namespace).Get(t.Context(), "m1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the virtual machine of a Machine that is gone: %v", err)
+		t.Errorf("the virtual machine of a deleted Machine: %v", err)
 	}
 	if n := s.workNode("m1"); n != nil {
-		t.Error("the Node of a Machine that is gone is left")
+		t.Error("the Node of a deleted Machine is left")
 	}
 }
 
-// workNode is the Node of a Machine, nil when it is gone.
+// workNode returns the Node of a Machine, or nil if it does not exist.
 func (s *scene) workNode(name string) *corev1.Node {
 	s.Helper()
 	n, err := s.Work.Client().CoreV1().Nodes().Get(s.Context(), s.Node(name), metav1.GetOptions{})
@@ -130,8 +130,7 @@ func (s *scene) workNode(name string) *corev1.Node {
 	return n
 }
 
-// MB13, MB18, MT3: a Cluster that is paused and goes on has its Machines looked at at once, and so
-// has a Node that goes.
+// MB13, MB18, MT3: resuming a paused Cluster queues its Machines immediately, and so does the deletion of a Node.
 func TestMachine_FollowsPausesAndTheDeletionOfItsNode(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -149,30 +148,30 @@ func TestMachine_FollowsPausesAndTheDeletionOfItsNode(t *testing.T) {
 	pause(true)
 	pause(false)
 	s.Must(s.Work.Client().CoreV1().Nodes().Delete(t.Context(), s.Node("m1"), metav1.DeleteOptions{}))
-	s.until("m1", "the Machine knows that its Node is gone", func(m *clusterv1alpha1.Machine) bool {
+	s.until("m1", "the Machine reports that its Node is deleted", func(m *clusterv1alpha1.Machine) bool {
 		c := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineNodeHealthyCondition)
 		return c != nil && c.Reason == clusterv1alpha1.NodeDeletedReason
 	})
 	s.delete("m1")
-	s.until("m1", "the Machine is gone", func(m *clusterv1alpha1.Machine) bool { return m == nil })
+	s.until("m1", "the Machine is deleted", func(m *clusterv1alpha1.Machine) bool { return m == nil })
 }
 
-// MB150, MT15: with its Cluster a Machine goes and what is its own; the Node is left to its API, which
-// nobody promises to be there any longer.
+// MB150, MT15: deleting a Cluster deletes its Machines with the objects that they own. The Node is kept, because the
+// workload cluster's API may no longer exist.
 func TestMachine_IsDeletedWithItsCluster(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.machine("m1")
 	s.join("m1")
 	s.Must(s.API.ClusterV1alpha1().Clusters(s.Namespace).Delete(t.Context(), "c", metav1.DeleteOptions{}))
-	s.until("m1", "the Machine is gone", func(m *clusterv1alpha1.Machine) bool { return m == nil })
+	s.until("m1", "the Machine is deleted", func(m *clusterv1alpha1.Machine) bool { return m == nil })
 	if _, err := s.API.VmV1alpha1().VirtualMachines(s.Namespace).Get(t.Context(), "m1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the virtual machine of a Machine that is gone: %v", err)
+		t.Errorf("the virtual machine of a deleted Machine: %v", err)
 	}
 	if n := s.workNode("m1"); n == nil || n.Spec.Unschedulable {
 		t.Errorf("Node %v of a Cluster that goes", n)
 	}
-	s.Eventually("the Cluster is gone", func() error {
+	s.Eventually("the Cluster is deleted", func() error {
 		_, err := s.API.ClusterV1alpha1().Clusters(s.Namespace).Get(t.Context(), "c", metav1.GetOptions{})
 		if err == nil {
 			return errors.New("it is there")

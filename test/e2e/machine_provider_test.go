@@ -20,7 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// provider is one of Cluster API, with its kinds and the right that it gives to who controls Machines.
+// provider is an infrastructure or bootstrap provider of Cluster API, with its kinds and the permissions that it
+// grants to the controller of Machines.
 const provider = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -53,8 +54,8 @@ var (
 	configsOf   = schema.GroupVersionResource{Group: "machines.example.net", Version: "v1beta1", Resource: "exampleconfigs"}
 )
 
-// MB21, MB32, MB42, MT5-10, MT25: what a provider has as CustomResourceDefinitions is taken over,
-// read by the version that its label names, and deleted in its turn.
+// MB21, MB32, MB42, MT5-10, MT25: objects of a provider's CustomResourceDefinitions are adopted, read in the version
+// that the CRD's label names, and deleted in order.
 func TestMachine_UsesObjectsOfAnyProvider(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -81,7 +82,7 @@ func TestMachine_UsesObjectsOfAnyProvider(t *testing.T) {
 			InfrastructureRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: machinesOf.Group, Kind: "ExampleMachine", Name: "e1"},
 		},
 	}, metav1.CreateOptions{})))
-	s.Eventually("the Machine has taken over its objects", func() error {
+	s.Eventually("the Machine has adopted its objects", func() error {
 		for _, client := range []dynamic.ResourceInterface{infra, config} {
 			o, err := client.Get(t.Context(), "e1", metav1.GetOptions{})
 			if err != nil {
@@ -110,13 +111,13 @@ func TestMachine_UsesObjectsOfAnyProvider(t *testing.T) {
 		t.Errorf("the bootstrap object goes before the infrastructure: %v", err)
 	}
 	patch(infra, `{"metadata":{"finalizers":null}}`)
-	s.until("e1", "the Machine is gone", func(m *clusterv1alpha1.Machine) bool { return m == nil })
+	s.until("e1", "the Machine is deleted", func(m *clusterv1alpha1.Machine) bool { return m == nil })
 	if s.workNode("e1") != nil {
-		t.Error("the Node of a Machine that is gone is left")
+		t.Error("the Node of a deleted Machine is left")
 	}
 }
 
-// A kind that nobody knows is told, and nothing is taken for gone.
+// An unknown kind is reported, and its object is not treated as deleted.
 func TestMachine_ReportsAnUnknownKind(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -139,13 +140,13 @@ func TestMachine_ReportsAnUnknownKind(t *testing.T) {
 		t.Errorf("deletion %+v", m.Status.Deletion)
 	}
 	s.annotate("u1", clusterv1alpha1.PausedAnnotation, &data)
-	s.Eventually("its finalizer can be removed by who knows better", func() error {
+	s.Eventually("an administrator can remove its finalizer", func() error {
 		_, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Patch(t.Context(), "u1", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		return err
 	})
 }
 
-// make makes what a manifest has of a kind.
+// make creates the objects of a kind in a manifest.
 func (s *scene) make(client dynamic.Interface, gvr schema.GroupVersionResource, manifest string) {
 	s.Helper()
 	for _, text := range strings.Split(manifest, "\n---\n") {

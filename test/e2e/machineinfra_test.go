@@ -61,7 +61,7 @@ func nodeVM(name string, lines ...string) string {
 	return strings.Replace(testenv.VM(name, lines...), "metadata: {name: "+name+"}", "metadata: {name: "+name+", labels: {cluster.x-k8s.io/cluster-name: shop}}", 1)
 }
 
-// adopts does what Cluster API does when it finds the infrastructure of a Machine.
+// adopts does the same as Cluster API when it finds the infrastructure of a Machine.
 func (u user) adopts(machine, vm string) {
 	u.T.Helper()
 	u.owns(vm, machine, u.Get(machineKind+machine, ".metadata.uid"))

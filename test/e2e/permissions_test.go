@@ -17,7 +17,7 @@ import (
 // serverAccount is the user of slipway-apiserver in the management cluster.
 const serverAccount = "system:serviceaccount:slipway-system:slipway-apiserver"
 
-// What the server needs is shown by all the other tests, in which it has no more.
+// The other tests show which permissions the server needs, because it has no others in them.
 func TestServer_HasOnlyThePermissionsThatItNeeds(t *testing.T) {
 	t.Parallel()
 	client, err := kubernetes.NewForConfig(testenv.Of(t).RestConfig())

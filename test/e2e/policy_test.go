@@ -89,7 +89,7 @@ func (u user) holdsForVirtualMachines(t *testing.T) {
 		t.Errorf("the denied refresh changed the revision from %q to %q", captured, got)
 	}
 
-	// What a power endpoint makes of the VM is an update of it.
+	// A power endpoint's change of the VM is an update.
 	u.Label("vm/web", "frozen=true")
 	if _, errOut, err := u.Try("", "virtctl", "stop", "web", "--mode", "Hard"); err == nil || !strings.Contains(errOut, "a frozen VM keeps its power state") {
 		t.Errorf("stopping a VM that the policy freezes: %v %s", err, errOut)

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// guest changes what the guest of a VM reports.
+// guest changes the data that the guest of a VM reports.
 func (u user) guest(vm string, values ...string) {
 	u.T.Helper()
 	q := url.Values{"vm": {u.Get("vm/"+vm, ".status.uniqueID")}}

@@ -26,18 +26,18 @@ spec: {}
 `)
 	release := `{"metadata":{"finalizers":null}}`
 	t.Cleanup(func() { _, _, _ = s.Try("", "kubectl", "patch", plane, "--type=merge", "-p", release) })
-	s.Kubectl("annotate", of, "looked-at=now") // Of one that nobody has labelled it hears within 30 s.
+	s.Kubectl("annotate", of, "checked=now") // A change of an unlabelled object is noticed within 30 s.
 	s.Wants(plane, ".metadata.ownerReferences[0].kind", "Cluster")
 	s.Wants(plane, `.metadata.labels.cluster\.x-k8s\.io/cluster-name`, "other")
 	s.Wants(of, `.status.conditions[?(@.type=="ControlPlaneInitialized")].message`, "Waiting for ExampleControlPlane to be initialized")
 
-	t.Log("its endpoint and that it is initialized are taken over, and stay")
+	t.Log("its endpoint and its initialized status are copied and kept")
 	patch := func(text string) { s.Patch(plane, text) }
 	patch(`{"spec":{"controlPlaneEndpoint":{"host":"192.0.2.20","port":6443}}}`)
 	s.Wants(of, ".spec.controlPlaneEndpoint.host", "192.0.2.20")
 	s.Wants(of, ".status.phase", "Provisioned")
 	if got := s.Get(of, ".status.initialization.controlPlaneInitialized"); got != "" {
-		t.Errorf("controlPlaneInitialized is %q before its object says so", got)
+		t.Errorf("controlPlaneInitialized is %q before its object reports it", got)
 	}
 	patch(`{"status":{"initialization":{"controlPlaneInitialized":true}}}`)
 	s.Wants(of, ".status.initialization.controlPlaneInitialized", "true")

@@ -77,10 +77,10 @@ func TestMachineHealthCheck_ReplacesNoMoreMachinesThanMaxInFlight(t *testing.T) 
 		return nil
 	})
 	if text := s.Get("machine/"+waiting, `.status.conditions[?(@.type=="OwnerRemediated")].message`); text != "Waiting because there are already too many remediations in progress (spec.remediation.maxInFlight is 1)" {
-		t.Errorf("OwnerRemediated of the one that waits says %q", text)
+		t.Errorf("OwnerRemediated of the waiting Machine is %q", text)
 	}
 
-	t.Log("when it is gone the other one goes")
+	t.Log("the other one is deleted next")
 	s.Annotate("machine/"+going, preTerminate+"-")
 	s.Eventually("the other one is deleted", func() error {
 		m, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(t.Context(), waiting, metav1.GetOptions{})
@@ -99,7 +99,7 @@ func TestMachineHealthCheck_ReplacesNoMoreMachinesThanMaxInFlight(t *testing.T) 
 }
 
 func (s *setScene) replacedBySomebodyElse() {
-	s.Log("a remediation template: somebody else is asked, and nothing deleted")
+	s.Log("a remediation template: a request is created for an external controller, and no Machine is deleted")
 	s.Put(`
 apiVersion: remediation.example.org/v1
 kind: ExampleRemediationTemplate
@@ -113,7 +113,7 @@ spec: {template: {spec: {how: hard}}}
 	s.Wants("machine/"+sick, `.status.conditions[?(@.type=="ExternallyRemediated")].reason`, "WaitingForRemediation")
 	request := "exampleremediation/" + sick
 	if got := s.Get(request, ".spec.how") + " " + s.Get(request, ".metadata.ownerReferences[0].kind") + " " + s.Get(request, ".metadata.ownerReferences[0].name"); got != "hard Machine "+sick {
-		s.Errorf("the request has %q, want what the template says and the Machine as owner", got)
+		s.Errorf("the request has %q, want the template's content and the Machine as owner", got)
 	}
 	s.statuses("whose Node is silent", "machine/"+sick, "InProgress")
 

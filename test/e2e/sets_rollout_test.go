@@ -92,7 +92,7 @@ func TestMachineDeployment_ScalesRollsAndIsRolledBack(t *testing.T) {
 
 func (s *setScene) downAndBack() {
 	t := s.T
-	t.Log("down to two, and back to the template of before")
+	t.Log("down to two, and back to the previous template")
 	s.Kubectl("scale", "machinedeployment/workers", "--replicas=2")
 	s.Available(2)
 	if history := s.Virtctl("rollout", "history", "machinedeployment/workers"); !strings.Contains(history, "1         ") || !strings.Contains(history, "virtualmachinetemplate/large") {
@@ -106,7 +106,7 @@ func (s *setScene) downAndBack() {
 	}
 	s.Wants("machinedeployment/workers", `.metadata.annotations.machinedeployment\.clusters\.x-k8s\.io/revision`, "3")
 	if sets := strings.Fields(s.Kubectl("get", "machinesets", "-o", "name")); len(sets) != 2 {
-		t.Errorf("MachineSets are %s, want the one of before again and one more", sets)
+		t.Errorf("MachineSets are %s, want the previous one and one more", sets)
 	}
 }
 
@@ -142,7 +142,7 @@ spec:
 	s.Wants("machinehealthcheck/workers", ".status.currentHealthy", "2")
 	sick := s.Machines()[0]
 	s.Must(s.Work.SetReady(t.Context(), s.Node(sick), "Unknown"))
-	s.Eventually("Machine "+sick+" is gone", func() error {
+	s.Eventually("Machine "+sick+" is deleted", func() error {
 		_, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(t.Context(), sick, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -155,7 +155,7 @@ spec:
 	}
 	s.Wants("machinehealthcheck/workers", ".status.currentHealthy", "2")
 
-	t.Log("Machines that are kept are taken over by the deployment that is made again")
+	t.Log("the recreated deployment adopts the kept Machines")
 	kept := s.Machines()
 	s.Kubectl("delete", "machinedeployment/workers", "--cascade=orphan", "--timeout=240s")
 	s.Kubectl("scale", "machinesets", "-l", "pool=workers", "--replicas=2")

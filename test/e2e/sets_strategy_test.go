@@ -25,7 +25,7 @@ func (s *setScene) patch(text string) {
 	s.Patch("machinedeployment/workers", text)
 }
 
-// status is what the kstatus library, by which Flux, kpt and others wait, says of an object.
+// status returns the result of the kstatus library, which Flux and kpt use, for an object.
 func (s *setScene) status(object string) kstatus.Status {
 	s.Helper()
 	is := &unstructured.Unstructured{}
@@ -38,17 +38,17 @@ func (s *setScene) status(object string) kstatus.Status {
 	return got.Status
 }
 
-// statuses compares what kstatus says of objects: object, status, object, status.
+// statuses compares kstatus results of objects. Arguments are pairs of object and status.
 func (s *setScene) statuses(when string, pairs ...string) {
 	s.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if got := s.status(pairs[i]); string(got) != pairs[i+1] {
-			s.Errorf("kstatus says %s of %s %s, want %s", got, pairs[i], when, pairs[i+1])
+			s.Errorf("kstatus is %s for %s %s, want %s", got, pairs[i], when, pairs[i+1])
 		}
 	}
 }
 
-// replaced waits until none of the Machines of before is left, and so many are available.
+// replaced waits until none of the previous Machines is left, and the given number is available.
 func (s *setScene) replaced(before []string, n int) {
 	s.Helper()
 	s.Eventually("all Machines are others", func() error {
@@ -75,7 +75,7 @@ func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
 	s.statuses("that has all it wants",
 		"machinedeployment/workers", "Current", set, "Current", "machine/"+first[0], "Current", "clusters.cluster.slipway.dev/c", "Current")
 
-	t.Log("OnDelete: nothing is replaced until somebody deletes it")
+	t.Log("OnDelete: a Machine is replaced only after a user deletes it")
 	s.UseTemplate("large")
 	s.Wants("machinedeployment/workers", ".status.upToDateReplicas", "0")
 	s.Eventually("there is a set of the other template", func() error {

@@ -31,7 +31,7 @@ var (
 	moments = []moment{asked, running, unanswered}
 )
 
-// cell is one combination. What it names is unique in its environment.
+// cell is one combination. Its names are unique in its environment.
 type cell struct {
 	*environment
 	fault  fault
@@ -51,8 +51,7 @@ func newCell(e *environment, f fault, at moment, s state) *cell {
 	return c
 }
 
-// run is one cell from an empty namespace to an empty one. It returns what was asked of
-// vSphere, by machine.
+// run runs one cell from an empty namespace to an empty one. It returns the vSphere calls by machine.
 func (c *cell) run(ctx context.Context, t *testing.T) map[string]fleetcheck.Counts {
 	t.Helper()
 	if err := c.prepare(ctx); err != nil {
@@ -231,7 +230,7 @@ func (c *cell) strike(ctx context.Context, start fleetcheck.Moment) error {
 	return nil
 }
 
-// asked counts what was asked of vSphere by machine, without what was before.
+// asked counts the vSphere calls by machine since the given count.
 func (c *cell) asked(ctx context.Context, before map[string]fleetcheck.Counts) (map[string]fleetcheck.Counts, error) {
 	seen, err := c.check.Look(ctx)
 	if err != nil {
@@ -271,7 +270,7 @@ func (c *cell) judge(t *testing.T, m machine, asked, done fleetcheck.Counts) {
 	}
 }
 
-// clean deletes what is left of the cell.
+// clean deletes the rest of the cell.
 func (c *cell) clean(ctx context.Context) error {
 	for _, m := range c.machines {
 		if err := c.delete(ctx, m.name); err != nil {
@@ -281,7 +280,7 @@ func (c *cell) clean(ctx context.Context) error {
 	return c.settled(ctx, nil)
 }
 
-// result is a cell of the table: what was asked for, where it is more than the order takes.
+// result is a cell of the table: the calls in excess of those that the order needs.
 func (c *cell) result(t *testing.T, counts map[string]fleetcheck.Counts) string {
 	if t.Failed() {
 		return "**fails**"

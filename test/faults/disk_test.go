@@ -43,8 +43,8 @@ func ownFileSystem(t *testing.T, data string) error {
 
 func (e *environment) ballast() string { return filepath.Join(e.SlipwayDataDir(), "ballast") }
 
-// fillDisk takes all room of the file system, until the server has ended, and looks what
-// one that is started then does.
+// fillDisk fills the file system until the server has ended, and checks the behaviour of a server that is started
+// then.
 func fillDisk(ctx context.Context, e *environment) error {
 	for len(e.Failed()) > 0 {
 		<-e.Failed() // the failure of a previous start

@@ -29,7 +29,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// deadline is many times what an idle machine needs.
+// deadline is many times the duration on an idle machine.
 const deadline = 2 * time.Minute
 
 // Names of the programs of the environment.
@@ -38,7 +38,7 @@ const (
 	kubeAPIServer = "kube-apiserver"
 )
 
-// environment is what the cells of one fault share.
+// environment is shared by the cells of one fault.
 type environment struct {
 	*localcluster.Cluster
 	dir, bin string
@@ -128,7 +128,7 @@ func (e *environment) order(ctx context.Context, method, path string, into any) 
 	return json.Unmarshal(body, into)
 }
 
-// log is what slipway-apiserver has logged.
+// log returns the log of slipway-apiserver.
 func (e *environment) log() string {
 	data, err := os.ReadFile(filepath.Join(localcluster.LogDir(e.dir), slipway+".log"))
 	if err != nil {

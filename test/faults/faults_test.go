@@ -28,7 +28,7 @@ type fault struct {
 	goesOn bool
 	// end takes the fault away.
 	end func(ctx context.Context, e *environment) error
-	// again is how often, at most, what was in flight is asked for again.
+	// again is the maximum number of repeated calls for an operation in flight.
 	again func(at moment) int
 }
 
@@ -79,7 +79,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "vcenter", says: "all connections to vCenter closed until the server says so, and allowed", again: whenBroken,
+		name: "vcenter", says: "all connections to vCenter closed until the server reports it, then allowed", again: whenBroken,
 		begin: func(ctx context.Context, e *environment) error {
 			if err := e.order(ctx, http.MethodPost, "/outage?seconds=3600", nil); err != nil {
 				return err
@@ -97,7 +97,7 @@ var faults = []fault{
 	{name: "disk", says: "the file system of the data filled, and written to until the server ends; a start; room made, and a start", place: ownFileSystem, again: whenForgotten, begin: fillDisk, end: emptyDisk},
 }
 
-// never is for faults after which the server knows what it has asked for.
+// never is for faults after which the server knows its calls.
 func never(moment) int { return 0 }
 
 // whenLost is for faults that end the connection to vCenter: a call that was not carried
@@ -113,10 +113,9 @@ func whenLost(at moment) int {
 // between tries grow.
 const refusals = 12
 
-// whenForgotten is for faults after which the server does not know of a task that runs: it
-// is another process, or the connection broke by which a deployment would have been
-// answered. It asks again for what it does not see, and vSphere refuses that while the
-// task runs.
+// whenForgotten is for faults after which the server does not know a running task: the process is new, or the
+// connection for the answer of a deployment broke. The server repeats the call, and vSphere refuses it while the task
+// runs.
 func whenForgotten(at moment) int {
 	if at == running {
 		return refusals

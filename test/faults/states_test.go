@@ -23,13 +23,13 @@ type machine struct {
 	// asked for, task the one of vSphere by which it is carried out.
 	inFlight   fleetcheck.Operation
 	held, task string
-	// asked is what the whole order takes.
+	// asked are the calls of the whole order.
 	asked fleetcheck.Counts
 	// moIDs are those that it was seen with in vSphere.
 	moIDs []string
 }
 
-// state is what the machines of a cell are in when the fault begins.
+// state is the state of a cell's machines when the fault begins.
 type state struct {
 	name     string
 	machines []machine

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// Operation is what changes a machine of vSphere.
+// Operation is an operation that changes a vSphere machine.
 type Operation string
 
 // Operations, by whatever method they are asked for.
@@ -51,7 +51,7 @@ var methods = map[string]Operation{
 	"RebootGuest": Other, "StandbyGuest": Other,
 }
 
-// operationOf is what a traced call asks for, and false for one that changes nothing.
+// operationOf returns the operation that a traced call requests, and false if the call changes nothing.
 func operationOf(call string) (Operation, bool) {
 	if op, ok := methods[call]; ok {
 		return op, true
@@ -75,7 +75,7 @@ var events = map[string]Operation{
 // Counts are how often each operation was counted.
 type Counts map[Operation]int
 
-// String lists what was counted at all.
+// String lists all counts that are not zero.
 func (c Counts) String() string {
 	var all []string
 	for _, op := range Operations() {
@@ -147,7 +147,7 @@ func Calls(ctx context.Context, cluster *localcluster.Cluster, name string, moID
 	return calls, nil
 }
 
-// Done counts what took effect on machines of that name after a moment.
+// Done counts the effects on machines of that name after a moment.
 func (c *Checker) Done(ctx context.Context, after Moment, name string) (Counts, error) {
 	err := c.rememberEffects(ctx)
 	done := Counts{}

@@ -49,7 +49,7 @@ type Checker struct {
 	foreign      map[vimtypes.ManagedObjectReference]bool
 	fingerprints map[string]string
 	directories  map[string]bool
-	// effects are what took effect in vSphere, by the keys of events; nil until Now.
+	// effects are the operations that took effect in vSphere, by the keys of events. It is nil until Now.
 	effects map[int32]effect
 }
 
@@ -166,8 +166,8 @@ func (c *Checker) Note(ctx context.Context) error {
 // Belongs notes that the object with that UID has the machine with that ID from now on.
 func (c *Checker) Belongs(uid, moID string) { c.moIDs[uid] = moID }
 
-// Problems compares what is seen with what is wanted, by Wish.Key. A folder below the
-// managed one is expected for each of the namespaces.
+// Problems compares the observed state with the desired one, by Wish.Key. A folder below the managed one is expected
+// for each of the namespaces.
 func (c *Checker) Problems(want map[string]Wish, namespaces []string, seen Sight) []string {
 	return problems(expected{want: want, namespaces: namespaces, moIDs: c.moIDs, foreign: c.fingerprints}, seen)
 }

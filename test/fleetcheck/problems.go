@@ -19,7 +19,7 @@ func (w Wish) state() vmv1alpha1.PowerState {
 	return vmv1alpha1.PoweredOff
 }
 
-// Sight is what is seen of all sides at one time.
+// Sight is the observed state of all sides at one time.
 type Sight struct {
 	// objects are the VirtualMachines of the API, by namespace/name.
 	objects map[string]object
@@ -46,13 +46,13 @@ type Sight struct {
 	leader string
 }
 
-// expected is what a Sight is compared with.
+// expected is the state that a Sight is compared with.
 type expected struct {
 	want       map[string]Wish
 	namespaces []string
 	// moIDs are the machines in vSphere that objects were seen with first, by UID.
 	moIDs map[string]string
-	// foreign is what was there before, by name.
+	// foreign are the machines that existed before, by name.
 	foreign map[string]string
 }
 
@@ -75,7 +75,7 @@ type vm struct {
 	on, readable bool
 }
 
-// problems compares what is seen with what is wanted.
+// problems compares the observed state with the desired one.
 func problems(e expected, s Sight) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -163,7 +163,7 @@ func compare(key string, w Wish, o object, machines []vm, first string) []string
 	return found
 }
 
-// leftovers is what nothing that is wanted explains.
+// leftovers are objects that no desired object explains.
 func leftovers(e expected, s Sight) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -214,7 +214,7 @@ func leftovers(e expected, s Sight) []string {
 // storedKinds are the resources that are compared with the store.
 var storedKinds = []string{"virtualmachines", "virtualmachineinstances", "controllerrevisions"}
 
-// unequal compares what is served with what is stored.
+// unequal compares the served objects with the stored ones.
 func unequal(s Sight) []string {
 	served := map[string]bool{}
 	for key := range s.objects {

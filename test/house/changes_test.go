@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// backquoted matches what a document has between backquotes.
+// backquoted matches text between backquotes in a document.
 var backquoted = regexp.MustCompile("`([^`]+)`")
 
 // paths returns the paths of this repository that a text names.

@@ -97,7 +97,7 @@ func TestRulesFindWhatBreaksThem(t *testing.T) {
 		"fine":                {"a/a.go", header + "\npackage a\n\n// F is fine.\nfunc F() {}\n", nil},
 		"header":              {"a/a.go", "package a\n", []string{"a/a.go: the licence header of hack/boilerplate.go.txt is missing"}},
 		"length":              {"a/a.go", header + "\npackage a\n" + long, []string{"a/a.go: 604 lines, fewer than 600 are allowed"}},
-		"name":                {"a/a.go", header + "\npackage common\n", []string{`a/a.go: package name "common" says nothing`}},
+		"name":                {"a/a.go", header + "\npackage common\n", []string{`a/a.go: package name "common" has no meaning`}},
 		"function":            {"a/a.go", header + "\npackage a\n\nfunc f() {" + long[:101] + "}\n", []string{"a/a.go:6: function f has 102 lines, at most 100 are allowed"}},
 		"comment of function": {"a/a.go", header + "\npackage a\n\nfunc F() {}\n", []string{"a/a.go:6: F has no comment"}},
 		"comment of method":   {"a/a.go", header + "\npackage a\n\n// T is.\ntype T[K any] struct{}\n\nfunc (t *T[K]) M() {}\n", []string{"a/a.go:9: M has no comment"}},

@@ -21,7 +21,7 @@ type Limit struct {
 	Work, Bound string
 	// Flag sets the limit and has the value Default. Both are empty if there is none.
 	Flag, Default string
-	// Metric shows the work. It is empty if there is none.
+	// Metric reports the work. It is empty if there is no metric.
 	Metric string
 	// Test is of the limit: a directory and the name of a test.
 	Test string

@@ -52,7 +52,7 @@ func (s source) findings() []string {
 		found = append(found, fmt.Sprintf("%s: %d lines, fewer than %d are allowed", s.path, lines, maxFileLines))
 	}
 	if slices.Contains(bannedPackages, s.file.Name.Name) {
-		found = append(found, fmt.Sprintf("%s: package name %q says nothing", s.path, s.file.Name.Name))
+		found = append(found, fmt.Sprintf("%s: package name %q has no meaning", s.path, s.file.Name.Name))
 	}
 	for i, line := range strings.Split(s.text, "\n") {
 		m := leftovers.FindString(line)

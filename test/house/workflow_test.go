@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// workflow is what of one matters here.
+// workflow contains the checked parts of a workflow.
 type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// serverOnly is what no client needs, whatever it does.
+// serverOnly are packages that no client needs.
 var serverOnly = []string{
 	"k8s.io/apiserver", "k8s.io/component-base", "k8s.io/kms", "go.etcd.io", govmomi, "google.golang.org/grpc", "go.opentelemetry.io", "github.com/google/cel-go",
 	"github.com/spf13/cobra",

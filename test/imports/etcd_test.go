@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// etcdAPI are the packages of etcd with a promise of compatibility, and what the embedded member
-// needs of others.
+// etcdAPI are the packages of etcd with a compatibility promise, and the other packages that the embedded member
+// needs.
 var etcdAPI = []string{
 	"go.etcd.io/bbolt", // to read a database that no etcd has open
 	"go.etcd.io/etcd/api/v3/", "go.etcd.io/etcd/client/v3/", "go.etcd.io/etcd/client/pkg/v3/",

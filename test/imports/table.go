@@ -22,7 +22,7 @@ type rule struct {
 	// ours are the trees of this module that may be reached, besides the tree itself.
 	// Nil means all.
 	ours []string
-	// single are packages of this module that may be reached, without what is below them.
+	// single are packages of this module that are allowed without the packages below them.
 	single []string
 	// never are import paths, with all below them, that may not be reached.
 	never []string
@@ -35,12 +35,12 @@ type rule struct {
 // only means: of this module nothing but the tree itself.
 var only = []string{}
 
-// vcenterReaders are packages of the server that read a vCenter, and what they need.
+// vcenterReaders are packages of the server that read a vCenter, and their dependencies.
 var vcenterReaders = []string{
 	"pkg/provider", "pkg/provider/engine/driver", "pkg/provider/vmrecord", "pkg/provider/vsphere/configspec", "pkg/provider/vsphere/observe", "pkg/provider/vsphere/vimfault",
 }
 
-// verbs returns what a command of virtctl may reach, with more trees.
+// verbs returns the packages that a virtctl command may use, and additional trees.
 func verbs(more ...string) []string {
 	return append([]string{"cmd/virtctl/cli", "cmd/virtctl/login", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, more...)
 }
@@ -297,7 +297,7 @@ func below(path, tree string) bool {
 	return path == tree || strings.HasPrefix(path, tree+"/")
 }
 
-// violations lists what p reaches against its rule.
+// violations lists the dependencies of p that break its rule.
 func violations(p pkg) []string {
 	r := ruleFor(p.ImportPath)
 	var found []string

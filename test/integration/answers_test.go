@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// What clients decide by is code and reason; a person reads the message.
+// Clients decide by code and reason. The message is for users.
 func TestAnswersHaveTheCodeOfTheMistake(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))

@@ -48,8 +48,8 @@ func save(t *testing.T, config *rest.Config) (code int, body []byte) {
 	return answer.StatusCode, body
 }
 
-// What is saved while the server serves, on demand or by its schedule, has what was written
-// before, and a server that was restored from it serves that.
+// A snapshot that is saved while the server runs, on demand or on schedule, has all earlier writes. A server that is
+// restored from it serves them.
 func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
 	scheduled := filepath.Join(t.TempDir(), "snapshots")
 	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Snapshots.Dir = scheduled })

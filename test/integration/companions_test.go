@@ -23,7 +23,7 @@ import (
 // companion is a kind that specifies operations on virtual machines.
 type companion struct {
 	kind, resource string
-	// spec is one that is allowed, and status what a controller writes.
+	// spec is an allowed spec, and status a status of a controller.
 	spec, status string
 	// refused are invalid specs with their messages.
 	refused map[string]string

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// The server has no vCenter: what can be answered without is.
+// The server has no vCenter: only answers that need none are tested.
 func TestConsolesAreAskedForAndNotKept(t *testing.T) {
 	s := framework.StartStandalone(t)
 	c := s.Client(t)

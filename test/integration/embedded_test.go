@@ -82,8 +82,8 @@ func TestConsistentListsAreAnsweredByTheWatchCacheOverTheEmbeddedEtcd(t *testing
 	}
 }
 
-// What admission reads is in the watch caches, and a revision never changes: a create or
-// a change asks etcd for nothing but the object itself.
+// Admission reads from the watch caches, and a revision never changes. A create or a change therefore reads only the
+// object itself from etcd.
 func TestAdmissionAsksEtcdForNothing(t *testing.T) {
 	s := framework.StartStandalone(t)
 	c := s.Client(t)
@@ -93,7 +93,7 @@ func TestAdmissionAsksEtcdForNothing(t *testing.T) {
 		return counters(t, s, `etcd_request_duration_seconds_count\{group="instancetype.slipway.dev",operation="(get)",resource="(\w+)"\}`)
 	}
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
-	// A watch cache may be behind, which is then asked about: not what is tried here.
+	// A watch cache may be stale, and etcd is read then. That is not tested here.
 	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		name := vm.Status.InstancetypeRef.ControllerRevisionRef.Name
 		_, err := c.InstancetypeV1alpha1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{ResourceVersion: "0"})

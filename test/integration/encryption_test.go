@@ -59,7 +59,7 @@ func stored(t *testing.T, store *clientv3.Client, name string) map[string][]byte
 // Encrypted data starts with this prefix and the name of the key.
 const (
 	encrypted = "k8s:enc:secretbox:v1:key1:"
-	secret    = "nobody-shall-read-this"
+	secret    = "confidential-value"
 )
 
 func TestObjectsOfAllKindsAreEncryptedAtRest(t *testing.T) {
@@ -117,7 +117,7 @@ func TestObjectsOfAllKindsAreEncryptedAtRest(t *testing.T) {
 		}
 	}
 
-	// What was stored before is read, and encrypted when it is written.
+	// Existing plain data is readable, and is encrypted at the next write.
 	patch := client.Patch(types.MergePatchType).AbsPath(early.Collection(namespace), "early").Body([]byte(`{"metadata":{"labels":{"a":"b"}}}`))
 	if read, err := patch.Do(t.Context()).Raw(); err != nil || !bytes.Contains(read, []byte(secret)) {
 		t.Errorf("writing what was stored before: %v\n%s", err, read)

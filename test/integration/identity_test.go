@@ -160,7 +160,7 @@ func TestS9NobodyPassesForAnotherVM(t *testing.T) {
 		t.Errorf("by a privileged user: %v", err)
 	}
 	for _, none := range []string{"00000000-0000-0000-0000-000000000000", "ffffffff-ffff-FFFF-ffff-ffffffffffff"} {
-		if err := create("operator", named("nobody", none)); !apierrors.IsInvalid(err) || !anyBelow(causes(err), "spec.firmware.uuid") {
+		if err := create("operator", named("missing", none)); !apierrors.IsInvalid(err) || !anyBelow(causes(err), "spec.firmware.uuid") {
 			t.Errorf("%s: %v, want Invalid that names spec.firmware.uuid", none, err)
 		}
 	}

@@ -72,7 +72,7 @@ func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
 	rows := 0
 	for name, tc := range map[string]struct {
 		image, spec string
-		// field is the refused field, empty if the VM is admitted; says is the message.
+		// field is the refused field, empty if the VM is admitted. The field says is the message.
 		field, says string
 	}{
 		"what it needs":                               {"appliance", full, "", ""},

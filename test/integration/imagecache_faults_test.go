@@ -67,7 +67,7 @@ func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 	}
 }
 
-// What fails is tried again, and leaves nothing.
+// A failed operation is repeated, and leaves no files.
 func TestACopyThatFailsIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -55,7 +55,7 @@ func (w *world) settled() {
 	})
 }
 
-// What a killed process leaves is removed, and the copies are made, wherever it was.
+// The files of a killed process are removed, and the copies are created, for every time of the kill.
 func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -66,7 +66,7 @@ func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
 		// hold is the call that waits when the process is killed, if it is not in the middle
 		// of a copy.
 		hold string
-		// act begins what the step is of; it makes the cache if it is nil.
+		// act starts the operation of the step. If it is nil, the cache is created.
 		act func(*world)
 	}{
 		"before directories are listed":          {hold: "SearchDatastore_Task"},

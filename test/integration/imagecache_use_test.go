@@ -25,7 +25,7 @@ func why(c *vmv1alpha1.VirtualMachineImageCache) string {
 	return ""
 }
 
-// A copy that disks depend on stays until they are deleted, whoever owns them. It also stays while the dependent
+// A copy that disks depend on stays until they are deleted, independent of their owner. It also stays while the dependent
 // disks are unknown.
 func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 	t.Parallel()
@@ -77,8 +77,7 @@ func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 	}
 }
 
-// Of two servers on one vCenter none removes what is the other's: neither knows the caches of
-// the other one.
+// Two servers on one vCenter do not remove each other's copies, although neither knows the caches of the other.
 func TestServersLeaveEachOthersCopiesAlone(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)

@@ -70,7 +70,7 @@ type replica struct {
 	stop, kill func()
 }
 
-// vcenters are what a replica holds.
+// vcenters are the vCenters of a replica.
 type vcenters map[string]files
 
 // files are the copies in one vCenter.

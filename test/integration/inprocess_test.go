@@ -68,13 +68,13 @@ func next(t *testing.T, w watch.Interface) watch.Event {
 func TestRequestsInTheProcessAreJudgedAsThoseOfOthers(t *testing.T) {
 	s := framework.StartStandalone(t)
 	config := s.InProcessConfig()
-	config.Impersonate = rest.ImpersonationConfig{UserName: "nobody"}
+	config.Impersonate = rest.ImpersonationConfig{UserName: "missing"}
 	_, err := framework.Client(t, config).VmV1alpha1().VirtualMachines(namespace).List(t.Context(), metav1.ListOptions{})
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("listing as a user without rights: %v, want Forbidden", err)
 	}
 	config = s.InProcessConfig()
-	config.BearerToken = "of somebody else"
+	config.BearerToken = "of another issuer"
 	_, err = framework.Client(t, config).VmV1alpha1().VirtualMachines(namespace).List(t.Context(), metav1.ListOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "system:anonymous") {
 		t.Errorf("listing with an unknown token: %v, want that it is Forbidden for system:anonymous", err)

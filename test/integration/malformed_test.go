@@ -48,7 +48,7 @@ func TestS6AnAmountThatCannotBeReadIsNamedHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-// What it costs is seen by test/integration/odd; here it is that it ends, and how.
+// test/integration/odd measures the cost. This test checks that the request ends, and its answer.
 func TestS4WhatIsDearIsRefusedBeforeItIsMergedOrCompared(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// kubectl explain prints what is read here.
+// kubectl explain prints these descriptions.
 func TestEveryFieldIsExplained(t *testing.T) {
 	config := framework.StartStandalone(t).Config()
 	for _, group := range []string{"vm.slipway.dev", "instancetype.slipway.dev"} {

@@ -168,7 +168,7 @@ func TestS11PowerEndpointsAnswerWithoutTheSecretsOfTheSpec(t *testing.T) {
 
 func TestPowerEndpointOfAMissingVMIsNotFound(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
-	_, err := c.VmV1alpha1().VirtualMachines(namespace).Stop(t.Context(), "nobody", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{})
+	_, err := c.VmV1alpha1().VirtualMachines(namespace).Stop(t.Context(), "missing", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("stopping a VM that does not exist: %v, want NotFound", err)
 	}

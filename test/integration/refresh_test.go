@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// capture does what the controller does when it captures source: a revision, which may
-// be there already, and a status that names it.
+// capture does the same as the controller that pins source: it creates a revision, which may exist already, and a
+// status that names it.
 func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine, source *itv1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	revision, err := instancetype.NewRevision(vm.Namespace, instancetype.FromClusterInstancetype(source))
@@ -175,7 +175,7 @@ func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
 			}
 		})
 	}
-	_, err = vms.RefreshPreference(t.Context(), "nobody", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+	_, err = vms.RefreshPreference(t.Context(), "missing", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("refreshing a VM that does not exist: %v, want NotFound", err)
 	}
@@ -197,7 +197,7 @@ func TestExpandShowsTheSizeAndStoresNothing(t *testing.T) {
 	if diff := cmp.Diff(before, getVM(t, c, "short")); diff != "" {
 		t.Errorf("expand-spec stored something (-before +after):\n%s", diff)
 	}
-	if _, err := vms.ExpandSpec(t.Context(), "nobody", vmv1alpha1.ExpandOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := vms.ExpandSpec(t.Context(), "missing", vmv1alpha1.ExpandOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("F133 a VM that does not exist: %v, want NotFound", err)
 	}
 	createVM(t, c, typedVM("early", "not-there-yet"))

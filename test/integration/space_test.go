@@ -69,10 +69,10 @@ func fillAndDelete(t *testing.T, s *framework.Server, makeRoom func()) {
 	}
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != 507 ||
 		!strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be created: etcd has space only for updates and deletions") {
-		t.Fatalf("the %d. object: error %v, want a status 507 that says why", made, err)
+		t.Fatalf("the %d. object: error %v, want status 507 with the reason", made, err)
 	}
 	if err := framework.Client(t, s.Config()).Discovery().RESTClient().Get().AbsPath("/readyz/etcd-space").Do(t.Context()).Error(); err == nil {
-		t.Error("/readyz does not tell")
+		t.Error("/readyz does not report it")
 	}
 	for i := range 3 {
 		patch := fmt.Sprintf(`{"metadata":{"labels":{"n":"%d"}}}`, i)
@@ -92,7 +92,7 @@ func fillAndDelete(t *testing.T, s *framework.Server, makeRoom func()) {
 		}
 	}
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != 507 || !strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be changed: etcd is full") {
-		t.Errorf("a change of a full store: %v, want a status 507 that says why", err)
+		t.Errorf("a change of a full store: %v, want status 507 with the reason", err)
 	}
 	// To delete an object that has a finalizer is to change it, twice.
 	privileged := s.Client(t).VmV1alpha1().VirtualMachines(namespace)
@@ -102,7 +102,7 @@ func fillAndDelete(t *testing.T, s *framework.Server, makeRoom func()) {
 			t.Fatalf("deleting %s from a full store: %v", name, err)
 		}
 		if vm, err := vms.Get(t.Context(), name, metav1.GetOptions{}); err != nil || vm.DeletionTimestamp == nil || len(vm.Finalizers) == 0 {
-			t.Fatalf("%s waits for nobody: %v", name, err)
+			t.Fatalf("%s: %v", name, err)
 		}
 		if _, err := privileged.Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
 			t.Fatalf("removing the finalizer of %s in a full store: %v", name, err)

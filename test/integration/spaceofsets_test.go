@@ -37,8 +37,8 @@ import (
 const (
 	// victims is how many virtual machines another tenant has.
 	victims = 100
-	// setsQuota is the quota of etcd. etcd reports its size when it commits: what is kept for deletions, 5 % of
-	// the quota, is many times what is written between two commits.
+	// setsQuota is the quota of etcd. etcd updates its size when it commits. The reserve for deletions, 5 % of the
+	// quota, is many times the data written between two commits.
 	setsQuota = maintenance.MinQuota * 3 / 2
 )
 

@@ -249,7 +249,7 @@ func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
 	w.runsWith("web", 1, "1Gi", after)
 }
 
-// F139: what is taken back needs no restart any more.
+// F139: a change that is reverted needs no restart any more.
 func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "2Gi")

@@ -42,11 +42,11 @@ type vmWorld struct {
 	versioned.Interface
 	t    *testing.T
 	host *hostfake.Clientset
-	// apiWrites counts what the controller writes.
+	// apiWrites counts the writes of the controller.
 	apiWrites *counter
 	events    *vmJournal
 	ready     vcenter.Ready
-	// policy is what the next start makes of references to instance types.
+	// policy is the reference policy for instance types of the next start.
 	policy synchronizer.Policy
 	// blocking specifies whether the workers of the next start wait for vSphere.
 	blocking bool
@@ -70,7 +70,7 @@ func newVMWorld(t *testing.T, options ...func(*vmWorld)) *vmWorld {
 	return w
 }
 
-// run starts a provider and a controller and returns what stops both.
+// run starts a provider and a controller and returns a function that stops both.
 func (w *vmWorld) run(server *framework.Server) func() {
 	w.t.Helper()
 	driver, err := vsphere.New(vsphere.Config{
@@ -159,7 +159,7 @@ func (c *counter) add(name string) {
 	c.n[name]++
 }
 
-// total sums what was counted under names with the prefix.
+// total returns the sum of the counts with the prefix.
 func (c *counter) total(prefix string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -86,7 +86,7 @@ func all(t *testing.T, vms vmclient.VirtualMachineInterface) (found []string) {
 	return found
 }
 
-// watchFrom watches what comes after an entry of all.
+// watchFrom watches the events after an entry of all.
 func watchFrom(t *testing.T, vms vmclient.VirtualMachineInterface, entry string) watch.Interface {
 	t.Helper()
 	var version uint64
@@ -101,8 +101,8 @@ func watchFrom(t *testing.T, vms vmclient.VirtualMachineInterface, entry string)
 	return w
 }
 
-// keepsOrder makes, changes and deletes, and compares what a watch sees, and a list after
-// each write, which must never be behind it.
+// keepsOrder creates, changes and deletes objects, and compares a watch and a list after each write. The list must
+// never be older than the write.
 func keepsOrder(t *testing.T, vms vmclient.VirtualMachineInterface) {
 	t.Helper()
 	w, err := vms.Watch(t.Context(), metav1.ListOptions{})
@@ -165,7 +165,7 @@ func listsPages(t *testing.T, vms vmclient.VirtualMachineInterface) {
 	}
 }
 
-// refusesWhatIsStale writes and deletes by what is not true any more.
+// refusesWhatIsStale writes and deletes with outdated preconditions.
 func refusesWhatIsStale(t *testing.T, vms vmclient.VirtualMachineInterface) {
 	t.Helper()
 	stale, err := vms.Create(t.Context(), inlineVM("stale"), metav1.CreateOptions{})

@@ -62,7 +62,7 @@ func (v *Versions) Next() string {
 	return strconv.Itoa(v.Last)
 }
 
-// Stamp gives what is written a version, and what is created a UID and a time.
+// Stamp sets the resource version of a written object, and UID and creation time of a new one.
 func (v *Versions) Stamp(action clienttesting.Action) {
 	write, ok := action.(clienttesting.CreateAction)
 	if !ok {

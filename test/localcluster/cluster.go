@@ -42,7 +42,7 @@ type Cluster struct {
 
 	mu   sync.Mutex
 	etcd *embedded.Server
-	// etcdLogFile is what etcd logs to, open as long as it runs.
+	// etcdLogFile is the log file of etcd, open while etcd runs.
 	etcdLogFile *os.File
 	parts       map[string]*process.Process
 	// stopped is true from the moment that Stop was called.
@@ -57,8 +57,8 @@ const (
 	partSlipway               = "slipway-apiserver"
 )
 
-// stopOrder lets each part end while what it depends on is still there. etcd comes
-// after all of them: without it kube-apiserver takes minutes to end.
+// stopOrder stops each component before the components that it depends on. etcd is last: without it kube-apiserver
+// takes minutes to end.
 var stopOrder = []string{
 	partKubeControllerManager, partSlipway, partVCenter, partOf(2), partOf(3), partOf(4), partKubeAPIServer,
 }
@@ -105,7 +105,7 @@ func (c *Cluster) DirectConfig(name string, groups ...string) (*rest.Config, err
 	return c.identities.config(c.identities.direct, ca, name, groups...)
 }
 
-// servingCA is what vouches for slipway-apiserver now.
+// servingCA returns the CA bundle that currently verifies slipway-apiserver.
 func (c *Cluster) servingCA() ([]byte, error) {
 	if !c.options.ManagedCertificate {
 		return c.identities.serving.CertPEM(), nil

@@ -57,7 +57,7 @@ func LogDir(dataDirectory string) string { return dataDir(dataDirectory).path("l
 // SlipwayDataDir is where slipway-apiserver keeps its store below dataDirectory.
 func SlipwayDataDir(dataDirectory string) string { return dataDir(dataDirectory).slipwayData() }
 
-// acquire makes the directory and takes it for this process until release.
+// acquire creates the directory and locks it for this process until release.
 func (d dataDir) acquire() (release func(), err error) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return nil, fmt.Errorf("making the data directory: %w", err)

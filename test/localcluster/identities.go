@@ -57,7 +57,7 @@ const (
 	kubernetesAddress = "10.0.0.1"
 )
 
-// identities are the authorities and what is needed to issue users.
+// identities are the authorities and the keys for issuing users.
 type identities struct {
 	store       *pki.Store
 	users       *pki.Authority

@@ -28,7 +28,7 @@ import (
 
 const (
 	fieldManager = "slipway-dev"
-	// retryInterval is the pause between two tries of what is not possible yet.
+	// retryInterval is the pause between two attempts.
 	retryInterval = 50 * time.Millisecond
 	// inClusterManifest runs the server in Pods, which this environment has none of.
 	inClusterManifest = "deploy/base/50-deployment.yaml"
@@ -48,7 +48,7 @@ func deployment(ca []byte, port int) ([]*unstructured.Unstructured, error) {
 			continue
 		}
 		apiServices = append(apiServices, u)
-		// The aggregator takes the port from here: an ExternalName Service has none.
+		// The aggregator uses this port, because an ExternalName Service has none.
 		err := unstructured.SetNestedField(u.Object, int64(port), "spec", "service", "port")
 		if err == nil && ca != nil {
 			err = unstructured.SetNestedField(u.Object, base64.StdEncoding.EncodeToString(ca), "spec", "caBundle")

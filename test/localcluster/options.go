@@ -16,7 +16,7 @@ import (
 
 // Options specifies the components to run, their binaries and their data directory.
 type Options struct {
-	// DataDir keeps all state. It is made when it does not exist.
+	// DataDir is the directory of all state. It is created if it does not exist.
 	DataDir string
 	// BinDir holds the programs.
 	BinDir string
@@ -118,8 +118,8 @@ var (
 		program{programSlipwayAPIServer, "build"}, program{programSlipwayDev, "build"})
 )
 
-// CheckPrograms looks for everything that an environment runs in binDir. Its error
-// names the first program that is missing and what makes it.
+// CheckPrograms checks that binDir has all programs of an environment. The error names the first missing program and
+// the command that builds it.
 func CheckPrograms(binDir string) error { return checkPrograms(binDir, allPrograms) }
 
 func checkPrograms(binDir string, programs []program) error {

@@ -22,12 +22,12 @@ import (
 // probeTimeout bounds one question for readiness.
 const probeTimeout = 5 * time.Second
 
-// maxProbeAnswer bounds what is read and shown of an answer, in bytes.
+// maxProbeAnswer is the maximum size of an answer that is read and printed, in bytes.
 const maxProbeAnswer = 2048
 
 func port(s ports.Set, name string) string { return strconv.Itoa(s[name]) }
 
-// healthy asks path of the server that config names, and wants 200.
+// healthy requests path from the server of config, and requires status 200.
 func healthy(config *rest.Config, path string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		client, err := rest.HTTPClientFor(config)
@@ -64,14 +64,14 @@ type VCenter struct {
 	Thumbprint string `json:"thumbprint"`
 	// CAFile holds the certificate to trust.
 	CAFile string `json:"caFile"`
-	// ControlURL takes orders for faults; empty when the simulator has none.
+	// ControlURL is the URL for injecting faults. It is empty if the simulator has none.
 	ControlURL string `json:"controlURL,omitempty"`
 	// Username and Password log in as administrator.
 	Username string `json:"-"`
 	Password string `json:"-"`
 }
 
-// readVCenter reads what the simulated vCenter writes once it listens.
+// readVCenter reads the connection data that the simulated vCenter writes when it listens.
 func readVCenter(file string) (VCenter, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 )
 
-// Status is what can be seen of an environment from outside.
+// Status is the externally visible state of an environment.
 type Status struct {
 	// PID is the process that runs the environment, 0 when none does.
 	PID int

@@ -19,8 +19,7 @@ import (
 // zonesEach is the number of clusters, and zones, of a vCenter.
 const zonesEach = 2
 
-// zoneNames are the names of zones, in their order. The first takes the place of what the
-// flags describe.
+// zoneNames are the names of zones, in their order. The first replaces the zone of the flags.
 var zoneNames = []string{vmv1alpha1.DefaultZone, "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"}
 
 // vcenterName is the VCenter of a number, from 1; the first is the flags'.

@@ -9,8 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The zone default takes the place of what the flags describe, which is in the first
-// vCenter.
+// The zone default replaces the zone of the flags, which is in the first vCenter.
 func TestZonesOfOtherVCentersTakeTheNameOfNoneOfTheFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options Options

@@ -26,8 +26,7 @@ const machineKind = "VirtualMachine"
 const base = `"spec":{"image":{"name":"item"},"cpu":{"sockets":1},"memory":{"guest":"1Gi"},"powerOffMode":"Hard","restartMode":"Hard",
 	"volumes":[{"name":"a","disk":{"size":"1Gi"}}],"network":{"interfaces":[{"name":"a"}]}}`
 
-// valid are objects that a machine can be made with, by kind, where those of package
-// schema will not do: what these name does not exist.
+// valid are objects for a machine, by kind, if those of package schema refer to objects that do not exist.
 var valid = map[string]string{
 	machineKind:                  base,
 	"VirtualMachineImage":        `"spec":{"contentLibrary":{"library":"slipway","item":"photon-5"}}`,

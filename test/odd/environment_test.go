@@ -34,7 +34,7 @@ const (
 	userName = "odd-user"
 )
 
-// catalogue is what machines refer to.
+// catalogue contains the objects that machines refer to.
 const catalogue = `
 apiVersion: v1
 kind: Namespace
@@ -214,8 +214,7 @@ var (
 	faultsPattern = regexp.MustCompile(`(?m)^apiserver_request_total\{code="(?:5\d\d",[^}]*|4(?:00|13|22)",[^}]*subresource="status",[^}]*)\} [1-9].*$`)
 )
 
-// numbers reads the metrics of the server: how often the controllers went through a
-// machine, and what must not have happened.
+// numbers are read from the metrics of the server: the reconciles of a machine, and counters that must stay zero.
 func (e *environment) numbers() (passes int, faults []string) {
 	e.t.Helper()
 	page, err := e.admin.Get().RequestURI("/metrics").DoRaw(e.t.Context())

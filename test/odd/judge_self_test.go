@@ -30,10 +30,10 @@ func TestWhatAMachineOwesItsUser(t *testing.T) {
 		"not reconciled":   {1, []metav1.Condition{condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", "")}, false},
 		"without a word":   {2, []metav1.Condition{notReady}, false},
 		"names the field":  {2, []metav1.Condition{notReady, condition("ImageReady", metav1.ConditionFalse, "NotFound", "spec.image: no such thing")}, true},
-		"names the value":  {2, []metav1.Condition{notReady, condition("ImageReady", metav1.ConditionFalse, "NotFound", `"nobody" does not exist`)}, true},
+		"names the value":  {2, []metav1.Condition{notReady, condition("ImageReady", metav1.ConditionFalse, "NotFound", `"missing" does not exist`)}, true},
 		"names another":    {2, []metav1.Condition{notReady, condition("ImageReady", metav1.ConditionFalse, "NotFound", "spec.className: no such thing")}, false},
 		"without a reason": {2, []metav1.Condition{notReady, condition("ImageReady", metav1.ConditionFalse, "", "spec.image: no such thing")}, false},
-		"in progress":      {2, []metav1.Condition{notReady, condition("Created", metav1.ConditionFalse, "Creating", "from image nobody")}, false},
+		"in progress":      {2, []metav1.Condition{notReady, condition("Created", metav1.ConditionFalse, "Creating", "from image missing")}, false},
 		"paused":           {1, []metav1.Condition{condition(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, "Paused", "by annotation")}, true},
 		"ready and unfinished": {2, []metav1.Condition{
 			condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", ""), condition(vmv1alpha1.ConditionReconciling, metav1.ConditionTrue, "InProgress", "changing spec.image"),
@@ -41,7 +41,7 @@ func TestWhatAMachineOwesItsUser(t *testing.T) {
 	} {
 		vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
 		vm.Status.ObservedGeneration, vm.Status.Conditions = tc.observed, tc.conditions
-		for _, o := range []oddity{{place: ".spec.image.name", value: `"nobody"`}, {place: ".spec.image", value: `{"kind":"","name":"nobody"}`}} {
+		for _, o := range []oddity{{place: ".spec.image.name", value: `"missing"`}, {place: ".spec.image", value: `{"kind":"","name":"missing"}`}} {
 			if why := unsettled(vm, []oddity{o}); (why == "") != tc.settled {
 				t.Errorf("%s, %s: %q, want settled %t", name, o.place, why, tc.settled)
 			}

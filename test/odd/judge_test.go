@@ -89,7 +89,7 @@ func summary(all []metav1.Condition) string {
 const (
 	// maxRepeats is how often an operation may be asked for, for one generation.
 	maxRepeats = 5
-	// slow is how far apart what is asked for more often has to be, on average.
+	// slow is the minimum average interval between more frequently repeated calls.
 	slow = 30 * time.Second
 )
 

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// deadline is many times what an idle machine needs for a step of a fleet.
+	// deadline is many times the duration of a step of a fleet on an idle machine.
 	deadline = 5 * time.Minute
 	// users ask at a time.
 	users = 4
@@ -50,7 +50,7 @@ func machinesPath(name string) string {
 	return strings.TrimSuffix(schema.Kinds[0].Collection(namespace)+"/"+name, "/")
 }
 
-// fleet is what is there at a time.
+// fleet is the current set of machines.
 type fleet struct {
 	*environment
 	machines []*machine
@@ -73,7 +73,7 @@ func (f *fleet) each(do func(m *machine, i int)) {
 	_ = all.Wait() // nothing returns an error
 }
 
-// create makes what is odd, and a machine of it or with it.
+// create creates the odd object, and a machine of it or with it.
 func (f *fleet) create(m *machine, _ int) {
 	f.t.Helper()
 	o := m.odd[0]

@@ -23,8 +23,8 @@ var (
 )
 
 const (
-	// ofShort and ofLong are how many values of which one is made. What is accepted is much
-	// alike: most are texts that name something, and the API has tried each already.
+	// ofShort and ofLong select one of that many values. Accepted values are similar: most are names, and the API has
+	// checked each of them already.
 	ofShort = 211
 	ofLong  = 11
 	// together are as many machines as are there at a time.
@@ -111,7 +111,7 @@ var unused = []string{
 	"VirtualMachineTemplate", "SlipwayCluster", "Cluster", "Machine", "MachineSet", "MachineDeployment", "MachineHealthCheck", "MachineDrainRule",
 }
 
-// effect is what an accepted object asks for.
+// effect is the operation that an accepted object requests.
 func effect(t *testing.T, place string, answer []byte) string {
 	t.Helper()
 	object := decode[map[string]any](t, answer)

@@ -119,7 +119,7 @@ var claimFaults = []storageFault{
 	{name: "at-a-place", claim: asMade, vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus, v.UnitNumber = "pvscsi", new(int32(3)) }), condition: created, reason: "Invalid", says: []string{"volumes[data]", "leave controllerBusNumber and unitNumber unset"}},
 }
 
-// serviceFaults are what the volume service answers for one disk.
+// serviceFaults are the faults of the volume service for one disk.
 var serviceFaults = []storageFault{
 	{name: "of-another-vcenter", claim: func(c *faultyClaim) {
 		c.id = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b" // no disk of this one
@@ -142,7 +142,7 @@ var serviceFaults = []storageFault{
 	{name: "has-snapshots", claim: asMade, later: func(s *faultScene, c *faultyClaim) { s.snapshot(c); s.grow(c) }, condition: synced, reason: "Error", says: []string{"extending first class disk {id}", "InvalidState"}},
 }
 
-// policyFaults are what is wrong with the storage of a virtual machine.
+// policyFaults are the storage errors of a virtual machine.
 var policyFaults = []storageFault{
 	{name: "no-class", vm: ofStorageClass("no-such-class"), condition: storage, reason: "NotFound", says: []string{`StorageClass "no-such-class" does not exist`}},
 	{name: "other-provisioner", vm: ofStorageClass("faulty-foreign"), condition: storage, reason: "Invalid", says: []string{`StorageClass "faulty-foreign" has provisioner "ebs.csi.aws.com"`}},
@@ -173,8 +173,8 @@ var outages = []struct {
 	{storageFault{name: "volumes-forbidden", claim: asMade, order: "/permissions?entity=/&without=Cns.Searchable", condition: synced, reason: "Error", says: []string{"first class disk {id}", "missing privilege Cns.Searchable"}}, "DELETE /permissions?entity=/"},
 }
 
-// Every row is a virtual machine of its own. What concerns one disk is wrong for all of
-// them at the same time; services are away one after the other.
+// Every row is a virtual machine of its own. Faults of one disk apply to all rows at the same time. Services fail one
+// after the other.
 func TestEveryFaultOfStorageIsNamedByACondition(t *testing.T) {
 	testenv.Own(t)
 	if n := len(refusedVolumes) + len(claimFaults) + len(serviceFaults) + len(policyFaults) + len(outages); n < 40 {

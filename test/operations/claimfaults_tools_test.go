@@ -48,7 +48,7 @@ type faultyClaim struct {
 	// pv is nil for none.
 	pv    *corev1.PersistentVolume
 	phase corev1.PersistentVolumeClaimPhase
-	// node has the volume, empty for none.
+	// node has the volume, empty if no node has it.
 	node string
 	// deleted and pvDeleted: the object is being deleted. elsewhere: a VM that is not managed has the disk.
 	deleted, pvDeleted, elsewhere bool
@@ -97,7 +97,7 @@ func newFaultScene(t *testing.T) *faultScene {
 	return s
 }
 
-// late is the context of what is done after the test.
+// late is the context for cleanup after the test.
 func (s *faultScene) late() context.Context { return context.WithoutCancel(s.Context()) }
 
 func (s *faultScene) must(err error) {
@@ -143,7 +143,7 @@ func (s *faultScene) refuses(row storageFault) {
 	}
 }
 
-// make makes the claim of a row, gives its order and makes its virtual machine.
+// make creates the claim of a row, configures its fault and creates its virtual machine.
 func (s *faultScene) make(row storageFault) {
 	s.Helper()
 	c := &faultyClaim{}

@@ -72,7 +72,7 @@ func newDeletionScene(t *testing.T) *deletionScene {
 	return s
 }
 
-// machine makes a Machine, what it refers to, and its Node, and waits until they know each other.
+// machine creates a Machine, the objects that it refers to, and its Node, and waits until they are linked.
 func (s *deletionScene) machine(name string, change ...func(*clusterv1alpha1.Machine)) {
 	s.Helper()
 	provider := "example://" + s.Namespace + "/" + name

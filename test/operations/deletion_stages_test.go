@@ -59,8 +59,8 @@ func (s *deletionScene) attached(name, node string) {
 	workloadcluster.AttachVolume(s.T, s.nodes, s.Namespace, s.Namespace+"-"+name, node)
 }
 
-// TestMachineDeletion_GoesOnAfterAKillAtEachStage is MT14 and MT16-27: the whole way of a Machine
-// with all that can hold it up, each of which the test takes away after a kill.
+// TestMachineDeletion_GoesOnAfterAKillAtEachStage is MT14 and MT16-27: the complete deletion of a Machine with every
+// possible obstacle. The test removes each obstacle after it has killed the server.
 func TestMachineDeletion_GoesOnAfterAKillAtEachStage(t *testing.T) {
 	s := newDeletionScene(t)
 	const m = "m"
@@ -117,7 +117,7 @@ func (s *deletionScene) objectsAndNodeGo(m string) {
 	s.KillSlipway()
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageInfrastructure, clusterv1alpha1.WaitingForInfrastructureDeletionReason)
 	if !s.hasNode(m) {
-		s.Error("the Node is deleted before its machine is gone")
+		s.Error("the Node is deleted before its machine is deleted")
 	}
 	s.release(exampleMachines, m)
 
@@ -149,12 +149,12 @@ func (s *deletionScene) keeps(before, after *clusterv1alpha1.Machine) {
 	now := times(after)
 	for i, t := range times(before) {
 		if t != nil && !t.Equal(now[i]) {
-			s.Errorf("a stage that began at %s is said to have begun at %s", t, now[i])
+			s.Errorf("a stage that began at %s has the start time %s", t, now[i])
 		}
 	}
 }
 
-// onlyLateAndAgentAreLeft is after the drain: what came to the Node later is not drained again.
+// onlyLateAndAgentAreLeft is after the drain: Pods that were scheduled to the Node later are not drained again.
 func (s *deletionScene) onlyLateAndAgentAreLeft() {
 	s.Helper()
 	list, err := s.nodes.CoreV1().Pods(s.Namespace).List(s.Context(), metav1.ListOptions{})

@@ -37,7 +37,7 @@ import (
 const (
 	systemNamespace = "slipway-system"
 	serverName      = "slipway-apiserver"
-	// runtimeInterval is how often the containers are compared with what is wanted.
+	// runtimeInterval is the interval at which the containers are compared with the desired ones.
 	runtimeInterval = 200 * time.Millisecond
 )
 
@@ -144,7 +144,7 @@ func (c *containers) connect(w http.ResponseWriter, r *http.Request) {
 	<-ended
 }
 
-// run does what the StatefulSet asks for, until the test ends.
+// run acts as the StatefulSet controller until the test ends.
 func (c *containers) run() {
 	c.t.Helper()
 	var err error

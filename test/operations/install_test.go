@@ -75,7 +75,7 @@ func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) 
 	u.Apply(testenv.Catalogue + testenv.VM("first"))
 	u.Kubectl("wait", "--for=condition=Ready", "vm/first", "--timeout=90s")
 
-	// Once more: nothing is changed, not even what the server has written into the APIServices.
+	// Once more: no object is changed, and the server's changes of the APIServices are kept.
 	if again := i.does(install, "apiservice/v1alpha1.vm.slipway.dev unchanged\n"); strings.Contains(again, " created\n") || strings.Contains(again, " configured\n") {
 		t.Errorf("a second run changes something:\n%s", again)
 	}
@@ -86,7 +86,7 @@ func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) 
 	})
 	i.does(forgotten, "kept from the existing installation: --image=registry.example.com/slipway-apiserver:v1 --replicas=1\n", "statefulset/slipway-apiserver unchanged\n")
 
-	// What users have made holds it back, and the VCenter that install has made does not.
+	// Objects of users block the removal, and the VCenter that install has created does not.
 	u.Kubectl("delete", "vm/first")
 	if out, errOut, err := u.Try("", "virtctl", "uninstall"); err == nil || !strings.Contains(errOut, "2 virtualmachineimages") || strings.Contains(errOut, "vcenters") {
 		t.Errorf("virtctl uninstall: %v %s%s, want a refusal because of the images that are left, and of nothing that install has made", err, out, errOut)

@@ -66,14 +66,14 @@ func startIPAM(t *testing.T, namespace, pool string, addresses ...string) *ipamP
 	return p
 }
 
-// set changes what the provider does from now on.
+// set changes the behaviour of the provider.
 func (p *ipamProvider) set(change func(*ipamProvider)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(p)
 }
 
-// look reconciles all claims; what fails is tried again.
+// look reconciles all claims, and repeats failed ones.
 func (p *ipamProvider) look(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

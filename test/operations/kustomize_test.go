@@ -160,7 +160,7 @@ func (i installer) typesAll(heading, want string) {
 	}
 }
 
-// describesVCenter applies the example of a vCenter with what it is here.
+// describesVCenter applies the example of a vCenter with the address of the simulated one.
 func (i installer) describesVCenter() {
 	i.T.Helper()
 	example, err := os.ReadFile(filepath.Join(project, "artifacts/examples/vcenter.yaml"))

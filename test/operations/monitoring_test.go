@@ -47,11 +47,11 @@ func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
 		u.Wants("vm/"+name, ".status.printableStatus", "Running")
 	}
 	u.Virtctl("stop", "a", "--mode=Hard", "--wait")
-	if _, _, err := u.Try("", "kubectl", "get", "vm", "nobody"); err == nil {
-		t.Error("VM nobody exists")
+	if _, _, err := u.Try("", "kubectl", "get", "vm", "missing"); err == nil {
+		t.Error("VM missing exists")
 	}
 	var shown map[string][]string
-	// What VMs use is read every 20 seconds.
+	// The usage of VMs is read every 20 seconds.
 	testenv.Eventually(t, testenv.Short, "the server shows a snapshot of its store, and what VMs use", func() error {
 		shown = metricsOf(t)
 		for _, late := range []string{"slipway_etcd_snapshot_timestamp_seconds", "slipway_virtualmachine_cpu_usage_hertz"} {
@@ -184,7 +184,7 @@ func alertQueries(t *testing.T) []watched {
 	return all
 }
 
-// selectors is what a query asks for: see hack/tools-promql.
+// selectors returns the selectors of a query: see hack/tools-promql.
 type selectors struct {
 	Error    string
 	Metrics  map[string][]string
@@ -216,7 +216,7 @@ func selectorsOf(t *testing.T, all []watched) []selectors {
 
 var legendLabel = regexp.MustCompile(`{{(\w+)}}`)
 
-// unknownTo is what a query asks for, and the server does not show.
+// unknownTo returns the selectors of a query that the server has no data for.
 func unknownTo(shown map[string][]string, a selectors, legend string) []string {
 	if a.Error != "" {
 		return []string{a.Error}

@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// What takes the newest vCenter, or zones.
+// Features that need the newest vCenter, or zones.
 func TestTheNewestVCenterWithZones(t *testing.T) {
 	testenv.Own(t, func(o *localcluster.Options) {
 		o.Zones, o.VCenters = true, 2
@@ -284,7 +284,7 @@ func liveInterfaces(t *testing.T) {
 	}
 }
 
-// virtctlTop shows what VMs take of a zone.
+// virtctlTop shows the usage of VMs in a zone.
 func virtctlTop(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.InlineVM("small", "photon-5") + strings.Replace(testenv.InlineVM("large", "photon-5"), "1Gi", "2Gi", 1))

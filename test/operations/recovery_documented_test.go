@@ -105,7 +105,7 @@ func (s *storeScene) container(pod string) []string {
 	return c.Command
 }
 
-// program runs one, with a file at its standard input, and returns what it prints.
+// program runs a program with a file as standard input, and returns its output.
 func (s *storeScene) program(name, in string, args ...string) []byte {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), filepath.Join(testenv.BinDir(), name), args...)

@@ -29,7 +29,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// recoveryDeadline is many times what an idle machine needs.
+// recoveryDeadline is many times the duration on an idle machine.
 const recoveryDeadline = 5 * time.Minute
 
 // storeScene is an environment whose store is lost, or replaced.
@@ -112,7 +112,7 @@ spec: {groupName: site, bootOrder: [{members: [{name: %[2]s}], waitFor: Ready, w
 	}
 }
 
-// groups are those of a namespace, when they are Ready, by what is to be the same afterwards.
+// groups returns the groups of a namespace when they are Ready, with the fields that must be the same afterwards.
 func (s *storeScene) groups(namespace string) map[string]vmv1alpha1.VirtualMachineGroupSpec {
 	s.Helper()
 	out := map[string]vmv1alpha1.VirtualMachineGroupSpec{}
@@ -132,7 +132,7 @@ func (s *storeScene) groups(namespace string) map[string]vmv1alpha1.VirtualMachi
 	return out
 }
 
-// recorded is what of a virtual machine must be the same afterwards.
+// recorded contains the fields of a virtual machine that must be the same afterwards.
 type recorded struct {
 	UID, Instancetype, Preference, UniqueID, InstanceUUID, Zone string
 	Generation                                                  int64
@@ -187,8 +187,7 @@ func (s *storeScene) readyBut(but string, machines int, namespaces ...string) ma
 	return out
 }
 
-// vsphereVM is what vCenter has of a VM: a reconfiguration changes the version, and a power on
-// the time.
+// vsphereVM is the state of a VM in vCenter: a reconfiguration changes the version, and a power-on the time.
 type vsphereVM struct{ InstanceUUID, ChangeVersion, Booted, Power string }
 
 // inventory lists the VMs of vCenter by managed object ID.

@@ -37,7 +37,7 @@ func lostStore(t *testing.T) {
 	s.fill(teamA, each)
 	s.fill(teamB, each)
 	s.ready(2*each, teamA, teamB)
-	// What they have captured stays, although the source has changed.
+	// Pinned revisions are kept, although their source has changed.
 	types := s.api.InstancetypeV1alpha1().VirtualMachineInstancetypes(teamA)
 	small, err := types.Get(t.Context(), catalogue.Small, metav1.GetOptions{})
 	if err != nil {

@@ -117,7 +117,7 @@ func TestF1NobodyIsRefusedWhileTheServerStopsAndStarts(t *testing.T) {
 		ask(direct, http.MethodGet, vms, http.StatusOK, http.StatusServiceUnavailable)
 	}
 	ask(direct, http.MethodPatch, vms+"/asked", http.StatusOK, http.StatusServiceUnavailable)
-	// Readiness names what fails with 500; it must not refuse either.
+	// Readiness returns 500 with the failing checks. It must not refuse either.
 	ask(direct, http.MethodGet, "/readyz/identities", http.StatusOK, http.StatusServiceUnavailable, http.StatusInternalServerError)
 	for i := range 4 {
 		how := "stopped"

@@ -12,9 +12,9 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// emptyStore is a store that was not mounted, or another one by a typing error: the garbage
-// collector of the management cluster would take its VMs for deleted, and collect what they own.
-// Nothing is lost while it is refused, and captured types are not even when it was accepted.
+// emptyStore is a store that was not mounted, or a different one because of a typing error. The management cluster's
+// garbage collector would treat its VMs as deleted, and collect their dependents. While the store is refused nothing
+// is lost, and pinned types are not lost even after it was accepted.
 func emptyStore(t *testing.T) {
 	u := admin(t)
 	foo := u.Namespace + ".foo"
@@ -25,7 +25,7 @@ func emptyStore(t *testing.T) {
 	if owners := u.Get("vmrev/"+revision, ".metadata.ownerReferences"); owners != "" {
 		t.Errorf("the revision has the owners %s, want none", owners)
 	}
-	// What it was captured from changes, so that it cannot be captured again.
+	// The source of the pinned revision changes, so that it cannot be pinned again.
 	u.Kubectl("patch", "vmcf/"+foo, "--type=merge", "-p", `{"spec":{"memory":{"guest":"8Gi"}}}`)
 	u.Apply(owned("owned", "vm.slipway.dev/v1alpha1", "VirtualMachine", "vm", u.Get("vm/vm", ".metadata.uid")))
 

@@ -131,8 +131,8 @@ func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
 	nothingLeft(t, dir)
 }
 
-// interruptRun runs the environment in the foreground, calls inside when a line with
-// text is printed, ends it as Ctrl-C does, and returns what it printed.
+// interruptRun runs the environment in the foreground and calls inside when a line with text is printed. It ends the
+// run as Ctrl-C does, and returns the output.
 func interruptRun(t *testing.T, dir, text string, inside func()) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testenv.Long)

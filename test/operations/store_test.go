@@ -107,7 +107,7 @@ func TestStore_LosesNothingWhenItIsLostOlderOrAnotherOne(t *testing.T) {
 	t.Run("uninstall", uninstalled)
 }
 
-// olderStore is a copy of the data directory that was put back: it lacks what was made since.
+// olderStore is a restored copy of the data directory, without the objects that were created since.
 func olderStore(t *testing.T) {
 	u := admin(t)
 	own, older := testenv.Of(t).SlipwayDataDir()+".own", testenv.Of(t).SlipwayDataDir()+".older"

@@ -22,7 +22,7 @@ func (s *zonesScene) begun() {
 	of := map[string][]string{"default": {"LocalDS_0", "LocalDS_1"}, "second": {"DC0_C1_DS"}}
 	s.free(1, 1<<40, slices.Concat(of["default"], of["second"])...)
 	s.free(2, 1<<20, "LocalDS_0", "LocalDS_1")
-	// What is free is known for a short time.
+	// Free capacity is cached for a short time.
 	s.eventually("the zone of the other vCenter is seen to be full, and the others are not", func() error {
 		for zone, full := range map[string]bool{"late": true, "default": false, "second": false} {
 			z, err := s.api.Zones().Get(s.Context(), zone, metav1.GetOptions{})

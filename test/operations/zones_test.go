@@ -27,7 +27,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// zonesDeadline is many times what an idle machine needs.
+// zonesDeadline is many times the duration on an idle machine.
 const zonesDeadline = 4 * time.Minute
 
 const zonesImage = `apiVersion: vm.slipway.dev/v1alpha1
@@ -274,7 +274,7 @@ func (s *zonesScene) asked() {
 // full takes the space of a zone.
 func (s *zonesScene) full() {
 	s.free(1, 1<<20, "DC0_C1_DS")
-	// What is free is known for a short time.
+	// Free capacity is cached for a short time.
 	s.eventually("the zone is seen to be full", func() error {
 		z, err := s.api.Zones().Get(s.Context(), "second", metav1.GetOptions{})
 		if err != nil || z.Status.Free.Storage.Value() == 1<<20 {
@@ -305,7 +305,7 @@ func (s *zonesScene) missing() {
 	s.refused("no-backup", `zone default: vSphere has no network "Elsewhere"`)
 }
 
-// removal removes a vCenter with its zone and what is in that.
+// removal removes a vCenter with its zone and the objects in it.
 func (s *zonesScene) removal(in []string) {
 	s.must(s.api.VCenters().Delete(s.Context(), "vcenter-2", metav1.DeleteOptions{}))
 	s.condition("the VCenter", func() ([]metav1.Condition, error) {
@@ -328,7 +328,7 @@ func (s *zonesScene) removal(in []string) {
 		return err
 	})
 	s.refused("too-late", "zone third: the Zone does not exist")
-	// What was never made goes without a vCenter.
+	// A VM that was never created can be deleted without a vCenter.
 	for _, name := range []string{"too-late", "nowhere", "no-space", "no-backup"} {
 		s.must(s.api.VirtualMachines("default").Delete(s.Context(), name, metav1.DeleteOptions{}))
 		s.gone(name, func() error {

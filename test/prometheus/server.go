@@ -22,11 +22,11 @@ import (
 // ErrMissing is returned when Prometheus is not installed on this machine.
 var ErrMissing = errors.New("there is no Prometheus: hack/install-prometheus.sh unpacks one")
 
-// Options are what a Prometheus does.
+// Options are the options of a Prometheus.
 type Options struct {
 	// Root is the path of the repository: the one that was unpacked is in its _bin.
 	Root string
-	// Dir keeps the configuration and what was read. It is there already.
+	// Dir is the existing directory for the configuration and the data.
 	Dir string
 	// Server reaches the server that is read, every Interval, of at least a second.
 	Server   *rest.Config

@@ -45,7 +45,7 @@ func Resources() (all []schema.GroupVersionResource) {
 	return all
 }
 
-// Check returns what the table lacks of the conditions of an object.
+// Check returns the conditions of an object that the table lacks.
 func Check(o *unstructured.Unstructured) (lacks []string) {
 	of := o.GroupVersionKind()
 	for i := range Kinds {
@@ -77,7 +77,8 @@ func conditionsIn(fields map[string]any) []metav1.Condition {
 	return has.Conditions
 }
 
-// follower records what the table lacks of the objects of a server, and where those that wait for them differ.
+// follower records the conditions on a server that the table lacks, and the differences between tools that wait for
+// objects.
 type follower struct {
 	mu    sync.Mutex
 	lacks map[string]bool

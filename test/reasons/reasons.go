@@ -20,7 +20,7 @@ const (
 	isUnknown = metav1.ConditionUnknown
 
 	succeeded = "Succeeded"
-	// nothing is what a user has to do about a reason that passes by itself.
+	// nothing is the user action for a reason that ends by itself.
 	nothing = "Nothing."
 )
 
@@ -68,7 +68,7 @@ type Condition struct {
 type Reason struct {
 	Status metav1.ConditionStatus
 	Reason string
-	// Means is the meaning, and Do what to do about it: a sentence each.
+	// Means is the meaning, and Do is the action of the user: a sentence each.
 	Means, Do string
 }
 
@@ -126,7 +126,7 @@ func (c *Condition) allows(status metav1.ConditionStatus, reason string) bool {
 	})
 }
 
-// check returns what the table lacks of the conditions of an object, or of an entry of its status.
+// check returns the conditions of an object, or of an entry of its status, that the table lacks.
 func (k *Kind) check(all []metav1.Condition) (lacks []string) {
 	for _, is := range all {
 		known := slices.Concat(k.Conditions, everyKind)

@@ -174,7 +174,7 @@ var vmPrerequisites = []Condition{
 		Reasons: []Reason{
 			met("The copies exist."),
 			{isTrue, "DirectInstead", "The disks are full copies, because linked disks are not possible for this VM.", nothing},
-			{isTrue, "DeployedInstead", "vSphere deploys the image, because VMs cannot be made of copies of it.", nothing},
+			{isTrue, "DeployedInstead", "vSphere deploys the image, because VMs cannot be created from copies of it.", nothing},
 			{isFalse, "NotReady", "The image is being copied, or waits for its turn.", "If it stays, see the conditions of the image cache that the message names."},
 			{isFalse, "Invalid", "An annotation names an unknown mode of fast deploy.", "Correct the annotation that the message names."},
 			{isFalse, "Error", "The copies could not be requested.", nothing + " It is tried again."},
@@ -268,7 +268,7 @@ var vmState = []Condition{
 		}},
 }
 
-// vmReports has the conditions that report what vSphere and the guest show.
+// vmReports contains the conditions that report the state in vSphere and in the guest.
 var vmReports = []Condition{
 	{Type: "MACAddressesUnique", Means: "No other VM has a MAC address of this one.", Absent: "No other VM has a MAC address of this one.",
 		Reasons: []Reason{{isFalse, "Conflict", "Another VM has a MAC address of this VM; the message names both.", "Change `macAddress` of an interface of one of them."}}},

@@ -19,7 +19,7 @@ type Kind struct {
 	Cluster bool
 	// Valid is the content of an object without its metadata.
 	Valid string
-	// Actions are the subresources that are posted to, and what they take.
+	// Actions are the subresources that accept POST, and the kinds of their bodies.
 	Actions map[string]string
 	// Read are the subresources that are read.
 	Read []string
@@ -38,7 +38,7 @@ const machine = `{"cpu":{"sockets":1},"memory":{"guest":"1Gi"},"volumes":[{"name
 const zone = `{"cluster":"a","folder":"a","storage":{"datastores":["a"],"classes":[{"name":"a","datastores":["a"]}]},
 	"networks":[{"name":"a","network":"a"}],"devices":[{"deviceName":"10de:1eb8"}]}`
 
-// member is a machine of a cluster; of is the kind of what it is made from, or is.
+// member is a machine of a cluster. of is the kind of its template, or its own kind.
 func member(of string) string {
 	return `{"clusterName":"a","bootstrap":{"dataSecretName":"a"},"infrastructureRef":{"apiGroup":"vm.slipway.dev","kind":"` + of + `","name":"a"},
 	"readinessGates":[{"conditionType":"a"}],"taints":[{"key":"a","effect":"NoSchedule","propagation":"Always"}]}`
@@ -46,7 +46,7 @@ func member(of string) string {
 
 const selector = `{"matchLabels":{"a":"a"},"matchExpressions":[{"key":"a","operator":"In","values":["a"]}]}`
 
-// members are what makes machines.
+// members are the kinds that create machines.
 var members = `"spec":{"clusterName":"a","selector":` + selector + `,"template":{"metadata":{"labels":{"a":"a"}},"spec":` + member("VirtualMachineTemplate") + `}}`
 
 // Kinds are all served kinds.

@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// Patience bounds every wait for what happens by itself.
+// Patience is the time limit for every wait.
 const Patience = 2 * time.Minute
 
 // asVCenters is the environment variable that makes the test program serve simulated vCenters.

@@ -27,7 +27,7 @@ type Claim struct {
 	u User
 	// Name of the claim, PV of its volume.
 	Name, PV string
-	// ID of the first class disk, and what was written on it.
+	// ID of the first class disk, and the data written on it.
 	ID, mark string
 }
 
@@ -237,7 +237,7 @@ func (c *Claim) Free() {
 	})
 }
 
-// Resize asks for a larger claim, as its StorageClass lets.
+// Resize requests a larger claim, as its StorageClass allows.
 func (c *Claim) Resize(size string) {
 	c.u.T.Helper()
 	c.u.Patch("pvc/"+c.Name, fmt.Sprintf(`{"spec":{"resources":{"requests":{"storage":%q}}}}`, size))

@@ -94,7 +94,7 @@ spec:
 `, replicas, more)
 }
 
-// NewMachineSets creates the Cluster, and what the Machines of Workers refer to.
+// NewMachineSets creates the Cluster, and the objects that the Machines of Workers refer to.
 func NewMachineSets(t *testing.T) *MachineSets {
 	t.Helper()
 	s := &MachineSets{Scene: NewScene(t), nodes: map[string]bool{}}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Catalogue is what the VMs of a test refer to: an instance type of its own
-// namespace, so that tests do not meet, and both kinds of image.
+// Catalogue contains the objects that the VMs of a test refer to: an instance type in its own namespace, so that
+// tests do not conflict, and both kinds of image.
 const Catalogue = `
 apiVersion: instancetype.slipway.dev/v1alpha1
 kind: VirtualMachineInstancetype

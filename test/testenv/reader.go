@@ -32,7 +32,7 @@ type reader struct {
 	names meta.RESTMapper
 }
 
-// readers are those that were made, by their kubeconfigs.
+// readers are the existing readers, by their kubeconfigs.
 var readers sync.Map
 
 func readerOf(kubeconfig string) (*reader, error) {

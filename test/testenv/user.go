@@ -22,14 +22,13 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 )
 
-// Deadlines of the stories, many times what an idle machine needs: a test that
-// waits this long has failed.
+// Deadlines of the tests, many times the duration on an idle machine. A test that waits this long has failed.
 const (
 	Short = 60 * time.Second
 	Long  = 2 * time.Minute
 )
 
-// Run executes a program of the environment and returns what it printed. virtctl runs in the process of the test.
+// Run executes a program of the environment and returns its output. virtctl runs in the process of the test.
 func Run(t *testing.T, stdin, program string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Long)
@@ -72,9 +71,8 @@ func Admin(t *testing.T) User {
 	return u
 }
 
-// namespaceFor derives a namespace from the name of the test. Every call gives
-// another one: one of the run before may still be being deleted, and what the server
-// remembers about the rights in it must not answer for this run.
+// namespaceFor derives a namespace from the name of the test. Every call returns another one, because the namespace
+// of the previous run may still be in deletion, and cached permissions of the server must not affect this run.
 func namespaceFor(t *testing.T) string {
 	const longest, suffix = 63, 5 // a DNS label, and what is drawn for it
 	var b strings.Builder
@@ -234,7 +232,7 @@ func (u User) RestartSlipway() {
 	})
 }
 
-// AsAdmin is an administrator in the namespace default, for tests that make nothing.
+// AsAdmin returns an administrator in the namespace default, for tests that create no objects.
 func AsAdmin(t *testing.T, kubeconfig string) User {
 	return User{T: t, Kubeconfig: kubeconfig, Namespace: "default"}
 }

@@ -141,7 +141,7 @@ func (s *scene) power(name, state string) {
 	s.has(name, state, "status", "powerState")
 }
 
-// made makes an object of every kind that the server has, and returns what they are.
+// made creates an object of every kind of the server, and returns them.
 func (s *scene) made() map[string]*unstructured.Unstructured {
 	s.Helper()
 	all := map[string]*unstructured.Unstructured{}

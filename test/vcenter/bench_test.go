@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-// fleet is what the benchmark deploys with.
+// fleet contains the values with which the benchmark deploys.
 type fleet struct {
 	client *vim25.Client
 	rest   *rest.Client

@@ -244,7 +244,7 @@ func TestControlsSayWhatIsWrongWithAnOrder(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
-	if err := s.Events().Ask("nobody", false, "?", "yes"); err == nil {
+	if err := s.Events().Ask("missing", false, "?", "yes"); err == nil {
 		t.Error("a question to a machine that is not there")
 	}
 	if _, err := methods.AnswerVM(ctx, c, &types.AnswerVM{This: *ref("VirtualMachine", "vm-999")}); !fault.Is(err, &types.ManagedObjectNotFound{}) {

@@ -197,7 +197,7 @@ func TestWhatIsLeftOpenIsListed(t *testing.T) {
 func TestOrdersThatCannotBeCarriedOutSayWhy(t *testing.T) {
 	s := startServer(t, Options{ControlListen: DefaultListen})
 	for _, test := range []struct{ method, path, query, want string }{
-		{"POST", "/vm/hide", "vm=nobody", `vm: "nobody"`},
+		{"POST", "/vm/hide", "vm=missing", `vm: "missing"`},
 		{"POST", "/vm/hide", "vm=" + Template + "&state=sleepy", `state: "sleepy"`},
 		{"POST", "/vm/move", "vm=" + Template + "&folder=/DC0/nowhere", `"/DC0/nowhere"`},
 		{"POST", "/vm/register", "path=nowhere", `"nowhere"`},
@@ -233,7 +233,7 @@ func TestClientsWorkOnWhileMachinesAreDisturbed(t *testing.T) {
 		p := findPlaces(ctx, t, c)
 		working.Go(func() {
 			for j := range each {
-				// What fails, fails because the machine is disturbed.
+				// Every failure is caused by the disturbance.
 				_ = live(ctx, c, p, fmt.Sprintf("vm-%d-%d", i, j), j)
 			}
 		})

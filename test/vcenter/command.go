@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 )
 
-// TakeLogger makes the standard logger, to which the simulator writes, that of ctx.
+// TakeLogger redirects the standard logger, to which the simulator writes, to the logger of ctx.
 func TakeLogger(ctx context.Context) {
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(logWriter{ctx})

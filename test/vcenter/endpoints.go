@@ -136,7 +136,7 @@ func home(model *simulator.Model) string {
 	return ""
 }
 
-// quiet is a logger for what clients do wrong, such as an interrupted handshake.
+// quiet is a logger for errors of clients, such as an interrupted handshake.
 func quiet(ctx context.Context) *stdlog.Logger {
 	return stdlog.New(logWriter{ctx}, "", 0)
 }

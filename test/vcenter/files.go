@@ -40,8 +40,7 @@ func (r Ready) write(file string) error {
 	return nil
 }
 
-// runFile names the directories of the run, so that the next start can remove
-// what a killed process left.
+// runFile names the directories of the run, so that the next start can remove the directories of a killed process.
 const runFile = "vcenter.run.json"
 
 type runDirs struct {

@@ -42,7 +42,7 @@ type Options struct {
 	Password string
 	// PasswordFile holds the password; a line end at its end is not part of it.
 	PasswordFile string
-	// StateDir keeps the inventory between runs; empty keeps nothing.
+	// StateDir stores the inventory between runs. If it is empty nothing is stored.
 	StateDir string
 	// GuestBootDelay is the time from power-on to a running guest.
 	GuestBootDelay time.Duration
@@ -60,8 +60,7 @@ type Options struct {
 
 var versionPattern = regexp.MustCompile(`^\d+(\.\d+){1,3}$`)
 
-// complete fills in the defaults and checks the options; each error names the
-// flag and what it takes.
+// complete sets the defaults and checks the options. Each error names the flag and its allowed values.
 func (o Options) complete() (Options, error) {
 	if o.Listen == "" {
 		o.Listen = DefaultListen

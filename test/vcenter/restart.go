@@ -23,9 +23,9 @@ type Restart struct {
 	Down time.Duration
 	// REST is how much longer the vAPI endpoint takes to start.
 	REST time.Duration
-	// EndTasks ends what was under way; otherwise it goes on unseen, as hosts finish
-	// what vpxd has started on them. Which of the two happens depends on how far an
-	// operation was (judgement; nothing is documented), so tests need both.
+	// EndTasks ends running operations. Otherwise they continue in the background, as hosts finish operations that
+	// vpxd has started. On a real vCenter this depends on the progress of an operation (judgement; not documented), so
+	// tests need both.
 	EndTasks bool
 }
 
@@ -98,7 +98,7 @@ func (s *Server) Routes(mux *http.ServeMux) {
 	})
 }
 
-// switches adds what is turned on and off.
+// switches adds the routes that turn features on and off.
 func (s *Server) switches(mux *http.ServeMux) {
 	for path, order := range map[string]struct {
 		key string

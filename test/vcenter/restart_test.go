@@ -77,7 +77,7 @@ func TestARestartOfVpxdForgetsSessionsAndTasksAndEndsOperationsOrNot(t *testing.
 				eventually(ctx, t, "the victim is destroyed", func() bool { return !has("victim") })
 				return
 			}
-			// What was under way has ended: the virtual machine is free for the next.
+			// The running operation has ended: the virtual machine is free for the next one.
 			s.TaskDelays().Set("Destroy_Task", 0)
 			eventually(ctx, t, "the victim is destroyed by a second call", func() bool {
 				task, err := object.NewVirtualMachine(again.Client, victim.Reference()).Destroy(ctx)

@@ -19,7 +19,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// facts are what must survive a restart.
+// facts are the values that must survive a restart.
 type facts struct {
 	Name, InstanceUUID, UUID, Firmware, IP, MAC, Extra string
 	Power                                              types.VirtualMachinePowerState

@@ -68,7 +68,7 @@ type Server struct {
 	policies *policies.Service
 	service  *http.Server
 	control  *http.Server
-	// password is what the account has now, nil for that of the options.
+	// password is the current password of the account, nil for that of the options.
 	password atomic.Pointer[string]
 }
 
@@ -109,7 +109,7 @@ func (s *Server) Ready() Ready { return s.ready }
 // Front is the part before the service that counts calls and misbehaves on order.
 func (s *Server) Front() *front.Front { return s.front }
 
-// Events are what happens to virtual machines behind a client's back.
+// Events changes virtual machines as other clients do.
 func (s *Server) Events() *events.Events { return s.events }
 
 // TaskDelays sets how long tasks take.
@@ -289,7 +289,7 @@ func (s *Server) Stop(ctx context.Context) error {
 
 func (s *Server) save() error { return saved.Save(s.options.StateDir, s.filesDir, s.inv) }
 
-// discard closes what is open and removes the directories of the run.
+// discard closes open resources and removes the directories of the run.
 func (s *Server) discard() {
 	if s.keeper != nil {
 		s.keeper.Close()

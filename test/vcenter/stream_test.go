@@ -26,7 +26,7 @@ import (
 
 var watched = []string{"name", "runtime.powerState", "config.hardware.numCPU", "guest.ipAddress"}
 
-// mirror is what a client knows from the property stream.
+// mirror is a client's copy built from the property stream.
 type mirror map[types.ManagedObjectReference]map[string]types.AnyType
 
 func (m mirror) apply(updates []types.ObjectUpdate) {

@@ -18,7 +18,7 @@ func ref(kind, value string) *types.ManagedObjectReference {
 	return &types.ManagedObjectReference{Type: kind, Value: value}
 }
 
-// faultOf runs a call that starts a task, and returns what fails of the two.
+// faultOf runs a call that starts a task, and returns the error of either.
 func faultOf(ctx context.Context, task *object.Task, err error) error {
 	if err != nil {
 		return err

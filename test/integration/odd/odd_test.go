@@ -26,8 +26,7 @@ var long = flag.Bool("long", false, "try everything, not a part")
 // be prime where things are counted by nested loops: they are spread over all then.
 func chosen(n, of int) bool { return *long || n%of == 0 }
 
-// Everything that is written is a dry run: what one request does has no effect on the
-// next.
+// Every write is a dry run, so requests do not affect each other.
 func strictly() url.Values { return url.Values{"dryRun": {"All"}, "fieldValidation": {"Strict"}} }
 
 // make creates a valid object, if it is not there, and returns its version.

@@ -30,8 +30,8 @@ const (
 	repeats = 5
 )
 
-// allowed is maxCost, and ten times as much in the short form, which has to hold on any
-// machine: what was dear without a bound took seconds and more.
+// allowed returns maxCost, and ten times as much in short mode, which must pass on every machine. Unbounded requests
+// took seconds and more.
 func allowed() time.Duration {
 	if *long {
 		return maxCost
@@ -184,8 +184,8 @@ func judge(r request, a answer) string {
 	return ""
 }
 
-// unreadable are what a decoder stops at that knows no fields yet: a number that no
-// machine has, in YAML half of a character, and what is nested without end.
+// unreadable are values that a decoder rejects before it knows the fields: a number out of range, half of a character
+// in YAML, and unlimited nesting.
 func unreadable(r request) bool {
 	return r.what == "1e400" || r.what == `"\ud800"` && strings.HasSuffix(r.format, "yaml") || strings.HasPrefix(r.what, "[[[[")
 }
@@ -198,7 +198,7 @@ func (r request) String() string {
 	return text[:min(len(text), 200)] + " " + r.format + " " + r.place + " " + r.what
 }
 
-// report logs what was tried.
+// report logs the tested request.
 func (s *server) report() {
 	s.t.Helper()
 	s.t.Logf("%d requests, answers by code %v, %s of processor time each; the dearest refusal %s: %s", s.tried, s.codes, s.spent/time.Duration(max(s.tried, 1)), s.most, s.worst)

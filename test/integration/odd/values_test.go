@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// parameters are those that some request takes.
+// parameters are the parameters that some request accepts.
 var parameters = []string{
 	"labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch", "timeoutSeconds", "timeout",
 	"watch", "allowWatchBookmarks", "sendInitialEvents", "dryRun", "fieldManager", "fieldValidation", "force", "pretty",

@@ -31,8 +31,7 @@ func endpoints(k schema.Kind) []string {
 	return all
 }
 
-// TestS4OddBodiesOfActionsAreAnsweredByNamingTheField tries the schema of what actions
-// and deletions take.
+// TestS4OddBodiesOfActionsAreAnsweredByNamingTheField tests the schemas of the bodies of actions and deletions.
 func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
 	s := start(t)
 	for _, k := range schema.Kinds {

@@ -223,7 +223,7 @@ func (f *fleet) change(name, patch string) {
 	f.must(err)
 }
 
-// until waits for what happens by itself.
+// until waits for an asynchronous change.
 func (f *fleet) until(what string, condition func() bool) {
 	f.t.Helper()
 	for deadline := time.Now().Add(patience); !condition(); <-time.After(20 * time.Millisecond) {

@@ -22,8 +22,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/cluster/workload"
 )
 
-// maxHeap is what a server with a limit of 1 GiB may use for workload clusters: the heap grows to twice its
-// live objects, and the rest of the server takes 100 MiB.
+// maxHeap is the heap that a server with a limit of 1 GiB may use for workload clusters: the heap grows to twice its
+// live objects, and the rest of the server needs 100 MiB.
 const maxHeap = 256 << 20
 
 // attack is a server of a tenant, which sends chunk over and over after begin.

@@ -21,13 +21,13 @@ const (
 	nodeHealthy = clusterv1alpha1.MachineNodeHealthyCondition
 )
 
-// uninitialized is what a kubelet registers with so that no pod comes before the first
+// uninitialized is the taint that a kubelet registers with, so that no pod is scheduled before the first
 // synchronization.
 func uninitialized(n *corev1.Node) {
 	n.Spec.Taints = []corev1.Taint{{Key: clusterv1alpha1.NodeUninitializedTaintKey, Effect: corev1.TaintEffectNoSchedule}}
 }
 
-// twoAddresses of one type are what server-side apply cannot bear.
+// twoAddresses have the same type, which server-side apply does not support.
 func twoAddresses(n *corev1.Node) {
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}, {Type: corev1.NodeInternalIP, Address: "192.0.2.2"}}
 }

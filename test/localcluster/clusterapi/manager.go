@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
-// What hack/build-cluster-api.sh makes.
+// Files that hack/build-cluster-api.sh creates.
 const (
 	program   = "cluster-api-manager"
 	manifests = "cluster-api-components.yaml"
@@ -47,7 +47,7 @@ const (
 // startTimeout is many times the few seconds that a start takes.
 const startTimeout = 3 * time.Minute
 
-// pollInterval is the pause between two tries of what is not possible yet.
+// pollInterval is the pause between two attempts.
 const pollInterval = 50 * time.Millisecond
 
 // probeTimeout bounds one question for readiness.
@@ -117,7 +117,7 @@ func (m *Manager) MetricsURL() string {
 	return "http://" + m.ports.Address(portDiagnostics) + "/metrics"
 }
 
-// LogFile is what it writes its log to, for a manager that was started with this dir.
+// LogFile is the log file of a manager that was started with this dir.
 func LogFile(dir string) string { return filepath.Join(dir, program+".log") }
 
 // ready asks the manager whether its webhooks serve.
@@ -157,7 +157,7 @@ func serving(dir string) (*pki.Store, []byte, error) {
 	return store, authority.CertPEM(), store.Write(program, pair)
 }
 
-// install applies what Cluster API consists of in a cluster, and returns it.
+// install applies the manifests of Cluster API in a cluster, and returns them.
 func install(ctx context.Context, cluster *localcluster.Cluster, file, url string, ca []byte) ([]*unstructured.Unstructured, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

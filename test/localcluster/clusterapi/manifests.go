@@ -18,8 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// inCluster are the kinds of what only runs in a cluster: Pods, and what cert-manager
-// makes certificates of.
+// inCluster are the kinds that only work in a cluster: Pods, and the inputs for cert-manager.
 var inCluster = []string{"Deployment", "Service", "Certificate", "Issuer"}
 
 // version is the one that all kinds of this Cluster API have.
@@ -43,8 +42,8 @@ func decode(data []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// adapt leaves out what runs in a cluster, and has webhooks called at url, whose
-// certificate ca signed.
+// adapt drops the objects that only work in a cluster, and sets the webhooks' URL to url, whose certificate ca
+// signed.
 func adapt(objects []*unstructured.Unstructured, url string, ca []byte) ([]*unstructured.Unstructured, error) {
 	objects = slices.DeleteFunc(objects, func(u *unstructured.Unstructured) bool {
 		return slices.Contains(inCluster, u.GetKind())

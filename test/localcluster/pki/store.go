@@ -81,7 +81,7 @@ func (s *Store) SigningKey(name string) error {
 	if err != nil {
 		return err
 	}
-	// The private key comes last: it is what a later call looks for.
+	// The private key is written last, because later calls check for it.
 	return errors.Join(writeFile(s.PublicKeyFile(name), public, 0o644), writeFile(s.KeyFile(name), private, 0o600))
 }
 

@@ -25,9 +25,8 @@ func (s Set) Address(name string) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s[name]))
 }
 
-// Load reads the ports kept in file, chooses free ones for those of names that it
-// lacks, and keeps them there. wanted overrules the file for the names it has.
-// Every port is checked to be free.
+// Load reads the stored ports from file, chooses free ports for missing names, and stores them. wanted takes
+// precedence over the file. Load checks that every port is free.
 func Load(file string, wanted Set, names ...string) (Set, error) {
 	kept, err := Read(file)
 	if err != nil {
@@ -53,7 +52,7 @@ func Load(file string, wanted Set, names ...string) (Set, error) {
 	return chosen, nil
 }
 
-// Read returns the ports kept in file, none when it does not exist.
+// Read returns the ports stored in file, or none if it does not exist.
 func Read(file string) (Set, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

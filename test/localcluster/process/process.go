@@ -18,7 +18,7 @@ import (
 
 // Spec describes a child.
 type Spec struct {
-	// Name is what the child is called in messages.
+	// Name is the name of the child in messages.
 	Name string
 	// Path is the program, Args its arguments without the program's name.
 	Path string
@@ -33,7 +33,7 @@ type Spec struct {
 	StopTimeout time.Duration
 }
 
-// defaultStopTimeout is well above what any of the programs needs to end (1.1 s).
+// defaultStopTimeout is well above the longest shutdown of any program (1.1 s).
 const defaultStopTimeout = 10 * time.Second
 
 // Process is a started child.
@@ -161,7 +161,7 @@ func (p *Process) WaitFor(ctx context.Context, ready func(context.Context) error
 	}
 }
 
-// stackTimeout is many times what writing the stacks of all goroutines takes.
+// stackTimeout is many times the duration of writing all goroutine stacks.
 const stackTimeout = 2 * time.Second
 
 // Stop signals the child to end, kills it after a timeout, and waits for it. It returns an error if it had to kill.
@@ -181,7 +181,7 @@ func (p *Process) Stop() error {
 	case <-timer.C:
 	}
 	err := fmt.Errorf("%s did not end within %s of SIGTERM and was killed", p.spec.Name, p.spec.StopTimeout)
-	// A program of Go writes into its log what it waits for.
+	// A Go program writes its goroutine stacks to its log.
 	_ = p.signal(syscall.SIGQUIT)
 	select {
 	case <-p.done:

@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	// tailBytes bounds what is read of a log, tailLines what is shown of it.
+	// tailBytes is the maximum that is read from a log, tailLines the maximum that is printed.
 	tailBytes = 16 << 10
 	tailLines = 15
 )
 
-// tail returns the last lines of what a file has after from bytes, for an error
-// message.
+// tail returns the last lines of a file after from bytes, for an error message.
 func tail(path string, from int64) string {
 	data, err := lastBytes(path, from)
 	if err != nil {

@@ -39,7 +39,7 @@ var whole = []bucket{
 	{"conversion and deep copies", regexp.MustCompile(`Convert_|DeepCopy`)},
 }
 
-// innermost are buckets of what goes through no other; the function that is called last decides.
+// innermost are buckets of samples in no other bucket. The innermost function decides.
 var innermost = []bucket{
 	{"TLS", regexp.MustCompile(`^crypto/`)},
 	{"HTTP/2", regexp.MustCompile(`http2|hpack`)},

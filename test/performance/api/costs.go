@@ -26,8 +26,7 @@ func (c *costs) add(verb, way string, cost float64) {
 	c.of[verb][way] = append(c.of[verb][way], cost)
 }
 
-// print writes a table: the median with the least and the most, and what part of the
-// first way it is.
+// print writes a table: the median with minimum and maximum, and its ratio to the first way.
 func (c *costs) print(out io.Writer, ways []way) {
 	line := func(first string, cell func(way) string) {
 		fmt.Fprintf(out, "| %s |", first)

@@ -34,9 +34,8 @@ func serveEtcd(ctx context.Context, dir string) error {
 	return nil
 }
 
-// startEtcd lets this program serve the etcd of kube-apiserver in a process of its own, so that
-// what a custom resource costs there can be counted, as what ours costs in the etcd of
-// slipway-apiserver is.
+// startEtcd runs the etcd of kube-apiserver in a separate process of this program. Its cost for a custom resource can
+// then be measured and compared with that of the etcd in slipway-apiserver.
 func startEtcd(ctx context.Context, dir string) (p *process.Process, endpoint string, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// readingNamespace has what is listed, and nothing else.
+	// readingNamespace contains only the listed objects.
 	readingNamespace = "reading"
-	// tables is what kubectl asks for, and pageSize how much of it at a time.
+	// tables is the Accept header of kubectl, and pageSize its page size.
 	tables   = "application/json;as=Table;v=v1;g=meta.k8s.io"
 	pageSize = 500
 	// watchers see as many changes as there are.

@@ -15,7 +15,7 @@ import (
 // userName is who has no rights but by a role.
 const userName = "slipway-bench-user"
 
-// userRole lets the user do what is measured.
+// userRole grants the user the measured requests.
 const userRole = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

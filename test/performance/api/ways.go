@@ -36,7 +36,7 @@ type way struct {
 	name string
 	// prefix of the names of its objects.
 	prefix string
-	// content is the media type of what is written and read, patches apart.
+	// content is the media type of requests and responses, except patches.
 	content      string
 	client       *rest.RESTClient
 	groupVersion schema.GroupVersion
@@ -157,7 +157,7 @@ func (w way) measure(ctx context.Context, costs *costs, s settings, round int) e
 			return err
 		}
 	}
-	// What was not stored costs nothing.
+	// An object that was not stored costs nothing.
 	last, err := w.get(ctx, namespace, named(s.objects-1), "")
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (w way) decode(data []byte) (*vmv1alpha1.VirtualMachine, error) {
 	return vm, runtime.DecodeInto(scheme.Codecs.UniversalDeserializer(), data, vm)
 }
 
-// processorTime is what these processes have taken so far, in milliseconds.
+// processorTime returns the CPU time of these processes so far, in milliseconds.
 func processorTime(pids ...int) (float64, error) {
 	var total float64
 	for _, pid := range pids {

@@ -43,7 +43,7 @@ func auditArgs(dir string) ([]string, error) {
 	return []string{"--audit-policy-file=" + file, "--audit-log-path=" + auditLog(dir), "--audit-log-maxsize=0", "--audit-log-mode=batch"}, nil
 }
 
-// asking is a kind of read: by which program, of what.
+// asking is a kind of read: the program and the resource.
 type asking struct{ by, verb, what string }
 
 // asked counts the reads that began in a time.
@@ -81,7 +81,7 @@ func program(agent string) string {
 	return name
 }
 
-// itsName is what this program is called in the log.
+// itsName is the name of this program in the log.
 const itsName = "machines"
 
 // strangers are programs that are no controllers of Machines: those of the workload clusters

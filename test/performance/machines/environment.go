@@ -33,7 +33,7 @@ var groups = map[string]schema.GroupVersion{
 	clusterAPI: {Group: "cluster.x-k8s.io", Version: "v1beta2"},
 }
 
-// environment is what is measured.
+// environment is the measured environment.
 type environment struct {
 	settings settings
 	dir      string

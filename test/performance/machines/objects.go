@@ -20,7 +20,7 @@ import (
 
 const namespace = "bench"
 
-// infra is the kind that is a machine here, and infraCluster that which is what a Cluster stands on.
+// infra is the infrastructure kind of a Machine here, and infraCluster that of a Cluster.
 var (
 	infra        = schema.GroupVersionResource{Group: "infrastructure.example.org", Version: "v1", Resource: "benchmachines"}
 	infraCluster = infra.GroupVersion().WithResource("benchclusters")
@@ -52,8 +52,8 @@ spec:
 `, kind, resource, strings.ToLower(kind))
 }
 
-// provider is what a provider of infrastructure installs: its kinds, and the rights of both
-// managers to them.
+// provider contains the manifests of an infrastructure provider: its kinds, and the permissions of both managers for
+// them.
 var provider = definition("BenchMachine", infra.Resource) + definition("BenchCluster", infraCluster.Resource) + `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -174,7 +174,7 @@ func (e *environment) submit(ctx context.Context) error {
 	return g.Wait()
 }
 
-// create makes the Machines, and returns what it cost until all have their Nodes.
+// create creates the Machines, and returns the cost until all have their Nodes.
 func (e *environment) create(ctx context.Context) (cost, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.settings.limit, fmt.Errorf("not all Machines had a Node within %s", e.settings.limit))
 	defer cancel()

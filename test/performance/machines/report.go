@@ -19,7 +19,7 @@ import (
 // Budgets of the design.
 const budgetWrites = 5
 
-// cost is what something took.
+// cost is the cost of an operation.
 type cost struct {
 	time time.Duration
 	// cpu is by part, requests by server.
@@ -78,7 +78,7 @@ func (s sample) since(from sample) cost {
 	return d
 }
 
-// window is what a time costs.
+// window is the cost of a period.
 func (e *environment) window(ctx context.Context, length time.Duration) (cost, error) {
 	before, err := e.sample(ctx)
 	if err != nil {

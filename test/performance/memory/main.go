@@ -1,12 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Program memory measures what slipway-apiserver holds with many virtual machines: the
-// heap after a collection and the resident memory apart from files, which include the
-// database of the embedded etcd. The virtual machines and their instances are as those
-// that run, and paused, so that neither vSphere nor its simulator is measured; all
-// controllers run. The server is restarted before, as its memory is then that of a server
-// that has been there for a while and not that of having made them all.
+// Program memory measures the memory of slipway-apiserver with many virtual machines: the heap after a collection,
+// and the resident memory without mapped files such as the database of the embedded etcd. The virtual machines and
+// their instances have the content of running ones, and are paused, so that neither vSphere nor its simulator is
+// measured. All controllers run. The server is restarted before the measurement, so that memory used for creating the
+// objects is not included.
 package main
 
 import (
@@ -160,8 +159,8 @@ func (s settings) measureOn(ctx context.Context, server pages.Source, cluster *l
 	return nil
 }
 
-// measure prints what the process holds now. The resident memory is read first: the
-// collection before the heap is read would change it.
+// measure prints the current memory of the process. The resident memory is read first, because the collection before
+// the heap is read would change it.
 func measure(ctx context.Context, server pages.Source, pid int, after time.Duration) error {
 	anonymous, _, err := proc.Resident(pid)
 	if err != nil {

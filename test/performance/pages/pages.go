@@ -1,9 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pages reads pages of a server that is measured, its metrics above all.
+// Package pages reads pages of a measured server, mainly its metrics.
 //
-// Guarantee: what is counted is what the server itself counts.
+// Guarantee: all counts are those of the server.
 package pages
 
 import (
@@ -58,8 +58,7 @@ func (s Source) Read(ctx context.Context, path string) ([]byte, error) {
 	return body, nil
 }
 
-// KeepProfile writes a profile of the server's into a file: its name below /debug/pprof, with what
-// is asked of it.
+// KeepProfile writes a profile of the server to a file. The profile is a name below /debug/pprof with its parameters.
 func (s Source) KeepProfile(ctx context.Context, profile, file string) error {
 	data, err := s.Read(ctx, "/debug/pprof/"+profile)
 	if err != nil {
@@ -82,9 +81,9 @@ func (s Source) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, erro
 	return families, nil
 }
 
-// Heap is what the heap of the server holds after a collection, in bytes.
+// Heap returns the heap of the server after a collection, in bytes.
 func (s Source) Heap(ctx context.Context) (float64, error) {
-	// Twice: what the first collection finds with a finalizer is freed by the next.
+	// Twice: objects whose finalizers ran in the first collection are freed by the second.
 	for range 2 {
 		if _, err := s.Read(ctx, "/debug/pprof/heap?gc=1"); err != nil {
 			return 0, err
@@ -129,7 +128,7 @@ func Requests(families map[string]*dto.MetricFamily) map[Request]float64 {
 	return found
 }
 
-// Minus is what of a is beyond b.
+// Minus returns the difference of a and b.
 func Minus[K comparable](a, b map[K]float64) map[K]float64 {
 	d := map[K]float64{}
 	for k, v := range a {

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proc reads what processes cost, from /proc of Linux.
+// Package proc reads the CPU time and memory of processes from /proc of Linux.
 package proc
 
 import (
@@ -16,7 +16,7 @@ import (
 // clockTick is the unit of CPU time in /proc on Linux.
 const clockTick = 10 * time.Millisecond
 
-// CPUTime is what a process has spent in user and system mode.
+// CPUTime returns the time that a process has spent in user and system mode.
 func CPUTime(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// figures are what one run of a workload measured, by name.
+// figures are the results of one run of a workload, by name.
 type figures map[string]float64
 
 // keys returns n distinct keys; it allocates them before anything is measured.

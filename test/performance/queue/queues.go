@@ -18,7 +18,7 @@ import (
 // key is shaped like the requests of a controller.
 type key struct{ Namespace, Name string }
 
-// queue is what the workloads use of each implementation.
+// queue contains the methods of each implementation that the workloads use.
 type queue interface {
 	Add(k key)
 	AddPriority(k key, priority int)

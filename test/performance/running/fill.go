@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// Namespace has what Fill makes.
+	// Namespace is the namespace of the objects that Fill creates.
 	Namespace = metav1.NamespaceDefault
 	// Submitters is the number of concurrent clients that create objects.
 	Submitters = 8
@@ -42,7 +42,7 @@ func Fill(ctx context.Context, c versioned.Interface, n int) error {
 	return making.Wait()
 }
 
-// Name is that of the nth virtual machine that Fill makes.
+// Name returns the name of the nth virtual machine that Fill creates.
 func Name(n int) string { return fmt.Sprintf("vm-%05d", n) }
 
 func makeOne(ctx context.Context, c versioned.Interface, captured *vmv1alpha1.InstancetypeRef, i int) error {
@@ -106,7 +106,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Hold makes the data of a new server whose controllers wait until Release, so that nothing reconciles the
+// Hold creates the data of a new server whose controllers wait until Release, so that they do not reconcile the
 // measured objects.
 func Hold(ctx context.Context, store string) error {
 	member, err := embedded.Start(ctx, embedded.Options{Dir: store})

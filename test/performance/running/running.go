@@ -43,7 +43,7 @@ func Capture(ctx context.Context, c versioned.Interface, namespace string) (*vmv
 	}, nil
 }
 
-// Machine is what a user creates.
+// Machine is the object that a user creates.
 func Machine(name string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web", "tier": "front"}},
@@ -55,7 +55,7 @@ func Machine(name string) *vmv1alpha1.VirtualMachine {
 	}
 }
 
-// Status is what the controllers write: the conditions of the nth VM, which runs.
+// Status is the status that the controllers write: the conditions of the nth VM, which is running.
 func Status(captured *vmv1alpha1.InstancetypeRef, n int) vmv1alpha1.VirtualMachineStatus {
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	s := vmv1alpha1.VirtualMachineStatus{

@@ -29,8 +29,7 @@ import (
 	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
-// settled is how long after a start memory is read: what the start took is given back after
-// a minute.
+// settled is the time from a start until memory is read: memory for the start is released after a minute.
 const settled = 90 * time.Second
 
 func main() {
@@ -114,7 +113,7 @@ func unbounded(config *rest.Config) *rest.Config {
 	return config
 }
 
-// make makes the objects, and lets the controllers see them.
+// make creates the objects and waits until the controllers have seen them.
 func (b *bench) make(ctx context.Context, store string) error {
 	begin := time.Now()
 	if err := running.Fill(ctx, b.client, b.n); err != nil {
@@ -136,7 +135,7 @@ func (b *bench) make(ctx context.Context, store string) error {
 	return nil
 }
 
-// restart measures a start, and what is held when it has settled.
+// restart measures a start, and the memory after it has settled.
 func (b *bench) restart(ctx context.Context) error {
 	begin := time.Now()
 	if err := b.cluster.RestartSlipway(ctx); err != nil {

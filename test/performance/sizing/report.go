@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// result is what was measured of one size.
+// result is the result for one size.
 type result struct {
 	machines int
 	// makes and writes are a second.

@@ -50,7 +50,7 @@ type burst struct {
 	submitted, all time.Duration
 	// each is that time of every machine from its own request, sorted.
 	each []time.Duration
-	// spent is what it took until nothing more was to be done.
+	// spent is the cost until no work was left.
 	spent sample
 }
 

@@ -17,19 +17,19 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// environment is what is measured.
+// environment is the measured environment.
 type environment struct {
 	settings settings
 	dir      string
 	cluster  *localcluster.Cluster
-	// users go through kube-apiserver, direct straight to slipway-apiserver, which
-	// keeps what the measuring needs out of the figures of kube-apiserver.
+	// users connect through kube-apiserver. direct connects to slipway-apiserver, so that the requests of the
+	// measurement do not affect kube-apiserver's figures.
 	users, direct versioned.Interface
 	// slipway and host read metrics of the two servers.
 	slipway, host pages.Source
 	// made, if set, changes the machines that are submitted.
 	made func(*vmv1alpha1.VirtualMachine)
-	// machines counts those that were made.
+	// machines counts the created machines.
 	machines int
 }
 

@@ -101,7 +101,7 @@ func run(ctx context.Context, s settings) (err error) {
 	if s.data != "" {
 		return e.again(ctx)
 	}
-	// What is asked for once, such as sessions and places, belongs to no machine.
+	// Calls that are made once, such as for sessions and datastores, are not counted for a machine.
 	if _, err := e.burst(ctx, "warm-up", 5); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (e *environment) finish(ctx context.Context, memories []memory) error {
 	return nil
 }
 
-// settled measures what the machines that there are cost while nothing happens.
+// settled measures the idle cost of the existing machines.
 func (e *environment) settled(ctx context.Context, passes []steady, memories []memory) ([]steady, []memory, error) {
 	pass, err := e.steadyPass(ctx)
 	if err != nil {

@@ -86,7 +86,7 @@ func printBursts(bursts []burst) {
 	}
 }
 
-// printRequests lists what of a burst grows with the number of its machines.
+// printRequests lists the requests of a burst that grow with the number of its machines.
 func printRequests(b burst) {
 	table(fmt.Sprintf("requests of one of %d machines", b.machines), "number")
 	n := float64(b.machines)

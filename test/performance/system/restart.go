@@ -27,7 +27,7 @@ const (
 	// applyAfter is how long after the start of the process the early machine is
 	// first submitted; it is submitted until the server takes it.
 	applyAfter = time.Second
-	// tryAgain is the pause between two tries of what the server does not take yet.
+	// tryAgain is the pause between two attempts while the server refuses a request.
 	tryAgain = 5 * time.Millisecond
 	// longestRestart ends a try that hangs.
 	longestRestart = 5 * time.Minute
@@ -42,8 +42,8 @@ type newcomer struct {
 	// event is when its watch event arrived here, call when the first vSphere call that
 	// names it arrived at vCenter, created when its condition Created became True.
 	event, call, created time.Time
-	// method is the call that names it, and queued what waited in the queue when the
-	// machine was made.
+	// method is the first call that names the machine, and queued is the length of the queue when the machine was
+	// created.
 	method string
 	queued int
 }
@@ -55,7 +55,7 @@ type restart struct {
 	synced time.Duration
 	// drained is when every machine had had its pass and the queue was empty.
 	drained time.Duration
-	// passes and writes are those until then, without those of the new machines.
+	// passes and writes are the numbers until then, without those of the new machines.
 	passes, writes float64
 	// early was applied a second after the start, late as soon as the server was
 	// ready, when the passes over all machines had begun.

@@ -26,7 +26,7 @@ const (
 	self        = "self"
 )
 
-// sample is what was counted up to a moment. The difference of two is a cost.
+// sample contains the counts up to a moment. The difference of two samples is a cost.
 type sample struct {
 	at time.Time
 	// cpu is by part.
@@ -76,7 +76,7 @@ func (e *environment) sample(ctx context.Context) (sample, error) {
 	return s, json.Unmarshal(calls, &s.calls)
 }
 
-// since is what was spent between from and s.
+// since returns the cost between from and s.
 func (s sample) since(from sample) sample {
 	d := sample{cpu: map[string]time.Duration{}, passes: s.passes - from.passes, copied: s.copied - from.copied}
 	for part, spent := range s.cpu {
@@ -99,7 +99,7 @@ func passes(families map[string]*dto.MetricFamily) float64 {
 	return 0
 }
 
-// queueState is what is used of /debug/queue, of all queues together.
+// queueState is the used part of /debug/queue, for all queues together.
 type queueState struct {
 	Ready     int `json:"ready"`
 	Delayed   int `json:"delayed"`

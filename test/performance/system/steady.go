@@ -82,7 +82,7 @@ func (e *environment) steadyPass(ctx context.Context) (steady, error) {
 	return s, nil
 }
 
-// memory is what slipway-apiserver holds. All sizes are in bytes.
+// memory is the memory of slipway-apiserver. All sizes are in bytes.
 type memory struct {
 	machines int
 	// note describes the circumstances of the measurement.

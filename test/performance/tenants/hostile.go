@@ -48,7 +48,7 @@ func (a attack) repeat(ctx context.Context, t *tenant) {
 	}
 }
 
-// newAttacks returns all attacks, and what ends the workload clusters that they use.
+// newAttacks returns all attacks, and a function that ends the workload clusters that they use.
 func newAttacks() ([]attack, func(), error) {
 	server := httptest.NewTLSServer(http.HandlerFunc(serveNodes))
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))

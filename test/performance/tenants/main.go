@@ -146,7 +146,7 @@ spec: {contentLibrary: {library: slipway, item: photon-5}}
 	return all, cluster.Apply(ctx, []byte(manifests.String()))
 }
 
-// measure has the hostile tenants work next to the others, and reports what was noticed.
+// measure runs the hostile tenants next to the others, and reports the effects on the others.
 func measure(ctx context.Context, s settings, cluster *localcluster.Cluster, source pages.Source, all []*tenant) error {
 	bad, good := all[:hostile], all[hostile:]
 	progress("starting the virtual machines of %d tenants", len(good))

@@ -28,7 +28,7 @@ const (
 // measured has the largest values of the server.
 type measured struct {
 	store, anonymous, resident float64
-	// pid is that of the server, ended is true if it has another one or none.
+	// pid is the process ID of the server. ended is true if the server has another process or none.
 	pid     int
 	ended   bool
 	samples int

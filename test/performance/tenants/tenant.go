@@ -37,7 +37,7 @@ type tenant struct {
 	answers        *answers
 }
 
-// answers counts the answers to requests by what they were for.
+// answers counts the answers to requests by purpose.
 type answers struct {
 	mu     sync.Mutex
 	counts map[string]map[string]int

@@ -52,7 +52,7 @@ type Source interface {
 // if a flag requests them. Judgements: the values of OVF properties are included. A new item exists, without content,
 // while its virtual machine is read, and is deleted if that fails.
 type Captures struct {
-	// Next answers all other requests, and those that a capture makes.
+	// Next answers all other requests, and the requests of a capture.
 	Next     http.Handler
 	Registry *simulator.Registry
 	Source   Source
@@ -60,7 +60,7 @@ type Captures struct {
 	Allowed func(privilege string) bool
 
 	mu sync.Mutex
-	// fail is what captures fail with; nothing is removed then if remains.
+	// fail is the error of captures. If remains is set, the incomplete item is kept.
 	fail    string
 	remains bool
 	// tells is true for captures that include more than requested.
@@ -84,8 +84,8 @@ func (c *Captures) Routes(mux *http.ServeMux) {
 	})
 }
 
-// privilege is what a change of an item takes (vSphere Automation API, Content Library Item,
-// "requires" of its operations); empty for any other call.
+// privilege returns the privilege for a change of an item (vSphere Automation API, Content Library Item, "requires"
+// of its operations). It is empty for any other call.
 func privilege(r *http.Request) string {
 	switch item := strings.HasPrefix(r.URL.Path, libraryItemPath+"/id:"); {
 	case item && r.Method == http.MethodPatch:
@@ -195,7 +195,7 @@ func (c *Captures) capture(ctx context.Context, client *rest.Client, vm types.Ma
 	if tells {
 		req.Spec.Flags = []string{"PRESERVE_MAC", "EXTRA_CONFIG"}
 	}
-	// What is begun goes on when the client does not wait.
+	// A started capture continues if the client does not wait.
 	work := context.WithoutCancel(ctx)
 	begin := func() (err error) {
 		if id != "" {
@@ -245,5 +245,5 @@ func (c *Captures) capture(ctx context.Context, client *rest.Client, vm types.Ma
 	}
 }
 
-// asks is true for a flag that is among those of the request.
+// asks is true for a flag that the request contains.
 func asks(req *vcenter.OVF, flag string) bool { return slices.Contains(req.Spec.Flags, flag) }

@@ -13,9 +13,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// describe is the OVF descriptor of a virtual machine: name, description, size, guest,
-// firmware, disks on one controller, adapters, and OVF properties; with flags what they ask
-// for.
+// describe returns the OVF descriptor of a virtual machine: name, description, size, guest, firmware, disks on one
+// controller, adapters, and OVF properties. Flags add more data.
 func describe(config *types.VirtualMachineConfigInfo, req *vcenter.OVF) string {
 	name, esc := cmp.Or(req.Spec.Name, config.Name), html.EscapeString
 	var files, disks, items, hardware, products strings.Builder

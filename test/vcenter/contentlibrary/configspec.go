@@ -43,8 +43,8 @@ func diskDescriptor(spec types.VirtualMachineConfigSpec) types.VirtualMachineCon
 // defaultVersion is the default hardware version of vSphere 8.0 Update 2 and later.
 const defaultVersion = "vmx-21"
 
-// configSpec puts the given configuration on top of what the OVF describes, or of its
-// disks. Network cards of the OVF give way to those of the configuration.
+// configSpec applies the given configuration on top of the OVF, or of its disks. Network cards of the configuration
+// replace those of the OVF.
 func configSpec(envelope *ovf.Envelope, deploy *vcenter.Deploy, over *types.VirtualMachineConfigSpec,
 	datastore string, networks map[string]types.BaseVirtualDeviceBackingInfo, disksOnly bool,
 ) (types.VirtualMachineConfigSpec, error) {
@@ -91,9 +91,8 @@ func isCard(c types.BaseVirtualDeviceConfigSpec) bool {
 	return ok
 }
 
-// forget leaves out what a new virtual machine cannot have: changes of devices
-// that are not additions. vCenter applies them to the devices of the OVF, whose
-// keys no client knows.
+// forget drops changes of devices that are not additions, which a new virtual machine cannot have. vCenter applies
+// them to the devices of the OVF, whose keys no client knows.
 func forget(changes []types.BaseVirtualDeviceConfigSpec) []types.BaseVirtualDeviceConfigSpec {
 	return slices.DeleteFunc(slices.Clone(changes), func(c types.BaseVirtualDeviceConfigSpec) bool {
 		return c.GetVirtualDeviceConfigSpec().Operation != types.VirtualDeviceConfigSpecOperationAdd

@@ -17,7 +17,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// faults are what goes wrong with uploads on order.
+// faults are the injected failures of uploads.
 type faults struct {
 	cut    atomic.Int64 // bytes after which the next transfer breaks off; 0 for never
 	space  atomic.Int64 // bytes that all items may have; 0 for any
@@ -87,12 +87,12 @@ func (u *Updates) Sessions() (n int) {
 	return n
 }
 
-// Routes adds to a control page:
+// Routes adds commands to a control page:
 //
-//	PUT  /library/cut?bytes=N    breaks the next transfer of a file off after N bytes
-//	PUT  /library/space?bytes=N  lets all items have at most N bytes; 0 any number
-//	PUT  /library/forbid?on=B    takes the privilege to add and update items away
-//	POST /library/expire         lets all update sessions expire
+//	PUT  /library/cut?bytes=N    interrupts the next file transfer after N bytes
+//	PUT  /library/space?bytes=N  limits the total size of items to N bytes; 0 means no limit
+//	PUT  /library/forbid?on=B    removes the privilege to add and update items
+//	POST /library/expire         expires all update sessions
 //	POST /library/checkin?item=I&vm=M  makes the template M the new version of the item I
 func (u *Updates) Routes(mux *http.ServeMux) {
 	bytes := func(order func(int64)) http.HandlerFunc {

@@ -58,7 +58,7 @@ func Add(ctx context.Context, client *rest.Client, name string) error {
 	return addItem(ctx, client, m, l.ID, name, []byte(strings.ReplaceAll(string(descriptor), Item, name)))
 }
 
-// NVRAM is what AddWithNVRAM takes for the variables of a firmware.
+// NVRAM is the firmware variables file that AddWithNVRAM uses.
 const NVRAM = "BootOrder=0003"
 
 // AddWithNVRAM adds an item like Item that brings the variables of its firmware along, in the

@@ -28,7 +28,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// diskMagic is what disks of images begin with (vmdk.SparseMagicNumber).
+// diskMagic is the start of image disks (vmdk.SparseMagicNumber).
 const diskMagic = "KDMV"
 
 // maxData is the maximum size of an accepted file, as files are held in memory.
@@ -149,7 +149,7 @@ func (u *Updates) receive(w http.ResponseWriter, r *http.Request) {
 	file.Status, file.data, file.Size = "READY", data, int64(len(data))
 }
 
-// judge compares what has arrived with what was announced.
+// judge compares the received file with the announced one.
 func (u *Updates) judge(f *updateFile, data []byte) error {
 	if f.Size != 0 && f.Size != int64(len(data)) {
 		return fmt.Errorf("the size of the file %s is %d and not %d", f.Name, len(data), f.Size)
@@ -223,7 +223,7 @@ func (u *Updates) listFiles(w http.ResponseWriter, r *http.Request) {
 	value(w, all)
 }
 
-// showItem adds to an item what its content is like.
+// showItem adds the content's state to an item.
 func (u *Updates) showItem(w http.ResponseWriter, r *http.Request) {
 	answer := u.ask(r, http.MethodGet, r.URL.RequestURI(), nil)
 	u.mu.Lock()

@@ -70,7 +70,7 @@ type updateFile struct {
 	removed bool
 }
 
-// content is what an item has after its first update.
+// content is the content of an item after its first update.
 type content struct {
 	version int
 	files   map[string][]byte
@@ -78,7 +78,7 @@ type content struct {
 	template *types.ManagedObjectReference
 }
 
-// ServeHTTP answers what is about updates, and passes everything else on.
+// ServeHTTP answers requests about updates, and passes other requests on.
 func (u *Updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if strings.HasPrefix(path, templatePath) {
@@ -236,7 +236,7 @@ func (u *Updates) serveSessions(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// complete makes what has arrived the content of the item. The lock is held.
+// complete makes the received files the content of the item. The caller holds the lock.
 func (u *Updates) complete(r *http.Request, s *update) error {
 	next := &content{version: 1, files: map[string][]byte{}}
 	if u.items == nil {

@@ -32,16 +32,16 @@ type Datastores struct {
 	// sizes are those of files, by their paths on the disk. A file without one has the
 	// size of its content.
 	sizes map[string]int64
-	// diskSize is what each disk of a library item takes that has no size.
+	// diskSize is the size of library item disks without a size of their own.
 	diskSize int64
 	// rate is how many bytes a copy takes in a second; 0 is no time at all.
 	rate int64
 	// open counts the copies that read or write a file.
 	open map[string]int
-	// faults are what calls fail with.
+	// faults are the injected faults of calls.
 	faults map[string]*ordered
-	// room is what is free of the datastores for which it was ordered, by reference: there
-	// only what is written counts, and not what a disk may hold some day.
+	// room is the configured free space of datastores, by reference. On these datastores only written data counts, and
+	// not the maximum size of thin disks.
 	room map[types.ManagedObjectReference]int64
 	// copied counts the bytes that copies have written.
 	copied int64
@@ -174,8 +174,7 @@ func (d *Datastores) size(f file) (total int64) {
 	return total
 }
 
-// charge takes bytes from what is free of a datastore, if there are so many, or gives back
-// those below zero.
+// charge subtracts bytes from the free space of a datastore if enough is free. A negative number adds space.
 func (d *Datastores) charge(ds *simulator.Datastore, bytes int64) types.BaseMethodFault {
 	ctx := strict.Acting(d.registry)
 	var fault types.BaseMethodFault

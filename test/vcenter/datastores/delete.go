@@ -16,7 +16,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// MakeDirectory makes a directory, with those above if that is asked for.
+// MakeDirectory creates a directory, with its parents if requested.
 func (d *Datastores) MakeDirectory(ctx *simulator.Context, req *types.MakeDirectory) soap.HasFault {
 	body := &methods.MakeDirectoryBody{}
 	if fault := d.makeDirectory(ctx, req); fault != nil {

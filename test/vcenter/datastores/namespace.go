@@ -119,7 +119,7 @@ func (d *Datastores) ConvertNamespacePathToUuidPath(_ *simulator.Context, req *t
 	return body
 }
 
-// of is the datastore of a URL, and what follows its own.
+// of returns the datastore of a URL, and the rest of the path.
 func (d *Datastores) of(url string) (*simulator.Datastore, string) {
 	for _, e := range d.registry.All("Datastore") {
 		if ds, ok := e.(*simulator.Datastore); ok {

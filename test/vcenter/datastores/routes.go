@@ -29,7 +29,7 @@ var orderable = map[string]types.BaseMethodFault{
 	"NoPermission": &types.NoPermission{PrivilegeId: "Datastore.FileManagement"}, "NotSupported": &types.NotSupported{}, "SystemError": &types.SystemError{Reason: "ordered"},
 }
 
-// Copied is what has been copied since the start.
+// Copied returns the number of bytes copied since the start.
 type Copied struct {
 	// Bytes that were written by copies.
 	Bytes int64 `json:"bytes"`

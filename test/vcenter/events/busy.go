@@ -32,7 +32,7 @@ func (e *Events) Ask(id string, atPowerOn bool, text string, choices ...string) 
 	return nil
 }
 
-// Disable makes methods of a virtual machine answer MethodDisabled; none enables all.
+// Disable makes methods of a virtual machine answer MethodDisabled. Without methods all are enabled.
 func (e *Events) Disable(id string, methods ...string) error {
 	vm, err := e.vm(id)
 	if err != nil {

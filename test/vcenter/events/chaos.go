@@ -12,7 +12,7 @@ import (
 
 // Kinds of disturbances.
 const (
-	// KindHide makes a virtual machine inaccessible; the inverse shows it again.
+	// KindHide makes a virtual machine inaccessible. The inverse makes it readable again.
 	KindHide = "hide"
 	// KindMove moves one out of its folder; the inverse moves it back.
 	KindMove = "move"
@@ -29,7 +29,7 @@ func Kinds() []string { return []string{KindHide, KindMove, KindUnregister, Kind
 
 // Disturbance is something that was done to a virtual machine.
 type Disturbance struct {
-	// ID is what Undo takes.
+	// ID is the argument of Undo.
 	ID int `json:"id"`
 	// Kind is one of Kinds.
 	Kind string `json:"kind"`
@@ -37,7 +37,7 @@ type Disturbance struct {
 	VM   string `json:"vm"`
 	Name string `json:"name"`
 
-	// before is what the inverse needs: folder, path or instance UUID.
+	// before is the previous value for the inverse: folder, path or instance UUID.
 	before string
 }
 

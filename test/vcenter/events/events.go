@@ -129,7 +129,7 @@ func (e *Events) Show(id string) error {
 	return nil
 }
 
-// Omit makes single properties of a virtual machine unreadable; none makes all readable.
+// Omit makes single properties of a virtual machine unreadable. Without properties all are readable.
 func (e *Events) Omit(id string, paths ...string) error {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -139,8 +139,8 @@ func (e *Events) Omit(id string, paths ...string) error {
 	return nil
 }
 
-// Permit leaves the account only these privileges on the object and what is below
-// it; none are the role No Access.
+// Permit leaves the account only these privileges on the object and its descendants. An empty list is the role No
+// Access.
 func (e *Events) Permit(at string, privileges ...string) error {
 	entity, err := e.entity(at)
 	if err != nil {
@@ -150,7 +150,7 @@ func (e *Events) Permit(at string, privileges ...string) error {
 	return nil
 }
 
-// Withhold takes single privileges of the account on the object and what is below.
+// Withhold removes single privileges of the account on the object and its descendants.
 func (e *Events) Withhold(at string, privileges ...string) error {
 	entity, err := e.entity(at)
 	if err != nil {
@@ -163,7 +163,7 @@ func (e *Events) Withhold(at string, privileges ...string) error {
 	return nil
 }
 
-// Unpermit gives back what Permit or Withhold has taken on the object.
+// Unpermit undoes Permit or Withhold on the object.
 func (e *Events) Unpermit(at string) error {
 	entity, err := e.entity(at)
 	if err != nil {

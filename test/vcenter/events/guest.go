@@ -16,8 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// SetAddresses gives the first adapter of a running guest these addresses, in place of those
-// that it has: what a guest reports is for its owner to choose.
+// SetAddresses replaces the addresses of the first adapter of a running guest. A guest can report any address.
 func (e *Events) SetAddresses(id string, addresses ...string) error {
 	vm, err := e.vm(id)
 	if err != nil {

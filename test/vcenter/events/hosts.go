@@ -58,9 +58,9 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 	return ids, nil
 }
 
-// AddHost puts a host back. The host has another managed object ID, and so have its virtual
-// machines, unless same is true: what a vCenter does that has not forgotten them is not
-// documented. Those of the virtual machines are returned, empty for one that cannot be put back.
+// AddHost adds a removed host again. The host has another managed object ID, and so have its virtual machines unless
+// same is true. VMware does not document whether vCenter reuses the IDs. AddHost returns the IDs of the virtual
+// machines, empty for one that cannot be restored.
 func (e *Events) AddHost(name string, same bool) ([]string, error) {
 	e.mu.Lock()
 	back, ok := e.hosts[name]

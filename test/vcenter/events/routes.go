@@ -17,31 +17,30 @@ import (
 
 // Routes adds the events to a control page:
 //
-//	POST /vm/hide?vm=V&state=S           makes it inaccessible, or invalid, orphaned, disconnected
-//	POST /vm/show?vm=V                   makes it readable again
-//	PUT  /vm/omitted?vm=V&path=P…         makes single properties unreadable; none makes all readable
+//	POST /vm/hide?vm=V&state=S           makes the VM inaccessible (default), invalid, orphaned or disconnected
+//	POST /vm/show?vm=V                   makes the VM readable again
+//	PUT  /vm/omitted?vm=V&path=P…         makes single properties unreadable; without path all are readable
 //	POST /vm/unregister?vm=V             returns the path of the .vmx file
 //	POST /vm/register?path=P&folder=F    returns the managed object ID
-//	POST /vm/move?vm=V&folder=F          returns the ID of the folder that it was in
+//	POST /vm/move?vm=V&folder=F          returns the ID of the previous folder
 //	POST /vm/renumber?vm=V               returns the managed object ID
-//	POST /vm/uuid?vm=V&uuid=U            returns the instance UUID that it had
-//	POST /vm/ask?vm=V&text=T&choice=C…   asks now, or at=power-on
-//	PUT  /vm/guest?vm=V&address=A…       gives its guest addresses; heartbeat=C a heartbeat; key=K&value=V a variable; ignores=B: it does not shut down
-//	POST /vm/event?vm=V&kind=K&message=M records an event of it
-//	PUT  /vm/disabled?vm=V&methods=M,N   disables methods; none enables all
-//	POST /host/remove?host=H, /host/add?host=H&ids=same   without ids its virtual machines have other managed object IDs
-//	PUT  /clock?ahead=D                  sets the clock of vCenter ahead, 6m for example, or behind
-//	PUT  /datastore/tags?datastore=D&tags=T,U  gives it these tags only
-//	PUT  /datastore/free?datastore=D&bytes=N   leaves so much space
-//	PUT  /permissions?entity=E&only=P,Q  leaves these privileges; without=P,Q takes these
-//	DELETE /permissions?entity=E         gives back
+//	POST /vm/uuid?vm=V&uuid=U            returns the previous instance UUID
+//	POST /vm/ask?vm=V&text=T&choice=C…   asks a question now, or at=power-on
+//	PUT  /vm/guest?vm=V&address=A…       sets the guest's addresses; heartbeat=C its heartbeat; key=K&value=V a variable; ignores=B ignores shutdown
+//	POST /vm/event?vm=V&kind=K&message=M records an event of the VM
+//	PUT  /vm/disabled?vm=V&methods=M,N   disables methods; without methods all are enabled
+//	POST /host/remove?host=H, /host/add?host=H&ids=same   without ids the VMs get other managed object IDs
+//	PUT  /clock?ahead=D                  moves the clock of vCenter, for example by 6m or -6m
+//	PUT  /datastore/tags?datastore=D&tags=T,U  replaces the tags
+//	PUT  /datastore/free?datastore=D&bytes=N   sets the free space
+//	PUT  /permissions?entity=E&only=P,Q  leaves only these privileges; without=P,Q removes these
+//	DELETE /permissions?entity=E         restores the privileges
 //	PUT  /tasks/limit?perHost=N, /import?ms=N
-//	POST /chaos?from=F&to=F&kind=K       disturbs a random one below a folder
-//	DELETE /chaos?id=N                   undoes that; without id all
-//	GET  /vms, /files, /tasks            what there is, whatever clients see
+//	POST /chaos?from=F&to=F&kind=K       disturbs a random VM below a folder
+//	DELETE /chaos?id=N                   undoes the disturbance; without id all of them
+//	GET  /vms, /files, /tasks            lists the real state, independent of what clients see
 //
-// What an event returns is answered as
-// JSON; an order that cannot be carried out is answered 400 with what is wrong.
+// The result of an event is returned as JSON. A command that fails is answered with status 400 and the error.
 func (e *Events) Routes(mux *http.ServeMux) {
 	for pattern, do := range map[string]func(q url.Values) (any, error){
 		"POST /vm/hide": func(q url.Values) (any, error) {

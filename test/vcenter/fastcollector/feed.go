@@ -17,7 +17,7 @@ func (s refSet) has(ref types.ManagedObjectReference) bool {
 	return ok
 }
 
-// batch is what happened since the last look.
+// batch contains the changes since the last read.
 type batch struct {
 	touched map[types.ManagedObjectReference]bool // added or changed; true: also its configuration
 	gone    refSet

@@ -20,7 +20,7 @@ import (
 // properties are the values of one member as last sent, by path.
 type properties map[string]types.AnyType
 
-// Filter is one property filter of a collector and what it has reported.
+// Filter is one property filter of a collector, with the values that it has reported.
 type Filter struct {
 	mo.PropertyFilter
 
@@ -126,7 +126,7 @@ func (f *Filter) leave(ref types.ManagedObjectReference) types.ObjectUpdate {
 	return types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindLeave}
 }
 
-// read reads these properties of the objects and returns how they differ from what was sent.
+// read reads these properties of the objects and returns the differences from the sent values.
 func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReference, set []types.PropertySpec) []types.ObjectUpdate {
 	if len(refs) == 0 {
 		return nil
@@ -173,9 +173,8 @@ func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReferenc
 	return updates
 }
 
-// differences lists the changed values in the order in which they were read,
-// then those that are no longer set. What is missing for want of a privilege is
-// neither.
+// differences lists the changed values in the order in which they were read, then those that are no longer set.
+// Values that are missing because of a missing privilege are omitted.
 func (f *Filter) differences(ctx *simulator.Context, content types.ObjectContent, old, now properties) []types.PropertyChange {
 	var changes []types.PropertyChange
 	for _, p := range content.PropSet {

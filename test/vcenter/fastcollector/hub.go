@@ -38,9 +38,8 @@ type Hub struct {
 	once   sync.Once
 }
 
-// Install registers the hub and makes every session use the fast collector, which
-// shows what seen lets the session's account see. It must be called before the
-// simulator serves requests.
+// Install registers the hub and makes every session use the fast collector, which shows only the objects that seen
+// allows for the session's account. It must be called before the simulator serves requests.
 func Install(registry *simulator.Registry, propertyCollector types.ManagedObjectReference, seen *sight.Sight) *Hub {
 	hub := &Hub{sight: seen, feeds: map[*Collector]*feed{}, closed: make(chan struct{}), kicked: make(chan struct{})}
 	hub.Self = hubRef

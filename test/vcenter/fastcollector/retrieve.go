@@ -13,14 +13,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// page is what is left of a retrieval that was answered in parts.
+// page is the rest of a retrieval that is answered in parts.
 type page struct {
 	size    int
 	objects []types.ObjectContent
 }
 
-// RetrievePropertiesEx reads as the simulator does, and answers with what the
-// account of the session may see.
+// RetrievePropertiesEx reads like the simulator's method, and returns only the parts that the session's account may
+// see.
 func (c *Collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) soap.HasFault {
 	whole := *req
 	whole.Options.MaxObjects = 0
@@ -47,8 +47,7 @@ func (c *Collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.Retr
 	found := body.Res.Returnval
 	hub := hubOf(ctx)
 	if hub != nil {
-		// An object that was named is answered for, with what is missing; others are
-		// left out of what a list selects.
+		// An object that the request names is answered, with its missing set. Objects of a list are omitted.
 		found.Objects = slices.DeleteFunc(found.Objects, func(o types.ObjectContent) bool {
 			return !named[o.Obj] && !hub.sight.Sees(ctx.Session.UserName, o.Obj)
 		})

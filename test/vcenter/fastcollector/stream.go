@@ -129,8 +129,7 @@ func (s *stream) await(ctx *simulator.Context, c *Collector, hub *Hub, w waitFor
 	}
 }
 
-// scan reads what has changed into the queue. A filter that was never scanned
-// reports all its objects.
+// scan reads the changes into the queue. A filter that was never scanned reports all its objects.
 func (s *stream) scan(ctx *simulator.Context, c *Collector, fresh bool) types.BaseMethodFault {
 	changes := s.feed.take()
 	for _, ref := range c.filterRefs() {

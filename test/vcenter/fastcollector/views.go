@@ -34,7 +34,7 @@ func (h *Hub) CreateContainerView(ctx *simulator.Context, req *types.CreateConta
 	return res
 }
 
-// ContainerView is a view of what is in a container now.
+// ContainerView is a view of the current content of a container.
 type ContainerView struct{ *simulator.ContainerView }
 
 // fill corrects the content that the simulator has filled in. It does so before the view follows changes. Otherwise
@@ -80,7 +80,7 @@ func (v *ContainerView) PutObject(ctx *simulator.Context, obj mo.Reference) {
 	})
 }
 
-// below returns what a folder that was moved has taken along.
+// below returns the descendants of a moved folder.
 func (v *ContainerView) below(ctx *simulator.Context, obj mo.Reference, found []types.ManagedObjectReference) []types.ManagedObjectReference {
 	folder, ok := obj.(*simulator.Folder)
 	if !ok {
@@ -116,7 +116,7 @@ func (v *ContainerView) within(ctx *simulator.Context, obj mo.Reference) bool {
 	return false
 }
 
-// parents are the objects that list obj among what they contain.
+// parents returns the objects whose child list contains obj.
 func parents(obj mo.Reference) []types.ManagedObjectReference {
 	var up []types.ManagedObjectReference
 	if e, ok := obj.(mo.Entity); ok && e.Entity().Parent != nil {

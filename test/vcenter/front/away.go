@@ -45,8 +45,8 @@ func (f *Front) isAway(path string) bool {
 	return false
 }
 
-// unavailable is what vCenter's reverse proxy answers for a service that does not run
-// (the status is well known, the words are a judgement).
+// unavailable is the answer of vCenter's reverse proxy for a service that does not run (the status is well known, the
+// text is a judgement).
 func unavailable(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 	_, _ = io.WriteString(w, "503 Service Unavailable (Failed to connect to endpoint)") // a failed write means that the client has disconnected

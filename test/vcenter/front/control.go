@@ -74,23 +74,23 @@ const maxOutage = time.Hour
 // Routes are orders that a control page takes besides its own.
 type Routes interface{ Routes(mux *http.ServeMux) }
 
-// Control answers the orders of tests:
+// Control handles the commands of tests:
 //
 //	POST /sessions/drop            ends all sessions
 //	POST /outage?seconds=N         closes all connections for N seconds
 //	GET  /calls                    returns the calls so far by method, as JSON
 //	PUT  /taskdelay?method=M&ms=N  makes tasks of method M (CreateVm, PowerOnVM_Task, …) take N milliseconds
-//	PUT  /hold?method=M            lets SOAP calls of method M wait; rest.Login and rest.Deploy are those over REST
-//	PUT  /hold?method=answer.M     lets them be carried out, and their answers wait
-//	DELETE /hold?method=M          lets them go on
-//	GET  /hold                     returns how many wait, by method
-//	PUT  /versions?strict=B        refuses calls in a version of the API that is not spoken
+//	PUT  /hold?method=M            holds SOAP calls of method M; rest.Login and rest.Deploy are the REST calls
+//	PUT  /hold?method=answer.M     executes the calls and holds their answers
+//	DELETE /hold?method=M          releases the calls
+//	GET  /hold                     returns the number of held calls, by method
+//	PUT  /versions?strict=B        refuses calls in an unsupported version of the API
 //	PUT  /lockout?enabled=B        locks accounts out as vCenter Single Sign-On does
 //	GET  /lockout                  returns failures and locked accounts
-//	POST /rest/start?seconds=N     lets the vAPI endpoint start N seconds from now
-//	PUT  /service?name=S&away=B    lets a service (policies, volumes) not run, or run
+//	POST /rest/start?seconds=N     starts the vAPI endpoint N seconds from now
+//	PUT  /service?name=S&away=B    stops or starts a service (policies, volumes)
 //
-// and those that others add. It is not authenticated and must listen on loopback only.
+// and the commands that other packages add. It is not authenticated and must listen on loopback only.
 func Control(f *Front, delays *TaskDelays, others ...Routes) http.Handler {
 	mux := http.NewServeMux()
 	for _, o := range others {

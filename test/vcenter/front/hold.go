@@ -18,8 +18,7 @@ const (
 	RESTDeploy = "rest.Deploy"
 )
 
-// AnswerOf is what Hold takes so that calls of a method are carried out, and their
-// answers wait.
+// AnswerOf returns the argument of Hold for executing the calls of a method and holding their answers.
 func AnswerOf(method string) string { return "answer." + method }
 
 // holds are the methods whose calls wait, or whose answers do.
@@ -53,7 +52,7 @@ func (f *Front) Release(method string) {
 	}
 }
 
-// Held is how many calls and answers wait, by what Hold takes.
+// Held returns the number of waiting calls and answers, by the argument of Hold.
 func (f *Front) Held() map[string]int {
 	f.holds.mu.Lock()
 	defer f.holds.mu.Unlock()
@@ -117,7 +116,7 @@ func (h *holds) has(method string) bool {
 	return h.released[method] != nil
 }
 
-// restName is what Hold takes for a call over REST, empty for one that is not held.
+// restName returns the argument of Hold for a REST call. It is empty for a call that cannot be held.
 func restName(r *http.Request) string {
 	switch {
 	case isLogin(r):

@@ -33,7 +33,7 @@ type Lockout struct {
 	locked   map[string]time.Time // since
 }
 
-// LockoutState is what an administrator sees.
+// LockoutState is the login state that an administrator sees.
 type LockoutState struct {
 	Enabled bool `json:"enabled"`
 	// Attempts are the logins of all accounts since the start, right and wrong ones.

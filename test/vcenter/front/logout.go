@@ -11,14 +11,14 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// endings lets a session end when none of its calls runs. The simulator's Logout locks what
-// the session has and then what all have, of which other calls take the second first.
+// endings delays the end of a session until none of its calls runs. The simulator's Logout locks the session's
+// registry before the global one. Other calls lock them in the opposite order.
 type endings struct {
 	mu       sync.Mutex
 	sessions map[string]*sync.RWMutex
 }
 
-// enter waits for the end of the session, or of its calls, and returns what ends the call.
+// enter waits for the end of the session, or of its calls, and returns the function that ends the call.
 func (e *endings) enter(r *http.Request, method string) (leave func()) {
 	cookie, err := r.Cookie(soap.SessionCookieName)
 	if err != nil || strings.HasPrefix(method, "WaitForUpdates") {

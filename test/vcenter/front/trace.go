@@ -33,7 +33,7 @@ type trace struct {
 	next  int
 }
 
-// restart drops what was kept and keeps the last limit calls from now on.
+// restart drops the stored calls. From now on the last limit calls are stored.
 func (t *trace) restart(limit int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,8 +79,7 @@ func (t *trace) naming(texts ...string) []TracedCall {
 	return found
 }
 
-// Trace keeps the last calls with their bodies from now on, and drops those kept
-// before; 0 keeps none.
+// Trace stores the last calls with their bodies from now on, and drops previous ones. 0 stores none.
 func (f *Front) Trace(calls int) { f.trace.restart(min(calls, maxTrace)) }
 
 // Traced returns the calls kept by Trace whose path or body contain one of the

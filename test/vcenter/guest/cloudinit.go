@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// seed is what cloud-init finds in a virtual machine.
+// seed is the data that cloud-init finds in a virtual machine.
 type seed struct {
 	hostName string
 	// ethernets is the network configuration, by the names of its entries; nil leaves
@@ -64,13 +64,12 @@ type match struct {
 	Driver     string `json:"driver"`
 }
 
-// maxSeed bounds what is unpacked, in bytes; vSphere takes some 64 KiB.
+// maxSeed is the maximum of unpacked data, in bytes. vSphere accepts about 64 KiB.
 const maxSeed = 1 << 20
 
-// findSeed returns what cloud-init works with. OVF properties that the guest gets are
-// looked for first, and with them guestinfo is never read: that is why VM Operator
-// (bootstrap_cloudinit.go) and Cluster API's provider (issue 1746) remove the vApp
-// configuration. Without any seed it is nil.
+// findSeed returns the data for cloud-init. OVF properties of the guest take precedence, and guestinfo is not read
+// then. That is why VM Operator (bootstrap_cloudinit.go) and Cluster API's provider (issue 1746) remove the vApp
+// configuration. It returns nil if there is no data.
 func findSeed(vm *mo.VirtualMachine) (*seed, error) {
 	if vm.Config == nil {
 		return nil, nil
@@ -106,9 +105,8 @@ func Written(vm *mo.VirtualMachine, key, value string) types.PropertyChange {
 	return types.PropertyChange{Name: "config.extraConfig", Val: []types.BaseOptionValue(extra)}
 }
 
-// advertised is what cloud-init's data source for VMware sets when it has read its data and
-// the network is up (DataSourceVMware.setup): the address of the guest. It stays set after
-// the guest has gone down.
+// advertised is the variable that cloud-init's data source for VMware sets when it has read its data and the network
+// is up (DataSourceVMware.setup): the address of the guest. It stays set after the guest has shut down.
 func (s *seed) advertised(vm *mo.VirtualMachine, changes []types.PropertyChange) []types.PropertyChange {
 	if s == nil || !s.guestInfo {
 		return nil
@@ -201,9 +199,8 @@ func parse(metadata []byte) (*seed, error) {
 	return s, nil
 }
 
-// interfaceName is what udev calls a network card after the PCI slot that vSphere gives
-// it: ens192, ens224, ens256, ens161, … for vmxnet3, and ens33 and on for the others
-// (as seen in guests; nowhere promised).
+// interfaceName returns udev's name for a network card, by the PCI slot that vSphere assigns: ens192, ens224, ens256,
+// ens161, … for vmxnet3, and from ens33 on for the others (observed in guests, not documented).
 func interfaceName(device types.BaseVirtualDevice, i int) string {
 	if _, ok := device.(*types.VirtualVmxnet3); !ok {
 		return fmt.Sprintf("ens%d", 33+i)

@@ -5,8 +5,8 @@ package guest
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// identity is what a customization has written into a guest, which boots with it from
-// then on. The zero value is the identity of a guest that was not customized.
+// identity is the data that a customization has written into a guest, which uses it at every boot. The zero value is
+// the identity of a guest that was not customized.
 type identity struct {
 	hostName string
 	// addresses are those of the network cards that do not use DHCP, by device key.

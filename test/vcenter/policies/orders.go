@@ -92,11 +92,11 @@ func (s *Service) all() map[string]string {
 	return out
 }
 
-// Routes adds to a control page:
+// Routes adds commands to a control page:
 //
-//	PUT    /policies/fault?method=M&fault=F  lets every call of method M fail
-//	DELETE /policies/fault?method=M          ends that
-//	POST   /policies/add?name=N&tag=T        makes a policy that asks for a tag
+//	PUT    /policies/fault?method=M&fault=F  every call of method M fails
+//	DELETE /policies/fault?method=M          ends the failures
+//	POST   /policies/add?name=N&tag=T        creates a policy that requires a tag
 //	POST   /policies/remove?name=N           deletes a policy
 func (s *Service) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("PUT /policies/fault", func(w http.ResponseWriter, r *http.Request) {

@@ -43,7 +43,7 @@ const golden = "LocalDS_1"
 // tagNamespace is that of capabilities that are tags.
 const tagNamespace = "http://www.vmware.com/storage/tag"
 
-// Service answers what govmomi's does not.
+// Service implements the methods that govmomi's service lacks.
 type Service struct {
 	inventory *simulator.Registry
 	registry  *simulator.Registry
@@ -99,7 +99,7 @@ func tagsOf(keys ...string) []types.Tag {
 	return out
 }
 
-// add makes a policy that asks for a tag.
+// add creates a policy that requires a tag.
 func (s *Service) add(name, tag string) {
 	ctx := &simulator.Context{Context: context.Background(), Map: s.registry, Session: &simulator.Session{}}
 	res, ok := s.profiles.PbmCreate(ctx, &pbmtypes.PbmCreate{CreateSpec: pbmtypes.PbmCapabilityProfileCreateSpec{
@@ -135,7 +135,7 @@ func (s *Service) profileOf(object string) string {
 	return s.associated[object]
 }
 
-// compatible reports whether a datastore has what a profile asks for.
+// compatible reports whether a datastore meets the requirements of a profile.
 func (s *Service) compatible(ds *simulator.Datastore, profile string) bool {
 	s.mu.Lock()
 	tag, asks := s.tags[profile]
@@ -149,7 +149,7 @@ type profileManager struct {
 	s *Service
 }
 
-// PbmQueryIOFiltersFromProfileId answers with no filters for a profile that has none.
+// PbmQueryIOFiltersFromProfileId returns no filters for a profile without filters.
 func (m *profileManager) PbmQueryIOFiltersFromProfileId(req *pbmtypes.PbmQueryIOFiltersFromProfileId) soap.HasFault {
 	res, ok := m.ProfileManager.PbmQueryIOFiltersFromProfileId(req).(*methods.PbmQueryIOFiltersFromProfileIdBody)
 	if ok && res.Fault_ == nil {

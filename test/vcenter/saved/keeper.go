@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// quiet is how long nothing must change before a save, so that what belongs
-	// together is saved together.
+	// quiet is the time without changes before a save, so that related changes are saved together.
 	quiet = 200 * time.Millisecond
 	// longest is how long a change waits although others follow it.
 	longest = time.Second
@@ -27,8 +26,8 @@ const (
 
 var keeperRef = types.ManagedObjectReference{Type: "SlipwayKeeper", Value: "keeper"}
 
-// kept are the kinds of objects whose changes are saved, and tasks: at their end
-// the simulator has done what it does without telling.
+// kept are the kinds of objects whose changes are saved, and tasks, because the simulator does not report changes
+// that a task has made before its end.
 var kept = map[string]bool{"Folder": true, "ResourcePool": true, "VirtualMachine": true, "VirtualMachineSnapshot": true, "Task": true}
 
 // Keeper saves an inventory when it has changed.

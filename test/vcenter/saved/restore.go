@@ -45,7 +45,7 @@ func Restore(stateDir, filesDir string, inv *inventory.Inventory) (bool, error) 
 	return true, nil
 }
 
-// removeUnfinished removes what a save that was killed has left.
+// removeUnfinished removes the files of a save that was killed.
 func removeUnfinished(stateDir string) error {
 	left, err := filepath.Glob(filepath.Join(stateDir, unfinished))
 	if err != nil {

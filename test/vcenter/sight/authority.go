@@ -92,7 +92,7 @@ func (a *Authority) HasUserPrivilegeOnEntities(_ *simulator.Context, req *types.
 	}}
 }
 
-// FetchUserPrivilegeOnEntities lists what an account may do on several entities.
+// FetchUserPrivilegeOnEntities lists the privileges of an account on several entities.
 func (a *Authority) FetchUserPrivilegeOnEntities(_ *simulator.Context, req *types.FetchUserPrivilegeOnEntities) soap.HasFault {
 	res := &types.FetchUserPrivilegeOnEntitiesResponse{}
 	for _, e := range req.Entities {

@@ -13,9 +13,8 @@ import (
 // need System.Read (API, Required Privileges of ManagedEntity's properties).
 var viewed = map[string]bool{"name": true, "parent": true, "overallStatus": true, "effectiveRole": true, "permission": true}
 
-// Mask changes what was read of an object to what the account may see of it. A
-// property without permission is in the missing set with NoPermission (API,
-// ObjectContent.missingSet).
+// Mask reduces the properties of an object to those that the account may see. A property without permission is in the
+// missing set with NoPermission (API, ObjectContent.missingSet).
 func (s *Sight) Mask(account string, content *types.ObjectContent) {
 	if d, ok := s.Disguise(content.Obj); ok {
 		d.mask(content)
@@ -64,8 +63,7 @@ func (s *Sight) Omit(ref types.ManagedObjectReference, paths ...string) {
 	s.touch(ref)
 }
 
-// visible leaves out what the account does not see: lists of the inventory are
-// filtered by System.View.
+// visible removes the objects that the account does not see: lists of the inventory are filtered by System.View.
 func (s *Sight) visible(account string, refs []types.ManagedObjectReference) []types.ManagedObjectReference {
 	s.mu.Lock()
 	plain := len(s.grants[account]) == 0 && len(s.forgotten) == 0

@@ -30,10 +30,9 @@ func configIsUnset(state types.VirtualMachineConnectionState) bool {
 	return state == types.VirtualMachineConnectionStateInaccessible || state == types.VirtualMachineConnectionStateInvalid
 }
 
-// DisguiseFor returns what a virtual machine in the state looks like. Without a
-// readable configuration its name is the path of its .vmx file, as the host knows no
-// other after it was restarted (seen in the field; the API does not promise it);
-// slashes in names are escaped (API, ManagedEntity.name).
+// DisguiseFor returns the appearance of a virtual machine in the state. Without a readable configuration its name is
+// the path of its .vmx file, because the host knows no other name after a restart (observed; the API does not
+// document it). Slashes in names are escaped (API, ManagedEntity.name).
 func DisguiseFor(vm *simulator.VirtualMachine, state types.VirtualMachineConnectionState) (Disguise, error) {
 	if state == "" {
 		state = types.VirtualMachineConnectionStateInaccessible
@@ -65,7 +64,7 @@ func (s *Sight) Show(ref types.ManagedObjectReference) {
 	s.touch(ref)
 }
 
-// Disguise returns that of the object, and whether it has one.
+// Disguise returns the disguise of the object, and whether it has one.
 func (s *Sight) Disguise(ref types.ManagedObjectReference) (Disguise, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,16 +23,15 @@ const (
 // ReadOnly are the privileges of vCenter's role of that name.
 func ReadOnly() []string { return []string{SystemAnonymous, SystemRead, SystemView} }
 
-// privileges is what a role holds. nil is the Administrator's, which holds all.
+// privileges are the privileges of a role. nil is the Administrator's role, which has all.
 type privileges map[string]struct{}
 
-// Permit gives the account these privileges on the entity and everything below, in
-// place of those that come from above: "permissions defined for a child object always
-// override the permissions that are propagated from parent objects" (vSphere Security,
-// Hierarchical Inheritance of Permissions). None at all is the role No Access.
+// Permit gives the account these privileges on the entity and its descendants. They replace inherited privileges:
+// "permissions defined for a child object always override the permissions that are propagated from parent objects"
+// (vSphere Security, Hierarchical Inheritance of Permissions). An empty list is the role No Access.
 //
-// Of the two parents that a virtual machine inherits from only the folder counts here,
-// so that one permission is enough to take something away.
+// A virtual machine inherits from two parents. Here only the folder counts, so that one permission is enough to
+// remove a privilege.
 func (s *Sight) Permit(account string, entity types.ManagedObjectReference, ids ...string) {
 	role := privileges{}
 	for _, id := range ids {
@@ -91,7 +90,7 @@ func (s *Sight) Allowed(account string, ref types.ManagedObjectReference, id str
 	return ok
 }
 
-// Privileges lists what the account may do on the entity.
+// Privileges lists the privileges of the account on the entity.
 func (s *Sight) Privileges(account string, entity types.ManagedObjectReference) []string {
 	if role := s.role(account, entity); role != nil {
 		return slices.Sorted(maps.Keys(role))

@@ -11,8 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Search answers for the search index, which finds what the account sees by what
-// vCenter knows of it.
+// Search replaces the search index. It finds objects that the account sees, by the properties that vCenter knows.
 type Search struct {
 	mo.ServiceManager // a managed object, as the simulator's searches expect one
 
@@ -27,8 +26,8 @@ func NewSearch(s *Sight) *Search {
 	return f
 }
 
-// byConfig leaves out what cannot be found by its configuration, because that is
-// unset or the account does not see the object.
+// byConfig removes objects that cannot be found by their configuration, because it is unset or the account does not
+// see the object.
 func (f *Search) byConfig(ctx *simulator.Context, refs []types.ManagedObjectReference) []types.ManagedObjectReference {
 	var found []types.ManagedObjectReference
 	for _, ref := range refs {

@@ -17,7 +17,7 @@ type Watcher interface {
 	Touch(ref types.ManagedObjectReference)
 }
 
-// Sight is what clients see of an inventory.
+// Sight is the client view of an inventory.
 type Sight struct {
 	registry *simulator.Registry
 

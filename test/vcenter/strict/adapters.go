@@ -39,9 +39,8 @@ func numberCards(devices []types.BaseVirtualDevice, changes []types.BaseVirtualD
 	}
 }
 
-// checkPoweredCards refuses what a virtual machine that is powered on does not do with
-// network cards: plug one while hotplug is off or with SR-IOV, and change an address or a
-// model.
+// checkPoweredCards refuses changes of network cards that a powered-on virtual machine does not support: adding a
+// card while hotplug is off or with SR-IOV, and changing an address or a model.
 func checkPoweredCards(config *types.VirtualMachineConfigInfo, changes []types.BaseVirtualDeviceConfigSpec) types.BaseMethodFault {
 	fixed := slices.ContainsFunc(config.ExtraConfig, func(o types.BaseOptionValue) bool {
 		v, _ := o.GetOptionValue().Value.(string)

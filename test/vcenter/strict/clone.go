@@ -90,8 +90,7 @@ func (g *Gate) clone(ctx *simulator.Context, vm *simulator.VirtualMachine, req *
 	return ref, nil
 }
 
-// finishClone does what is done to a clone after its creation; when that fails
-// the clone is removed.
+// finishClone completes a clone after its creation. If that fails the clone is removed.
 func (g *Gate) finishClone(ctx *simulator.Context, ref types.ManagedObjectReference, changes []types.BaseVirtualDeviceConfigSpec, spec *types.VirtualMachineCloneSpec) (fault types.BaseMethodFault) {
 	clone, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
@@ -148,7 +147,7 @@ func datastoreName(ctx *simulator.Context, source *mo.VirtualMachine, ref *types
 	return path.Datastore
 }
 
-// asOf makes source what it was at a snapshot.
+// asOf changes source to its state at a snapshot.
 func asOf(ctx *simulator.Context, source *mo.VirtualMachine, ref types.ManagedObjectReference) types.BaseMethodFault {
 	snapshot, ok := ctx.Map.Get(ref).(*simulator.VirtualMachineSnapshot)
 	if !ok {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxContent bounds what is kept of a disk with a snapshot: what tests write there.
+	// maxContent is the maximum that is stored of a disk with a snapshot. It is enough for the data of tests.
 	maxContent = 64 << 10
 	// LockedDisks is the advanced setting of a virtual machine whose disks another process, such as a backup, has
 	// open. Snapshot files of such disks cannot be merged.
@@ -26,7 +26,7 @@ const (
 	StuckSnapshots = "slipway-dev.stuck-snapshots"
 )
 
-// contents are what the disks of a virtual machine had when a snapshot was taken, by file.
+// contents are the contents of a virtual machine's disks at a snapshot, by file.
 type contents map[string][]byte
 
 // localFile is where a file of a datastore is; empty if that is nowhere.
@@ -66,7 +66,7 @@ func contentsOf(ctx *simulator.Context, vm *simulator.VirtualMachine) contents {
 	return out
 }
 
-// keepContents keeps what disks had at a snapshot; nil forgets it.
+// keepContents stores the contents of disks at a snapshot. nil deletes them.
 func (g *Gate) keepContents(snapshot types.ManagedObjectReference, had contents) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,7 +83,7 @@ func (g *Gate) contentsAt(snapshot types.ManagedObjectReference) contents {
 	return g.contents[snapshot]
 }
 
-// write puts the disks back to what they had.
+// write restores the contents of the disks.
 func (c contents) write() types.BaseMethodFault {
 	for file, data := range c {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
@@ -111,7 +111,7 @@ func needConsolidation(ctx *simulator.Context, vm *simulator.VirtualMachine, nee
 	ctx.Update(vm, []types.PropertyChange{{Name: "runtime.consolidationNeeded", Val: needed}})
 }
 
-// ConsolidateVMDisksTask merges what the removal of snapshots has left.
+// ConsolidateVMDisksTask merges the files that the removal of snapshots has left.
 func (g *Gate) ConsolidateVMDisksTask(ctx *simulator.Context, req *types.ConsolidateVMDisks_Task) soap.HasFault {
 	body := &methods.ConsolidateVMDisks_TaskBody{}
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)

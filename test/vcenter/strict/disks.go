@@ -106,7 +106,7 @@ func (g *Gate) attach(ctx *simulator.Context, vm *simulator.VirtualMachine, fcd 
 	return fault
 }
 
-// diskUUID is what guests see of the disk wherever it is attached: it is in its descriptor.
+// diskUUID is the UUID that guests see for the disk in every VM. It is stored in the disk's descriptor.
 func diskUUID(fcd *types.VStorageObject) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(fcd.Config.Id.Id)).String()
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// DestroyTask destroys a virtual machine with its disks, or a folder with what is in
-// it, as vCenter does; the simulator would leave virtual machines behind without a
-// parent.
+// DestroyTask destroys a virtual machine with its disks, or a folder with its contents, as vCenter does. The
+// simulator would leave virtual machines without a parent.
 func (g *Gate) DestroyTask(ctx *simulator.Context, req *types.Destroy_Task) soap.HasFault {
 	if vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine); ok {
 		return g.destroyMachine(ctx, vm, req)

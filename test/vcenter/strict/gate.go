@@ -74,7 +74,7 @@ type Gate struct {
 	captureTime time.Duration
 	// importTime is how long the import of a deployment takes.
 	importTime time.Duration
-	// sessions holds what each session has opened, by its key.
+	// sessions contains the objects that each session has opened, by its key.
 	sessions map[string]*simulator.Registry
 
 	building map[types.ManagedObjectReference]*construction // by folder, whose lock makes it one at a time
@@ -194,7 +194,7 @@ func answers(obj mo.Reference, call string) bool {
 	return reflect.ValueOf(obj).MethodByName(strings.Replace(call, "_Task", "Task", 1)).IsValid()
 }
 
-// Lock does nothing: the gate has no lock of its own, it takes that of the target.
+// Lock does nothing, because the gate has no lock of its own: it uses the lock of the target.
 func (g *Gate) Lock() {}
 
 // Unlock does nothing, as Lock.

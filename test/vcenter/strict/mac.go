@@ -38,7 +38,7 @@ func (p *macPool) take(devices []types.BaseVirtualDevice) {
 	}
 }
 
-// assign gives an address to every added card that has none.
+// assign sets an address for every added card without one.
 func (p *macPool) assign(changes []types.BaseVirtualDeviceConfigSpec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -88,8 +88,7 @@ func (g *Gate) Perform(ctx *simulator.Context, op *operation) soap.HasFault {
 	return answer(ref)
 }
 
-// ownLock is what the task locks while it waits: not the virtual machine, which
-// readers need.
+// ownLock is the lock of the task while it waits. It is not that of the virtual machine, which readers need.
 func ownLock(op *operation, clone bool) types.ManagedObjectReference {
 	value := op.target.Value
 	if clone {
@@ -105,7 +104,7 @@ func lower(call string) string { return strings.ToLower(call[:1]) + call[1:] }
 // progressSteps is the number of progress reports of a long task.
 const progressSteps = 10
 
-// perform waits for what the operation has to wait for, and carries it out.
+// perform waits until the operation can run, and runs it.
 func (g *Gate) perform(ctx *simulator.Context, task *simulator.Task, op *operation, ended <-chan struct{}) (types.AnyType, types.BaseMethodFault) {
 	ctx.Map.AtomicUpdate(ctx, task, []types.PropertyChange{{Name: "info.entity", Val: op.target}})
 	cancelled := make(chan struct{})
@@ -184,7 +183,7 @@ func (g *Gate) hostOf(ctx *simulator.Context, op *operation) string {
 	return ""
 }
 
-// wait is what ends the waits of a task early.
+// wait ends the waits of a task early.
 type wait struct{ cancelled, ended <-chan struct{} }
 
 // until waits for done. It is false when the task is to end.

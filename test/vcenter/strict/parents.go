@@ -122,7 +122,7 @@ func (g *Gate) PromoteDisksTask(ctx *simulator.Context, req *types.PromoteDisks_
 	return body
 }
 
-// takeAlong deletes what goes with a virtual machine when its task has succeeded.
+// takeAlong deletes the files that belong to a virtual machine when its task has succeeded.
 func (g *Gate) takeAlong(ctx *simulator.Context, dc *simulator.Datacenter, task types.ManagedObjectReference, lost []string) {
 	if len(lost) == 0 {
 		return

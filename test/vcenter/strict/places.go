@@ -77,9 +77,8 @@ func checkDevice(ctx *simulator.Context, dc *simulator.Datacenter, i int, change
 	return nil
 }
 
-// checkExisting refuses edits and removals of devices that are not there, disks that
-// shrink, and edits that name another file than the one that the disk has now (judgement:
-// what vCenter makes of a stale backing is recorded nowhere).
+// checkExisting refuses edits and removals of devices that do not exist, smaller disks, and edits with another file
+// than the current one of the disk (judgement: the behaviour of vCenter for a stale backing is not documented).
 func checkExisting(config *types.VirtualMachineConfigInfo, changes []types.BaseVirtualDeviceConfigSpec) types.BaseMethodFault {
 	devices := object.VirtualDeviceList(config.Hardware.Device)
 	for i, c := range changes {

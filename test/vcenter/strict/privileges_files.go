@@ -17,10 +17,10 @@ const (
 	configDatastore = "Datastore.Config"
 )
 
-// datastoreNeeds are those of calls on the files of datastores, by the vSphere Web Services API:
-// methods of FileManager and VirtualDiskManager "require Datastore.FileManagement" on each
-// datastore, searches want Datastore.Browse "held on the datastore identified by the
-// datastore path", and the manager of namespaces wants Datastore.Config.
+// datastoreNeeds are the privileges for calls on the files of datastores, by the vSphere Web Services API. Methods of
+// FileManager and VirtualDiskManager "require Datastore.FileManagement" on each datastore. Searches require
+// Datastore.Browse "held on the datastore identified by the datastore path". The namespace manager requires
+// Datastore.Config.
 func datastoreNeeds(ctx *simulator.Context, method *simulator.Method) []need {
 	at := func(dc *types.ManagedObjectReference, path, id string) []need {
 		var p object.DatastorePath

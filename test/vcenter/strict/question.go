@@ -38,8 +38,8 @@ func (g *Gate) AskAtPowerOn(vm types.ManagedObjectReference, text string, choice
 	g.asking[vm] = newQuestion(text, choices)
 }
 
-// Ask makes a virtual machine ask a question now, as one that runs out of disk space
-// does. Until it is answered nothing else can be done with it.
+// Ask makes a virtual machine ask a question now, for example as if it had no disk space. Until it is answered no
+// other operation is possible.
 func (g *Gate) Ask(ctx *simulator.Context, vm *simulator.VirtualMachine, text string, choices ...string) {
 	q := newQuestion(text, choices)
 	g.mu.Lock()

@@ -32,7 +32,7 @@ type recent struct {
 	ahead atomic.Int64 // of the clock of vCenter, in nanoseconds
 }
 
-// now is what the clock of vCenter shows.
+// now returns the time of vCenter's clock.
 func (r *recent) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
 // add enters a task that has succeeded.

@@ -93,8 +93,8 @@ var taskAnswers = map[string]func(types.ManagedObjectReference) soap.HasFault{
 	},
 }
 
-// stateless are calls that need nothing of the virtual machine: what is asked or
-// kept of it is vCenter's own.
+// stateless are calls that do not depend on the state of the virtual machine, because they only use vCenter's own
+// data.
 var stateless = map[string]bool{
 	"UnregisterVM": true, "SetCustomValue": true, "setCustomValue": true, "RefreshStorageInfo": true, "AnswerVM": true,
 }

@@ -16,12 +16,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// UnregisterVM takes a virtual machine out of the inventory "without removing any of
-// the virtual machine's files from storage" (vSphere Automation API, vm unregister), so
-// that it can be registered again as what it was.
+// UnregisterVM removes a virtual machine from the inventory "without removing any of the virtual machine's files from
+// storage" (vSphere Automation API, vm unregister), so that it can be registered again unchanged.
 //
-// An orphaned one can be unregistered whatever its last power state: that is how
-// administrators get rid of it.
+// An orphaned virtual machine can be unregistered in every power state, because that is how administrators remove it.
 func (g *Gate) UnregisterVM(ctx *simulator.Context, req *types.UnregisterVM) soap.HasFault {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
@@ -223,8 +221,8 @@ func place(ctx *simulator.Context, vm *simulator.VirtualMachine, at Placement) t
 	return nil
 }
 
-// RegisterVMTask registers what was unregistered, and leaves all else to the
-// simulator once its places were checked.
+// RegisterVMTask registers an unregistered virtual machine. After it has checked the datastore paths, it passes other
+// calls to the simulator.
 func (g *Gate) RegisterVMTask(ctx *simulator.Context, req *types.RegisterVM_Task) soap.HasFault {
 	fault := first(
 		checkVMFolder(ctx, &req.This, "folder"),

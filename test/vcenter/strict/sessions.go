@@ -33,7 +33,7 @@ type Session struct {
 	Agent string `json:"agent"`
 }
 
-// Sessions lists those that are logged in, and forgets what others have left.
+// Sessions lists the logged-in sessions, and deletes the data of ended ones.
 func (g *Gate) Sessions(registry *simulator.Registry) []Session {
 	ctx := Acting(registry)
 	manager, ok := ctx.Session.Get(registry.SessionManager().Self).(*simulator.SessionManager)
@@ -63,8 +63,8 @@ func (g *Gate) Sessions(registry *simulator.Registry) []Session {
 	return all
 }
 
-// Opened lists what the sessions that are logged in have opened, but for the property
-// collector that each has from the start.
+// Opened lists the objects that the logged-in sessions have opened, except the property collector that each session
+// has from the start.
 func (g *Gate) Opened(registry *simulator.Registry) []Open {
 	all := []Open{}
 	for _, s := range g.Sessions(registry) {

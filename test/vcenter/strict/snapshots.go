@@ -33,8 +33,8 @@ func (g *Gate) CreateSnapshotTask(ctx *simulator.Context, req *types.CreateSnaps
 	return body
 }
 
-// CreateSnapshotExTask takes a snapshot, if the virtual machine can have one, and makes its
-// files as large as they would be. What disks had is kept until the simulator ends.
+// CreateSnapshotExTask creates a snapshot if the virtual machine supports it, and sets realistic sizes of its files.
+// The previous content of disks is stored until the simulator ends.
 func (g *Gate) CreateSnapshotExTask(ctx *simulator.Context, req *types.CreateSnapshotEx_Task) soap.HasFault {
 	body := &methods.CreateSnapshotEx_TaskBody{}
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
@@ -139,7 +139,7 @@ func unsnapshotable(vm *simulator.VirtualMachine, req *types.CreateSnapshotEx_Ta
 	return nil
 }
 
-// depthOf is 1 for a root, 0 for what is not in the tree.
+// depthOf returns 1 for a root, and 0 for a snapshot that is not in the tree.
 func depthOf(list []types.VirtualMachineSnapshotTree, ref types.ManagedObjectReference) int {
 	for _, t := range list {
 		if t.Snapshot == ref {
@@ -223,8 +223,7 @@ func leaveRoot(ctx *simulator.Context, vm *simulator.VirtualMachine, root types.
 	ctx.Update(vm, []types.PropertyChange{{Name: "snapshot", Val: &types.VirtualMachineSnapshotInfo{RootSnapshotList: treeOf(s.RootSnapshotList)}}})
 }
 
-// RevertToSnapshotTask makes a virtual machine what it was at a snapshot: configuration, what
-// disks have, and power state too.
+// RevertToSnapshotTask restores a virtual machine to a snapshot: configuration, disk contents and power state.
 func (g *Gate) RevertToSnapshotTask(ctx *simulator.Context, req *types.RevertToSnapshot_Task) soap.HasFault {
 	body := &methods.RevertToSnapshot_TaskBody{}
 	snapshot, vm, fault := g.snapshotOf(ctx, req.This)
@@ -299,7 +298,7 @@ func (g *Gate) snapshotOf(ctx *simulator.Context, ref types.ManagedObjectReferen
 	return snapshot, vm, nil
 }
 
-// stateOf is the power state of a snapshot, empty for what is not in the tree.
+// stateOf returns the power state of a snapshot. It is empty for a snapshot that is not in the tree.
 func stateOf(list []types.VirtualMachineSnapshotTree, ref types.ManagedObjectReference) types.VirtualMachinePowerState {
 	for _, t := range list {
 		if t.Snapshot == ref {

@@ -10,14 +10,15 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// checkStorage refuses what vSphere does not do with disks and drives of a virtual
-// machine that is there, which the simulator would do:
-//   - to extend a disk with a parent: VMware KB 1004047;
-//   - to add or remove a CD-ROM drive of one that runs (judgement: a drive is no device
-//     that can be plugged on IDE, and clients of vSphere do it on no bus);
-//   - to extend a disk on IDE, and to plug or unplug one, while it runs;
-//   - to encrypt while it runs or has snapshots (vSphere Security, Encrypt an Existing
-//     Virtual Machine or Virtual Disk), and a disk of one that is not encrypted.
+// checkStorage refuses changes of an existing virtual machine's disks and drives that vSphere refuses and the
+// simulator would do:
+//
+//   - extending a disk with a parent: VMware KB 1004047;
+//   - adding or removing a CD-ROM drive while the VM runs (judgement: a drive cannot be hot-plugged on IDE, and
+//     clients of vSphere do not do it on any bus);
+//   - extending, adding or removing a disk on IDE while the VM runs;
+//   - encrypting while the VM runs or has snapshots (vSphere Security, Encrypt an Existing Virtual Machine or Virtual
+//     Disk), and encrypting a disk of a VM that is not encrypted.
 func checkStorage(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	runs := vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
 	powered := &types.InvalidPowerState{
@@ -85,8 +86,8 @@ func onIDE(vm *simulator.VirtualMachine, controller int32) bool {
 	return false
 }
 
-// keepBootOptions gives a change the boot options that it does not name: the simulator
-// takes what it is given as all of them.
+// keepBootOptions adds the current boot options that a change does not set. The simulator would otherwise replace all
+// of them.
 func keepBootOptions(config *types.VirtualMachineConfigInfo, spec *types.VirtualMachineConfigSpec) {
 	have, want := config.BootOptions, spec.BootOptions
 	if have == nil || want == nil {

@@ -90,7 +90,7 @@ func checkTopology(cpus int32, cores *int32, firmware string, boot *types.Virtua
 	return nil
 }
 
-// checkPowered refuses what a virtual machine that is powered on cannot take.
+// checkPowered refuses changes that a powered-on virtual machine does not support.
 func checkPowered(config *types.VirtualMachineConfigInfo, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	on := func(flag *bool) bool { return flag != nil && *flag }
 	cpus, memory := config.Hardware.NumCPU, int64(config.Hardware.MemoryMB)

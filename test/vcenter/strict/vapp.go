@@ -12,8 +12,8 @@ import (
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// keepVApp keeps what the simulator leaves out of a vApp configuration: its removal, and
-// how the guest gets to know the properties.
+// keepVApp stores the parts of a vApp configuration that the simulator drops: its removal, and the transport of
+// properties to the guest.
 func keepVApp(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) {
 	if isTrue(spec.VAppConfigRemoved) {
 		vm.Config.VAppConfig = nil
@@ -43,7 +43,7 @@ func vAppSpec(config *types.VirtualMachineConfigInfo) types.BaseVmConfigSpec {
 	return spec
 }
 
-// overlayVApp puts the changes of a vApp configuration on top of what is created.
+// overlayVApp applies the changes of a vApp configuration to a new virtual machine.
 func overlayVApp(base, over types.BaseVmConfigSpec, removed bool) types.BaseVmConfigSpec {
 	switch {
 	case removed || base == nil:

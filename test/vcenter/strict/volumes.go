@@ -115,7 +115,7 @@ func (g *Gate) DetachFirstClass(ctx *simulator.Context, ref types.ManagedObjectR
 				return g.detach(ctx, vm, disk)
 			}
 		}
-		// What a reconfiguration has taken off counts as attached until now.
+		// Disks that a reconfiguration has removed count as attached until now.
 		if fcd := firstClass(ctx, id); fcd != nil {
 			fcd.Config.ConsumerId = slices.DeleteFunc(fcd.Config.ConsumerId, func(id types.ID) bool { return id.Id == vm.Config.Uuid })
 		}

@@ -15,7 +15,7 @@ import (
 // interval bounds how often everything is added up.
 const interval = 200 * time.Millisecond
 
-// coreShare is what a virtual CPU uses of a core, as its divisor.
+// coreShare is the divisor for the part of a core that a virtual CPU uses.
 const coreShare = 10
 
 // self carries the managed object that the searches of the simulator want.
@@ -31,7 +31,7 @@ type Keeper struct {
 	ended   sync.WaitGroup
 }
 
-// Install adds up what there is, and again after changes until Close.
+// Install computes the usage now, and again after changes until Close.
 func Install(ctx *simulator.Context) *Keeper {
 	k := &Keeper{ctx: ctx, changed: make(chan struct{}, 1), done: make(chan struct{})}
 	k.Self = self
@@ -96,7 +96,7 @@ func (k *Keeper) UpdateObject(_ *simulator.Context, obj mo.Reference, changes []
 // amounts are CPU in MHz and memory in bytes.
 type amounts struct{ cpu, memory int64 }
 
-// addUp writes what is used into the pools, and what there is into pools and clusters.
+// addUp writes the usage into pools, and the capacity into pools and clusters.
 func (k *Keeper) addUp() {
 	used := k.used()
 	for _, e := range k.ctx.Map.All("ClusterComputeResource") {
@@ -113,7 +113,7 @@ func (k *Keeper) addUp() {
 	}
 }
 
-// effective is what the hosts of a cluster have that can run virtual machines.
+// effective returns the capacity of a cluster's hosts that can run virtual machines.
 func (k *Keeper) effective(cluster *simulator.ClusterComputeResource) (has amounts) {
 	var hosts []types.ManagedObjectReference
 	k.ctx.WithLock(cluster, func() { hosts = append(hosts, cluster.Host...) })
@@ -132,7 +132,7 @@ func (k *Keeper) effective(cluster *simulator.ClusterComputeResource) (has amoun
 	return has
 }
 
-// used is what the virtual machines use that are powered on, by pool.
+// used returns the usage of the powered-on virtual machines, by pool.
 func (k *Keeper) used() map[types.ManagedObjectReference]amounts {
 	out := map[types.ManagedObjectReference]amounts{}
 	for _, e := range k.ctx.Map.All("VirtualMachine") {

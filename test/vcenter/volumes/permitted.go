@@ -9,8 +9,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// searchable is what the documentation of Cloud Native Storage (vSphere Storage, Roles and
-// Privileges) asks for on the root; that calls are refused without it is a judgement.
+// searchable is the privilege on the root that the documentation of Cloud Native Storage (vSphere Storage, Roles and
+// Privileges) requires. Refusing calls without it is a judgement.
 const searchable = "Cns.Searchable"
 
 // permitted refuses the calls of an account that lacks the privilege of the service.

@@ -48,8 +48,8 @@ func Drop(ctx *simulator.Context, ids ...types.ID) {
 	})
 }
 
-// CnsQueryVolume lists the volumes of a filter, by their IDs: the first class disks that
-// are on the books of the service. What the filter does not name is not in the answer.
+// CnsQueryVolume lists the volumes of a filter, by their IDs: the first class disks that the service has registered.
+// Other volumes are omitted.
 func (s *Service) CnsQueryVolume(ctx *simulator.Context, req *cnstypes.CnsQueryVolume) soap.HasFault {
 	vctx := ctx.For(vim25.Path)
 	asked := req.Filter.GetCnsQueryFilter().VolumeIds

@@ -30,11 +30,11 @@ var orderable = map[string]func() types.BaseMethodFault{
 	"CnsNotRegisteredFault": func() types.BaseMethodFault { return &cnstypes.CnsNotRegisteredFault{} },
 }
 
-// Routes adds to a control page:
+// Routes adds commands to a control page:
 //
-//	PUT    /volumes/fault?method=M&fault=F  lets every volume of calls of method M fail, or volume id=I
-//	DELETE /volumes/fault?method=M          ends that, for volume id=I or for those that are not named
-//	POST   /volumes/unregister?id=I         takes a volume off the books of the service
+//	PUT    /volumes/fault?method=M&fault=F  every volume in calls of method M fails, or only volume id=I
+//	DELETE /volumes/fault?method=M          ends the failures, for volume id=I or for volumes without their own
+//	POST   /volumes/unregister?id=I         removes a volume from the service's records
 func (s *Service) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("PUT /volumes/fault", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()

@@ -101,8 +101,8 @@ func (s *Service) choosesPlace() bool {
 	return n > 9 || n == 9 && m >= 1
 }
 
-// each runs a task that does one thing for each volume. What fails for one volume is in
-// its result, and the task succeeds (vsphere-csi-driver, AttachVolume and DetachVolume).
+// each runs a task that processes each volume. The error of one volume is in its result, and the task succeeds
+// (vsphere-csi-driver, AttachVolume and DetachVolume).
 func (s *Service) each(ctx *simulator.Context, method string, ids []cnstypes.CnsVolumeId,
 	do func(vctx *simulator.Context, n int) (cnstypes.BaseCnsVolumeOperationResult, types.BaseMethodFault),
 ) types.ManagedObjectReference {
