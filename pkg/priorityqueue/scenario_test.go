@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// TestScenarios plays testdata/*.txtar. The comment of each file describes the
+// TestQueue_Scenarios plays testdata/*.txtar. The comment of each file describes the
 // scenario; its file "script" has one step per line:
 //
 //	queue [aging=D] [below=N] [fair]    creates the queue; fair groups by the text before "/"
@@ -31,7 +31,7 @@ import (
 //	shutdown, drain, drained, draining  drain runs ShutDownWithDrain in the background
 //
 // In add, remove and hand-outs, vm[1-1000] represents a thousand keys.
-func TestScenarios(t *testing.T) {
+func TestQueue_Scenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios found: %v", err)
