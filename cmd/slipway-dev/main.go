@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slipway-dev runs the whole environment of Slipway on this machine.
+// Command slipway-dev runs a complete Slipway environment on this machine.
 package main
 
 import (

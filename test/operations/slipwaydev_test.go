@@ -109,7 +109,7 @@ func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
 	if out := slipwayDev(t, dir, "status"); !strings.Contains(out, "available") || strings.Contains(out, "not listening") {
 		t.Errorf("status of a running environment:\n%s", out)
 	}
-	if out := slipwayDev(t, dir, "up"); !strings.Contains(out, "runs already in "+dir) || !strings.Contains(out, "KUBECONFIG='"+localcluster.AdminKubeconfig(dir)+"'") {
+	if out := slipwayDev(t, dir, "up"); !strings.Contains(out, "is already running in "+dir) || !strings.Contains(out, "KUBECONFIG='"+localcluster.AdminKubeconfig(dir)+"'") {
 		t.Errorf("second up printed:\n%s", out)
 	}
 	if out, errOut, err := testenv.Run(t, "", "slipway-dev", "run", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "slipway-dev down --data-dir='"+dir+"'") {
@@ -119,7 +119,7 @@ func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
 	before := identity(t, dir)
 	slipwayDev(t, dir, "down")
 	nothingLeft(t, dir)
-	if out, errOut, err := testenv.Run(t, "", "slipway-dev", "status", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "no environment runs") {
+	if out, errOut, err := testenv.Run(t, "", "slipway-dev", "status", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "no environment is running") {
 		t.Errorf("status after down: %v\n%s%s", err, out, errOut)
 	}
 

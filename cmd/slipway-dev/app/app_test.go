@@ -113,7 +113,7 @@ func TestMainReportsOneLine(t *testing.T) {
 	}{
 		"unknown command": {[]string{"start"}, 1, `unknown command "start"`},
 		"missing program": {[]string{"run", "--bin-dir=" + empty, "--data-dir=" + data}, 1, "kube-apiserver is missing in " + empty},
-		"nothing to show": {[]string{"status", "--data-dir=" + data}, 1, "no environment runs in " + data},
+		"nothing to show": {[]string{"status", "--data-dir=" + data}, 1, "no environment is running in " + data},
 		"nothing to stop": {[]string{"down", "--data-dir=" + data}, 0, ""},
 		"up of nothing":   {[]string{"up", "--bin-dir=" + empty, "--data-dir=" + data}, 1, "kube-apiserver is missing in " + empty},
 		"no directory":    {[]string{"reset", "--data-dir="}, 1, "--data-dir must not be empty"},

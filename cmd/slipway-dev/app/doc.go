@@ -4,9 +4,9 @@
 // Package app is the command line of slipway-dev.
 //
 // Guarantees:
-//   - An error is one clear line on standard error, followed by the end of the log of
-//     the program that failed, if one did; the exit status is 1 then.
-//   - Ctrl-C and SIGTERM end everything that was started, in order.
-//   - A second run goes on with the state of the first. The quick start is applied by
-//     the first run only, so that later changes to it are kept.
+//   - An error is one line on standard error, followed by the end of the failed program's log, if any.
+//     The exit status is 1.
+//   - Ctrl-C and SIGTERM stop all started programs in order.
+//   - A later run continues with the existing state. Only the first run applies the quick start, so
+//     that later changes to it are kept.
 package app

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// downTimeout is above the sum of the times after which parts are killed.
+// downTimeout exceeds the sum of the timeouts after which the programs are killed.
 const downTimeout = time.Minute
 
 func newDown(g *globals) *cobra.Command {
@@ -30,19 +30,19 @@ func newDown(g *globals) *cobra.Command {
 	}
 }
 
-// down is no error when nothing runs.
+// down returns no error if no environment is running.
 func down(ctx context.Context, dataDir string, out io.Writer) error {
 	pid, err := localcluster.Running(dataDir)
 	if err != nil {
 		return err
 	}
 	if pid == 0 {
-		_, _ = fmt.Fprintf(out, "no environment runs in %s\n", dataDir)
+		_, _ = fmt.Fprintf(out, "no environment is running in %s\n", dataDir)
 		return nil
 	}
 	begin := time.Now()
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("asking process %d to end: %w", pid, err)
+		return fmt.Errorf("signalling process %d: %w", pid, err)
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- localcluster.WaitStopped(dataDir) }()
@@ -55,7 +55,7 @@ func down(ctx context.Context, dataDir string, out io.Writer) error {
 		}
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for process %d to end: %w; its logs are in %s", pid, ctx.Err(), localcluster.LogDir(dataDir))
+		return fmt.Errorf("waiting for process %d to end: %w; see the logs in %s", pid, ctx.Err(), localcluster.LogDir(dataDir))
 	}
 }
 

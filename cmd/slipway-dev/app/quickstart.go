@@ -17,12 +17,11 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// quickstartTimeout is many times what the simulated guest takes to boot (below a
-// second), for machines that are busy with builds.
+// quickstartTimeout is far above the boot time of the simulated guest (less than a second), for machines that are
+// busy with builds.
 const quickstartTimeout = 2 * time.Minute
 
-// quickstart applies the example at the first run, waits for its VM, and shows all
-// VMs, in the table that it returns.
+// quickstart applies the example in the first run, waits for its VM, and returns a table of all VMs.
 func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Cluster, out *report) (string, error) {
 	kubectl := localcluster.Kubectl(o.binDir)
 	run := func(args ...string) (string, error) {
@@ -40,10 +39,10 @@ func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Clust
 		if err != nil {
 			state, _ := run("get", "virtualmachine/web-1", "--namespace=default", "-o",
 				`jsonpath={range .status.conditions[*]}{"\n  "}{.type}={.status} {.reason}: {.message}{end}`)
-			return "", fmt.Errorf("the VM of the quick start did not become ready: %s; its conditions:%s", text, state)
+			return "", fmt.Errorf("the VM of the quick start did not become ready: %s; conditions:%s", text, state)
 		}
 		if err := os.WriteFile(marker, nil, 0o600); err != nil {
-			return "", fmt.Errorf("noting that the quick start was applied: %w", err)
+			return "", fmt.Errorf("recording that the quick start was applied: %w", err)
 		}
 		out.step("quick start: VM powered on, with an IP address", time.Since(begin))
 	}
@@ -55,7 +54,7 @@ func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Clust
 	return table, nil
 }
 
-// hasQuickstart tells whether a table of VMs has the one of the quick start, which may have been deleted since.
+// hasQuickstart reports whether a table of VMs contains the VM of the quick start, which may have been deleted.
 func hasQuickstart(table string) bool {
 	for line := range strings.Lines(table) {
 		if f := strings.Fields(line); len(f) > 1 && f[0] == "default" && f[1] == "web-1" {

@@ -12,17 +12,15 @@ import (
 	"time"
 )
 
-// event is what a run in the background tells the command that started it, one JSON
-// object per line.
+// event is a progress report of a background run to the command that started it, one JSON object per line.
 type event struct {
 	Text  string `json:"text,omitempty"`
 	Error string `json:"error,omitempty"`
 	Ready bool   `json:"ready,omitempty"`
 }
 
-// report writes progress to the user and, from a run in the background, to the
-// command that waits for it. Once that was told of the end or of readiness it hears
-// nothing more.
+// report writes progress to the user and, in a background run, to the waiting command. It sends nothing more after
+// readiness or the end.
 type report struct {
 	out    io.Writer
 	notify io.WriteCloser
@@ -35,13 +33,13 @@ func newReport(out io.Writer, notifyFD int) (*report, error) {
 	}
 	f := os.NewFile(uintptr(notifyFD), "notify")
 	if f == nil {
-		return nil, fmt.Errorf("--notify-fd: %d is no open file", notifyFD)
+		return nil, fmt.Errorf("--notify-fd: %d is not an open file descriptor", notifyFD)
 	}
 	r.notify = f
 	return r, nil
 }
 
-// Write passes text on, line by line of the caller.
+// Write forwards text, one line per call.
 func (r *report) Write(p []byte) (int, error) {
 	r.send(event{Text: strings.TrimSuffix(string(p), "\n")})
 	return r.out.Write(p)
@@ -51,18 +49,18 @@ func (r *report) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(r, format+"\n", args...)
 }
 
-// step has the form that localcluster reports progress in.
+// step has the signature of localcluster's progress function.
 func (r *report) step(name string, took time.Duration) {
 	r.printf("  %-50s %6.2f s", name, took.Seconds())
 }
 
-// ready tells the waiting command to go.
+// ready reports readiness to the waiting command.
 func (r *report) ready() error {
 	r.send(event{Ready: true})
 	return r.closeNotify()
 }
 
-// finish tells the waiting command, if there still is one, of the end.
+// finish reports the end to the waiting command, if it is still waiting.
 func (r *report) finish(err error) error {
 	if err != nil {
 		r.send(event{Error: err.Error()})
@@ -70,7 +68,7 @@ func (r *report) finish(err error) error {
 	return r.closeNotify()
 }
 
-// send does not fail when nobody listens: the waiting command may have been ended.
+// send ignores errors, because the waiting command may have ended.
 func (r *report) send(e event) {
 	if r.notify == nil {
 		return

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// globals are the flags that all commands about the environment share.
+// globals are the flags of all commands that manage the environment.
 type globals struct {
 	dataDir string
 	binDir  string
@@ -41,23 +41,23 @@ func newRoot() *cobra.Command {
 	g := &globals{}
 	root := &cobra.Command{
 		Use:   "slipway-dev",
-		Short: "Run the whole environment of Slipway on this machine",
+		Short: "Run a complete Slipway environment on this machine",
 		Long: `slipway-dev runs kube-apiserver with its etcd, kube-controller-manager, a simulated
-vCenter and slipway-apiserver on the loopback interface, with certificates of its own.
-The state is kept in the data directory from one run to the next.`,
+vCenter and slipway-apiserver on the loopback interface, with generated certificates.
+The state is kept in the data directory between runs.`,
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	root.PersistentFlags().StringVar(&g.dataDir, "data-dir", ".slipway", "directory of all state")
-	root.PersistentFlags().StringVar(&g.binDir, "bin-dir", "", "directory of the programs (default: that of slipway-dev)")
+	root.PersistentFlags().StringVar(&g.dataDir, "data-dir", ".slipway", "directory of the state")
+	root.PersistentFlags().StringVar(&g.binDir, "bin-dir", "", "directory of the binaries (default: that of slipway-dev)")
 	root.AddCommand(newRun(g), newUp(g), newDown(g), newStatus(g), newReset(g), vcenter.NewCommand())
 	return root
 }
 
-// command is what a command about the environment does, once the flags are complete.
+// command is the function of a command, called with complete flags.
 type command func(ctx context.Context, out io.Writer) error
 
-// runE completes the flags and runs f with a context that ends with the first
-// interrupt, for an orderly end; a second interrupt ends the process at once.
+// runE completes the flags and runs f with a context that the first interrupt cancels. A second interrupt ends the
+// process immediately.
 func (g *globals) runE(f command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		if err := g.resolve(); err != nil {
@@ -70,7 +70,7 @@ func (g *globals) runE(f command) func(*cobra.Command, []string) error {
 	}
 }
 
-// resolve makes the directories absolute and fills the default of --bin-dir.
+// resolve makes the directories absolute and sets the default of --bin-dir.
 func (g *globals) resolve() error {
 	if g.dataDir == "" {
 		return errors.New("--data-dir must not be empty")
@@ -82,7 +82,7 @@ func (g *globals) resolve() error {
 	if g.binDir == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return fmt.Errorf("finding the directory of slipway-dev: %w", err)
+			return fmt.Errorf("locating the directory of slipway-dev: %w", err)
 		}
 		g.binDir = filepath.Dir(self)
 	}

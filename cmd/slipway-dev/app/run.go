@@ -41,19 +41,19 @@ func newRun(g *globals) *cobra.Command {
 		}),
 	}
 	o.addFlags(cmd)
-	cmd.Flags().IntVar(&o.notifyFD, "notify-fd", 0, "file descriptor that progress is reported to")
+	cmd.Flags().IntVar(&o.notifyFD, "notify-fd", 0, "file descriptor for progress reports")
 	_ = cmd.Flags().MarkHidden("notify-fd")
 	return cmd
 }
 
-// addFlags adds the flags that run and up share.
+// addFlags adds the common flags of run and up.
 func (o *runOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.noQuickstart, "no-quickstart", false, "do not create the objects of the quick start at the first run")
+	cmd.Flags().BoolVar(&o.noQuickstart, "no-quickstart", false, "do not create the quick start objects in the first run")
 	cmd.Flags().IntVar(&o.vcenters, "vcenters", 1, "number of simulated vCenters; each has two zones")
-	cmd.Flags().BoolVar(&o.unsafeNoFsync, "unsafe-no-fsync", false, "do not wait for the disk; data may be lost when the machine fails")
+	cmd.Flags().BoolVar(&o.unsafeNoFsync, "unsafe-no-fsync", false, "do not sync data to disk; a crash of the machine may lose data")
 }
 
-// errInterrupted ends run when the user asked for the end.
+// errInterrupted is returned by run when the user interrupted it.
 var errInterrupted = errors.New("interrupted")
 
 func (o *runOptions) run(ctx context.Context, out *report) error {
@@ -65,7 +65,7 @@ func (o *runOptions) run(ctx context.Context, out *report) error {
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			out.printf("interrupted while starting: everything is stopped")
+			out.printf("interrupted during start: everything is stopped")
 			return errInterrupted
 		}
 		return err
@@ -73,7 +73,7 @@ func (o *runOptions) run(ctx context.Context, out *report) error {
 	return errors.Join(o.serve(ctx, cluster, out, begin), stop(cluster, out))
 }
 
-// serve shows the quick start and waits for the end.
+// serve shows the quick start and waits until the environment ends.
 func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, out *report, begin time.Time) error {
 	machines, err := o.quickstart(ctx, cluster, out)
 	if err != nil {
@@ -102,9 +102,9 @@ func stop(cluster *localcluster.Cluster, out *report) error {
 	return err
 }
 
-// printNext names the commands to try, of which each finds something in this environment.
+// printNext prints example commands that have results in this environment.
 func (o *runOptions) printNext(w io.Writer, machines string) {
-	places := "zones" // the only vCenter is described by flags
+	places := "zones" // a single vCenter is configured by flags
 	if o.vcenters > 1 {
 		places = "vcenters,zones"
 	}
@@ -119,6 +119,6 @@ func (o *runOptions) printNext(w io.Writer, machines string) {
   kubectl explain vm.spec.instancetype
 %s`, localcluster.ShellWord(localcluster.AdminKubeconfig(o.dataDir)), localcluster.ShellWord(o.binDir), places, restart)
 	if o.notifyFD == 0 {
-		_, _ = fmt.Fprintln(w, "Ctrl-C stops everything; the next run goes on from here.")
+		_, _ = fmt.Fprintln(w, "Ctrl-C stops everything; the next run continues with this state.")
 	}
 }

@@ -17,7 +17,7 @@ import (
 func newStatus(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show what runs; exit status 1 when anything does not",
+		Short: "Show the running programs; exit status 1 if any is missing",
 		Args:  cobra.NoArgs,
 		RunE: g.runE(func(ctx context.Context, out io.Writer) error {
 			s, err := localcluster.Inspect(ctx, g.dataDir)
@@ -25,14 +25,14 @@ func newStatus(g *globals) *cobra.Command {
 				return err
 			}
 			if s.PID == 0 {
-				return fmt.Errorf("no environment runs in %s", g.dataDir)
+				return fmt.Errorf("no environment is running in %s", g.dataDir)
 			}
 			return printStatus(out, g.dataDir, s)
 		}),
 	}
 }
 
-// printStatus returns an error when a part is missing.
+// printStatus returns an error if a program is missing.
 func printStatus(out io.Writer, dataDir string, s localcluster.Status) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	_, _ = fmt.Fprintf(w, "environment\trunning, process %d\n", s.PID)
@@ -53,7 +53,7 @@ func printStatus(out io.Writer, dataDir string, s localcluster.Status) error {
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	if missing := len(s.Missing()); missing > 0 {
-		return fmt.Errorf("%d of %d parts are missing; logs are in %s", missing, len(s.Servers)+1, localcluster.LogDir(dataDir))
+		return fmt.Errorf("%d of %d programs are not running; see the logs in %s", missing, len(s.Servers)+1, localcluster.LogDir(dataDir))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// notifyFD is the first descriptor after the standard ones.
+// notifyFD is the first descriptor after the standard streams.
 const notifyFD = 3
 
 func newUp(g *globals) *cobra.Command {
@@ -30,7 +30,7 @@ func newUp(g *globals) *cobra.Command {
 		Use:   "up",
 		Short: "Start the environment in the background and return when it is ready",
 		Long: "Start the environment in the background and return when it is ready.\n" +
-			"One that runs already is left as it is.",
+			"A running environment is not changed.",
 		Args: cobra.NoArgs,
 		RunE: g.runE(o.up),
 	}
@@ -38,7 +38,7 @@ func newUp(g *globals) *cobra.Command {
 	return cmd
 }
 
-// up runs "slipway-dev run" in a session of its own and follows what it reports.
+// up runs "slipway-dev run" in a new session and prints its progress.
 func (o *runOptions) up(ctx context.Context, out io.Writer) error {
 	pid, err := localcluster.Running(o.dataDir)
 	if err != nil {
@@ -55,45 +55,44 @@ func (o *runOptions) up(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer reader.Close()
-	// A waiting command that is interrupted takes the environment with it.
+	// If up is interrupted while waiting, stop the environment as well.
 	cancel := context.AfterFunc(ctx, func() { _ = daemon.Process.Signal(syscall.SIGTERM) })
 	defer cancel()
 	ready, err := follow(reader, out)
 	if ready {
-		// It lives on; this command ends before it and has nothing to wait for.
+		// The environment outlives this command, which must not wait for it.
 		return daemon.Process.Release()
 	}
 	return errors.Join(err, o.ended(daemon.Wait(), err))
 }
 
-// running says where the environment is that runs already: what was asked for is
-// there, unless it is starting still or has lost a part.
+// running reports an environment that is already running. It returns an error if the environment is not ready.
 func (o *runOptions) running(ctx context.Context, out io.Writer) error {
 	s, err := localcluster.Inspect(ctx, o.dataDir)
 	if err != nil {
 		return err
 	}
 	if missing := s.Missing(); len(missing) > 0 {
-		return fmt.Errorf("an environment runs already in %s (process %d), and is not ready: %s", o.dataDir, s.PID, strings.Join(missing, ", "))
+		return fmt.Errorf("an environment is already running in %s (process %d), but is not ready: %s", o.dataDir, s.PID, strings.Join(missing, ", "))
 	}
-	_, err = fmt.Fprintf(out, "an environment runs already in %s (process %d)\n\n", o.dataDir, s.PID)
-	o.printNext(out, "") // which VMs there are is not asked
+	_, err = fmt.Fprintf(out, "an environment is already running in %s (process %d)\n\n", o.dataDir, s.PID)
+	o.printNext(out, "") // the VMs are not listed
 	return err
 }
 
-// ended explains a background run that ended without an explanation of its own.
+// ended explains a background run that ended without reporting an error.
 func (o *runOptions) ended(wait, explained error) error {
 	switch {
 	case explained != nil:
 		return nil
 	case wait != nil:
-		return fmt.Errorf("the environment ended before it was ready: %w; %s may say why", wait, o.logFile())
+		return fmt.Errorf("the environment ended before it was ready: %w; see %s", wait, o.logFile())
 	default:
 		return fmt.Errorf("the environment ended before it was ready: %w", errInterrupted)
 	}
 }
 
-// logFile is that of the run in the background.
+// logFile returns the log file of the background run.
 func (o *runOptions) logFile() string {
 	return filepath.Join(localcluster.LogDir(o.dataDir), "slipway-dev.log")
 }
@@ -101,11 +100,11 @@ func (o *runOptions) logFile() string {
 func (o *runOptions) startDaemon() (io.ReadCloser, *exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, nil, fmt.Errorf("finding slipway-dev: %w", err)
+		return nil, nil, fmt.Errorf("locating slipway-dev: %w", err)
 	}
 	logFile := o.logFile()
 	if err := os.MkdirAll(filepath.Dir(logFile), 0o700); err != nil {
-		return nil, nil, fmt.Errorf("making the log directory: %w", err)
+		return nil, nil, fmt.Errorf("creating the log directory: %w", err)
 	}
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -114,7 +113,7 @@ func (o *runOptions) startDaemon() (io.ReadCloser, *exec.Cmd, error) {
 	defer log.Close()
 	reader, writer, err := os.Pipe()
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a pipe to the background run: %w", err)
+		return nil, nil, fmt.Errorf("creating a pipe to the background run: %w", err)
 	}
 	defer writer.Close()
 	daemon := exec.Command(self, "run", "--data-dir="+o.dataDir, "--bin-dir="+o.binDir,

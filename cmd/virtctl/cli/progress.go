@@ -93,7 +93,7 @@ func (p *Progress) At(doing string, done, all int64) {
 }
 
 // State shows the state of one object and returns it. A terminal also shows all, the overall progress. Without a
-// terminal it prints a line if the state differs from told.
+// terminal it prints a line if the state differs from the given one.
 func (p *Progress) State(doing, told, all string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -61,7 +61,7 @@ type awaited struct {
 	// what identifies it, by kind, namespace and name.
 	what string
 	look func(context.Context) (settling, error)
-	// told is the last printed line. last is the last observed state, preceded by a colon.
+	// The field told is the last printed line, last is the last observed state, preceded by a colon.
 	told, last string
 }
 

@@ -110,7 +110,7 @@ func (r *recovery) makeAgain(ctx context.Context, k *orphans.Kept, rec *vmrecord
 	return "created", err
 }
 
-// update updates the object from rec. Pinned revisions come first, because the next step reconciles the
+// update updates the object from rec. It starts with the pinned revisions, because the next step reconciles the
 // configuration.
 func (r *recovery) update(ctx context.Context, k *orphans.Kept, rec *vmrecord.Record) error {
 	machines := r.client.VmV1alpha1().VirtualMachines(rec.Namespace)
