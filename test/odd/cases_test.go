@@ -47,9 +47,9 @@ var references = map[string]string{
 // put is a value at a place.
 type put struct{ place, value string }
 
-// beside is the change that a machine needs in addition to a value below a place, so that the value is the only odd
+// companionChanges is the change that a machine needs in addition to a value below a place, so that the value is the only odd
 // part.
-var beside = []struct {
+var companionChanges = []struct {
 	at   string
 	puts []put
 }{
@@ -83,7 +83,7 @@ func below(place, at string) bool {
 
 // change sets the value in a machine, together with the additional changes that it needs.
 func change(document, place, value string) string {
-	for _, b := range beside {
+	for _, b := range companionChanges {
 		if below(place, b.at) {
 			for _, p := range b.puts {
 				document = schema.With(document, p.place, p.value)

@@ -109,7 +109,7 @@ func (k *Keeper) addUp() {
 			s := cluster.Summary.GetComputeResourceSummary()
 			s.EffectiveCpu, s.EffectiveMemory = int32(has.cpu), has.memory>>20
 		})
-		k.tell(*cluster.ResourcePool, has, used)
+		k.writeUsage(*cluster.ResourcePool, has, used)
 	}
 }
 
@@ -153,8 +153,8 @@ func (k *Keeper) used() map[types.ManagedObjectReference]amounts {
 	return out
 }
 
-// tell writes the usage of a pool and its descendants, and returns their total.
-func (k *Keeper) tell(ref types.ManagedObjectReference, has amounts, used map[types.ManagedObjectReference]amounts) amounts {
+// writeUsage writes the usage of a pool and its descendants, and returns their total.
+func (k *Keeper) writeUsage(ref types.ManagedObjectReference, has amounts, used map[types.ManagedObjectReference]amounts) amounts {
 	pool, ok := k.ctx.Map.Get(ref).(*simulator.ResourcePool)
 	if !ok {
 		return amounts{}
@@ -163,7 +163,7 @@ func (k *Keeper) tell(ref types.ManagedObjectReference, has amounts, used map[ty
 	var below []types.ManagedObjectReference
 	k.ctx.WithLock(pool, func() { below = append(below, pool.ResourcePool.ResourcePool...) })
 	for _, child := range below {
-		a := k.tell(child, has, used)
+		a := k.writeUsage(child, has, used)
 		total.cpu, total.memory = total.cpu+a.cpu, total.memory+a.memory
 	}
 	runtime := types.ResourcePoolRuntimeInfo{
