@@ -103,11 +103,11 @@ func TestSize_StatusShowsWhichPartWasAppliedLive(t *testing.T) {
 	})
 	h.waitsFor("memory.guest")
 	h.mustReconcile()
-	if got, want := h.size(), "2 vCPUs, 2 wanted"; got != want {
+	if got, want := h.size(), "2 vCPUs, 2 desired"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if has, shall := h.vm().Status.Resources.Memory.String(), h.vm().Status.DesiredResources.Memory.String(); has != "1Gi" || shall != "2Gi" {
-		t.Errorf("has %s and desires %s, want 1Gi and 2Gi", has, shall)
+	if has, desired := h.vm().Status.Resources.Memory.String(), h.vm().Status.DesiredResources.Memory.String(); has != "1Gi" || desired != "2Gi" {
+		t.Errorf("has %s and desires %s, want 1Gi and 2Gi", has, desired)
 	}
 }
 
