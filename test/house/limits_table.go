@@ -4,7 +4,7 @@
 package house
 
 const (
-	operations   = "provider/engine/pass.start provider/engine/newPlaces provider/engine/Engine.offer provider/engine/Engine.shutdown"
+	operations   = "provider/engine/reconciliation.start provider/engine/newSlotPools provider/engine/Engine.wakeOffered provider/engine/Engine.shutdown"
 	waiting      = "slipway_provider_places_waiting"
 	calls        = "slipway_vcenter_call_duration_seconds"
 	fixedWorkers = "The queue has one entry for each object, so its length is limited by the number of objects."
@@ -29,7 +29,7 @@ var Groups = []Group{
 		{"snapshots, disk promotions", "8 snapshots and 4 promotions concurrently in each vCenter", "", "", waiting, "provider/engine/TestSlots_AreSeparateForEachKind",
 			"Further ones wait in a queue with one entry for each VM.", operations},
 		{"choice of a zone", "16 VMs concurrently, 30 s each; again after 5 s, doubled up to 1 min", "", "", "", "provider/placement/TestPlace_ChecksZonesWithIncreasingDelays",
-			"One goroutine waits for each VM without a zone, and `--vcenter-max-calls` limits its queries.", "provider/placement/Placer.choose provider/placement/Placer.ask"},
+			"One goroutine waits for each VM without a zone, and `--vcenter-max-calls` limits its queries.", "provider/placement/Placer.choose provider/placement/Placer.checkZones"},
 		{"wait for a task", "one for each operation; the task is read again every 20 s, and every 200 ms for 10 s after it was cancelled", "", "", "slipway_provider_operations", "provider/vsphere/inventory/TestCancelTask_DetectsTheEndWithoutAStream",
 			"The number of operations is limited by the flags above.", "provider/vsphere/inventory/tasks.FollowTask provider/vsphere/inventory/tasks.await provider/vsphere/inventory/awaitTask provider/vsphere/inventory/cancelTask provider/vsphere/inventory/tasks.changeView provider/vsphere/inventory/Inventory.WaitFor"},
 		{"removal of the snapshots of an object", "each snapshot once", "", "", "slipway_provider_operations", "provider/vsphere/TestSnapshotRemoval_FailsIfTheSnapshotRemains",
@@ -53,7 +53,7 @@ var Groups = []Group{
 		{"retries of a call", "reads twice, after 100 ms and 500 ms; a call whose session has ended once", "", "", calls, "provider/vsphere/session/TestCalls_RepeatReadsButNotChanges",
 			"A call and its retries use one slot of `--vcenter-max-calls`. Three refused logins in 3 min stop further ones.", "provider/vsphere/session/transport.callWithLimits provider/vsphere/session/Session.Fetch provider/vsphere/session/Session.withREST provider/vsphere/session/Session.restClient"},
 		{"calls of one step side by side", "five lookups of a placement, and one query for each zone or vCenter", "", "", calls, "provider/vsphere/placement/TestCache_SharesSimultaneousLookups",
-			"Zones and VCenters are objects of the administrator, and `--vcenter-max-calls` limits the calls.", "provider/vsphere/placement/runParallel provider/vsphere/Driver.warmResolvers provider/fleet/ask provider/fleet/Fleet.Run provider/vsphere/session/Session.Close"},
+			"Zones and VCenters are objects of the administrator, and `--vcenter-max-calls` limits the calls.", "provider/vsphere/placement/runParallel provider/vsphere/Driver.warmResolvers provider/fleet/queryAll provider/fleet/Fleet.Run provider/vsphere/session/Session.Close"},
 	}},
 	{"List and watch vCenter", []Limit{
 		{"stream of changes", "one for each vCenter, two answers ahead; a lost one is built again after 0 to 10 s", "", "", "slipway_provider_stream_age_seconds", "provider/vsphere/inventory/TestWait_EndsTheStreamIfTheServerHangs",
