@@ -224,8 +224,8 @@ func TestCheckSaysThatVCenterCannotBeReached(t *testing.T) {
 func TestCheckRefusesFlagsThatAreWrong(t *testing.T) {
 	c := checkedCluster{aggregation: true}
 	for want, args := range map[string][]string{
-		"require --vcenter-url":                {"--vcenter-username=u"},
-		"--record requires --vcenter-url":      {"--record=x"},
+		"require --vcenter-url":             {"--vcenter-username=u"},
+		"--record requires --vcenter-url":   {"--record=x"},
 		`--server-arg "x": must be a flag`:  {"--server-arg=x"},
 		"--vcenter-thumbprint \"zz\":":      {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-thumbprint=zz"},
 		"--vcenter-insecure: the server al": {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"},

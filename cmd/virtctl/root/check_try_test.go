@@ -272,11 +272,11 @@ func TestCheckTry_TriesNothingWithoutAnInstallationOrTheRights(t *testing.T) {
 		cluster checkedCluster
 		args    []string
 	}{
-		"MISSING  --try skipped: Slipway is not installed or not available\n":           {checkedCluster{aggregation: true}, []string{"--try"}},
+		"MISSING  --try skipped: Slipway is not installed or not available\n":                          {checkedCluster{aggregation: true}, []string{"--try"}},
 		"MISSING  --try skipped: you have no permission to delete virtualmachines in namespace prod\n": {checkedCluster{aggregation: true, apis: served, refused: []string{"delete virtualmachines"}}, []string{"--try", "-n", "prod"}},
-		"MISSING  --try skipped: namespace nowhere\n":                        {checkedCluster{aggregation: true, apis: served}, []string{"--try", "-n", "nowhere"}},
-		"error: --image requires --try\n":                                                             {checkedCluster{}, []string{"--image=photon-5"}},
-		"error: --class and --instancetype are mutually exclusive\n":                                       {checkedCluster{}, []string{"--try", "--class=a", "--instancetype=b"}},
+		"MISSING  --try skipped: namespace nowhere\n":                                                  {checkedCluster{aggregation: true, apis: served}, []string{"--try", "-n", "nowhere"}},
+		"error: --image requires --try\n":                                                              {checkedCluster{}, []string{"--image=photon-5"}},
+		"error: --class and --instancetype are mutually exclusive\n":                                   {checkedCluster{}, []string{"--try", "--class=a", "--instancetype=b"}},
 		"error: --timeout 0s: must be more than 0s\n":                                                  {checkedCluster{}, []string{"--try", "--timeout=0s"}},
 	} {
 		if code, out, errOut := c.cluster.check(t, c.args...); code != 1 || !strings.Contains(out+errOut, want) {

@@ -58,8 +58,8 @@ func TestEventsAreThoseOfTheVirtualMachineAndOfWhatBelongsToIt(t *testing.T) {
 func TestEventsSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--all-namespaces cannot be combined with a name: got "web"`: {"events", "web", "-A"},
-		`--type "warning": must be Normal or Warning`:     {"events", "--type", "warning"},
-		"accepts at most 1 arg(s), received 2":            {"events", "web", "db"},
+		`--type "warning": must be Normal or Warning`:                {"events", "--type", "warning"},
+		"accepts at most 1 arg(s), received 2":                       {"events", "web", "db"},
 	} {
 		if code, _, errOut := run(t, &clitest.APIServer{}, args...); code != 1 || !strings.Contains(errOut, want) {
 			t.Errorf("%v: exit code %d, %q; want %q", args, code, errOut, want)

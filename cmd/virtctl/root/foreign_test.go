@@ -186,7 +186,7 @@ func TestForeign_WhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
 		"":                                 func(*mo.VirtualMachine) {},
 		"its configuration cannot be read": func(vm *mo.VirtualMachine) { vm.Config = nil },
 		"it is a template: use it as a VirtualMachineImage": func(vm *mo.VirtualMachine) { vm.Config.Template = true },
-		"it is a system VM of vSphere Cluster Services":       func(vm *mo.VirtualMachine) { vm.Name = "vCLS-4c4c4544" },
+		"it is a system VM of vSphere Cluster Services":     func(vm *mo.VirtualMachine) { vm.Name = "vCLS-4c4c4544" },
 		"it is orphaned":          func(vm *mo.VirtualMachine) { vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateOrphaned },
 		"it has no instance UUID": func(vm *mo.VirtualMachine) { vm.Config.InstanceUuid = "" },
 		"it uses fault tolerance, which Slipway does not support": func(vm *mo.VirtualMachine) { vm.Config.FtInfo = &types.FaultToleranceConfigInfo{} },

@@ -21,7 +21,7 @@ import (
 func TestSnapshotSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"accepts between 1 and 2 arg(s), received 0": {"snapshot", "create"},
-		"--keep: 0: must be at least 1":               {"snapshot", "create", "web", "--keep", "0"},
+		"--keep: 0: must be at least 1":              {"snapshot", "create", "web", "--keep", "0"},
 		`--quiesce: "1m": must be a duration`:        {"snapshot", "create", "web", "--quiesce=1m"},
 		`--quiesce: "soon": must be a duration`:      {"snapshot", "create", "web", "--quiesce=soon"},
 		"accepts 2 arg(s), received 1":               {"snapshot", "revert", "web"},

@@ -55,7 +55,7 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		report, known = keptReport(o.keepers(), p)
 	} else {
-		report, known = reportOf(o.Orphans())
+		report, known = reportOf(o.OrphanFinders())
 	}
 	if !known {
 		why := "no vCenter is configured, or the vCenters have not been read yet"
@@ -101,7 +101,7 @@ func cover(report *orphans.Report, hosts iter.Seq[string], look func(host string
 	var covered []string
 	for _, host := range slices.Sorted(hosts) {
 		if why := look(host); why != "" {
-			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: why})
+			report.Unknown = append(report.Unknown, orphans.UncoveredVCenter{VCenter: host, Why: why})
 			continue
 		}
 		covered = append(covered, host)

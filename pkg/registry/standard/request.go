@@ -39,10 +39,10 @@ func WithPatch(ctx context.Context, format types.PatchType, content func() []byt
 	return context.WithValue(ctx, patchKey{}, patch{format, content})
 }
 
-// Checked returns info with checks of the request's object before it is used. It reports malformed objects as client
+// WithChecks returns info with checks of the request's object before it is used. It reports malformed objects as client
 // errors. For a patch that does not fit the type, the libraries return errors without a status, which the server
 // would report as internal errors.
-func Checked(info rest.UpdatedObjectInfo, into runtime.Object) rest.UpdatedObjectInfo {
+func WithChecks(info rest.UpdatedObjectInfo, into runtime.Object) rest.UpdatedObjectInfo {
 	return &checked{UpdatedObjectInfo: info, into: into}
 }
 
@@ -54,7 +54,7 @@ type checked struct {
 // counts returns an error for a patch with too many entries. For a JSON patch the error contains the path of the
 // operation.
 func (p patch) counts() error {
-	err := malformed.Counts(p.content())
+	err := malformed.CheckEntryCount(p.content())
 	if err == nil || p.format != types.JSONPatchType {
 		return err
 	}
@@ -69,7 +69,7 @@ func (p patch) counts() error {
 		if operations.Decode(&o) != nil {
 			return err
 		}
-		if of := malformed.Counts(o.Value); of != nil {
+		if of := malformed.CheckEntryCount(o.Value); of != nil {
 			return fmt.Errorf("%.256s: %w", o.Path, of)
 		}
 	}
@@ -85,7 +85,7 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 		}
 	}
 	if patch.format == types.MergePatchType || patch.format == types.StrategicMergePatchType {
-		if err := malformed.Bounded(patch.content()); err != nil {
+		if err := malformed.FindExpensivePatch(patch.content()); err != nil {
 			return nil, apierrors.NewBadRequest("the patch was rejected: " + err.Error())
 		}
 	}
@@ -108,7 +108,7 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 		}
 	}
 	// Check quantities first, because a comparison with the stored object would process all of their digits.
-	if errs := bounds.Quantities(obj); len(errs) > 0 {
+	if errs := bounds.ValidateQuantities(obj); len(errs) > 0 {
 		kinds, _, err := scheme.Scheme.ObjectKinds(obj)
 		if err != nil {
 			return nil, fmt.Errorf("determining the kind of a %T: %w", obj, err)
