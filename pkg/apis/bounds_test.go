@@ -56,7 +56,7 @@ func TestS2Spec_ErrorsDoNotContainPropertyValues(t *testing.T) {
 	spec := &vmv1alpha1.VirtualMachineSpec{Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{
 		Properties: map[string]string{"password": "hunter2\u001b", "key\u001b": "x", "long": strings.Repeat("hunter2", bounds.MaxProperty)},
 	}}}
-	errs := bounds.Spec(spec, field.NewPath("spec"))
+	errs := bounds.ValidateSpec(spec, field.NewPath("spec"))
 	text := errs.ToAggregate().Error()
 	if strings.Contains(text, "hunter2") || strings.ContainsRune(text, '\u001b') {
 		t.Errorf("errors contain a value or a control character: %q", text)
@@ -71,14 +71,14 @@ func TestS4Cut_CountsRemovedErrors(t *testing.T) {
 	for n := range 1000 {
 		errs = append(errs, field.Required(field.NewPath("spec").Index(n), "must be given"))
 	}
-	got := bounds.Cut(errs)
+	got := bounds.TruncateErrors(errs)
 	if len(got) != bounds.MaxErrors || got[bounds.MaxErrors-1].Detail != fmt.Sprintf("must be given (and %d more errors)", 1000-bounds.MaxErrors) {
 		t.Errorf("got %d errors, the last one is %v", len(got), got[len(got)-1])
 	}
 	if errs[bounds.MaxErrors-1].Detail != "must be given" {
 		t.Error("the caller's error was changed")
 	}
-	if diff := cmp.Diff(errs[:3], bounds.Cut(errs[:3])); diff != "" {
+	if diff := cmp.Diff(errs[:3], bounds.TruncateErrors(errs[:3])); diff != "" {
 		t.Errorf("few errors (-want +got):\n%s", diff)
 	}
 }
@@ -88,7 +88,7 @@ func TestS4Spec_StopsAtMaxErrors(t *testing.T) {
 	for range 256 {
 		spec.Volumes = append(spec.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "\x00", Bus: "\x00"})
 	}
-	if got := bounds.Spec(spec, field.NewPath("spec")); len(got) != bounds.MaxErrors {
+	if got := bounds.ValidateSpec(spec, field.NewPath("spec")); len(got) != bounds.MaxErrors {
 		t.Errorf("%d errors, want %d", len(got), bounds.MaxErrors)
 	}
 }
@@ -102,7 +102,7 @@ func TestS4Meta_AllowsAsManyEntriesAsBefore(t *testing.T) {
 		many.OwnerReferences = append(many.OwnerReferences, metav1.OwnerReference{})
 	}
 	var got []string
-	for _, err := range bounds.Meta(many, nil, field.NewPath("metadata")) {
+	for _, err := range bounds.ValidateMeta(many, nil, field.NewPath("metadata")) {
 		got = append(got, err.Field+" "+string(err.Type))
 	}
 	want := []string{
@@ -112,7 +112,7 @@ func TestS4Meta_AllowsAsManyEntriesAsBefore(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
-	if errs := bounds.Meta(many, many, field.NewPath("metadata")); len(errs) > 0 {
+	if errs := bounds.ValidateMeta(many, many, field.NewPath("metadata")); len(errs) > 0 {
 		t.Errorf("an object that had as many entries before is rejected: %v", errs)
 	}
 }
@@ -120,7 +120,7 @@ func TestS4Meta_AllowsAsManyEntriesAsBefore(t *testing.T) {
 func TestS4Spec_RejectsQuantitiesWithManyDigits(t *testing.T) {
 	for text, refused := range map[string]bool{"1e999999999": true, "-1e999999999": true, strings.Repeat("9", 100_000): true, "1e30": false, "24Ti": false, "0.5": false} {
 		amount := resource.MustParse(text)
-		errs := bounds.Spec(&vmv1alpha1.VirtualMachineMemory{Guest: &amount}, field.NewPath("memory"))
+		errs := bounds.ValidateSpec(&vmv1alpha1.VirtualMachineMemory{Guest: &amount}, field.NewPath("memory"))
 		if (len(errs) == 1) != refused {
 			t.Errorf("%.20s: got errors %v, want rejected = %t", text, errs, refused)
 		}
@@ -136,7 +136,7 @@ func TestClean_ReturnsValidText(t *testing.T) {
 		if got != want {
 			t.Errorf("Clean(%.40q) = %.40q (%d bytes), want %.40q (%d bytes)", text, got, len(got), want, len(want))
 		}
-		if errs := bounds.Spec(got, field.NewPath("text")); len(errs) > 0 {
+		if errs := bounds.ValidateSpec(got, field.NewPath("text")); len(errs) > 0 {
 			t.Errorf("%.40q is rejected: %v", got, errs)
 		}
 	}

@@ -82,7 +82,7 @@ func TestMessage_ReturnsOneLineWithinLimit(t *testing.T) {
 // The limit can be smaller than an ellipsis.
 func TestLine_RespectsSmallLimits(t *testing.T) {
 	for bound := range 6 {
-		if got := conditions.Line("éééé", bound); len(got) > bound || !utf8.ValidString(got) {
+		if got := conditions.TruncateLine("éééé", bound); len(got) > bound || !utf8.ValidString(got) {
 			t.Errorf("%q has more than %d bytes", got, bound)
 		}
 	}
@@ -112,7 +112,7 @@ func TestKeepTimes_RestoresTimeOfSameStatus(t *testing.T) {
 func TestS3List_ContainsFirstThreeItemsAndCount(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e"}
 	for n, want := range []string{"", "a", "a; b", "a; b; c", "a; b; c; d", "a; b; c and 2 more"} {
-		if got := conditions.List(all[:n], "; "); got != want {
+		if got := conditions.JoinLimited(all[:n], "; "); got != want {
 			t.Errorf("list of %d is %q, want %q", n, got, want)
 		}
 	}
@@ -136,7 +136,7 @@ func TestBrief_ReturnsFirstProblem(t *testing.T) {
 		"WhyReady":    {c("Ready", metav1.ConditionUnknown)},
 		"WhyDeleting": {c("Ready", metav1.ConditionTrue), c("Deleting", metav1.ConditionTrue)},
 	} {
-		if got := conditions.Brief(all, "Deleting", "Ready"); got != want {
+		if got := conditions.ColumnValue(all, "Deleting", "Ready"); got != want {
 			t.Errorf("Brief(%v) = %q, want %q", all, got, want)
 		}
 	}

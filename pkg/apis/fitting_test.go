@@ -83,7 +83,7 @@ func TestProperties_RejectsKeysThatTheImageDoesNotHave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, err := range fitting.Properties(image(tc.change), tc.bootstrap, tc.secret) {
+			for _, err := range fitting.ValidateProperties(image(tc.change), tc.bootstrap, tc.secret) {
 				got = append(got, err.Error())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -94,7 +94,7 @@ func TestProperties_RejectsKeysThatTheImageDoesNotHave(t *testing.T) {
 			}
 		})
 	}
-	if got := fitting.Properties(nil, vApp("", "x"), nil); got != nil {
+	if got := fitting.ValidateProperties(nil, vApp("", "x"), nil); got != nil {
 		t.Errorf("without an image: %v", got)
 	}
 }
@@ -113,7 +113,7 @@ func TestEULA_RequiresAcceptance(t *testing.T) {
 		"an agreement, not Ready": {change: func(s *vmv1alpha1.VirtualMachineImageStatus) { s.EULA, s.Conditions = true, nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := fitting.EULA(image(tc.change), tc.accepted)
+			got := fitting.ValidateEULA(image(tc.change), tc.accepted)
 			if (len(got) > 0) != (tc.want != "") || len(got) > 0 && !strings.HasPrefix(got[0].Error(), tc.want) {
 				t.Errorf("errors %v, want %q", got, tc.want)
 			}
@@ -152,7 +152,7 @@ func TestDiskAndFirmware_MustFitTheImage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := image(tc.change)
-			errs := append(fitting.Disk(i, tc.disk), fitting.Firmware(i, tc.firmware)...)
+			errs := append(fitting.ValidateDisk(i, tc.disk), fitting.ValidateFirmware(i, tc.firmware)...)
 			switch got := fmt.Sprint(errs.ToAggregate()); {
 			case tc.want == "" && len(errs) > 0:
 				t.Errorf("%s, want nothing", got)

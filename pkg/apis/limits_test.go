@@ -27,7 +27,7 @@ func TestWhole(t *testing.T) {
 		"1000Ei":  -1,
 		"2000e-3": 2,
 	} {
-		got, ok := limits.Whole(resource.MustParse(amount), 1, limits.MaxMemory)
+		got, ok := limits.WholeNumber(resource.MustParse(amount), 1, limits.MaxMemory)
 		if ok != (want >= 0) || ok && got != want {
 			t.Errorf("Whole(%s) = %d, %t; want %d", amount, got, ok, want)
 		}

@@ -127,7 +127,7 @@ func TestS4Bounded_ReportsExpensivePatches(t *testing.T) {
 		`{`: "",
 	} {
 		got := ""
-		if err := malformed.Bounded([]byte(patch)); err != nil {
+		if err := malformed.FindExpensivePatch([]byte(patch)); err != nil {
 			got = err.Error()
 		}
 		if !strings.Contains(got, want) || want == "" && got != "" {
@@ -151,7 +151,7 @@ func TestCounts_ReportsListWithTooManyEntries(t *testing.T) {
 		"a key after a closed list": {`{"a":[1],"b":{"c":[` + many + `]}}`, "b.c: the lists"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := malformed.Counts([]byte(tc.document))
+			err := malformed.CheckEntryCount([]byte(tc.document))
 			if (err != nil) != (tc.want != "") || err != nil && (!strings.HasPrefix(err.Error(), tc.want) || len(err.Error()) > 500) {
 				t.Errorf("Counts = %v, want %q", err, tc.want)
 			}

@@ -24,7 +24,7 @@ func TestMachine_GeneratesNameFromTemplate(t *testing.T) {
 		"{{ printf \"%1000000d\" 1 }}{{ .random }}": {refused: "must not contain {{ or }}, except"},
 		"{{ .random }} }}":                          {refused: "must not contain {{ or }}, except"},
 	} {
-		got, err := naming.Machine(template, "shop", "workers", "bcdfg")
+		got, err := naming.MachineName(template, "shop", "workers", "bcdfg")
 		if got != test.want || (err == nil) != (test.refused == "") || err != nil && !strings.Contains(err.Error(), test.refused) {
 			t.Errorf("Machine(%q) = %q, %v; want %q, %q", template, got, err, test.want, test.refused)
 		}

@@ -30,10 +30,10 @@ func TestName_ReturnsMostSimilarName(t *testing.T) {
 			t.Errorf("Name(%q, %q) = %q, want %q", name, tc.all, got, tc.want)
 		}
 	}
-	if got := similar.Hint("u1.smal", []string{"u1.small"}); got != `, did you mean "u1.small"?` {
+	if got := similar.Suggestion("u1.smal", []string{"u1.small"}); got != `, did you mean "u1.small"?` {
 		t.Errorf("Hint = %q", got)
 	}
-	if got := similar.Hint("windows", []string{"u1.small"}); got != "" {
+	if got := similar.Suggestion("windows", []string{"u1.small"}); got != "" {
 		t.Errorf("Hint = %q, want none", got)
 	}
 }

@@ -39,7 +39,7 @@ func read(t *testing.T, host *dynamicfake.FakeDynamicClient) *apiservices.APISer
 func TestAPIService_PatchContainsTheReadVersion(t *testing.T) {
 	host := newHost()
 	is := read(t, host)
-	if !is.LeadsTo("ns", "server") || is.LeadsTo("ns", "another") || is.LeadsTo("other", "server") {
+	if !is.RefersTo("ns", "server") || is.RefersTo("ns", "another") || is.RefersTo("other", "server") {
 		t.Errorf("the Service is %+v", is.Spec.Service)
 	}
 	var patch string

@@ -30,9 +30,9 @@ const (
 	frontProxyCAKey         = "requestheader-client-ca-file"
 )
 
-// Authorities are the certificate authorities (CAs) that identify users. They are read from the management cluster
+// ClientAuthorities are the certificate authorities (CAs) that identify users. They are read from the management cluster
 // unless flags specify them.
-type Authorities struct {
+type ClientAuthorities struct {
 	// host is the client of the management cluster; nil if nothing needs to be read.
 	host kubernetes.Interface
 	// clients provides the CAs of client certificates; nil if the management cluster does not publish any.
@@ -42,8 +42,8 @@ type Authorities struct {
 }
 
 // NewAuthorities returns Authorities with a client of the management cluster, if the flags do not specify all CAs.
-func NewAuthorities(o *genericoptions.DelegatingAuthenticationOptions) (*Authorities, error) {
-	i := &Authorities{}
+func NewAuthorities(o *genericoptions.DelegatingAuthenticationOptions) (*ClientAuthorities, error) {
+	i := &ClientAuthorities{}
 	if o == nil || o.SkipInClusterLookup || o.TolerateInClusterLookupFailure || o.ClientCert.ClientCA != "" && o.RequestHeader.ClientCAFile != "" {
 		return i, nil
 	}
@@ -64,7 +64,7 @@ func NewAuthorities(o *genericoptions.DelegatingAuthenticationOptions) (*Authori
 }
 
 // Read reads the ConfigMap of the management cluster once and configures o to follow its CAs.
-func (i *Authorities) Read(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions) error {
+func (i *ClientAuthorities) Read(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions) error {
 	if i.host == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (i *Authorities) Read(ctx context.Context, o *genericoptions.DelegatingAuth
 
 // follow makes the server follow the CAs of client certificates. The server would do so by itself, but then Known
 // could not report whether they have been read.
-func (i *Authorities) follow(said *corev1.ConfigMap, o *genericoptions.DelegatingAuthenticationOptions) error {
+func (i *ClientAuthorities) follow(said *corev1.ConfigMap, o *genericoptions.DelegatingAuthenticationOptions) error {
 	if o.ClientCert.ClientCA != "" || said.Data[clientCAKey] == "" {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (i *Authorities) follow(said *corev1.ConfigMap, o *genericoptions.Delegatin
 }
 
 // Known reports whether users can be identified.
-func (i *Authorities) Known() bool {
+func (i *ClientAuthorities) Known() bool {
 	if i.clients != nil {
 		if _, ok := i.clients.VerifyOptions(); !ok {
 			return false
@@ -107,10 +107,10 @@ func (i *Authorities) Known() bool {
 }
 
 // Name implements healthz.HealthChecker.
-func (i *Authorities) Name() string { return "identities" }
+func (i *ClientAuthorities) Name() string { return "identities" }
 
 // Check implements healthz.HealthChecker.
-func (i *Authorities) Check(*http.Request) error {
+func (i *ClientAuthorities) Check(*http.Request) error {
 	if i.Known() {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (i *Authorities) Check(*http.Request) error {
 
 // Prime makes the server read the CAs before it listens. By default the server starts to listen before, and a
 // connection that is established in the meantime never gets an identity.
-func (i *Authorities) Prime(c *genericapiserver.Config) {
+func (i *ClientAuthorities) Prime(c *genericapiserver.Config) {
 	i.proxy = c.Authentication.RequestHeaderConfig
 	if runner, ok := c.SecureServing.ClientCA.(dynamiccertificates.ControllerRunner); ok {
 		c.SecureServing.ClientCA = &primed{CAContentProvider: c.SecureServing.ClientCA, runner: runner, known: i.Known}

@@ -75,7 +75,7 @@ func TestAuthority_IsSharedByReplicasThatStartTogether(t *testing.T) {
 	}
 	loading.Wait()
 	for _, a := range all {
-		if !bytes.Equal(a.Trusted, all[0].Trusted) || !a.Same(all[0]) {
+		if !bytes.Equal(a.Trusted, all[0].Trusted) || !a.HasSameCertificate(all[0]) {
 			t.Error("two replicas use different CAs")
 		}
 	}
@@ -87,9 +87,9 @@ func TestAuthority_IsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 	first := parsed(t, data)
 	steps := []*authority.Authority{first}
 	var took []time.Duration
-	const replaceBefore = authority.Life / 3
+	const replaceBefore = authority.Validity / 3
 	var now time.Time
-	for now = begin.Add(authority.Life - replaceBefore - 24*time.Hour); now.Before(begin.Add(authority.Life - replaceBefore/2)); now = now.Add(24 * time.Hour) {
+	for now = begin.Add(authority.Validity - replaceBefore - 24*time.Hour); now.Before(begin.Add(authority.Validity - replaceBefore/2)); now = now.Add(24 * time.Hour) {
 		next, err := authority.Next(name, data, now)
 		if err != nil {
 			t.Fatal(err)
@@ -102,13 +102,13 @@ func TestAuthority_IsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 	if len(steps) != 3 {
 		t.Fatalf("got %d steps, want two before the old CA expires", len(steps)-1)
 	}
-	if want := authority.Life - replaceBefore; took[0] < want || took[0] > want+24*time.Hour {
+	if want := authority.Validity - replaceBefore; took[0] < want || took[0] > want+24*time.Hour {
 		t.Errorf("the next CA is created after %s, want a third of the validity before its end", took[0])
 	}
-	if d := took[1] - took[0]; d < authority.Settle || d > authority.Settle+24*time.Hour {
-		t.Errorf("it issues certificates %s after its creation, want %s", d, authority.Settle)
+	if d := took[1] - took[0]; d < authority.TrustPeriod || d > authority.TrustPeriod+24*time.Hour {
+		t.Errorf("it issues certificates %s after its creation, want %s", d, authority.TrustPeriod)
 	}
-	if !steps[1].Same(first) || steps[2].Same(first) {
+	if !steps[1].HasSameCertificate(first) || steps[2].HasSameCertificate(first) {
 		t.Error("the new CA issues before it is trusted, or never")
 	}
 	for i, a := range steps {
@@ -123,7 +123,7 @@ func TestAuthority_IsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 	}
 
 	// An expired CA is no longer trusted.
-	ended, err := authority.Next(name, data, begin.Add(authority.Life+24*time.Hour))
+	ended, err := authority.Next(name, data, begin.Add(authority.Validity+24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestAuthority_IsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
 }
 
 func TestAuthority_IsReplacedImmediatelyIfExpired(t *testing.T) {
-	data, late := made(t, begin), begin.Add(authority.Life+time.Hour)
+	data, late := made(t, begin), begin.Add(authority.Validity+time.Hour)
 	for range 2 {
 		next, err := authority.Next(name, data, late)
 		if err != nil || next == nil {
@@ -148,7 +148,7 @@ func TestAuthority_IsReplacedImmediatelyIfExpired(t *testing.T) {
 }
 
 func TestAuthority_IsNotReplacedEarly(t *testing.T) {
-	for _, age := range []time.Duration{0, authority.LeafLife, authority.Life / 2} {
+	for _, age := range []time.Duration{0, authority.LeafValidity, authority.Validity / 2} {
 		if next, err := authority.Next(name, made(t, begin), begin.Add(age)); err != nil || next != nil {
 			t.Errorf("after %s: got %d changed keys and error %v", age, len(next), err)
 		}

@@ -21,17 +21,17 @@ func WithIdentities(next http.Handler, known func() bool) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		comeAgain(w, WaitsForIdentities)
+		comeAgain(w, ReasonWaitingForCAs)
 	})
 }
 
-// WaitsForIdentities is the reason in answers while the CAs that identify users have not been read.
-const WaitsForIdentities = "waiting for the certificate authorities that identify users " +
+// ReasonWaitingForCAs is the reason in answers while the CAs that identify users have not been read.
+const ReasonWaitingForCAs = "waiting for the certificate authorities that identify users " +
 	"(ConfigMap kube-system/extension-apiserver-authentication of the management cluster)"
 
-// Starting returns the handler of a server that is waiting for the reason that waits returns. /livez succeeds; all
+// StartingHandler returns the handler of a server that is waiting for the reason that waits returns. /livez succeeds; all
 // other requests get status 503 and Retry-After.
-func Starting(waits func() string) http.Handler {
+func StartingHandler(waits func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isLivez(r.URL.Path) {
 			_, _ = w.Write([]byte("ok"))

@@ -13,7 +13,7 @@ import (
 func TestWithIdentities_RejectsRequestsUntilCAsAreKnown(t *testing.T) {
 	served := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	never, always := func() bool { return false }, func() bool { return true }
-	waits := func() string { return WaitsForIdentities }
+	waits := func() string { return ReasonWaitingForCAs }
 	for name, tc := range map[string]struct {
 		handler             http.Handler
 		path, authorization string
@@ -24,11 +24,11 @@ func TestWithIdentities_RejectsRequestsUntilCAsAreKnown(t *testing.T) {
 		"CAs unknown, a token":                      {WithIdentities(served, never), "/apis", "Bearer token", http.StatusOK},
 		"CAs unknown, liveness":                     {WithIdentities(served, never), "/livez", "", http.StatusOK},
 		"CAs known":                                 {WithIdentities(served, always), "/apis", "", http.StatusOK},
-		"management cluster unreachable":            {Starting(waits), "/apis", "", http.StatusServiceUnavailable},
-		"management cluster unreachable, a token":   {Starting(waits), "/apis", "Bearer token", http.StatusServiceUnavailable},
-		"management cluster unreachable, readiness": {Starting(waits), "/readyz", "", http.StatusServiceUnavailable},
-		"management cluster unreachable, liveness":  {Starting(waits), "/livez/ping", "", http.StatusOK},
-		"a path with the prefix of livez":           {Starting(waits), "/livezzz", "", http.StatusServiceUnavailable},
+		"management cluster unreachable":            {StartingHandler(waits), "/apis", "", http.StatusServiceUnavailable},
+		"management cluster unreachable, a token":   {StartingHandler(waits), "/apis", "Bearer token", http.StatusServiceUnavailable},
+		"management cluster unreachable, readiness": {StartingHandler(waits), "/readyz", "", http.StatusServiceUnavailable},
+		"management cluster unreachable, liveness":  {StartingHandler(waits), "/livez/ping", "", http.StatusOK},
+		"a path with the prefix of livez":           {StartingHandler(waits), "/livezzz", "", http.StatusServiceUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tc.path, nil)

@@ -29,7 +29,7 @@ func TestInformers_BeginWithAList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	informers := externalversions.NewSharedInformerFactory(Listing(client), 0)
+	informers := externalversions.NewSharedInformerFactory(WithoutWatchList(client), 0)
 	informers.Vm().V1alpha1().VirtualMachines().Informer()
 	stop := make(chan struct{})
 	informers.Start(stop)

@@ -82,18 +82,18 @@ func (b *Builder[K]) Reads(informers ...cache.SharedIndexInformer) *Builder[K] {
 
 // Shard makes the controller call gained with each vCenter whose objects this replica begins to reconcile.
 func (b *Builder[K]) Shard(s Shard, gained func(vcenter string)) *Builder[K] {
-	return b.Runs(func(ctx context.Context) { s.Watch(ctx, gained) })
+	return b.RunsInParallel(func(ctx context.Context) { s.Watch(ctx, gained) })
 }
 
-// Before adds a function that Run calls before it waits for the initial lists. The function returns end, which Run
+// BeforeSync adds a function that Run calls before it waits for the initial lists. The function returns end, which Run
 // calls after the workers have ended and ctx is done.
-func (b *Builder[K]) Before(f func(ctx context.Context) (end func(), err error)) *Builder[K] {
+func (b *Builder[K]) BeforeSync(f func(ctx context.Context) (end func(), err error)) *Builder[K] {
 	b.loop.before = append(b.loop.before, f)
 	return b
 }
 
-// Runs adds a function that runs in parallel with the workers until ctx is done.
-func (b *Builder[K]) Runs(f func(ctx context.Context)) *Builder[K] {
+// RunsInParallel adds a function that runs in parallel with the workers until ctx is done.
+func (b *Builder[K]) RunsInParallel(f func(ctx context.Context)) *Builder[K] {
 	b.loop.parallel = append(b.loop.parallel, f)
 	return b
 }

@@ -43,9 +43,9 @@ func TestBuilder_RunCallsEndFunctionsInReverseOrder(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var informers started
-		l, err := For[string]("zone", &informers).Before(begin("a")).Before(begin("b")).
+		l, err := For[string]("zone", &informers).BeforeSync(begin("a")).BeforeSync(begin("b")).
 			Shard(Undivided{}, func(string) {}).
-			Runs(func(ctx context.Context) { <-ctx.Done() }).
+			RunsInParallel(func(ctx context.Context) { <-ctx.Done() }).
 			Reconciler(ReconcilerFunc[string](func(_ context.Context, key string) (Result, error) {
 				log = append(log, "reconcile "+key)
 				cancel()
@@ -54,7 +54,7 @@ func TestBuilder_RunCallsEndFunctionsInReverseOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Look("x", 0)
+		l.EnqueueAfter("x", 0)
 		if err := l.Run(ctx); err != nil || !informers.yes {
 			t.Errorf("Run returned %v, informers started: %t", err, informers.yes)
 		}
@@ -67,8 +67,8 @@ func TestBuilder_RunCallsEndFunctionsInReverseOrder(t *testing.T) {
 func TestBuilder_RunReturnsErrorsOfBefore(t *testing.T) {
 	broken, ended := errors.New("broken"), false
 	l, err := For[string]("zone").
-		Before(func(context.Context) (func(), error) { return func() { ended = true }, nil }).
-		Before(func(context.Context) (func(), error) { return nil, broken }).
+		BeforeSync(func(context.Context) (func(), error) { return func() { ended = true }, nil }).
+		BeforeSync(func(context.Context) (func(), error) { return nil, broken }).
 		Reconciler(nothing).Build()
 	if err != nil {
 		t.Fatal(err)
@@ -112,12 +112,12 @@ func TestPace_GrowsUntilAnObjectIsReady(t *testing.T) {
 		want       time.Duration
 	}{
 		"ready":                {[]metav1.Condition{is("Ready", "True", time.Minute)}, Poll},
-		"just not ready":       {[]metav1.Condition{is("Ready", "False", 0)}, MinPace},
+		"just not ready":       {[]metav1.Condition{is("Ready", "False", 0)}, MinObserveDelay},
 		"not ready for a time": {[]metav1.Condition{is("Ready", "False", 20*time.Second)}, 10 * time.Second},
 		"not ready for long":   {[]metav1.Condition{is("Ready", "False", time.Hour)}, Poll},
 		"deleting":             {[]metav1.Condition{is("Ready", "True", time.Hour), is("Deleting", "True", 20*time.Second)}, 10 * time.Second},
 	} {
-		if got := Pace(tc.conditions, "Ready", "Deleting", now, Poll); got != tc.want {
+		if got := ObserveDelay(tc.conditions, "Ready", "Deleting", now, Poll); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}
@@ -156,7 +156,7 @@ func TestEnqueuer_EditsIgnoresStatusUpdates(t *testing.T) {
 	e := newTestEnqueuer()
 	e.Priority = nil
 	var deleted []string
-	h := e.Edits(func(p *corev1.Pod) { deleted = append(deleted, p.Name) })
+	h := e.EditHandler(func(p *corev1.Pod) { deleted = append(deleted, p.Name) })
 	h.OnUpdate(pod(), pod(version("8")))
 	if got := drained(e.Queue); len(got) != 0 {
 		t.Errorf("an update of status queued %v", got)

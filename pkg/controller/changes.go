@@ -8,10 +8,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Changes returns a handler that calls f with the old and the new version of an object. The old version is nil for a
+// HandleChanges returns a handler that calls f with the old and the new version of an object. The old version is nil for a
 // created object, and the new version is nil for a deleted one. Objects of the initial list are passed to f only if
 // initial is true. Updates that did not change the resource version are ignored.
-func Changes[T Object](initial bool, f func(old, updated T)) cache.ResourceEventHandler {
+func HandleChanges[T Object](initial bool, f func(old, updated T)) cache.ResourceEventHandler {
 	var none T
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
@@ -32,7 +32,7 @@ func Changes[T Object](initial bool, f func(old, updated T)) cache.ResourceEvent
 	}
 }
 
-// Edited reports whether an update changed more of an object than its status, or the object is being deleted.
-func Edited(old, updated metav1.Object) bool {
+// SpecChanged reports whether an update changed more of an object than its status, or the object is being deleted.
+func SpecChanged(old, updated metav1.Object) bool {
 	return old.GetUID() != updated.GetUID() || old.GetGeneration() != updated.GetGeneration() || updated.GetDeletionTimestamp() != nil
 }

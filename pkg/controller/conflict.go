@@ -5,9 +5,9 @@ package controller
 
 import apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-// Overtaken returns the result of a reconcile whose write returned err. After a conflict the object is requeued. If the
+// RequeueOnConflict returns the result of a reconcile whose write returned err. After a conflict the object is requeued. If the
 // object was not found, the reconcile is done, because its deletion causes an event. Other errors are returned.
-func Overtaken(err error) (Result, error) {
+func RequeueOnConflict(err error) (Result, error) {
 	switch {
 	case apierrors.IsConflict(err):
 		return Result{RequeueAfter: Conflict}, nil

@@ -24,7 +24,7 @@ func TestOvertaken_RequeuesAfterConflicts(t *testing.T) {
 		"other error": {err: other, wantErr: other},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := Overtaken(tc.err)
+			result, err := RequeueOnConflict(tc.err)
 			if !errors.Is(err, tc.wantErr) || (result.RequeueAfter > 0) != tc.requeue {
 				t.Errorf("got %+v, %v; want requeue %t and error %v", result, err, tc.requeue, tc.wantErr)
 			}

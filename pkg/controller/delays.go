@@ -29,18 +29,18 @@ const (
 	Poll = 30 * time.Second
 )
 
-// MinPace is the shortest delay that Pace returns.
-const MinPace = 2 * time.Second
+// MinObserveDelay is the shortest delay that Pace returns.
+const MinObserveDelay = 2 * time.Second
 
-// Pace returns the delay after which an object must be observed again. The arguments are its conditions and the types
+// ObserveDelay returns the delay after which an object must be observed again. The arguments are its conditions and the types
 // of the two conditions for readiness and deletion. If the object is ready, the delay is every. While the object is not
-// ready or is being deleted, the delay is half of the time for which this has been so, between MinPace and every.
-func Pace(all []metav1.Condition, ready, deleting string, now time.Time, every time.Duration) time.Duration {
+// ready or is being deleted, the delay is half of the time for which this has been so, between MinObserveDelay and every.
+func ObserveDelay(all []metav1.Condition, ready, deleting string, now time.Time, every time.Duration) time.Duration {
 	since := conditions.Find(all, ready)
 	if deletion := conditions.Find(all, deleting); deletion != nil {
 		since = deletion
 	} else if since.Status == metav1.ConditionTrue {
 		return every
 	}
-	return min(max(now.Sub(since.LastTransitionTime.Time)/2, MinPace), every)
+	return min(max(now.Sub(since.LastTransitionTime.Time)/2, MinObserveDelay), every)
 }

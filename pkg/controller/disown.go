@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Disown removes the owner reference with the given UID from all objects that have it. It changes the objects in all.
+// RemoveOwner removes the owner reference with the given UID from all objects that have it. It changes the objects in all.
 // Objects that no longer exist are skipped.
-func Disown[T Object](ctx context.Context, store Store[T], client Client[T], all []T, owner types.UID) error {
+func RemoveOwner[T Object](ctx context.Context, store Store[T], client Client[T], all []T, owner types.UID) error {
 	for _, o := range all {
 		left := slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return r.UID == owner })
 		if len(left) == len(o.GetOwnerReferences()) {

@@ -46,9 +46,9 @@ func (e *Echoes[T]) Forget(key types.NamespacedName) {
 	delete(e.expected, key)
 }
 
-// Heard reports whether the update from old to obj is an echo. An echo is reported once. All of the object is compared,
+// IsEcho reports whether the update from old to obj is an echo. An echo is reported once. All of the object is compared,
 // because an update after a relist can also contain later changes by other clients.
-func (e *Echoes[T]) Heard(old, obj T) bool {
+func (e *Echoes[T]) IsEcho(old, obj T) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	expected, ok := e.expected[KeyOf(obj)]

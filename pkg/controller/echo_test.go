@@ -39,7 +39,7 @@ func TestEchoes_MatchOnlyOwnStatusWrites(t *testing.T) {
 		want     bool
 	}{
 		"the echo":                        {from: pod(), to: stored(), want: true},
-		"a second time":                   {from: pod(), to: stored(), before: func(e *Echoes[*corev1.Pod]) { e.Heard(pod(), stored()) }},
+		"a second time":                   {from: pod(), to: stored(), before: func(e *Echoes[*corev1.Pod]) { e.IsEcho(pod(), stored()) }},
 		"after the write failed":          {from: pod(), to: stored(), before: func(e *Echoes[*corev1.Pod]) { e.Forget(podKey) }},
 		"from another version":            {from: stored(), to: stored()},
 		"another status":                  {from: pod(), to: stored(func(p *corev1.Pod) { p.Status.HostIP = "192.0.2.1" })},
@@ -61,7 +61,7 @@ func TestEchoes_MatchOnlyOwnStatusWrites(t *testing.T) {
 			if c.before != nil {
 				c.before(e)
 			}
-			if got := e.Heard(c.from, c.to); got != c.want {
+			if got := e.IsEcho(c.from, c.to); got != c.want {
 				t.Errorf("echo = %t, want %t", got, c.want)
 			}
 		})

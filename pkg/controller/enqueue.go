@@ -34,18 +34,18 @@ type Enqueuer[T Object] struct {
 	Echoes *Echoes[T]
 	// Priority returns the priority that an object's state needs, or fallback. If Priority is nil, fallback is used.
 	Priority func(obj T, fallback int) int
-	// Mine reports whether this process reconciles an object. Objects of other processes are not queued. If Mine is
+	// IsOwned reports whether this process reconciles an object. Objects of other processes are not queued. If Mine is
 	// nil, this process reconciles all objects.
-	Mine func(obj T) bool
-	// Waits, if set, reports whether an object of the initial list need not be queued yet. Any later event queues it.
-	Waits func(obj T) bool
-	// News, if set, is called for every object that another client created or changed. old is nil for a created object.
+	IsOwned func(obj T) bool
+	// CanWait, if set, reports whether an object of the initial list need not be queued yet. Any later event queues it.
+	CanWait func(obj T) bool
+	// OnChange, if set, is called for every object that another client created or changed. old is nil for a created object.
 	// News must not block.
-	News func(old, obj T)
+	OnChange func(old, obj T)
 }
 
-// Evaluate queues obj with the priority that its state needs, or fallback.
-func (e *Enqueuer[T]) Evaluate(obj T, fallback int) {
+// Enqueue queues obj with the priority that its state needs, or fallback.
+func (e *Enqueuer[T]) Enqueue(obj T, fallback int) {
 	e.add(obj, e.priority(obj, fallback))
 }
 
@@ -62,18 +62,18 @@ func (e *Enqueuer[T]) add(obj T, priority int) {
 	}
 }
 
-func (e *Enqueuer[T]) isMine(obj T) bool { return e.Mine == nil || e.Mine(obj) }
+func (e *Enqueuer[T]) isMine(obj T) bool { return e.IsOwned == nil || e.IsOwned(obj) }
 
 // addListed queues an object of the initial list.
 func (e *Enqueuer[T]) addListed(obj T) {
-	if e.isMine(obj) && (e.Waits == nil || !e.Waits(obj)) {
+	if e.isMine(obj) && (e.CanWait == nil || !e.CanWait(obj)) {
 		e.add(obj, PriorityDefaultCreate)
 	}
 }
 
-// Gained queues the objects for which share returns true, like objects of the initial list. It is called when this
+// EnqueueGained queues the objects for which share returns true, like objects of the initial list. It is called when this
 // process begins to reconcile them.
-func (e *Enqueuer[T]) Gained(share func(obj T) bool) {
+func (e *Enqueuer[T]) EnqueueGained(share func(obj T) bool) {
 	for _, obj := range e.Objects.informed.List() {
 		if o := obj.(T); share(o) {
 			e.addListed(o)
@@ -94,16 +94,16 @@ func (e *Enqueuer[T]) Has(key types.NamespacedName) bool {
 	return ok && e.isMine(obj)
 }
 
-// Generic queues the object of key because of an event of another object or of vCenter. It ignores an unknown object,
+// EnqueueGeneric queues the object of key because of an event of another object or of vCenter. It ignores an unknown object,
 // which is queued when it appears.
-func (e *Enqueuer[T]) Generic(key types.NamespacedName) {
+func (e *Enqueuer[T]) EnqueueGeneric(key types.NamespacedName) {
 	if obj, ok := e.get(key); ok {
-		e.Evaluate(obj, PriorityDefaultGeneric)
+		e.Enqueue(obj, PriorityDefaultGeneric)
 	}
 }
 
-// Again returns the priority of a key that is queued again after a reconcile. It is used as Options.Priority.
-func (e *Enqueuer[T]) Again(key types.NamespacedName) int {
+// RequeuePriority returns the priority of a key that is queued again after a reconcile. It is used as Options.Priority.
+func (e *Enqueuer[T]) RequeuePriority(key types.NamespacedName) int {
 	obj, ok := e.get(key)
 	if !ok {
 		return PriorityDefaultGeneric
@@ -124,35 +124,35 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 			}
 			var none T
 			e.reportNews(none, added)
-			e.Evaluate(added, PriorityDefaultCreate)
+			e.Enqueue(added, PriorityDefaultCreate)
 		},
 		UpdateFunc: func(oldObj, obj any) {
 			old, updated := oldObj.(T), obj.(T)
 			switch {
 			case old.GetResourceVersion() == updated.GetResourceVersion():
 				e.add(updated, PriorityDefaultUpdate)
-			case !e.Echoes.Heard(old, updated):
+			case !e.Echoes.IsEcho(old, updated):
 				e.reportNews(old, updated)
-				e.Evaluate(updated, PriorityDefaultUpdate)
+				e.Enqueue(updated, PriorityDefaultUpdate)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if deleted, ok := WithoutTombstone[T](obj); ok {
 				e.Echoes.Forget(KeyOf(deleted))
-				e.Evaluate(deleted, PriorityDefaultDelete)
+				e.Enqueue(deleted, PriorityDefaultDelete)
 			}
 		},
 	}
 }
 
-// Edits returns a handler of the events of objects whose status is written only by their controller. It ignores updates
+// EditHandler returns a handler of the events of objects whose status is written only by their controller. It ignores updates
 // that change only the status, and calls deleted with each deleted object.
-func (e *Enqueuer[T]) Edits(deleted func(obj T)) cache.ResourceEventHandler {
+func (e *Enqueuer[T]) EditHandler(deleted func(obj T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { e.Evaluate(obj.(T), PriorityDefaultCreate) },
+		AddFunc: func(obj any) { e.Enqueue(obj.(T), PriorityDefaultCreate) },
 		UpdateFunc: func(old, obj any) {
-			if updated := obj.(T); Edited(old.(T), updated) {
-				e.Evaluate(updated, PriorityDefaultUpdate)
+			if updated := obj.(T); SpecChanged(old.(T), updated) {
+				e.Enqueue(updated, PriorityDefaultUpdate)
 			}
 		},
 		DeleteFunc: func(obj any) {
@@ -164,29 +164,29 @@ func (e *Enqueuer[T]) Edits(deleted func(obj T)) cache.ResourceEventHandler {
 }
 
 func (e *Enqueuer[T]) reportNews(old, obj T) {
-	if e.News != nil && e.isMine(obj) {
-		e.News(old, obj)
+	if e.OnChange != nil && e.isMine(obj) {
+		e.OnChange(old, obj)
 	}
 }
 
-// Referring queues the objects that an index has under value.
-func (e *Enqueuer[T]) Referring(index, value string) {
+// EnqueueIndexed queues the objects that an index has under value.
+func (e *Enqueuer[T]) EnqueueIndexed(index, value string) {
 	ours, err := e.Objects.informed.ByIndex(index, value)
 	if err != nil {
 		return // only for an index that does not exist
 	}
 	for _, o := range ours {
-		e.Generic(KeyOf(o.(T)))
+		e.EnqueueGeneric(KeyOf(o.(T)))
 	}
 }
 
-// Related returns a handler of the events of objects that this controller's objects refer to. It queues the objects
+// RelatedHandler returns a handler of the events of objects that this controller's objects refer to. It queues the objects
 // that the index has under value. Objects of the initial list are ignored, because each of this controller's objects is
 // queued by its own initial list.
-func (e *Enqueuer[T]) Related(index string, value func(metav1.Object) string) cache.ResourceEventHandler {
+func (e *Enqueuer[T]) RelatedHandler(index string, value func(metav1.Object) string) cache.ResourceEventHandler {
 	wake := func(obj any) {
 		if object, ok := WithoutTombstone[metav1.Object](obj); ok {
-			e.Referring(index, value(object))
+			e.EnqueueIndexed(index, value(object))
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{

@@ -36,7 +36,7 @@ func TestEnqueuer_HandlerUsesPriorityOfStateAndEvent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newTestEnqueuer()
-			e.Waits = func(p *corev1.Pod) bool { return p.Name == "wait" }
+			e.CanWait = func(p *corev1.Pod) bool { return p.Name == "wait" }
 			c.event(e.Handler())
 			if diff := cmp.Diff(c.want, drained(e.Queue)); diff != "" {
 				t.Errorf("queued (-want +got):\n%s", diff)
@@ -48,7 +48,7 @@ func TestEnqueuer_HandlerUsesPriorityOfStateAndEvent(t *testing.T) {
 func TestEnqueuer_HandlerIgnoresEchoes(t *testing.T) {
 	e := newTestEnqueuer()
 	var news []string
-	e.News = func(old, p *corev1.Pod) {
+	e.OnChange = func(old, p *corev1.Pod) {
 		from := "nothing"
 		if old != nil {
 			from = old.ResourceVersion
@@ -74,12 +74,12 @@ func TestEnqueuer_GenericQueuesOnlyKnownObjects(t *testing.T) {
 	e := newTestEnqueuer(pod(urgent))
 	other := podKey
 	other.Name = "unknown"
-	e.Generic(podKey)
-	e.Generic(other)
+	e.EnqueueGeneric(podKey)
+	e.EnqueueGeneric(other)
 	if diff := cmp.Diff(map[string]int{"a": 100}, drained(e.Queue)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
-	if got := [2]int{e.Again(podKey), e.Again(other)}; got != [2]int{100, PriorityDefaultGeneric} {
+	if got := [2]int{e.RequeuePriority(podKey), e.RequeuePriority(other)}; got != [2]int{100, PriorityDefaultGeneric} {
 		t.Errorf("priorities after a reconcile are %v, want 100 and %d", got, PriorityDefaultGeneric)
 	}
 }

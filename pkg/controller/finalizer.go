@@ -27,5 +27,5 @@ func RemoveFinalizer[T Object](ctx context.Context, s Store[T], client Client[T]
 	next := obj.DeepCopyObject().(T)
 	next.SetFinalizers(slices.DeleteFunc(next.GetFinalizers(), func(f string) bool { return f == finalizer }))
 	_, err := s.Update(ctx, client, next)
-	return Overtaken(err)
+	return RequeueOnConflict(err)
 }

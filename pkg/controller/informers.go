@@ -10,12 +10,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// AsKept is a transform of informers that reduces the memory of cached objects and makes them safe to share. It removes
+// StripManagedFields is a transform of informers that reduces the memory of cached objects and makes them safe to share. It removes
 // metadata.managedFields, about a third of an object, which no controller reads. An update with such an object does not
-// change the managed fields on the server: only a list with one empty entry would reset them. AsKept also computes the
+// change the managed fields on the server: only a list with one empty entry would reset them. StripManagedFields also computes the
 // text of every resource.Quantity. A Quantity stores its text when it is first formatted, and that would be a write to
 // an object that others read at the same time. Computing the object's size in protobuf formats all its quantities.
-func AsKept(obj any) (any, error) {
+func StripManagedFields(obj any) (any, error) {
 	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
 		accessor.SetManagedFields(nil)
 	}

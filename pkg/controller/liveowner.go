@@ -14,13 +14,13 @@ import (
 // errNotLive is returned by Stands if an object cannot be an owner.
 var errNotLive = errors.New("no longer exists or is being deleted")
 
-// Stands reads a cached object from the server and returns an error if it does not exist or is being deleted. It must
+// VerifyOwnerIsLive reads a cached object from the server and returns an error if it does not exist or is being deleted. It must
 // be called before the object becomes an owner: the cache may be outdated, and the garbage collector deletes objects
 // whose owner does not exist.
-func Stands[T Object](ctx context.Context, client interface {
+func VerifyOwnerIsLive[T Object](ctx context.Context, client interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)
 }, cached T) error {
-	current, err := Found(client.Get(ctx, cached.GetName(), metav1.GetOptions{}))
+	current, err := IgnoreNotFound(client.Get(ctx, cached.GetName(), metav1.GetOptions{}))
 	if err != nil {
 		return fmt.Errorf("reading %s %s: %w", kindName(cached), cached.GetName(), err)
 	}

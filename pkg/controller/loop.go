@@ -48,8 +48,8 @@ func (l *Loop[K]) Collectors() []prometheus.Collector {
 // RecordTo sets the recorder of events about writes that are limited. It must be called before Run.
 func (l *Loop[K]) RecordTo(recorder events.EventRecorder) { l.controller.recorder = recorder }
 
-// Look queues a key after a delay, because of an event of another object or of vCenter.
-func (l *Loop[K]) Look(key K, after time.Duration) {
+// EnqueueAfter queues a key after a delay, because of an event of another object or of vCenter.
+func (l *Loop[K]) EnqueueAfter(key K, after time.Duration) {
 	l.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: PriorityDefaultGeneric, After: after}, key)
 }
 
@@ -62,7 +62,7 @@ func EnqueueIndexed[T Object](l *Loop[types.NamespacedName], s Store[T], index, 
 	}
 	for _, o := range found {
 		if filter == nil || filter(o) {
-			l.Look(KeyOf(o), Settle)
+			l.EnqueueAfter(KeyOf(o), Settle)
 		}
 	}
 }
@@ -102,9 +102,9 @@ func (l *Loop[K]) Run(ctx context.Context) error {
 	return nil
 }
 
-// Fill starts the informers, registers the event handlers and returns when these have processed the initial lists. Run
+// Sync starts the informers, registers the event handlers and returns when these have processed the initial lists. Run
 // does the same before it reconciles.
-func (l *Loop[K]) Fill(ctx context.Context) error {
+func (l *Loop[K]) Sync(ctx context.Context) error {
 	synced, err := l.register(ctx)
 	if err != nil {
 		return err

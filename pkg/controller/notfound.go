@@ -5,8 +5,8 @@ package controller
 
 import apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-// Found returns an object that was read, or nil if it was not found. Any other error is returned unchanged.
-func Found[T Object](object T, err error) (T, error) {
+// IgnoreNotFound returns an object that was read, or nil if it was not found. Any other error is returned unchanged.
+func IgnoreNotFound[T Object](object T, err error) (T, error) {
 	if apierrors.IsNotFound(err) {
 		var none T
 		return none, nil

@@ -26,7 +26,7 @@ func TestFound_IgnoresOnlyNotFoundErrors(t *testing.T) {
 		"not found, with object": {existing, notFound, nil, nil},
 		"read error":             {nil, broken, nil, broken},
 	} {
-		got, err := Found(test.read, test.err)
+		got, err := IgnoreNotFound(test.read, test.err)
 		if got != test.want || !errors.Is(err, test.wantErr) {
 			t.Errorf("%s: %v, error %v, want %v, error %v", name, got, err, test.want, test.wantErr)
 		}

@@ -35,7 +35,7 @@ func (e *Enqueuer[T]) Resync(ctx context.Context, period time.Duration) {
 			}
 			namespace, name, err := cache.SplitMetaNamespaceKey(text)
 			if err == nil {
-				e.Generic(types.NamespacedName{Namespace: namespace, Name: name})
+				e.EnqueueGeneric(types.NamespacedName{Namespace: namespace, Name: name})
 			}
 		}
 	}

@@ -11,8 +11,8 @@ type Shard interface {
 	// Bind waits until this replica may reconcile the objects of a vCenter, and returns a context for that. An error
 	// other than that of ctx means that another replica reconciles them.
 	Bind(ctx context.Context, vcenter string) (context.Context, error)
-	// Held reports whether this replica reconciles the objects of a vCenter.
-	Held(vcenter string) bool
+	// IsOwned reports whether this replica reconciles the objects of a vCenter.
+	IsOwned(vcenter string) bool
 	// Watch calls gained with the name of each vCenter whose objects this replica reconciles or begins to reconcile
 	// before ctx is done. It can call gained several times with the same name. gained must not block.
 	Watch(ctx context.Context, gained func(vcenter string))
@@ -24,8 +24,8 @@ type Undivided struct{}
 // Bind implements Shard.
 func (Undivided) Bind(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
 
-// Held implements Shard.
-func (Undivided) Held(string) bool { return true }
+// IsOwned implements Shard.
+func (Undivided) IsOwned(string) bool { return true }
 
 // Watch implements Shard.
 func (Undivided) Watch(context.Context, func(string)) {}

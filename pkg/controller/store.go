@@ -94,8 +94,8 @@ func createdRecently(o metav1.Object) bool {
 	return time.Since(o.GetCreationTimestamp().Time) < ownWritesTTL
 }
 
-// Wrote stores an object that the server returned, unless the informer's cache has that version.
-func (s Store[T]) Wrote(obj T) {
+// RecordWrite stores an object that the server returned, unless the informer's cache has that version.
+func (s Store[T]) RecordWrite(obj T) {
 	s.cache.Mutation(obj)
 	// The watch event may have arrived before the response.
 	if seen, ok, err := s.informed.Get(obj); err == nil && ok {
@@ -129,15 +129,15 @@ func (s Store[T]) Admit(ctx context.Context, client Client[T], next T) error {
 	if all := conditionsOf(shown); all != nil {
 		conditions.Set(all, time.Now(), limited.condition())
 		if written, failed := client.UpdateStatus(ctx, shown, metav1.UpdateOptions{}); failed == nil {
-			s.Wrote(written)
+			s.RecordWrite(written)
 		}
 	}
 	return err
 }
 
-// Mark copies the write limit's condition of the stored object to next. It removes the condition when enough writes are
+// CopyLimitCondition copies the write limit's condition of the stored object to next. It removes the condition when enough writes are
 // available again. It must be called before a status is compared with the stored one.
-func (s Store[T]) Mark(next T) {
+func (s Store[T]) CopyLimitCondition(next T) {
 	all := conditionsOf(next)
 	if all == nil {
 		return
@@ -163,14 +163,14 @@ func (s Store[T]) Update(ctx context.Context, client Client[T], next T) (T, erro
 	if err != nil {
 		return written, fmt.Errorf("writing %s %s: %w", kindName(next), next.GetName(), err)
 	}
-	s.Wrote(written)
+	s.RecordWrite(written)
 	return written, nil
 }
 
 // UpdateStatus writes the status of next with client, unless the store has it already. It stores the object that the
 // server returned.
 func (s Store[T]) UpdateStatus(ctx context.Context, client Client[T], next T) error {
-	s.Mark(next)
+	s.CopyLimitCondition(next)
 	if stored, err := s.Get(KeyOf(next)); err == nil && equality.Semantic.DeepEqual(stored, next) {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (s Store[T]) UpdateStatus(ctx context.Context, client Client[T], next T) er
 	if err != nil {
 		return fmt.Errorf("writing the status of %s %s: %w", kindName(next), next.GetName(), err)
 	}
-	s.Wrote(written)
+	s.RecordWrite(written)
 	return nil
 }
 
@@ -189,8 +189,8 @@ func (s Store[T]) UpdateStatus(ctx context.Context, client Client[T], next T) er
 // until the next read.
 func (s Store[T]) dropOwnWrite(obj T) { s.cache.OnAddOrUpdate(obj) }
 
-// Deleted records that obj is deleted.
-func (s Store[T]) Deleted(obj T) { s.cache.OnDelete(obj) }
+// RecordDelete records that obj is deleted.
+func (s Store[T]) RecordDelete(obj T) { s.cache.OnDelete(obj) }
 
 // Handler returns a handler that updates the store after events of the informer.
 func (s Store[T]) Handler() cache.ResourceEventHandler {

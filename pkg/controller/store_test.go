@@ -43,14 +43,14 @@ func TestStore_ReturnsOwnWritesUntilTheInformerHasThem(t *testing.T) {
 		return p.ResourceVersion
 	}
 	version := func(v string) *corev1.Pod { return pod(func(p *corev1.Pod) { p.ResourceVersion = v }) }
-	s.Wrote(version("8"))
+	s.RecordWrite(version("8"))
 	if got := read(); got != "8" {
 		t.Errorf("read version %s, want the own write 8", got)
 	}
 	if err := informer.GetIndexer().Update(version("9")); err != nil {
 		t.Fatal(err)
 	}
-	s.Wrote(version("8"))
+	s.RecordWrite(version("8"))
 	if got := read(); got != "9" {
 		t.Errorf("read version %s, want the informer's 9", got)
 	}
@@ -60,13 +60,13 @@ func TestStore_ReturnsOwnWritesUntilTheInformerHasThem(t *testing.T) {
 func TestStore_ReturnsCreatedObjectsUntilTheInformerHasThem(t *testing.T) {
 	s := NewStore[*corev1.Pod](podInformer(), true)
 	p := pod(func(p *corev1.Pod) { p.CreationTimestamp = metav1.Now() })
-	s.Wrote(p)
+	s.RecordWrite(p)
 	for i := range 3 {
 		if got, err := s.Get(podKey); err != nil || got != p {
 			t.Fatalf("read %d found %v (%v), want the created object", i+1, got, err)
 		}
 	}
-	s.Deleted(p)
+	s.RecordDelete(p)
 	if got, err := s.Get(podKey); err != nil || got != nil {
 		t.Errorf("found %v (%v), want nothing after the deletion", got, err)
 	}
@@ -76,7 +76,7 @@ func TestStore_ReturnsCreatedObjectsUntilTheInformerHasThem(t *testing.T) {
 func TestStore_ForgetsCreatedObjectsThatTheInformerNeverReceives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStore[*corev1.Pod](podInformer(), true)
-		s.Wrote(pod(func(p *corev1.Pod) { p.CreationTimestamp = metav1.Now() }))
+		s.RecordWrite(pod(func(p *corev1.Pod) { p.CreationTimestamp = metav1.Now() }))
 		for range 2 * int(ownWritesTTL/time.Second) {
 			<-time.After(time.Second)
 			if _, err := s.Get(podKey); err != nil {
@@ -110,7 +110,7 @@ func TestIfOwned_RequiresTheControllingOwner(t *testing.T) {
 }
 
 func TestAsKept_RemovesOnlyManagedFields(t *testing.T) {
-	got, err := AsKept(pod(func(p *corev1.Pod) {
+	got, err := StripManagedFields(pod(func(p *corev1.Pod) {
 		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1("{}")}}
 	}))
 	if err != nil {
@@ -123,7 +123,7 @@ func TestAsKept_RemovesOnlyManagedFields(t *testing.T) {
 
 func TestAsKept_DoesNotChangeTombstones(t *testing.T) {
 	want := cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: pod()}
-	got, err := AsKept(want)
+	got, err := StripManagedFields(want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestAsKept_MakesQuantitiesSafeToFormat(t *testing.T) {
 	p := pod(func(p *corev1.Pod) {
 		p.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}}}
 	})
-	got, err := AsKept(p)
+	got, err := StripManagedFields(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,7 +180,7 @@ func TestController_RequeuesALimitedWriteAndReportsItOnce(t *testing.T) {
 		l.RecordTo(recorder)
 		ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))), 3*time.Minute)
 		defer cancel()
-		l.Look(KeyOf(server.stored), 0)
+		l.EnqueueAfter(KeyOf(server.stored), 0)
 		if err := l.Run(ctx); err != nil {
 			t.Fatal(err)
 		}

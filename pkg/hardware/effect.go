@@ -54,14 +54,14 @@ func CPUs(c *vmv1alpha1.VirtualMachineCPU) (vcpus, coresPerSocket int32) {
 	return max(c.Sockets, 1) * cores, cores
 }
 
-// OwnCores reports whether every vCPU has a dedicated core.
-func OwnCores(c *vmv1alpha1.VirtualMachineCPU) bool {
+// HasDedicatedCores reports whether every vCPU has a dedicated core.
+func HasDedicatedCores(c *vmv1alpha1.VirtualMachineCPU) bool {
 	return c != nil && (isTrue(c.DedicatedCPUPlacement) || c.LatencySensitivity == vmv1alpha1.LatencySensitivityHigh)
 }
 
-// Pinned reports whether vSphere requires that all memory is reserved.
-func Pinned(s *Spec) bool {
-	return OwnCores(s.CPU) || s.Memory != nil && s.Memory.HugePageSize == LargePages || usesSRIOV(s) ||
+// NeedsFullReservation reports whether vSphere requires that all memory is reserved.
+func NeedsFullReservation(s *Spec) bool {
+	return HasDedicatedCores(s.CPU) || s.Memory != nil && s.Memory.HugePageSize == LargePages || usesSRIOV(s) ||
 		s.Devices != nil && len(s.Devices.GPUs)+len(s.Devices.HostDevices) > 0
 }
 
@@ -81,7 +81,7 @@ func hasSameShape(running, desired *State) bool {
 
 // placementEffect returns the effect for two fields that map to the same setting.
 func placementEffect(running, desired *State) vmv1alpha1.RefreshEffect {
-	if OwnCores(running.CPU) == OwnCores(desired.CPU) {
+	if HasDedicatedCores(running.CPU) == HasDedicatedCores(desired.CPU) {
 		return none
 	}
 	return restart
@@ -119,11 +119,13 @@ func cpuReservationEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 	have, _ := CPUs(running.CPU)
 	want, _ := CPUs(desired.CPU)
 	waits := have != want && socketsEffect(running, desired) == restart
-	return liveIf(!(OwnCores(running.CPU) && after < before) && !(waits && after > before))
+	return liveIf(!(HasDedicatedCores(running.CPU) && after < before) && !(waits && after > before))
 }
 
 // isMemoryPinned reports whether the full memory reservation cannot be removed while the virtual machine runs.
-func isMemoryPinned(running *State) bool { return running.MemoryLocked && Pinned(&running.Spec) }
+func isMemoryPinned(running *State) bool {
+	return running.MemoryLocked && NeedsFullReservation(&running.Spec)
+}
 
 // memoryReservationEffect returns the effect for the memory reservation. It can change at any time, with these
 // exceptions: it cannot exceed the current memory, it cannot differ from fully reserved memory, and it cannot be

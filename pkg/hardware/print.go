@@ -53,8 +53,8 @@ func Drive(iso string, connected bool) string {
 	return "CD-ROM: " + iso
 }
 
-// Claim prints the disk of a claim.
-func Claim(name string) string { return "claim " + name }
+// PrintClaim prints the disk of a claim.
+func PrintClaim(name string) string { return "claim " + name }
 
 // Adapter prints a network adapter. Unknown parts are omitted.
 func Adapter(model, network, mac string) string {

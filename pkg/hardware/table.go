@@ -277,7 +277,7 @@ func StateOf(spec *Spec) *State {
 	createPart(&s.Devices)
 	createPart(&s.Network)
 	createPart(&s.BootDisk)
-	s.MemoryLocked = Pinned(&s.Spec)
+	s.MemoryLocked = NeedsFullReservation(&s.Spec)
 	_, s.CoresPerSocket = CPUs(s.CPU)
 	return s
 }

@@ -52,7 +52,7 @@ func volume(v *vmv1alpha1.VirtualMachineVolume) string {
 	case v.Disk != nil:
 		return Disk(bytesOf(v.Disk.Capacity), v.Bus)
 	case v.PersistentVolumeClaim != nil:
-		return Claim(v.PersistentVolumeClaim.ClaimName)
+		return PrintClaim(v.PersistentVolumeClaim.ClaimName)
 	}
 	return strings.TrimSpace(presentValue + " " + v.Bus)
 }
@@ -102,7 +102,7 @@ func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desir
 	case bytesOf(after.Disk.Capacity) < bytesOf(before.Disk.Capacity):
 		return restart
 	default:
-		return liveIf(GrowsDisk(before.Bus))
+		return liveIf(CanGrowDisk(before.Bus))
 	}
 }
 
@@ -116,12 +116,12 @@ func isSameSource(a, b *vmv1alpha1.VirtualMachineVolume) bool {
 // canPlugDisk reports whether a disk can be added on bus live.
 func canPlugDisk(bus string, running, desired *State) bool {
 	there := slices.ContainsFunc(running.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Bus == bus })
-	return PlugsDisk(bus, there, isTrue(desired.Devices.DisableHotplug))
+	return CanPlugDisk(bus, there, isTrue(desired.Devices.DisableHotplug))
 }
 
-// PlugsDisk reports whether a disk can be added to or removed from a controller while the virtual machine runs. SATA
+// CanPlugDisk reports whether a disk can be added to or removed from a controller while the virtual machine runs. SATA
 // and NVMe controllers must already exist.
-func PlugsDisk(bus string, controllerThere, hotplugDisabled bool) bool {
+func CanPlugDisk(bus string, controllerThere, hotplugDisabled bool) bool {
 	switch bus {
 	case "ide":
 		return false
@@ -131,8 +131,8 @@ func PlugsDisk(bus string, controllerThere, hotplugDisabled bool) bool {
 	return !hotplugDisabled
 }
 
-// GrowsDisk reports whether a disk on bus can grow while the virtual machine runs.
-func GrowsDisk(bus string) bool { return bus != "ide" }
+// CanGrowDisk reports whether a disk on bus can grow while the virtual machine runs.
+func CanGrowDisk(bus string) bool { return bus != "ide" }
 
 // assignVolume sets the volume called name in target. If volume is nil, it removes that volume.
 func assignVolume(target *State, name string, volume *vmv1alpha1.VirtualMachineVolume) {

@@ -55,7 +55,7 @@ func sameButPower(a, b *vmv1alpha1.VirtualMachineSpec) bool {
 // admissionErrors converts an error of Effective into admission errors. The second result is a failed read.
 func admissionErrors(err error) (field.ErrorList, error) {
 	var all field.ErrorList
-	for _, e := range Parts(err) {
+	for _, e := range SplitErrors(err) {
 		list, failed := admissionError(e)
 		if failed != nil {
 			return nil, failed

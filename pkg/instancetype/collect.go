@@ -11,8 +11,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// NamedBy returns the names of the revisions in vm's status and spec.
-func NamedBy(vm *vmv1alpha1.VirtualMachine) []string {
+// RevisionsOfVM returns the names of the revisions in vm's status and spec.
+func RevisionsOfVM(vm *vmv1alpha1.VirtualMachine) []string {
 	names := append(statusNames(vm), pinnedNames(&vm.Spec)...)
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
@@ -28,8 +28,8 @@ func pinnedNames(spec *vmv1alpha1.VirtualMachineSpec) []string {
 	return names
 }
 
-// NamedByInstance returns the names of the revisions that vmi runs with.
-func NamedByInstance(vmi *vmv1alpha1.VirtualMachineInstance) []string {
+// RevisionsOfInstance returns the names of the revisions that vmi runs with.
+func RevisionsOfInstance(vmi *vmv1alpha1.VirtualMachineInstance) []string {
 	var names []string
 	for _, applied := range []*vmv1alpha1.AppliedRevision{vmi.Spec.Instancetype, vmi.Spec.Preference} {
 		if applied != nil && applied.RevisionName != "" {
@@ -39,14 +39,14 @@ func NamedByInstance(vmi *vmv1alpha1.VirtualMachineInstance) []string {
 	return names
 }
 
-// NamedBySnapshot returns the names of the revisions that a revert to the snapshot needs.
-func NamedBySnapshot(s *vmv1alpha1.VirtualMachineSnapshot) []string {
+// RevisionsOfSnapshot returns the names of the revisions that a revert to the snapshot needs.
+func RevisionsOfSnapshot(s *vmv1alpha1.VirtualMachineSnapshot) []string {
 	names := []string{s.Status.InstancetypeRevision, s.Status.PreferenceRevision}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// Awaits reports whether a refresh has removed a revision from vm's status and the new one is not stored yet.
-func Awaits(vm *vmv1alpha1.VirtualMachine) bool {
+// AwaitsRevision reports whether a refresh has removed a revision from vm's status and the new one is not stored yet.
+func AwaitsRevision(vm *vmv1alpha1.VirtualMachine) bool {
 	return slices.ContainsFunc(roles, func(role Role) bool { return pendingRef(vm, role) != nil })
 }
 
@@ -59,14 +59,14 @@ type Users struct {
 	Templates []vmv1alpha1.VirtualMachineTemplate
 }
 
-// Keeps returns the reason why a revision must be kept, or an empty string if it is unused. users are all objects in
+// ReasonToKeep returns the reason why a revision must be kept, or an empty string if it is unused. users are all objects in
 // its namespace that may refer to it. revisions are all revisions in the namespace.
 //
 // A deleted revision cannot be restored if its source has changed. So users and revisions must have been read
 // completely from the API. All revisions are kept while the status of a virtual machine has a revision that cannot be
 // read, for example after a restore of the database, because another revision may be the last copy. A revision is also
 // kept if its object is about to be stored again for a virtual machine.
-func Keeps(revision *itv1alpha1.ControllerRevision, users Users, revisions []itv1alpha1.ControllerRevision) string {
+func ReasonToKeep(revision *itv1alpha1.ControllerRevision, users Users, revisions []itv1alpha1.ControllerRevision) string {
 	vms, vmis := users.Machines, users.Instances
 	held, err := decodeAny(revision)
 	if err != nil {
@@ -78,7 +78,7 @@ func Keeps(revision *itv1alpha1.ControllerRevision, users Users, revisions []itv
 		readable[revisions[i].Name] = err == nil
 	}
 	for i := range vms {
-		if slices.Contains(NamedBy(&vms[i]), revision.Name) {
+		if slices.Contains(RevisionsOfVM(&vms[i]), revision.Name) {
 			return fmt.Sprintf("used by virtual machine %s", vms[i].Name)
 		}
 		for _, name := range statusNames(&vms[i]) {
@@ -93,12 +93,12 @@ func Keeps(revision *itv1alpha1.ControllerRevision, users Users, revisions []itv
 		}
 	}
 	for i := range vmis {
-		if slices.Contains(NamedByInstance(&vmis[i]), revision.Name) {
+		if slices.Contains(RevisionsOfInstance(&vmis[i]), revision.Name) {
 			return fmt.Sprintf("used by virtual machine instance %s", vmis[i].Name)
 		}
 	}
 	for i := range users.Snapshots {
-		if slices.Contains(NamedBySnapshot(&users.Snapshots[i]), revision.Name) {
+		if slices.Contains(RevisionsOfSnapshot(&users.Snapshots[i]), revision.Name) {
 			return fmt.Sprintf("used by snapshot %s", users.Snapshots[i].Name)
 		}
 	}

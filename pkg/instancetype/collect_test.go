@@ -44,7 +44,7 @@ func (s *shared) another(t *testing.T, spec string) *vmv1alpha1.VirtualMachine {
 }
 
 func (s *shared) keeps(revision *itv1alpha1.ControllerRevision) string {
-	return instancetype.Keeps(revision, instancetype.Users{Machines: s.vms, Instances: s.vmis, Snapshots: s.snapshots}, s.revisions)
+	return instancetype.ReasonToKeep(revision, instancetype.Users{Machines: s.vms, Instances: s.vmis, Snapshots: s.snapshots}, s.revisions)
 }
 
 func TestKeeps_KeepsAReferencedRevision(t *testing.T) {
@@ -138,15 +138,15 @@ func TestKeeps_KeepsARevisionUntilTheLastVMIsDeleted(t *testing.T) {
 
 func TestAwaits_IsTrueAfterARefresh(t *testing.T) {
 	s := newShared(t)
-	if instancetype.Awaits(&s.vms[0]) {
+	if instancetype.AwaitsRevision(&s.vms[0]) {
 		t.Error("a VM with a revision in status waits for one")
 	}
 	refreshed := instancetype.ClearPins(&s.vms[0], it)
-	if !instancetype.Awaits(refreshed) {
+	if !instancetype.AwaitsRevision(refreshed) {
 		t.Error("a refreshed VM does not wait for a revision")
 	}
 	refreshed.DeletionTimestamp = &metav1.Time{}
-	if instancetype.Awaits(refreshed) {
+	if instancetype.AwaitsRevision(refreshed) {
 		t.Error("a VM that is being deleted waits for a revision")
 	}
 }

@@ -27,13 +27,13 @@ type decodedKey struct {
 func NewDecoder() *Decoder { return &Decoder{cache: lru.New(decodedSize)} }
 
 // Decode is like the function Decode. It retains revision, which must not be changed.
-func (d *Decoder) Decode(revision *itv1alpha1.ControllerRevision) *Captured {
+func (d *Decoder) Decode(revision *itv1alpha1.ControllerRevision) *DecodedRevision {
 	if revision.UID == "" { // the revision is not stored in the API
 		return Decode(revision)
 	}
 	key := decodedKey{revision.UID, revision.ResourceVersion}
 	if known, ok := d.cache.Get(key); ok {
-		return known.(*Captured)
+		return known.(*DecodedRevision)
 	}
 	captured := Decode(revision)
 	d.cache.Add(key, captured)

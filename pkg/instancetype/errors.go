@@ -119,13 +119,13 @@ func (e *ClassError) Unwrap() error { return e.Err }
 // IsMissing reports whether err means that a referenced object does not exist. The virtual machine is admitted in this
 // case and continues when the object is created. If errors are joined, all of them must have this meaning.
 func IsMissing(err error) bool {
-	parts := Parts(err)
+	parts := SplitErrors(err)
 	return len(parts) > 0 && !slices.ContainsFunc(parts, func(e error) bool { return !apierrors.IsNotFound(unwrapAPI(e)) })
 }
 
-// Parts returns the errors that are joined in err, recursively. It returns err itself if it is not joined, and nothing
+// SplitErrors returns the errors that are joined in err, recursively. It returns err itself if it is not joined, and nothing
 // for nil.
-func Parts(err error) []error {
+func SplitErrors(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func Parts(err error) []error {
 	}
 	var all []error
 	for _, e := range joined.Unwrap() {
-		all = append(all, Parts(e)...)
+		all = append(all, SplitErrors(e)...)
 	}
 	return all
 }

@@ -34,7 +34,7 @@ func Expand(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.Virt
 	spec.MinHardwareVersion = effective.MinHardwareVersion
 	spec.TerminationGracePeriodSeconds = effective.TerminationGracePeriodSeconds
 	for key, value := range effective.Annotations {
-		if apply.IsSourceAnnotation(key) || vmv1alpha1.PrivilegedKey(key) {
+		if apply.IsSourceAnnotation(key) || vmv1alpha1.IsPrivilegedKey(key) {
 			continue
 		}
 		if out.Annotations == nil {

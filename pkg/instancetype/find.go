@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-// Found is an instance type or a preference, and its source.
-type Found struct {
+// ResolvedObject is an instance type or a preference, and its source.
+type ResolvedObject struct {
 	// Object is the instance type or the preference.
 	Object *Object
 	// Revision is the name of the ControllerRevision that contains it; empty for the live object, which is not stored
@@ -26,7 +26,7 @@ type Found struct {
 }
 
 // appliedRevision returns the reference to record in the effective spec; nil for nil.
-func (f *Found) appliedRevision() *vmv1alpha1.AppliedRevision {
+func (f *ResolvedObject) appliedRevision() *vmv1alpha1.AppliedRevision {
 	if f == nil {
 		return nil
 	}
@@ -40,9 +40,9 @@ type Resolved struct {
 	// Class is nil if no class is specified.
 	Class *vmv1alpha1.VirtualMachineClass
 	// Instancetype is nil if no instance type is specified.
-	Instancetype *Found
+	Instancetype *ResolvedObject
 	// Preference is nil if no preference is specified.
-	Preference *Found
+	Preference *ResolvedObject
 }
 
 func (r *Resolved) inputs() apply.Inputs {
@@ -61,7 +61,7 @@ func (r *Resolved) inputs() apply.Inputs {
 }
 
 // find implements Sources.Find.
-func find(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
+func find(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*ResolvedObject, error) {
 	m := matcher(&vm.Spec, role)
 	if m == nil {
 		return nil, nil
@@ -83,7 +83,7 @@ func find(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reade
 // contain it.
 func findPinned(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, m *vmv1alpha1.InstancetypeMatcher, name string, r Reader,
-) (*Found, error) {
+) (*ResolvedObject, error) {
 	_, object, err := readRevision(ctx, vm, name, role, r)
 	if err != nil {
 		return nil, err
@@ -98,11 +98,11 @@ func findPinned(
 				object.Kind, object.Meta.Name, role, want.kind, want.name)}
 		}
 	}
-	return &Found{Object: object, Revision: name}, nil
+	return &ResolvedObject{Object: object, Revision: name}, nil
 }
 
 // findCaptured reads the revision in status. It returns nil if there is none or if it belongs to another object.
-func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, want identity, r Reader) (*Found, error) {
+func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, want identity, r Reader) (*ResolvedObject, error) {
 	ref := StatusRef(vm, role)
 	if ref == nil || ref.ControllerRevisionRef == nil || !hasIdentity(ref, role, want) {
 		return nil, nil
@@ -115,7 +115,7 @@ func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role,
 	if object.identity() != want {
 		return nil, nil
 	}
-	return &Found{
+	return &ResolvedObject{
 		Object: object, Revision: name,
 		needsUpgrade: revision.Labels[LabelObjectVersion] != objectVersion,
 	}, nil
@@ -127,7 +127,7 @@ func hasIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) bool
 	return err == nil && kind == want.kind && ref.Name == want.name
 }
 
-func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, error) {
+func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*ResolvedObject, error) {
 	object, err := r.Source(ctx, want.kind, vm.Namespace, want.name)
 	if apierrors.IsNotFound(err) {
 		return nil, err // err includes the kind and the name
@@ -135,7 +135,7 @@ func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity,
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %q: %w", want.kind, want.name, err)
 	}
-	return &Found{Object: object}, nil
+	return &ResolvedObject{Object: object}, nil
 }
 
 // readRevision returns the revision and the object in it. The error is a *LostError if the revision does not exist or
@@ -156,7 +156,7 @@ func readRevision(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name strin
 }
 
 // findLatest returns the live object that vm refers to. It ignores revisions in spec and status.
-func findLatest(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
+func findLatest(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*ResolvedObject, error) {
 	if matcher(&vm.Spec, role) == nil {
 		return nil, nil
 	}

@@ -34,13 +34,13 @@ func FuzzEffectiveAndExpand(f *testing.F) {
 		}
 		vm.Spec.ClassName, vm.Spec.Instancetype = "", nil
 		vm.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "p"}
-		resolved := &instancetype.Resolved{Preference: &instancetype.Found{Object: &instancetype.Object{Kind: clusterPref, Preference: &preference}}}
+		resolved := &instancetype.Resolved{Preference: &instancetype.ResolvedObject{Object: &instancetype.Object{Kind: clusterPref, Preference: &preference}}}
 		if sizeJSON != "" {
 			if json.Unmarshal([]byte(sizeJSON), &size) != nil {
 				return
 			}
 			vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "i"}
-			resolved.Instancetype = &instancetype.Found{Object: &instancetype.Object{Kind: clusterIT, Instancetype: &size}}
+			resolved.Instancetype = &instancetype.ResolvedObject{Object: &instancetype.Object{Kind: clusterIT, Instancetype: &size}}
 		}
 		spec, err := instancetype.Compute(vm, resolved)
 		if err != nil {

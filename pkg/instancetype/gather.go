@@ -19,7 +19,7 @@ type Reader interface {
 	// Source returns a live instance type or preference for a virtual machine in namespace.
 	Source(ctx context.Context, kind Kind, namespace, name string) (*Object, error)
 	// Revision returns a decoded ControllerRevision.
-	Revision(ctx context.Context, namespace, name string) (*Captured, error)
+	Revision(ctx context.Context, namespace, name string) (*DecodedRevision, error)
 	// Class returns a class.
 	Class(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error)
 	// Image returns an image for a virtual machine in namespace. Only its labels are used.
@@ -40,13 +40,13 @@ type Sources struct {
 type roleSources struct {
 	// found is the object in use. It is nil if there is no such reference, if nothing is inferred, or if err is set.
 	// err is a *RoleError.
-	found *Found
+	found *ResolvedObject
 	err   error
 	// live is the live object of found. It is set only by GatherLive.
 	live    *Object
 	liveErr error
 	// latest is the object that a refresh would use. It is set only by GatherLatest.
-	latest    *Found
+	latest    *ResolvedObject
 	latestErr error
 }
 
@@ -114,7 +114,9 @@ func (s *Sources) Class() (*vmv1alpha1.VirtualMachineClass, error) { return s.cl
 // Find returns the instance type or preference that the virtual machine uses: the revision in its spec, or the revision
 // in its status if that belongs to the same object, or the live object. It returns nil if there is no such reference,
 // or if nothing can be inferred under the policy Ignore. The error is a *RoleError.
-func (s *Sources) Find(role Role) (*Found, error) { return s.forRole(role).found, s.forRole(role).err }
+func (s *Sources) Find(role Role) (*ResolvedObject, error) {
+	return s.forRole(role).found, s.forRole(role).err
+}
 
 // Resolve returns the objects that the virtual machine uses. Errors are joined; each is a *ClassError or a *RoleError.
 // The other objects are returned with the error.

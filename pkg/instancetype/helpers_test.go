@@ -68,7 +68,7 @@ func (w *world) Source(_ context.Context, kind instancetype.Kind, namespace, nam
 	return get(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
 }
 
-func (w *world) Revision(_ context.Context, namespace, name string) (*instancetype.Captured, error) {
+func (w *world) Revision(_ context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
 	revision, err := get(w.revisions, "controllerrevisions", namespace+"/"+name)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func kinds(role instancetype.Role) (namespaced, cluster instancetype.Kind, spec 
 
 // The functions below read from a world and return the result.
 
-func find(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*instancetype.Found, error) {
+func find(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*instancetype.ResolvedObject, error) {
 	return instancetype.Gather(context.Background(), vm, w).Find(role)
 }
 

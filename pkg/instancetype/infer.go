@@ -57,9 +57,9 @@ func inferTarget(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, 
 	return inferred, err
 }
 
-// Uninferred returns the reference for status if nothing can be inferred under the policy Ignore. It has no name. A
+// EmptyInferredRef returns the reference for status if nothing can be inferred under the policy Ignore. It has no name. A
 // label that is added later has no effect until a refresh.
-func Uninferred(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.InstancetypeRef {
+func EmptyInferredRef(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.InstancetypeRef {
 	m := matcher(&vm.Spec, role)
 	return &vmv1alpha1.InstancetypeRef{
 		InferFromVolume:              m.InferFromVolume,

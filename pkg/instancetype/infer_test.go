@@ -221,7 +221,7 @@ func TestInfer_KeepsAnEmptyResultUntilARefresh(t *testing.T) {
 		if found, err := find(vm, role, w); found != nil || err != nil {
 			t.Fatalf("%s: found %+v, %v; want nil", role, found, err)
 		}
-		instancetype.SetStatusRef(vm, role, instancetype.Uninferred(vm, role))
+		instancetype.SetStatusRef(vm, role, instancetype.EmptyInferredRef(vm, role))
 		w.image("boot", labelsFor(role, false))
 		if found, err := find(vm, role, w); found != nil || err != nil {
 			t.Errorf("F127 %s: with the new label found %+v, %v; want nil before a refresh", role, found, err)

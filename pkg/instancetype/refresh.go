@@ -23,18 +23,18 @@ func (e *NoMatcherError) Error() string {
 	return fmt.Sprintf("the virtual machine has no spec.%s, so there is nothing to refresh", e.Role)
 }
 
-// SourceGoneError is returned if the live object does not exist.
-type SourceGoneError struct {
+// SourceDeletedError is returned if the live object does not exist.
+type SourceDeletedError struct {
 	// Role is the role to refresh.
 	Role Role
-	// Captured is true if the virtual machine uses a revision of the object.
+	// DecodedRevision is true if the virtual machine uses a revision of the object.
 	Captured bool
 	// Err is the cause.
 	Err error
 }
 
 // Error implements error.
-func (e *SourceGoneError) Error() string {
+func (e *SourceDeletedError) Error() string {
 	if !e.Captured {
 		return fmt.Sprintf("the %s does not exist: %s", e.Role.noun(), e.Err)
 	}
@@ -42,7 +42,7 @@ func (e *SourceGoneError) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *SourceGoneError) Unwrap() error { return e.Err }
+func (e *SourceDeletedError) Unwrap() error { return e.Err }
 
 // RefreshRefusedError is returned if the spec must be changed before a refresh.
 type RefreshRefusedError struct {
@@ -66,7 +66,7 @@ type Refresh struct {
 // it determines which changes need a power cycle. It is nil if vm does not run or if the spec is not recorded yet. The
 // sources must be from GatherLatest.
 //
-// The error is a *NoMatcherError, *SourceGoneError, *RefreshRefusedError or *apply.Error if the refresh is refused, or
+// The error is a *NoMatcherError, *SourceDeletedError, *RefreshRefusedError or *apply.Error if the refresh is refused, or
 // another error if a read has failed.
 func PlanRefresh(
 	vm *vmv1alpha1.VirtualMachine, role Role, running *vmv1alpha1.VirtualMachineInstanceSpec, s *Sources,
@@ -84,7 +84,7 @@ func PlanRefresh(
 	if err != nil {
 		if apierrors.IsNotFound(unwrapAPI(err)) {
 			ref := StatusRef(vm, role)
-			return nil, &SourceGoneError{Role: role, Captured: ref != nil && ref.ControllerRevisionRef != nil, Err: err}
+			return nil, &SourceDeletedError{Role: role, Captured: ref != nil && ref.ControllerRevisionRef != nil, Err: err}
 		}
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func changedFields(
 	return refreshFields(vm, running, current, desired), nil
 }
 
-func (r *Resolved) setRole(role Role, found *Found) {
+func (r *Resolved) setRole(role Role, found *ResolvedObject) {
 	if role == RolePreference {
 		r.Preference = found
 		return

@@ -223,7 +223,7 @@ func TestRefresh_Refusals(t *testing.T) {
 	t.Run("F154 source deleted, the old revision stays in use", func(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		w.remove(w.sources[string(clusterIT)+"//small"])
-		var want *instancetype.SourceGoneError
+		var want *instancetype.SourceDeletedError
 		if _, err := planRefresh(vm, it, nil, w); !errors.As(err, &want) {
 			t.Errorf("error %v, want %T", err, want)
 		}
@@ -235,7 +235,7 @@ func TestRefresh_Refusals(t *testing.T) {
 		}
 	})
 	t.Run("source that never was, nothing stays in use", func(t *testing.T) {
-		var want *instancetype.SourceGoneError
+		var want *instancetype.SourceDeletedError
 		_, err := planRefresh(vmOf(t, "{instancetype: {name: never}}"), it, nil, newWorld())
 		if !errors.As(err, &want) || want.Captured || strings.Contains(err.Error(), "revision") {
 			t.Errorf("error %v, want no mention of a revision", err)
@@ -244,7 +244,7 @@ func TestRefresh_Refusals(t *testing.T) {
 	t.Run("a failed read refuses nothing, it is an error", func(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		w.broken = errors.New("timeout")
-		var gone *instancetype.SourceGoneError
+		var gone *instancetype.SourceDeletedError
 		if _, err := planRefresh(vm, it, nil, w); !errors.Is(err, w.broken) || errors.As(err, &gone) {
 			t.Errorf("error %v, want the failure itself", err)
 		}

@@ -101,8 +101,8 @@ func EqualRevisions(a, b *itv1alpha1.ControllerRevision) (bool, error) {
 	return left.Kind == right.Kind && equality.Semantic.DeepEqual(left.spec(), right.spec()), nil
 }
 
-// Same returns an error if existing, which has the same name as wanted, has a different content.
-func Same(existing, wanted *itv1alpha1.ControllerRevision) error {
+// CheckSameContent returns an error if existing, which has the same name as wanted, has a different content.
+func CheckSameContent(existing, wanted *itv1alpha1.ControllerRevision) error {
 	equal, err := EqualRevisions(existing, wanted)
 	if err != nil {
 		return fmt.Errorf("comparing ControllerRevision %q: %w", existing.Name, err)

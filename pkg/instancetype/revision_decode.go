@@ -26,8 +26,8 @@ type envelope struct {
 	Spec            json.RawMessage   `json:"spec"`
 }
 
-// Captured is a ControllerRevision and the object in it. It must not be changed.
-type Captured struct {
+// DecodedRevision is a ControllerRevision and the object in it. It must not be changed.
+type DecodedRevision struct {
 	// Revision is the revision as read.
 	Revision *itv1alpha1.ControllerRevision
 	object   *Object
@@ -35,14 +35,14 @@ type Captured struct {
 }
 
 // Decode decodes revision, in any format that Slipway or KubeVirt has written. A failure is returned by Object.
-func Decode(revision *itv1alpha1.ControllerRevision) *Captured {
+func Decode(revision *itv1alpha1.ControllerRevision) *DecodedRevision {
 	object, err := decodeAny(revision)
-	return &Captured{Revision: revision, object: object, err: err}
+	return &DecodedRevision{Revision: revision, object: object, err: err}
 }
 
 // Object returns the instance type or preference in the revision. The error is a *RevisionError if the revision does
 // not contain an object of role.
-func (c *Captured) Object(role Role) (*Object, error) {
+func (c *DecodedRevision) Object(role Role) (*Object, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -125,4 +125,4 @@ func (o *Object) decodeSpec(raw json.RawMessage) error {
 }
 
 // Valid reports whether the revision contains an instance type or a preference.
-func (c *Captured) Valid() bool { return c.err == nil }
+func (c *DecodedRevision) Valid() bool { return c.err == nil }

@@ -59,7 +59,7 @@ func Adopt(
 		case err != nil:
 			return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", needed.Name, err)
 		default:
-			if err := Same(existing.Revision, needed); err != nil {
+			if err := CheckSameContent(existing.Revision, needed); err != nil {
 				return nil, nil, err
 			}
 		}

@@ -92,7 +92,7 @@ func TestAdopt_CreatesRevisionsForAClone(t *testing.T) {
 			if m.Name != missing[i].Name || missing[i].Namespace != "elsewhere" {
 				t.Errorf("F145 reference %s, revision %+v", m.Name, missing[i])
 			}
-			if err := instancetype.Same(missing[i], saved[i]); err != nil {
+			if err := instancetype.CheckSameContent(missing[i], saved[i]); err != nil {
 				t.Errorf("F145 the copy of %s: %v", saved[i].Name, err)
 			}
 			w.revisions["elsewhere/"+missing[i].Name] = missing[i]
@@ -147,7 +147,7 @@ func TestAdopt_RestoresTheRevisionsOfTheSnapshot(t *testing.T) {
 				t.Fatalf("missing revisions %+v, want one: %t", missing, tc.creates)
 			}
 			for _, revision := range missing {
-				if err := instancetype.Same(revision, saved[0]); err != nil {
+				if err := instancetype.CheckSameContent(revision, saved[0]); err != nil {
 					t.Errorf("different from the snapshot: %v", err)
 				}
 			}

@@ -51,8 +51,8 @@ func (e *ImageCacheNotReadyError) Error() string {
 }
 
 // Place returns the location of the copies.
-func (e *ImageCacheNotReadyError) Place() CachePlace {
-	return CachePlace{VCenter: e.Location.VCenter, DatastoreID: e.DatastoreID, ProfileID: e.ProfileID}
+func (e *ImageCacheNotReadyError) Place() CacheLocation {
+	return CacheLocation{VCenter: e.Location.VCenter, DatastoreID: e.DatastoreID, ProfileID: e.ProfileID}
 }
 
 // UnreachableError is returned if a vCenter has not answered for some time or refuses the connection.

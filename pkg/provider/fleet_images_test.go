@@ -59,7 +59,7 @@ func TestImages_ListsItemsOfAllVCenters(t *testing.T) {
 		if diff := cmp.Diff(tc.items, got); diff != "" {
 			t.Errorf("%s: items (-want +got):\n%s", name, diff)
 		}
-		var unread *provider.UnreadError
+		var unread *provider.PartialResultError
 		said, silent := "", []string(nil)
 		if err != nil {
 			said = err.Error()

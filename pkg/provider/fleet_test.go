@@ -63,7 +63,7 @@ func watch(t *testing.T, f *fleet.Fleet[*engine.Engine]) <-chan string {
 	hints := make(chan string, 100)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { f.Watch(ctx, func(h provider.Hint) { hints <- h.Key.Name }); close(ended) }()
+	go func() { f.Watch(ctx, func(h provider.Event) { hints <- h.Key.Name }); close(ended) }()
 	t.Cleanup(func() { cancel(); <-ended })
 	return hints
 }
@@ -83,7 +83,7 @@ func TestConformance(t *testing.T) {
 			Provider: f,
 			Start:    func() { d.SetReadable(true) },
 			Request:  func(name string) *provider.Request { return newRequest("ns", name) },
-			Hold:     d.Hold,
+			Hold:     d.Block,
 			Count: func(id string) int {
 				if _, ok := d.VMs()[id]; ok {
 					return 1
@@ -167,7 +167,7 @@ func TestFleet_StartsTheNextProviderAfterThePreviousHasEnded(t *testing.T) {
 		f, before, after := newFleet(t, byNamespace), fake.New(), fake.New()
 		hints := watch(t, f)
 		use(t, f, "vc", before)
-		release := before.Hold()
+		release := before.Block()
 		req := newRequest("vc", "vm")
 		r, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 		if err != nil || r.Ended == nil {
@@ -250,7 +250,7 @@ func TestFleet_SendsNoEventForUnreadVMs(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { f.Run(ctx); close(ended) }()
 		hints := make(chan string, 100)
-		go f.Watch(ctx, func(h provider.Hint) { hints <- h.Key.Name })
+		go f.Watch(ctx, func(h provider.Event) { hints <- h.Key.Name })
 		old, read := newRequest("vc", "old"), newRequest("vc", "read")
 		if !f.Unread(old.VM) || !f.Unread(read.VM) {
 			t.Error("a VM of an unknown vCenter is read")
@@ -278,11 +278,11 @@ type member struct {
 	unread string
 }
 
-func (m *member) Unread(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == m.unread }
+func (m *member) IsUnread(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == m.unread }
 
 func (m *member) Run(ctx context.Context) { <-ctx.Done(); <-m.ending }
 
-func (m *member) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
+func (m *member) Watch(ctx context.Context, _ func(provider.Event)) { <-ctx.Done() }
 
 func TestFleet_PublishesOnlyInTheVCenterOfTheVM(t *testing.T) {
 	f, one := newFleet(t, byNamespace), fake.New()

@@ -8,26 +8,26 @@ import (
 	"sync"
 )
 
-// Hints delivers events to all watchers. Events that are sent while there is no watcher are stored, once per object,
+// EventBroadcaster delivers events to all watchers. Events that are sent while there is no watcher are stored, once per object,
 // and delivered to the first watcher.
-type Hints struct {
+type EventBroadcaster struct {
 	mu          sync.Mutex
 	next        int
-	watchers    map[int]func(Hint)
+	watchers    map[int]func(Event)
 	undelivered map[Key]struct{}
 }
 
 // Watch calls changed for every event until ctx is done.
-func (h *Hints) Watch(ctx context.Context, changed func(Hint)) {
+func (h *EventBroadcaster) Watch(ctx context.Context, changed func(Event)) {
 	h.mu.Lock()
 	if h.watchers == nil {
-		h.watchers = map[int]func(Hint){}
+		h.watchers = map[int]func(Event){}
 	}
 	id := h.next
 	h.next++
 	h.watchers[id] = changed
 	for key := range h.undelivered {
-		changed(Hint{Key: key})
+		changed(Event{Key: key})
 	}
 	h.undelivered = nil
 	h.mu.Unlock()
@@ -38,7 +38,7 @@ func (h *Hints) Watch(ctx context.Context, changed func(Hint)) {
 }
 
 // Send sends an event for key to all watchers.
-func (h *Hints) Send(key Key) {
+func (h *EventBroadcaster) Send(key Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.watchers) == 0 {
@@ -48,6 +48,6 @@ func (h *Hints) Send(key Key) {
 		h.undelivered[key] = struct{}{}
 	}
 	for _, changed := range h.watchers {
-		changed(Hint{Key: key})
+		changed(Event{Key: key})
 	}
 }

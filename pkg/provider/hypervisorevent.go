@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Happening is an event of the hypervisor about a virtual machine.
-type Happening struct {
+// HypervisorEvent is an event of the hypervisor about a virtual machine.
+type HypervisorEvent struct {
 	// Key and UID of the object.
 	Key types.NamespacedName
 	UID types.UID

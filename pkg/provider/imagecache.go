@@ -11,8 +11,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// CachePlace is a location where copies of an image are needed.
-type CachePlace struct {
+// CacheLocation is a location where copies of an image are needed.
+type CacheLocation struct {
 	// VCenter is the name of the VCenter.
 	VCenter string
 	// DatastoreID is the managed object ID of the datastore. ProfileID is the ID of the storage policy, or empty.
@@ -20,19 +20,19 @@ type CachePlace struct {
 }
 
 // String returns the value of the annotation that identifies the location.
-func (p CachePlace) String() string { return p.VCenter + "," + p.DatastoreID + "," + p.ProfileID }
+func (p CacheLocation) String() string { return p.VCenter + "," + p.DatastoreID + "," + p.ProfileID }
 
-// ParseCachePlace parses the result of String. It returns false for any other text.
-func ParseCachePlace(text string) (CachePlace, bool) {
+// ParseCacheLocation parses the result of String. It returns false for any other text.
+func ParseCacheLocation(text string) (CacheLocation, bool) {
 	parts := strings.Split(text, ",")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" {
-		return CachePlace{}, false
+		return CacheLocation{}, false
 	}
-	return CachePlace{VCenter: parts[0], DatastoreID: parts[1], ProfileID: parts[2]}, true
+	return CacheLocation{VCenter: parts[0], DatastoreID: parts[1], ProfileID: parts[2]}, true
 }
 
-// In returns the status of the location in cache, or nil if cache does not have the location.
-func (p CachePlace) In(cache *vmv1alpha1.VirtualMachineImageCache) *vmv1alpha1.VirtualMachineImageCacheLocationStatus {
+// StatusIn returns the status of the location in cache, or nil if cache does not have the location.
+func (p CacheLocation) StatusIn(cache *vmv1alpha1.VirtualMachineImageCache) *vmv1alpha1.VirtualMachineImageCacheLocationStatus {
 	if cache == nil {
 		return nil
 	}

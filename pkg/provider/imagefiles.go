@@ -18,13 +18,13 @@ type ImageFiles interface {
 	// Locate finds the content library item of a cache, which must have a usable descriptor, and the location of its
 	// copies. If no item has the name any more, Locate uses the item of the previous location, if it still exists; it
 	// was renamed.
-	Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation, before CachePlace) (ImagePlace, error)
+	Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation, before CacheLocation) (ImageCopyLocation, error)
 	// Copy creates a directory, which must not exist, and copies the image files to it. It returns when all files are
 	// complete; they must not be used before. It reports its progress in percent. A file that the library has not
 	// downloaded yet is downloaded first. After an error the directory may exist.
-	Copy(ctx context.Context, place ImagePlace, directory string, progress func(percent int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error)
+	Copy(ctx context.Context, place ImageCopyLocation, directory string, progress func(percent int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error)
 	// Missing returns the names of the files that no longer exist.
-	Missing(ctx context.Context, place ImagePlace, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]string, error)
+	Missing(ctx context.Context, place ImageCopyLocation, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]string, error)
 	// Remove removes a directory of this server and its content. It succeeds if the directory does not exist. The error
 	// is an ImageInUseError while a disk of any virtual machine has a parent in the directory, or while a disk is being
 	// created from it. If the use cannot be determined, nothing is removed.
@@ -100,8 +100,8 @@ func SameDirectory(a, b string) bool {
 	return a != "" && a == b
 }
 
-// ImagePlace identifies the copies of an image version on a datastore.
-type ImagePlace struct {
+// ImageCopyLocation identifies the copies of an image version on a datastore.
+type ImageCopyLocation struct {
 	// DatastoreID is the managed object ID of the datastore. ProfileID is the ID of the storage policy, or empty.
 	DatastoreID, ProfileID string
 	// ItemID and ContentVersion identify the item and its content.
@@ -111,15 +111,15 @@ type ImagePlace struct {
 	Directory string
 }
 
-// Holds reports whether directory contains these copies, even if the datastore was renamed.
-func (p ImagePlace) Holds(directory string) bool {
+// Contains reports whether directory contains these copies, even if the datastore was renamed.
+func (p ImageCopyLocation) Contains(directory string) bool {
 	_, have, _ := strings.Cut(directory, "] ")
 	_, want, _ := strings.Cut(p.Directory, "] ")
 	return directory != "" && strings.HasPrefix(have, want+"-")
 }
 
-// Present returns path with the current name of the datastore.
-func (p ImagePlace) Present(path string) string {
+// WithCurrentDatastore returns path with the current name of the datastore.
+func (p ImageCopyLocation) WithCurrentDatastore(path string) string {
 	name, _, _ := strings.Cut(p.Directory, "] ")
 	if _, rest, ok := strings.Cut(path, "] "); ok {
 		return name + "] " + rest

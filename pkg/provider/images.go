@@ -17,7 +17,7 @@ import (
 
 // Images describes the sources in hypervisors from which virtual machines can be created. Its methods only read. An
 // error is a NotUsableError if the hypervisor has answered. With any other error nothing is known, except for the
-// results that are returned with an UnreadError.
+// results that are returned with an PartialResultError.
 type Images interface {
 	// Items lists the items of a content library in no particular order. The name of the library must be unique.
 	Items(ctx context.Context, library string) ([]LibraryItem, error)
@@ -28,21 +28,21 @@ type Images interface {
 	DescribeTemplate(ctx context.Context, inventoryPath string) (*ImageDescription, error)
 }
 
-// UnreadError is returned together with partial results if some of several vCenters could not be queried.
-type UnreadError struct {
+// PartialResultError is returned together with partial results if some of several vCenters could not be queried.
+type PartialResultError struct {
 	// VCenters are the names of the vCenters that could not be queried.
 	VCenters []string
-	// Answered is true if at least one other vCenter has the requested object.
-	Answered bool
+	// HasResults is true if at least one other vCenter has the requested object.
+	HasResults bool
 	// Err is the cause.
 	Err error
 }
 
 // Error implements error.
-func (e *UnreadError) Error() string { return e.Err.Error() }
+func (e *PartialResultError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
-func (e *UnreadError) Unwrap() error { return e.Err }
+func (e *PartialResultError) Unwrap() error { return e.Err }
 
 // ErrNotInUse is returned if there is no hypervisor to query: at the start of a process, or because none is configured.
 var ErrNotInUse = errors.New("no hypervisor is in use")

@@ -64,18 +64,18 @@ type Observation struct {
 	Storage *vmv1alpha1.VirtualMachineStorageStatus
 	// Volumes are the volumes of the effective spec, and attached volumes that were removed from it.
 	Volumes []vmv1alpha1.VirtualMachineVolumeStatus
-	// Attached are the VolumeIDs of the disks that are not deleted with the virtual machine, such as disks of claims.
-	Attached []string
-	// Depending is the number of disks that depend on parent disks elsewhere and can be promoted. Unpromotable is the
+	// RetainedDisks are the VolumeIDs of the disks that are not deleted with the virtual machine, such as disks of claims.
+	RetainedDisks []string
+	// DependentDisks is the number of disks that depend on parent disks elsewhere and can be promoted. Unpromotable is the
 	// reason why they cannot be promoted now; empty if they can.
-	Depending    int
-	Unpromotable string
+	DependentDisks    int
+	PromotionObstacle string
 	// Snapshots of the virtual machine, each parent before its children.
 	Snapshots []ObservedSnapshot
-	// Recorded is the head of the object record that is stored in the virtual machine. Kept is the snapshot record that
+	// RecordHead is the head of the object record that is stored in the virtual machine. Kept is the snapshot record that
 	// is stored in it, or nil.
-	Recorded vmrecord.Head
-	Kept     *Kept
+	RecordHead     vmrecord.Head
+	StoredSnapshot *StoredSnapshotRecord
 
 	// Conditions are the conditions that the driver has determined, without times. Withdrawn are the types of
 	// conditions to remove.

@@ -34,8 +34,8 @@ type Desired struct {
 	FastDeploy vmv1alpha1.FastDeployMode
 	// StorageClasses are the StorageClasses in Effective, by name.
 	StorageClasses map[string]StorageClass
-	// Discs are the images of CD-ROM drives, by volume. An image that does not exist is nil.
-	Discs map[string]*vmv1alpha1.VirtualMachineImage
+	// CDROMImages are the images of CD-ROM drives, by volume. An image that does not exist is nil.
+	CDROMImages map[string]*vmv1alpha1.VirtualMachineImage
 	// Bootstrap holds the values of the bootstrap Secrets.
 	Bootstrap *BootstrapData
 	// Claims are the claims of the volumes in Effective, by volume name. A volume whose claim is not listed is not
@@ -95,9 +95,9 @@ type CloneSource struct {
 	Snapshot string
 }
 
-// Hint requests another reconcile of an object. It is sent when an operation has ended, when the hypervisor reports a
+// Event requests another reconcile of an object. It is sent when an operation has ended, when the hypervisor reports a
 // change, or when a slot is free.
-type Hint struct {
+type Event struct {
 	// Key of the object.
 	Key Key
 }
@@ -126,13 +126,13 @@ type Provider interface {
 	// hypervisor or a running operation.
 	Forget(key types.NamespacedName)
 
-	// Unread reports whether the first read of the hypervisor has not reached vm yet, so that a call for it would
+	// IsUnread reports whether the first read of the hypervisor has not reached vm yet, so that a call for it would
 	// return ErrUnknownState. An event follows after the read.
-	Unread(vm *vmv1alpha1.VirtualMachine) bool
+	IsUnread(vm *vmv1alpha1.VirtualMachine) bool
 
 	// Watch calls changed for every event until ctx is done. The same event may be delivered more than once. changed
 	// must not block.
-	Watch(ctx context.Context, changed func(Hint))
+	Watch(ctx context.Context, changed func(Event))
 
 	// Healthy returns nil while the hypervisor answers requests.
 	Healthy(ctx context.Context) error

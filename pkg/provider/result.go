@@ -36,7 +36,7 @@ type Result struct {
 	AttachedKnown bool
 	// Reverted is the record of the snapshot to which the virtual machine was reverted, if the object does not reflect
 	// the revert yet; otherwise nil.
-	Reverted *Kept
+	Reverted *StoredSnapshotRecord
 	// Settled is true if the virtual machine matches the effective spec, except for RestartRequired, and no operation
 	// was started for its configuration.
 	Settled bool

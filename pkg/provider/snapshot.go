@@ -80,9 +80,9 @@ type RevertTarget struct {
 	Admit func(ctx context.Context, record string) error
 }
 
-// Kept is a snapshot record that is stored in the virtual machine itself: after a revert, and while the snapshot is
+// StoredSnapshotRecord is a snapshot record that is stored in the virtual machine itself: after a revert, and while the snapshot is
 // being created.
-type Kept struct {
+type StoredSnapshotRecord struct {
 	// UID of the snapshot's object.
 	UID types.UID
 	// Record is the encoded record; see package vmrecord.
@@ -109,9 +109,9 @@ type Snapshotter interface {
 	ForgetSnapshot(key types.NamespacedName)
 }
 
-// MachineOf returns the UID of the virtual machine that owns the snapshot; an earlier virtual machine of the same name
+// OwnerVMUID returns the UID of the virtual machine that owns the snapshot; an earlier virtual machine of the same name
 // may be the owner. It returns an empty UID until the controller has set the owner.
-func MachineOf(s *vmv1alpha1.VirtualMachineSnapshot) types.UID {
+func OwnerVMUID(s *vmv1alpha1.VirtualMachineSnapshot) types.UID {
 	for _, o := range s.OwnerReferences {
 		if o.Kind == "VirtualMachine" && o.Name == s.Spec.VMName && o.APIVersion == vmv1alpha1.SchemeGroupVersion.String() {
 			return o.UID

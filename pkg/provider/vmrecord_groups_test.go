@@ -84,7 +84,7 @@ func TestGroupsOf_StoresAGroupInTheFirstVMByName(t *testing.T) {
 			var names []string
 			for _, g := range groups.Kept {
 				names = append(names, g.Name)
-				if keeper := n.Keeper(n.Group(g.Name)); keeper != vm {
+				if keeper := n.StoringVM(n.Group(g.Name)); keeper != vm {
 					t.Errorf("%s: %s stores %s, but Keeper returns %q", name, vm, g.Name, keeper)
 				}
 			}
@@ -97,10 +97,10 @@ func TestGroupsOf_StoresAGroupInTheFirstVMByName(t *testing.T) {
 		}
 	}
 	n := namespace(map[string]string{"web": "shop", "a": "site"}, shop, site)
-	if diff := cmp.Diff([]string{"web", "a"}, n.Keepers("shop")); diff != "" {
+	if diff := cmp.Diff([]string{"web", "a"}, n.StoringVMs("shop")); diff != "" {
 		t.Errorf("keepers of shop and its parent (-want +got):\n%s", diff)
 	}
-	if keeper := namespace(nil, shop).Keeper(shop); keeper != "" {
+	if keeper := namespace(nil, shop).StoringVM(shop); keeper != "" {
 		t.Errorf("%q stores a group without a virtual machine", keeper)
 	}
 }
@@ -109,17 +109,17 @@ func TestHead_HasAHashOfTheGroups(t *testing.T) {
 	vm := machine()
 	vm.Spec.GroupName = "shop"
 	of := func(g *vmv1alpha1.VirtualMachineGroup) vmrecord.Groups { return namespace(nil, g).GroupsOf(vm) }
-	head := vmrecord.HeadOf(vm).With(of(group("shop", "", "web")), vmrecord.Head{})
+	head := vmrecord.HeadOf(vm).WithGroups(of(group("shop", "", "web")), vmrecord.Head{})
 	again := group("shop", "", "web")
 	again.UID, again.Generation, again.ResourceVersion = "another", 9, "7"
 	again.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"}
 	again.Status.PowerState = vmv1alpha1.PoweredOn
-	if got := vmrecord.HeadOf(vm).With(of(again), vmrecord.Head{}); got != head || got.Groups == "" {
+	if got := vmrecord.HeadOf(vm).WithGroups(of(again), vmrecord.Head{}); got != head || got.Groups == "" {
 		t.Errorf("the recreated group has the head %s, before it had %s", got, head)
 	}
 	changed := group("shop", "", "web")
 	changed.Spec.PowerState = vmv1alpha1.PoweredOff
-	if got := vmrecord.HeadOf(vm).With(of(changed), vmrecord.Head{}); got == head || got.Compare(head) != vmrecord.Same || !got.SameGeneration(head) {
+	if got := vmrecord.HeadOf(vm).WithGroups(of(changed), vmrecord.Head{}); got == head || got.Compare(head) != vmrecord.Same || !got.SameGeneration(head) {
 		t.Errorf("another power state of the group: head %s, before it was %s", got, head)
 	}
 	if got := vmrecord.ParseHead(head.String()); got != head {

@@ -22,16 +22,16 @@ type Resources struct {
 	Memory, Storage int64
 }
 
-// Offer is the result of checking a virtual machine against a zone.
-type Offer struct {
+// ZoneCheck is the result of checking a virtual machine against a zone.
+type ZoneCheck struct {
 	// Zone is the name of the zone.
 	Zone string
-	// Has is true if the virtual machine already exists in the zone.
-	Has bool
-	// Lacks is the reason why the virtual machine does not fit; nil if it fits.
-	Lacks error
-	// Unknown is the reason why the zone could not be checked; nil if it was.
-	Unknown error
+	// HasVM is true if the virtual machine already exists in the zone.
+	HasVM bool
+	// Refusal is the reason why the virtual machine does not fit; nil if it fits.
+	Refusal error
+	// CheckErr is the reason why the zone could not be checked; nil if it was.
+	CheckErr error
 	// Capacity and Free are the amounts of the zone. At is the time when they were read.
 	Capacity, Free Resources
 	At             time.Time
@@ -76,18 +76,18 @@ func mayHaveStartedCreate(vm *vmv1alpha1.VirtualMachine) bool {
 	return true
 }
 
-// OwnSpec returns the networks and disks of the virtual machine's own spec. They can be checked while its size or its
+// InlineSpec returns the networks and disks of the virtual machine's own spec. They can be checked while its size or its
 // preference is not known.
-func OwnSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineInstanceSpec {
+func InlineSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineInstanceSpec {
 	return &vmv1alpha1.VirtualMachineInstanceSpec{
 		StorageClass: vm.Spec.StorageClass, Network: vm.Spec.Network, Volumes: vm.Spec.Volumes, BootDisk: vm.Spec.BootDisk,
 	}
 }
 
-// SizeOf returns the resources that a virtual machine needs in its zone: its memory and the capacity of the disks in
+// RequiredResources returns the resources that a virtual machine needs in its zone: its memory and the capacity of the disks in
 // its spec and its image. The boot disk counts with the capacity of spec.bootDisk if that is larger. CPU is shared and
 // is not counted.
-func SizeOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
+func RequiredResources(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
 	var r Resources
 	if e != nil && e.Memory != nil && e.Memory.Guest != nil {
 		r.Memory = e.Memory.Guest.Value()
@@ -116,7 +116,7 @@ func (r Resources) withBootDisk(e *vmv1alpha1.VirtualMachineInstanceSpec, image 
 	}
 	has := int64(0)
 	if image != nil {
-		if c := image.Status.BootDisk(); c != nil {
+		if c := image.Status.BootDiskCapacity(); c != nil {
 			has = c.Value()
 		}
 	}
@@ -124,9 +124,9 @@ func (r Resources) withBootDisk(e *vmv1alpha1.VirtualMachineInstanceSpec, image 
 	return r
 }
 
-// Selects reports whether selector selects a namespace with the given labels. A nil selector selects every namespace.
+// SelectsNamespace reports whether selector selects a namespace with the given labels. A nil selector selects every namespace.
 // Nil labels mean that the labels are not known; then only a nil selector selects the namespace.
-func Selects(selector *metav1.LabelSelector, namespaceLabels map[string]string) (bool, error) {
+func SelectsNamespace(selector *metav1.LabelSelector, namespaceLabels map[string]string) (bool, error) {
 	if selector == nil {
 		return true, nil
 	}

@@ -38,7 +38,7 @@ func TestSizeOf_IncludesTheLargerBootDisk(t *testing.T) {
 		if tc.boot != "" {
 			e.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr.To(resource.MustParse(tc.boot))}
 		}
-		if got := provider.SizeOf(e, tc.image); got.Storage != tc.want || got.Memory != gib {
+		if got := provider.RequiredResources(e, tc.image); got.Storage != tc.want || got.Memory != gib {
 			t.Errorf("%s: %+v, want %d bytes of storage", name, got, tc.want)
 		}
 	}

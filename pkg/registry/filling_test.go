@@ -36,7 +36,7 @@ func TestReplicas_DefaultToTheBoundsOfTheAutoscaler(t *testing.T) {
 		"bounds beyond int32":         {annotations: bounds("2", "99999999999"), want: 1},
 	} {
 		got := tc.given
-		filling.Replicas(&got, tc.annotations, tc.stored)
+		filling.SetReplicas(&got, tc.annotations, tc.stored)
 		if *got != tc.want {
 			t.Errorf("%s: %d replicas, want %d", name, *got, tc.want)
 		}
@@ -46,7 +46,7 @@ func TestReplicas_DefaultToTheBoundsOfTheAutoscaler(t *testing.T) {
 func TestVersion_GetsThePrefixV(t *testing.T) {
 	for given, want := range map[string]string{"": "", "1.36.3": "v1.36.3", "v1.36.3": "v1.36.3"} {
 		got := given
-		if filling.Version(&got); got != want {
+		if filling.AddVersionPrefix(&got); got != want {
 			t.Errorf("%q becomes %q, want %q", given, got, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestKeepOrphaning_KeepsTheFinalizerUntilReleased(t *testing.T) {
 		if tc.released {
 			updated.Annotations = map[string]string{clusterv1alpha1.ReleasedAnnotation: "true"}
 		}
-		filling.KeepOrphaning(&updated, &tc.stored)
+		filling.KeepOrphanFinalizer(&updated, &tc.stored)
 		if got := slices.Contains(updated.Finalizers, metav1.FinalizerOrphanDependents); got != tc.want || updated.Finalizers[0] != "other" {
 			t.Errorf("%s: finalizers are %v, want %s: %t", name, updated.Finalizers, metav1.FinalizerOrphanDependents, tc.want)
 		}

@@ -140,7 +140,7 @@ func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) 
 
 	// A next authority that was created two days ago is already trusted. It issues certificates immediately after it
 	// becomes next.
-	next, err := authority.New("slipway-system", servingcert.SecretName, time.Now().Add(-2*authority.Settle))
+	next, err := authority.New("slipway-system", servingcert.SecretName, time.Now().Add(-2*authority.TrustPeriod))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func (s *scene) refusesAnother() {
 	s.change(func(spec *vmv1alpha1.VCenterSpec) {
 		spec.URL, spec.Thumbprint = other.Ready().URL, other.Ready().Thumbprint
 	})
-	s.says("Connected", vmv1alpha1.ReasonOtherInstallation)
+	s.says("Connected", vmv1alpha1.ReasonOtherVCenter)
 	if calls := other.Front().Calls(); calls["Login"] != 0 || calls["RetrieveServiceContent"] == 0 {
 		s.Errorf("the other vCenter was asked %v", calls)
 	}

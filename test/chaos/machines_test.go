@@ -82,7 +82,7 @@ func (s *storm) ours(ctx context.Context, c *govmomi.Client) ([]mo.VirtualMachin
 	}
 	all = slices.DeleteFunc(all, func(v mo.VirtualMachine) bool {
 		_, owned := observe.OwnerOf(&v)
-		return !owned || s.check.IsForeign(&v) || strings.HasPrefix(v.Name, restored) || observe.Pending(&v) || v.Parent == nil || *v.Parent == s.elsewhere
+		return !owned || s.check.IsForeign(&v) || strings.HasPrefix(v.Name, restored) || observe.IsPending(&v) || v.Parent == nil || *v.Parent == s.elsewhere
 	})
 	slices.SortFunc(all, func(a, b mo.VirtualMachine) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
@@ -134,7 +134,7 @@ func renumber(ctx context.Context, s *storm) (func(context.Context) error, error
 // confirm confirms, as virtctl adopt --copies does, that a machine is the one that had another managed object ID.
 func (s *storm) confirm(ctx context.Context, v *mo.VirtualMachine, moID string) error {
 	owner, _ := observe.OwnerOf(v)
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, vmv1alpha1.AnnotationConfirmedGone, v.Self.Value+"="+moID)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, vmv1alpha1.AnnotationConfirmedMissing, v.Self.Value+"="+moID)
 	_, err := s.api.VmV1alpha1().VirtualMachines(owner.Key.Namespace).Patch(ctx, owner.Key.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil // its user has deleted it

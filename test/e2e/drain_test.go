@@ -209,7 +209,7 @@ func TestDrainRehearsal_ChangesNothing(t *testing.T) {
 	s.budget("guards", "guarded")
 	s.pod("agent", s.daemonSet())
 	s.pod("job", labeled("wait-completed"))
-	plan, err := drain.Rehearse(t.Context(), s.client, s.in)
+	plan, err := drain.DryRun(t.Context(), s.client, s.in)
 	s.must(err)
 	var got []string
 	for _, e := range plan {

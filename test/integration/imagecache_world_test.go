@@ -81,7 +81,7 @@ type files struct {
 
 func (v vcenters) Bind(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
 
-func (v vcenters) Held(string) bool { return true }
+func (v vcenters) IsOwned(string) bool { return true }
 
 func (v vcenters) Files(vcenter string) (cache.Files, error) {
 	f, ok := v[vcenter]
@@ -91,7 +91,7 @@ func (v vcenters) Files(vcenter string) (cache.Files, error) {
 	return f, nil
 }
 
-func (v vcenters) Hints(ctx context.Context, changed func(provider.Hint)) {
+func (v vcenters) Hints(ctx context.Context, changed func(provider.Event)) {
 	var all sync.WaitGroup
 	for _, f := range v {
 		all.Go(func() { f.ImageOperator.(*engine.Engine).Watch(ctx, changed) })
@@ -134,7 +134,7 @@ func (w *world) start(owner string) *replica {
 		platforms = append(platforms, p)
 	}
 	client := framework.Client(w.t, w.server.Config())
-	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.AsKept))
+	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.StripManagedFields))
 	c, err := cache.New(cache.Deps{
 		Client: client, Informers: informers, Recorder: w.events, Policy: w.policy,
 		VCenters: all,

@@ -35,7 +35,7 @@ func TestUpdateWithoutManagedFieldsKeepsThoseOfOthers(t *testing.T) {
 		t.Fatalf("managed fields %v, want some of the author", want)
 	}
 
-	cached, err := controller.AsKept(created.DeepCopy())
+	cached, err := controller.StripManagedFields(created.DeepCopy())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,9 +166,9 @@ func runMachineSets(ctx context.Context, t *testing.T, config *rest.Config) {
 	client := versioned.NewForConfigOrDie(config)
 	json := rest.CopyConfig(config)
 	json.ContentType, json.AcceptContentTypes = "", ""
-	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.AsKept))
+	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.StripManagedFields))
 	c, err := machineset.New(machineset.Deps{
-		Client: client, Informers: informers, External: contract.New(contract.Options{Own: dynamic.NewForConfigOrDie(json)}), Recorder: events.NewFakeRecorder(1 << 20),
+		Client: client, Informers: informers, External: contract.New(contract.Options{OwnClient: dynamic.NewForConfigOrDie(json)}), Recorder: events.NewFakeRecorder(1 << 20),
 		CreationsPerMinute: 1_000_000, // so that the reserve is reached soon
 	})
 	if err == nil {

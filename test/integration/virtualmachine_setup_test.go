@@ -86,7 +86,7 @@ func (w *vmWorld) run(server *framework.Server) func() {
 	config := server.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countWrites{next, w.apiWrites} })
 	client := framework.Client(w.t, config)
-	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.AsKept))
+	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.StripManagedFields))
 	clusters, err := clusterapi.New(informers, nil, w.host.Discovery())
 	if err != nil {
 		w.t.Fatal(err)

@@ -30,7 +30,7 @@ const (
 
 // awaitHost returns when the management cluster has returned the certificate authorities that identify users. Until
 // then the server is live but not ready, so the kubelet does not restart it with growing back-off.
-func awaitHost(ctx context.Context, o *Options) (*apiserver.Authorities, error) {
+func awaitHost(ctx context.Context, o *Options) (*apiserver.ClientAuthorities, error) {
 	if err := o.Recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", []string{serviceName + "." + o.Controllers.LeaderElectNamespace + ".svc"}, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
 		return nil, fmt.Errorf("creating the serving certificate: %w", err)
 	}
@@ -47,7 +47,7 @@ func awaitHost(ctx context.Context, o *Options) (*apiserver.Authorities, error) 
 	if cause == nil {
 		return i, nil
 	}
-	leave, err := answerMeanwhile(o, always(apiserver.WaitsForIdentities))
+	leave, err := answerMeanwhile(o, always(apiserver.ReasonWaitingForCAs))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func answerMeanwhile(o *Options, waits func() string) (leave func(), err error) 
 	}
 	info.Listener = apiserver.LimitConnections(info.Listener)
 	stop := make(chan struct{})
-	stopped, _, err := info.Serve(apiserver.Starting(waits), watchGracePeriod, stop)
+	stopped, _, err := info.Serve(apiserver.StartingHandler(waits), watchGracePeriod, stop)
 	if err != nil {
 		return nil, fmt.Errorf("serving while the server starts: %w", err)
 	}

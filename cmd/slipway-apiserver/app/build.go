@@ -159,7 +159,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 
 	// Create the controllers and the vCenter manager. They read the resources' stores, which are created below.
 	var stores references.Readers
-	c.charges.ReadFrom(&stores)
+	c.charges.SetReader(&stores)
 	s.runner.store, s.runner.fail = s.store, s.fail
 	report := reports.Controllers{Running: s.runner.started.Load}
 	health := apiserver.ControllerHealth{Running: s.runner.started.Load}
@@ -174,7 +174,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 			return fmt.Errorf("adding the %s: %w", controllersHook, err)
 		}
 		screens.Manager = a.vcenters
-		report.Orphans, report.Engines, report.Informers, report.Queues = a.vcenters.Orphans, a.vcenters.Engines, a.informers, a.queues
+		report.OrphanFinders, report.Engines, report.Informers, report.Queues = a.vcenters.Orphans, a.vcenters.Engines, a.informers, a.queues
 		health.Synced, health.Sessions = informersSynced(a.informers), a.vcenters.Sessions
 		s.generic.Handler.NonGoRestfulMux.Handle("/debug/queue", exposition.Handler(report.Queues...))
 	}
@@ -265,7 +265,7 @@ func (a *controllers) build(o *Options, c *config, s *Server, stores *references
 	a.background(connections.ControllersLease, a.workloads.Run)
 
 	a.collectors = slices.Concat(a.vcenters.Collectors(), a.probes.Collectors(), a.workloads.Collectors(), []prometheus.Collector{happened.Collector()},
-		vmmetrics.New(o.VMMetrics, a.informers, func(vm *vmv1alpha1.VirtualMachine) bool { return a.vcenters.Held(a.vcenters.VCenterOf(vm)) }, a.vcenters.Usage))
+		vmmetrics.New(o.VMMetrics, a.informers, func(vm *vmv1alpha1.VirtualMachine) bool { return a.vcenters.IsOwned(a.vcenters.VCenterOf(vm)) }, a.vcenters.Usage))
 	a.create(o, c)
 	return errors.Join(a.errs...)
 }
@@ -303,13 +303,13 @@ func (a *controllers) create(o *Options, c *config) {
 	one(group.New(group.Deps{Client: client, Informers: informers}))
 	every(snapshot.New(snapshot.Deps{Client: client, Informers: informers, Provider: provider, Shard: shard, VCenterOf: vcenters.VCenterOf, Recorder: recorder}))
 	machines, err := machine.New(machine.Deps{
-		Client: client, Informers: informers, Kinds: a.kinds, Workloads: machine.Of(a.workloads), Recorder: recorder, NodeRules: rules,
+		Client: client, Informers: informers, Kinds: a.kinds, Workloads: machine.NewWorkloads(a.workloads), Recorder: recorder, NodeRules: rules,
 		Grace: o.Workloads.Grace, Workers: o.Workloads.Workers, ResyncPeriod: o.Controllers.ResyncPeriod, Queue: queue,
 	})
 	if one(machines, err); err == nil {
 		a.workloads.OnCluster(machines.OnCluster)
 		a.workloads.OnNode(machines.OnNode)
-		a.workloads.KeepNodes(machines.HasMachine)
+		a.workloads.SetNodeFilter(machines.HasMachine)
 	}
 	one(infrastructure.New(infrastructure.Deps{Client: client, Informers: informers, Clusters: a.machines, Zones: vcenters.Choice, NamespaceLabels: labels}))
 	sets := a.as(machineset.Name)

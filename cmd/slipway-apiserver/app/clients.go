@@ -64,7 +64,7 @@ func (a *controllers) as(name string) userClients {
 	if err := errors.Join(err, dynamicErr); err != nil {
 		a.errs = append(a.errs, fmt.Errorf("creating the clients of controller %s: %w", name, err))
 	}
-	return userClients{client: client, kinds: a.kinds.As(objects)}
+	return userClients{client: client, kinds: a.kinds.WithOwnClient(objects)}
 }
 
 // protobufConfig returns config for a client that uses protobuf and has no rate limit, because the server is this

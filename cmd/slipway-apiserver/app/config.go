@@ -56,7 +56,7 @@ type config struct {
 
 // configure converts options with known etcd servers into a configuration, and creates the handlers that every
 // request passes.
-func (s *Server) configure(o *Options, i *apiserver.Authorities) (*config, error) {
+func (s *Server) configure(o *Options, i *apiserver.ClientAuthorities) (*config, error) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
 	recommended.ShutdownDelayDuration = o.ShutdownDelay
@@ -108,7 +108,7 @@ func (s *Server) configure(o *Options, i *apiserver.Authorities) (*config, error
 		gate.Store(s.store)
 	}
 	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
-		chain := apiserver.BuildHandlerChain(s.store.Handler(charge.Once(apiserver.LimitWatches(api, o.MaxWatches, scheme.Codecs)), scheme.Codecs), generic)
+		chain := apiserver.BuildHandlerChain(s.store.Handler(charge.RecordCharges(apiserver.LimitWatches(api, o.MaxWatches, scheme.Codecs)), scheme.Codecs), generic)
 		return apiserver.WithIdentities(s.storeHealth.Handler(chain, generic), i.Known)
 	}
 	recommended.AddReadyzChecks(i, healthz.NamedCheck("store-identity", func(*http.Request) error { return s.store.Err() }))

@@ -48,8 +48,8 @@ func newLeases(o *Options, host kubernetes.Interface, embeddedStore bool, fail f
 
 // newInformers returns the informers of all kinds of this API.
 func newInformers(client versioned.Interface, stores *references.Readers) externalversions.SharedInformerFactory {
-	f := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
-		externalversions.WithTransform(controller.AsKept))
+	f := externalversions.NewSharedInformerFactoryWithOptions(apiserver.WithoutWatchList(client), 0,
+		externalversions.WithTransform(controller.StripManagedFields))
 	apiserver.ShareObjects(f, stores)
 	return f
 }
@@ -110,11 +110,11 @@ func newWorkloads(o *Options, c *clients, informers externalversions.SharedInfor
 	if len(o.SecretNamespaces) > 0 {
 		watched = nil // of all namespaces
 	}
-	kinds := contract.New(contract.Options{Own: ours, Host: c.dynamic, Kinds: contract.Kinds{Discovery: c.host.Discovery().RESTClient(), Metadata: labels}})
+	kinds := contract.New(contract.Options{OwnClient: ours, ManagementClient: c.dynamic, Kinds: contract.Kinds{Discovery: c.host.Discovery().RESTClient(), Metadata: labels}})
 	clusters := informers.Cluster().V1alpha1().Clusters().Lister()
 	return kinds, workload.New(workload.Options{
 		Host: c.host, Metadata: watched, Networks: to, Wrap: c.fence.Transport, UserAgent: serverName + "/" + version, Grace: o.Workloads.Grace,
-		Wanted: func(key types.NamespacedName) bool {
+		IsNeeded: func(key types.NamespacedName) bool {
 			_, err := clusters.Clusters(key.Namespace).Get(key.Name)
 			return err == nil
 		},

@@ -45,7 +45,7 @@ func NewClusterReader(client versioned.Interface, host kubernetes.Interface) *Cl
 }
 
 // Revision implements instancetype.Reader.
-func (r *ClusterReader) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+func (r *ClusterReader) Revision(ctx context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
 	revision, err := r.Client.InstancetypeV1alpha1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err

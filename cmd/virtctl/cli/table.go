@@ -75,4 +75,4 @@ func Printable(text string) string {
 }
 
 // Clipped returns text of the API on one line and truncated to a number of bytes.
-func Clipped(text string, most int) string { return Printable(conditions.Line(text, most)) }
+func Clipped(text string, most int) string { return Printable(conditions.TruncateLine(text, most)) }

@@ -27,14 +27,14 @@ func (c *Candidate) Changes(obj *vmv1alpha1.VirtualMachine) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the size: %w", err)
 	}
-	want := configspec.WantOf(observe.Owner{Key: provider.KeyOf(obj).NamespacedName, UID: unborn}, obj.Spec.InstanceUUID, effective)
+	want := configspec.DesiredOf(observe.Owner{Key: provider.KeyOf(obj).NamespacedName, UID: unborn}, obj.Spec.InstanceUUID, effective)
 	want.Backings = c.backings(effective)
 	if refused := configspec.Refused(want, c.VM).Invalid; len(refused) > 0 {
 		return nil, fmt.Errorf("the VM does not support the manifest: %q", refused)
 	}
 	changes := map[string]string{}
 	for _, d := range configspec.Differences(want, c.VM) {
-		if !d.Names() {
+		if !d.IsMetadata() {
 			changes[d.Path] = fmt.Sprintf("%s: %q becomes %q", d.Path, d.Running, d.Desired)
 		}
 	}

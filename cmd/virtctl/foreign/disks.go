@@ -37,7 +37,7 @@ func (c *Candidate) disks(spec *vmv1alpha1.VirtualMachineSpec) {
 		own = append(own, disk)
 	}
 	slices.SortFunc(own, func(a, b *types.VirtualDisk) int { return int(a.Key - b.Key) })
-	if len(observe.Depending(c.VM)) > 0 {
+	if len(observe.LinkedDisks(c.VM)) > 0 {
 		spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
 		c.note("disks depend on those of another VM and are not promoted: remove promoteDisksMode to promote them")
 	}

@@ -39,7 +39,7 @@ func TestS8OrphansAreListed(t *testing.T) {
 	if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc.example.com"}}, "orphans"); out != "vCenter vc.example.com has no orphans.\n" {
 		t.Errorf("without any: %q", out)
 	}
-	part := orphans.Report{VCenter: "a.example.com", Unknown: []orphans.Unknown{{VCenter: "b.example.com", Why: "another replica has it"}}}
+	part := orphans.Report{VCenter: "a.example.com", Unknown: []orphans.UncoveredVCenter{{VCenter: "b.example.com", Why: "another replica has it"}}}
 	code, out, errOut = run(t, &clitest.APIServer{Orphans: part}, "orphans")
 	if code == 0 || out != "vCenter a.example.com has no orphans.\n" || !strings.Contains(errOut, "in vCenter b.example.com (another replica has it) is not known") {
 		t.Errorf("of one of two vCenters: exit code %d, %q, %q", code, out, errOut)

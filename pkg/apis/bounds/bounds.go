@@ -13,26 +13,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Spec returns errors for values in spec that are too long, have too many items or contain invalid characters. spec is
+// ValidateSpec returns errors for values in spec that are too long, have too many items or contain invalid characters. spec is
 // an API type or a pointer to one, and path is its location. At most MaxErrors errors are returned.
-func Spec(spec any, path *field.Path) field.ErrorList {
+func ValidateSpec(spec any, path *field.Path) field.ErrorList {
 	w := walker{}
 	w.value(reflect.ValueOf(spec), bound{}, path)
 	return w.errs
 }
 
-// Quantities returns errors for quantities in obj that have too many digits. obj is an API object or a pointer to one.
+// ValidateQuantities returns errors for quantities in obj that have too many digits. obj is an API object or a pointer to one.
 // It must be called before quantities are compared, because a comparison takes time in proportion to the number of
 // digits.
-func Quantities(obj any) field.ErrorList {
+func ValidateQuantities(obj any) field.ErrorList {
 	w := walker{quantities: true}
 	w.value(reflect.ValueOf(obj), bound{}, nil)
 	return w.errs
 }
 
-// Meta returns errors for metadata fields of obj that have too many entries. More entries are allowed if before, which
+// ValidateMeta returns errors for metadata fields of obj that have too many entries. More entries are allowed if before, which
 // can be nil, has as many.
-func Meta(obj, before metav1.Object, path *field.Path) field.ErrorList {
+func ValidateMeta(obj, before metav1.Object, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	count := func(name string, of func(metav1.Object) int) {
 		limit := maxLabels
@@ -50,8 +50,8 @@ func Meta(obj, before metav1.Object, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// Cut returns at most MaxErrors of errs. The last error contains the number of errors that were removed.
-func Cut(errs field.ErrorList) field.ErrorList {
+// TruncateErrors returns at most MaxErrors of errs. The last error contains the number of errors that were removed.
+func TruncateErrors(errs field.ErrorList) field.ErrorList {
 	if len(errs) <= MaxErrors {
 		return errs
 	}

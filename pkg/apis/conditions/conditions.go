@@ -63,10 +63,10 @@ func IsTrue(all []metav1.Condition, conditionType string) bool {
 	return meta.IsStatusConditionTrue(all, conditionType)
 }
 
-// Brief returns the value of a table column: the reason of the first condition of types that reports a problem, or
+// ColumnValue returns the value of a table column: the reason of the first condition of types that reports a problem, or
 // "True" if there is none and the last condition is True. All types except the last are problems if they are present.
 // It returns "" if none is present.
-func Brief(all []metav1.Condition, types ...string) string {
+func ColumnValue(all []metav1.Condition, types ...string) string {
 	for i, conditionType := range types {
 		c := Find(all, conditionType)
 		switch {
@@ -82,17 +82,19 @@ func Brief(all []metav1.Condition, types ...string) string {
 
 // Message converts text to a condition message: it joins the lines with "; " and truncates the text to MaxMessage bytes
 // with an ellipsis.
-func Message(text string) string { return Line(text, MaxMessage) }
+func Message(text string) string { return TruncateLine(text, MaxMessage) }
 
 // MaxNote is the maximum length of the note of a Kubernetes Event, in bytes (events.k8s.io/v1, Event.note).
 const MaxNote = 1024
 
 // Note formats a note of an Event like fmt.Sprintf and truncates it to MaxNote bytes, because the API server rejects
 // longer notes.
-func Note(format string, args ...any) string { return Line(fmt.Sprintf(format, args...), MaxNote) }
+func Note(format string, args ...any) string {
+	return TruncateLine(fmt.Sprintf(format, args...), MaxNote)
+}
 
-// Line converts text like Message, with a limit of bound bytes.
-func Line(text string, bound int) string {
+// TruncateLine converts text like Message, with a limit of bound bytes.
+func TruncateLine(text string, bound int) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\n", "; "), "�")
 	if len(text) <= bound {
 		return text
@@ -111,8 +113,8 @@ func Line(text string, bound int) string {
 // maxListedItems is the number of items of a list that a message contains.
 const maxListedItems = 3
 
-// List joins items with separator for a message. It includes the first three items and the number of the others.
-func List(items []string, separator string) string {
+// JoinLimited joins items with separator for a message. It includes the first three items and the number of the others.
+func JoinLimited(items []string, separator string) string {
 	if len(items) <= maxListedItems+1 { // One more item is as short as its count.
 		return strings.Join(items, separator)
 	}

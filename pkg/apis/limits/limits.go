@@ -35,9 +35,9 @@ const (
 	MaxHardwareVersion = 22
 )
 
-// Whole returns an amount in its base unit, which is bytes or hertz. It returns false unless the amount is a whole
+// WholeNumber returns an amount in its base unit, which is bytes or hertz. It returns false unless the amount is a whole
 // number from least to most in any notation: 1.5Gi is whole, 500m is not.
-func Whole(amount resource.Quantity, least, most int64) (int64, bool) {
+func WholeNumber(amount resource.Quantity, least, most int64) (int64, bool) {
 	if amount.CmpInt64(least) < 0 || amount.CmpInt64(most) > 0 {
 		return 0, false
 	}
@@ -45,9 +45,9 @@ func Whole(amount resource.Quantity, least, most int64) (int64, bool) {
 	return value, amount.CmpInt64(value) == 0
 }
 
-// HardwareVersion parses a version in vSphere notation, for example vmx-21, in any letter case. It returns false if the
+// ParseHardwareVersion parses a version in vSphere notation, for example vmx-21, in any letter case. It returns false if the
 // version is malformed or not supported.
-func HardwareVersion(name string) (int32, bool) {
+func ParseHardwareVersion(name string) (int32, bool) {
 	digits, ok := strings.CutPrefix(strings.ToLower(name), "vmx-")
 	if !ok {
 		return 0, false
@@ -62,9 +62,9 @@ func HardwareVersion(name string) (int32, bool) {
 // AllowedTime describes the values that Time accepts.
 const AllowedTime = "must be an RFC 3339 time from 2000 to 9999 in UTC, for example 2026-01-02T15:04:05Z"
 
-// Time parses an RFC 3339 time. It returns false if the time is malformed or not in the years 2000 to 9999. This
+// ParseTime parses an RFC 3339 time. It returns false if the time is malformed or not in the years 2000 to 9999. This
 // excludes the zero time and times that do not have a four-digit year in another time zone.
-func Time(text string) (time.Time, bool) {
+func ParseTime(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if year := t.UTC().Year(); err != nil || year < 2000 || year > 9999 {
 		return time.Time{}, false

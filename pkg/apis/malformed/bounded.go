@@ -21,9 +21,9 @@ const (
 	maxListed = 1024
 )
 
-// Bounded returns an error for the first part of a JSON patch that would be too expensive to merge, or nil. It ignores
+// FindExpensivePatch returns an error for the first part of a JSON patch that would be too expensive to merge, or nil. It ignores
 // a patch that is not valid JSON.
-func Bounded(patch []byte) *field.Error {
+func FindExpensivePatch(patch []byte) *field.Error {
 	var content any
 	if json.Unmarshal(patch, &content) != nil {
 		return nil

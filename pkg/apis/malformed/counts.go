@@ -30,11 +30,11 @@ var errFields = fmt.Errorf("an object must have at most %d fields", maxFields)
 // maxPath is the maximum number of elements of the path in an error of Counts.
 const maxPath = 16
 
-// Counts returns an error if a JSON or YAML document has more entries than an object can have. For JSON, the error
+// CheckEntryCount returns an error if a JSON or YAML document has more entries than an object can have. For JSON, the error
 // contains the path of the list that exceeds the limit. Counts must be called before the document is decoded: decoding
 // an entry of 2 bytes takes a hundred bytes of memory, and each later step takes microseconds. Counts reads each byte
 // once and does not allocate objects.
-func Counts(document []byte) error {
+func CheckEntryCount(document []byte) error {
 	if !json.Valid(document) {
 		if n := bytes.Count(document, []byte("\n")) + bytes.Count(document, []byte(",")); n > maxLines {
 			return fmt.Errorf("a YAML document must have at most %d lines and commas", maxLines)

@@ -15,9 +15,9 @@ import (
 // unknownField is the prefix of a strict decoder's error about an unknown field.
 const unknownField = "unknown field "
 
-// Hinted returns the text of a strict decoder's error. For an unknown field, it adds the name of the most similar field
+// WithSuggestion returns the text of a strict decoder's error. For an unknown field, it adds the name of the most similar field
 // of the type of into.
-func Hinted(err error, into any) string {
+func WithSuggestion(err error, into any) string {
 	text := err.Error()
 	quoted, isUnknownField := strings.CutPrefix(text, unknownField)
 	path, unquoteErr := strconv.Unquote(quoted)

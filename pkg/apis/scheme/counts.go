@@ -25,7 +25,7 @@ var protobufPrefix = []byte{'k', '8', 's', 0}
 func checkCounts(data []byte, into runtime.Object) error {
 	message, isProtobuf := bytes.CutPrefix(data, protobufPrefix)
 	if !isProtobuf {
-		return malformed.Counts(data)
+		return malformed.CheckEntryCount(data)
 	}
 	var envelope runtime.Unknown
 	if envelope.Unmarshal(message) != nil {

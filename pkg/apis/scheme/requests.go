@@ -89,7 +89,7 @@ func unknownFieldErrors(err error, into runtime.Object) (errs []error) {
 		return nil
 	}
 	for _, err := range found.Errors() {
-		errs = append(errs, errors.New(malformed.Hinted(err, into)))
+		errs = append(errs, errors.New(malformed.WithSuggestion(err, into)))
 	}
 	return errs
 }

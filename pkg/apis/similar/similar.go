@@ -27,8 +27,8 @@ func Name(name string, all []string) string {
 	return best
 }
 
-// Hint returns a suggestion for the end of an error message: ", did you mean "x"?", or "" if no name is similar.
-func Hint(name string, all []string) string {
+// Suggestion returns a suggestion for the end of an error message: ", did you mean "x"?", or "" if no name is similar.
+func Suggestion(name string, all []string) string {
 	if other := Name(name, all); other != "" {
 		return fmt.Sprintf(", did you mean %q?", other)
 	}

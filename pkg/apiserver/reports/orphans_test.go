@@ -23,7 +23,7 @@ func TestOrphanReport_ListsUnknownVCenters(t *testing.T) {
 	none := func() ([]engine.Orphan, bool) { return nil, true }
 	unread := func() ([]engine.Orphan, bool) { return nil, false }
 	one := []orphans.Orphan{{Namespace: "ns", Name: "vm", UID: "u", VCenter: "a", UniqueID: "vm-1", CopyOf: "vm-0", VSphereName: "VM"}}
-	elsewhere := []orphans.Unknown{{VCenter: "b", Why: orphansElsewhere}}
+	elsewhere := []orphans.UncoveredVCenter{{VCenter: "b", Why: orphansElsewhere}}
 	for name, tc := range map[string]struct {
 		all     map[string]engine.FindOrphans
 		want    orphans.Report
@@ -32,7 +32,7 @@ func TestOrphanReport_ListsUnknownVCenters(t *testing.T) {
 		"all vCenters are known":      {all: map[string]engine.FindOrphans{"a": has, "b": none}, want: orphans.Report{VCenter: "a, b", Orphans: one}},
 		"another replica manages one": {all: map[string]engine.FindOrphans{"a": has, "b": nil}, want: orphans.Report{VCenter: "a", Orphans: one, Unknown: elsewhere}},
 		"another replica manages all": {all: map[string]engine.FindOrphans{"b": nil}, want: orphans.Report{Orphans: []orphans.Orphan{}, Unknown: elsewhere}, unknown: true},
-		"one has not been read":       {all: map[string]engine.FindOrphans{"a": has, "b": unread}, want: orphans.Report{VCenter: "a", Orphans: one, Unknown: []orphans.Unknown{{VCenter: "b", Why: orphansUnread}}}},
+		"one has not been read":       {all: map[string]engine.FindOrphans{"a": has, "b": unread}, want: orphans.Report{VCenter: "a", Orphans: one, Unknown: []orphans.UncoveredVCenter{{VCenter: "b", Why: orphansUnread}}}},
 		"no vCenter":                  {want: orphans.Report{Orphans: []orphans.Orphan{}}, unknown: true},
 		"no orphans":                  {all: map[string]engine.FindOrphans{"a": none}, want: orphans.Report{VCenter: "a", Orphans: []orphans.Orphan{}}},
 	} {
@@ -53,7 +53,7 @@ func TestOrphanReport_ClosesTheConnectionIfUnknown(t *testing.T) {
 		"another replica manages all": {map[string]engine.FindOrphans{"a": nil}, http.StatusServiceUnavailable, true},
 		"known":                       {map[string]engine.FindOrphans{"a": func() ([]engine.Orphan, bool) { return nil, true }}, http.StatusOK, false},
 	} {
-		o := orphanReport{Controllers: Controllers{Running: func() bool { return true }, Orphans: func() map[string]engine.FindOrphans { return tc.all }}}
+		o := orphanReport{Controllers: Controllers{Running: func() bool { return true }, OrphanFinders: func() map[string]engine.FindOrphans { return tc.all }}}
 		w := httptest.NewRecorder()
 		o.ServeHTTP(w, httptest.NewRequest(http.MethodGet, orphans.Path, nil))
 		if ends := w.Header().Get("Connection") == "close"; w.Code != tc.code || ends != tc.ends {

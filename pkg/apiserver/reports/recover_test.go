@@ -49,7 +49,7 @@ func TestRecordReport_ComparesObjectsWithRecords(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		object *vmv1alpha1.VirtualMachine
-		want   orphans.State
+		want   orphans.RecordState
 	}{
 		"the object does not exist":                      {nil, orphans.Missing},
 		"another object has the name":                    {object("v", 7), orphans.NameTaken},
@@ -67,7 +67,7 @@ func TestRecordReport_ComparesObjectsWithRecords(t *testing.T) {
 	}
 }
 
-func stateOf(k *orphans.Kept) orphans.State {
+func stateOf(k *orphans.RecordedVM) orphans.RecordState {
 	if k == nil {
 		return ""
 	}
@@ -83,7 +83,7 @@ func TestRecordReport_ReturnsPages(t *testing.T) {
 	all := map[string]*recordReader{"a": keeping(nil, a...), "b": keeping(nil, b...), "c": nil}
 	var got []string
 	var sizes []int
-	q := url.Values{orphans.ParamRecords: {orphans.Texts}}
+	q := url.Values{orphans.ParamRecords: {orphans.RecordsWithContent}}
 	for {
 		p, err := pageOf(q)
 		if err != nil {
@@ -119,9 +119,9 @@ func TestRecordReport_ReturnsPages(t *testing.T) {
 		q    url.Values
 		want int
 	}{
-		{url.Values{orphans.ParamRecords: {orphans.Heads}}, 152},
-		{url.Values{orphans.ParamRecords: {orphans.Heads}, orphans.ParamNamespace: {"prod"}}, 1},
-		{url.Values{orphans.ParamRecords: {orphans.Texts}, orphans.ParamName: {"vm-100"}}, 2},
+		{url.Values{orphans.ParamRecords: {orphans.RecordsWithoutContent}}, 152},
+		{url.Values{orphans.ParamRecords: {orphans.RecordsWithoutContent}, orphans.ParamNamespace: {"prod"}}, 1},
+		{url.Values{orphans.ParamRecords: {orphans.RecordsWithContent}, orphans.ParamName: {"vm-100"}}, 2},
 	} {
 		p, err := pageOf(tc.q)
 		if err != nil {

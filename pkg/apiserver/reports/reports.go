@@ -31,10 +31,10 @@ import (
 type Controllers struct {
 	// Running reports whether the controllers run in this replica.
 	Running func() bool
-	// Orphans returns a function for each vCenter, by its host, that finds its orphans. Engines returns the engine of
+	// OrphanFinders returns a function for each vCenter, by its host, that finds its orphans. Engines returns the engine of
 	// each vCenter. Both have nil for a vCenter that another replica manages.
-	Orphans func() map[string]engine.FindOrphans
-	Engines func() map[string]*engine.Engine
+	OrphanFinders func() map[string]engine.FindOrphans
+	Engines       func() map[string]*engine.Engine
 	// Informers provides the virtual machines.
 	Informers externalversions.SharedInformerFactory
 	// Queues are the work queues of all controllers.

@@ -13,8 +13,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Identity is the metadata of an object that Clone creates.
-type Identity struct {
+// ObjectMetadata is the metadata of an object that Clone creates.
+type ObjectMetadata struct {
 	Namespace, Name     string
 	Labels, Annotations map[string]string
 	// Owner is the only owner of the object. It may be nil.
@@ -23,8 +23,8 @@ type Identity struct {
 
 // Clone returns the object that template describes. It does not change template. Labels and annotations of n override
 // those of the template.
-func Clone(template *object, n Identity) (*object, error) {
-	kind := clusterv1alpha1.MadeKind(template.GetKind())
+func Clone(template *object, n ObjectMetadata) (*object, error) {
+	kind := clusterv1alpha1.KindFromTemplate(template.GetKind())
 	if kind == template.GetKind() || kind == "" {
 		return nil, fmt.Errorf("%s %s/%s is not a template: its kind does not end in %s", template.GetKind(), template.GetNamespace(), template.GetName(), clusterv1alpha1.TemplateSuffix)
 	}

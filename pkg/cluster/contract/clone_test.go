@@ -30,7 +30,7 @@ spec:
 `)
 	before := from.DeepCopy()
 	owner := &metav1.OwnerReference{APIVersion: "v1", Kind: "Owner", Name: "o", UID: "u"}
-	got, err := Clone(from, Identity{Namespace: "ns", Name: "m-1", Labels: map[string]string{"a": "given"}, Annotations: map[string]string{"d": "given"}, Owner: owner})
+	got, err := Clone(from, ObjectMetadata{Namespace: "ns", Name: "m-1", Labels: map[string]string{"a": "given"}, Annotations: map[string]string{"d": "given"}, Owner: owner})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +72,14 @@ func marshal(t *testing.T, o *unstructured.Unstructured) string {
 }
 
 func TestClone_CreatesAnEmptyObjectWithoutSpecTemplate(t *testing.T) {
-	got, err := Clone(template(t, "spec: {}"), Identity{Namespace: "ns", Name: "m"})
+	got, err := Clone(template(t, "spec: {}"), ObjectMetadata{Namespace: "ns", Name: "m"})
 	if err != nil || got.GetKind() != "ExampleMachine" || got.GetName() != "m" || got.GetLabels() != nil {
 		t.Errorf("got %v, error %v", got, err)
 	}
 }
 
 func TestClone_RejectsInvalidTemplates(t *testing.T) {
-	if _, err := Clone(parse(t, ""), Identity{}); err == nil || !strings.Contains(err.Error(), "is not a template") {
+	if _, err := Clone(parse(t, ""), ObjectMetadata{}); err == nil || !strings.Contains(err.Error(), "is not a template") {
 		t.Errorf("error %v", err)
 	}
 	for path, text := range map[string]string{
@@ -87,7 +87,7 @@ func TestClone_RejectsInvalidTemplates(t *testing.T) {
 		"spec.template.metadata.labels":      "spec: {template: {metadata: {labels: {a: 1}}}}",
 		"spec.template.metadata.annotations": "spec: {template: {metadata: {annotations: []}}}",
 	} {
-		if _, err := Clone(template(t, text), Identity{}); err == nil || !strings.HasPrefix(err.Error(), path+" of ") {
+		if _, err := Clone(template(t, text), ObjectMetadata{}); err == nil || !strings.HasPrefix(err.Error(), path+" of ") {
 			t.Errorf("%s: error %v", text, err)
 		}
 	}

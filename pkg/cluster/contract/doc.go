@@ -15,8 +15,8 @@
 //
 // # Errors
 //
-// Callers can distinguish ErrKindUnknown, ErrContractUnknown, ErrUnread, and the API's own NotFound for an object that
-// does not exist. A server that no longer serves the kind also answers 404; this is reported as ErrUnread and never as
+// Callers can distinguish ErrKindUnknown, ErrContractUnknown, ErrUnreadable, and the API's own NotFound for an object that
+// does not exist. A server that no longer serves the kind also answers 404; this is reported as ErrUnreadable and never as
 // NotFound.
 //
 // # Caching

@@ -76,5 +76,5 @@ func parseFailureDomain(name string, from map[string]any) (clusterv1alpha1.Failu
 	}
 	d.Attributes = attributes
 	// The API server would reject the whole status because of one invalid failure domain.
-	return d, bounds.Spec(&d, nil).ToAggregate()
+	return d, bounds.ValidateSpec(&d, nil).ToAggregate()
 }

@@ -26,28 +26,28 @@ const (
 	maxConditions = 100
 )
 
-// InfraProvisioned reports whether the infrastructure of a machine or a cluster is provisioned.
-func InfraProvisioned(k Kind, o *object) (bool, error) {
+// IsInfraProvisioned reports whether the infrastructure of a machine or a cluster is provisioned.
+func IsInfraProvisioned(k Kind, o *object) (bool, error) {
 	return isInitialized(k, o, "provisioned", "ready")
 }
 
-// BootstrapCreated reports whether the Secret with the bootstrap data exists.
-func BootstrapCreated(k Kind, o *object) (bool, error) {
+// IsBootstrapCreated reports whether the Secret with the bootstrap data exists.
+func IsBootstrapCreated(k Kind, o *object) (bool, error) {
 	return isInitialized(k, o, "dataSecretCreated", "ready")
 }
 
-// ControlPlaneInitialized reports whether the API server of a control plane can be reached.
-func ControlPlaneInitialized(k Kind, o *object) (bool, error) {
+// IsControlPlaneInitialized reports whether the API server of a control plane can be reached.
+func IsControlPlaneInitialized(k Kind, o *object) (bool, error) {
 	return isInitialized(k, o, "controlPlaneInitialized", "initialized")
 }
 
-// ExternallyManaged reports whether a control plane runs without Machines.
-func ExternallyManaged(o *object) (bool, error) {
+// IsExternallyManaged reports whether a control plane runs without Machines.
+func IsExternallyManaged(o *object) (bool, error) {
 	return boolField(o, "status", "externalManagedControlPlane")
 }
 
-// Interruptible reports whether the provider may terminate the machine at any time.
-func Interruptible(o *object) (bool, error) { return boolField(o, "status", "interruptible") }
+// IsInterruptible reports whether the provider may terminate the machine at any time.
+func IsInterruptible(o *object) (bool, error) { return boolField(o, "status", "interruptible") }
 
 // DataSecretName returns the name of the Secret with the bootstrap data.
 func DataSecretName(o *object) (string, error) {

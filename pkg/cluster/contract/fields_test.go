@@ -49,7 +49,7 @@ func TestFields_UseThePathsOfTheContract(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			o := parse(t, test.text)
 			for name, get := range map[string]func(Kind, *object) (bool, error){
-				"provisioned": InfraProvisioned, "created": BootstrapCreated, "initialized": ControlPlaneInitialized,
+				"provisioned": IsInfraProvisioned, "created": IsBootstrapCreated, "initialized": IsControlPlaneInitialized,
 			} {
 				if got, err := get(test.kind, o); got != test.want || err != nil {
 					t.Errorf("%s: %t, error %v", name, got, err)
@@ -82,7 +82,7 @@ status:
 			t.Errorf("%s: %q, error %v", name, got, err)
 		}
 	}
-	for name, get := range map[string]func(*object) (bool, error){"interruptible": Interruptible, "externally managed": ExternallyManaged} {
+	for name, get := range map[string]func(*object) (bool, error){"interruptible": IsInterruptible, "externally managed": IsExternallyManaged} {
 		if got, err := get(o); !got || err != nil {
 			t.Errorf("%s: %t, error %v", name, got, err)
 		}
@@ -106,7 +106,7 @@ func TestFields_AreEmptyIfMissing(t *testing.T) {
 	provider, err1 := ProviderID(o)
 	addresses, err2 := Addresses(o)
 	endpoint, err3 := ControlPlaneEndpoint(o)
-	ready, err4 := Ready(o)
+	ready, err4 := ReadyCondition(o)
 	if provider != "" || addresses != nil || endpoint != (clusterv1alpha1.APIEndpoint{}) || ready != nil || err1 != nil || err2 != nil || err3 != nil || err4 != nil {
 		t.Errorf("got %q %v %v %v, errors %v %v %v %v", provider, addresses, endpoint, ready, err1, err2, err3, err4)
 	}
@@ -124,18 +124,18 @@ func TestFields_ReportInvalidValuesWithTheirPath(t *testing.T) {
 		return func(o *object) error { _, err := f(o); return err }
 	}
 	list := func(o *object) error { _, err := Addresses(o); return err }
-	ready := func(o *object) error { _, err := Ready(o); return err }
+	ready := func(o *object) error { _, err := ReadyCondition(o); return err }
 	endpoint := func(o *object) error { _, err := ControlPlaneEndpoint(o); return err }
 	failure := func(o *object) error { _, _, err := Failure(o); return err }
 	tests := []struct {
 		path, text string
 		read       func(*object) error
 	}{
-		{"status.initialization.provisioned", "status: {initialization: {provisioned: 'true'}}", bool2(InfraProvisioned, Kind{Version: V1Beta2})},
-		{"status.ready", "status: {ready: 1}", bool2(BootstrapCreated, Kind{Version: V1Beta1})},
-		{"status.initialization", "status: 7", bool2(InfraProvisioned, Kind{Version: V1Beta2, Assumed: true})},
-		{"status.interruptible", "status: {interruptible: {}}", plain(Interruptible)},
-		{"status.externalManagedControlPlane", "status: {externalManagedControlPlane: 0}", plain(ExternallyManaged)},
+		{"status.initialization.provisioned", "status: {initialization: {provisioned: 'true'}}", bool2(IsInfraProvisioned, Kind{Version: V1Beta2})},
+		{"status.ready", "status: {ready: 1}", bool2(IsBootstrapCreated, Kind{Version: V1Beta1})},
+		{"status.initialization", "status: 7", bool2(IsInfraProvisioned, Kind{Version: V1Beta2, Assumed: true})},
+		{"status.interruptible", "status: {interruptible: {}}", plain(IsInterruptible)},
+		{"status.externalManagedControlPlane", "status: {externalManagedControlPlane: 0}", plain(IsExternallyManaged)},
 		{"spec.providerID", "spec: {providerID: [a]}", str(ProviderID)},
 		{"spec.providerID", "spec: {providerID: " + strings.Repeat("x", maxText+1) + "}", str(ProviderID)},
 		{"status.failureDomain", "status: {failureDomain: " + strings.Repeat("x", maxName+1) + "}", str(FailureDomain)},
@@ -174,7 +174,7 @@ func TestReady_MovesInvalidReasonsIntoTheMessage(t *testing.T) {
 		strings.Repeat("x", maxName):   {strings.Repeat("x", maxName), "m"},
 		strings.Repeat("x", maxName+1): {"", strings.Repeat("x", maxName+1) + ": m"},
 	} {
-		got, err := Ready(parse(t, fmt.Sprintf("status: {conditions: [{type: Ready, status: 'False', reason: %q, message: m}]}", reason)))
+		got, err := ReadyCondition(parse(t, fmt.Sprintf("status: {conditions: [{type: Ready, status: 'False', reason: %q, message: m}]}", reason)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestReady_ReadsAllShapes(t *testing.T) {
 		"conditions":                          "status: {conditions: [{type: Other, status: Bad}, " + ready + "]}",
 		"conditions of v1beta2 before others": "status: {conditions: [{type: Ready, status: 'True'}], v1beta2: {conditions: [" + ready + "]}}",
 	} {
-		got, err := Ready(parse(t, text))
+		got, err := ReadyCondition(parse(t, text))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: error %v (-want +got):\n%s", name, err, diff)
 		}

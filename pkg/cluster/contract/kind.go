@@ -33,8 +33,8 @@ var (
 	ErrKindUnknown = errors.New("unknown kind")
 	// ErrContractUnknown is returned when the kind exists but implements no supported version of the contract.
 	ErrContractUnknown = errors.New("the kind implements no supported version of the contract")
-	// ErrUnread is returned when the kind or the object could not be read, so that its state is unknown.
-	ErrUnread = errors.New("could not be read")
+	// ErrUnreadable is returned when the kind or the object could not be read, so that its state is unknown.
+	ErrUnreadable = errors.New("could not be read")
 )
 
 // Reference identifies an object in the namespace of the object that refers to it.

@@ -70,7 +70,7 @@ func (k Kinds) servedResources(ctx context.Context, gk schema.GroupKind) ([]meta
 		return nil, fmt.Errorf("%w: the management cluster does not serve group %s", ErrKindUnknown, gk.Group)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: group %s: %w", ErrUnread, gk.Group, err)
+		return nil, fmt.Errorf("%w: group %s: %w", ErrUnreadable, gk.Group, err)
 	}
 	names := []string{group.PreferredVersion.Version}
 	for _, v := range group.Versions[:min(len(group.Versions), maxVersions)] {
@@ -83,7 +83,7 @@ func (k Kinds) servedResources(ctx context.Context, gk schema.GroupKind) ([]meta
 		var list metav1.APIResourceList
 		err := k.Discovery.Get().AbsPath("/apis", gk.Group, name).Do(ctx).Into(&list)
 		if err != nil {
-			return nil, fmt.Errorf("%w: version %s of group %s: %w", ErrUnread, name, gk.Group, err)
+			return nil, fmt.Errorf("%w: version %s of group %s: %w", ErrUnreadable, name, gk.Group, err)
 		}
 		i := slices.IndexFunc(list.APIResources, func(r metav1.APIResource) bool {
 			return r.Kind == gk.Kind && !strings.Contains(r.Name, "/")
@@ -107,7 +107,7 @@ func (k Kinds) labels(ctx context.Context, resource schema.GroupVersionResource,
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s %s: %w", ErrUnread, resource.Resource, name, err)
+		return nil, fmt.Errorf("%w: %s %s: %w", ErrUnreadable, resource.Resource, name, err)
 	}
 	return o.Labels, nil
 }

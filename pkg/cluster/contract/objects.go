@@ -83,7 +83,7 @@ func (o *Objects) watch(k Kind) (cache.SharedIndexInformer, error) {
 		return w.informer, nil
 	}
 	if !ok && len(o.informers) >= maxKinds {
-		return nil, fmt.Errorf("%w: %s: already watching the maximum of %d other kinds", ErrUnread, gk, maxKinds)
+		return nil, fmt.Errorf("%w: %s: already watching the maximum of %d other kinds", ErrUnreadable, gk, maxKinds)
 	}
 	if ok {
 		w.stop()

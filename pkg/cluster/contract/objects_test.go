@@ -52,7 +52,7 @@ func newObjects(t *testing.T, existing ...runtime.Object) (*fake.FakeDynamicClie
 	}, existing...)
 	heard := make(chan string, 10)
 	ctx, cancel := context.WithCancel(t.Context())
-	o := NewObjects(ctx, New(Options{Own: client}), cache.ResourceEventHandlerFuncs{
+	o := NewObjects(ctx, New(Options{OwnClient: client}), cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { heard <- "add " + obj.(metav1.Object).GetName() },
 		DeleteFunc: func(obj any) { heard <- "delete " + obj.(metav1.Object).GetName() },
 	})
@@ -102,7 +102,7 @@ func TestObjects_UseOneInformerPerKind(t *testing.T) {
 	client.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewServiceUnavailable("down")
 	})
-	if _, _, err := o.Get(t.Context(), ref("b"), "ns"); apierrors.IsNotFound(err) || !errors.Is(err, ErrUnread) {
+	if _, _, err := o.Get(t.Context(), ref("b"), "ns"); apierrors.IsNotFound(err) || !errors.Is(err, ErrUnreadable) {
 		t.Errorf("error %v while the server is down", err)
 	}
 	if err := client.Resource(vms).Namespace("ns").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
@@ -124,7 +124,7 @@ func TestObjects_DoNotReturnObjectsOfOtherNamespaces(t *testing.T) {
 
 func TestObjects_StartAnotherInformerForAnotherVersion(t *testing.T) {
 	_, o, _ := newObjects(t)
-	k := Kind{GVK: vms.GroupVersion().WithKind("VirtualMachine"), GVR: vms, Client: o.options.Own}
+	k := Kind{GVK: vms.GroupVersion().WithKind("VirtualMachine"), GVR: vms, Client: o.options.OwnClient}
 	before, err := o.watch(k)
 	if err != nil {
 		t.Fatal(err)

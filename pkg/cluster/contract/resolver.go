@@ -31,11 +31,11 @@ const (
 
 // Options configures a Resolver. All fields except Now are required.
 type Options struct {
-	// Own is a client of Slipway's own API.
-	Own dynamic.Interface
-	// Host is a client of the management cluster.
-	Host  dynamic.Interface
-	Kinds Kinds
+	// OwnClient is a client of Slipway's own API.
+	OwnClient dynamic.Interface
+	// ManagementClient is a client of the management cluster.
+	ManagementClient dynamic.Interface
+	Kinds            Kinds
 	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
@@ -66,17 +66,17 @@ func New(o Options) *Resolver {
 	return &Resolver{options: o, kinds: map[schema.GroupKind]*kindEntry{}}
 }
 
-// As returns a Resolver for the same kinds that uses another client for Slipway's own API.
-func (r *Resolver) As(own dynamic.Interface) *Resolver {
+// WithOwnClient returns a Resolver for the same kinds that uses another client for Slipway's own API.
+func (r *Resolver) WithOwnClient(own dynamic.Interface) *Resolver {
 	o := r.options
-	o.Own = own
+	o.OwnClient = own
 	return New(o)
 }
 
-// Resolve returns the Kind of a group and kind. Errors are ErrKindUnknown, ErrContractUnknown or ErrUnread.
+// Resolve returns the Kind of a group and kind. Errors are ErrKindUnknown, ErrContractUnknown or ErrUnreadable.
 func (r *Resolver) Resolve(ctx context.Context, group, kind string) (Kind, error) {
 	gk := schema.GroupKind{Group: group, Kind: kind}
-	if k, ok := ownKind(gk, r.options.Own); ok {
+	if k, ok := ownKind(gk, r.options.OwnClient); ok {
 		return k, nil
 	}
 	if err := validateGroupKind(gk); err != nil {
@@ -93,9 +93,9 @@ func (r *Resolver) Resolve(ctx context.Context, group, kind string) (Kind, error
 	defer cancel()
 	found, err := r.options.Kinds.lookup(ctx, gk)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return Kind{}, fmt.Errorf("%w: %s: %w", ErrUnread, gk, ctx.Err()) // The next caller repeats the lookup.
+		return Kind{}, fmt.Errorf("%w: %s: %w", ErrUnreadable, gk, ctx.Err()) // The next caller repeats the lookup.
 	}
-	found.Client = r.options.Host
+	found.Client = r.options.ManagementClient
 	a.store(found, err, now)
 	return a.kind, a.err
 }
@@ -108,7 +108,7 @@ func (a *kindEntry) store(found Kind, err error, now time.Time) {
 	}
 	a.expires = now.Add(min(retryFirst<<min(a.failures, 10), retryMost))
 	a.failures++
-	if errors.Is(err, ErrUnread) && !a.kind.GVK.Empty() {
+	if errors.Is(err, ErrUnreadable) && !a.kind.GVK.Empty() {
 		a.err = nil
 		return
 	}
@@ -166,18 +166,18 @@ func (r *Resolver) read(ctx context.Context, k Kind, ref Reference, namespace st
 	switch {
 	case err == nil:
 		return o, nil
-	case IsGone(err):
+	case IsNotFound(err):
 		return nil, fmt.Errorf("reading %s of namespace %s: %w", ref, namespace, err)
 	case apierrors.IsNotFound(err):
 		r.forget(k.GVK.GroupKind())
 		// Not wrapped: callers must not take it for a deleted object.
-		return nil, fmt.Errorf("%w: %s of namespace %s: %v", ErrUnread, ref, namespace, err)
+		return nil, fmt.Errorf("%w: %s of namespace %s: %v", ErrUnreadable, ref, namespace, err)
 	}
-	return nil, fmt.Errorf("%w: %s of namespace %s: %w", ErrUnread, ref, namespace, err)
+	return nil, fmt.Errorf("%w: %s of namespace %s: %w", ErrUnreadable, ref, namespace, err)
 }
 
-// IsGone reports whether err means that the server has no object of this name. A server that does not serve the kind
+// IsNotFound reports whether err means that the server has no object of this name. A server that does not serve the kind
 // also answers 404, which does not mean that the object was deleted.
-func IsGone(err error) bool {
+func IsNotFound(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

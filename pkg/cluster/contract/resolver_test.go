@@ -114,7 +114,7 @@ func newResolver(t *testing.T) (*managementCluster, *Resolver, *clock) {
 	c := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	own := dynamic.NewForConfigOrDie(&rest.Config{Host: "http://own.invalid"})
 	return h, New(Options{
-		Own: own, Host: dynamic.NewForConfigOrDie(config), Now: func() time.Time { return c.now },
+		OwnClient: own, ManagementClient: dynamic.NewForConfigOrDie(config), Now: func() time.Time { return c.now },
 		Kinds: Kinds{Discovery: discovery.NewDiscoveryClientForConfigOrDie(config).RESTClient(), Metadata: metadata.NewForConfigOrDie(config)},
 	}), c
 }
@@ -180,7 +180,7 @@ func TestResolver_KnowsOwnKindsWithoutARequest(t *testing.T) {
 	if diff := cmp.Diff(found{"v1alpha1/virtualmachines", V1Beta2, false}, of(k)); diff != "" {
 		t.Errorf("kind (-want +got):\n%s", diff)
 	}
-	if k.Client != r.options.Own || len(h.asked) != 0 {
+	if k.Client != r.options.OwnClient || len(h.asked) != 0 {
 		t.Errorf("asked %v", h.asked)
 	}
 }
@@ -202,17 +202,17 @@ func TestResolver_ReturnsWhyAKindCannotBeUsed(t *testing.T) {
 			prepare: func(h *managementCluster) {
 				h.label(definitionPath, machinesCRD, map[string]string{labelPrefix + V1Beta2: "v7"})
 			}},
-		{name: "CustomResourceDefinitions cannot be read", group: group, kind: "ExampleMachine", want: ErrUnread,
+		{name: "CustomResourceDefinitions cannot be read", group: group, kind: "ExampleMachine", want: ErrUnreadable,
 			prepare: func(h *managementCluster) {
 				h.set(definitionPath+machinesCRD, metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden})
 			}},
-		{name: "APIServices cannot be read", group: group, kind: "ExampleMachine", want: ErrUnread,
+		{name: "APIServices cannot be read", group: group, kind: "ExampleMachine", want: ErrUnreadable,
 			prepare: func(h *managementCluster) {
 				h.set(servicePath+"v1."+group, metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden})
 			}},
-		{name: "a version is unavailable", group: group, kind: "ExampleMachine", want: ErrUnread,
+		{name: "a version is unavailable", group: group, kind: "ExampleMachine", want: ErrUnreadable,
 			prepare: func(h *managementCluster) { h.set("/apis/"+group+"/v1", metav1.Status{Status: "Failure", Code: 503}) }},
-		{name: "management cluster down", group: group, kind: "ExampleMachine", want: ErrUnread, prepare: func(h *managementCluster) { h.setDown(true) }},
+		{name: "management cluster down", group: group, kind: "ExampleMachine", want: ErrUnreadable, prepare: func(h *managementCluster) { h.setDown(true) }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestResolver_ReturnsWhyAKindCannotBeUsed(t *testing.T) {
 				test.prepare(h)
 			}
 			_, err := r.Resolve(t.Context(), test.group, test.kind)
-			for _, kind := range []error{ErrKindUnknown, ErrContractUnknown, ErrUnread} {
+			for _, kind := range []error{ErrKindUnknown, ErrContractUnknown, ErrUnreadable} {
 				if got := errors.Is(err, kind); got != errors.Is(test.want, kind) {
 					t.Errorf("error %v; is %q: %t", err, kind, got)
 				}
@@ -297,7 +297,7 @@ func TestResolver_CachesNothingForACanceledContext(t *testing.T) {
 	h.serve("v1", "v1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Resolve(ctx, group, "ExampleMachine"); !errors.Is(err, ErrUnread) {
+	if _, err := r.Resolve(ctx, group, "ExampleMachine"); !errors.Is(err, ErrUnreadable) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := r.Resolve(t.Context(), group, "ExampleMachine"); err != nil {
@@ -312,15 +312,15 @@ func TestResolver_DistinguishesUnknownKindsFromMissingObjects(t *testing.T) {
 	path := "/apis/" + group + "/v1/namespaces/ns/examplemachines/a"
 
 	h.set(path, metav1.Status{Status: "Failure", Code: 404, Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Name: "a"}})
-	if _, _, err := r.Get(t.Context(), ref, "ns"); !apierrors.IsNotFound(err) || !IsGone(err) || errors.Is(err, ErrUnread) {
+	if _, _, err := r.Get(t.Context(), ref, "ns"); !apierrors.IsNotFound(err) || !IsNotFound(err) || errors.Is(err, ErrUnreadable) {
 		t.Errorf("error %v for a missing object", err)
 	}
-	h.set(path, nil) // As after the removal of the CustomResourceDefinition.
-	if _, _, err := r.Get(t.Context(), ref, "ns"); apierrors.IsNotFound(err) || !errors.Is(err, ErrUnread) {
+	h.set(path, nil) // WithOwnClient after the removal of the CustomResourceDefinition.
+	if _, _, err := r.Get(t.Context(), ref, "ns"); apierrors.IsNotFound(err) || !errors.Is(err, ErrUnreadable) {
 		t.Errorf("error %v for a kind that is no longer served", err)
 	}
 	h.set(path, metav1.Status{Status: "Failure", Code: 503})
-	if _, _, err := r.Get(t.Context(), ref, "ns"); !errors.Is(err, ErrUnread) {
+	if _, _, err := r.Get(t.Context(), ref, "ns"); !errors.Is(err, ErrUnreadable) {
 		t.Errorf("error %v while the server is down", err)
 	}
 	h.set(path, map[string]any{"apiVersion": group + "/v1", "kind": "ExampleMachine", "metadata": map[string]any{"name": "a", "namespace": "ns"}})

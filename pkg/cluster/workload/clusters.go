@@ -22,9 +22,9 @@ import (
 const (
 	// DefaultGrace is the default of Options.Grace, the same as in Cluster API.
 	DefaultGrace = 5 * time.Minute
-	// DefaultPlaces is the default of Options.Places. A silent cluster occupies a worker for 5 of every 30 seconds, so
+	// DefaultMaxConcurrent is the default of Options.Places. A silent cluster occupies a worker for 5 of every 30 seconds, so
 	// 256 workers suffice for 1,000 silent clusters.
-	DefaultPlaces = 256
+	DefaultMaxConcurrent = 256
 	// period is the time between two probes.
 	period = 10 * time.Second
 	// threshold is the number of consecutive failed probes after which a connection is closed.
@@ -48,9 +48,9 @@ type Options struct {
 	// Metadata watches the kubeconfig Secrets. If it is nil or lacks the permission, a change is noticed at the next
 	// connection attempt.
 	Metadata metadata.Interface
-	// Wanted reports whether the connection to a cluster is still needed. It is called before each step and must not
+	// IsNeeded reports whether the connection to a cluster is still needed. It is called before each step and must not
 	// block.
-	Wanted func(cluster types.NamespacedName) bool
+	IsNeeded func(cluster types.NamespacedName) bool
 	// Networks are the networks that may be connected to.
 	Networks networks.Networks
 	// Wrap wraps the transport of all requests to workload clusters, for example to reject writes after the Lease was
@@ -60,8 +60,8 @@ type Options struct {
 	UserAgent string
 	// Grace is how long a cluster may not answer before the OnCluster callbacks are called.
 	Grace time.Duration
-	// Places is the maximum number of clusters that are connected or probed concurrently.
-	Places int
+	// MaxConcurrent is the maximum number of clusters that are connected or probed concurrently.
+	MaxConcurrent int
 }
 
 // Clusters manages the connections to workload clusters that were requested.
@@ -92,8 +92,8 @@ func New(o Options) *Clusters {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
 	}
-	if o.Places == 0 {
-		o.Places = DefaultPlaces
+	if o.MaxConcurrent == 0 {
+		o.MaxConcurrent = DefaultMaxConcurrent
 	}
 	c := &Clusters{
 		options: o, states: map[key]*clusterState{}, listSlots: newListSlots(), readLimits: newReadLimits(), hasMachine: func(key, string) bool { return true },
@@ -117,9 +117,9 @@ func (c *Clusters) OnNode(f func(cluster types.NamespacedName, node *corev1.Node
 	c.onNode = append(c.onNode, f)
 }
 
-// KeepNodes sets the function that reports whether a Machine has a provider ID. Nodes for which it returns false are
-// removed from the cache. f must not block. Call KeepNodes before Run.
-func (c *Clusters) KeepNodes(f func(cluster types.NamespacedName, providerID string) bool) {
+// SetNodeFilter sets the function that reports whether a Machine has a provider ID. Nodes for which it returns false are
+// removed from the cache. f must not block. Call SetNodeFilter before Run.
+func (c *Clusters) SetNodeFilter(f func(cluster types.NamespacedName, providerID string) bool) {
 	c.hasMachine = f
 }
 
@@ -159,7 +159,7 @@ func (c *Clusters) Run(ctx context.Context) {
 	defer c.closeAll()
 	defer running.Wait()
 	running.Go(func() { c.watchSecrets(ctx) })
-	places := make(chan struct{}, c.options.Places)
+	places := make(chan struct{}, c.options.MaxConcurrent)
 	for {
 		// A worker is reserved first, so that the queue chooses the cluster when it can be processed.
 		places <- struct{}{}

@@ -46,7 +46,7 @@ type fixture struct {
 func runClusters(t *testing.T, o Options, body func(t *testing.T, w *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &fixture{begun: time.Now(), kubeconfig: "a", version: "1"}
-		o.Wanted = func(types.NamespacedName) bool { w.mu.Lock(); defer w.mu.Unlock(); return !w.unwanted }
+		o.IsNeeded = func(types.NamespacedName) bool { w.mu.Lock(); defer w.mu.Unlock(); return !w.unwanted }
 		w.Clusters = New(o)
 		w.readSecret = func(context.Context, types.NamespacedName) ([]byte, string, error) {
 			w.mu.Lock()
@@ -356,7 +356,7 @@ func TestClusters_DisconnectImmediatelyOnFatalErrors(t *testing.T) {
 }
 
 func TestClusters_LimitConcurrentConnectionAttempts(t *testing.T) {
-	runClusters(t, Options{Places: 3}, func(t *testing.T, w *fixture) {
+	runClusters(t, Options{MaxConcurrent: 3}, func(t *testing.T, w *fixture) {
 		w.hang, w.connecting = true, errNo
 		for i := range 50 {
 			_, _ = w.Connection(types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(i)})
@@ -369,7 +369,7 @@ func TestClusters_LimitConcurrentConnectionAttempts(t *testing.T) {
 }
 
 func TestClusters_ProcessConnectedClustersFirst(t *testing.T) {
-	runClusters(t, Options{Places: 1}, func(t *testing.T, w *fixture) {
+	runClusters(t, Options{MaxConcurrent: 1}, func(t *testing.T, w *fixture) {
 		_, _ = w.Connection(blue)
 		w.expectCallbacks(t, time.Second, "blue connected=true")
 		w.change(func() { w.hang, w.connecting, w.probes = true, errNo, 0 })

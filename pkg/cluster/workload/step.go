@@ -54,7 +54,7 @@ func (c *Clusters) step(ctx context.Context, cluster types.NamespacedName) {
 	if s == nil {
 		return
 	}
-	if !c.options.Wanted(cluster) {
+	if !c.options.IsNeeded(cluster) {
 		c.remove(cluster, s)
 		return
 	}

@@ -20,8 +20,8 @@ func (c *Clusters) Node(of types.NamespacedName, providerID, name string) (*core
 	return nil, err
 }
 
-// Registered reports whether a Cluster has a Node with a provider ID. An error means that this is currently unknown.
-func (c *Clusters) Registered(of types.NamespacedName, providerID string) (bool, error) {
+// HasNode reports whether a Cluster has a Node with a provider ID. An error means that this is currently unknown.
+func (c *Clusters) HasNode(of types.NamespacedName, providerID string) (bool, error) {
 	nodes, err := c.nodesOf(of, providerID, "")
 	return len(nodes) > 0, err
 }
@@ -34,14 +34,14 @@ func (c *Clusters) nodesOf(of types.NamespacedName, providerID, name string) ([]
 	return connection.Nodes(providerID, name)
 }
 
-// Silent reports whether the last probe of a Cluster failed. Its Nodes are then the last known ones.
-func (c *Clusters) Silent(of types.NamespacedName) bool {
+// IsSilent reports whether the last probe of a Cluster failed. Its Nodes are then the last known ones.
+func (c *Clusters) IsSilent(of types.NamespacedName) bool {
 	_, failures := c.Probe(of)
 	return failures > 0
 }
 
-// Connected returns nil if a Cluster is connected, and otherwise the reason why it is not.
-func (c *Clusters) Connected(of types.NamespacedName) error {
+// ConnectionError returns nil if a Cluster is connected, and otherwise the reason why it is not.
+func (c *Clusters) ConnectionError(of types.NamespacedName) error {
 	_, err := c.Connection(of)
 	return err
 }

@@ -28,7 +28,7 @@ func decide(g *group, vms machines, find groups, now time.Time) (status *vmv1alp
 	setLinked(next, problem, now)
 	target := g.Spec.PowerState
 	if target == "" && parent != nil {
-		if m := parent.Member(vmv1alpha1.GroupMemberKind, g.Name); m != nil {
+		if m := parent.MemberStatus(vmv1alpha1.GroupMemberKind, g.Name); m != nil {
 			target = m.DesiredPowerState
 		}
 	}
@@ -120,18 +120,18 @@ func (w *walk) summarize(g *group, h *halt) {
 	case h != nil:
 		reason, message = h.reason, h.message
 	case len(unsynced) > 0:
-		reason, message = vmv1alpha1.ReasonNotReady, fmt.Sprintf("not in the desired power state: %s", conditions.List(unsynced, ", "))
+		reason, message = vmv1alpha1.ReasonNotReady, fmt.Sprintf("not in the desired power state: %s", conditions.JoinLimited(unsynced, ", "))
 		if w.target != "" {
-			reason = vmv1alpha1.TransitionTo(w.target)
+			reason = vmv1alpha1.PowerTransitionReason(w.target)
 		}
 	}
 	set(g, w.now, vmv1alpha1.ConditionPowerStateSynced, reason, message)
 	switch {
 	case len(absent) > 0:
-		reason, message = vmv1alpha1.ReasonNotLinked, conditions.List(absent, "; ")
+		reason, message = vmv1alpha1.ReasonNotLinked, conditions.JoinLimited(absent, "; ")
 	case reason != "":
 	case len(unready) > 0:
-		reason, message = vmv1alpha1.ReasonNotReady, fmt.Sprintf("not Ready: %s", conditions.List(unready, ", "))
+		reason, message = vmv1alpha1.ReasonNotReady, fmt.Sprintf("not Ready: %s", conditions.JoinLimited(unready, ", "))
 	}
 	set(g, w.now, vmv1alpha1.ConditionReady, reason, message)
 }

@@ -51,7 +51,7 @@ func (c *Controller) indexed(index, value string) []*group {
 // enqueueParents enqueues the groups that have a member.
 func (c *Controller) enqueueParents(kind string, o metav1.Object) {
 	for _, g := range c.indexed(indexByMember, memberKey(kind, o.GetNamespace(), o.GetName())) {
-		c.Look(controller.KeyOf(g), settleTime)
+		c.EnqueueAfter(controller.KeyOf(g), settleTime)
 	}
 }
 
@@ -65,7 +65,7 @@ func (c *Controller) enqueueDescendants(g *group) {
 				if !known[child.Name] {
 					known[child.Name] = true
 					next = append(next, child)
-					c.Look(controller.KeyOf(child), 0)
+					c.EnqueueAfter(controller.KeyOf(child), 0)
 				}
 			}
 		}
@@ -83,7 +83,7 @@ func (c *Controller) groupHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			g := obj.(*group)
-			c.Look(controller.KeyOf(g), 0)
+			c.EnqueueAfter(controller.KeyOf(g), 0)
 			if !isInInitialList {
 				all(g)
 			}
@@ -91,7 +91,7 @@ func (c *Controller) groupHandler() cache.ResourceEventHandler {
 		UpdateFunc: func(oldObj, obj any) {
 			old, g := oldObj.(*group), obj.(*group)
 			if old.UID != g.UID || old.Generation != g.Generation {
-				c.Look(controller.KeyOf(g), 0)
+				c.EnqueueAfter(controller.KeyOf(g), 0)
 				all(g)
 				return
 			}
@@ -100,7 +100,7 @@ func (c *Controller) groupHandler() cache.ResourceEventHandler {
 			}
 			for _, child := range c.indexed(indexByParent, g.Namespace+"/"+g.Name) {
 				if desiredOf(old, child.Name) != desiredOf(g, child.Name) {
-					c.Look(controller.KeyOf(child), 0)
+					c.EnqueueAfter(controller.KeyOf(child), 0)
 				}
 			}
 		},
@@ -119,7 +119,7 @@ func parentView(st *vmv1alpha1.VirtualMachineGroupStatus) [4]any {
 
 // desiredOf returns the desired power state of a child group.
 func desiredOf(g *group, name string) vmv1alpha1.PowerState {
-	if m := g.Member(vmv1alpha1.GroupMemberKind, name); m != nil {
+	if m := g.MemberStatus(vmv1alpha1.GroupMemberKind, name); m != nil {
 		return m.DesiredPowerState
 	}
 	return ""

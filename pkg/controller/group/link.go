@@ -29,7 +29,7 @@ func parentOf(g *group, find groups) (parent *group, problem *linkProblem) {
 	switch {
 	case above == nil:
 		return nil, &linkProblem{vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachineGroup %q in spec.groupName does not exist", name)}
-	case !above.Names(vmv1alpha1.GroupMemberKind, g.Name):
+	case !above.HasMember(vmv1alpha1.GroupMemberKind, g.Name):
 		return nil, &linkProblem{vmv1alpha1.ReasonNotLinked, fmt.Sprintf("spec.bootOrder of VirtualMachineGroup %q does not name this group", name)}
 	}
 	if problem := nestingProblem(g, find); problem != nil {

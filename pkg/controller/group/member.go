@@ -118,7 +118,7 @@ func (w *walk) setStatus(m member) {
 	case s.own == "" && m.DesiredPowerState != w.target:
 		set(vmv1alpha1.ConditionPowerStateSynced, false, vmv1alpha1.ReasonPending, "")
 	default:
-		set(vmv1alpha1.ConditionPowerStateSynced, false, vmv1alpha1.TransitionTo(cmp.Or(s.own, w.target)), "")
+		set(vmv1alpha1.ConditionPowerStateSynced, false, vmv1alpha1.PowerTransitionReason(cmp.Or(s.own, w.target)), "")
 	}
 	if s.ready == nil {
 		meta.RemoveStatusCondition(&m.Conditions, vmv1alpha1.ConditionReady)

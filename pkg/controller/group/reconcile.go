@@ -39,7 +39,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	next := g.DeepCopy()
 	next.Status = *status
 	if err := r.groups.UpdateStatus(ctx, r.client.VirtualMachineGroups(key.Namespace), next); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	again := controller.DefaultResyncPeriod
 	if !until.IsZero() {

@@ -133,7 +133,7 @@ func (w *walk) mayEnd(k int) (from time.Time, h *halt) {
 	if w.target != vmv1alpha1.PoweredOn {
 		what = "are not running"
 	}
-	h = &halt{reason: vmv1alpha1.ReasonWaitingForMembers, message: fmt.Sprintf("step %d of %d waits until these %s: %s", next+1, len(w.steps), what, conditions.List(waits, ", "))}
+	h = &halt{reason: vmv1alpha1.ReasonWaitingForMembers, message: fmt.Sprintf("step %d of %d waits until these %s: %s", next+1, len(w.steps), what, conditions.JoinLimited(waits, ", "))}
 	if between.WaitTimeoutSeconds == 0 {
 		return from, h
 	}

@@ -130,7 +130,7 @@ func (w *world) member(name, member string) *vmv1alpha1.VirtualMachineGroupMembe
 	if isGroup {
 		kind = vmv1alpha1.GroupMemberKind
 	}
-	m := w.groups[name].Member(kind, member)
+	m := w.groups[name].MemberStatus(kind, member)
 	if m == nil {
 		w.t.Fatalf("group %s has no member %s", name, member)
 	}
@@ -167,8 +167,8 @@ func (w *world) settle() {
 func (w *world) follow(vm *vmv1alpha1.VirtualMachine) bool {
 	before := vm.DeepCopy()
 	vm.Status.InheritedPowerState = ""
-	if g := w.groups[vm.Spec.GroupName]; g != nil && vm.Spec.PowerState == "" && g.Names(vmv1alpha1.MachineMemberKind, vm.Name) {
-		if m := g.Member(vmv1alpha1.MachineMemberKind, vm.Name); m != nil {
+	if g := w.groups[vm.Spec.GroupName]; g != nil && vm.Spec.PowerState == "" && g.HasMember(vmv1alpha1.MachineMemberKind, vm.Name) {
+		if m := g.MemberStatus(vmv1alpha1.MachineMemberKind, vm.Name); m != nil {
 			vm.Status.InheritedPowerState = m.DesiredPowerState
 		}
 	}

@@ -72,7 +72,7 @@ func (c *Controller) quotaHandler() cache.ResourceEventHandler {
 					after = 0
 				}
 			}
-			c.Look(controller.KeyOf(q), after)
+			c.EnqueueAfter(controller.KeyOf(q), after)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }, DeleteFunc: add}
@@ -103,6 +103,6 @@ func (c *Controller) enqueueAll(namespace string, after time.Duration) {
 		return // a lister returns an error only for a missing index
 	}
 	for _, q := range all {
-		c.Look(controller.KeyOf(q), after)
+		c.EnqueueAfter(controller.KeyOf(q), after)
 	}
 }

@@ -85,5 +85,5 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 
 // limited returns the resources of Slipway that q limits, by status.hard.
 func limited(q *corev1.ResourceQuota) []corev1.ResourceName {
-	return quotav1.Intersection(quotav1.ResourceNames(q.Status.Hard), quota.Names)
+	return quotav1.Intersection(quotav1.ResourceNames(q.Status.Hard), quota.ResourceNames)
 }

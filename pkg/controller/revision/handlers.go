@@ -34,11 +34,11 @@ func revisionKeys(obj any) []types.NamespacedName {
 	var names []string
 	switch o := obj.(type) {
 	case *vmv1alpha1.VirtualMachine:
-		names = instancetype.NamedBy(o)
+		names = instancetype.RevisionsOfVM(o)
 	case *vmv1alpha1.VirtualMachineInstance:
-		names = instancetype.NamedByInstance(o)
+		names = instancetype.RevisionsOfInstance(o)
 	case *vmv1alpha1.VirtualMachineSnapshot:
-		names = instancetype.NamedBySnapshot(o)
+		names = instancetype.RevisionsOfSnapshot(o)
 	default:
 		return nil
 	}
@@ -58,7 +58,7 @@ func (c *Controller) userHandler() cache.ResourceEventHandler {
 			now := revisionKeys(obj)
 			for _, key := range revisionKeys(old) {
 				if !slices.Contains(now, key) {
-					c.Look(key, 0)
+					c.EnqueueAfter(key, 0)
 				}
 			}
 			c.refreshCompleted(old, obj)
@@ -69,7 +69,7 @@ func (c *Controller) userHandler() cache.ResourceEventHandler {
 				return
 			}
 			for _, key := range revisionKeys(deleted) {
-				c.Look(key, 0)
+				c.EnqueueAfter(key, 0)
 			}
 		},
 	}
@@ -83,11 +83,11 @@ func (c *Controller) refreshCompleted(oldObj, obj any) {
 		return
 	}
 	vm, ok := obj.(*vmv1alpha1.VirtualMachine)
-	if !ok || !instancetype.Awaits(old) || instancetype.Awaits(vm) {
+	if !ok || !instancetype.AwaitsRevision(old) || instancetype.AwaitsRevision(vm) {
 		return
 	}
 	_ = cache.ListAllByNamespace(c.revisions.GetIndexer(), vm.Namespace, labels.Everything(), func(o any) {
-		c.Look(controller.KeyOf(o.(*itv1alpha1.ControllerRevision)), 0)
+		c.EnqueueAfter(controller.KeyOf(o.(*itv1alpha1.ControllerRevision)), 0)
 	})
 }
 
@@ -97,10 +97,10 @@ func (c *Controller) revisionHandler() cache.ResourceEventHandler {
 		AddFunc: func(obj any, isInInitialList bool) {
 			key := controller.KeyOf(obj.(*itv1alpha1.ControllerRevision))
 			if isInInitialList {
-				c.Look(key, 0)
+				c.EnqueueAfter(key, 0)
 				return
 			}
-			c.Look(key, controller.DefaultResyncPeriod)
+			c.EnqueueAfter(key, controller.DefaultResyncPeriod)
 		},
 	}
 }

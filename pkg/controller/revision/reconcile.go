@@ -115,7 +115,7 @@ func (r *reconciler) neededBecause(ctx context.Context, revision *itv1alpha1.Con
 		return "", fmt.Errorf("reading the revisions next to %s: %w", controller.KeyOf(revision), err)
 	}
 	users := instancetype.Users{Machines: vms.Items, Instances: vmis.Items, Snapshots: snapshots.Items, Templates: templates.Items}
-	return instancetype.Keeps(revision, users, all.Items), nil
+	return instancetype.ReasonToKeep(revision, users, all.Items), nil
 }
 
 // delete deletes the revision if it is unchanged since the mark.

@@ -28,7 +28,7 @@ const workers = 4
 // Provider takes snapshots and reports events of snapshots and VMs.
 type Provider interface {
 	provider.Snapshotter
-	Watch(ctx context.Context, changed func(provider.Hint))
+	Watch(ctx context.Context, changed func(provider.Event))
 }
 
 // Deps has the dependencies of the controller. All fields are required except Now.
@@ -83,23 +83,23 @@ func New(d Deps) (*Controller, error) {
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
 		Queue(queue).
 		Index(c.snapshots, indexers).
-		Watches(c.snapshots, store.Handler(), controller.Changes(false, c.changed)).
-		Watches(c.snapshots, c.enqueuer.Edits(func(deleted *snapshot) { d.Provider.ForgetSnapshot(controller.KeyOf(deleted)) })).
-		Watches(vm.VirtualMachines().Informer(), c.enqueuer.Related(indexByMachine, byName)).
-		Shard(d.Shard, func(string) { c.enqueuer.Gained(func(*snapshot) bool { return true }) }).
-		Runs(func(ctx context.Context) { d.Provider.Watch(ctx, c.providerEvent) }).
+		Watches(c.snapshots, store.Handler(), controller.HandleChanges(false, c.changed)).
+		Watches(c.snapshots, c.enqueuer.EditHandler(func(deleted *snapshot) { d.Provider.ForgetSnapshot(controller.KeyOf(deleted)) })).
+		Watches(vm.VirtualMachines().Informer(), c.enqueuer.RelatedHandler(indexByMachine, byName)).
+		Shard(d.Shard, func(string) { c.enqueuer.EnqueueGained(func(*snapshot) bool { return true }) }).
+		RunsInParallel(func(ctx context.Context) { d.Provider.Watch(ctx, c.providerEvent) }).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
 }
 
 // providerEvent enqueues the snapshot of an event of the provider, or the snapshots of a VM.
-func (c *Controller) providerEvent(h provider.Hint) {
+func (c *Controller) providerEvent(h provider.Event) {
 	switch h.Key.Kind {
 	case provider.KindSnapshot:
-		c.enqueuer.Generic(h.Key.NamespacedName)
+		c.enqueuer.EnqueueGeneric(h.Key.NamespacedName)
 	case provider.KindVirtualMachine:
-		c.enqueuer.Referring(indexByMachine, h.Key.NamespacedName.String())
+		c.enqueuer.EnqueueIndexed(indexByMachine, h.Key.NamespacedName.String())
 	case provider.KindPublishRequest, provider.KindImageLocation:
 	}
 }
@@ -116,7 +116,7 @@ func (c *Controller) changed(before, now *snapshot) {
 	}
 	for _, other := range c.ofMachine(types.NamespacedName{Namespace: before.Namespace, Name: before.Spec.VMName}) {
 		if isPending(other) {
-			c.enqueuer.Generic(controller.KeyOf(other))
+			c.enqueuer.EnqueueGeneric(controller.KeyOf(other))
 		}
 	}
 }

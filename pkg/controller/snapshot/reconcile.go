@@ -56,7 +56,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, err
 	}
 	p := &reconciliation{reconciler: r, snapshot: stored.DeepCopy()}
-	if p.vm, err = controller.Found(r.machines.VirtualMachines(key.Namespace).Get(stored.Spec.VMName)); err != nil {
+	if p.vm, err = controller.IgnoreNotFound(r.machines.VirtualMachines(key.Namespace).Get(stored.Spec.VMName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading virtual machine %s/%s: %w", key.Namespace, stored.Spec.VMName, err)
 	}
 	bound, err := r.shard.Bind(ctx, p.vcenter())
@@ -69,14 +69,14 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	switch written, err := p.prepare(ctx); {
 	case err != nil:
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	case written:
 		return controller.Result{Requeue: true}, nil
 	}
 	failed := p.advance(ctx)
 	conditions.KeepTimes(stored.Status.Conditions, p.snapshot.Status.Conditions)
 	if err := p.persist(ctx); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	r.emit(stored, p.snapshot)
 	return p.result, failed
@@ -101,7 +101,7 @@ func (p *reconciliation) prepare(ctx context.Context) (written bool, err error) 
 	if !slices.Contains(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer) {
 		p.snapshot.Finalizers, written = append(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer), true
 	}
-	if p.vm != nil && p.vm.DeletionTimestamp == nil && provider.MachineOf(p.snapshot) == "" {
+	if p.vm != nil && p.vm.DeletionTimestamp == nil && provider.OwnerVMUID(p.snapshot) == "" {
 		p.snapshot.OwnerReferences = append(p.snapshot.OwnerReferences, metav1.OwnerReference{
 			APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine", Name: p.vm.Name, UID: p.vm.UID,
 		})
@@ -133,7 +133,7 @@ func (p *reconciliation) setDeleting(ctx context.Context, err error) (controller
 	failed := p.handleError(err, vmv1alpha1.ReasonDeleting, "the snapshot is being removed")
 	written := p.persist(ctx)
 	if written != nil && !apierrors.IsNotFound(written) {
-		return controller.Overtaken(written)
+		return controller.RequeueOnConflict(written)
 	}
 	return p.result, failed
 }

@@ -51,7 +51,7 @@ func (s *snapshotter) RemoveSnapshot(context.Context, *provider.Snapshot) error 
 
 func (s *snapshotter) ForgetSnapshot(types.NamespacedName) {}
 
-func (s *snapshotter) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
+func (s *snapshotter) Watch(ctx context.Context, _ func(provider.Event)) { <-ctx.Done() }
 
 // world is an API, a vSphere and a controller. The tests call Reconcile.
 type world struct {

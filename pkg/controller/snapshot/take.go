@@ -59,7 +59,7 @@ func (p *reconciliation) missingPrerequisite() (reason, message string) {
 	switch {
 	case p.vm == nil:
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q does not exist in namespace %q", name, p.snapshot.Namespace)
-	case p.vm.UID != provider.MachineOf(p.snapshot):
+	case p.vm.UID != provider.OwnerVMUID(p.snapshot):
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q is not the one that the snapshot was created for: it has another UID", name)
 	case p.vm.DeletionTimestamp != nil:
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q is being deleted", name)

@@ -38,7 +38,7 @@ func (p *pools) Get(_ context.Context, _ *vmv1alpha1.VirtualMachine, c vmv1alpha
 	return c, p.err
 }
 
-func (p *pools) Held(*vmv1alpha1.VirtualMachine, vmv1alpha1.ClaimedAddress) string { return p.held }
+func (p *pools) Problem(*vmv1alpha1.VirtualMachine, vmv1alpha1.ClaimedAddress) string { return p.held }
 
 func (p *pools) Release(_ context.Context, _ *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) error {
 	p.calls = append(p.calls, "release "+c.Pool.Name+" "+c.Address)

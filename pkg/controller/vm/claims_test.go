@@ -40,7 +40,7 @@ func TestClaims_AreReleasedWithAnOutdatedCache(t *testing.T) {
 	if err := h.host.Tracker().Add(bound.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.volumes.Indexed.Add(bound); err != nil {
+	if err := h.volumes.ClaimsByHolder.Add(bound); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.volumes.PersistentVolumes.Add(volume); err != nil {

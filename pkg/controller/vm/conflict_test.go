@@ -34,7 +34,7 @@ func TestPersist_ForgetsTheEchoOfAFailedWrite(t *testing.T) {
 			h.api.fail["update virtualmachines/status"] = fault
 			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
 			_, _ = h.tryReconcile()
-			if h.writer.echoes.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
+			if h.writer.echoes.IsEcho(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
 				t.Error("the failed write is treated as an echo")
 			}
 		})

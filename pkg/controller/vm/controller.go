@@ -89,8 +89,8 @@ func New(d Deps) (*Controller, error) {
 		return nil, err
 	}
 	queue, own := controller.NewQueue(Name, d.Queue), newEchoes()
-	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
-	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shard.Held(d.VCenterOf(vm)) }
+	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.IsUnread)
+	e.IsOwned = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shard.IsOwned(d.VCenterOf(vm)) }
 	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	client := d.Client.VmV1alpha1()
@@ -115,7 +115,7 @@ func New(d Deps) (*Controller, error) {
 		provider: d.Provider, blocking: d.Blocking, namespaceLabels: d.NamespaceLabels,
 		classes: claims.NewStorageClasses(d.Host), revisions: revisions,
 	}
-	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(d.Workers).Queue(queue).Priority(e.Again).Reconciler(r).
+	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(d.Workers).Queue(queue).Priority(e.RequeuePriority).Reconciler(r).
 		Index(vmInformer, indexers).
 		Index(cacheInformer, imagecache.Indexers)
 	r.watch(b, d.Informers, e)
@@ -130,45 +130,45 @@ func New(d Deps) (*Controller, error) {
 // watch adds the event handlers.
 func (r *reconciler) watch(b *controller.Builder[types.NamespacedName], informers externalversions.SharedInformerFactory, e *enqueuer) {
 	vm, it := informers.Vm().V1alpha1(), informers.Instancetype().V1alpha1()
-	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.Related(indexByOrigin, byName), e.memberHandler(&r.group), e.macHandler()).
+	b.Watches(vm.VirtualMachines().Informer(), r.vms.Handler(), e.Handler(), e.RelatedHandler(indexByOrigin, byName), e.memberHandler(&r.group), e.macHandler()).
 		Watches(vm.VirtualMachineInstances().Informer(), r.instance.Instances.Handler(), e.instanceHandler()).
-		Watches(vm.VirtualMachineClasses().Informer(), e.Related(indexByClass, byName)).
-		Watches(vm.VirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
-		Watches(vm.ClusterVirtualMachineImages().Informer(), e.Related(indexByImage, byName)).
+		Watches(vm.VirtualMachineClasses().Informer(), e.RelatedHandler(indexByClass, byName)).
+		Watches(vm.VirtualMachineImages().Informer(), e.RelatedHandler(indexByImage, byName)).
+		Watches(vm.ClusterVirtualMachineImages().Informer(), e.RelatedHandler(indexByImage, byName)).
 		Watches(vm.VirtualMachineImageCaches().Informer(), r.imageCache.Caches.Handler(), e.cacheHandler()).
 		Watches(vm.VirtualMachineGroups().Informer(), e.groupHandler(vm.VirtualMachines().Informer().GetIndexer(), &r.group)).
-		Watches(vm.VirtualMachineSnapshots().Informer(), e.Related(indexBySnapshot, byName)).
+		Watches(vm.VirtualMachineSnapshots().Informer(), e.RelatedHandler(indexBySnapshot, byName)).
 		Watches(vm.Zones().Informer(), e.zoneHandler()).
 		Watches(vm.VCenters().Informer(), e.zoneHandler()).
-		Watches(it.VirtualMachineInstancetypes().Informer(), e.Related(indexBySource, bySource(instancetype.KindInstancetype))).
-		Watches(it.VirtualMachineClusterInstancetypes().Informer(), e.Related(indexBySource, bySource(instancetype.KindClusterInstancetype))).
-		Watches(it.VirtualMachinePreferences().Informer(), e.Related(indexBySource, bySource(instancetype.KindPreference))).
-		Watches(it.VirtualMachineClusterPreferences().Informer(), e.Related(indexBySource, bySource(instancetype.KindClusterPreference))).
+		Watches(it.VirtualMachineInstancetypes().Informer(), e.RelatedHandler(indexBySource, bySource(instancetype.KindInstancetype))).
+		Watches(it.VirtualMachineClusterInstancetypes().Informer(), e.RelatedHandler(indexBySource, bySource(instancetype.KindClusterInstancetype))).
+		Watches(it.VirtualMachinePreferences().Informer(), e.RelatedHandler(indexBySource, bySource(instancetype.KindPreference))).
+		Watches(it.VirtualMachineClusterPreferences().Informer(), e.RelatedHandler(indexBySource, bySource(instancetype.KindClusterPreference))).
 		Reads(it.ControllerRevisions().Informer())
 }
 
 // runParallel adds the functions that run in parallel with the workers.
 func (r *reconciler) runParallel(b *controller.Builder[types.NamespacedName], d *Deps, e *enqueuer) {
-	b.Before(func(ctx context.Context) (func(), error) {
-		return r.volumes.Start(ctx, e.relatedBy(indexByClaim), e.Generic)
+	b.BeforeSync(func(ctx context.Context) (func(), error) {
+		return r.volumes.Start(ctx, e.relatedBy(indexByClaim), e.EnqueueGeneric)
 	}).
-		Before(func(ctx context.Context) (func(), error) {
+		BeforeSync(func(ctx context.Context) (func(), error) {
 			return r.classes.Start(ctx, e.relatedBy(indexByStorageClass))
 		}).
 		Shard(d.Shard, func(vcenter string) {
-			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return d.VCenterOf(vm) == vcenter })
+			e.EnqueueGained(func(vm *vmv1alpha1.VirtualMachine) bool { return d.VCenterOf(vm) == vcenter })
 		}).
-		Runs(func(ctx context.Context) { e.Resync(ctx, d.ResyncPeriod) }).
-		Runs(func(ctx context.Context) { d.Addresses.Run(ctx, e.Generic) }).
-		Runs(func(ctx context.Context) {
-			d.Provider.Watch(ctx, func(h provider.Hint) {
+		RunsInParallel(func(ctx context.Context) { e.Resync(ctx, d.ResyncPeriod) }).
+		RunsInParallel(func(ctx context.Context) { d.Addresses.Run(ctx, e.EnqueueGeneric) }).
+		RunsInParallel(func(ctx context.Context) {
+			d.Provider.Watch(ctx, func(h provider.Event) {
 				if h.Key.Kind == provider.KindVirtualMachine {
-					e.Generic(h.Key.NamespacedName)
+					e.EnqueueGeneric(h.Key.NamespacedName)
 				}
 			})
 		})
 	if d.Prober != nil {
-		b.Runs(func(ctx context.Context) { d.Prober.Run(ctx, e.Has, e.Generic) })
+		b.RunsInParallel(func(ctx context.Context) { d.Prober.Run(ctx, e.Has, e.EnqueueGeneric) })
 	}
 }
 

@@ -24,7 +24,7 @@ type vsphere struct {
 	provider.Provider
 	mu    sync.Mutex
 	state map[string]*machine
-	hint  func(provider.Hint)
+	hint  func(provider.Event)
 	// calls is the number of calls except deletions.
 	calls int
 }
@@ -34,7 +34,7 @@ type machine struct {
 	ip       string
 }
 
-func (v *vsphere) Watch(ctx context.Context, changed func(provider.Hint)) {
+func (v *vsphere) Watch(ctx context.Context, changed func(provider.Event)) {
 	v.mu.Lock()
 	v.hint = changed
 	v.mu.Unlock()
@@ -97,7 +97,7 @@ func (v *vsphere) start(vm *vmv1alpha1.VirtualMachine, effect func(*machine)) <-
 		hint := v.hint
 		v.mu.Unlock()
 		close(end)
-		hint(provider.Hint{Key: provider.VirtualMachineKey(key)})
+		hint(provider.Event{Key: provider.VirtualMachineKey(key)})
 	}()
 	return end
 }

@@ -30,7 +30,7 @@ type event struct {
 // emit records the events for the changes between two states of one virtual machine.
 func (w *writer) emit(old, updated *vmv1alpha1.VirtualMachine) {
 	for _, e := range transitions(old, updated) {
-		w.recorder.Eventf(updated, nil, e.kind, e.reason, e.action, "%s", conditions.Line(e.note, conditions.MaxNote))
+		w.recorder.Eventf(updated, nil, e.kind, e.reason, e.action, "%s", conditions.TruncateLine(e.note, conditions.MaxNote))
 	}
 }
 

@@ -39,7 +39,7 @@ func newEnqueuer(
 ) *enqueuer {
 	e := &enqueuer{recorder: recorder, isUnread: unread}
 	e.Enqueuer = controller.Enqueuer[*vmv1alpha1.VirtualMachine]{
-		Queue: queue, Objects: vms, Echoes: own, Waits: e.canWait, News: e.warnOfInvalidPriority,
+		Queue: queue, Objects: vms, Echoes: own, CanWait: e.canWait, OnChange: e.warnOfInvalidPriority,
 		Priority: func(vm *vmv1alpha1.VirtualMachine, fallback int) int {
 			priority, _ := Priority(vm, fallback)
 			return priority
@@ -80,7 +80,7 @@ func (e *enqueuer) instanceHandler() cache.ResourceEventHandler {
 		UpdateFunc: func(oldObj, obj any) {
 			old, vmi := oldObj.(*vmv1alpha1.VirtualMachineInstance), obj.(*vmv1alpha1.VirtualMachineInstance)
 			if old.Generation != vmi.Generation || (old.DeletionTimestamp == nil) != (vmi.DeletionTimestamp == nil) {
-				e.Generic(controller.KeyOf(vmi))
+				e.EnqueueGeneric(controller.KeyOf(vmi))
 			}
 		},
 		DeleteFunc: func(obj any) {
@@ -89,7 +89,7 @@ func (e *enqueuer) instanceHandler() cache.ResourceEventHandler {
 				return
 			}
 			if vm, err := e.Objects.Get(controller.KeyOf(vmi)); err == nil && vm != nil && step.Runs(vm) {
-				e.Evaluate(vm, controller.PriorityDefaultGeneric)
+				e.Enqueue(vm, controller.PriorityDefaultGeneric)
 			}
 		},
 	}
@@ -98,7 +98,7 @@ func (e *enqueuer) instanceHandler() cache.ResourceEventHandler {
 // relatedBy returns a function that creates handlers. A handler queues the virtual machines that index has under a
 // value of an object.
 func (e *enqueuer) relatedBy(index string) claims.Related {
-	return func(by func(metav1.Object) string) cache.ResourceEventHandler { return e.Related(index, by) }
+	return func(by func(metav1.Object) string) cache.ResourceEventHandler { return e.RelatedHandler(index, by) }
 }
 
 // byName returns the index value of a class or an image.
@@ -114,12 +114,12 @@ func bySource(kind instancetype.Kind) func(metav1.Object) string {
 // delay. The virtual machines of a new zone are also queued: their vCenter, and so their replica, was unknown before,
 // and no replica handled their events.
 func (e *enqueuer) zoneHandler() cache.ResourceEventHandler {
-	all := e.Related(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
+	all := e.RelatedHandler(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
 	add := all.AddFunc
 	all.AddFunc = func(obj any, isInInitialList bool) {
 		add(obj, isInInitialList)
 		if z, ok := obj.(*vmv1alpha1.Zone); ok && !isInInitialList {
-			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return provider.ZoneOf(vm) == z.Name })
+			e.EnqueueGained(func(vm *vmv1alpha1.VirtualMachine) bool { return provider.ZoneOf(vm) == z.Name })
 		}
 	}
 	wake := all.UpdateFunc
@@ -144,7 +144,7 @@ func (e *enqueuer) groupHandler(vms cache.Indexer, groups *group.Reconciler) cac
 		}
 		for _, obj := range named {
 			if vm := obj.(*vmv1alpha1.VirtualMachine); group.MemberOf(vm, old) != group.MemberOf(vm, updated) {
-				e.Generic(controller.KeyOf(vm))
+				e.EnqueueGeneric(controller.KeyOf(vm))
 			}
 		}
 	}
@@ -169,8 +169,8 @@ func (e *enqueuer) groupHandler(vms cache.Indexer, groups *group.Reconciler) cac
 
 // enqueueKeepers queues the virtual machines that store a group and the groups that contain it.
 func (e *enqueuer) enqueueKeepers(groups *group.Reconciler, namespace, name string) {
-	for _, keeper := range groups.Namespace(namespace).Keepers(name) {
-		e.Generic(types.NamespacedName{Namespace: namespace, Name: keeper})
+	for _, keeper := range groups.Namespace(namespace).StoringVMs(name) {
+		e.EnqueueGeneric(types.NamespacedName{Namespace: namespace, Name: keeper})
 	}
 }
 
@@ -206,10 +206,10 @@ func (e *enqueuer) memberHandler(groups *group.Reconciler) cache.ResourceEventHa
 // cacheHandler returns a handler of the events of image caches. Updates of the progress of copies are ignored, because
 // no virtual machine waits for them.
 func (e *enqueuer) cacheHandler() cache.ResourceEventHandler {
-	all := e.Related(indexByCache, func(o metav1.Object) string { return o.GetName() }).(cache.ResourceEventHandlerDetailedFuncs)
+	all := e.RelatedHandler(indexByCache, func(o metav1.Object) string { return o.GetName() }).(cache.ResourceEventHandlerDetailedFuncs)
 	wake := all.UpdateFunc
 	all.UpdateFunc = func(old, obj any) {
-		if !equality.Semantic.DeepEqual(imagecache.PlacesReady(old), imagecache.PlacesReady(obj)) {
+		if !equality.Semantic.DeepEqual(imagecache.ReadyLocations(old), imagecache.ReadyLocations(obj)) {
 			wake(old, obj)
 		}
 	}
@@ -219,8 +219,10 @@ func (e *enqueuer) cacheHandler() cache.ResourceEventHandler {
 // machineHandlers returns handlers of the events of Machines and Clusters.
 func (e *enqueuer) machineHandlers() clusterapi.Handlers {
 	return clusterapi.Handlers{
-		Machine: func(group string, key types.NamespacedName) { e.Referring(indexByMachine, machineValue(group, key)) },
-		Cluster: func(_ string, key types.NamespacedName) { e.Referring(indexByCluster, key.String()) },
-		Group:   func(group string) { e.Referring(indexByMachine, group) },
+		Machine: func(group string, key types.NamespacedName) {
+			e.EnqueueIndexed(indexByMachine, machineValue(group, key))
+		},
+		Cluster: func(_ string, key types.NamespacedName) { e.EnqueueIndexed(indexByCluster, key.String()) },
+		Group:   func(group string) { e.EnqueueIndexed(indexByMachine, group) },
 	}
 }

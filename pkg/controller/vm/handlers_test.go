@@ -67,7 +67,7 @@ func (a *assembled) watch(t *testing.T) {
 		a.deps.Informers.Shutdown()
 		a.Keys.ShutDown()
 	})
-	if err := a.Fill(ctx); err != nil {
+	if err := a.Sync(ctx); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
@@ -221,13 +221,13 @@ func TestHandlers_EventsAndRequeuesEvaluateTheState(t *testing.T) {
 		for _, name := range []string{"vm", "new", "unknown"} {
 			key := testKey
 			key.Name = name
-			a.enqueuer.Generic(key)
+			a.enqueuer.EnqueueGeneric(key)
 		}
 		want := []handedOut{{"new", PriorityCreating}, {"vm", controller.PriorityDefaultGeneric}}
 		if diff := cmp.Diff(want, a.drain()); diff != "" {
 			t.Errorf("queued (-want +got):\n%s", diff)
 		}
-		if got := a.enqueuer.Again(testKey); got != controller.PriorityDefaultGeneric {
+		if got := a.enqueuer.RequeuePriority(testKey); got != controller.PriorityDefaultGeneric {
 			t.Errorf("requeueing the stable VM has priority %d, want %d", got, controller.PriorityDefaultGeneric)
 		}
 	})

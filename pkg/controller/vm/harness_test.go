@@ -93,7 +93,7 @@ type scripted struct {
 	removed  provider.Result
 	seen     func(*provider.Request)
 	requests []*provider.Request
-	reverted *provider.Kept
+	reverted *provider.StoredSnapshotRecord
 	// size is the size that vSphere shows, or nil if it shows none.
 	size    *vmv1alpha1.VirtualMachineResources
 	deletes int
@@ -102,7 +102,7 @@ type scripted struct {
 	unread  bool
 }
 
-func (s *scripted) Unread(*vmv1alpha1.VirtualMachine) bool { return s.unread }
+func (s *scripted) IsUnread(*vmv1alpha1.VirtualMachine) bool { return s.unread }
 
 func (s *scripted) Forget(key types.NamespacedName) { s.forgot = append(s.forgot, key) }
 

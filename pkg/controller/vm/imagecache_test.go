@@ -364,7 +364,7 @@ func TestImageCache_OnlyReadinessQueuesVMs(t *testing.T) {
 		"nothing is changed":    {func(*vmv1alpha1.VirtualMachineImageCache) {}, false},
 	} {
 		now := photonCache(tc.change)
-		if got := !cmp.Equal(imagecache.PlacesReady(was), imagecache.PlacesReady(now)); got != tc.news {
+		if got := !cmp.Equal(imagecache.ReadyLocations(was), imagecache.ReadyLocations(now)); got != tc.news {
 			t.Errorf("%s: news = %v, want %v", name, got, tc.news)
 		}
 	}

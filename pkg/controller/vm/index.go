@@ -88,7 +88,7 @@ var indexers = cache.Indexers{
 	}),
 	indexByClaim: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		var keys []string
-		for _, name := range claims.Names(vm) {
+		for _, name := range claims.ClaimNames(vm) {
 			keys = append(keys, vm.Namespace+"/"+name)
 		}
 		return keys
@@ -153,7 +153,7 @@ func sourceKey(kind instancetype.Kind, namespace, name string) string {
 
 // byMachine returns the values of indexByMachine.
 func byMachine(vm *vmv1alpha1.VirtualMachine) []string {
-	of := owner.Belongs(vm)
+	of := owner.ReferenceOf(vm)
 	switch {
 	case of == nil || of.Group == "":
 		return nil
@@ -170,7 +170,7 @@ func machineValue(group string, machine types.NamespacedName) string {
 
 // byCluster returns the values of indexByCluster.
 func byCluster(vm *vmv1alpha1.VirtualMachine) []string {
-	if of := owner.Belongs(vm); of != nil && of.Cluster != "" {
+	if of := owner.ReferenceOf(vm); of != nil && of.Cluster != "" {
 		return []string{types.NamespacedName{Namespace: vm.Namespace, Name: of.Cluster}.String()}
 	}
 	return nil

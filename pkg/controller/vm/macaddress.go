@@ -92,7 +92,7 @@ func (e *enqueuer) macHandler() cache.ResourceEventHandler {
 			}
 			for _, other := range found {
 				if other.UID != vm.UID {
-					e.Generic(controller.KeyOf(other))
+					e.EnqueueGeneric(controller.KeyOf(other))
 				}
 			}
 		}

@@ -67,7 +67,7 @@ func nodeOf(vm *vmv1alpha1.VirtualMachine) {
 }
 
 func TestMachine_VMWaitsForItsPrerequisites(t *testing.T) {
-	unread := fmt.Errorf("machine: %w", clusterapi.ErrUnread)
+	unread := fmt.Errorf("machine: %w", clusterapi.ErrNotRead)
 	for name, tc := range map[string]struct {
 		machines *fakeMachines
 		vm       func(*vmv1alpha1.VirtualMachine)
@@ -246,7 +246,7 @@ func TestMachine_PauseLastsWhileTheClusterCannotBeRead(t *testing.T) {
 	h.secret("data", map[string][]byte{"value": []byte("#!x")})
 	h.mustReconcile()
 	before := h.vm().ResourceVersion
-	h.machines.clusterErr = clusterapi.ErrUnread
+	h.machines.clusterErr = clusterapi.ErrNotRead
 	h.mustReconcile()
 	if len(h.provider.requests) > 0 || h.vm().ResourceVersion != before {
 		t.Errorf("the provider was called %d times, version %s; want no calls and no writes", len(h.provider.requests), h.vm().ResourceVersion)
@@ -257,7 +257,7 @@ func TestMachine_PauseLastsWhileTheClusterCannotBeRead(t *testing.T) {
 	if len(h.provider.requests) != 1 || findCondition(h.vm(), vmv1alpha1.ConditionPaused) != nil {
 		t.Errorf("the provider was called %d times, Paused %q; want it to continue", len(h.provider.requests), h.condition(vmv1alpha1.ConditionPaused))
 	}
-	h.machines.clusterErr = errors.Join(clusterapi.ErrUnread)
+	h.machines.clusterErr = errors.Join(clusterapi.ErrNotRead)
 	h.mustReconcile()
 	if len(h.provider.requests) != 2 {
 		t.Error("a virtual machine that is not paused waits for its Cluster")

@@ -23,18 +23,18 @@ func TestBelongs_ToTheControllingOrAFutureMachine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		owners []metav1.OwnerReference
 		label  string
-		want   *owner.Belonging
+		want   *owner.MachineReference
 	}{
 		"no owner":                           {},
-		"of a Machine of Cluster API":        {[]metav1.OwnerReference{ownerOwnedBy(theirs, "Machine", true)}, "", &owner.Belonging{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},
-		"of a Machine of Slipway":            {[]metav1.OwnerReference{ownerOwnedBy(own, "Machine", true)}, "c", &owner.Belonging{Group: "cluster.slipway.dev", Name: "m", UID: "uid-m", Cluster: "c"}},
-		"behind another owner":               {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", false), ownerOwnedBy(theirs, "Machine", true)}, "", &owner.Belonging{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},
+		"of a Machine of Cluster API":        {[]metav1.OwnerReference{ownerOwnedBy(theirs, "Machine", true)}, "", &owner.MachineReference{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},
+		"of a Machine of Slipway":            {[]metav1.OwnerReference{ownerOwnedBy(own, "Machine", true)}, "c", &owner.MachineReference{Group: "cluster.slipway.dev", Name: "m", UID: "uid-m", Cluster: "c"}},
+		"behind another owner":               {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", false), ownerOwnedBy(theirs, "Machine", true)}, "", &owner.MachineReference{Group: "cluster.x-k8s.io", Name: "m", UID: "uid-m"}},
 		"of a Machine of another API":        {[]metav1.OwnerReference{ownerOwnedBy("example.org/v1", "Machine", true)}, "", nil},
 		"a Machine that does not own it":     {[]metav1.OwnerReference{ownerOwnedBy(theirs, "Machine", false)}, "", nil},
-		"created by a MachineSet":            {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", false)}, "c", &owner.Belonging{Group: "cluster.x-k8s.io", Cluster: "c"}},
-		"created by a MachineSet of Slipway": {[]metav1.OwnerReference{ownerOwnedBy(own, "MachineSet", true)}, "c", &owner.Belonging{Group: "cluster.slipway.dev", Cluster: "c"}},
-		"created by a control plane":         {[]metav1.OwnerReference{ownerOwnedBy("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", true)}, "c", &owner.Belonging{Group: "cluster.x-k8s.io", Cluster: "c"}},
-		"created by a user":                  {nil, "c", &owner.Belonging{Cluster: "c"}},
+		"created by a MachineSet":            {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", false)}, "c", &owner.MachineReference{Group: "cluster.x-k8s.io", Cluster: "c"}},
+		"created by a MachineSet of Slipway": {[]metav1.OwnerReference{ownerOwnedBy(own, "MachineSet", true)}, "c", &owner.MachineReference{Group: "cluster.slipway.dev", Cluster: "c"}},
+		"created by a control plane":         {[]metav1.OwnerReference{ownerOwnedBy("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", true)}, "c", &owner.MachineReference{Group: "cluster.x-k8s.io", Cluster: "c"}},
+		"created by a user":                  {nil, "c", &owner.MachineReference{Cluster: "c"}},
 		"of a set without a label":           {[]metav1.OwnerReference{ownerOwnedBy(theirs, "MachineSet", true)}, "", nil},
 		"of an invalid version":              {[]metav1.OwnerReference{ownerOwnedBy("a/b/c", "Machine", true)}, "", nil},
 	} {
@@ -43,7 +43,7 @@ func TestBelongs_ToTheControllingOrAFutureMachine(t *testing.T) {
 			if tc.label != "" {
 				vm.Labels = map[string]string{clusterv1alpha1.ClusterNameLabel: tc.label}
 			}
-			if diff := cmp.Diff(tc.want, owner.Belongs(vm)); diff != "" {
+			if diff := cmp.Diff(tc.want, owner.ReferenceOf(vm)); diff != "" {
 				t.Errorf("belongs (-want +got):\n%s", diff)
 			}
 		})

@@ -38,33 +38,33 @@ type writer struct {
 // the API server refuses the object. Then persist ensures that the revisions exist that the status newly refers to, and
 // records events. A deleted virtual machine is not written.
 func (w *writer) persist(ctx context.Context, p *reconciliation) error {
-	stored, err := w.writeMain(ctx, p.Stored, p.VM)
+	stored, err := w.writeMain(ctx, p.Original, p.VM)
 	var refused error
 	switch {
 	case err == nil:
 	case !isRefused(err):
 		return ignoreNotFound(err)
 	case p.restoring:
-		stored = p.Stored
+		stored = p.Original
 		p.undoChanges()
 		p.Next = controller.Result{RequeueAfter: p.Next.RequeueAfter} // not immediately
-		p.Add(revert.Refused(err))
+		p.Add(revert.ReportRefused(err))
 		p.mergeConditions()
 	default:
-		stored, refused = p.Stored, err
+		stored, refused = p.Original, err
 		p.handleRefusedObject(err)
 	}
 	if isRemoved(stored) {
-		w.emit(p.Stored, p.VM)
+		w.emit(p.Original, p.VM)
 		return nil
 	}
-	if _, err := w.writeStatus(ctx, p.Stored, p.VM, stored); err != nil {
+	if _, err := w.writeStatus(ctx, p.Original, p.VM, stored); err != nil {
 		return ignoreNotFound(err)
 	}
-	w.metrics.observe(p.Stored, p.VM, p.Now)
-	w.emit(p.Stored, p.VM)
+	w.metrics.observe(p.Original, p.VM, p.Now)
+	w.emit(p.Original, p.VM)
 	for _, revision := range p.pinned {
-		if err := synchronizer.Ensure(ctx, w.revisions, revision); err != nil {
+		if err := synchronizer.EnsureRevision(ctx, w.revisions, revision); err != nil {
 			return fmt.Errorf("ensuring the pinned revisions of virtual machine %s: %w", p.Key(), err)
 		}
 	}
@@ -78,14 +78,14 @@ func isRefused(err error) bool {
 
 // undoChanges undoes the changes of a reconcile to spec, labels and annotations.
 func (p *reconciliation) undoChanges() {
-	p.VM.Spec, p.VM.Labels, p.VM.Annotations = p.Stored.Spec, p.Stored.Labels, p.Stored.Annotations
+	p.VM.Spec, p.VM.Labels, p.VM.Annotations = p.Original.Spec, p.Original.Labels, p.Original.Annotations
 }
 
 // handleRefusedObject undoes the changes of a reconcile to metadata and spec that the API server refused with err. The
 // reason is written to the status together with all observations, because the ID of the vSphere VM must not be lost.
 func (p *reconciliation) handleRefusedObject(err error) {
 	p.undoChanges()
-	vm, stored := p.VM, p.Stored
+	vm, stored := p.VM, p.Original
 	vm.Finalizers = stored.Finalizers
 	vm.Status.InstancetypeRef, vm.Status.PreferenceRef = stored.Status.InstancetypeRef, stored.Status.PreferenceRef
 	p.False(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the API server refuses the changes to the object: "+err.Error())
@@ -105,13 +105,13 @@ func (w *writer) writeMain(ctx context.Context, original, vm *vmv1alpha1.Virtual
 	if err != nil {
 		return nil, fmt.Errorf("updating virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
 	}
-	w.vms.Wrote(stored)
+	w.vms.RecordWrite(stored)
 	return stored, nil
 }
 
 // writeStatus updates the status if it changed. It uses the latest stored version of the object.
 func (w *writer) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
-	w.vms.Mark(vm)
+	w.vms.CopyLimitCondition(vm)
 	conditions.KeepTimes(original.Status.Conditions, vm.Status.Conditions)
 	if equality.Semantic.DeepEqual(original.Status, vm.Status) {
 		return stored, nil
@@ -144,7 +144,7 @@ func (w *writer) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMac
 		w.echoes.Forget(controller.KeyOf(next))
 		return nil, err
 	}
-	w.vms.Wrote(written)
+	w.vms.RecordWrite(written)
 	return written, nil
 }
 

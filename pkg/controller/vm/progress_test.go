@@ -73,7 +73,7 @@ func TestStatus_IsCorrectForKstatus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			setReady(vm, report.Answer, time.Unix(0, 0))
+			setReady(vm, report.Result, time.Unix(0, 0))
 			setProgress(vm, time.Unix(0, 0))
 			got := computed(t, vm)
 			if got.Status != test.want || !strings.Contains(got.Message, test.message) {

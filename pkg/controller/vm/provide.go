@@ -38,7 +38,7 @@ func (r *reconciler) gather(ctx context.Context, p *reconciliation, synced bool)
 	p.Add(boot.Report)
 	p.Effective = boot.Effective
 	ready := synced && p.Effective != nil && !p.Observed.Created && !addresses.Wait && !volumes.Wait && !boot.Wait
-	noLocation = boot.NoMachine && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
+	noLocation = boot.MachineNotReady && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
 	return &provider.Request{
 		Desired:            provider.Desired{Image: source.Image, CloneOf: source.CloneOf, AcceptEULA: p.VM.Spec.AcceptEULA, Bootstrap: boot.Data, Claims: volumes.Claims},
 		PrerequisitesReady: ready && !source.Wait, CompletionReady: ready,
@@ -58,12 +58,12 @@ func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *p
 	// Without a size or a preference, the spec alone is checked, so that every condition is shown immediately.
 	checked := p.Effective
 	if checked == nil {
-		checked = provider.OwnSpec(p.VM)
+		checked = provider.InlineSpec(p.VM)
 	}
-	if req.Discs, err = r.image.Discs(ctx, p.VM.Namespace, checked); err != nil {
+	if req.CDROMImages, err = r.image.Discs(ctx, p.VM.Namespace, checked); err != nil {
 		return err
 	}
-	req.StorageClasses = r.classes.Named(provider.StorageClassesOf(checked.StorageClass, checked.BootDisk, checked.Volumes))
+	req.StorageClasses = r.classes.Get(provider.StorageClassesOf(checked.StorageClass, checked.BootDisk, checked.Volumes))
 	target, err := r.revert.Target(p.VM)
 	if err != nil {
 		return err
@@ -78,15 +78,15 @@ func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *p
 	result, err := call(ctx, req)
 	p.observe(result)
 	if result.Zone != "" {
-		p.Again(0) // the next steps need the zone in the status
+		p.RequeueAfter(0) // the next steps need the zone in the status
 	}
-	if isTrue(p.Stored, vmv1alpha1.ConditionCreated) && !p.Observed.Created {
-		p.Again(0) // vSphere no longer has it, and this reconcile did not gather the inputs of a create
+	if isTrue(p.Original, vmv1alpha1.ConditionCreated) && !p.Observed.Created {
+		p.RequeueAfter(0) // vSphere no longer has it, and this reconcile did not gather the inputs of a create
 	}
 	if !req.PrerequisitesReady && !p.Observed.Created && findCondition(p.vmWithConditions(), vmv1alpha1.ConditionCreated) == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
-	reverted, failed := r.revert.Reconcile(ctx, revert.State{State: p.State, Target: target, Answer: err})
+	reverted, failed := r.revert.Reconcile(ctx, revert.State{State: p.State, Target: target, ProviderErr: err})
 	p.Add(reverted.Report)
 	p.restoring = reverted.Restored
 	if result.Reverted != nil {
@@ -94,7 +94,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *p
 	}
 	var missing *provider.ImageCacheNotReadyError
 	if errors.As(err, &missing) {
-		return p.addReport(r.imageCache.Request(ctx, p.State, missing))
+		return p.addReport(r.imageCache.RequestCopies(ctx, p.State, missing))
 	}
 	return p.handleProviderError(err, "creating or updating")
 }
@@ -120,11 +120,11 @@ func (p *reconciliation) handleProviderError(err error, doing string) error {
 			p.reportPaused(err.Error())
 			return nil
 		case errors.Is(err, provider.ErrUnknownState):
-			p.Again(step.UnreadDelay)
+			p.RequeueAfter(step.UnreadDelay)
 			return nil
 		}
 		if after, ok := provider.AsRequeue(err); ok {
-			p.Again(after)
+			p.RequeueAfter(after)
 			return nil
 		}
 		if err = retryable(err); err != nil {

@@ -131,7 +131,7 @@ func addHint[T metav1.Object](err error, name string, list func(labels.Selector)
 		for _, o := range all {
 			names = append(names, o.GetName())
 		}
-		hint = similar.Hint(name, names)
+		hint = similar.Suggestion(name, names)
 	}
 	if hint == "" {
 		return err
@@ -153,7 +153,7 @@ func readThrough[T any](
 }
 
 // Revision returns a pinned instance type or preference.
-func (r *objectReader) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+func (r *objectReader) Revision(ctx context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
 	return r.revisions.read(ctx, namespace, name)
 }
 
@@ -221,7 +221,7 @@ func newRevisionStore(
 
 // read returns a decoded revision from the cache or the API. If neither has it, a revision of an earlier version is
 // adopted.
-func (s *revisionStore) read(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+func (s *revisionStore) read(ctx context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
 	revision, err := s.lister.ControllerRevisions(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		revision, err = s.Get(ctx, namespace, name)

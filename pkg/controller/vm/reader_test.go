@@ -122,7 +122,7 @@ func TestReader_SuggestsTheNameThatWasMeant(t *testing.T) {
 func TestReader_DecodesARevisionOnce(t *testing.T) {
 	h := newHarness(t)
 	h.revision("rev")
-	read := func() *instancetype.Captured {
+	read := func() *instancetype.DecodedRevision {
 		t.Helper()
 		captured, err := h.reader.Revision(t.Context(), "ns", "rev")
 		if err != nil {

@@ -89,7 +89,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *reconciliation) err
 	}
 	if !hasFinalizer(p.VM) {
 		p.VM.Finalizers = append(p.VM.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
-		p.Again(0)
+		p.RequeueAfter(0)
 		return nil
 	}
 	p.Remove(vmv1alpha1.ConditionPaused)
@@ -118,9 +118,9 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *reconciliation) err
 	errs = append(errs, r.checkMACs(p))
 	probed, err := r.probe.Reconcile(ctx, p.State)
 	p.Add(probed.Report)
-	finishStatus(p, probed.Answer)
+	finishStatus(p, probed.Result)
 	if !p.restoring {
-		err = errors.Join(err, p.addReport(r.instance.Reconcile(ctx, instance.State{State: p.State, Found: vmi})))
+		err = errors.Join(err, p.addReport(r.instance.Reconcile(ctx, instance.State{State: p.State, Cached: vmi})))
 	}
 	return errors.Join(append(errs, err)...)
 }
@@ -138,17 +138,17 @@ func (p *reconciliation) clearStartRequest() {
 // errors that a retry can fix are returned.
 func (r *reconciler) synchronize(ctx context.Context, p *reconciliation) (synced bool, _ error) {
 	result, err := r.chain.Sync(ctx, p.VM, p.Instance)
-	p.VM, p.Effective, p.pinned = result.VM, result.Effective, result.Captured
+	p.VM, p.Effective, p.pinned = result.VM, result.Effective, result.Pinned
 	p.Conditions = append(p.Conditions, result.Conditions...)
 	if instancetype.IsMissing(err) && refersToUnwatched(p.VM) {
-		p.Again(controller.Recheck)
+		p.RequeueAfter(controller.Recheck)
 	}
 	return err == nil, retryable(err)
 }
 
 // checkPaused reports whether the virtual machine is paused, and sets the conditions that show the reason.
 func (p *reconciliation) checkPaused(doing string) bool {
-	paused, by := p.owner.Paused(p.VM)
+	paused, by := p.owner.PausedBy(p.VM)
 	if by != "" {
 		p.reportPaused(doing + " is paused " + by)
 	} else if paused {
@@ -182,7 +182,7 @@ type reconciliation struct {
 	step.State
 	step.Report
 	// owner is the Machine whose infrastructure the virtual machine is, or nil if there is none.
-	owner *owner.Facts
+	owner *owner.MachineState
 	// pinned are the revisions that the status has referred to only since this reconcile.
 	pinned []*itv1alpha1.ControllerRevision
 	// restoring is true if the object was restored to its state at a snapshot.
@@ -190,7 +190,7 @@ type reconciliation struct {
 }
 
 func newReconciliation(original *vmv1alpha1.VirtualMachine, now time.Time) *reconciliation {
-	p := &reconciliation{State: step.State{Stored: original, VM: original.DeepCopy(), Now: now}}
+	p := &reconciliation{State: step.State{Original: original, VM: original.DeepCopy(), Now: now}}
 	p.observe(provider.Result{})
 	return p
 }
@@ -209,7 +209,7 @@ func (p *reconciliation) observe(result provider.Result) {
 	all := p.Merge(p.VM, p.Now)
 	p.Observed = step.Observed{
 		Result: result, Created: conditions.IsTrue(all, vmv1alpha1.ConditionCreated),
-		Configured: isConfigured(all), Reverting: revert.Begun(all),
+		Configured: isConfigured(all), Reverting: revert.HasBegun(all),
 	}
 	result.Conditions, result.Withdrawn = nil, nil
 	result.Apply(&p.VM.Status, p.VM.Generation, p.Now)
@@ -255,7 +255,7 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *reconciliation) err
 	p.Remove(vmv1alpha1.ConditionPaused)
 	req := &provider.Request{}
 	r.complete(p, req)
-	if held := p.VM.HeldDeletion(); held != "" {
+	if held := p.VM.DeletionBlockedMessage(); held != "" {
 		result, err := r.provider.ReportVirtualMachine(ctx, req)
 		p.observe(result)
 		p.False(vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)

@@ -20,13 +20,13 @@ import (
 )
 
 // keptRecord returns the record in a vSphere VM that was reverted to a snapshot of vm.
-func keptRecord(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.Kept {
+func keptRecord(t *testing.T, vm *vmv1alpha1.VirtualMachine) *provider.StoredSnapshotRecord {
 	t.Helper()
 	text, err := vmrecord.Of(vm).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &provider.Kept{UID: "uid-before", Record: text}
+	return &provider.StoredSnapshotRecord{UID: "uid-before", Record: text}
 }
 
 // atSnapshot sets the virtual machine to its state at the snapshot.
@@ -148,12 +148,12 @@ func TestRevert_InProgressSurvivesADeletedSnapshot(t *testing.T) {
 func TestRevert_ReportsWhyTheObjectCannotBeRestored(t *testing.T) {
 	another := func(vm *vmv1alpha1.VirtualMachine) { atSnapshot(vm); vm.UID = "another" }
 	for name, tc := range map[string]struct {
-		kept        *provider.Kept
+		kept        *provider.StoredSnapshotRecord
 		refuses     error
 		wantMessage string
 	}{
 		"a quota is exceeded":              {keptRecord(t, running(atSnapshot)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "retrying"},
-		"the record cannot be read":        {&provider.Kept{UID: "uid-before", Record: "%"}, nil, "not in base64"},
+		"the record cannot be read":        {&provider.StoredSnapshotRecord{UID: "uid-before", Record: "%"}, nil, "not in base64"},
 		"the record belongs to another VM": {keptRecord(t, running(another)), nil, "UID another"},
 	} {
 		t.Run(name, func(t *testing.T) {

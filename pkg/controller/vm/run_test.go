@@ -46,7 +46,7 @@ func TestRun_ReturnsImmediatelyIfItCannotStart(t *testing.T) {
 // quietProvider is a provider without events.
 type quietProvider struct{ *scripted }
 
-func (quietProvider) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
+func (quietProvider) Watch(ctx context.Context, _ func(provider.Event)) { <-ctx.Done() }
 
 // The initial list is queued with a low priority, whatever the state is. After a failed reconcile the key is queued
 // with the priority of the state, because nothing else would raise it.

@@ -90,7 +90,7 @@ func (s *scenario) do(command string, args []string) {
 	case "resync":
 		key := testKey
 		key.Name = args[0]
-		s.a.enqueuer.Generic(key)
+		s.a.enqueuer.EnqueueGeneric(key)
 	case "next":
 		s.next(args[0], s.number(args[1]))
 	case "rest":

@@ -23,7 +23,7 @@ type oneEach struct {
 	permitted chan struct{}
 }
 
-func (b oneEach) Held(vcenter string) bool { return b.held[vcenter] }
+func (b oneEach) IsOwned(vcenter string) bool { return b.held[vcenter] }
 
 func (b oneEach) Bind(ctx context.Context, vcenter string) (context.Context, error) {
 	if !b.held[vcenter] {
@@ -48,7 +48,7 @@ func titled(name string) func(*vmv1alpha1.VirtualMachine) {
 func TestShard_VMsOfAnotherProcessAreNeitherQueuedNorChanged(t *testing.T) {
 	a := assembleWith(t, &scripted{})
 	shares := oneEach{held: map[string]bool{"mine": true}}
-	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(vm.Name) }
+	a.enqueuer.IsOwned = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.IsOwned(vm.Name) }
 	handler := a.enqueuer.Handler()
 	for _, name := range []string{"mine", "theirs"} {
 		vm := fresh(titled(name))
@@ -74,7 +74,7 @@ func TestShard_VMsOfAnotherProcessAreNeitherQueuedNorChanged(t *testing.T) {
 func TestShard_GainedVMsAreQueuedLikeTheInitialList(t *testing.T) {
 	a := assembleWith(t, &scripted{})
 	shares := oneEach{held: map[string]bool{}}
-	a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Held(vm.Name) }
+	a.enqueuer.IsOwned = func(vm *vmv1alpha1.VirtualMachine) bool { return shares.IsOwned(vm.Name) }
 	for _, name := range []string{"one", "two"} {
 		vm := fresh(titled(name))
 		if err := a.deps.Informers.Vm().V1alpha1().VirtualMachines().Informer().GetIndexer().Add(vm); err != nil {
@@ -86,7 +86,7 @@ func TestShard_GainedVMsAreQueuedLikeTheInitialList(t *testing.T) {
 		t.Errorf("queued %v before a shard is held", got)
 	}
 	shares.held["two"] = true
-	a.enqueuer.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == "two" })
+	a.enqueuer.EnqueueGained(func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == "two" })
 	if diff := cmp.Diff([]handedOut{{"two", controller.PriorityDefaultCreate}}, a.drain()); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}

@@ -27,7 +27,7 @@ func finishStatus(p *reconciliation, probed metav1.Condition) {
 	if !step.Runs(p.VM) {
 		p.VM.Status.RestartRequired = nil
 	}
-	instance.ShowSize(&p.State)
+	instance.SetSize(&p.State)
 	removeCreateConditions(p.VM)
 	deriveStatus(p.VM)
 	setReady(p.VM, probed, p.Now)
@@ -275,7 +275,7 @@ func readiness(vm *vmv1alpha1.VirtualMachine, probed metav1.Condition) metav1.Co
 	}
 	desired := vm.DesiredPowerState(vm.Status.PowerState)
 	if desired != vm.Status.PowerState {
-		return falseBecause(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired))
+		return falseBecause(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.PowerTransitionReason(desired))
 	}
 	if desired == vmv1alpha1.PoweredOff {
 		return metav1.Condition{Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonPoweredOff}

@@ -170,7 +170,7 @@ func TestStatus_ReadinessDependsOnTheGuest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			setReady(vm, report.Answer, time.Unix(0, 0))
+			setReady(vm, report.Result, time.Unix(0, 0))
 			ready := findCondition(vm, vmv1alpha1.ConditionReady)
 			if got := string(ready.Status) + "/" + ready.Reason; got != test.want {
 				t.Errorf("Ready is %s, want %s", got, test.want)

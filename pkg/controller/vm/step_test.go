@@ -57,14 +57,14 @@ func TestReport_MergesConditionsInTheirOrder(t *testing.T) {
 
 func TestReport_RequeuesAtTheEarliestTime(t *testing.T) {
 	var report, later step.Report
-	report.Again(time.Minute)
-	later.Again(time.Hour)
+	report.RequeueAfter(time.Minute)
+	later.RequeueAfter(time.Hour)
 	report.Add(later)
 	if want := (controller.Result{RequeueAfter: time.Minute}); report.Next != want {
 		t.Errorf("next reconcile %+v, want %+v", report.Next, want)
 	}
-	later.Again(time.Second)
-	later.Again(0)
+	later.RequeueAfter(time.Second)
+	later.RequeueAfter(0)
 	report.Add(later)
 	if want := (controller.Result{RequeueAfter: time.Second, Requeue: true}); report.Next != want {
 		t.Errorf("next reconcile %+v, want %+v", report.Next, want)

@@ -70,7 +70,7 @@ func TestZones_QueueTheVMsOfANewZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := assemble(t, stable(named("placed"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "a" }), stable(named("elsewhere"), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Zone = "b" }))
 		known := a.deps.Informers.Vm().V1alpha1().Zones().Lister()
-		a.enqueuer.Mine = func(vm *vmv1alpha1.VirtualMachine) bool {
+		a.enqueuer.IsOwned = func(vm *vmv1alpha1.VirtualMachine) bool {
 			_, err := known.Get(vm.Status.Zone)
 			return err == nil
 		}

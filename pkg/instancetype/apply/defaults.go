@@ -67,7 +67,7 @@ func defaultCPU(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 
 // defaultMemory reserves all memory if vSphere requires this for power on.
 func defaultMemory(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
-	if hardware.Pinned(spec) {
+	if hardware.NeedsFullReservation(spec) {
 		guest := spec.Memory.Guest.DeepCopy()
 		spec.Memory.Reservation = &guest
 	}
@@ -78,7 +78,7 @@ func defaultMemory(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 func defaultHotAdd(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	cpu, memory := spec.CPU, spec.Memory
 	exposed := cpu.ExposeVNUMA != nil && *cpu.ExposeVNUMA
-	cheap := !exposed && !hardware.Pinned(spec) && vcpus(cpu) <= maxVCPUsWithHotAdd
+	cheap := !exposed && !hardware.NeedsFullReservation(spec) && vcpus(cpu) <= maxVCPUsWithHotAdd
 	if cpu.HotAddEnabled == nil {
 		switch {
 		case cpu.MaxSockets != nil:

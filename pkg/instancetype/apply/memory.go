@@ -106,7 +106,7 @@ func memoryConflicts(own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.Memory
 // the two settings.
 func checkLimit(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, found *problems) {
 	memory := spec.Memory
-	if memory.Guest == nil || memory.Limit == nil || memory.Limit.Cmp(*memory.Guest) >= 0 || !hardware.Pinned(spec) {
+	if memory.Guest == nil || memory.Limit == nil || memory.Limit.Cmp(*memory.Guest) >= 0 || !hardware.NeedsFullReservation(spec) {
 		return
 	}
 	source, path := sizeSource(in)

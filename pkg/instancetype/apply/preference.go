@@ -55,9 +55,9 @@ func fillClock(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.Clo
 	}
 }
 
-// Unapplied returns the field of a preference that cannot be applied with the given spec; empty if there is none. For
+// UnappliedClockOffset returns the field of a preference that cannot be applied with the given spec; empty if there is none. For
 // fields that can never be applied, there is a warning when the preference is stored.
-func Unapplied(spec *vmv1alpha1.VirtualMachineSpec, pref *itv1alpha1.VirtualMachinePreferenceSpec) string {
+func UnappliedClockOffset(spec *vmv1alpha1.VirtualMachineSpec, pref *itv1alpha1.VirtualMachinePreferenceSpec) string {
 	if pref.Clock == nil || pref.Clock.PreferredClockOffset == nil || pref.Clock.PreferredClockOffset.Timezone == nil ||
 		spec.Bootstrap != nil && spec.Bootstrap.LinuxPrep != nil {
 		return ""
@@ -70,7 +70,7 @@ func fillMachine(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.M
 	if pref == nil || spec.MinHardwareVersion != 0 {
 		return
 	}
-	if version, ok := limits.HardwareVersion(pref.PreferredMachineType); ok {
+	if version, ok := limits.ParseHardwareVersion(pref.PreferredMachineType); ok {
 		spec.MinHardwareVersion = version
 	}
 }

@@ -42,7 +42,7 @@ type observer struct {
 	wake chan struct{}
 
 	mu     sync.Mutex
-	events []provider.Hint
+	events []provider.Event
 }
 
 func observe(t *testing.T, target *Target) *observer {
@@ -63,7 +63,7 @@ func start(t *testing.T, newTarget MakeTarget, slots int) *observer {
 	return o
 }
 
-func (o *observer) recordEvent(h provider.Hint) {
+func (o *observer) recordEvent(h provider.Event) {
 	o.mu.Lock()
 	o.events = append(o.events, h)
 	o.mu.Unlock()

@@ -38,7 +38,7 @@ func (p *reconciliation) create(ctx context.Context) error {
 		return provider.ErrReconcileInProgress
 	}
 	p.AttachedKnown = !hasExisted(p.req.VM) // a VM that was never created has no disks
-	refused := p.engine.driver.Refused(p.desired)
+	refused := p.engine.driver.CheckDesired(p.desired)
 	if err := refused.Err(); err != nil {
 		p.False(vmv1alpha1.ConditionCreated, refused.Reason(), err.Error())
 		return &provider.NoRequeueError{Err: err}
@@ -60,7 +60,7 @@ func (p *reconciliation) create(ctx context.Context) error {
 // early if parts have changed.
 func (p *reconciliation) startCreate(ctx context.Context, op driver.Operation, parts ...any) error {
 	op.Detail = fmt.Sprintf("%016x", hash(parts...))
-	if hold := p.state.outcomes.Held(op, p.req.Now); hold != nil {
+	if hold := p.state.outcomes.HoldFor(op, p.req.Now); hold != nil {
 		var cache *provider.ImageCacheNotReadyError
 		if errors.As(hold.Err, &cache) {
 			p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionImageCacheReady)

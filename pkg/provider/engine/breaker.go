@@ -60,7 +60,7 @@ func (b *breaker) isTripped(now time.Time, managed int) bool {
 // Missing returns the number of missing virtual machines, and whether the circuit breaker for mass disappearance is
 // tripped.
 func (e *Engine) Missing() (machines int, many bool) {
-	managed := e.driver.Managed()
+	managed := e.driver.CountOwned()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.breaker.since), e.breaker.isTripped(e.opts.Now(), managed)

@@ -58,23 +58,23 @@ func (p *reconciliation) check(ctx context.Context, kinds ...string) (started bo
 
 // withOwnSpec returns w for a check. If the effective spec cannot be resolved, it uses the networks and disks of the
 // object's own spec.
-func withOwnSpec(w *driver.Want, vm *vmv1alpha1.VirtualMachine) *driver.Want {
+func withOwnSpec(w *driver.Desired, vm *vmv1alpha1.VirtualMachine) *driver.Desired {
 	if w.Effective != nil {
 		return w
 	}
 	own := *w
-	own.Effective = provider.OwnSpec(vm)
+	own.Effective = provider.InlineSpec(vm)
 	return &own
 }
 
 // checkHash returns a hash of the inputs of a check.
-func checkHash(w *driver.Want, kinds []string) uint64 {
+func checkHash(w *driver.Desired, kinds []string) uint64 {
 	var image *vmv1alpha1.VirtualMachineImageSpec
 	if w.Image != nil {
 		image = &w.Image.Spec
 	}
 	discs := map[string]*vmv1alpha1.VirtualMachineImageSpec{}
-	for volume, image := range w.Discs {
+	for volume, image := range w.CDROMImages {
 		if image != nil {
 			discs[volume] = &image.Spec
 		}

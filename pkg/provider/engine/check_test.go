@@ -19,10 +19,10 @@ import (
 type checker struct {
 	*fake.Driver
 	mu   sync.Mutex
-	seen []*driver.Want
+	seen []*driver.Desired
 }
 
-func (c *checker) Check(_ context.Context, w *driver.Want, _ ...string) driver.Report {
+func (c *checker) Check(_ context.Context, w *driver.Desired, _ ...string) driver.Report {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = append(c.seen, w)
@@ -46,7 +46,7 @@ func TestCheck_CoversTheSpecOfAVMWithoutASize(t *testing.T) {
 		if got := conditionOf(req, vmv1alpha1.ConditionNetworkReady); got != "False NotFound vSphere has no network" || created(req) != "False WaitingForPrerequisites" {
 			t.Errorf("NetworkReady is %s, Created %s", got, created(req))
 		}
-		if s.driver.Made() != 0 {
+		if s.driver.CreatedCount() != 0 {
 			t.Error("a VM without a size was created")
 		}
 	})

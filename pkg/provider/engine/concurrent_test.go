@@ -22,8 +22,8 @@ type lateDriver struct {
 	between func()
 }
 
-func (d *lateDriver) Look(id driver.Identity) driver.Sighting {
-	s := d.Driver.Look(id)
+func (d *lateDriver) Observe(id driver.Identity) driver.Observed {
+	s := d.Driver.Observe(id)
 	if between := d.between; between != nil {
 		d.between = nil
 		between()
@@ -41,7 +41,7 @@ func TestOperation_DoesNotStartIfAnotherStartedDuringTheReconcile(t *testing.T) 
 		synctest.Wait()
 		s := &scene{t: t, Engine: e, driver: d.Driver}
 		req := s.running("vm")
-		release := d.Hold()
+		release := d.Block()
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 		d.between = func() {
 			if _, err := s.Snapshot(t.Context(), snapshotOf(req, "now")); !errors.Is(err, provider.ErrReconcileInProgress) {
@@ -52,8 +52,8 @@ func TestOperation_DoesNotStartIfAnotherStartedDuringTheReconcile(t *testing.T) 
 			t.Errorf("the reconcile started %q, error %v; want no operation and ErrReconcileInProgress", r.Started, err)
 		}
 		release()
-		if err := s.reconcile(req); err != nil || d.Ran(driver.KindSnapshot) != 1 || d.Ran(driver.KindPowerOff) != 1 {
-			t.Errorf("error %v, %d snapshots, %d power offs; want one each", err, d.Ran(driver.KindSnapshot), d.Ran(driver.KindPowerOff))
+		if err := s.reconcile(req); err != nil || d.OperationCount(driver.KindSnapshot) != 1 || d.OperationCount(driver.KindPowerOff) != 1 {
+			t.Errorf("error %v, %d snapshots, %d power offs; want one each", err, d.OperationCount(driver.KindSnapshot), d.OperationCount(driver.KindPowerOff))
 		}
 	})
 }
@@ -67,7 +67,7 @@ func TestRestart_IsNotRepeatedByAReconcileThatBeganBeforeItsEnd(t *testing.T) {
 		synctest.Wait()
 		s := &scene{t: t, Engine: e, driver: d.Driver}
 		req := s.running("vm")
-		release := d.Hold()
+		release := d.Block()
 		req.VM.Spec.NextRestartTime = time.Now().Format(time.RFC3339Nano)
 		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != string(driver.KindRestart) {
 			t.Fatalf("started %q, error %v; want a restart", r.Started, err)
@@ -76,8 +76,8 @@ func TestRestart_IsNotRepeatedByAReconcileThatBeganBeforeItsEnd(t *testing.T) {
 		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("the late reconcile started %q, error %v; want no operation and ErrReconcileInProgress", r.Started, err)
 		}
-		if err := s.reconcile(req); err != nil || d.Ran(driver.KindRestart) != 1 {
-			t.Errorf("error %v, %d restarts; want only the requested restart", err, d.Ran(driver.KindRestart))
+		if err := s.reconcile(req); err != nil || d.OperationCount(driver.KindRestart) != 1 {
+			t.Errorf("error %v, %d restarts; want only the requested restart", err, d.OperationCount(driver.KindRestart))
 		}
 	})
 }

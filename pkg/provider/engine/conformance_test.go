@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 			Provider: e,
 			Start:    func() { d.SetReadable(true) },
 			Request:  newRequest,
-			Hold:     d.Hold,
+			Hold:     d.Block,
 			Count: func(id string) int {
 				if _, ok := d.VMs()[id]; ok {
 					return 1

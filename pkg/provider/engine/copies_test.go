@@ -26,7 +26,7 @@ import (
 // A removed host, an unregistered VM, or a VM in another vCenter does not prove that the VM is deleted.
 func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 	gone := func(req *provider.Request) {
-		req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: req.VM.Status.UniqueID}
+		req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: req.VM.Status.UniqueID}
 	}
 	for name, tc := range map[string]struct {
 		event     func(*fake.VM)
@@ -39,7 +39,7 @@ func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 		"it is not visible":              {created: "Unknown Missing", says: "it may still be running"},
 		"it was destroyed":               {event: func(v *fake.VM) { v.Destroyed = true }, created: "True Succeeded"},
 		"its deletion is confirmed":      {confirm: gone, created: "True Succeeded"},
-		"another ID is confirmed":        {confirm: func(r *provider.Request) { gone(r); r.VM.Annotations[vmv1alpha1.AnnotationConfirmedGone] = "vm-0" }, created: "Unknown Missing"},
+		"another ID is confirmed":        {confirm: func(r *provider.Request) { gone(r); r.VM.Annotations[vmv1alpha1.AnnotationConfirmedMissing] = "vm-0" }, created: "Unknown Missing"},
 		"destroyed, and there is a copy": {event: func(v *fake.VM) { v.Destroyed, v.Copies = true, []string{"vm-9"} }, created: "Unknown CopyFound", says: "vm-9"},
 		"confirmed, and there is a copy": {event: func(v *fake.VM) { v.Copies = []string{"vm-9"} }, confirm: gone, created: "Unknown CopyFound", says: "vm-9"},
 		"another vCenter has it":         {event: func(v *fake.VM) { v.Destroyed = true }, elsewhere: "vm-7 in vCenter west", created: "Unknown CopyFound", says: "vm-7 in vCenter west"},
@@ -49,7 +49,7 @@ func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := fake.New()
 				s := &scene{t: t, driver: d}
-				s.Engine = engine.New(engine.Options{Driver: d, Elsewhere: func(context.Context, driver.Identity) (string, error) { return tc.elsewhere, tc.err }})
+				s.Engine = engine.New(engine.Options{Driver: d, FindElsewhere: func(context.Context, driver.Identity) (string, error) { return tc.elsewhere, tc.err }})
 				run(t, s.Engine)
 				synctest.Wait()
 				req := s.running("vm")
@@ -79,7 +79,7 @@ func TestRecreate_NeedsConfirmationThatTheVMIsDeleted(t *testing.T) {
 				if tc.created == "True Succeeded" {
 					want = 2
 				}
-				if n := d.Made(); n != want {
+				if n := d.CreatedCount(); n != want {
 					t.Errorf("%d VMs were created, want %d", n, want)
 				}
 			})
@@ -102,7 +102,7 @@ func TestWhenMissingWait_DoesNotRecreateADeletedVM(t *testing.T) {
 				req := s.running("vm")
 				req.VM.Spec.WhenMissing = tc.whenMissing
 				if tc.confirmed {
-					req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: req.VM.Status.UniqueID}
+					req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: req.VM.Status.UniqueID}
 				}
 				s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Destroyed = true, tc.destroyed })
 				for range 2 {
@@ -115,7 +115,7 @@ func TestWhenMissingWait_DoesNotRecreateADeletedVM(t *testing.T) {
 				if says := "it is not recreated"; !strings.Contains(c.Message, says) {
 					t.Errorf("message %q, want %q in it", c.Message, says)
 				}
-				if n := s.driver.Made(); n != 1 {
+				if n := s.driver.CreatedCount(); n != 1 {
 					t.Errorf("%d VMs were created, want only the first", n)
 				}
 			})
@@ -134,9 +134,9 @@ func TestDeletion_WaitsWhileACopyMayBeTheVM(t *testing.T) {
 		if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown CopyFound" {
 			t.Errorf("an hour later: error %v, Created %s; want a requeue and CopyFound", err, created(req))
 		}
-		req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: req.VM.Status.UniqueID}
-		if err := s.remove(req); err != nil || s.driver.Ran(driver.KindDelete) != 0 {
-			t.Errorf("after the confirmation: error %v, %d deletes; want the object deleted and no VM deleted", err, s.driver.Ran(driver.KindDelete))
+		req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: req.VM.Status.UniqueID}
+		if err := s.remove(req); err != nil || s.driver.OperationCount(driver.KindDelete) != 0 {
+			t.Errorf("after the confirmation: error %v, %d deletes; want the object deleted and no VM deleted", err, s.driver.OperationCount(driver.KindDelete))
 		}
 	})
 }
@@ -147,11 +147,11 @@ func TestDeletion_RecordsANewIDBeforeItDestroysTheVM(t *testing.T) {
 		req := s.running("vm")
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.UniqueID = "fake-9" })
 		err := s.remove(req)
-		if _, again := provider.AsRequeue(err); !again || req.VM.Status.UniqueID != "fake-9" || s.driver.Ran(driver.KindPowerOff) != 0 {
+		if _, again := provider.AsRequeue(err); !again || req.VM.Status.UniqueID != "fake-9" || s.driver.OperationCount(driver.KindPowerOff) != 0 {
 			t.Fatalf("error %v, uniqueID %s; want a requeue and fake-9 before the power off", err, req.VM.Status.UniqueID)
 		}
-		if err := s.remove(req); err != nil || s.driver.Ran(driver.KindDelete) != 1 {
-			t.Errorf("error %v, %d VMs were destroyed, want 1", err, s.driver.Ran(driver.KindDelete))
+		if err := s.remove(req); err != nil || s.driver.OperationCount(driver.KindDelete) != 1 {
+			t.Errorf("error %v, %d VMs were destroyed, want 1", err, s.driver.OperationCount(driver.KindDelete))
 		}
 	})
 }
@@ -182,13 +182,13 @@ func TestLeftovers_AreRemovedOnlyIfTheVMNeverExistedOrIsDestroyed(t *testing.T) 
 				req.VM.DeletionTimestamp = new(metav1.Now())
 				err := s.remove(req)
 				if after, again := provider.AsRequeue(err); again {
-					if n := s.driver.Ran(driver.KindDelete); n != 0 {
+					if n := s.driver.OperationCount(driver.KindDelete); n != 0 {
 						t.Errorf("%d removals within the grace period, want none", n)
 					}
 					time.Sleep(after)
 					err = s.remove(req)
 				}
-				if n := s.driver.Ran(driver.KindDelete); err != nil || n != tc.want {
+				if n := s.driver.OperationCount(driver.KindDelete); err != nil || n != tc.want {
 					t.Errorf("error %v, %d removals; want %d", err, n, tc.want)
 				}
 			})
@@ -203,7 +203,7 @@ type found struct {
 	back []string
 }
 
-func (d *found) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
+func (d *found) Search(ctx context.Context, id driver.Identity) (driver.SearchResult, error) {
 	if slices.Contains(d.back, id.InstanceUUID) {
 		d.Change(id.InstanceUUID, func(v *fake.VM) { v.Hidden = false })
 	}

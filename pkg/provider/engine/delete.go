@@ -23,7 +23,7 @@ import (
 func (e *Engine) DeleteVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
 	p := e.newReconciliation(req)
 	defer e.returnUnusedOffers(p.key)
-	err := p.remove(ctx, e.driver.Look(p.desired.Identity))
+	err := p.remove(ctx, e.driver.Observe(p.desired.Identity))
 	if err == nil {
 		e.forget(p.key)
 	}
@@ -31,7 +31,7 @@ func (e *Engine) DeleteVirtualMachine(ctx context.Context, req *provider.Request
 }
 
 // remove performs the next step of a deletion. It returns nil if nothing is left.
-func (p *reconciliation) remove(ctx context.Context, s driver.Sighting) error {
+func (p *reconciliation) remove(ctx context.Context, s driver.Observed) error {
 	how := deletePowerOff(p.req.VM, plan.Grace(p.desired))
 	switch run := p.state.running; {
 	case p.state.deleted:
@@ -79,7 +79,7 @@ func (p *reconciliation) removeAbsent(ctx context.Context, copies []string) erro
 	}
 	if !isConfirmedDeleted(p.req.VM) && p.reportCopies(what, copies) {
 		return &provider.RequeueError{After: recheckInterval, Reason: "a vSphere VM with the same identity may be this VM. To delete the object and keep that VM, set the annotation " +
-			vmv1alpha1.AnnotationConfirmedGone + "=" + p.desired.Identity.UniqueID}
+			vmv1alpha1.AnnotationConfirmedMissing + "=" + p.desired.Identity.UniqueID}
 	}
 	if rest := p.remainingGrace(); rest > 0 && !isConfirmedDeleted(p.req.VM) {
 		p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonMissing, what+
@@ -92,14 +92,14 @@ func (p *reconciliation) removeAbsent(ctx context.Context, copies []string) erro
 // removeLeftovers removes the files of earlier creates if the virtual machine never existed or is known to be
 // destroyed. In other cases the files may be in use.
 func (p *reconciliation) removeLeftovers(ctx context.Context) error {
-	if !p.desired.Identity.Copied {
+	if !p.desired.Identity.HasCopiedDisks {
 		return nil
 	}
 	if _, many := p.engine.Missing(); many {
 		return &provider.RequeueError{After: recheckInterval, Reason: "many virtual machines are missing; no files are removed until they reappear"}
 	}
 	op := p.markDeletedAfter(p.engine.driver.RemoveLeftovers(p.desired.Identity))
-	if hold := p.state.outcomes.Held(op, p.req.Now); hold != nil {
+	if hold := p.state.outcomes.HoldFor(op, p.req.Now); hold != nil {
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to remove files of earlier creates failed: " + hold.Message}
 	}
 	if err := p.start(ctx, op); err != nil {
@@ -123,7 +123,7 @@ func (p *reconciliation) removeMachine(ctx context.Context, m driver.Machine, ho
 		return provider.ErrPaused
 	case p.engine.isDeletionBlocked(p.req.VM):
 		return &provider.RequeueError{After: recheckInterval, Reason: "many other virtual machines are missing, so none is deleted until they reappear. To delete this one, set the annotation " +
-			vmv1alpha1.AnnotationConfirmedGone + "=" + p.desired.Identity.UniqueID}
+			vmv1alpha1.AnnotationConfirmedMissing + "=" + p.desired.Identity.UniqueID}
 	case unregister && (observed.Orphaned || !observed.Readable):
 		op = p.markDeletedAfter(m.Unregister(p.desired.Identity))
 	case observed.Trouble != "":
@@ -133,10 +133,10 @@ func (p *reconciliation) removeMachine(ctx context.Context, m driver.Machine, ho
 	default:
 		op = p.markDeletedAfter(m.Destroy(p.desired.Identity))
 	}
-	if observed.Depending > 0 {
+	if observed.DependentDisks > 0 {
 		op = p.stopPromotionIfBusy(op, m)
 	}
-	if hold := p.state.outcomes.Held(op, p.req.Now); hold != nil {
+	if hold := p.state.outcomes.HoldFor(op, p.req.Now); hold != nil {
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}
 	}
 	if err := p.start(ctx, op); err != nil {
@@ -178,7 +178,7 @@ func (p *reconciliation) markDeletedAfter(op driver.Operation) driver.Operation 
 // isDeletionBlocked reports whether the circuit breaker for mass disappearance prevents the deletion of a virtual
 // machine that existed.
 func (e *Engine) isDeletionBlocked(vm *vmv1alpha1.VirtualMachine) bool {
-	managed := e.driver.Managed()
+	managed := e.driver.CountOwned()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return hasExisted(vm) && !isConfirmedDeleted(vm) && e.breaker.isTripped(e.opts.Now(), managed)
@@ -188,7 +188,7 @@ func (e *Engine) isDeletionBlocked(vm *vmv1alpha1.VirtualMachine) bool {
 // for a guest, but not a power off of the same kind as its own. It waits for creates, because a cancelled deployment
 // may still complete later. An interrupted publication leaves nothing behind.
 func isInterruptible(op *driver.Operation, how powerOff) bool {
-	return op.Kind == driver.KindPublish || op.Kind == driver.KindPromote || op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != how.detail())
+	return op.Kind == driver.KindPublish || op.Kind == driver.KindPromote || op.WaitsForGuest && (op.Kind != driver.KindPowerOff || op.Detail != how.detail())
 }
 
 // powerOff describes how a virtual machine is powered off before its deletion.

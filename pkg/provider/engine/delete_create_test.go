@@ -24,7 +24,7 @@ type asked struct {
 	last driver.Identity
 }
 
-func (d *asked) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
+func (d *asked) Search(ctx context.Context, id driver.Identity) (driver.SearchResult, error) {
 	d.last = id
 	return d.Driver.Search(ctx, id)
 }
@@ -68,8 +68,8 @@ func TestDeletion_WaitsForACreateWhoseOutcomeIsUnknown(t *testing.T) {
 				if err := s.remove(req); err != nil {
 					t.Fatal(err)
 				}
-				if d.last.Attempted != tc.want {
-					t.Errorf("Attempted = %v in the search, want %v", d.last.Attempted, tc.want)
+				if d.last.MayHaveStartedCreate != tc.want {
+					t.Errorf("Attempted = %v in the search, want %v", d.last.MayHaveStartedCreate, tc.want)
 				}
 			})
 		})

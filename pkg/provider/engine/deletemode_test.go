@@ -37,11 +37,11 @@ func TestDeletePowerOff_FollowsTheSpec(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(powerOff{})); diff != "" || got.detail() != tc.detail {
 				t.Errorf("power off %q, want %q (-want +got):\n%s", got.detail(), tc.detail, diff)
 			}
-			asked := driver.Operation{Kind: driver.KindPowerOff, Detail: tc.detail, Asks: tc.want.mode != hard}
+			asked := driver.Operation{Kind: driver.KindPowerOff, Detail: tc.detail, WaitsForGuest: tc.want.mode != hard}
 			if isInterruptible(&asked, got) {
 				t.Error("a deletion interrupts its own power off")
 			}
-			if other := (driver.Operation{Kind: driver.KindPowerOff, Detail: "TrySoft within 1h0m0s", Asks: true}); !isInterruptible(&other, got) {
+			if other := (driver.Operation{Kind: driver.KindPowerOff, Detail: "TrySoft within 1h0m0s", WaitsForGuest: true}); !isInterruptible(&other, got) {
 				t.Error("a deletion waits for a power off with another timeout")
 			}
 		})

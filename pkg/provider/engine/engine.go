@@ -57,16 +57,16 @@ type Options struct {
 	// MissingGrace is how long a virtual machine must be missing before it is recreated, or before its object may be
 	// deleted. Defaults to one minute.
 	MissingGrace time.Duration
-	// Elsewhere, if set, describes a virtual machine in another hypervisor that has the identity of a missing one. It
+	// FindElsewhere, if set, describes a virtual machine in another hypervisor that has the identity of a missing one. It
 	// returns an empty string if there is none.
-	Elsewhere func(ctx context.Context, id driver.Identity) (string, error)
+	FindElsewhere func(ctx context.Context, id driver.Identity) (string, error)
 	// RecordPause is the minimum age of a stored record before it is rewritten only for labels and annotations.
 	// Defaults to one minute.
 	RecordPause time.Duration
 	// OfferTimeout is how long a free slot is reserved for one object. Defaults to 30 seconds.
 	OfferTimeout time.Duration
-	// Ended, if set, is called after each operation with its duration. It must not block.
-	Ended func(kind driver.Kind, err error, took time.Duration)
+	// OnOperationEnd, if set, is called after each operation with its duration. It must not block.
+	OnOperationEnd func(kind driver.Kind, err error, took time.Duration)
 	// Now returns the time for delays. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -77,7 +77,7 @@ type Engine struct {
 	driver driver.Driver
 	// started is the start time of this process.
 	started time.Time
-	hints   provider.Hints
+	hints   provider.EventBroadcaster
 
 	// base is the parent context of operations. It is cancelled at shutdown.
 	base context.Context //nolint:containedctx // operations outlive the call that starts them
@@ -104,8 +104,8 @@ func New(o Options) *Engine {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Elsewhere == nil {
-		o.Elsewhere = func(context.Context, driver.Identity) (string, error) { return "", nil }
+	if o.FindElsewhere == nil {
+		o.FindElsewhere = func(context.Context, driver.Identity) (string, error) { return "", nil }
 	}
 	if o.Permit == nil {
 		o.Permit = func() error { return nil }
@@ -141,7 +141,9 @@ func (e *Engine) Run(ctx context.Context) {
 }
 
 // Watch implements provider.Provider.
-func (e *Engine) Watch(ctx context.Context, changed func(provider.Hint)) { e.hints.Watch(ctx, changed) }
+func (e *Engine) Watch(ctx context.Context, changed func(provider.Event)) {
+	e.hints.Watch(ctx, changed)
+}
 
 // Healthy implements provider.Provider.
 func (e *Engine) Healthy(ctx context.Context) error { return e.driver.Healthy(ctx) }
@@ -150,8 +152,8 @@ func (e *Engine) Healthy(ctx context.Context) error { return e.driver.Healthy(ct
 func (e *Engine) Forget(key types.NamespacedName) { e.forget(provider.VirtualMachineKey(key)) }
 
 // Unread implements provider.Provider.
-func (e *Engine) Unread(vm *vmv1alpha1.VirtualMachine) bool {
-	if !e.driver.Starting() || e.Unreachable() != nil || e.driver.Look(identity(vm)).State != driver.Unknown {
+func (e *Engine) IsUnread(vm *vmv1alpha1.VirtualMachine) bool {
+	if !e.driver.Starting() || e.Unreachable() != nil || e.driver.Observe(identity(vm)).State != driver.Unknown {
 		return false
 	}
 	e.awaitRead(provider.KeyOf(vm), vm.UID)
@@ -170,7 +172,7 @@ func (e *Engine) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *pro
 	// An offered slot that is not used goes to the next object.
 	defer e.returnUnusedOffers(p.key)
 	// The state must be read before the observation, so that the observation is not older than the state.
-	err := p.reconcile(ctx, e.driver.Look(p.desired.Identity))
+	err := p.reconcile(ctx, e.driver.Observe(p.desired.Identity))
 	return p.Result, err
 }
 

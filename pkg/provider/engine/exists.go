@@ -16,7 +16,7 @@ import (
 
 // handleExisting handles a virtual machine that exists. A virtual machine without an owner is observed only if the
 // object has its instance UUID. The next reconfiguration sets the owner.
-func (p *reconciliation) handleExisting(ctx context.Context, s driver.Sighting) error {
+func (p *reconciliation) handleExisting(ctx context.Context, s driver.Observed) error {
 	if s.Ownership == driver.Foreign {
 		return p.refuseForeign()
 	}
@@ -28,7 +28,7 @@ func (p *reconciliation) handleExisting(ctx context.Context, s driver.Sighting) 
 		if p.state.running.op.Kind == driver.KindPromote {
 			p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionRunning, p.engine.progress(p.state.running))
 		}
-		if plan.Outdated(p.state.running.op, p.req.VM) {
+		if plan.IsOutdated(p.state.running.op, p.req.VM) {
 			p.engine.interrupt(p.key, p.state.running)
 		}
 		return provider.ErrReconcileInProgress
@@ -44,7 +44,7 @@ func (p *reconciliation) handleExisting(ctx context.Context, s driver.Sighting) 
 }
 
 // input returns the input of a plan.
-func (p *reconciliation) input(s driver.Sighting) plan.Input {
+func (p *reconciliation) input(s driver.Observed) plan.Input {
 	in := plan.Input{
 		VM: p.req.VM, Want: p.desired, Machine: s.Machine, Observation: s.Machine.Observe(p.desired),
 		Owned: s.Ownership == driver.Own, Revisions: p.req.Revisions, Groups: p.req.Groups,
@@ -60,7 +60,7 @@ func (p *reconciliation) input(s driver.Sighting) plan.Input {
 func (e *Engine) ReportVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
 	p := e.newReconciliation(req)
 	defer e.returnUnusedOffers(p.key)
-	s := e.driver.Look(p.desired.Identity)
+	s := e.driver.Observe(p.desired.Identity)
 	if s.State == driver.Unknown {
 		return p.Result, p.reportUnknown(s)
 	}
@@ -86,7 +86,7 @@ func (p *reconciliation) update(ctx context.Context, in plan.Input) error {
 		p.AttachedKnown = in.Observation.Readable && p.engine.driver.Synced()
 		remaining := p.state.outcomes
 		if !next.Held {
-			remaining = plan.Remaining(in)
+			remaining = plan.RemainingOutcomes(in)
 		}
 		p.pruneState(remaining)
 		if len(next.Unresolved) > 0 {

@@ -22,7 +22,7 @@ func TestS14Slots_ManyCreatesInOneNamespaceDoNotDelayOthers(t *testing.T) {
 		run(t, e)
 		synctest.Wait()
 		s := &scene{t: t, Engine: e, driver: d}
-		release := d.Hold()
+		release := d.Block()
 		waiting := map[provider.Key]*provider.Request{}
 		ask := func(namespace, name string) {
 			req := newRequest(name)
@@ -42,7 +42,7 @@ func TestS14Slots_ManyCreatesInOneNamespaceDoNotDelayOthers(t *testing.T) {
 		watching, stop := context.WithCancel(t.Context())
 		defer stop()
 		hints := make(chan provider.Key, flood)
-		go e.Watch(watching, func(h provider.Hint) { hints <- h.Key })
+		go e.Watch(watching, func(h provider.Event) { hints <- h.Key })
 		release()
 		for started := 1; started <= places+1; {
 			key := <-hints

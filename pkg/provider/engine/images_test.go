@@ -59,7 +59,7 @@ func TestImageCopies_AreLimited(t *testing.T) {
 		hinted := make(chan provider.Key, 10)
 		watching, stop := context.WithCancel(s.t.Context())
 		defer stop()
-		go s.Watch(watching, func(h provider.Hint) { hinted <- h.Key })
+		go s.Watch(watching, func(h provider.Event) { hinted <- h.Key })
 		synctest.Wait()
 		for len(hinted) > 0 {
 			<-hinted

@@ -60,7 +60,7 @@ var begun = []struct {
 		_, err := s.Snapshot(s.t.Context(), snapshotOf(req, "now"))
 		return err
 	}},
-	{driver.KindUnsnapshot, func(s *scene) *provider.Request {
+	{driver.KindRemoveSnapshot, func(s *scene) *provider.Request {
 		req := s.running("vm")
 		s.createSnapshot(req, "before")
 		return req
@@ -136,7 +136,7 @@ func TestOperation_IsInterruptedOrAwaitedAfterAChange(t *testing.T) {
 			t.Run(string(b.kind)+", "+w.name, func(t *testing.T) {
 				inBubble(t, func(s *scene) {
 					req := b.request(s)
-					before, ran, release := s.driver.Calls(), s.driver.Ran(b.kind), s.driver.Hold()
+					before, ran, release := s.driver.Calls(), s.driver.OperationCount(b.kind), s.driver.Block()
 					defer release()
 					if b.begin == nil {
 						first, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
@@ -157,7 +157,7 @@ func TestOperation_IsInterruptedOrAwaitedAfterAChange(t *testing.T) {
 					}
 					release()
 					synctest.Wait()
-					if ended, ends := s.driver.Ran(b.kind) == ran, slices.Contains(w.ends, b.kind); ended != ends {
+					if ended, ends := s.driver.OperationCount(b.kind) == ran, slices.Contains(w.ends, b.kind); ended != ends {
 						t.Errorf("interrupted: %t, want %t", ended, ends)
 					}
 					if b.kind == driver.KindRevert && req.VM.DeletionTimestamp == nil {

@@ -58,7 +58,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		gauge(c.orphaned, len(orphans))
 	}
 	if c.engine.driver.Synced() {
-		gauge(c.managed, c.engine.driver.Managed())
+		gauge(c.managed, c.engine.driver.CountOwned())
 	}
 }
 

@@ -67,7 +67,7 @@ func (p *reconciliation) handleMissing(ctx context.Context, copies []string) (ag
 		what += "; it is not recreated (spec.whenMissing) and is managed again if it reappears"
 	case !absent.destroyed && !isConfirmedDeleted(vm):
 		what += "; vCenter has no task that destroyed it, so it may still be running. To recreate it (spec.whenMissing), confirm that it is deleted with the annotation " +
-			vmv1alpha1.AnnotationConfirmedGone + "=" + p.desired.Identity.UniqueID
+			vmv1alpha1.AnnotationConfirmedMissing + "=" + p.desired.Identity.UniqueID
 	default:
 		rest := p.remainingGrace()
 		if rest <= 0 {
@@ -91,9 +91,9 @@ func (p *reconciliation) reportCopies(what string, copies []string) bool {
 	}
 	id := p.desired.Identity.UniqueID
 	p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonCopyFound, what+
-		"; VMs with the same identity exist: "+conditions.List(copies, ", ")+
+		"; VMs with the same identity exist: "+conditions.JoinLimited(copies, ", ")+
 		". They may be copies and are not changed. If one of them is the VM, confirm it with virtctl adopt --copies, or with the annotation "+
-		vmv1alpha1.AnnotationConfirmedGone+"="+id+"=NEW-ID")
+		vmv1alpha1.AnnotationConfirmedMissing+"="+id+"=NEW-ID")
 	return true
 }
 
@@ -105,15 +105,15 @@ func (p *reconciliation) confirmAbsence(ctx context.Context, copies []string) (p
 	if p.state.absence.isCurrent(&id, copies, now) {
 		return true, nil
 	}
-	recreates := id.NeedsEnd && id.DeletedAt.IsZero()
+	recreates := id.NeedsDestroyedCheck && id.DeletedAt.IsZero()
 	op := driver.Operation{Kind: driver.KindSearch, Run: func(ctx context.Context) error {
 		found, err := e.driver.Search(ctx, id)
 		if err != nil {
 			return err
 		}
-		next := absence{since: e.opts.Now(), searchedAt: e.opts.Now(), destroyed: found == driver.Destroyed, needsEnd: id.NeedsEnd, copies: copies}
+		next := absence{since: e.opts.Now(), searchedAt: e.opts.Now(), destroyed: found == driver.Destroyed, needsEnd: id.NeedsDestroyedCheck, copies: copies}
 		if found != driver.Found && recreates {
-			if next.elsewhere, err = e.opts.Elsewhere(ctx, id); err != nil {
+			if next.elsewhere, err = e.opts.FindElsewhere(ctx, id); err != nil {
 				return err
 			}
 		}
@@ -130,7 +130,7 @@ func (p *reconciliation) confirmAbsence(ctx context.Context, copies []string) (p
 		})
 		return nil
 	}}
-	if hold := p.state.outcomes.Held(op, now); hold != nil {
+	if hold := p.state.outcomes.HoldFor(op, now); hold != nil {
 		p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState,
 			"searching vSphere for the VM failed: "+hold.Message)
 		return false, &provider.RequeueError{After: hold.Wait, Reason: "the search for the VM is retried"}
@@ -144,7 +144,7 @@ func (p *reconciliation) confirmAbsence(ctx context.Context, copies []string) (p
 // isCurrent reports whether the last search is recent enough and answers the same question.
 func (a *absence) isCurrent(id *driver.Identity, copies []string, now time.Time) bool {
 	return a != nil && !a.searchedAt.IsZero() && now.Sub(a.searchedAt) < searchInterval &&
-		(a.needsEnd || !id.NeedsEnd) && slices.Equal(a.copies, copies)
+		(a.needsEnd || !id.NeedsDestroyedCheck) && slices.Equal(a.copies, copies)
 }
 
 // remainingGrace returns the remaining grace period of a missing virtual machine.
@@ -156,13 +156,13 @@ func (p *reconciliation) remainingGrace() time.Duration {
 func (p *reconciliation) reportManyMissing(what string) {
 	p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonManyMissing, what+
 		"; many other VMs are missing too, so none is created or deleted until they reappear. To confirm that this VM is deleted, set the annotation "+
-		vmv1alpha1.AnnotationConfirmedGone+"="+p.desired.Identity.UniqueID)
+		vmv1alpha1.AnnotationConfirmedMissing+"="+p.desired.Identity.UniqueID)
 }
 
 // recordMissing records that the virtual machine of key is missing. It returns true while the circuit breaker for mass
 // disappearance is tripped.
 func (e *Engine) recordMissing(key provider.Key, vm *vmv1alpha1.VirtualMachine) bool {
-	managed := e.driver.Managed()
+	managed := e.driver.CountOwned()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if isConfirmedDeleted(vm) {
@@ -176,13 +176,13 @@ func (e *Engine) recordMissing(key provider.Key, vm *vmv1alpha1.VirtualMachine) 
 // isConfirmedDeleted reports whether an administrator has confirmed by annotation that the VM in status is deleted or
 // may be destroyed.
 func isConfirmedDeleted(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.Status.UniqueID != "" && vm.Annotations[vmv1alpha1.AnnotationConfirmedGone] == vm.Status.UniqueID
+	return vm.Status.UniqueID != "" && vm.Annotations[vmv1alpha1.AnnotationConfirmedMissing] == vm.Status.UniqueID
 }
 
 // confirmedNewID returns the new ID of the VM in status, as an administrator has confirmed by annotation; empty if
 // there is no such annotation.
 func confirmedNewID(vm *vmv1alpha1.VirtualMachine) string {
-	old, current, _ := strings.Cut(vm.Annotations[vmv1alpha1.AnnotationConfirmedGone], "=")
+	old, current, _ := strings.Cut(vm.Annotations[vmv1alpha1.AnnotationConfirmedMissing], "=")
 	if old != vm.Status.UniqueID {
 		return ""
 	}

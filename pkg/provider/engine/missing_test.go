@@ -111,7 +111,7 @@ func TestMissingVM_IsNotRecreatedByDefaultAndMayReappear(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 		}
-		if n := s.driver.Made(); n != 1 {
+		if n := s.driver.CreatedCount(); n != 1 {
 			t.Errorf("%d VMs were created, want only the first", n)
 		}
 		s.hide(req, false)
@@ -140,12 +140,12 @@ func TestMissingVM_IsRecreatedAfterTheGracePeriod(t *testing.T) {
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden, v.Destroyed = true, true })
 		err := s.reconcile(req)
 		after, again := provider.AsRequeue(err)
-		if !again || after != time.Minute || created(req) != "Unknown Missing" || s.driver.Made() != 1 {
-			t.Fatalf("error %v, Created %s, %d created; want a grace period of one minute", err, created(req), s.driver.Made())
+		if !again || after != time.Minute || created(req) != "Unknown Missing" || s.driver.CreatedCount() != 1 {
+			t.Fatalf("error %v, Created %s, %d created; want a grace period of one minute", err, created(req), s.driver.CreatedCount())
 		}
 		time.Sleep(after)
-		if err := s.reconcile(req); err != nil || s.driver.Made() != 2 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
-			t.Errorf("error %v, %d created, power state %s; want a second VM that is powered on", err, s.driver.Made(), req.VM.Status.PowerState)
+		if err := s.reconcile(req); err != nil || s.driver.CreatedCount() != 2 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+			t.Errorf("error %v, %d created, power state %s; want a second VM that is powered on", err, s.driver.CreatedCount(), req.VM.Status.PowerState)
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestDeletion_OfAMissingVMWaitsForTheGracePeriod(t *testing.T) {
 		req, confirmed := s.running("vm"), s.running("confirmed")
 		s.hide(req, true)
 		s.hide(confirmed, true)
-		confirmed.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: confirmed.VM.Status.UniqueID}
+		confirmed.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: confirmed.VM.Status.UniqueID}
 		if err := s.remove(confirmed); err != nil {
 			t.Errorf("deletion after a confirmation = %v, want success", err)
 		}
@@ -176,7 +176,7 @@ func TestDeletion_OfAnObjectWithoutAVMIsImmediate(t *testing.T) {
 		if err := s.remove(newRequest("never")); err != nil {
 			t.Errorf("deletion = %v, want success", err)
 		}
-		if n := s.driver.Ran(driver.KindSearch); n != 1 {
+		if n := s.driver.OperationCount(driver.KindSearch); n != 1 {
 			t.Errorf("%d searches, want 1: the inventory alone is no proof", n)
 		}
 	})
@@ -205,8 +205,8 @@ func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
 		if n, many := s.Missing(); n != len(lost) || !many {
 			t.Errorf("%d missing, many: %t; want %d and true", n, many, len(lost))
 		}
-		if err := s.remove(kept); err == nil || s.driver.Ran(driver.KindDelete) != 0 {
-			t.Errorf("deletion of another = %v, %d deletes; want it to wait", err, s.driver.Ran(driver.KindDelete))
+		if err := s.remove(kept); err == nil || s.driver.OperationCount(driver.KindDelete) != 0 {
+			t.Errorf("deletion of another = %v, %d deletes; want it to wait", err, s.driver.OperationCount(driver.KindDelete))
 		}
 		fresh := newRequest("fresh")
 		if err := s.reconcile(fresh); err != nil || created(fresh) != "True Succeeded" {
@@ -215,7 +215,7 @@ func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
 		if err := s.remove(fresh); err == nil {
 			t.Error("a VM was deleted while the circuit breaker is tripped")
 		}
-		lost[0].VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: lost[0].VM.Status.UniqueID}
+		lost[0].VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: lost[0].VM.Status.UniqueID}
 		s.driver.Forget(string(lost[0].VM.UID))
 		time.Sleep(2 * time.Minute)
 		if err := s.reconcile(lost[0]); err != nil || created(lost[0]) != "True Succeeded" {
@@ -233,7 +233,7 @@ func TestBreaker_StopsCreatesAndDeletesWhileManyVMsAreMissing(t *testing.T) {
 		if err := s.remove(kept); err != nil {
 			t.Errorf("deletion afterwards = %v, want success", err)
 		}
-		if n := s.driver.Made(); n != 42 {
+		if n := s.driver.CreatedCount(); n != 42 {
 			t.Errorf("%d VMs were created, want 41 and the recreated one", n)
 		}
 	})

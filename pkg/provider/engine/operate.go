@@ -51,8 +51,8 @@ func (p *reconciliation) start(ctx context.Context, op driver.Operation) error {
 		defer stop()
 		began := time.Now()
 		err := protect(opCtx, op)
-		if e.opts.Ended != nil {
-			e.opts.Ended(op.Kind, err, time.Since(began))
+		if e.opts.OnOperationEnd != nil {
+			e.opts.OnOperationEnd(op.Kind, err, time.Since(began))
 		}
 		e.finishOperation(key, run, err)
 		ended <- err
@@ -116,7 +116,7 @@ func (r *objectState) recordOutcome(run *running, err error, failure driver.Fail
 	if run.writesRecord && err == nil {
 		r.recordedAt = now
 	}
-	r.outcomes = r.outcomes.After(kind, run.fingerprint, err, failure, now)
+	r.outcomes = r.outcomes.WithOutcome(kind, run.fingerprint, err, failure, now)
 }
 
 // interrupt interrupts the operation of key if it is still run.

@@ -28,7 +28,7 @@ type call func(context.Context, *provider.Request) (provider.Result, error)
 func TestPowerOff_WithAnotherModeInterruptsTheWaitForTheGuest(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
-		release := s.driver.Hold() // the guest does not respond
+		release := s.driver.Block() // the guest does not respond
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
 		asked, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
 		if asked.Ended == nil {
@@ -45,8 +45,8 @@ func TestPowerOff_WithAnotherModeInterruptsTheWaitForTheGuest(t *testing.T) {
 			t.Errorf("the wait for the guest ended with %v, want it cancelled", err)
 		}
 		release()
-		if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff || s.driver.Ran(driver.KindPowerOff) != 1 {
-			t.Errorf("error %v, power state %s, %d power offs; want it powered off immediately", err, req.VM.Status.PowerState, s.driver.Ran(driver.KindPowerOff))
+		if err := s.reconcile(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff || s.driver.OperationCount(driver.KindPowerOff) != 1 {
+			t.Errorf("error %v, power state %s, %d power offs; want it powered off immediately", err, req.VM.Status.PowerState, s.driver.OperationCount(driver.KindPowerOff))
 		}
 	})
 }
@@ -54,7 +54,7 @@ func TestPowerOff_WithAnotherModeInterruptsTheWaitForTheGuest(t *testing.T) {
 func TestOperation_IsRestartedImmediatelyAfterAnInterruption(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
-		release := s.driver.Hold() // the guest does not respond
+		release := s.driver.Block() // the guest does not respond
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
 		asked, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
 		if asked.Ended == nil {
@@ -81,7 +81,7 @@ func TestDeletion_InterruptsAWaitForTheGuestOfAnotherMode(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			inBubble(t, func(s *scene) {
 				req := s.running("vm")
-				release := s.driver.Hold()
+				release := s.driver.Block()
 				req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeTrySoft
 				if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 					t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
@@ -93,7 +93,7 @@ func TestDeletion_InterruptsAWaitForTheGuestOfAnotherMode(t *testing.T) {
 				}
 				release()
 				synctest.Wait()
-				if n := s.driver.Ran(driver.KindPowerOff); (n == 0) != ends {
+				if n := s.driver.OperationCount(driver.KindPowerOff); (n == 0) != ends {
 					t.Errorf("%d guest shutdowns were completed; want interrupted: %t", n, ends)
 				}
 				if err := s.remove(req); err != nil || len(s.driver.VMs()) != 0 {
@@ -108,7 +108,7 @@ func TestDeletion_InterruptsAWaitForTheGuestOfAnotherMode(t *testing.T) {
 func TestDeletion_WithAnotherTimeoutInterruptsTheWait(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
-		release := s.driver.Hold()
+		release := s.driver.Block()
 		req.VM.Spec.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: 600}
 		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
@@ -122,7 +122,7 @@ func TestDeletion_WithAnotherTimeoutInterruptsTheWait(t *testing.T) {
 		}
 		release()
 		synctest.Wait()
-		if n := s.driver.Ran(driver.KindPowerOff); n != 0 {
+		if n := s.driver.OperationCount(driver.KindPowerOff); n != 0 {
 			t.Errorf("%d power offs with the longer timeout were completed, want it interrupted", n)
 		}
 		if err := s.remove(req); err != nil || len(s.driver.VMs()) != 0 {
@@ -142,7 +142,7 @@ func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
 		s.driver.Stubborn(string(req.VM.UID), true)
 		req.Effective = req.Effective.DeepCopy()
 		req.Effective.GuestID = "otherGuest"
-		before, began := s.driver.Ran(driver.KindReconfigure), time.Now()
+		before, began := s.driver.OperationCount(driver.KindReconfigure), time.Now()
 		for time.Since(began) < time.Hour {
 			err := s.reconcile(req)
 			after, again := provider.AsRequeue(err)
@@ -151,7 +151,7 @@ func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
 			}
 			time.Sleep(max(after, time.Millisecond))
 		}
-		if n := s.driver.Ran(driver.KindReconfigure) - before; n > 15 {
+		if n := s.driver.OperationCount(driver.KindReconfigure) - before; n > 15 {
 			t.Errorf("%d reconfigurations in an hour, want few", n)
 		}
 		_ = s.reconcile(req)
@@ -171,7 +171,7 @@ func TestOperation_WithoutEffectIsRetriedWithIncreasingDelays(t *testing.T) {
 func TestBackup_FrequentAnnotationsCauseOneReconfigurationPerMinute(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
-		seen := func() int { return s.driver.Ran(driver.KindReconfigure) }
+		seen := func() int { return s.driver.OperationCount(driver.KindReconfigure) }
 		backedUp := func() string {
 			c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
 			return string(c.Status) + " " + c.Reason
@@ -247,9 +247,9 @@ func TestSlots_UnusedOfferGoesToTheNext(t *testing.T) {
 		var called []string
 		watching, stop := context.WithCancel(t.Context())
 		defer stop()
-		go e.Watch(watching, func(h provider.Hint) { called = append(called, h.Key.Name) })
+		go e.Watch(watching, func(h provider.Event) { called = append(called, h.Key.Name) })
 		s := &scene{t: t, Engine: e, driver: d}
-		release := d.Hold()
+		release := d.Block()
 		if r, err := s.once(newRequest("first"), e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestSlots_AlternateBetweenNamespaces(t *testing.T) {
 		run(t, e)
 		synctest.Wait()
 		s := &scene{t: t, Engine: e, driver: d}
-		release := d.Hold()
+		release := d.Block()
 		if r, err := s.once(newRequest("first"), e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestSlots_AlternateBetweenNamespaces(t *testing.T) {
 		watching, stop := context.WithCancel(t.Context())
 		defer stop()
 		hints := make(chan string, 100)
-		go e.Watch(watching, func(h provider.Hint) { hints <- h.Key.Name })
+		go e.Watch(watching, func(h provider.Event) { hints <- h.Key.Name })
 		release()
 		for len(made) < len(waiting) {
 			name := <-hints
@@ -331,7 +331,7 @@ func TestRun_LeavesOperationsToTheHypervisorAtShutdown(t *testing.T) {
 		go func() { e.Run(ctx); close(ended) }()
 		synctest.Wait()
 		s := &scene{t: t, Engine: e, driver: d}
-		d.Hold()
+		d.Block()
 		r, err := s.once(newRequest("vm"), e.CreateOrUpdateVirtualMachineAsync)
 		if err != nil {
 			t.Fatal(err)
@@ -367,7 +367,7 @@ func TestSlots_AreSeparateForEachKind(t *testing.T) {
 			req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 			reqs = append(reqs, req)
 		}
-		release := d.Hold()
+		release := d.Block()
 		for n, req := range reqs {
 			r, err := s.once(req, e.CreateOrUpdateVirtualMachineAsync)
 			if refused := errors.Is(err, provider.ErrTooManyOperations); (r.Ended == nil) != refused || refused != (n == 2) {
@@ -385,7 +385,7 @@ func TestSlots_AreSeparateForEachKind(t *testing.T) {
 				t.Errorf("%s: error %v, power state %s", req.VM.Name, err, req.VM.Status.PowerState)
 			}
 		}
-		release = d.Hold()
+		release = d.Block()
 		for n, req := range reqs {
 			r, err := s.once(req, e.DeleteVirtualMachine)
 			if started := r.Ended != nil; started != (n < 2) || !started && !errors.Is(err, provider.ErrTooManyOperations) {
@@ -408,12 +408,12 @@ func TestF2Operation_DoesNotStartWithoutPermission(t *testing.T) {
 				t.Errorf("reconcile = %v, started %q; want a requeue", err, result.Started)
 			}
 		}
-		if n := s.driver.Ran(driver.KindPowerOff); n != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+		if n := s.driver.OperationCount(driver.KindPowerOff); n != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 			t.Errorf("%d power offs, power state %s; want none and the observed state", n, req.VM.Status.PowerState)
 		}
 		s.permit = nil
-		if err := s.reconcile(req); err != nil || s.driver.Ran(driver.KindPowerOff) != 1 {
-			t.Errorf("reconcile with permission = %v, %d power offs", err, s.driver.Ran(driver.KindPowerOff))
+		if err := s.reconcile(req); err != nil || s.driver.OperationCount(driver.KindPowerOff) != 1 {
+			t.Errorf("reconcile with permission = %v, %d power offs", err, s.driver.OperationCount(driver.KindPowerOff))
 		}
 	})
 }

@@ -88,7 +88,7 @@ func TestMetrics_CountOrphansAndSlots(t *testing.T) {
 		compare("idle", "virtual_machines 30", "orphaned_virtual_machines 1",
 			"operations{create} 0", "places{creates} 100", "places_used{creates} 0", "places_waiting{creates} 0")
 
-		release := s.driver.Hold()
+		release := s.driver.Block()
 		made := newRequest("new")
 		if _, err := s.once(made, s.CreateOrUpdateVirtualMachineAsync); err != nil {
 			t.Fatal(err)

@@ -33,7 +33,7 @@ func (e *Engine) newReconciliationFor(key provider.Key, uid types.UID, vm *vmv1a
 
 // startFor starts an operation for another object with the state own, unless the same operation has failed recently.
 func (p *reconciliation) startFor(ctx context.Context, own objectState, op driver.Operation, again string) error {
-	if hold := own.outcomes.Held(op, p.req.Now); hold != nil {
+	if hold := own.outcomes.HoldFor(op, p.req.Now); hold != nil {
 		return errors.Join(hold.Err, &provider.RequeueError{After: hold.Wait, Reason: again})
 	}
 	if err := p.start(ctx, op); err != nil {

@@ -26,10 +26,10 @@ func TestOperation_IsDelayedOnlyByItsFailure(t *testing.T) {
 		"succeeded once": {nil, driver.Refused, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			op, now := driver.Operation{Kind: driver.KindPowerOff, Asks: true}, time.Unix(1_700_000_000, 0)
+			op, now := driver.Operation{Kind: driver.KindPowerOff, WaitsForGuest: true}, time.Unix(1_700_000_000, 0)
 			r := &objectState{}
 			r.recordOutcome(&running{op: op, fingerprint: plan.Fingerprint(op)}, tc.err, tc.failure, now)
-			if got := r.outcomes.Held(op, now); (got != nil) != tc.held {
+			if got := r.outcomes.HoldFor(op, now); (got != nil) != tc.held {
 				t.Errorf("delayed: %+v, want %t", got, tc.held)
 			}
 		})

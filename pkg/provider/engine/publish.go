@@ -27,7 +27,7 @@ func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provi
 	if err != nil {
 		return nil, err
 	}
-	op, err := p.publish(e.driver.Look(p.desired.Identity), pub)
+	op, err := p.publish(e.driver.Observe(p.desired.Identity), pub)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provi
 }
 
 // publish returns the operation, or an error if the virtual machine cannot be published.
-func (p *reconciliation) publish(s driver.Sighting, pub *provider.Publication) (driver.Operation, error) {
+func (p *reconciliation) publish(s driver.Observed, pub *provider.Publication) (driver.Operation, error) {
 	refuse := func(reason, what string) error {
 		return &provider.PublishRefusedError{
 			Condition: vmv1alpha1.ConditionSourceValid, Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", pub.Source.Name, what),

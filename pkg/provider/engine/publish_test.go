@@ -36,7 +36,7 @@ func publication(of *provider.Request, namespace, name string) *provider.Publica
 func TestDeletion_InterruptsThePublicationOfItsVM(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
-		release := s.driver.Hold()
+		release := s.driver.Block()
 		defer release()
 		pub := publication(req, "ns", "now")
 		if _, err := s.Publish(t.Context(), pub); !errors.Is(err, provider.ErrReconcileInProgress) {
@@ -47,8 +47,8 @@ func TestDeletion_InterruptsThePublicationOfItsVM(t *testing.T) {
 		}
 		synctest.Wait()
 		release()
-		if err := s.remove(req); err != nil || len(s.driver.VMs()) != 0 || s.driver.Ran(driver.KindPublish) != 0 {
-			t.Errorf("deletion = %v, %d VMs left, %d published; want none", err, len(s.driver.VMs()), s.driver.Ran(driver.KindPublish))
+		if err := s.remove(req); err != nil || len(s.driver.VMs()) != 0 || s.driver.OperationCount(driver.KindPublish) != 0 {
+			t.Errorf("deletion = %v, %d VMs left, %d published; want none", err, len(s.driver.VMs()), s.driver.OperationCount(driver.KindPublish))
 		}
 	})
 }
@@ -59,7 +59,7 @@ func TestPublish_IsLimited(t *testing.T) {
 		for i := range 5 {
 			pubs = append(pubs, publication(s.stopped(fmt.Sprintf("vm-%d", i)), fmt.Sprintf("ns-%d", i), "now"))
 		}
-		release := s.driver.Hold()
+		release := s.driver.Block()
 		for i, pub := range pubs {
 			want := provider.ErrReconcileInProgress
 			if i == 4 {
@@ -80,7 +80,7 @@ func TestPublish_IsLimited(t *testing.T) {
 			t.Errorf("the last = %v, want ErrReconcileInProgress", err)
 		}
 		synctest.Wait()
-		if n := s.driver.Ran(driver.KindPublish); n != 5 {
+		if n := s.driver.OperationCount(driver.KindPublish); n != 5 {
 			t.Errorf("%d published, want 5", n)
 		}
 		for _, pub := range pubs {

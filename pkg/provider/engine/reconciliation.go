@@ -23,7 +23,7 @@ type reconciliation struct {
 	engine  *Engine
 	req     *provider.Request
 	key     provider.Key
-	desired *driver.Want
+	desired *driver.Desired
 	// owner and ownerUID are the key and the UID of the object for which operations are started. Slots and outcomes
 	// belong to it. They differ from key for publications and snapshots.
 	owner    provider.Key
@@ -44,13 +44,13 @@ func (e *Engine) newReconciliation(req *provider.Request) *reconciliation {
 	id.MissingSince = p.firstMissing()
 	// The status may have replaced the outcome of an earlier attempt with the current prerequisite.
 	if req.VM.DeletionTimestamp != nil && !hasExisted(req.VM) && p.mayHaveLeftovers() {
-		id.Attempted = true
+		id.MayHaveStartedCreate = true
 	}
 	return p
 }
 
 // reconcile moves the observed state towards the desired state.
-func (p *reconciliation) reconcile(ctx context.Context, s driver.Sighting) error {
+func (p *reconciliation) reconcile(ctx context.Context, s driver.Observed) error {
 	if p.outageErr != nil && s.State != driver.Exists {
 		return p.reportUnreachable() // the inventory may be out of date
 	}
@@ -84,7 +84,7 @@ func (p *reconciliation) recordObserved(s driver.State) {
 
 // reportUnknown reports that the state is unknown, so that nothing is planned. A virtual machine that could be created
 // now waits until the inventory is read, because it may already exist.
-func (p *reconciliation) reportUnknown(s driver.Sighting) error {
+func (p *reconciliation) reportUnknown(s driver.Observed) error {
 	if p.outageErr != nil {
 		return p.reportUnreachable()
 	}
@@ -100,9 +100,9 @@ func (p *reconciliation) reportUnknown(s driver.Sighting) error {
 }
 
 // desiredOf returns the desired state of a request.
-func desiredOf(req *provider.Request) *driver.Want {
+func desiredOf(req *provider.Request) *driver.Desired {
 	vm := req.VM
-	w := &driver.Want{
+	w := &driver.Desired{
 		Desired:     req.Desired,
 		Identity:    identity(vm),
 		Name:        vm.Name,
@@ -116,7 +116,7 @@ func desiredOf(req *provider.Request) *driver.Want {
 		w.PrimaryAddresses = []string{n.PrimaryIP4, n.PrimaryIP6}
 	}
 	fast := req.FastDeploy != "" && req.FastDeploy != vmv1alpha1.FastDeployOff
-	w.Identity.Copied = fast || meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionImageCacheReady) != nil
+	w.Identity.HasCopiedDisks = fast || meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionImageCacheReady) != nil
 	if own := vm.Spec.Devices; vm.Spec.Preference != nil && vm.Spec.ClassName == "" {
 		w.TPMPreferred = own == nil || own.TPM == nil
 	}
@@ -163,10 +163,10 @@ func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
 	if id.BiosUUID == "" && vm.Spec.Firmware != nil {
 		id.BiosUUID = strings.ToLower(vm.Spec.Firmware.UUID)
 	}
-	id.Confirmed = confirmedNewID(vm)
-	id.NeedsEnd = hasExisted(vm) && (vm.DeletionTimestamp != nil || vm.Spec.WhenMissing == vmv1alpha1.WhenMissingRecreate)
+	id.ConfirmedNewID = confirmedNewID(vm)
+	id.NeedsDestroyedCheck = hasExisted(vm) && (vm.DeletionTimestamp != nil || vm.Spec.WhenMissing == vmv1alpha1.WhenMissingRecreate)
 	if vm.DeletionTimestamp != nil {
-		id.DeletedAt, id.Attempted = vm.DeletionTimestamp.Time, mayHaveStartedCreate(vm)
+		id.DeletedAt, id.MayHaveStartedCreate = vm.DeletionTimestamp.Time, mayHaveStartedCreate(vm)
 	}
 	return id
 }

@@ -28,8 +28,8 @@ func TestReportVirtualMachine_StartsNoOperation(t *testing.T) {
 			t.Errorf("error %v, power state %s; want PoweredOff reported", err, req.VM.Status.PowerState)
 		}
 		s.hide(req, true)
-		if err := report(); err != nil || created(req) != "True Succeeded" || s.driver.Made() != 1 {
-			t.Errorf("not visible: error %v, Created %s, %d created; want no change", err, created(req), s.driver.Made())
+		if err := report(); err != nil || created(req) != "True Succeeded" || s.driver.CreatedCount() != 1 {
+			t.Errorf("not visible: error %v, Created %s, %d created; want no change", err, created(req), s.driver.CreatedCount())
 		}
 		s.hide(req, false)
 		s.driver.SetReadable(false)

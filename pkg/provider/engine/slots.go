@@ -38,12 +38,12 @@ func classOf(op *driver.Operation) class {
 	case driver.KindPromote:
 		return promotions
 	case driver.KindPowerOn, driver.KindPowerOff, driver.KindSuspend, driver.KindRestart:
-		if !op.Asks {
+		if !op.WaitsForGuest {
 			return powerChanges
 		}
 	case driver.KindPublish:
 		return publishes
-	case driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert:
+	case driver.KindSnapshot, driver.KindRemoveSnapshot, driver.KindRevert:
 		return snapshots
 	case driver.KindCopyImage:
 		return imageCopies

@@ -25,14 +25,14 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 	if err != nil {
 		return nil, err
 	}
-	seen := e.driver.Look(p.desired.Identity)
+	seen := e.driver.Observe(p.desired.Identity)
 	observed, err := p.observeForSnapshot(seen, s)
 	if err != nil {
 		return nil, err
 	}
 	made := findSnapshot(observed.Snapshots, s)
 	switch {
-	case made != nil && (observed.Kept == nil || observed.Kept.UID != s.UID || s.UniqueID != "" || plan.Reverting(s.VM)):
+	case made != nil && (observed.StoredSnapshot == nil || observed.StoredSnapshot.UID != s.UID || s.UniqueID != "" || plan.IsReverting(s.VM)):
 		// A snapshot with a known ID is complete. The stored record is then from a revert.
 		if own.outcomes != nil {
 			e.updateState(s.Key(), s.UID, func(r *objectState) { r.outcomes = nil })
@@ -40,7 +40,7 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 		return made, nil
 	case made == nil && s.UniqueID != "":
 		return nil, provider.ErrSnapshotMissing
-	case observed.Kept != nil && observed.Kept.UID != s.UID:
+	case observed.StoredSnapshot != nil && observed.StoredSnapshot.UID != s.UID:
 		return nil, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "waiting until the object is restored after a revert"}
 	case made == nil:
 		if err := checkSnapshotPrerequisites(observed, s.VM); err != nil {
@@ -58,7 +58,7 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 
 // observeForSnapshot returns the observed state of a virtual machine, or a SnapshotRefusedError if it cannot be used
 // for snapshots.
-func (p *reconciliation) observeForSnapshot(seen driver.Sighting, s *provider.Snapshot) (provider.Observation, error) {
+func (p *reconciliation) observeForSnapshot(seen driver.Observed, s *provider.Snapshot) (provider.Observation, error) {
 	return p.observeUsable(seen, func(reason, what string) error {
 		return &provider.SnapshotRefusedError{Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", s.Source.Name, what)}
 	})
@@ -66,7 +66,7 @@ func (p *reconciliation) observeForSnapshot(seen driver.Sighting, s *provider.Sn
 
 // observeUsable returns the observed state of a virtual machine that is used by another object. If it cannot be used,
 // it returns the error of refuse.
-func (p *reconciliation) observeUsable(seen driver.Sighting, refuse func(reason, what string) error) (provider.Observation, error) {
+func (p *reconciliation) observeUsable(seen driver.Observed, refuse func(reason, what string) error) (provider.Observation, error) {
 	switch {
 	case seen.State == driver.Unknown:
 		p.engine.awaitRead(p.key, p.uid())
@@ -95,8 +95,8 @@ func checkSnapshotPrerequisites(observed provider.Observation, vm *vmv1alpha1.Vi
 	switch {
 	case observed.Customizing:
 		return wait("the guest is being customized, or will be at its next start")
-	case observed.Depending > 0 && vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled:
-		return wait("%d disks depend on parent disks elsewhere and are promoted first (spec.promoteDisksMode)", observed.Depending)
+	case observed.DependentDisks > 0 && vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled:
+		return wait("%d disks depend on parent disks elsewhere and are promoted first (spec.promoteDisksMode)", observed.DependentDisks)
 	}
 	return nil
 }
@@ -122,12 +122,12 @@ func (e *Engine) RemoveSnapshot(ctx context.Context, s *provider.Snapshot) error
 	if err != nil {
 		return err
 	}
-	seen := e.driver.Look(p.desired.Identity)
+	seen := e.driver.Observe(p.desired.Identity)
 	observed, err := p.observeForSnapshot(seen, s)
 	switch {
 	case err != nil:
 		return err
-	case observed.Kept != nil && (observed.Kept.UID != s.UID || plan.Reverting(s.VM)):
+	case observed.StoredSnapshot != nil && (observed.StoredSnapshot.UID != s.UID || plan.IsReverting(s.VM)):
 		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "waiting until the object is restored after a revert"}
 	}
 	kept := *s

@@ -49,11 +49,11 @@ func TestSnapshot_RecordOfARevertDoesNotMeanAnUnfinishedSnapshot(t *testing.T) {
 		req := s.stopped("vm")
 		snapshot := s.createSnapshot(req, "before")
 		id := string(req.VM.UID)
-		s.driver.Change(id, func(vm *fake.VM) { vm.Kept = &provider.Kept{UID: snapshot.UID, Record: "record"} })
+		s.driver.Change(id, func(vm *fake.VM) { vm.Kept = &provider.StoredSnapshotRecord{UID: snapshot.UID, Record: "record"} })
 		if made, err := s.Snapshot(t.Context(), snapshot); err != nil || made.UniqueID != snapshot.UniqueID {
 			t.Errorf("the snapshot of the revert = %+v, %v, want it unchanged", made, err)
 		}
-		if n := s.driver.Ran(driver.KindSnapshot); n != 1 {
+		if n := s.driver.OperationCount(driver.KindSnapshot); n != 1 {
 			t.Errorf("%d operations, want only the create", n)
 		}
 		unfinished := *snapshot
@@ -69,7 +69,7 @@ func TestSnapshot_WaitsUntilARevertedObjectIsRestored(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.stopped("vm")
 		snapshot := s.createSnapshot(req, "before")
-		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Kept = &provider.Kept{UID: snapshot.UID, Record: "record"} })
+		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Kept = &provider.StoredSnapshotRecord{UID: snapshot.UID, Record: "record"} })
 		var refused *provider.SnapshotRefusedError
 		if _, err := s.Snapshot(t.Context(), snapshotOf(req, "another")); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
 			t.Errorf("another snapshot = %v, want it to wait", err)
@@ -81,7 +81,7 @@ func TestSnapshot_WaitsUntilARevertedObjectIsRestored(t *testing.T) {
 		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
 			t.Errorf("its removal = %v, want it to wait", err)
 		}
-		if n := s.driver.Ran(driver.KindUnsnapshot); n != 0 {
+		if n := s.driver.OperationCount(driver.KindRemoveSnapshot); n != 0 {
 			t.Errorf("removed %d times", n)
 		}
 	})
@@ -96,7 +96,7 @@ func TestSnapshot_OfAPausedVMIsRefused(t *testing.T) {
 		if _, err := s.Snapshot(t.Context(), snapshotOf(req, "another")); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonPaused {
 			t.Errorf("another snapshot = %v, want Paused", err)
 		}
-		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonPaused || s.driver.Ran(driver.KindUnsnapshot) > 0 {
+		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonPaused || s.driver.OperationCount(driver.KindRemoveSnapshot) > 0 {
 			t.Errorf("its removal = %v, want Paused", err)
 		}
 	})
@@ -109,8 +109,8 @@ func TestSnapshot_IsRemovedOnce(t *testing.T) {
 			t.Fatalf("removal = %v, want ErrReconcileInProgress", err)
 		}
 		synctest.Wait()
-		if err := s.RemoveSnapshot(t.Context(), snapshot); err != nil || s.driver.Ran(driver.KindUnsnapshot) != 1 {
-			t.Errorf("removed = %v, %d times", err, s.driver.Ran(driver.KindUnsnapshot))
+		if err := s.RemoveSnapshot(t.Context(), snapshot); err != nil || s.driver.OperationCount(driver.KindRemoveSnapshot) != 1 {
+			t.Errorf("removed = %v, %d times", err, s.driver.OperationCount(driver.KindRemoveSnapshot))
 		}
 		if _, err := s.Snapshot(t.Context(), snapshot); !errors.Is(err, provider.ErrSnapshotMissing) {
 			t.Errorf("the removed snapshot = %v, want ErrSnapshotMissing", err)

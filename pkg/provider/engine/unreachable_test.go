@@ -38,7 +38,7 @@ func (s *scene) lose() {
 func (s *scene) watched() func() map[string]int {
 	var mu sync.Mutex
 	counted := map[string]int{}
-	go s.Watch(s.t.Context(), func(h provider.Hint) {
+	go s.Watch(s.t.Context(), func(h provider.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		counted[h.Key.Name]++
@@ -188,7 +188,7 @@ func TestOutage_IsReportedByAWaitingDeletion(t *testing.T) {
 		for _, req := range []*provider.Request{deleted, never, under} {
 			req.VM.DeletionTimestamp = &now
 		}
-		release := s.driver.Hold()
+		release := s.driver.Block()
 		if _, err := s.once(under, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
 		}
@@ -200,7 +200,7 @@ func TestOutage_IsReportedByAWaitingDeletion(t *testing.T) {
 				t.Errorf("%s: Ready is %s, error %v; want %s", req.VM.Name, got, err, want)
 			}
 		}
-		if n := s.driver.Ran(driver.KindDelete); n != 0 {
+		if n := s.driver.OperationCount(driver.KindDelete); n != 0 {
 			t.Errorf("%d VMs were destroyed", n)
 		}
 		release()

@@ -10,14 +10,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Want returns the desired state of req for the check of a zone.
-func Want(req *provider.Request) *driver.Want { return withOwnSpec(desiredOf(req), req.VM) }
+// DesiredOf returns the desired state of req for the check of a zone.
+func DesiredOf(req *provider.Request) *driver.Desired { return withOwnSpec(desiredOf(req), req.VM) }
 
-// Offer checks a zone for the virtual machine of req and waits for the result. It fails immediately while vCenter is
+// CheckZone checks a zone for the virtual machine of req and waits for the result. It fails immediately while vCenter is
 // unreachable.
-func (e *Engine) Offer(ctx context.Context, req *provider.Request, zone string) provider.Offer {
+func (e *Engine) CheckZone(ctx context.Context, req *provider.Request, zone string) provider.ZoneCheck {
 	if lost := e.Unreachable(); lost != nil {
-		return provider.Offer{Zone: zone, Unknown: lost}
+		return provider.ZoneCheck{Zone: zone, CheckErr: lost}
 	}
-	return e.driver.Offer(ctx, Want(req), zone)
+	return e.driver.CheckZone(ctx, DesiredOf(req), zone)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Hold blocks all operations until release is called.
-func (d *Driver) Hold() (release func()) {
+// Block blocks all operations until release is called.
+func (d *Driver) Block() (release func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	held := make(chan struct{})
@@ -68,8 +68,8 @@ func (d *Driver) VMs() map[string]VM {
 	return out
 }
 
-// Ran returns how many operations of a kind reached the hypervisor.
-func (d *Driver) Ran(kind driver.Kind) int {
+// OperationCount returns how many operations of a kind reached the hypervisor.
+func (d *Driver) OperationCount(kind driver.Kind) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ran[kind]
@@ -86,8 +86,8 @@ func (d *Driver) Calls() int {
 	return n
 }
 
-// Made returns the total number of VMs that were created.
-func (d *Driver) Made() int {
+// CreatedCount returns the total number of VMs that were created.
+func (d *Driver) CreatedCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.made

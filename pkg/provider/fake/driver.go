@@ -40,15 +40,15 @@ type VM struct {
 	Restarted string
 	// Record is the stored object record.
 	Record driver.Record
-	// Lacks is true if the data of the latest record schema is missing.
-	Lacks bool
+	// MissesMetadata is true if the data of the latest record schema is missing.
+	MissesMetadata bool
 	// Paused is true if an administrator paused the VM.
 	Paused bool
 	// Trouble is the reason why the VM cannot be changed.
 	Trouble string
 	// Snapshots of the VM. Kept is the snapshot record that is stored in the VM itself.
 	Snapshots []Snapshot
-	Kept      *provider.Kept
+	Kept      *provider.StoredSnapshotRecord
 	// Hidden is true if the VM is not visible; Copies are then visible instead. Destroyed is true if the hypervisor
 	// reports that the VM was destroyed.
 	Hidden    bool
@@ -120,7 +120,7 @@ func (d *Driver) Synced() bool {
 }
 
 // Managed implements driver.Driver.
-func (d *Driver) Managed() int {
+func (d *Driver) CountOwned() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := 0
@@ -158,19 +158,19 @@ func (d *Driver) Record(uniqueID string) string {
 }
 
 // Look implements driver.Driver.
-func (d *Driver) Look(id driver.Identity) driver.Sighting {
+func (d *Driver) Observe(id driver.Identity) driver.Observed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	vm := d.vms[id.InstanceUUID]
 	switch {
 	case !d.readable:
-		return driver.Sighting{State: driver.Unknown}
+		return driver.Observed{State: driver.Unknown}
 	case vm == nil:
-		return driver.Sighting{State: driver.Absent}
+		return driver.Observed{State: driver.Absent}
 	case vm.Hidden:
-		return driver.Sighting{State: driver.Absent, Copies: vm.Copies}
+		return driver.Observed{State: driver.Absent, Copies: vm.Copies}
 	}
-	s := driver.Sighting{State: driver.Exists, Machine: machine{driver: d, id: id.InstanceUUID, vm: *vm}, Ownership: driver.Foreign}
+	s := driver.Observed{State: driver.Exists, Machine: machine{driver: d, id: id.InstanceUUID, vm: *vm}, Ownership: driver.Foreign}
 	switch vm.Owner {
 	case id.UID:
 		s.Ownership = driver.Own
@@ -181,12 +181,12 @@ func (d *Driver) Look(id driver.Identity) driver.Sighting {
 }
 
 // Search implements driver.Driver.
-func (d *Driver) Search(ctx context.Context, id driver.Identity) (found driver.Finding, err error) {
+func (d *Driver) Search(ctx context.Context, id driver.Identity) (found driver.SearchResult, err error) {
 	err = d.run(ctx, driver.KindSearch, func() error {
 		switch vm := d.vms[id.InstanceUUID]; {
 		case vm != nil && !vm.Hidden:
 			found = driver.Found
-		case vm != nil && vm.Destroyed && id.NeedsEnd:
+		case vm != nil && vm.Destroyed && id.NeedsDestroyedCheck:
 			found = driver.Destroyed
 		default:
 			found = driver.NotFound
@@ -197,20 +197,20 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (found driver.F
 }
 
 // Refused implements driver.Driver.
-func (d *Driver) Refused(*driver.Want) driver.Refusals { return driver.Refusals{} }
+func (d *Driver) CheckDesired(*driver.Desired) driver.Refusals { return driver.Refusals{} }
 
 // Check implements driver.Driver. All prerequisites exist.
-func (d *Driver) Check(context.Context, *driver.Want, ...string) driver.Report {
+func (d *Driver) Check(context.Context, *driver.Desired, ...string) driver.Report {
 	return driver.Report{}
 }
 
 // Offer implements driver.Driver. Every zone has enough resources.
-func (d *Driver) Offer(_ context.Context, _ *driver.Want, zone string) provider.Offer {
-	return provider.Offer{Zone: zone}
+func (d *Driver) CheckZone(_ context.Context, _ *driver.Desired, zone string) provider.ZoneCheck {
+	return provider.ZoneCheck{Zone: zone}
 }
 
 // Create implements driver.Driver.
-func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Operation {
+func (d *Driver) Create(w *driver.Desired, checked func(driver.Report)) driver.Operation {
 	return d.operation(driver.KindCreate, func() error {
 		checked(driver.Report{})
 		if vm := d.vms[w.Identity.InstanceUUID]; vm != nil && !vm.Destroyed {

@@ -24,10 +24,10 @@ type machine struct {
 }
 
 // Observe implements driver.Machine.
-func (m machine) Observe(*driver.Want) provider.Observation {
+func (m machine) Observe(*driver.Desired) provider.Observation {
 	o := provider.Observation{
-		Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused, Depending: m.vm.Depending, Unpromotable: m.vm.Unpromotable,
-		Recorded: m.vm.Record.Head, Kept: m.vm.Kept,
+		Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused, DependentDisks: m.vm.Depending, PromotionObstacle: m.vm.Unpromotable,
+		RecordHead: m.vm.Record.Head, StoredSnapshot: m.vm.Kept,
 		PowerState: m.vm.PowerState, CleanPowerOff: m.vm.PowerState == vmv1alpha1.PoweredOff && !m.vm.Crashed, UniqueID: m.vm.UniqueID, InstanceUUID: m.id, BiosUUID: m.id, NodeName: "fake-host",
 	}
 	if t, err := time.Parse(time.RFC3339Nano, m.vm.Restarted); err == nil {
@@ -48,11 +48,11 @@ func (m machine) Observe(*driver.Want) provider.Observation {
 }
 
 // Compare implements driver.Machine. The whole spec is one difference.
-func (m machine) Compare(w *driver.Want) driver.Comparison {
+func (m machine) Compare(w *driver.Desired) driver.Comparison {
 	var c driver.Comparison
 	add := func(path, running, desired string, names bool, change func(*VM)) {
 		c.Differences = append(c.Differences, driver.Difference{
-			Path: path, Running: running, Desired: desired, Live: names, Names: names, FirstBoot: path == "nextRestartTime", Change: change,
+			Path: path, Running: running, Desired: desired, Live: names, IsMetadata: names, FirstBoot: path == "nextRestartTime", Change: change,
 		})
 	}
 	if m.vm.Owner == "" {
@@ -73,23 +73,23 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 func (m machine) Record() string { return m.vm.Record.Text }
 
 // Keep implements driver.Machine.
-func (m machine) Keep(r driver.Record) driver.Difference {
+func (m machine) StoreRecord(r driver.Record) driver.Difference {
 	return driver.Difference{
-		Path: "metadata.record", Running: m.vm.Record.Head.String(), Desired: r.Head.String(), Live: true, Names: true,
+		Path: "metadata.record", Running: m.vm.Record.Head.String(), Desired: r.Head.String(), Live: true, IsMetadata: true,
 		Change: func(v *VM) { v.Record = r },
 	}
 }
 
 // Lacking implements driver.Machine.
-func (m machine) Lacking(*driver.Want, int) []driver.Difference {
-	if !m.vm.Lacks {
+func (m machine) MissingMetadata(*driver.Desired, int) []driver.Difference {
+	if !m.vm.MissesMetadata {
 		return nil
 	}
-	return []driver.Difference{{Path: "metadata.lack", Desired: "filled", Live: true, Names: true, Change: func(v *VM) { v.Lacks = false }}}
+	return []driver.Difference{{Path: "metadata.lack", Desired: "filled", Live: true, IsMetadata: true, Change: func(v *VM) { v.MissesMetadata = false }}}
 }
 
 // Complete implements driver.Machine. A create has only one step.
-func (m machine) Complete(*driver.Want) driver.Operation {
+func (m machine) Complete(*driver.Desired) driver.Operation {
 	return m.operation(driver.KindCreate, func(*VM) {})
 }
 
@@ -160,7 +160,7 @@ func (m machine) Snapshot(_ driver.Identity, s provider.Snapshot) (driver.Operat
 
 // RemoveSnapshot implements driver.Machine.
 func (m machine) RemoveSnapshot(_ driver.Identity, s provider.Snapshot) driver.Operation {
-	return m.operation(driver.KindUnsnapshot, func(v *VM) {
+	return m.operation(driver.KindRemoveSnapshot, func(v *VM) {
 		v.Snapshots = slices.DeleteFunc(slices.Clone(v.Snapshots), func(o Snapshot) bool { return o.UID == s.UID })
 	})
 }
@@ -182,7 +182,7 @@ func (m machine) Revert(_ driver.Identity, to provider.RevertTarget) driver.Oper
 						return err
 					}
 				}
-				v.PowerState, v.Kept = s.PowerState, &provider.Kept{UID: s.UID, Record: s.Record}
+				v.PowerState, v.Kept = s.PowerState, &provider.StoredSnapshotRecord{UID: s.UID, Record: s.Record}
 			}
 			return nil
 		})
@@ -190,7 +190,7 @@ func (m machine) Revert(_ driver.Identity, to provider.RevertTarget) driver.Oper
 }
 
 // DropKept implements driver.Machine.
-func (m machine) DropKept() driver.Operation {
+func (m machine) DropSnapshotRecord() driver.Operation {
 	op := m.operation(driver.KindReconfigure, func(v *VM) { v.Kept = nil })
 	op.Detail = "drop snapshot record"
 	return op
@@ -201,7 +201,7 @@ func (m machine) Unregister(id driver.Identity) driver.Operation { return m.Dest
 
 func (m machine) power(kind driver.Kind, mode vmv1alpha1.PowerOpMode, change func(*VM)) driver.Operation {
 	op := m.operation(kind, change)
-	op.Detail, op.Asks = string(mode), mode != vmv1alpha1.PowerOpModeHard
+	op.Detail, op.WaitsForGuest = string(mode), mode != vmv1alpha1.PowerOpModeHard
 	return op
 }
 

@@ -35,7 +35,7 @@ type Placer interface {
 type Fleet[M Member] struct {
 	vcenterOf func(*vmv1alpha1.VirtualMachine) string
 	placer    Placer
-	hints     provider.Hints
+	hints     provider.EventBroadcaster
 	// replacing is held for reading while a member is replaced. closed is true after Run has ended.
 	replacing sync.RWMutex
 	closed    bool
@@ -125,7 +125,7 @@ func (f *Fleet[M]) setMember(name string, next memberSlot[M]) {
 	*b = next
 	f.mu.Unlock()
 	for key, vm := range waiting {
-		if vm == nil || !next.hasMember || !next.member.Unread(vm) {
+		if vm == nil || !next.hasMember || !next.member.IsUnread(vm) {
 			f.hints.Send(key)
 		}
 	}
@@ -139,7 +139,7 @@ func (f *Fleet[M]) run(ctx context.Context, m M) (end func()) {
 	var ended sync.WaitGroup
 	ended.Go(func() { m.Run(running) })
 	var watched sync.WaitGroup
-	watched.Go(func() { m.Watch(watching, func(h provider.Hint) { f.hints.Send(h.Key) }) })
+	watched.Go(func() { m.Watch(watching, func(h provider.Event) { f.hints.Send(h.Key) }) })
 	return func() {
 		stop()
 		ended.Wait()

@@ -100,7 +100,7 @@ func queryAll[T any](ctx context.Context, sources []Source, what func(context.Co
 	case len(sources) == 0:
 		return nil, nil, provider.ErrNotInUse
 	case len(unread) > 0:
-		return names, answers, &provider.UnreadError{VCenters: silent, Answered: len(answers) > 0, Err: errors.Join(unread...)}
+		return names, answers, &provider.PartialResultError{VCenters: silent, HasResults: len(answers) > 0, Err: errors.Join(unread...)}
 	case len(answers) == 0:
 		return nil, nil, joinRefusals(sources, refusals)
 	}

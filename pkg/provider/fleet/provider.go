@@ -95,8 +95,8 @@ func (f *Fleet[M]) Forget(key types.NamespacedName) {
 	}
 }
 
-// Unread implements provider.Provider.
-func (f *Fleet[M]) Unread(vm *vmv1alpha1.VirtualMachine) bool {
+// IsUnread implements provider.Provider.
+func (f *Fleet[M]) IsUnread(vm *vmv1alpha1.VirtualMachine) bool {
 	name := f.vcenterOf(vm)
 	if name == "" {
 		return false
@@ -108,11 +108,11 @@ func (f *Fleet[M]) Unread(vm *vmv1alpha1.VirtualMachine) bool {
 		b.unsettled[key] = vm
 	}
 	f.mu.Unlock()
-	return !known || there && member.Unread(vm)
+	return !known || there && member.IsUnread(vm)
 }
 
 // Watch implements provider.Provider.
-func (f *Fleet[M]) Watch(ctx context.Context, changed func(provider.Hint)) {
+func (f *Fleet[M]) Watch(ctx context.Context, changed func(provider.Event)) {
 	f.hints.Watch(ctx, changed)
 }
 

@@ -27,11 +27,11 @@ type Refusal struct {
 	Unknown bool
 }
 
-// Narrow returns the zones in which a virtual machine can be created, and the reasons against other zones. labels are
+// CandidateZones returns the zones in which a virtual machine can be created, and the reasons against other zones. labels are
 // the labels of its namespace. If the object specifies a zone, only that zone is considered. Otherwise inPlace is used
 // in the same way unless it is empty.
-func Narrow(vm *vmv1alpha1.VirtualMachine, inPlace string, labels map[string]string, all []*vmv1alpha1.Zone) (left []*vmv1alpha1.Zone, refusals []Refusal) {
-	asked := cmp.Or(vm.AsksForZone(), inPlace)
+func CandidateZones(vm *vmv1alpha1.VirtualMachine, inPlace string, labels map[string]string, all []*vmv1alpha1.Zone) (left []*vmv1alpha1.Zone, refusals []Refusal) {
+	asked := cmp.Or(vm.RequestedZone(), inPlace)
 	refuse := func(zone string, unknown bool, err error) {
 		refusals = append(refusals, Refusal{Zone: zone, Err: err, Unknown: unknown})
 	}
@@ -45,7 +45,7 @@ func Narrow(vm *vmv1alpha1.VirtualMachine, inPlace string, labels map[string]str
 			continue
 		}
 		found = true
-		selects, err := provider.Selects(z.Spec.NamespaceSelector, labels)
+		selects, err := provider.SelectsNamespace(z.Spec.NamespaceSelector, labels)
 		switch {
 		case err != nil:
 			refuse(z.Name, false, err)
@@ -74,17 +74,17 @@ func Narrow(vm *vmv1alpha1.VirtualMachine, inPlace string, labels map[string]str
 // If a zone already has the virtual machine, it is chosen. Otherwise the zone must have enough resources and must be
 // allowed by group, which may be nil. If DRS rates all of these zones, the best rating is chosen. Among equals, Choose
 // prefers the zone that keeps the largest free share of its scarcest resource.
-func Choose(offers []provider.Offer, size provider.Resources, taken map[string]Taken, group *Group) (zone string, refusals []Refusal) {
-	var able []provider.Offer
+func Choose(offers []provider.ZoneCheck, size provider.Resources, taken map[string]Reserved, group *Group) (zone string, refusals []Refusal) {
+	var able []provider.ZoneCheck
 	rated := true
 	for _, o := range offers {
 		switch {
-		case o.Has:
+		case o.HasVM:
 			return o.Zone, nil
-		case o.Unknown != nil:
-			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.Unknown, Unknown: true})
-		case o.Lacks != nil:
-			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.Lacks})
+		case o.CheckErr != nil:
+			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.CheckErr, Unknown: true})
+		case o.Refusal != nil:
+			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.Refusal})
 		case group.isRefused(o.Zone):
 			refusals = append(refusals, Refusal{Zone: o.Zone, Err: group.refusal()})
 		default:
@@ -95,7 +95,7 @@ func Choose(offers []provider.Offer, size provider.Resources, taken map[string]T
 	if len(able) == 0 {
 		return "", refusals
 	}
-	best := slices.MinFunc(able, func(a, b provider.Offer) int {
+	best := slices.MinFunc(able, func(a, b provider.ZoneCheck) int {
 		byDRS := 0
 		if rated {
 			byDRS = cmp.Compare(b.Rating, a.Rating)
@@ -106,8 +106,8 @@ func Choose(offers []provider.Offer, size provider.Resources, taken map[string]T
 	return best.Zone, refusals
 }
 
-// Taken has the resources that were assigned to other virtual machines and are still counted as free.
-type Taken struct {
+// Reserved has the resources that were assigned to other virtual machines and are still counted as free.
+type Reserved struct {
 	// Resources is the total. Count is the number of virtual machines.
 	Resources provider.Resources
 	Count     int
@@ -115,7 +115,7 @@ type Taken struct {
 
 // freeShare returns the free share of the zone's scarcest resource after the virtual machine and taken are added. It is
 // negative if the resources are overcommitted.
-func freeShare(o provider.Offer, size provider.Resources, taken Taken) float64 {
+func freeShare(o provider.ZoneCheck, size provider.Resources, taken Reserved) float64 {
 	share := func(free, capacity, uses int64) float64 {
 		if capacity <= 0 {
 			return 0

@@ -18,8 +18,8 @@ import (
 const gib = 1 << 30
 
 // offer returns a zone in which half of the resources are free, with the given change.
-func offer(zone string, change func(*provider.Offer)) provider.Offer {
-	o := provider.Offer{
+func offer(zone string, change func(*provider.ZoneCheck)) provider.ZoneCheck {
+	o := provider.ZoneCheck{
 		Zone:     zone,
 		Capacity: provider.Resources{CPU: 100e9, Memory: 100 * gib, Storage: 1000 * gib},
 		Free:     provider.Resources{CPU: 50e9, Memory: 50 * gib, Storage: 500 * gib},
@@ -31,9 +31,9 @@ func offer(zone string, change func(*provider.Offer)) provider.Offer {
 }
 
 func TestChoose(t *testing.T) {
-	lacks := func(o *provider.Offer) { o.Lacks = errors.New("full") }
-	unknown := func(o *provider.Offer) { o.Unknown = errors.New("unreachable") }
-	rated := func(n int32) func(*provider.Offer) { return func(o *provider.Offer) { o.Rating = n } }
+	lacks := func(o *provider.ZoneCheck) { o.Refusal = errors.New("full") }
+	unknown := func(o *provider.ZoneCheck) { o.CheckErr = errors.New("unreachable") }
+	rated := func(n int32) func(*provider.ZoneCheck) { return func(o *provider.ZoneCheck) { o.Rating = n } }
 	together := func(others map[string]int) *Group {
 		return &Group{Name: "shop", Policy: vmv1alpha1.PlacementTogether, Others: others}
 	}
@@ -41,49 +41,49 @@ func TestChoose(t *testing.T) {
 		return &Group{Name: "shop", Policy: vmv1alpha1.PlacementApart, Others: others}
 	}
 	for name, tc := range map[string]struct {
-		offers  []provider.Offer
-		taken   map[string]Taken
+		offers  []provider.ZoneCheck
+		taken   map[string]Reserved
 		group   *Group
 		want    string
 		refused int
 	}{
 		"no zones":                 {want: ""},
-		"no usable zone":           {offers: []provider.Offer{offer("a", lacks), offer("b", unknown)}, want: "", refused: 2},
-		"the only usable zone":     {offers: []provider.Offer{offer("a", lacks), offer("b", nil), offer("c", unknown)}, want: "b", refused: 2},
-		"the zone that has the VM": {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Has = true })}, want: "b"},
-		"the first of equals":      {offers: []provider.Offer{offer("b", nil), offer("a", nil)}, want: "a"},
-		"most free memory":         {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Free.Memory = 60 * gib })}, want: "b"},
-		"most of the scarcest resource": {offers: []provider.Offer{
-			offer("a", func(o *provider.Offer) { o.Free.Storage = 100 * gib }), offer("b", func(o *provider.Offer) { o.Free.Memory = 40 * gib }),
+		"no usable zone":           {offers: []provider.ZoneCheck{offer("a", lacks), offer("b", unknown)}, want: "", refused: 2},
+		"the only usable zone":     {offers: []provider.ZoneCheck{offer("a", lacks), offer("b", nil), offer("c", unknown)}, want: "b", refused: 2},
+		"the zone that has the VM": {offers: []provider.ZoneCheck{offer("a", nil), offer("b", func(o *provider.ZoneCheck) { o.HasVM = true })}, want: "b"},
+		"the first of equals":      {offers: []provider.ZoneCheck{offer("b", nil), offer("a", nil)}, want: "a"},
+		"most free memory":         {offers: []provider.ZoneCheck{offer("a", nil), offer("b", func(o *provider.ZoneCheck) { o.Free.Memory = 60 * gib })}, want: "b"},
+		"most of the scarcest resource": {offers: []provider.ZoneCheck{
+			offer("a", func(o *provider.ZoneCheck) { o.Free.Storage = 100 * gib }), offer("b", func(o *provider.ZoneCheck) { o.Free.Memory = 40 * gib }),
 		}, want: "b"},
-		"a full zone is better than none": {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Free.Memory = 0 })}, want: "a"},
-		"the less full zone": {offers: []provider.Offer{
-			offer("a", func(o *provider.Offer) { o.Free.Memory = 0 }), offer("b", func(o *provider.Offer) { o.Free.Memory = gib }),
+		"a full zone is better than none": {offers: []provider.ZoneCheck{offer("a", func(o *provider.ZoneCheck) { o.Free.Memory = 0 })}, want: "a"},
+		"the less full zone": {offers: []provider.ZoneCheck{
+			offer("a", func(o *provider.ZoneCheck) { o.Free.Memory = 0 }), offer("b", func(o *provider.ZoneCheck) { o.Free.Memory = gib }),
 		}, want: "b"},
-		"taken resources count": {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, taken: map[string]Taken{
+		"taken resources count": {offers: []provider.ZoneCheck{offer("a", nil), offer("b", nil)}, taken: map[string]Reserved{
 			"a": {Resources: provider.Resources{Memory: gib}, Count: 1},
 		}, want: "b"},
-		"the number of taken VMs decides among equals": {offers: []provider.Offer{
-			offer("a", func(o *provider.Offer) { o.Free.CPU = 0 }), offer("b", func(o *provider.Offer) { o.Free.CPU = 0 }),
-		}, taken: map[string]Taken{"a": {Count: 2}, "b": {Count: 1}}, want: "b"},
-		"by DRS": {offers: []provider.Offer{
-			offer("a", rated(2)), offer("b", func(o *provider.Offer) { o.Rating, o.Free.Memory = 5, 20*gib }),
+		"the number of taken VMs decides among equals": {offers: []provider.ZoneCheck{
+			offer("a", func(o *provider.ZoneCheck) { o.Free.CPU = 0 }), offer("b", func(o *provider.ZoneCheck) { o.Free.CPU = 0 }),
+		}, taken: map[string]Reserved{"a": {Count: 2}, "b": {Count: 1}}, want: "b"},
+		"by DRS": {offers: []provider.ZoneCheck{
+			offer("a", rated(2)), offer("b", func(o *provider.ZoneCheck) { o.Rating, o.Free.Memory = 5, 20*gib }),
 		}, want: "b"},
-		"by DRS only if all zones are rated": {offers: []provider.Offer{
-			offer("a", nil), offer("b", func(o *provider.Offer) { o.Rating, o.Free.Memory = 5, 20*gib }),
+		"by DRS only if all zones are rated": {offers: []provider.ZoneCheck{
+			offer("a", nil), offer("b", func(o *provider.ZoneCheck) { o.Rating, o.Free.Memory = 5, 20*gib }),
 		}, want: "a"},
-		"equal DRS ratings": {offers: []provider.Offer{
-			offer("a", rated(1)), offer("b", func(o *provider.Offer) { o.Rating, o.Free = 1, o.Capacity }),
+		"equal DRS ratings": {offers: []provider.ZoneCheck{
+			offer("a", rated(1)), offer("b", func(o *provider.ZoneCheck) { o.Rating, o.Free = 1, o.Capacity }),
 		}, want: "b"},
-		"together with the others": {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Free = o.Capacity }), offer("b", nil)},
+		"together with the others": {offers: []provider.ZoneCheck{offer("a", func(o *provider.ZoneCheck) { o.Free = o.Capacity }), offer("b", nil)},
 			group: together(map[string]int{"b": 1}), want: "b", refused: 1},
-		"together without other members":            {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: together(nil), want: "a"},
-		"together, but their zone is full":          {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: together(map[string]int{"b": 1}), want: "", refused: 2},
-		"together, but another zone has the VM":     {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Has = true })}, group: together(map[string]int{"b": 1}), want: "a"},
-		"apart from the others":                     {offers: []provider.Offer{offer("a", rated(9)), offer("b", rated(1))}, group: apart(map[string]int{"a": 1}), want: "b"},
-		"apart, in the zone with the fewest others": {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: apart(map[string]int{"a": 2, "b": 1}), want: "b"},
-		"apart, but only one zone is usable":        {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: apart(map[string]int{"a": 1}), want: "a", refused: 1},
-		"apart, equal numbers of others": {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Free = o.Capacity })},
+		"together without other members":            {offers: []provider.ZoneCheck{offer("a", nil), offer("b", nil)}, group: together(nil), want: "a"},
+		"together, but their zone is full":          {offers: []provider.ZoneCheck{offer("a", nil), offer("b", lacks)}, group: together(map[string]int{"b": 1}), want: "", refused: 2},
+		"together, but another zone has the VM":     {offers: []provider.ZoneCheck{offer("a", func(o *provider.ZoneCheck) { o.HasVM = true })}, group: together(map[string]int{"b": 1}), want: "a"},
+		"apart from the others":                     {offers: []provider.ZoneCheck{offer("a", rated(9)), offer("b", rated(1))}, group: apart(map[string]int{"a": 1}), want: "b"},
+		"apart, in the zone with the fewest others": {offers: []provider.ZoneCheck{offer("a", nil), offer("b", nil)}, group: apart(map[string]int{"a": 2, "b": 1}), want: "b"},
+		"apart, but only one zone is usable":        {offers: []provider.ZoneCheck{offer("a", nil), offer("b", lacks)}, group: apart(map[string]int{"a": 1}), want: "a", refused: 1},
+		"apart, equal numbers of others": {offers: []provider.ZoneCheck{offer("a", nil), offer("b", func(o *provider.ZoneCheck) { o.Free = o.Capacity })},
 			group: apart(map[string]int{"a": 1, "b": 1}), want: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestNarrow(t *testing.T) {
 			if tc.label != "" {
 				vm.Labels = map[string]string{vmv1alpha1.LabelZone: tc.label}
 			}
-			left, refusals := Narrow(vm, tc.inPlace, tc.labels, all)
+			left, refusals := CandidateZones(vm, tc.inPlace, tc.labels, all)
 			var names []string
 			for _, z := range left {
 				names = append(names, z.Name)

@@ -30,7 +30,7 @@ func (g *Group) isRefused(zone string) bool {
 
 // refusal returns the error for a zone that isRefused rejects.
 func (g *Group) refusal() error {
-	where := conditions.List(slices.Sorted(maps.Keys(g.Others)), ", ")
+	where := conditions.JoinLimited(slices.Sorted(maps.Keys(g.Others)), ", ")
 	return &provider.NotUsableError{Message: fmt.Sprintf("VirtualMachineGroup %q has placement policy Together and its other virtual machines are in %s", g.Name, where)}
 }
 

@@ -39,7 +39,7 @@ type Options struct {
 	// Zones returns all zones, including the default zone if it can be chosen. known is false until the zones are read.
 	Zones func() (all []*vmv1alpha1.Zone, known bool)
 	// Offer checks a zone.
-	Offer func(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.Offer
+	Offer func(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.ZoneCheck
 	// Hint is called after the zones were checked for a virtual machine.
 	Hint func(provider.Key)
 }
@@ -60,7 +60,7 @@ type vmState struct {
 	inputHash uint64
 	// running is true while zones are checked. offers are the results, and at is the time when they were received.
 	running bool
-	offers  []provider.Offer
+	offers  []provider.ZoneCheck
 	at      time.Time
 	// failures is the number of consecutive checks without a usable zone.
 	failures int
@@ -91,7 +91,7 @@ func (p *Placer) Place(ctx context.Context, req *provider.Request) (r provider.R
 	if predatesZones(req.VM, all) && (req.Zone == "" || req.Zone == vmv1alpha1.DefaultZone) {
 		return chosenResult(vmv1alpha1.DefaultZone), nil
 	}
-	left, refusals := Narrow(req.VM, req.Zone, req.NamespaceLabels, all)
+	left, refusals := CandidateZones(req.VM, req.Zone, req.NamespaceLabels, all)
 	if len(left) == 0 {
 		return refusedResult(refusals, maxRetryDelay)
 	}
@@ -141,7 +141,7 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 	case rec.running:
 		return checkingResult(req, rec), provider.ErrReconcileInProgress
 	case rec.inputHash == of && rec.offers != nil && req.Now.Sub(rec.at) < pause:
-		size := provider.SizeOf(req.Effective, req.Image)
+		size := provider.RequiredResources(req.Effective, req.Image)
 		zone, more := Choose(rec.offers, size, p.taken(rec.offers), p.groupOf(req.Placement))
 		if zone == "" {
 			return refusedResult(append(refusals, more...), rec.at.Add(pause).Sub(req.Now))
@@ -185,9 +185,9 @@ func awaitedResult(pause time.Duration) (r provider.Result, err error) {
 	return r, &provider.RequeueError{After: pause, Reason: "the search for the vSphere VM in spec.instanceUUID is repeated"}
 }
 
-func zoneWithVM(offers []provider.Offer) string {
+func zoneWithVM(offers []provider.ZoneCheck) string {
 	for _, o := range offers {
-		if o.Has {
+		if o.HasVM {
 			return o.Zone
 		}
 	}
@@ -200,7 +200,7 @@ func (p *Placer) checkZones(ctx context.Context, key provider.Key, rec *vmState,
 	defer func() { <-p.checkSlots }()
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	offers := make([]provider.Offer, len(left))
+	offers := make([]provider.ZoneCheck, len(left))
 	var all sync.WaitGroup
 	for i, z := range left {
 		all.Go(func() { offers[i] = p.opts.Offer(ctx, z, req) })
@@ -221,12 +221,12 @@ func copyRequest(req *provider.Request) *provider.Request {
 
 // taken returns the resources that are assigned to chosen virtual machines and are still free in offers. The caller
 // holds mu.
-func (p *Placer) taken(offers []provider.Offer) map[string]Taken {
+func (p *Placer) taken(offers []provider.ZoneCheck) map[string]Reserved {
 	read := map[string]time.Time{}
 	for _, o := range offers {
 		read[o.Zone] = o.At
 	}
-	out := map[string]Taken{}
+	out := map[string]Reserved{}
 	for key, rec := range p.states {
 		if rec.chosen != "" && rec.observedAt.IsZero() && time.Since(rec.at) > choiceTimeout {
 			delete(p.states, key)
@@ -245,9 +245,9 @@ func (p *Placer) taken(offers []provider.Offer) map[string]Taken {
 	return out
 }
 
-// Seen records that a virtual machine has a zone. Shortly after it is created, the free resources in vSphere include
+// ObserveVM records that a virtual machine has a zone. Shortly after it is created, the free resources in vSphere include
 // it, so its state is removed.
-func (p *Placer) Seen(vm *vmv1alpha1.VirtualMachine, now time.Time) {
+func (p *Placer) ObserveVM(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	key := provider.KeyOf(vm)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -291,7 +291,7 @@ func hash(req *provider.Request, left []*vmv1alpha1.Zone) uint64 {
 	}
 	_ = e.Encode([]any{req.Effective, req.NamespaceLabels, req.VM.Spec.InstanceUUID})
 	if req.Effective == nil {
-		_ = e.Encode(provider.OwnSpec(req.VM))
+		_ = e.Encode(provider.InlineSpec(req.VM))
 	}
 	_ = e.Encode(req.StorageClasses)
 	for _, volume := range slices.Sorted(maps.Keys(req.Claims)) {

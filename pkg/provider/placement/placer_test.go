@@ -33,7 +33,7 @@ type world struct {
 	read  bool
 
 	mu     sync.Mutex
-	offers map[string]provider.Offer
+	offers map[string]provider.ZoneCheck
 	asked  int
 	hints  []string
 	// claims are the claims of the requests.
@@ -45,14 +45,14 @@ type world struct {
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the start time of synctest
 
 func newWorld(t *testing.T, names ...string) *world {
-	w := &world{t: t, read: true, offers: map[string]provider.Offer{}}
+	w := &world{t: t, read: true, offers: map[string]provider.ZoneCheck{}}
 	for _, name := range names {
 		w.zones = append(w.zones, &vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(start)}})
 		w.offers[name] = offer(name, nil)
 	}
 	w.Placer = New(Options{
 		Zones: func() ([]*vmv1alpha1.Zone, bool) { return w.zones, w.read },
-		Offer: func(_ context.Context, z *vmv1alpha1.Zone, _ *provider.Request) provider.Offer {
+		Offer: func(_ context.Context, z *vmv1alpha1.Zone, _ *provider.Request) provider.ZoneCheck {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.asked++
@@ -101,7 +101,7 @@ func TestPlacer_ChoosesAZoneOnce(t *testing.T) {
 			t.Errorf("Created is %+v", c)
 		}
 		// The status could not be written, and b is better now.
-		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Free = o.Capacity })
+		w.offers["b"] = offer("b", func(o *provider.ZoneCheck) { o.Free = o.Capacity })
 		if r, err = w.place(vm); err != nil || r.Zone != "a" {
 			t.Errorf("then chose %q, %v; want a again", r.Zone, err)
 		}
@@ -119,7 +119,7 @@ func TestPlacer_ConsidersConcurrentChoicesForTheSameGroup(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, "a", "b", "c")
-				w.offers["a"] = offer("a", func(o *provider.Offer) { o.Free = o.Capacity })
+				w.offers["a"] = offer("a", func(o *provider.ZoneCheck) { o.Free = o.Capacity })
 				names, got := []string{"x", "y", "z"}, ""
 				for _, name := range names {
 					w.placement = &provider.Placement{Policy: policy, Group: "shop", Others: map[types.NamespacedName]string{}}
@@ -145,7 +145,7 @@ func TestPlacer_ConsidersConcurrentChoicesForTheSameGroup(t *testing.T) {
 func TestPlace_ReportsThatTheZoneOfTheGroupIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
-		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Lacks = errors.New("the zone is full") })
+		w.offers["b"] = offer("b", func(o *provider.ZoneCheck) { o.Refusal = errors.New("the zone is full") })
 		w.placement = &provider.Placement{Policy: vmv1alpha1.PlacementTogether, Group: "shop", Others: map[types.NamespacedName]string{{Namespace: "dev", Name: "x"}: "b"}}
 		r, _ := w.place(machine("y"))
 		const want = `zone a: VirtualMachineGroup "shop" has placement policy Together and its other virtual machines are in b; zone b: the zone is full`
@@ -161,7 +161,7 @@ func TestPlace_ChecksZonesAgainAfterAChangeOfClaims(t *testing.T) {
 		vm := machine("vm")
 		w.claims = map[string]provider.Claim{"data": {VolumeID: "one"}}
 		for _, zone := range []string{"a", "b"} {
-			w.offers[zone] = offer(zone, func(o *provider.Offer) { o.Lacks = errors.New("the disk is elsewhere") })
+			w.offers[zone] = offer(zone, func(o *provider.ZoneCheck) { o.Refusal = errors.New("the disk is elsewhere") })
 		}
 		if r, _ := w.place(vm); r.Zone != "" {
 			t.Errorf("chose %q; want none", r.Zone)
@@ -194,13 +194,13 @@ func TestPlacer_CountsChoicesUntilFreeResourcesIncludeThem(t *testing.T) {
 		}
 		// The first virtual machine exists, and the free resources were read later, so it no longer counts.
 		first.Status.UniqueID = "vm-1"
-		w.Seen(first, time.Now())
+		w.ObserveVM(first, time.Now())
 		time.Sleep(time.Second)
 		if r, err := w.place(machine("next")); err != nil || r.Zone != "a" {
 			t.Errorf("chose %q, %v; want a", r.Zone, err)
 		}
 		time.Sleep(2 * maxRetryDelay)
-		w.Seen(first, time.Now())
+		w.ObserveVM(first, time.Now())
 		if w.states[provider.KeyOf(first)] != nil {
 			t.Error("its state is never removed")
 		}
@@ -210,7 +210,7 @@ func TestPlacer_CountsChoicesUntilFreeResourcesIncludeThem(t *testing.T) {
 func TestPlace_ChecksZonesWithIncreasingDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
-		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Lacks = errors.New("the zone is full") })
+		w.offers["a"] = offer("a", func(o *provider.ZoneCheck) { o.Refusal = errors.New("the zone is full") })
 		vm := machine("vm")
 		r, err := w.place(vm)
 		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady); c == nil || c.Message != "zone a: the zone is full" || c.Reason != vmv1alpha1.ReasonNoZone {
@@ -262,7 +262,7 @@ func TestPlace_OldVMsAreInTheDefaultZone(t *testing.T) {
 		w.offers["default"] = offer("default", nil)
 		old := machine("old")
 		old.CreationTimestamp = metav1.NewTime(start.Add(-time.Second))
-		w.offers["default"] = offer("default", func(o *provider.Offer) { o.Lacks = errors.New("no") })
+		w.offers["default"] = offer("default", func(o *provider.ZoneCheck) { o.Refusal = errors.New("no") })
 		if r, err := w.place(old); err != nil || r.Zone != "default" || w.asked > 0 {
 			t.Errorf("chose %q, %v; want default without a check", r.Zone, err)
 		}
@@ -300,7 +300,7 @@ func TestPlace_WaitsForTheVMToAdopt(t *testing.T) {
 		if !again || r.Zone != "" {
 			t.Fatalf("chose %q, %v; want to wait", r.Zone, err)
 		}
-		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Has = true })
+		w.offers["b"] = offer("b", func(o *provider.ZoneCheck) { o.HasVM = true })
 		time.Sleep(after)
 		if r, err = ask(); err != nil || r.Zone != "b" {
 			t.Errorf("chose %q, %v; want the zone that has it", r.Zone, err)
@@ -333,8 +333,8 @@ func TestPlacer_KeepsAnUnobservedChoiceForALimitedTime(t *testing.T) {
 func TestPlace_ReportsMissingResourcesBeforeOtherPrerequisitesAreMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
-		w.offers["a"] = offer("a", func(o *provider.Offer) {
-			o.Lacks = &provider.NotUsableError{Message: `vSphere has no network "nope"`, Missing: true}
+		w.offers["a"] = offer("a", func(o *provider.ZoneCheck) {
+			o.Refusal = &provider.NotUsableError{Message: `vSphere has no network "nope"`, Missing: true}
 		})
 		vm := machine("vm")
 		vm.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0", Network: "nope"}}}
@@ -374,7 +374,7 @@ func TestPlace_ReportsAnUnreachableVCenter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a")
 		lost := &provider.UnreachableError{VCenter: "east", Err: errors.New("connection refused")}
-		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Unknown = lost })
+		w.offers["a"] = offer("a", func(o *provider.ZoneCheck) { o.CheckErr = lost })
 		r, _ := w.place(machine("vm"))
 		c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady)
 		if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnreachable || c.Message != `zone a: VCenter "east" is not connected: connection refused` {

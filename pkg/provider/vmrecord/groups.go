@@ -62,7 +62,7 @@ func (n Namespace) GroupsOf(vm *vmv1alpha1.VirtualMachine) Groups {
 		if g == nil {
 			return Groups{}
 		}
-		if !g.Names(kind, name) || n.memberBefore(g, vm.Name, vmv1alpha1.MaxGroupDepth) != "" {
+		if !g.HasMember(kind, name) || n.memberBefore(g, vm.Name, vmv1alpha1.MaxGroupDepth) != "" {
 			break
 		}
 		kept = append(kept, Group{Name: g.Name, Labels: recordedKeys(g.Labels), Annotations: recordedKeys(g.Annotations), Spec: g.Spec})
@@ -87,8 +87,8 @@ func hashGroups(kept []Group) Groups {
 	return out
 }
 
-// Keeper returns the name of the virtual machine that stores g; empty if there is none.
-func (n Namespace) Keeper(g *vmv1alpha1.VirtualMachineGroup) string {
+// StoringVM returns the name of the virtual machine that stores g; empty if there is none.
+func (n Namespace) StoringVM(g *vmv1alpha1.VirtualMachineGroup) string {
 	keeper, than := "", "\xff"
 	for than != "" {
 		keeper, than = than, n.memberBefore(g, than, vmv1alpha1.MaxGroupDepth)
@@ -103,7 +103,7 @@ func (n Namespace) Keeper(g *vmv1alpha1.VirtualMachineGroup) string {
 func (n Namespace) memberBefore(g *vmv1alpha1.VirtualMachineGroup, than string, depth int) string {
 	for i := range g.Spec.BootOrder {
 		for _, m := range g.Spec.BootOrder[i].Members {
-			if m.Is(vmv1alpha1.MachineMemberKind, m.Name) {
+			if m.Matches(vmv1alpha1.MachineMemberKind, m.Name) {
 				if m.Name >= than {
 					continue
 				}
@@ -122,15 +122,15 @@ func (n Namespace) memberBefore(g *vmv1alpha1.VirtualMachineGroup, than string, 
 	return ""
 }
 
-// Keepers returns the virtual machines that store the given group and its parent groups.
-func (n Namespace) Keepers(group string) []string {
+// StoringVMs returns the virtual machines that store the given group and its parent groups.
+func (n Namespace) StoringVMs(group string) []string {
 	var all []string
 	for range vmv1alpha1.MaxGroupDepth {
 		g := n.Group(group)
 		if g == nil {
 			break
 		}
-		if keeper := n.Keeper(g); keeper != "" && !slices.Contains(all, keeper) {
+		if keeper := n.StoringVM(g); keeper != "" && !slices.Contains(all, keeper) {
 			all = append(all, keeper)
 		}
 		group = g.Spec.GroupName
@@ -151,7 +151,7 @@ func (r *Record) ParentGroups() []Group {
 	kind, name, above := vmv1alpha1.MachineMemberKind, r.Name, r.Spec.GroupName
 	for _, g := range r.Groups {
 		object := &vmv1alpha1.VirtualMachineGroup{Spec: g.Spec}
-		if g.Name == "" || g.Name != above || !object.Names(kind, name) || len(out) == vmv1alpha1.MaxGroupDepth {
+		if g.Name == "" || g.Name != above || !object.HasMember(kind, name) || len(out) == vmv1alpha1.MaxGroupDepth {
 			break
 		}
 		out = append(out, g)

@@ -131,8 +131,8 @@ const (
 	Absent Age = "Absent"
 )
 
-// With returns h with the hash of groups, or with the hash in before if the groups are not known.
-func (h Head) With(groups Groups, before Head) Head {
+// WithGroups returns h with the hash of groups, or with the hash in before if the groups are not known.
+func (h Head) WithGroups(groups Groups, before Head) Head {
 	h.Groups = groups.hash
 	if !groups.Known {
 		h.Groups = before.Groups

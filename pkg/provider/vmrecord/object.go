@@ -45,11 +45,11 @@ func recordedKeys(m map[string]string) map[string]string {
 func (r *Record) Describes(vm *vmv1alpha1.VirtualMachine) bool {
 	return r.UID == vm.UID && equality.Semantic.DeepEqual(r.Spec, vm.Spec) &&
 		equalRecordedKeys(r.Labels, vm.Labels) && equalRecordedKeys(r.Annotations, vm.Annotations) &&
-		r.Captures(vm)
+		r.HasPinnedRevisions(vm)
 }
 
-// Captures reports whether r has the revisions that vm has pinned.
-func (r *Record) Captures(vm *vmv1alpha1.VirtualMachine) bool {
+// HasPinnedRevisions reports whether r has the revisions that vm has pinned.
+func (r *Record) HasPinnedRevisions(vm *vmv1alpha1.VirtualMachine) bool {
 	return slices.Equal(RevisionNames(r.pinnedRefs()), RevisionNames(vm))
 }
 

@@ -29,7 +29,7 @@ func storedRecord(t *testing.T, ready vcenter.Ready, req *provider.Request) *vmr
 	if err != nil {
 		t.Fatalf("the record of %s: %v", req.VM.Name, err)
 	}
-	if head := observe.Recorded(&vm); head != vmrecord.HeadOf(req.VM) {
+	if head := observe.RecordHead(&vm); head != vmrecord.HeadOf(req.VM) {
 		t.Errorf("the head of the record of %s is %q, want %q", req.VM.Name, head, vmrecord.HeadOf(req.VM))
 	}
 	return r
@@ -41,7 +41,7 @@ func awaitBackup(l *loop, counted *calls, req *provider.Request) int {
 	before := counted.snapshot()["ReconfigVM_Task"]
 	l.until("the record is up to date", func() bool {
 		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
-		return observe.Recorded(l.p.inventory.Get(ref)) == vmrecord.HeadOf(req.VM) && isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate)
+		return observe.RecordHead(l.p.inventory.Get(ref)) == vmrecord.HeadOf(req.VM) && isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate)
 	}, req)
 	for {
 		req.Now = time.Now()

@@ -40,7 +40,7 @@ func TestLinuxPrep_CustomizesTheFirstBoot(t *testing.T) {
 			if got.HostName != "host-"+name || got.IpAddress != "192.0.2.77" {
 				t.Errorf("host name = %q, address = %q; want those of the customization", got.HostName, got.IpAddress)
 			}
-			if vm := p.record(req.VM.Status.UniqueID, req.VM.Status.InstanceUUID); observe.Pending(vm) {
+			if vm := p.record(req.VM.Status.UniqueID, req.VM.Status.InstanceUUID); observe.IsPending(vm) {
 				t.Error("the VM is still marked as incomplete")
 			}
 		})
@@ -103,9 +103,9 @@ func TestCreate_CompletesAnInterruptedCreate(t *testing.T) {
 	if err := task.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the inventory has the mark", func() bool { return observe.Pending(p.inventory.Get(ref)) })
+	eventually(t, "the inventory has the mark", func() bool { return observe.IsPending(p.inventory.Get(ref)) })
 	l.until("the create is completed", func() bool {
-		return !observe.Pending(p.inventory.Get(ref)) && isTrue(st, vmv1alpha1.ConditionCreated) && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+		return !observe.IsPending(p.inventory.Get(ref)) && isTrue(st, vmv1alpha1.ConditionCreated) && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
 	if st.UniqueID != first {
 		t.Errorf("the VM is %s, want %s, which the interrupted create has created", st.UniqueID, first)

@@ -54,7 +54,7 @@ func TestCDROM_IsInsertedAndEjectedLive(t *testing.T) {
 	drive := vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "one"}}}
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{drive, disk("data", "1Gi", "")}
 	req.Effective.BootOrder = []vmv1alpha1.VirtualMachineBootDevice{{Type: vmv1alpha1.BootDeviceDisk, Name: "data"}, {Type: vmv1alpha1.BootDeviceCDROM}, {Type: vmv1alpha1.BootDeviceNetwork, Name: "eth0"}}
-	req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": one}
+	req.CDROMImages = map[string]*vmv1alpha1.VirtualMachineImage{"iso": one}
 	l.until("the VM runs", isSynced(req), req)
 	iso, connected := driveOf(t, ready, "discs")
 	if !connected || !strings.HasPrefix(iso, "[LocalDS_0] contentlib-") || !strings.HasSuffix(iso, ".iso") || !fileExists(t, ready, iso) {
@@ -65,13 +65,13 @@ func TestCDROM_IsInsertedAndEjectedLive(t *testing.T) {
 	}
 	checkNoOperation(t, p, req)
 
-	req.Effective.Volumes[0].CDROM.Image.Name, req.Discs["iso"] = "two", two
+	req.Effective.Volumes[0].CDROM.Image.Name, req.CDROMImages["iso"] = "two", two
 	other := ""
 	l.until("the other image is inserted", func() bool { other, _ = driveOf(t, ready, "discs"); return other != iso && isSynced(req)() }, req)
 	req.Effective.Volumes[0].CDROM.Connected = ptr(false)
 	l.until("the image is ejected", func() bool { _, connected := driveOf(t, ready, "discs"); return !connected && isSynced(req)() }, req)
 	req.Effective.Volumes[0].CDROM.Image = nil
-	req.Discs = nil
+	req.CDROMImages = nil
 	l.until("the drive is empty", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "" && isSynced(req)() }, req)
 	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn || !req.VM.Status.Volumes[0].Attached {
 		t.Errorf("the VM is %s with volume %+v, want the VM running with its drive", req.VM.Status.PowerState, req.VM.Status.Volumes[0])
@@ -95,7 +95,7 @@ func TestCDROM_ReportsAnItemWithoutAFile(t *testing.T) {
 	image := &vmv1alpha1.VirtualMachineImage{}
 	image.Spec.ContentLibrary = &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "hollow"}
 	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Name: "hollow"}}}}
-	req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": image}
+	req.CDROMImages = map[string]*vmv1alpha1.VirtualMachineImage{"iso": image}
 	l.until("the condition is reported", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
 	const want = `volumes[iso].cdrom.image: item "hollow" of content library "slipway" has 0 ISO files on a datastore, but must have one`
 	if got := message(&req.VM.Status, vmv1alpha1.ConditionStorageReady); !strings.HasPrefix(got, want) {

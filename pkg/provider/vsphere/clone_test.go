@@ -64,7 +64,7 @@ func ownSettings(vm mo.VirtualMachine) map[string]string {
 	for _, o := range vm.Config.ExtraConfig {
 		option := o.GetOptionValue()
 		value, _ := option.Value.(string)
-		if value != "" && (observe.Ours(option.Key) || strings.HasPrefix(option.Key, "guestinfo.")) {
+		if value != "" && (observe.IsSlipwayKey(option.Key) || strings.HasPrefix(option.Key, "guestinfo.")) {
 			out[option.Key] = value
 		}
 	}
@@ -230,11 +230,11 @@ func TestClone_ReportsAnInvalidSource(t *testing.T) {
 	// A zone of another vCenter cannot be used.
 	elsewhere := cloneRequest("elsewhere", source, "")
 	elsewhere.CloneOf.InstanceUUID = "4c4c4544-0000-0000-0000-000000000000"
-	if o := p.Offer(t.Context(), elsewhere, vmv1alpha1.DefaultZone); o.Lacks == nil || o.Unknown != nil || !strings.Contains(o.Lacks.Error(), "clones across vCenters are not supported") {
-		t.Errorf("the offer of another vCenter: Lacks %v, Unknown %v; want Lacks without the source", o.Lacks, o.Unknown)
+	if o := p.CheckZone(t.Context(), elsewhere, vmv1alpha1.DefaultZone); o.Refusal == nil || o.CheckErr != nil || !strings.Contains(o.Refusal.Error(), "clones across vCenters are not supported") {
+		t.Errorf("the offer of another vCenter: Lacks %v, Unknown %v; want Lacks without the source", o.Refusal, o.CheckErr)
 	}
-	if o := p.Offer(t.Context(), cloneRequest("here", source, ""), vmv1alpha1.DefaultZone); o.Lacks != nil || o.Unknown != nil {
-		t.Errorf("the offer of the source's vCenter: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
+	if o := p.CheckZone(t.Context(), cloneRequest("here", source, ""), vmv1alpha1.DefaultZone); o.Refusal != nil || o.CheckErr != nil {
+		t.Errorf("the offer of the source's vCenter: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
 	}
 }
 

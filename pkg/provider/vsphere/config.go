@@ -30,9 +30,9 @@ type Config struct {
 	// Thumbprint is the pinned SHA-256 or SHA-1 thumbprint of the server's certificate, in
 	// hexadecimal.
 	Thumbprint string
-	// Installation, if set, is the required instance UUID of the vCenter. An empty value requires
+	// InstanceUUID, if set, is the required instance UUID of the vCenter. An empty value requires
 	// that of the first login. The driver does not log in to any other vCenter.
-	Installation *string
+	InstanceUUID *string
 	// Credentials provides the credentials for each login.
 	Credentials session.Credentials
 
@@ -56,9 +56,9 @@ type Config struct {
 	// server has none.
 	Owner string
 
-	// Happened, if set, is called for vCenter events of virtual machines that belong to an object.
+	// OnEvent, if set, is called for vCenter events of virtual machines that belong to an object.
 	// Events of the last ten minutes before the start are included. It must not block.
-	Happened func(provider.Happening)
+	OnEvent func(provider.HypervisorEvent)
 
 	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.
 	MaxCalls int
@@ -69,9 +69,9 @@ type Config struct {
 	MaxWait int32
 	// OnCall, if set, is called with the name of every call before it is sent.
 	OnCall func(method string)
-	// Called, if set, is called after every SOAP call with its outcome (CallSucceeded, CallFailed
+	// OnResult, if set, is called after every SOAP call with its outcome (CallSucceeded, CallFailed
 	// or CallUnanswered) and its duration. It must not block.
-	Called func(method, outcome string, took time.Duration)
+	OnResult func(method, outcome string, took time.Duration)
 }
 
 // Outcomes of SOAP calls.
@@ -87,7 +87,7 @@ const (
 // callHandler returns a function that determines the outcome of a call and passes it to Called. It
 // returns nil if Called is nil.
 func (c *Config) callHandler() func(string, error, time.Duration) {
-	if c.Called == nil {
+	if c.OnResult == nil {
 		return nil
 	}
 	return func(method string, err error, took time.Duration) {
@@ -99,15 +99,15 @@ func (c *Config) callHandler() func(string, error, time.Duration) {
 		default:
 			outcome = CallUnanswered
 		}
-		c.Called(method, outcome, took)
+		c.OnResult(method, outcome, took)
 	}
 }
 
 // session returns the options of the session.
 func (c *Config) session() session.Options {
 	return session.Options{
-		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint, Installation: c.Installation,
-		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, Called: c.callHandler(), Permit: c.Permit,
+		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint, InstanceUUID: c.InstanceUUID,
+		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, OnResult: c.callHandler(), Permit: c.Permit,
 	}
 }
 

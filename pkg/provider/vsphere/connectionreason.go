@@ -11,14 +11,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Trouble returns the condition reason for a connection error. It is empty for nil.
-func Trouble(err error) string {
+// ConnectionReason returns the condition reason for a connection error. It is empty for nil.
+func ConnectionReason(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, session.ErrOtherInstallation):
-		return vmv1alpha1.ReasonOtherInstallation
-	case errors.Is(err, session.ErrThumbprintMismatch), vimfault.Untrusted(err):
+	case errors.Is(err, session.ErrInstanceUUIDMismatch):
+		return vmv1alpha1.ReasonOtherVCenter
+	case errors.Is(err, session.ErrThumbprintMismatch), vimfault.IsUntrusted(err):
 		return vmv1alpha1.ReasonUntrusted
 	case errors.Is(err, session.ErrNoCredentials), vimfault.KindOf(err) == vimfault.Denied:
 		return vmv1alpha1.ReasonLoginRefused

@@ -23,8 +23,8 @@ func TestTrouble_ReturnsTheReason(t *testing.T) {
 		want   string
 	}{
 		"nothing":                  {func(*Config) {}, ""},
-		"the required instance":    {func(c *Config) { c.Installation = &installation }, ""},
-		"another instance":         {func(c *Config) { other := uuid.NewString(); c.Installation = &other }, vmv1alpha1.ReasonOtherInstallation},
+		"the required instance":    {func(c *Config) { c.InstanceUUID = &installation }, ""},
+		"another instance":         {func(c *Config) { other := uuid.NewString(); c.InstanceUUID = &other }, vmv1alpha1.ReasonOtherVCenter},
 		"another thumbprint":       {func(c *Config) { c.CAFile, c.Thumbprint = "", strings.Repeat("ab", 32) }, vmv1alpha1.ReasonUntrusted},
 		"the system's authorities": {func(c *Config) { c.CAFile = "" }, vmv1alpha1.ReasonUntrusted},
 		"a wrong password": {func(c *Config) {
@@ -43,8 +43,8 @@ func TestTrouble_ReturnsTheReason(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(d.session.Close)
-			if err := d.Connected(t.Context()); Trouble(err) != tc.want {
-				t.Errorf("reason %q of error %v, want %q", Trouble(err), err, tc.want)
+			if err := d.Connected(t.Context()); ConnectionReason(err) != tc.want {
+				t.Errorf("reason %q of error %v, want %q", ConnectionReason(err), err, tc.want)
 			}
 		})
 	}

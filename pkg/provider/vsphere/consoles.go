@@ -21,14 +21,14 @@ func (d *Driver) Console(ctx context.Context, id driver.Identity) (*provider.Con
 	return m.Ticket(ctx)
 }
 
-// Picture returns a screenshot of the console of a virtual machine, which must be powered on. It is
+// Screenshot returns a screenshot of the console of a virtual machine, which must be powered on. It is
 // a PNG.
-func (d *Driver) Picture(ctx context.Context, id driver.Identity) ([]byte, error) {
+func (d *Driver) Screenshot(ctx context.Context, id driver.Identity) ([]byte, error) {
 	m, err := d.consoleMachine(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return m.Picture(ctx)
+	return m.Screenshot(ctx)
 }
 
 func (d *Driver) consoleMachine(ctx context.Context, id driver.Identity) (*console.Machine, error) {

@@ -44,7 +44,7 @@ type denyChanges struct{ session.Permit }
 
 func (denyChanges) Check() error { return errors.New("no change is permitted") }
 
-func identityOf(req *provider.Request) driver.Identity { return engine.Want(req).Identity }
+func identityOf(req *provider.Request) driver.Identity { return engine.DesiredOf(req).Identity }
 
 func TestConsole_BelongsToTheObjectsRunningVM(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestConsole_BelongsToTheObjectsRunningVM(t *testing.T) {
 	if want := "vmrc://127.0.0.1/?moid=" + req.VM.Status.UniqueID; ticket.RemoteConsoleURL != want {
 		t.Errorf("remote console URL %q, want %q without the ticket", ticket.RemoteConsoleURL, want)
 	}
-	picture, err := d.Picture(t.Context(), identityOf(req))
+	picture, err := d.Screenshot(t.Context(), identityOf(req))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestConsole_BelongsToTheObjectsRunningVM(t *testing.T) {
 	forged.UID, forged.InstanceUUID = "other-uid", "00000000-0000-0000-0000-000000000000"
 	for what, ask := range map[string]func() error{
 		"console": func() error { _, err := d.Console(t.Context(), forged); return err },
-		"picture": func() error { _, err := d.Picture(t.Context(), forged); return err },
+		"picture": func() error { _, err := d.Screenshot(t.Context(), forged); return err },
 	} {
 		var unusable *provider.NotUsableError
 		if err := ask(); !errors.As(err, &unusable) || !unusable.Missing {
@@ -124,7 +124,7 @@ func TestConsole_ReportsWhyItIsUnavailable(t *testing.T) {
 		if err == nil || !is(err) {
 			t.Errorf("%s: a ticket: %v", what, err)
 		}
-		if _, err = d.Picture(t.Context(), id); err == nil || !is(err) {
+		if _, err = d.Screenshot(t.Context(), id); err == nil || !is(err) {
 			t.Errorf("%s: a screenshot: %v", what, err)
 		}
 	}
@@ -138,22 +138,22 @@ func TestConsole_ReportsWhyItIsUnavailable(t *testing.T) {
 		t.Errorf("a ticket without the privilege: %v, want an error that names the privilege", err)
 	}
 	var status *session.StatusError
-	if _, err := d.Picture(t.Context(), id); !errors.As(err, &status) || status.StatusCode != http.StatusForbidden {
+	if _, err := d.Screenshot(t.Context(), id); !errors.As(err, &status) || status.StatusCode != http.StatusForbidden {
 		t.Errorf("a screenshot without the privilege: %v, want status 403", err)
 	}
 	order(http.MethodDelete, "/permissions?entity="+vm)
 
 	order(http.MethodPut, "/screen?bytes=1000")
-	if _, err := d.Picture(t.Context(), id); err == nil || !strings.Contains(err.Error(), "not a PNG") {
+	if _, err := d.Screenshot(t.Context(), id); err == nil || !strings.Contains(err.Error(), "not a PNG") {
 		t.Errorf("a response that is not a PNG: %v", err)
 	}
 	order(http.MethodPut, "/screen?bytes=33554433")
-	if _, err := d.Picture(t.Context(), id); err == nil || !strings.Contains(err.Error(), "larger than 33554432 bytes") {
+	if _, err := d.Screenshot(t.Context(), id); err == nil || !strings.Contains(err.Error(), "larger than 33554432 bytes") {
 		t.Errorf("a response that is too large: %v", err)
 	}
 	order(http.MethodPut, "/screen?bytes=0")
 	order(http.MethodPost, "/sessions/drop")
-	if _, err := d.session.Fetch(t.Context(), "/screen", url.Values{"id": {req.VM.Status.UniqueID}}, 1<<20); err != nil {
+	if _, err := d.session.Download(t.Context(), "/screen", url.Values{"id": {req.VM.Status.UniqueID}}, 1<<20); err != nil {
 		t.Errorf("after the session has ended: %v, want a new login", err)
 	}
 

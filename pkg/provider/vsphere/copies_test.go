@@ -186,7 +186,7 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 			ready := startVCenter(t)
 			p, counted := startProvider(t, ready, func(s *settings) {
 				if tc.elsewhere {
-					s.Elsewhere = anotherVCenter(t)
+					s.FindElsewhere = anotherVCenter(t)
 				}
 			})
 			l := newLoop(t, p)
@@ -209,7 +209,7 @@ func TestRecreate_NeedsATaskThatDestroyedTheVMOrAConfirmation(t *testing.T) {
 			if tc.want != "Unknown Missing" {
 				return
 			}
-			req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: first}
+			req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: first}
 			l.until("the VM is recreated after the confirmation", func() bool { return isRunning(req)() && req.VM.Status.UniqueID != first }, req)
 			if n := counted.snapshot()["CloneVM_Task"] - before; n != 1 {
 				t.Errorf("%d VMs were created after the confirmation, want 1", n)
@@ -227,11 +227,11 @@ func anotherVCenter(t *testing.T) func(context.Context, driver.Identity) (string
 	return func(ctx context.Context, id driver.Identity) (string, error) {
 		req := newRequest(id.Key.Name, nil)
 		req.VM.UID = k8stypes.UID(id.UID)
-		if p.inventory.Managed() == 0 {
+		if p.inventory.CountOwners() == 0 {
 			moved := restoreCopy(t, ready, req, "/DC0/vm/slipway", "web", true)
 			reconfigure(t, moved, types.VirtualMachineConfigSpec{Uuid: id.BiosUUID})
 		}
-		return p.driver.Shows(ctx, id)
+		return p.driver.FindMigrated(ctx, id)
 	}
 }
 

@@ -61,22 +61,22 @@ func New(c Config) (*Driver, error) {
 	}
 	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, defaultZone: c.placement(s), descriptors: &descriptor.Reader{}}
 	d.inventory = inventory.New(inventory.Options{
-		Session: s, MaxWait: c.MaxWait, Changed: d.handleChange, Synced: func() { d.sink.Read() },
-		Folders: d.folders, EventKinds: eventKinds, Happened: d.eventHandler(c.Happened),
+		Session: s, MaxWait: c.MaxWait, OnChange: d.handleChange, Synced: func() { d.sink.Read() },
+		Folders: d.folders, EventKinds: eventKinds, OnEvent: d.eventHandler(c.OnEvent),
 	})
-	d.compliance.Policies, d.compliance.Machines = s.Policies, d.inventory.All
+	d.compliance.Policies, d.compliance.Machines = s.PolicyClient, d.inventory.All
 	d.compliance.Changed = func(vm *mo.VirtualMachine) {
 		if owner, ok := observe.OwnerOf(vm); ok {
 			d.sink.Changed(owner.Key)
 		}
 	}
-	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod, Detached: d.detachHandler(c.Happened)}
-	d.images = &catalogue.Catalogue{Session: s, Places: d.anyResolver, Descriptors: d.descriptors}
+	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod, OnDetached: d.detachHandler(c.OnEvent)}
+	d.images = &catalogue.Catalogue{Session: s, Placement: d.anyResolver, Descriptors: d.descriptors}
 	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Owner: c.Owner}
 	began := time.Now()
 	d.imageFiles = imagefiles.New(imagefiles.Options{
 		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.Owner,
-		Making: func(ctx context.Context) (string, error) { return d.newCreator("").Making(ctx, began) },
+		FindCreateTask: func(ctx context.Context) (string, error) { return d.newCreator("").FindCreateTask(ctx, began) },
 	})
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
 	return d, nil
@@ -111,7 +111,7 @@ func (d *Driver) handleChange(old, now *mo.VirtualMachine) {
 		return
 	}
 	if s := compliance.Signature(now); s != "" && s != compliance.Signature(old) {
-		d.compliance.Kick()
+		d.compliance.Trigger()
 	}
 	if old != nil && now != nil && reflect.DeepEqual(old.Config, now.Config) &&
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
@@ -165,9 +165,9 @@ func (d *Driver) SkewWarning(ctx context.Context) string {
 // one ends.
 func (d *Driver) ReadDuration() time.Duration { return d.inventory.ReadDuration() }
 
-// Heard returns the time of the last response of the stream of changes. It is zero before the first
+// LastStreamResponse returns the time of the last response of the stream of changes. It is zero before the first
 // response.
-func (d *Driver) Heard() time.Time { return d.inventory.Heard() }
+func (d *Driver) LastStreamResponse() time.Time { return d.inventory.LastAnswer() }
 
 // Starting implements driver.Driver.
 func (d *Driver) Starting() bool { return d.inventory.Starting() }
@@ -176,7 +176,7 @@ func (d *Driver) Starting() bool { return d.inventory.Starting() }
 func (d *Driver) Synced() bool { return d.inventory.Synced() }
 
 // Managed implements driver.Driver.
-func (d *Driver) Managed() int { return d.inventory.Managed() }
+func (d *Driver) CountOwned() int { return d.inventory.CountOwners() }
 
 // Owned implements driver.Driver.
 func (d *Driver) Owned() []driver.Owned { return d.inventory.Owned() }
@@ -188,7 +188,7 @@ func (d *Driver) Record(uniqueID string) string {
 }
 
 // Look implements driver.Driver.
-func (d *Driver) Look(id driver.Identity) driver.Sighting {
+func (d *Driver) Observe(id driver.Identity) driver.Observed {
 	names := namesOf(id)
 	if folder, ok := d.resolver(id.Zone).KnownNamespaceFolder(id.Key.Namespace); ok {
 		names.Folder = folder
@@ -197,27 +197,27 @@ func (d *Driver) Look(id driver.Identity) driver.Sighting {
 	switch f.State {
 	case inventory.Absent:
 		if err := d.zoneReadError(id.Zone); err != nil {
-			return driver.Sighting{State: driver.Unknown, Why: "zone " + id.Zone + " could not be read: " + err.Error()}
+			return driver.Observed{State: driver.Unknown, Why: "zone " + id.Zone + " could not be read: " + err.Error()}
 		}
-		return driver.Sighting{State: driver.Absent, Copies: describeVMs(f.Copies)}
+		return driver.Observed{State: driver.Absent, Copies: describeVMs(f.Copies)}
 	case inventory.Exists:
-		return driver.Sighting{State: driver.Exists, Machine: d.machine(f.VM), Ownership: ownershipOf(f.VM, ownerOf(id))}
+		return driver.Observed{State: driver.Exists, Machine: d.machine(f.VM), Ownership: ownershipOf(f.VM, ownerOf(id))}
 	case inventory.Unknown:
 	}
-	return driver.Sighting{State: driver.Unknown, Why: f.Why}
+	return driver.Observed{State: driver.Unknown, Why: f.Why}
 }
 
 // ownershipOf returns the ownership of vm. An unreadable VM is owned by the object, because it is in
 // the inventory only if the object owned it when it could be read.
 func ownershipOf(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
-	if !observe.Readable(vm) {
+	if !observe.IsReadable(vm) {
 		return driver.Own
 	}
 	return observe.OwnershipOf(vm, owner)
 }
 
 // Refused implements driver.Driver.
-func (d *Driver) Refused(w *driver.Want) driver.Refusals {
+func (d *Driver) CheckDesired(w *driver.Desired) driver.Refusals {
 	refused := configspec.Refused(d.desiredSpec(w), &mo.VirtualMachine{})
 	refused.NotAllowed, _ = d.disallowedDevices(w)
 	return refused
@@ -225,18 +225,18 @@ func (d *Driver) Refused(w *driver.Want) driver.Refusals {
 
 // disallowedDevices returns a message for each device that the zone does not allow for the namespace, and
 // the field paths of the lists of these devices.
-func (d *Driver) disallowedDevices(w *driver.Want) (messages, paths []string) {
+func (d *Driver) disallowedDevices(w *driver.Desired) (messages, paths []string) {
 	allowed, by := d.resolver(w.Identity.Zone).Devices(w.NamespaceLabels)
-	return configspec.NotAllowed(configspec.Want{Want: *w}, allowed, by)
+	return configspec.NotAllowed(configspec.Desired{Desired: *w}, allowed, by)
 }
 
 // Check implements driver.Driver.
-func (d *Driver) Check(ctx context.Context, w *driver.Want, kinds ...string) driver.Report {
+func (d *Driver) Check(ctx context.Context, w *driver.Desired, kinds ...string) driver.Report {
 	return d.resolver(w.Identity.Zone).Check(ctx, w, kinds...).Failures
 }
 
 // Create implements driver.Driver.
-func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Operation {
+func (d *Driver) Create(w *driver.Desired, checked func(driver.Report)) driver.Operation {
 	want := d.desiredSpec(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
 		rep := d.resolver(w.Identity.Zone).Check(ctx, w)
@@ -259,14 +259,14 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 			// This prevents the removal of the copies during the creation.
 			done, uerr := d.imageFiles.Use(fast.Directory)
 			if uerr != nil {
-				return errors.Join(fast.Lacks(fast.Directory), uerr)
+				return errors.Join(fast.MissingCopyError(fast.Directory), uerr)
 			}
 			defer done()
 		}
 		if err == nil {
 			err = creator.Create(ctx, want, rep, fast)
 		}
-		if create.Gone(err) {
+		if create.IsStale(err) {
 			d.invalidate()
 		}
 		return err
@@ -291,15 +291,15 @@ func (d *Driver) Classify(err error) driver.Failure {
 	case vimfault.None, vimfault.ToolsUnavailable, vimfault.Invalid, vimfault.Denied, vimfault.NoResources, vimfault.Other:
 	}
 	if errors.As(err, &lacks) && lacks.Missing {
-		return driver.Lacking
+		return driver.NotFoundFailure
 	}
 	return driver.Refused
 }
 
 // desiredSpec returns the desired state with the storage, ISO images and networks that are already
 // resolved.
-func (d *Driver) desiredSpec(w *driver.Want) configspec.Want {
-	out := configspec.Want{Want: *w, PlacesClaims: d.acceptsDiskSlot()}
+func (d *Driver) desiredSpec(w *driver.Desired) configspec.Desired {
+	out := configspec.Desired{Desired: *w, PlacesClaims: d.acceptsDiskSlot()}
 	out.Storage, out.ISOs = d.resolver(w.Identity.Zone).KnownStorage(w), d.resolver(w.Identity.Zone).KnownISOs(w)
 	out.Backings, _ = d.resolver(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out
@@ -307,14 +307,14 @@ func (d *Driver) desiredSpec(w *driver.Want) configspec.Want {
 
 // acceptsDiskSlot reports whether vCenter's volume service accepts a disk slot.
 func (d *Driver) acceptsDiskSlot() bool {
-	return !session.Older(d.session.Info().APIVersion, configspec.PlacesClaimsSince)
+	return !session.IsOlderVersion(d.session.Info().APIVersion, configspec.PlacesClaimsSince)
 }
 
 // ownerOf returns the expected owner of the object's vSphere VM.
 func ownerOf(id driver.Identity) observe.Owner { return observe.Owner{Key: id.Key, UID: id.UID} }
 
-func namesOf(id driver.Identity) inventory.Names {
-	return inventory.Names{
-		UniqueID: id.UniqueID, Confirmed: id.Confirmed, InstanceUUID: strings.ToLower(id.InstanceUUID), BiosUUID: strings.ToLower(id.BiosUUID), OwnerUID: id.UID,
+func namesOf(id driver.Identity) inventory.Identifiers {
+	return inventory.Identifiers{
+		UniqueID: id.UniqueID, Confirmed: id.ConfirmedNewID, InstanceUUID: strings.ToLower(id.InstanceUUID), BiosUUID: strings.ToLower(id.BiosUUID), OwnerUID: id.UID,
 	}
 }

@@ -58,7 +58,7 @@ type loop struct {
 
 	mu    sync.Mutex
 	wake  chan struct{}
-	hints []provider.Hint
+	hints []provider.Event
 }
 
 func newLoop(t *testing.T, p *Provider) *loop {
@@ -72,7 +72,7 @@ func newLoop(t *testing.T, p *Provider) *loop {
 	return l
 }
 
-func (l *loop) enqueue(h provider.Hint) {
+func (l *loop) enqueue(h provider.Event) {
 	l.mu.Lock()
 	l.hints = append(l.hints, h)
 	l.mu.Unlock()

@@ -168,7 +168,7 @@ var behinds = []externalChange{
 			v.setKey(observe.OwnerKey, observe.Owner{Key: keyOf(v.req), UID: string(v.req.VM.UID)}.String())
 		}},
 	{name: "an administrator pauses it", reported: allWell,
-		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE"); v.awaitInventory(observe.Paused) },
+		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE"); v.awaitInventory(observe.IsPaused) },
 		check: func(v *victim) {
 			v.powerOff()
 			v.awaitInventory(func(vm *mo.VirtualMachine) bool {
@@ -180,7 +180,7 @@ var behinds = []externalChange{
 		},
 		undo: func(v *victim) {
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "")
-			v.awaitInventory(func(vm *mo.VirtualMachine) bool { return !observe.Paused(vm) })
+			v.awaitInventory(func(vm *mo.VirtualMachine) bool { return !observe.IsPaused(vm) })
 		}},
 	{name: "an adapter is removed", reported: allWell,
 		event: func(v *victim) {
@@ -249,7 +249,7 @@ func (v *victim) confirm() {
 	v.l.until("the copy is reported", func() bool { return v.reported() == copyFound }, v.req)
 	for _, vm := range vmsOf(v.t, v.ready) {
 		if vm.Name == v.req.VM.Name {
-			v.req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: v.req.VM.Status.UniqueID + "=" + vm.ID}
+			v.req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedMissing: v.req.VM.Status.UniqueID + "=" + vm.ID}
 		}
 	}
 }

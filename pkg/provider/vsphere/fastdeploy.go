@@ -20,7 +20,7 @@ import (
 // fastDeploy returns how a VM is created from copies of its image, or nil if no copies are used. The
 // error is an ImageCacheNotReadyError if the VM's datastore has no copies. note reports a deviation
 // from the requested deploy mode. The copies are not removed before done is called.
-func (d *Driver) fastDeploy(ctx context.Context, w *driver.Want, want configspec.Want, rep *placement.Report) (fast *create.Fast, note error, done func(), err error) {
+func (d *Driver) fastDeploy(ctx context.Context, w *driver.Desired, want configspec.Desired, rep *placement.Report) (fast *create.CachedImage, note error, done func(), err error) {
 	done = func() {}
 	item := rep.Source.LibraryItem
 	if w.FastDeploy == "" || w.FastDeploy == vmv1alpha1.FastDeployOff || item == "" || w.Image.Spec.ContentLibrary == nil {
@@ -51,7 +51,7 @@ func (d *Driver) fastDeploy(ctx context.Context, w *driver.Want, want configspec
 	if w.ImageCache != nil {
 		notReady.Name = w.ImageCache.Name
 	}
-	location := notReady.Place().In(w.ImageCache)
+	location := notReady.Place().StatusIn(w.ImageCache)
 	switch {
 	case location == nil || !meta.IsStatusConditionTrue(location.Conditions, vmv1alpha1.ConditionReady):
 		return nil, nil, done, notReady
@@ -63,7 +63,7 @@ func (d *Driver) fastDeploy(ctx context.Context, w *driver.Want, want configspec
 		notReady.Stale, notReady.Reason = true, err.Error()
 		return nil, nil, func() {}, notReady
 	}
-	fast = &create.Fast{Home: home, Directory: location.Directory, Files: map[string]string{}, Lacks: func(path string) error {
+	fast = &create.CachedImage{Home: home, Directory: location.Directory, Files: map[string]string{}, MissingCopyError: func(path string) error {
 		gone := *notReady
 		gone.Stale, gone.Reason = true, "the copy "+path+" no longer exists"
 		return &gone
@@ -78,7 +78,7 @@ func (d *Driver) fastDeploy(ctx context.Context, w *driver.Want, want configspec
 		}
 	}
 	if w.FastDeploy == vmv1alpha1.FastDeployLinked {
-		why := configspec.NotLinked(want, image.Hardware.Disks[0].Device.CapacityInBytes)
+		why := configspec.LinkedCloneObstacle(want, image.Hardware.Disks[0].Device.CapacityInBytes)
 		if fast.Linked = why == ""; !fast.Linked {
 			note = &driver.NoteError{Reason: vmv1alpha1.ReasonDirectInstead, Message: "the disks are copied, not linked to the image: " + why}
 		}

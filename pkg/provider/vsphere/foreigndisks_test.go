@@ -107,7 +107,7 @@ func TestDestroy_DeletesOnlyTheRecordedDisks(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	var events eventLog
-	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = events.add })
+	p, _ := startProvider(t, ready, func(s *settings) { s.OnEvent = events.add })
 	for name, tc := range map[string]struct {
 		event func(*diskScene)
 		// storedRecord are the slots with recorded disks after the change.

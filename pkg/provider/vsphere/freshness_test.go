@@ -111,7 +111,7 @@ func TestPartialResponse_MakesAVMUnreadable(t *testing.T) {
 				snapshot(t, vm, "backup") // otherwise the property is empty
 			}
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE")
-			v.awaitInventory(observe.Paused)
+			v.awaitInventory(observe.IsPaused)
 			omit(req, path)
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 			unread := func() bool {
@@ -131,7 +131,7 @@ func TestPartialResponse_MakesAVMUnreadable(t *testing.T) {
 				t.Errorf("changes of a paused VM (-want +got):\n%s", diff)
 			}
 			omit(req)
-			v.awaitInventory(observe.Paused)
+			v.awaitInventory(observe.IsPaused)
 			if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || !errors.Is(err, provider.ErrPaused) {
 				t.Errorf("reconcile = %v, want ErrPaused when the VM can be read", err)
 			}

@@ -34,7 +34,7 @@ func TestGuestInfo_IsObservedWithoutCalls(t *testing.T) {
 		t.Errorf("variables %v, but the guest has set none", got)
 	}
 	woken := make(chan struct{}, 100)
-	go p.Watch(t.Context(), func(h provider.Hint) {
+	go p.Watch(t.Context(), func(h provider.Event) {
 		if h.Key == provider.KeyOf(req.VM) {
 			woken <- struct{}{}
 		}

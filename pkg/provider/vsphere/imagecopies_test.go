@@ -25,7 +25,7 @@ import (
 // copiesAt copies the files of an item to a location and returns an image cache with the copies.
 func copiesAt(t *testing.T, p *Provider, item vmv1alpha1.ContentLibraryImageSource, at vmv1alpha1.VirtualMachineImageCacheLocation) *vmv1alpha1.VirtualMachineImageCache {
 	t.Helper()
-	place, err := p.driver.ImageFiles().Locate(t.Context(), item, at, provider.CachePlace{})
+	place, err := p.driver.ImageFiles().Locate(t.Context(), item, at, provider.CacheLocation{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func awaitTask(t *testing.T, task *object.Task, err error) {
 }
 
 // usedBy returns the user of the copies of a cache. It is empty if they are not used.
-func usedBy(t *testing.T, p *Provider, at provider.ImagePlace, directory string) string {
+func usedBy(t *testing.T, p *Provider, at provider.ImageCopyLocation, directory string) string {
 	t.Helper()
 	used, err := p.driver.ImageFiles().InUse(t.Context(), at.DatastoreID, []string{directory})
 	if err != nil {
@@ -87,7 +87,7 @@ func TestImageCopies_AreKeptForSnapshots(t *testing.T) {
 	if disks, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks)+len(parents) != 0 {
 		t.Fatalf("the VM still has the disks %q with parents %q", disks, parents)
 	}
-	place := provider.ImagePlace{DatastoreID: at.DatastoreID}
+	place := provider.ImageCopyLocation{DatastoreID: at.DatastoreID}
 	if got := usedBy(t, p, place, at.Directory); !strings.Contains(got, "web") {
 		t.Errorf("the copies are used by %q, want the VM whose snapshot uses them", got)
 	}
@@ -120,7 +120,7 @@ func TestImageCopies_AreFoundAfterARename(t *testing.T) {
 	control(t, ready, http.MethodPost, "/datastore/rename?from=LocalDS_0&to=renamed")
 	files := p.driver.ImageFiles()
 	for _, location := range []vmv1alpha1.VirtualMachineImageCacheLocation{ssd, {Datastore: "/DC0/datastore/LocalDS_0"}, {Datastore: "LocalDS_0", StoragePolicy: "Bronze"}} {
-		before := provider.CachePlace{VCenter: vmv1alpha1.DefaultVCenter, DatastoreID: at.DatastoreID}
+		before := provider.CacheLocation{VCenter: vmv1alpha1.DefaultVCenter, DatastoreID: at.DatastoreID}
 		if location.StoragePolicy != "" {
 			before.ProfileID = policyID(t, p, policies.Silver)
 		}
@@ -135,16 +135,16 @@ func TestImageCopies_AreFoundAfterARename(t *testing.T) {
 			continue // it has no copies
 		}
 		for i := range at.Files {
-			at.Files[i].Path = place.Present(at.Files[i].Path)
+			at.Files[i].Path = place.WithCurrentDatastore(at.Files[i].Path)
 		}
-		if missing, err := files.Missing(t.Context(), place, place.Present(at.Directory), at.Files); err != nil || len(missing) > 0 {
+		if missing, err := files.Missing(t.Context(), place, place.WithCurrentDatastore(at.Directory), at.Files); err != nil || len(missing) > 0 {
 			t.Errorf("%+v: the copies %q are missing, error %v", location, missing, err)
 		}
-		if got := usedBy(t, p, place, place.Present(at.Directory)); !strings.Contains(got, "web") {
+		if got := usedBy(t, p, place, place.WithCurrentDatastore(at.Directory)); !strings.Contains(got, "web") {
 			t.Errorf("%+v: the copies are used by %q, want the VM that depends on them", location, got)
 		}
 	}
-	for _, before := range []provider.CachePlace{{}, {DatastoreID: "datastore-none"}} {
+	for _, before := range []provider.CacheLocation{{}, {DatastoreID: "datastore-none"}} {
 		var unusable *provider.NotUsableError
 		if _, err := files.Locate(t.Context(), copied, ssd, before); !errors.As(err, &unusable) || !unusable.Missing || !strings.Contains(err.Error(), `no datastore "LocalDS_0"`) {
 			t.Errorf("after %+v: %v, want an error: no such datastore", before, err)
@@ -155,7 +155,7 @@ func TestImageCopies_AreFoundAfterARename(t *testing.T) {
 // policyID returns the ID of a storage policy.
 func policyID(t *testing.T, p *Provider, name string) string {
 	t.Helper()
-	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1", StoragePolicy: name}, provider.CachePlace{})
+	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1", StoragePolicy: name}, provider.CacheLocation{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,8 +212,8 @@ func TestFastDeploy_AppliesStoragePolicies(t *testing.T) {
 				!strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady), why) {
 				t.Errorf("ImageCacheReady is %q and the disks depend on %q; want %q", got, parents, want)
 			}
-			if observe.Linked(&vm) != tc.linked {
-				t.Errorf("the VM is marked as linked: %t", observe.Linked(&vm))
+			if observe.IsLinked(&vm) != tc.linked {
+				t.Errorf("the VM is marked as linked: %t", observe.IsLinked(&vm))
 			}
 			checkNoOperation(t, p, req)
 			l.remove(req)
@@ -249,7 +249,7 @@ func TestImageCopies_SynchronizeASubscribedItemFirst(t *testing.T) {
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	item := vmv1alpha1.ContentLibraryImageSource{Library: "mirror", Item: "photon-5"}
 	grantRoot(t, ready, "ContentLibrary.SyncLibraryItem")
-	place, err := p.driver.ImageFiles().Locate(t.Context(), item, ssd, provider.CachePlace{})
+	place, err := p.driver.ImageFiles().Locate(t.Context(), item, ssd, provider.CacheLocation{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,9 +43,9 @@ func filesBelow(t *testing.T, ready vcenter.Ready) []string {
 }
 
 // locate returns the place of copies.
-func locate(t *testing.T, p *Provider, at vmv1alpha1.VirtualMachineImageCacheLocation) provider.ImagePlace {
+func locate(t *testing.T, p *Provider, at vmv1alpha1.VirtualMachineImageCacheLocation) provider.ImageCopyLocation {
 	t.Helper()
-	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, at, provider.CachePlace{})
+	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, at, provider.CacheLocation{})
 	if err != nil {
 		t.Fatal(err)
 	}

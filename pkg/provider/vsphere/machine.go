@@ -31,26 +31,26 @@ func (d *Driver) machine(vm *mo.VirtualMachine) machine { return machine{driver:
 func (m machine) ref() vimtypes.ManagedObjectReference { return m.vm.Self }
 
 // Observe implements driver.Machine.
-func (m machine) Observe(w *driver.Want) provider.Observation {
+func (m machine) Observe(w *driver.Desired) provider.Observation {
 	o := report.Observe(m.vm, w, m.driver.inventory.HostName)
-	o.VCenterInstanceUUID = m.driver.session.Info().Installation
-	report.Comply(&o, m.vm, m.driver.compliance.Of(m.vm))
+	o.VCenterInstanceUUID = m.driver.session.Info().InstanceUUID
+	report.AddCompliance(&o, m.vm, m.driver.compliance.StatusOf(m.vm))
 	if o.Readable && w.Effective != nil {
-		o.Set(configspec.GuestNetwork(configspec.Want{Want: *w}, m.vm, o.Network, o.Recorded.Schema >= configspec.GuestSettingsSchema))
+		o.Set(configspec.GuestNetwork(configspec.Desired{Desired: *w}, m.vm, o.Network, o.RecordHead.Schema >= configspec.GuestSettingsSchema))
 	}
-	o.Set(report.Location(m.vm, m.driver.inventory.Outside(m.ref())))
+	o.Set(report.LocationCondition(m.vm, m.driver.inventory.IsOutside(m.ref())))
 	return o
 }
 
 // Compare implements driver.Machine.
-func (m machine) Compare(w *driver.Want) driver.Comparison {
+func (m machine) Compare(w *driver.Desired) driver.Comparison {
 	want := m.driver.desiredSpec(w)
 	want.HostMHz = m.driver.inventory.HostMHz(m.vm.Runtime.Host)
 	var notAllowed []string
-	notAllowed, want.Barred = m.driver.disallowedDevices(w)
+	notAllowed, want.NotAllowedLists = m.driver.disallowedDevices(w)
 	c := driver.Comparison{
 		Refused:    configspec.Refused(want, m.vm),
-		NotApplied: configspec.NotApplied(want, m.vm), Deviating: configspec.Deviating(want, m.vm),
+		NotApplied: configspec.NotApplied(want, m.vm), Deviations: configspec.Deviations(want, m.vm),
 	}
 	c.Refused.NotAllowed = notAllowed
 	for _, d := range configspec.Differences(want, m.vm) {
@@ -68,15 +68,15 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 // Record implements driver.Machine.
 func (m machine) Record() string { return observe.ExtraConfig(m.vm, observe.RecordKey) }
 
-// Keep implements driver.Machine.
-func (m machine) Keep(r driver.Record) driver.Difference {
-	return convertDifference(configspec.Keep(m.vm, r))
+// KeepConnection implements driver.Machine.
+func (m machine) StoreRecord(r driver.Record) driver.Difference {
+	return convertDifference(configspec.StoreRecord(m.vm, r))
 }
 
 // Lacking implements driver.Machine.
-func (m machine) Lacking(w *driver.Want, since int) []driver.Difference {
+func (m machine) MissingMetadata(w *driver.Desired, since int) []driver.Difference {
 	var out []driver.Difference
-	for _, d := range configspec.Lacking(m.driver.desiredSpec(w), m.vm, since) {
+	for _, d := range configspec.MissingRecords(m.driver.desiredSpec(w), m.vm, since) {
 		out = append(out, convertDifference(d))
 	}
 	return out
@@ -86,7 +86,7 @@ func (m machine) Lacking(w *driver.Want, since int) []driver.Difference {
 func convertDifference(d configspec.Difference) driver.Difference {
 	return driver.Difference{
 		Path: d.Path, Running: d.Running, Desired: d.Desired, Live: d.Live, FirstBoot: d.FirstBoot,
-		Names: d.Names(), Change: d,
+		IsMetadata: d.IsMetadata(), Change: d,
 	}
 }
 

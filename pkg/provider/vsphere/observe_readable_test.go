@@ -25,7 +25,7 @@ func TestExtraConfig_IgnoresLetterCase(t *testing.T) {
 		&types.OptionValue{Key: "SLIPWAY.Disk.SCSI0:1", Value: "uuid-3"},
 		&types.OptionValue{Key: "Slipway.Snapshot", Value: "uid-2/record"},
 	}
-	if !observe.Paused(vm) {
+	if !observe.IsPaused(vm) {
 		t.Errorf("a VM with %s is not paused", vm.Config.ExtraConfig[0].GetOptionValue().Key)
 	}
 	if o, ok := observe.OwnerOf(vm); !ok || o.UID != "uid-1" {
@@ -37,11 +37,11 @@ func TestExtraConfig_IgnoresLetterCase(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"scsi0:1": "uuid-3"}, observe.DiskRecords(vm)); diff != "" {
 		t.Errorf("disks (-want +got):\n%s", diff)
 	}
-	if k := observe.Kept(vm); k == nil || k.UID != "uid-2" {
+	if k := observe.SnapshotRecord(vm); k == nil || k.UID != "uid-2" {
 		t.Errorf("record of a snapshot %v", k)
 	}
-	if !observe.Ours("SLIPWAY.record") || observe.Ours("slip") {
-		t.Errorf("Ours = %v and %v, want true and false", observe.Ours("SLIPWAY.record"), observe.Ours("slip"))
+	if !observe.IsSlipwayKey("SLIPWAY.record") || observe.IsSlipwayKey("slip") {
+		t.Errorf("Ours = %v and %v, want true and false", observe.IsSlipwayKey("SLIPWAY.record"), observe.IsSlipwayKey("slip"))
 	}
 }
 

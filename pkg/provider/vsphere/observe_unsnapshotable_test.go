@@ -64,7 +64,7 @@ func TestUnsnapshotable_ReportsTheReason(t *testing.T) {
 			if tc.tools {
 				vm.Guest.ToolsRunningStatus = string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
 			}
-			got := observe.Unsnapshotable(vm, tc.memory, tc.quiesce)
+			got := observe.SnapshotObstacle(vm, tc.memory, tc.quiesce)
 			if (got == "") != (tc.says == "") || !strings.Contains(got, tc.says) {
 				t.Errorf("%q, want a reason with %q", got, tc.says)
 			}

@@ -21,12 +21,12 @@ import (
 )
 
 // Offer implements driver.Driver.
-func (d *Driver) Offer(ctx context.Context, w *driver.Want, zone string) provider.Offer {
-	o := provider.Offer{Zone: zone}
+func (d *Driver) CheckZone(ctx context.Context, w *driver.Desired, zone string) provider.ZoneCheck {
+	o := provider.ZoneCheck{Zone: zone}
 	desired := *w
 	desired.Identity.Zone = zone
 	if w.Adopted {
-		if o.Has, o.Unknown = d.hasVM(ctx, &desired); o.Has || o.Unknown != nil {
+		if o.HasVM, o.CheckErr = d.hasVM(ctx, &desired); o.HasVM || o.CheckErr != nil {
 			return o
 		}
 	}
@@ -35,49 +35,49 @@ func (d *Driver) Offer(ctx context.Context, w *driver.Want, zone string) provide
 	if w.Image == nil {
 		delete(report, vmv1alpha1.ConditionImageReady) // The caller reports a missing image.
 	}
-	if setOfferError(&o, errors.Join(report.Err(), resolver.Claims(ctx, &desired))); o.Lacks != nil || o.Unknown != nil {
+	if setOfferError(&o, errors.Join(report.Err(), resolver.CheckClaims(ctx, &desired))); o.Refusal != nil || o.CheckErr != nil {
 		return o
 	}
 	amounts, err := resolver.Amounts(ctx)
 	if err != nil {
-		o.Unknown = err
+		o.CheckErr = err
 		return o
 	}
 	o.Capacity, o.Free, o.At = amounts.Capacity, amounts.Free, amounts.At
 	notAllowed, _ := d.disallowedDevices(&desired)
-	o.Lacks = errors.Join(driver.Refusals{NotAllowed: notAllowed}.Err(), checkFits(&desired, &amounts))
-	if o.Lacks == nil && len(amounts.Clusters) > 0 {
-		o.Rating, o.Lacks = resolver.Recommend(ctx, amounts.Clusters, d.placementSpec(&desired))
+	o.Refusal = errors.Join(driver.Refusals{NotAllowed: notAllowed}.Err(), checkFits(&desired, &amounts))
+	if o.Refusal == nil && len(amounts.Clusters) > 0 {
+		o.Rating, o.Refusal = resolver.Recommend(ctx, amounts.Clusters, d.placementSpec(&desired))
 	}
 	return o
 }
 
 // setOfferError sets the field of an offer that an error of a check belongs to.
-func setOfferError(o *provider.Offer, err error) {
+func setOfferError(o *provider.ZoneCheck, err error) {
 	var unusable *placement.NotUsableError
 	switch {
 	case err == nil:
 	case errors.As(err, &unusable):
-		o.Lacks = err
+		o.Refusal = err
 	default:
-		o.Unknown = err
+		o.CheckErr = err
 	}
 }
 
 // hasVM reports whether the VM with the object's instance UUID is in the zone.
-func (d *Driver) hasVM(ctx context.Context, w *driver.Want) (bool, error) {
+func (d *Driver) hasVM(ctx context.Context, w *driver.Desired) (bool, error) {
 	c := d.newCreator(w.Identity.Zone)
-	found, err := c.LookUp(ctx, inventory.Names{InstanceUUID: w.Identity.InstanceUUID}, ownerOf(w.Identity))
+	found, err := c.LookUp(ctx, inventory.Identifiers{InstanceUUID: w.Identity.InstanceUUID}, ownerOf(w.Identity))
 	if err != nil || found.VM == nil {
 		return false, err
 	}
-	inside, _, err := c.Inside(ctx, *found.VM)
+	inside, _, err := c.IsInManagedFolder(ctx, *found.VM)
 	return inside, err
 }
 
 // checkFits returns an error if the zone is too small for the virtual machine, so that vSphere would
 // refuse it.
-func checkFits(w *driver.Want, amounts *placement.Amounts) error {
+func checkFits(w *driver.Desired, amounts *placement.Amounts) error {
 	var errs []error
 	addProblem := func(format string, args ...any) {
 		errs = append(errs, &placement.NotUsableError{Message: fmt.Sprintf(format, args...)})
@@ -118,7 +118,7 @@ func checkFits(w *driver.Want, amounts *placement.Amounts) error {
 
 // bootDisk returns the space in bytes that the boot disk allocates immediately. The space for other
 // disks is checked when their datastores are chosen.
-func bootDisk(w *driver.Want) (n int64) {
+func bootDisk(w *driver.Desired) (n int64) {
 	for _, need := range placement.NeedsOf(w) {
 		if need.Home {
 			n += need.Bytes
@@ -150,7 +150,7 @@ func formatSizes(needed, available int64) []any {
 // placementSpec returns the configuration of a new virtual machine for a DRS recommendation. It contains
 // what the documentation of PlacementSpec.configSpec requires, except disks: the zone chooses their
 // datastore.
-func (d *Driver) placementSpec(w *driver.Want) *vimtypes.VirtualMachineConfigSpec {
+func (d *Driver) placementSpec(w *driver.Desired) *vimtypes.VirtualMachineConfigSpec {
 	spec := &vimtypes.VirtualMachineConfigSpec{Name: w.Name, Files: &vimtypes.VirtualMachineFileInfo{}}
 	if e := w.Effective; e != nil {
 		spec.NumCPUs = cpuCount(e)

@@ -28,7 +28,7 @@ import (
 )
 
 // Complete implements driver.Machine.
-func (m machine) Complete(w *driver.Want) driver.Operation {
+func (m machine) Complete(w *driver.Desired) driver.Operation {
 	want := m.driver.desiredSpec(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
 		rep := m.driver.resolver(w.Identity.Zone).Check(ctx, w, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
@@ -37,7 +37,7 @@ func (m machine) Complete(w *driver.Want) driver.Operation {
 		}
 		want.Backings, want.Storage, want.ISOs = rep.Backings, rep.Storage, rep.ISOs
 		err := m.driver.newCreator(w.Identity.Zone).Complete(ctx, want, m.ref())
-		if create.Gone(err) {
+		if create.IsStale(err) {
 			m.driver.invalidate()
 		}
 		return err
@@ -64,7 +64,7 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 			return fmt.Errorf("%s: %w", configspec.Field(hardware.HardwareVersion), err)
 		}
 	}
-	if !configspec.OnlyElsewhere(diffs) {
+	if !configspec.NeedNoReconfigure(diffs) {
 		spec := configspec.Spec(diffs)
 		spec.ChangeVersion = version
 		if len(spec.DeviceChange) > 0 {
@@ -73,11 +73,11 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 			}
 		}
 		err := m.driver.actor.Reconfigure(ctx, m.ref(), spec)
-		if vimfault.InvalidBacking(err) {
+		if vimfault.IsInvalidBacking(err) {
 			m.driver.invalidate() // A network was recreated and has another key.
 		}
 		if err != nil {
-			return configspec.Blame(err, spec, diffs)
+			return configspec.AddFields(err, spec, diffs)
 		}
 	}
 	for _, c := range configspec.ClaimChanges(diffs) {
@@ -115,7 +115,7 @@ func (m machine) changeClaim(ctx context.Context, c configspec.ClaimChange) erro
 	// The preceding reconfiguration may have added the controller.
 	for _, controller := range observe.Controllers(m.driver.inventory.Get(m.ref())) {
 		if controller.Kind == c.Attach.Kind && controller.Bus == c.Attach.Bus {
-			return m.driver.actor.AttachVolume(ctx, m.ref(), c.ID, &action.Place{ControllerKey: controller.Key, Unit: c.Attach.Unit, Shared: c.Attach.Shared})
+			return m.driver.actor.AttachVolume(ctx, m.ref(), c.ID, &action.DiskSlot{ControllerKey: controller.Key, Unit: c.Attach.Unit, Shared: c.Attach.Shared})
 		}
 	}
 	return &vimfault.ChangedError{Message: fmt.Sprintf("VM %s no longer has %s controller %d", m.ref().Value, c.Attach.Kind, c.Attach.Bus)}
@@ -143,7 +143,7 @@ func (m machine) Suspend(mode vmv1alpha1.PowerOpMode, grace time.Duration) drive
 }
 
 func (m machine) powerOperation(kind driver.Kind, mode vmv1alpha1.PowerOpMode, run func(context.Context) error) driver.Operation {
-	return driver.Operation{Kind: kind, Detail: string(mode), Asks: mode != vmv1alpha1.PowerOpModeHard, Run: run}
+	return driver.Operation{Kind: kind, Detail: string(mode), WaitsForGuest: mode != vmv1alpha1.PowerOpModeHard, Run: run}
 }
 
 // Restart implements driver.Machine.
@@ -168,7 +168,7 @@ func (m machine) powerCycle(ctx context.Context, r driver.Restart, diffs []confi
 		return err
 	}
 	configErr := m.configure(ctx, diffs, "")
-	if configErr != nil && (!vimfault.Refused(configErr) || m.driver.Classify(configErr) != driver.Refused) {
+	if configErr != nil && (!vimfault.IsRefused(configErr) || m.driver.Classify(configErr) != driver.Refused) {
 		return configErr // The failure is temporary, or the changes may have been applied.
 	}
 	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
@@ -196,7 +196,7 @@ func (m machine) reboot(ctx context.Context, r driver.Restart) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return err
-	case !vimfault.Refused(err):
+	case !vimfault.IsRefused(err):
 		klog.FromContext(ctx).Error(err, "Cannot determine whether the guest was restarted; the restart is not retried", "vm", m.ref().Value)
 		return nil
 	}
@@ -231,7 +231,7 @@ func (m machine) Destroy(id driver.Identity) driver.Operation {
 		if vm.Runtime.PowerState == vimtypes.VirtualMachinePowerStatePoweredOn {
 			return &vimfault.ChangedError{Message: fmt.Sprintf("VM %s was powered on before its deletion", m.ref().Value)}
 		}
-		if err := m.driver.actor.Destroy(ctx, vm.Self); err != nil || !observe.Linked(vm) {
+		if err := m.driver.actor.Destroy(ctx, vm.Self); err != nil || !observe.IsLinked(vm) {
 			return err
 		}
 		// Destroy has detached the disks to keep the image copies that they depend on.
@@ -243,7 +243,7 @@ func (m machine) Destroy(id driver.Identity) driver.Operation {
 
 // Publish implements driver.Machine.
 func (m machine) Publish(id driver.Identity, pub provider.Publication, made func(provider.Published)) (driver.Operation, error) {
-	if err := publish.Refused(m.vm); err != nil {
+	if err := publish.CheckSource(m.vm); err != nil {
 		return driver.Operation{}, err
 	}
 	return driver.Operation{Kind: driver.KindPublish, Run: func(ctx context.Context) error {
@@ -252,7 +252,7 @@ func (m machine) Publish(id driver.Identity, pub provider.Publication, made func
 			if err != nil {
 				return err
 			}
-			return publish.Refused(vm)
+			return publish.CheckSource(vm)
 		})
 		if err == nil {
 			m.driver.images.Changed(done.ItemID)
@@ -279,11 +279,11 @@ func (m machine) refreshOwned(ctx context.Context, id driver.Identity) (*mo.Virt
 		return nil, err
 	case vm == nil:
 		return nil, &vimfault.ChangedError{Message: fmt.Sprintf("vSphere no longer shows VM %s", m.ref().Value)}
-	case !observe.Readable(vm):
+	case !observe.IsReadable(vm):
 		return nil, errors.New(observe.Trouble(vm))
 	case observe.OwnershipOf(vm, ownerOf(id)) != driver.Own:
 		return nil, create.Conflict(id.InstanceUUID)
-	case observe.Paused(vm):
+	case observe.IsPaused(vm):
 		return nil, provider.ErrPaused
 	}
 	return vm, nil

@@ -69,8 +69,8 @@ func (s *scene) input() plan.Input {
 }
 
 // desiredState returns the desired state of vm.
-func desiredState(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInstanceSpec) *driver.Want {
-	return &driver.Want{Desired: provider.Desired{Effective: effective}, Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}, UID: string(vm.UID), InstanceUUID: string(vm.UID)}, Name: vm.Name}
+func desiredState(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInstanceSpec) *driver.Desired {
+	return &driver.Desired{Desired: provider.Desired{Effective: effective}, Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}, UID: string(vm.UID), InstanceUUID: string(vm.UID)}, Name: vm.Name}
 }
 
 const poweredOff = types.VirtualMachinePowerStatePoweredOff

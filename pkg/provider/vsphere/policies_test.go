@@ -174,17 +174,17 @@ var refusedStorage = map[string]struct {
 	"an image in a drive that does not exist": {func(r *provider.Request) {
 		r.Effective.Volumes = append(r.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{
 			Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "gone"}}})
-		r.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": nil}
+		r.CDROMImages = map[string]*vmv1alpha1.VirtualMachineImage{"iso": nil}
 	}, `False NotFound: volumes[iso].cdrom.image: VirtualMachineImage "gone" does not exist`},
 	"an OVF item in a drive": {func(r *provider.Request) {
 		r.Effective.Volumes = append(r.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{
 			Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"}}})
-		r.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": libraryImage()}
+		r.CDROMImages = map[string]*vmv1alpha1.VirtualMachineImage{"iso": libraryImage()}
 	}, `False Invalid: volumes[iso].cdrom.image: item "photon-5" of content library "slipway" has type "ovf", but a CD-ROM drive requires type "iso"`},
 	"a template in a drive": {func(r *provider.Request) {
 		r.Effective.Volumes = append(r.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{
 			Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "ubuntu"}}})
-		r.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": templateImage()}
+		r.CDROMImages = map[string]*vmv1alpha1.VirtualMachineImage{"iso": templateImage()}
 	}, `False Invalid: volumes[iso].cdrom.image: VirtualMachineImage "ubuntu" is not a content library item; an ISO image must be one`},
 }
 
@@ -310,7 +310,7 @@ func TestCompliance_IsReported(t *testing.T) {
 		t.Errorf("reconciles of a synchronized VM called vSphere (-before +after):\n%s", diff)
 	}
 	control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=silver")
-	if err := p.driver.compliance.Ask(t.Context()); err != nil {
+	if err := p.driver.compliance.QueryAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	l.until("the VM is no longer compliant", compliant(req, "False NonCompliant"), req)

@@ -68,7 +68,7 @@ func TestPrivileges_OfImagesAreReportedIfMissing(t *testing.T) {
 	t.Parallel()
 	const root, folder, store, forbidden = "/", "/DC0/vm/slipway", "/DC0/datastore/LocalDS_0", "403"
 	copying := func(t *testing.T, p *Provider, _ *loop, _ *provider.Request) string {
-		place, err := p.driver.ImageFiles().Locate(t.Context(), copied, ssd, provider.CachePlace{})
+		place, err := p.driver.ImageFiles().Locate(t.Context(), copied, ssd, provider.CacheLocation{})
 		if err == nil {
 			_, err = p.driver.ImageFiles().Copy(t.Context(), place, place.Directory+"-bbbbbbbb", func(int32) {})
 		}

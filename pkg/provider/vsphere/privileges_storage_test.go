@@ -81,13 +81,13 @@ func TestPrivileges_OfStorageAreSufficient(t *testing.T) {
 			req := classRequest("kept-"+name, image, "encrypted")
 			id := claimedDisk(t, ready)
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", ""), isoVolume("media", "installer")}
-			req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
+			req.CDROMImages = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
 			addClaim(req, "pvc", provider.Claim{VolumeID: id, Size: 10 << 20})
 			l.until("the VM runs and is compliant", func() bool {
 				return isSynced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
 			}, req)
 			req.Claims["pvc"] = provider.Claim{VolumeID: id, Size: 20 << 20}
-			req.Effective.Volumes[1], req.Discs = isoVolume("media", ""), nil
+			req.Effective.Volumes[1], req.CDROMImages = isoVolume("media", ""), nil
 			l.until("the disk has grown and the medium is ejected", func() bool {
 				return isSynced(req)() && volumeOf(req, "pvc").Capacity.Value() == 20<<20
 			}, req)
@@ -132,8 +132,8 @@ func TestPrivileges_OfStorageAreReportedIfMissing(t *testing.T) {
 	}
 	drive := func(req *provider.Request, image string) {
 		req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{isoVolume("media", image)}
-		if req.Discs = nil; image != "" {
-			req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
+		if req.CDROMImages = nil; image != "" {
+			req.CDROMImages = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
 		}
 	}
 	for _, tc := range []struct {

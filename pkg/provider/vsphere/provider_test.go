@@ -35,7 +35,7 @@ type Provider struct {
 	places    *placement.Resolver
 	// restore restores the object from the record of the snapshot that its VM was reverted to, like the
 	// controller. If it is nil, the object is not restored.
-	restore func(*provider.Request, *provider.Kept)
+	restore func(*provider.Request, *provider.StoredSnapshotRecord)
 }
 
 // newProvider returns a provider that does nothing before it runs.
@@ -69,7 +69,7 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 
 // record returns the state of a VM in the inventory, or nil.
 func (p *Provider) record(uniqueID, instanceUUID string) *mo.VirtualMachine {
-	return p.inventory.Find(inventory.Names{UniqueID: uniqueID, InstanceUUID: instanceUUID}).VM
+	return p.inventory.Find(inventory.Identifiers{UniqueID: uniqueID, InstanceUUID: instanceUUID}).VM
 }
 
 // startProvider starts a provider that stops at the end of the test.

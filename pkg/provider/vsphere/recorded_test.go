@@ -145,10 +145,10 @@ func observeRecorded(ref vimtypes.ManagedObjectReference, set []vimtypes.Dynamic
 		return o, err
 	}
 	vm.Self = ref
-	w := &driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}}}}
+	w := &driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}}}}
 	o = report.Observe(&vm, w, func(vimtypes.ManagedObjectReference) string { return "host" })
-	if observe.Readable(&vm) {
-		want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: w.Effective}, Identity: driver.Identity{UID: "uid"}}}
+	if observe.IsReadable(&vm) {
+		want := configspec.Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: w.Effective}, Identity: driver.Identity{UID: "uid"}}}
 		configspec.Spec(configspec.Differences(want, &vm))
 		configspec.Refused(want, &vm)
 		configspec.NotApplied(want, &vm)

@@ -97,7 +97,7 @@ func TestRestart_IsRetriedIfVSphereRefusesIt(t *testing.T) {
 	if err := op.Run(t.Context()); err == nil {
 		t.Fatal("resetting a powered-off VM succeeded")
 	}
-	if last := record().Observe(&driver.Want{}).LastRestart; last != nil {
+	if last := record().Observe(&driver.Desired{}).LastRestart; last != nil {
 		t.Errorf("the VM has a record of the refused restart at %s", last)
 	}
 	if n := counted.snapshot()["ResetVM_Task"]; n != 1 {

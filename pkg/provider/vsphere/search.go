@@ -19,20 +19,20 @@ import (
 )
 
 // Search implements driver.Driver.
-func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
+func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.SearchResult, error) {
 	found, err := d.newCreator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
 	switch {
 	case err != nil:
 		return "", err
 	case found.VM == nil:
 		return d.searchMissing(ctx, id, found.Copies)
-	case found.Whose != driver.Own:
+	case found.Ownership != driver.Own:
 		return driver.NotFound, nil // The object does not own it: the inventory is used.
 	}
 	vm, err := d.inventory.Refresh(ctx, *found.VM)
 	if vimfault.KindOf(err) == vimfault.Denied {
 		// The VM exists, but the account may not read it.
-		d.inventory.Unreadable(*found.VM)
+		d.inventory.StoreUnreadable(*found.VM)
 		return driver.Found, nil
 	}
 	if err != nil || vm != nil {
@@ -44,7 +44,7 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 // searchMissing returns the result of a search if vCenter does not show a VM with the managed object ID.
 // A copy becomes the VM if an administrator has confirmed it. It also becomes the VM if it is at
 // the VM's datastore path and the VM was destroyed or unregistered.
-func (d *Driver) searchMissing(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (driver.Finding, error) {
+func (d *Driver) searchMissing(ctx context.Context, id driver.Identity, copies []vimtypes.ManagedObjectReference) (driver.SearchResult, error) {
 	if id.UniqueID == "" {
 		return driver.NotFound, d.checkPendingCreate(ctx, id)
 	}
@@ -53,19 +53,19 @@ func (d *Driver) searchMissing(ctx context.Context, id driver.Identity, copies [
 			return "", err
 		}
 	}
-	if id.Confirmed != "" && d.inventory.Find(namesOf(id)).State == inventory.Exists {
+	if id.ConfirmedNewID != "" && d.inventory.Find(namesOf(id)).State == inventory.Exists {
 		return driver.Found, nil
 	}
 	returned, err := d.returnedCopy(ctx, id, copies)
-	if err != nil || returned == nil && !id.NeedsEnd {
+	if err != nil || returned == nil && !id.NeedsDestroyedCheck {
 		return driver.NotFound, err
 	}
-	end, err := d.newCreator(id.Zone).Ended(ctx, id.UniqueID, latestEnd(id))
+	end, err := d.newCreator(id.Zone).FindRemoval(ctx, id.UniqueID, latestEnd(id))
 	switch {
 	case err != nil:
 		return "", err
 	case returned != nil && end != "":
-		d.inventory.Succeed(id.UniqueID, *returned)
+		d.inventory.SetSuccessor(id.UniqueID, *returned)
 		return driver.Found, nil
 	case end == create.Destroyed:
 		return driver.Destroyed, nil
@@ -80,7 +80,7 @@ func (d *Driver) returnedCopy(ctx context.Context, id driver.Identity, copies []
 	if i < 0 {
 		return nil, nil
 	}
-	inside, _, err := d.newCreator(id.Zone).Inside(ctx, copies[i])
+	inside, _, err := d.newCreator(id.Zone).IsInManagedFolder(ctx, copies[i])
 	if err != nil || !inside {
 		return nil, err
 	}
@@ -101,20 +101,20 @@ func latestEnd(id driver.Identity) time.Time {
 // checkPendingCreate returns an error while vCenter may still create the VM of a deleted object because of
 // a request of an earlier process.
 func (d *Driver) checkPendingCreate(ctx context.Context, id driver.Identity) error {
-	if !id.Attempted {
+	if !id.MayHaveStartedCreate {
 		return nil
 	}
-	task, err := d.newCreator(id.Zone).Making(ctx, id.DeletedAt)
+	task, err := d.newCreator(id.Zone).FindCreateTask(ctx, id.DeletedAt)
 	if err == nil && task != "" {
 		err = &vimfault.BusyError{Message: "task " + task + " of an earlier process is still running in vSphere and may create the VM"}
 	}
 	return err
 }
 
-// Shows returns the managed object ID of a VM of this vCenter that has the identity of an object
+// FindMigrated returns the managed object ID of a VM of this vCenter that has the identity of an object
 // whose VM is in another vCenter, or an empty string. A migration between vCenters keeps the UUIDs
 // and the settings of a VM.
-func (d *Driver) Shows(ctx context.Context, id driver.Identity) (string, error) {
+func (d *Driver) FindMigrated(ctx context.Context, id driver.Identity) (string, error) {
 	names := namesOf(id)
 	names.UniqueID = "" // In this vCenter the ID may belong to another VM.
 	copies, err := d.newCreator("").Copies(ctx, names, ownerOf(id))

@@ -36,7 +36,7 @@ func checkSnapshotable(vm *mo.VirtualMachine, s *provider.Snapshot) error {
 	if observe.FindSnapshot(vm, s.UID, s.UniqueID) != nil {
 		return nil
 	}
-	if why := observe.Unsnapshotable(vm, s.Memory, s.Quiesce); why != "" {
+	if why := observe.SnapshotObstacle(vm, s.Memory, s.Quiesce); why != "" {
 		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonInvalid, Message: "vSphere cannot take the snapshot: " + why}
 	}
 	return nil
@@ -44,7 +44,7 @@ func checkSnapshotable(vm *mo.VirtualMachine, s *provider.Snapshot) error {
 
 // RemoveSnapshot implements driver.Machine.
 func (m machine) RemoveSnapshot(id driver.Identity, s provider.Snapshot) driver.Operation {
-	return driver.Operation{Kind: driver.KindUnsnapshot, Run: func(ctx context.Context) error {
+	return driver.Operation{Kind: driver.KindRemoveSnapshot, Run: func(ctx context.Context) error {
 		if _, err := m.refreshOwned(ctx, id); err != nil {
 			return err
 		}
@@ -64,8 +64,8 @@ func (m machine) Revert(id driver.Identity, to provider.RevertTarget) driver.Ope
 }
 
 // DropKept implements driver.Machine.
-func (m machine) DropKept() driver.Operation {
+func (m machine) DropSnapshotRecord() driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Detail: "remove the snapshot record", Run: func(ctx context.Context) error {
-		return m.driver.actor.DropKept(ctx, m.ref())
+		return m.driver.actor.RemoveSnapshotRecord(ctx, m.ref())
 	}}
 }

@@ -94,13 +94,13 @@ func (l *loop) mustTakeSnapshot(of *provider.Request, name string, change ...fun
 // CPUs by record.
 func (l *loop) restoreObjects(sockets map[string]int32) (restored *[]string) {
 	restored = &[]string{}
-	l.p.restore = func(req *provider.Request, kept *provider.Kept) {
+	l.p.restore = func(req *provider.Request, kept *provider.StoredSnapshotRecord) {
 		name := strings.TrimPrefix(kept.Record, "record-of-")
 		*restored = append(*restored, name)
 		req.VM.Spec.CurrentSnapshotName, req.VM.Spec.PowerState = "", req.VM.Status.PowerState
 		req.Effective.CPU.Sockets, req.Revert = sockets[name], nil
 		meta.SetStatusCondition(&req.VM.Status.Conditions, metav1.Condition{Type: vmv1alpha1.ConditionSnapshotSynced, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
-		l.enqueue(provider.Hint{}) // A controller reconciles again after a successful write.
+		l.enqueue(provider.Event{}) // A controller reconciles again after a successful write.
 	}
 	return restored
 }
@@ -135,7 +135,7 @@ func vmSummary(t *testing.T, ready vcenter.Ready, req *provider.Request) string 
 		t.Fatal(err)
 	}
 	out := string(vm.Runtime.PowerState) + " " + string(rune('0'+vm.Config.Hardware.NumCPU))
-	if observe.Kept(&vm) != nil {
+	if observe.SnapshotRecord(&vm) != nil {
 		out += " with a record"
 	}
 	return out

@@ -38,7 +38,7 @@ func TestCreate_WaitsUntilTheInventoryIsRead(t *testing.T) {
 	if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnknownState || c.Message != "the inventory of vCenter is being read" {
 		t.Errorf("Created is %+v, want Unknown while the inventory is being read", c)
 	}
-	if !p.Unread(req.VM) {
+	if !p.IsUnread(req.VM) {
 		t.Error("the VM is not reported as unread")
 	}
 	if got := counted.snapshot()["rest.DeployLibraryItem"]; got != 0 {
@@ -97,7 +97,7 @@ func TestInventory_OfManyPagesIsComplete(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	for i, id := range ids {
-		found := p.inventory.Find(inventory.Names{InstanceUUID: id})
+		found := p.inventory.Find(inventory.Identifiers{InstanceUUID: id})
 		vm := found.VM
 		if found.State != inventory.Exists {
 			t.Fatalf("VM %d of %d is not in the inventory", i, machines)

@@ -21,12 +21,12 @@ var eventKinds = report.EventKinds()
 
 // eventHandler returns a function that converts vCenter events of the objects' virtual machines and calls
 // handle with each. It returns nil if handle is nil.
-func (d *Driver) eventHandler(handle func(provider.Happening)) func(vimtypes.BaseEvent) {
+func (d *Driver) eventHandler(handle func(provider.HypervisorEvent)) func(vimtypes.BaseEvent) {
 	if handle == nil {
 		return nil
 	}
 	return func(e vimtypes.BaseEvent) {
-		h, vm, ok := report.Happening(e)
+		h, vm, ok := report.EventOf(e)
 		if !ok {
 			return
 		}
@@ -35,14 +35,14 @@ func (d *Driver) eventHandler(handle func(provider.Happening)) func(vimtypes.Bas
 			return
 		}
 		h.Key, h.UID = owner.Key, types.UID(owner.UID)
-		h.ID = fmt.Sprintf("%s/%d", d.session.Info().Installation, e.GetEvent().Key)
+		h.ID = fmt.Sprintf("%s/%d", d.session.Info().InstanceUUID, e.GetEvent().Key)
 		handle(h)
 	}
 }
 
 // detachHandler returns a function that calls handle for each disk that is detached before its VM is
 // destroyed. It returns nil if handle is nil.
-func (d *Driver) detachHandler(handle func(provider.Happening)) func(vm *mo.VirtualMachine, file, why string) {
+func (d *Driver) detachHandler(handle func(provider.HypervisorEvent)) func(vm *mo.VirtualMachine, file, why string) {
 	if handle == nil {
 		return nil
 	}
@@ -51,10 +51,10 @@ func (d *Driver) detachHandler(handle func(provider.Happening)) func(vm *mo.Virt
 		if !ok {
 			return
 		}
-		handle(provider.Happening{
-			Key: owner.Key, UID: types.UID(owner.UID), ID: fmt.Sprintf("%s/%s/detached %s", d.session.Info().Installation, vm.Self.Value, file),
+		handle(provider.HypervisorEvent{
+			Key: owner.Key, UID: types.UID(owner.UID), ID: fmt.Sprintf("%s/%s/detached %s", d.session.Info().InstanceUUID, vm.Self.Value, file),
 			At: time.Now(), Reason: "DiskDetached",
-			Note: conditions.Line(fmt.Sprintf("disk %s was detached and kept before the deletion of the vSphere VM: %s", file, why), conditions.MaxNote),
+			Note: conditions.TruncateLine(fmt.Sprintf("disk %s was detached and kept before the deletion of the vSphere VM: %s", file, why), conditions.MaxNote),
 		})
 	}
 }

@@ -17,10 +17,10 @@ import (
 // eventLog collects events as "reason: note".
 type eventLog struct {
 	mu  sync.Mutex
-	all []provider.Happening
+	all []provider.HypervisorEvent
 }
 
-func (n *eventLog) add(h provider.Happening) {
+func (n *eventLog) add(h provider.HypervisorEvent) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all = append(n.all, h)
@@ -29,7 +29,7 @@ func (n *eventLog) add(h provider.Happening) {
 func (n *eventLog) count(reason, note string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(slices.DeleteFunc(slices.Clone(n.all), func(h provider.Happening) bool {
+	return len(slices.DeleteFunc(slices.Clone(n.all), func(h provider.HypervisorEvent) bool {
 		return h.Reason != reason || !strings.Contains(h.Note, note)
 	}))
 }
@@ -39,7 +39,7 @@ func TestEvents_AreReportedOnce(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	var first eventLog
-	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = first.add })
+	p, _ := startProvider(t, ready, func(s *settings) { s.OnEvent = first.add })
 	req := newRequest("eventful", templateImage())
 	newLoop(t, p).until("the VM runs", isRunning(req), req)
 	happens := func(kind, message string) {
@@ -69,14 +69,14 @@ func TestEvents_AreReportedOnce(t *testing.T) {
 
 	// A new process reports the same events again, with the same IDs.
 	var second eventLog
-	_, _ = startProvider(t, ready, func(s *settings) { s.Happened = second.add })
+	_, _ = startProvider(t, ready, func(s *settings) { s.OnEvent = second.add })
 	eventually(t, "the next process reports the events", func() bool {
 		return second.count("RestartedByHA", "") == 1 && second.count("MigratedByDRS", "") == 1 && second.count("Error", "") == 1
 	})
 	second.mu.Lock()
 	defer second.mu.Unlock()
 	for _, h := range second.all {
-		if !slices.ContainsFunc(all, func(before provider.Happening) bool { return before.ID == h.ID && before.Reason == h.Reason }) {
+		if !slices.ContainsFunc(all, func(before provider.HypervisorEvent) bool { return before.ID == h.ID && before.Reason == h.Reason }) {
 			t.Errorf("%+v was reported with another ID before: %+v", h, all)
 		}
 	}

@@ -36,14 +36,14 @@ func TestAddMissingPrivileges_NamesPrivilegesAndObjects(t *testing.T) {
 			fault := &soap.Fault{Code: "ServerFaultCode", String: denial}
 			fault.Detail.Fault = tc.fault
 			err := soap.WrapSoapFault(fault)
-			vimfault.TellPrivileges(err)
+			vimfault.AddMissingPrivileges(err)
 			if got, want := err.Error(), "ServerFaultCode: "+denial+tc.want; got != want {
 				t.Errorf("message %q, want %q", got, want)
 			}
 		})
 	}
-	vimfault.TellPrivileges(nil)
-	vimfault.TellPrivileges(io.EOF)
+	vimfault.AddMissingPrivileges(nil)
+	vimfault.AddMissingPrivileges(io.EOF)
 }
 
 func TestTaskError_NamesMissingPrivileges(t *testing.T) {

@@ -129,7 +129,7 @@ func TestGone_RequiresTheGivenObject(t *testing.T) {
 		{"the network", io.EOF, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := vimfault.Gone(tc.err, vm); got != tc.want {
+			if got := vimfault.IsNotFound(tc.err, vm); got != tc.want {
 				t.Errorf("Gone(%v) = %v, want %v", tc.err, got, tc.want)
 			}
 		})
@@ -156,7 +156,7 @@ func TestRefused_RequiresAFault(t *testing.T) {
 		{"the caller stopped waiting", context.Canceled, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := vimfault.Refused(tc.err); got != tc.want {
+			if got := vimfault.IsRefused(tc.err); got != tc.want {
 				t.Errorf("Refused(%v) = %v, want %v", tc.err, got, tc.want)
 			}
 		})
@@ -174,7 +174,7 @@ func TestInvalidBacking_IsFoundInCauses(t *testing.T) {
 		{"another part of a device", task(&types.InvalidDeviceSpec{}), false},
 		{"nil", nil, false},
 	} {
-		if got := vimfault.InvalidBacking(tc.err); got != tc.want {
+		if got := vimfault.IsInvalidBacking(tc.err); got != tc.want {
 			t.Errorf("%s: InvalidBacking = %v, want %v", tc.name, got, tc.want)
 		}
 	}

@@ -89,7 +89,7 @@ func (d *Driver) resolver(name string) *placement.Resolver {
 	if z := d.zones.all[name]; z != nil {
 		return z.resolver
 	}
-	return placement.Unknown(d.session, name)
+	return placement.NewUnknown(d.session, name)
 }
 
 // zoneReadError returns the reason why a zone was not read with the inventory. It is nil if it was read.
@@ -155,26 +155,26 @@ func (d *Driver) anyResolver() *placement.Resolver {
 		return z.resolver
 	}
 	if len(names) == 0 {
-		return placement.Unknown(d.session, vmv1alpha1.DefaultZone)
+		return placement.NewUnknown(d.session, vmv1alpha1.DefaultZone)
 	}
 	return all[names[0]].resolver
 }
 
 // newCreator returns the creator of virtual machines in a zone.
 func (d *Driver) newCreator(zone string) *create.Creator {
-	return &create.Creator{Actor: d.actor, Places: d.resolver(zone), Descriptors: d.descriptors}
+	return &create.Creator{Actor: d.actor, Placement: d.resolver(zone), Descriptors: d.descriptors}
 }
 
-// Keep maintains the connection until ctx is done, and logs out. It is an alternative to Run for a
+// KeepConnection maintains the connection until ctx is done, and logs out. It is an alternative to Run for a
 // Driver that only answers queries about zones.
-func (d *Driver) Keep(ctx context.Context) {
+func (d *Driver) KeepConnection(ctx context.Context) {
 	d.session.Run(ctx)
 	d.session.Close()
 }
 
-// Zone returns the current state of a zone. It may use results that were read a moment ago. If the
+// ZoneState returns the current state of a zone. It may use results that were read a moment ago. If the
 // zone's folder was missing and exists now, the inventory is read again.
-func (d *Driver) Zone(ctx context.Context, name string) provider.ZoneState {
+func (d *Driver) ZoneState(ctx context.Context, name string) provider.ZoneState {
 	resolver := d.resolver(name)
 	s := provider.ZoneState{Trouble: resolver.Missing(ctx)}
 	if d.zoneReadError(name) != nil {

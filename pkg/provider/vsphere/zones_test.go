@@ -97,7 +97,7 @@ func TestZone_ContainsItsVMs(t *testing.T) {
 		}
 	}
 	// The inventory does not depend on the object's zone.
-	if n := p.driver.Managed(); n != 2 {
+	if n := p.driver.CountOwned(); n != 2 {
 		t.Errorf("the inventory has %d VMs, want 2", n)
 	}
 }
@@ -111,9 +111,9 @@ func TestZone_WithoutAFolderDoesNotAffectOthers(t *testing.T) {
 	a, c, gone := zoneRequest("a", "in-a"), zoneRequest("c", "in-c"), zoneRequest("gone", "nowhere")
 	l.until("the VM in the zone with a folder runs", isRunning(a), a)
 	l.until("the state in the zone without a folder is unknown", func() bool {
-		return p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).State == driver.Unknown
+		return p.driver.Observe(driver.Identity{Zone: "c", InstanceUUID: "none"}).State == driver.Unknown
 	}, c)
-	if why := p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).Why; !strings.Contains(why, `no folder "/DC0/vm/third"`) {
+	if why := p.driver.Observe(driver.Identity{Zone: "c", InstanceUUID: "none"}).Why; !strings.Contains(why, `no folder "/DC0/vm/third"`) {
 		t.Errorf("the state is unknown because %q", why)
 	}
 	l.until("the unknown zone is reported", func() bool {
@@ -127,9 +127,9 @@ func TestZone_WithoutAFolderDoesNotAffectOthers(t *testing.T) {
 	if _, err := parent.CreateFolder(t.Context(), "third"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the folder is found", func() bool { return p.driver.Zone(t.Context(), "c").Trouble == nil })
+	eventually(t, "the folder is found", func() bool { return p.driver.ZoneState(t.Context(), "c").Trouble == nil })
 	eventually(t, "the new folder is read", func() bool {
-		return p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).State == driver.Absent
+		return p.driver.Observe(driver.Identity{Zone: "c", InstanceUUID: "none"}).State == driver.Absent
 	})
 }
 
@@ -174,26 +174,26 @@ func TestOffer_ReportsCapacityAndProblems(t *testing.T) {
 	p, _, ready, all := startZones(t)
 	for name, tc := range map[string]struct {
 		zone   string
-		change func(*driver.Want)
+		change func(*driver.Desired)
 		lacks  string
 	}{
-		"with DRS":            {zone: "a", change: func(*driver.Want) {}},
-		"without DRS":         {zone: "b", change: func(*driver.Want) {}},
-		"without the network": {zone: "a", change: func(w *driver.Want) { w.Effective.Network.Interfaces[0].Network = "secret" }, lacks: `network "secret" is not allowed by zone "a"`},
-		"too many vCPUs":      {zone: "a", change: func(w *driver.Want) { w.Effective.CPU.Sockets = 512 }, lacks: "512 vCPUs are requested"},
-		"too much memory":     {zone: "a", change: func(w *driver.Want) { w.Effective.Memory.Guest = ptr(resource.MustParse("1Ti")) }, lacks: "1024 GiB of memory is requested; the largest host has"},
-		"an unknown image": {zone: "b", change: func(w *driver.Want) {
+		"with DRS":            {zone: "a", change: func(*driver.Desired) {}},
+		"without DRS":         {zone: "b", change: func(*driver.Desired) {}},
+		"without the network": {zone: "a", change: func(w *driver.Desired) { w.Effective.Network.Interfaces[0].Network = "secret" }, lacks: `network "secret" is not allowed by zone "a"`},
+		"too many vCPUs":      {zone: "a", change: func(w *driver.Desired) { w.Effective.CPU.Sockets = 512 }, lacks: "512 vCPUs are requested"},
+		"too much memory":     {zone: "a", change: func(w *driver.Desired) { w.Effective.Memory.Guest = ptr(resource.MustParse("1Ti")) }, lacks: "1024 GiB of memory is requested; the largest host has"},
+		"an unknown image": {zone: "b", change: func(w *driver.Desired) {
 			w.Image.Spec.ContentLibrary.Item = "none"
 		}, lacks: `has no item "none"`},
-		"no zone": {zone: "z", change: func(*driver.Want) {}, lacks: `there is no Zone "z"`},
+		"no zone": {zone: "z", change: func(*driver.Desired) {}, lacks: `there is no Zone "z"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := newRequest("offer", libraryImage())
-			w := &driver.Want{Desired: provider.Desired{Effective: req.Effective.DeepCopy(), Image: req.Image.DeepCopy()}, Name: "offer"}
+			w := &driver.Desired{Desired: provider.Desired{Effective: req.Effective.DeepCopy(), Image: req.Image.DeepCopy()}, Name: "offer"}
 			tc.change(w)
-			o := p.driver.Offer(t.Context(), w, tc.zone)
-			if o.Unknown != nil || (o.Lacks == nil) != (tc.lacks == "") || o.Lacks != nil && !strings.Contains(o.Lacks.Error(), tc.lacks) {
-				t.Fatalf("Lacks %v, Unknown %v; want %q", o.Lacks, o.Unknown, tc.lacks)
+			o := p.driver.CheckZone(t.Context(), w, tc.zone)
+			if o.CheckErr != nil || (o.Refusal == nil) != (tc.lacks == "") || o.Refusal != nil && !strings.Contains(o.Refusal.Error(), tc.lacks) {
+				t.Fatalf("Lacks %v, Unknown %v; want %q", o.Refusal, o.CheckErr, tc.lacks)
 			}
 			if tc.lacks != "" {
 				return
@@ -213,13 +213,13 @@ func TestOffer_ReportsCapacityAndProblems(t *testing.T) {
 	full := *all["b"]
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"b": &full, "without": &without})
 	simulated.Control(t, ready, http.MethodPut, "/datastore/free?"+url.Values{"datastore": {"DC0_C1_DS"}, "bytes": {"1048576"}}.Encode())
-	w := &driver.Want{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
-	if o := p.driver.Offer(t.Context(), w, "without"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), `no network "Elsewhere"`) {
-		t.Errorf("without the port group: Lacks %v", o.Lacks)
+	w := &driver.Desired{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
+	if o := p.driver.CheckZone(t.Context(), w, "without"); o.Refusal == nil || !strings.Contains(o.Refusal.Error(), `no network "Elsewhere"`) {
+		t.Errorf("without the port group: Lacks %v", o.Refusal)
 	}
 	p.driver.invalidate() // discards the free space that was read before
-	if o := p.driver.Offer(t.Context(), w, "b"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), "the swap file needs 1024 MiB on one datastore; at most 1 MiB are free") {
-		t.Errorf("without space: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
+	if o := p.driver.CheckZone(t.Context(), w, "b"); o.Refusal == nil || !strings.Contains(o.Refusal.Error(), "the swap file needs 1024 MiB on one datastore; at most 1 MiB are free") {
+		t.Errorf("without space: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestOffer_RequiresTheSpaceOfThickDisks(t *testing.T) {
 		"a thick disk": {disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThickEagerZero,
 			want: "volumes[data].disk.storageClass: no datastore can be used: DC0_C1_DS: requires 20480 MiB, but only 8192 MiB are free"},
 	} {
-		w := &driver.Want{Desired: provider.Desired{Effective: newRequest("x", nil).Effective.DeepCopy(), Image: libraryImage()}, Name: "offer"}
+		w := &driver.Desired{Desired: provider.Desired{Effective: newRequest("x", nil).Effective.DeepCopy(), Image: libraryImage()}, Name: "offer"}
 		if tc.size != "" {
 			w.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse(tc.size)), Provisioning: tc.provisioning}
 		}
@@ -252,12 +252,12 @@ func TestOffer_RequiresTheSpaceOfThickDisks(t *testing.T) {
 				Capacity: ptr(resource.MustParse(tc.disk)), Provisioning: tc.provisioning,
 			}})
 		}
-		o := p.driver.Offer(t.Context(), w, "b")
+		o := p.driver.CheckZone(t.Context(), w, "b")
 		switch {
-		case o.Unknown != nil || (o.Lacks != nil) != (tc.want != ""):
-			t.Errorf("%s: Lacks %v, Unknown %v; want %q", name, o.Lacks, o.Unknown, tc.want)
-		case tc.want != "" && !strings.Contains(o.Lacks.Error(), tc.want):
-			t.Errorf("%s: Lacks %v, want %q", name, o.Lacks, tc.want)
+		case o.CheckErr != nil || (o.Refusal != nil) != (tc.want != ""):
+			t.Errorf("%s: Lacks %v, Unknown %v; want %q", name, o.Refusal, o.CheckErr, tc.want)
+		case tc.want != "" && !strings.Contains(o.Refusal.Error(), tc.want):
+			t.Errorf("%s: Lacks %v, want %q", name, o.Refusal, tc.want)
 		}
 	}
 }
@@ -268,9 +268,9 @@ func TestOffer_HasADRSRatingWithFewerDatastoresThanTheCluster(t *testing.T) {
 	one := all["a"].DeepCopy()
 	one.Storage.Datastores = []string{"LocalDS_1"}
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"a": one})
-	w := &driver.Want{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
+	w := &driver.Desired{Desired: provider.Desired{Effective: newRequest("x", nil).Effective, Image: libraryImage()}, Name: "offer"}
 	for range 20 { // The simulator chooses a datastore at random.
-		if o := p.driver.Offer(t.Context(), w, "a"); o.Rating == 0 || o.Lacks != nil || o.Unknown != nil {
+		if o := p.driver.CheckZone(t.Context(), w, "a"); o.Rating == 0 || o.Refusal != nil || o.CheckErr != nil {
 			t.Fatalf("offer %+v", o)
 		}
 	}
@@ -281,16 +281,16 @@ func TestOffer_ReportsTheZoneOfAnAdoptedVM(t *testing.T) {
 	p, l, ready, _ := startZones(t)
 	req := zoneRequest("b", "made")
 	l.until("the VM runs", isRunning(req), req)
-	w := &driver.Want{Identity: driver.Identity{InstanceUUID: req.VM.Status.InstanceUUID}, Adopted: true}
+	w := &driver.Desired{Identity: driver.Identity{InstanceUUID: req.VM.Status.InstanceUUID}, Adopted: true}
 	for zone, want := range map[string]bool{"a": false, "b": true} {
-		if o := p.driver.Offer(t.Context(), w, zone); o.Has != want || o.Unknown != nil {
-			t.Errorf("zone %s: Has %v, Unknown %v", zone, o.Has, o.Unknown)
+		if o := p.driver.CheckZone(t.Context(), w, zone); o.HasVM != want || o.CheckErr != nil {
+			t.Errorf("zone %s: Has %v, Unknown %v", zone, o.HasVM, o.CheckErr)
 		}
 	}
 	// The VM is moved to a folder outside of all zones.
 	moved := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 	simulated.Control(t, ready, http.MethodPost, "/vm/move?"+url.Values{"vm": {moved.Value}, "folder": {"/DC0/vm/templates"}}.Encode())
-	if o := p.driver.Offer(t.Context(), w, "b"); o.Has {
+	if o := p.driver.CheckZone(t.Context(), w, "b"); o.HasVM {
 		t.Error("zone b has the moved VM")
 	}
 }
@@ -301,27 +301,27 @@ func TestOffer_RequiresTheDisksOfClaims(t *testing.T) {
 	p, _, ready, _ := startZones(t)
 	const unknown = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b"
 	id := claimedDisk(t, ready)
-	offer := func(zone, id string) provider.Offer {
+	offer := func(zone, id string) provider.ZoneCheck {
 		req := zoneRequest(zone, "web")
 		addClaim(req, "data", provider.Claim{VolumeID: id})
-		return p.driver.Offer(t.Context(), engine.Want(req), zone)
+		return p.driver.CheckZone(t.Context(), engine.DesiredOf(req), zone)
 	}
-	if o := offer("a", id); o.Lacks != nil || o.Unknown != nil {
-		t.Errorf("the zone of the disk: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
+	if o := offer("a", id); o.Refusal != nil || o.CheckErr != nil {
+		t.Errorf("the zone of the disk: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
 	}
 	for name, tc := range map[string]struct{ zone, id, want string }{
 		"on an inaccessible datastore": {"b", id, "volumes[data]: disk " + id + " is on datastore "},
 		"in another vCenter":           {"a", unknown, "volumes[data]: the vCenter's volume service has no disk " + unknown},
 	} {
-		if o := offer(tc.zone, tc.id); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), tc.want) {
-			t.Errorf("%s: Lacks %v, Unknown %v; want %q", name, o.Lacks, o.Unknown, tc.want)
+		if o := offer(tc.zone, tc.id); o.Refusal == nil || !strings.Contains(o.Refusal.Error(), tc.want) {
+			t.Errorf("%s: Lacks %v, Unknown %v; want %q", name, o.Refusal, o.CheckErr, tc.want)
 		}
 	}
 	control(t, ready, http.MethodPut, "/service?name=volumes&away=true")
-	if o := offer("a", id); o.Lacks != nil || o.Unknown == nil || !strings.Contains(o.Unknown.Error(), "volume service") {
-		t.Errorf("without the volume service: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
+	if o := offer("a", id); o.Refusal != nil || o.CheckErr == nil || !strings.Contains(o.CheckErr.Error(), "volume service") {
+		t.Errorf("without the volume service: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
 	}
-	if o := offer("a", ""); o.Lacks != nil || o.Unknown != nil {
-		t.Errorf("with a claim whose disk is unknown: Lacks %v, Unknown %v", o.Lacks, o.Unknown)
+	if o := offer("a", ""); o.Refusal != nil || o.CheckErr != nil {
+		t.Errorf("with a claim whose disk is unknown: Lacks %v, Unknown %v", o.Refusal, o.CheckErr)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // measures. The management cluster counts objects.
 var (
 	sizeNames = []corev1.ResourceName{vmv1alpha1.QuotaVCPUs, vmv1alpha1.QuotaMemory, vmv1alpha1.QuotaRunningVCPUs, vmv1alpha1.QuotaRunningMemory}
-	// Names are the resources of virtual machines.
-	Names = append([]corev1.ResourceName{vmv1alpha1.QuotaStorage}, sizeNames...)
+	// ResourceNames are the resources of virtual machines.
+	ResourceNames = append([]corev1.ResourceName{vmv1alpha1.QuotaStorage}, sizeNames...)
 )
 
 // chargeSize returns the size-dependent charges of vm. It uses the greater of the two sizes; each may be nil.

@@ -59,7 +59,7 @@ func (o *objects) Source(_ context.Context, kind instancetype.Kind, _, name stri
 	return nil, missing("virtualmachineinstancetypes", name)
 }
 
-func (*objects) Revision(_ context.Context, _, name string) (*instancetype.Captured, error) {
+func (*objects) Revision(_ context.Context, _, name string) (*instancetype.DecodedRevision, error) {
 	return nil, missing("controllerrevisions", name)
 }
 
@@ -122,7 +122,7 @@ func machine(changes ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMac
 
 func evaluators(o *objects) *Evaluators {
 	e := New()
-	e.ReadFrom(o)
+	e.SetReader(o)
 	return e
 }
 

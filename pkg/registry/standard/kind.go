@@ -38,9 +38,9 @@ type Kind[T runtime.Object] struct {
 	Status *Status[T]
 	// Scale is nil for a kind without scale subresource.
 	Scale *Scale[T]
-	// Remake prepares an object that is recreated after the store was lost and returns true for it. Such an object
+	// Recreate prepares an object that is recreated after the store was lost and returns true for it. Such an object
 	// keeps its generation and the status that Remake leaves. It may be nil.
-	Remake func(obj T) bool
+	Recreate func(obj T) bool
 	// PrepareForCreate and PrepareForUpdate set defaults. They are called after the status was cleared or restored
 	// and before changes of spec are counted. Both may be nil.
 	PrepareForCreate func(obj T)

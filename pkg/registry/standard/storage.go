@@ -99,7 +99,7 @@ func (r *REST) refuseExisting(ctx context.Context, obj metav1.Object) error {
 
 // Update replaces the object after the checks of Checked.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.Store.Update(ctx, name, Checked(info, r.New()), create, update, forceAllowCreate, options)
+	return r.Store.Update(ctx, name, WithChecks(info, r.New()), create, update, forceAllowCreate, options)
 }
 
 // indexers returns the indexers of the watch cache for the indexed fields.
@@ -152,7 +152,7 @@ func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOp
 
 // Update replaces the status of the object. It never creates an object.
 func (r *StatusREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.store.Update(ctx, name, Checked(info, r.New()), create, update, false, options)
+	return r.store.Update(ctx, name, WithChecks(info, r.New()), create, update, false, options)
 }
 
 // GetResetFields returns the fields that the endpoint ignores.

@@ -66,7 +66,7 @@ func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 // PrepareForCreate clears status and sets generation to 1, unless the object is recreated after the store was lost.
 func (s Strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	created := obj.(T)
-	if s.kind.Remake == nil || !s.kind.Remake(created) {
+	if s.kind.Recreate == nil || !s.kind.Recreate(created) {
 		if s.kind.Status != nil {
 			s.kind.Status.Drop(created)
 		}
@@ -99,33 +99,33 @@ func (s Strategy[T]) updateGeneration(updated, stored T) {
 // Validate returns the errors of a new object.
 func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
 	created := obj.(T)
-	errs := bounds.Meta(metaOf(created), nil, field.NewPath("metadata"))
+	errs := bounds.ValidateMeta(metaOf(created), nil, field.NewPath("metadata"))
 	if version := metaOf(created).GetResourceVersion(); version != "" {
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "must not be set for a new object"))
 	}
 	if s.kind.Derived {
-		errs = append(errs, bounds.Quantities(created)...)
+		errs = append(errs, bounds.ValidateQuantities(created)...)
 	} else {
-		errs = append(errs, bounds.Spec(s.kind.Spec(created), field.NewPath("spec"))...)
+		errs = append(errs, bounds.ValidateSpec(s.kind.Spec(created), field.NewPath("spec"))...)
 	}
 	if len(errs) > 0 {
 		return errs // Do not validate objects that exceed limits.
 	}
-	return bounds.Cut(s.kind.Validate(created))
+	return bounds.TruncateErrors(s.kind.Validate(created))
 }
 
 // ValidateUpdate returns the errors of an updated object. An unchanged spec may exceed limits that were lowered
 // later.
 func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
 	updated, stored := obj.(T), old.(T)
-	errs := bounds.Meta(metaOf(updated), metaOf(stored), field.NewPath("metadata"))
+	errs := bounds.ValidateMeta(metaOf(updated), metaOf(stored), field.NewPath("metadata"))
 	if spec := s.kind.Spec(updated); !s.kind.Derived && !apiequality.Semantic.DeepEqual(spec, s.kind.Spec(stored)) {
-		errs = append(errs, bounds.Spec(spec, field.NewPath("spec"))...)
+		errs = append(errs, bounds.ValidateSpec(spec, field.NewPath("spec"))...)
 	}
 	if len(errs) > 0 {
 		return errs
 	}
-	return bounds.Cut(s.kind.ValidateUpdate(updated, stored))
+	return bounds.TruncateErrors(s.kind.ValidateUpdate(updated, stored))
 }
 
 // WarningsOnCreate returns warnings about fields that have no effect or are deprecated.
@@ -165,7 +165,7 @@ func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.
 
 // ValidateUpdate returns the errors of an updated status.
 func (s StatusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return bounds.Cut(s.kind.Status.Validate(obj.(T), old.(T)))
+	return bounds.TruncateErrors(s.kind.Status.Validate(obj.(T), old.(T)))
 }
 
 // WarningsOnUpdate returns nil, because a status update cannot change spec.

@@ -103,8 +103,8 @@ func TestF4StartThatHangsIsGivenUpWhenTold(t *testing.T) {
 		told bool
 		want string
 	}{
-		"cancelled":    {true, context.Canceled.Error()},
-		"no answer":    {false, "it did not answer within 5m0s"},
+		"cancelled": {true, context.Canceled.Error()},
+		"no answer": {false, "it did not answer within 5m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

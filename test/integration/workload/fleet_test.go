@@ -67,20 +67,20 @@ func newFleet(t *testing.T) *fleet {
 	f.must(err)
 	labels, err := metadata.NewForConfig(cluster.RestConfig())
 	f.must(err)
-	informers := externalversions.NewSharedInformerFactoryWithOptions(f.client, 0, externalversions.WithTransform(controller.AsKept))
+	informers := externalversions.NewSharedInformerFactoryWithOptions(f.client, 0, externalversions.WithTransform(controller.StripManagedFields))
 	clusters := workload.New(workload.Options{
-		Host: cluster.Client(), Metadata: labels, Wanted: func(types.NamespacedName) bool { return true },
+		Host: cluster.Client(), Metadata: labels, IsNeeded: func(types.NamespacedName) bool { return true },
 		Networks: networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	})
 	c, err := machine.New(machine.Deps{
-		Client: f.client, Informers: informers, Workloads: machine.Of(clusters), Recorder: events.NewFakeRecorder(10000),
-		Kinds:     contract.New(contract.Options{Own: own, Host: f.objects, Kinds: contract.Kinds{Discovery: cluster.Client().Discovery().RESTClient(), Metadata: labels}}),
+		Client: f.client, Informers: informers, Workloads: machine.NewWorkloads(clusters), Recorder: events.NewFakeRecorder(10000),
+		Kinds:     contract.New(contract.Options{OwnClient: own, ManagementClient: f.objects, Kinds: contract.Kinds{Discovery: cluster.Client().Discovery().RESTClient(), Metadata: labels}}),
 		NodeRules: node.Rules{Labels: []*regexp.Regexp{regexp.MustCompile(`^example\.org/`)}},
 	})
 	f.must(err)
 	clusters.OnCluster(c.OnCluster)
 	clusters.OnNode(c.OnNode)
-	clusters.KeepNodes(c.HasMachine)
+	clusters.SetNodeFilter(c.HasMachine)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { clusters.Run(ctx) })

@@ -66,7 +66,7 @@ func start(t *testing.T) *world {
 	}
 	w := &world{namespace: namespace(t), news: make(chan struct{}, 1), requests: map[string]int{}}
 	w.Clusters = workload.New(workload.Options{
-		Host: cluster.Client(), Metadata: versions, Wanted: func(types.NamespacedName) bool { return true },
+		Host: cluster.Client(), Metadata: versions, IsNeeded: func(types.NamespacedName) bool { return true },
 		Networks: networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 		Wrap: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) { w.count(r); return next.RoundTrip(r) })

@@ -96,10 +96,10 @@ func (f command) confirmCopy(ctx context.Context, client versioned.Interface, t 
 		return fmt.Errorf("nothing to confirm: the VM exists or has no copy (the reason of its condition Created is not %s)", vmv1alpha1.ReasonCopyFound)
 	case len(ids) != 1:
 		return fmt.Errorf("%d copies are reported (%s): set the annotation %s=%s=ID with the ID of the right one", len(ids), strings.Join(ids, ", "),
-			vmv1alpha1.AnnotationConfirmedGone, vm.Status.UniqueID)
+			vmv1alpha1.AnnotationConfirmedMissing, vm.Status.UniqueID)
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": vm.UID, "annotations": map[string]string{vmv1alpha1.AnnotationConfirmedGone: vm.Status.UniqueID + "=" + ids[0]},
+		"uid": vm.UID, "annotations": map[string]string{vmv1alpha1.AnnotationConfirmedMissing: vm.Status.UniqueID + "=" + ids[0]},
 	}})
 	if err != nil {
 		return fmt.Errorf("encoding the patch: %w", err)

@@ -36,7 +36,7 @@ func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
 		return nil
 	}
 	report.Print(c.f.Streams.Out)
-	seen := access.See(ctx, s)
+	seen := access.ListVisible(ctx, s)
 	seen.Print(c.f.Streams.Out)
 	c.lacking = c.lacking || !report.OK()
 	if c.record == "" {

@@ -31,7 +31,7 @@ func (l *look) identity(w io.Writer) bool {
 		{"In vSphere", inVSphere(s)}, {"Created", l.since(&vm.CreationTimestamp)},
 	} {
 		if line[1] != "" {
-			cli.Row(w, line[0]+":", conditions.Line(line[1], describedMessage))
+			cli.Row(w, line[0]+":", conditions.TruncateLine(line[1], describedMessage))
 		}
 	}
 	return true

@@ -66,7 +66,7 @@ func (l *look) Waiting(w io.Writer) bool {
 		cli.Row(w, "deletion", "", cli.Age(l.now, t), "finalizers: "+cli.Clipped(strings.Join(l.vm.Finalizers, ", "), describedMessage))
 	}
 	for _, c := range all {
-		cli.Row(w, c.Type+"="+string(c.Status), c.Reason, cli.Age(l.now, &c.LastTransitionTime), conditions.Line(c.Message, describedMessage))
+		cli.Row(w, c.Type+"="+string(c.Status), c.Reason, cli.Age(l.now, &c.LastTransitionTime), conditions.TruncateLine(c.Message, describedMessage))
 	}
 	if len(l.vm.Status.RestartRequired) > 0 {
 		cli.Row(w, fmt.Sprintf("Restart to apply pending changes: %s restart %s", l.program, l.vm.Name))

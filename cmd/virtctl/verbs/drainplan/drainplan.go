@@ -72,7 +72,7 @@ func (f command) drainPlan(ctx context.Context, client versioned.Interface, m *c
 	if err != nil {
 		return err
 	}
-	plan, err := drain.Rehearse(ctx, workload, in)
+	plan, err := drain.DryRun(ctx, workload, in)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func describeImage(out io.Writer, i *vmv1alpha1.VirtualMachineImage) error {
 	source, where := i.Spec.Location()
 	for _, line := range [][2]string{
 		{"Name", i.Name}, {"Namespace", i.Namespace}, {"Kind", KindOfImage(i)}, {source, where},
-		{"Guest", i.Status.GuestID}, {"Firmware", firmwareOf(&i.Status)}, {"Hardware", i.Status.Hardware()},
+		{"Guest", i.Status.GuestID}, {"Firmware", firmwareOf(&i.Status)}, {"Hardware", i.Status.HardwareVersionName()},
 		{"Size", cli.BytesOf(i.Status.ContentSize)}, {"Version", i.Status.ContentVersion}, {"Networks", strings.Join(i.Status.Networks, ", ")},
 		{"vCenters", strings.Join(i.Status.VCenters, ", ")},
 	} {

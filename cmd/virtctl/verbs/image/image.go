@@ -125,7 +125,7 @@ func printImages(out io.Writer, images []*vmv1alpha1.VirtualMachineImage, namesp
 	cli.Row(w, header...)
 	for _, i := range images {
 		_, where := i.Spec.Location()
-		cells := []string{i.Name, KindOfImage(i), i.Status.Readiness(), i.Status.GuestID, string(i.Status.Firmware), cli.BytesOf(i.Status.BootDisk()), where}
+		cells := []string{i.Name, KindOfImage(i), i.Status.Readiness(), i.Status.GuestID, string(i.Status.Firmware), cli.BytesOf(i.Status.BootDiskCapacity()), where}
 		if namespaces {
 			cells = append([]string{i.Namespace}, cells...)
 		}

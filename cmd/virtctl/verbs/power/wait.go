@@ -199,6 +199,6 @@ func progressOf(vm *vmv1alpha1.VirtualMachine) string {
 
 // restarted reports whether the requested restart was done, or none was requested.
 func restarted(asked, vm *vmv1alpha1.VirtualMachine) bool {
-	at, ok := limits.Time(asked.Spec.NextRestartTime)
+	at, ok := limits.ParseTime(asked.Spec.NextRestartTime)
 	return !ok || vm.Status.LastRestartTime != nil && !vm.Status.LastRestartTime.Time.Before(at.Truncate(time.Second))
 }

@@ -24,8 +24,8 @@ import (
 
 // recover recreates the virtual machine that the VMs in group claim to be. Copies, and VMs of earlier objects with
 // the same name, can make the same claim.
-func (r *recovery) recover(ctx context.Context, group []orphans.Kept) {
-	var usable []orphans.Kept
+func (r *recovery) recover(ctx context.Context, group []orphans.RecordedVM) {
+	var usable []orphans.RecordedVM
 	var records []*vmrecord.Record
 	for _, k := range group {
 		switch rec, err := readRecord(&k); {
@@ -60,7 +60,7 @@ func (r *recovery) recover(ctx context.Context, group []orphans.Kept) {
 
 // readRecord reads the record in a VM. A user who can change a VM's settings can change its record, so it is
 // accepted only for the object that the VM belongs to.
-func readRecord(k *orphans.Kept) (*vmrecord.Record, error) {
+func readRecord(k *orphans.RecordedVM) (*vmrecord.Record, error) {
 	if k.State == orphans.NameTaken {
 		return nil, fmt.Errorf("another object has this name: the VM belonged to an object with UID %s", k.UID)
 	}
@@ -83,7 +83,7 @@ func readRecord(k *orphans.Kept) (*vmrecord.Record, error) {
 // makeAgain creates or updates the object from rec and reports what it did. Pinned revisions are created first,
 // because the object has no size without them. Groups are also created first, because the record is rewritten once
 // the object exists.
-func (r *recovery) makeAgain(ctx context.Context, k *orphans.Kept, rec *vmrecord.Record) (string, error) {
+func (r *recovery) makeAgain(ctx context.Context, k *orphans.RecordedVM, rec *vmrecord.Record) (string, error) {
 	for i := range rec.Revisions {
 		if err := r.ensure(ctx, &rec.Revisions[i], rec.Namespace); err != nil {
 			return "", err
@@ -112,7 +112,7 @@ func (r *recovery) makeAgain(ctx context.Context, k *orphans.Kept, rec *vmrecord
 
 // update updates the object from rec. It starts with the pinned revisions, because the next step reconciles the
 // configuration.
-func (r *recovery) update(ctx context.Context, k *orphans.Kept, rec *vmrecord.Record) error {
+func (r *recovery) update(ctx context.Context, k *orphans.RecordedVM, rec *vmrecord.Record) error {
 	machines := r.client.VmV1alpha1().VirtualMachines(rec.Namespace)
 	vm, err := machines.Get(ctx, rec.Name, metav1.GetOptions{})
 	if err != nil {
@@ -155,7 +155,7 @@ func (r *recovery) ensure(ctx context.Context, recorded *itv1alpha1.ControllerRe
 	if apierrors.IsAlreadyExists(err) {
 		var there *itv1alpha1.ControllerRevision
 		if there, err = revisions.Get(ctx, recorded.Name, metav1.GetOptions{}); err == nil {
-			err = instancetype.Same(there, revision)
+			err = instancetype.CheckSameContent(there, revision)
 		}
 	}
 	if err != nil {

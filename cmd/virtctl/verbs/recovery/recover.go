@@ -96,8 +96,8 @@ func (r *recovery) run(ctx context.Context) error {
 	found, vcenter := false, ""
 	for _, name := range names {
 		// VMs that claim the same name are adjacent.
-		var group []orphans.Kept
-		last, err := r.each(ctx, orphans.Texts, name, func(k orphans.Kept) {
+		var group []orphans.RecordedVM
+		last, err := r.each(ctx, orphans.RecordsWithContent, name, func(k orphans.RecordedVM) {
 			if len(group) > 0 && (group[0].Namespace != k.Namespace || group[0].Name != k.Name) {
 				r.recover(ctx, group)
 				group = nil
@@ -129,7 +129,7 @@ func (r *recovery) run(ctx context.Context) error {
 }
 
 // each reads all pages and returns the last report.
-func (r *recovery) each(ctx context.Context, records, name string, do func(orphans.Kept)) (*orphans.Report, error) {
+func (r *recovery) each(ctx context.Context, records, name string, do func(orphans.RecordedVM)) (*orphans.Report, error) {
 	var next string
 	for {
 		answer := r.client.VmV1alpha1().RESTClient().Get().AbsPath(orphans.Path).Param(orphans.ParamRecords, records).
@@ -158,7 +158,7 @@ func (r *recovery) each(ctx context.Context, records, name string, do func(orpha
 func (r *recovery) list(ctx context.Context) error {
 	w := tabwriter.NewWriter(r.f.Streams.Out, 0, 0, 3, ' ', 0)
 	found := false
-	last, err := r.each(ctx, orphans.Heads, "", func(k orphans.Kept) {
+	last, err := r.each(ctx, orphans.RecordsWithoutContent, "", func(k orphans.RecordedVM) {
 		if !found {
 			cli.Row(w, "NAMESPACE", "NAME", "STATE", "RECORD", "OBJECT", "VCENTER", "VM")
 			found = true

@@ -66,7 +66,7 @@ func revisionAt(all []revision, number int64) (revision, error) {
 	for _, r := range all {
 		kept = append(kept, strconv.FormatInt(r.number, 10))
 	}
-	return revision{}, fmt.Errorf("revision %d not found; available: %s", number, conditions.List(kept, ", "))
+	return revision{}, fmt.Errorf("revision %d not found; available: %s", number, conditions.JoinLimited(kept, ", "))
 }
 
 // unrolled returns what the rollout of d waits for, with the cause if it is known. It is empty if the rollout is

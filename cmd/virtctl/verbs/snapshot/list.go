@@ -54,7 +54,7 @@ func (f command) listSnapshots(ctx context.Context) error {
 	cli.Row(w, "NAME", "VM", "READY", "POWER", "OCCUPIED", "TAKEN")
 	for i := range all.Items {
 		s := &all.Items[i]
-		cli.Row(w, s.Name, s.Spec.VMName, conditions.Brief(s.Status.Conditions, vmv1alpha1.ConditionReady), string(s.Status.PowerState), cli.AmountOf(s.Status.Occupied), cli.At(s.Status.CreationTime))
+		cli.Row(w, s.Name, s.Spec.VMName, conditions.ColumnValue(s.Status.Conditions, vmv1alpha1.ConditionReady), string(s.Status.PowerState), cli.AmountOf(s.Status.Occupied), cli.At(s.Status.CreationTime))
 	}
 	return w.Flush()
 }

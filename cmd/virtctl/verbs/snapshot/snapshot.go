@@ -89,7 +89,7 @@ func newSnapshotCreateCommand(f command) *cobra.Command {
 // snapshot returns the object to create.
 func (flags *snapshotFlags) snapshot(vm string) (*vmv1alpha1.VirtualMachineSnapshot, error) {
 	s := &vmv1alpha1.VirtualMachineSnapshot{
-		ObjectMeta: metav1.ObjectMeta{Name: flags.name, Labels: map[string]string{vmv1alpha1.LabelSnapshotMadeBy: madeByVirtctl}},
+		ObjectMeta: metav1.ObjectMeta{Name: flags.name, Labels: map[string]string{vmv1alpha1.LabelSnapshotCreatedBy: madeByVirtctl}},
 		Spec:       vmv1alpha1.VirtualMachineSnapshotSpec{VMName: vm, Memory: flags.memory, Description: flags.description},
 	}
 	if flags.name == "" {
@@ -141,7 +141,7 @@ func (f command) createSnapshot(ctx context.Context, snapshot *vmv1alpha1.Virtua
 	if flags.keep == 0 {
 		return nil
 	}
-	all, err := snapshots.List(ctx, metav1.ListOptions{FieldSelector: "spec.vmName=" + snapshot.Spec.VMName, LabelSelector: vmv1alpha1.LabelSnapshotMadeBy + "=" + madeByVirtctl})
+	all, err := snapshots.List(ctx, metav1.ListOptions{FieldSelector: "spec.vmName=" + snapshot.Spec.VMName, LabelSelector: vmv1alpha1.LabelSnapshotCreatedBy + "=" + madeByVirtctl})
 	if err != nil {
 		return fmt.Errorf("listing the snapshots of %s/%s: %s", namespace, snapshot.Spec.VMName, cli.Reason(err))
 	}
@@ -254,7 +254,7 @@ func newSnapshotDeleteCommand(f command) *cobra.Command {
 					if err != nil {
 						return false, "", err
 					}
-					return false, conditions.Brief(got.Status.Conditions, vmv1alpha1.ConditionReady), nil
+					return false, conditions.ColumnValue(got.Status.Conditions, vmv1alpha1.ConditionReady), nil
 				})
 				if err == nil {
 					fmt.Fprintf(f.Streams.Out, "virtualmachinesnapshot %s/%s is deleted\n", namespace, name)

@@ -110,7 +110,7 @@ func printZones(out io.Writer, zones []vmv1alpha1.Zone, taken map[string]*taking
 	for i := range zones {
 		z, s := &zones[i], &zones[i].Status
 		cells := []string{
-			z.Name, z.VCenterName(), cli.Dash(conditions.Brief(s.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)), fmt.Sprint(s.Hosts),
+			z.Name, z.VCenterName(), cli.Dash(conditions.ColumnValue(s.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)), fmt.Sprint(s.Hosts),
 			inUse(s, zoneCPU, gigahertz), inUse(s, zoneMemory, cli.Amount), inUse(s, zoneStorage, cli.Amount), fmt.Sprint(s.VirtualMachines),
 		}
 		if taken != nil {

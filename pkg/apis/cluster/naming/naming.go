@@ -19,9 +19,9 @@ const maxName = 63
 // variable matches a variable in a template.
 var variable = regexp.MustCompile(`\{\{\s*\.([A-Za-z.]+)\s*\}\}`)
 
-// Machine generates the name of a machine from template, or from Default if template is empty. A name with more than 63
+// MachineName generates the name of a machine from template, or from Default if template is empty. A name with more than 63
 // characters is truncated to 58, followed by random, which has five.
-func Machine(template, cluster, set, random string) (string, error) {
+func MachineName(template, cluster, set, random string) (string, error) {
 	if template == "" {
 		template = Default
 	}

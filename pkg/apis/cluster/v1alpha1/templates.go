@@ -8,5 +8,5 @@ import "strings"
 // TemplateSuffix is the suffix of the kinds of templates, as the provider contracts of Cluster API require.
 const TemplateSuffix = "Template"
 
-// MadeKind returns the kind of the objects that are created from a template of the given kind.
-func MadeKind(template string) string { return strings.TrimSuffix(template, TemplateSuffix) }
+// KindFromTemplate returns the kind of the objects that are created from a template of the given kind.
+func KindFromTemplate(template string) string { return strings.TrimSuffix(template, TemplateSuffix) }

@@ -30,7 +30,7 @@ func ValidateMachineStatusUpdate(obj, old *clusterv1alpha1.Machine) field.ErrorL
 	errs = append(errs, validateConditions(s.Conditions, path.Child("conditions"))...)
 	errs = append(errs, validateAddresses(s.Addresses, path.Child("addresses"))...)
 	errs = append(errs, validateName(s.NodeRef.Name, path.Child("nodeRef", "name"))...)
-	errs = append(errs, bounds.Spec(s.NodeInfo, path.Child("nodeInfo"))...)
+	errs = append(errs, bounds.ValidateSpec(s.NodeInfo, path.Child("nodeInfo"))...)
 	errs = append(errs, validateLength(s.FailureDomain, maxName, path.Child("failureDomain"))...)
 	errs = append(errs, validateEnum(s.Phase, path.Child("phase"), clusterv1alpha1.MachinePhasePending, clusterv1alpha1.MachinePhaseProvisioning,
 		clusterv1alpha1.MachinePhaseProvisioned, clusterv1alpha1.MachinePhaseRunning, clusterv1alpha1.MachinePhaseUpdating, clusterv1alpha1.MachinePhaseDeleting,
@@ -79,7 +79,7 @@ func ValidateClusterStatusUpdate(obj, old *clusterv1alpha1.Cluster) field.ErrorL
 		return append(errs, field.TooMany(domains, n, maxFailureDomains))
 	}
 	for i := range s.FailureDomains {
-		errs = append(errs, bounds.Spec(&s.FailureDomains[i], domains.Index(i))...)
+		errs = append(errs, bounds.ValidateSpec(&s.FailureDomains[i], domains.Index(i))...)
 	}
 	return errs
 }

@@ -73,7 +73,7 @@ func validateNaming(spec *clusterv1alpha1.MachineNamingSpec, path *field.Path) f
 		return nil
 	}
 	at := path.Child("template")
-	name, err := naming.Machine(spec.Template, "cluster", "set", "bcdfg")
+	name, err := naming.MachineName(spec.Template, "cluster", "set", "bcdfg")
 	if err != nil {
 		return field.ErrorList{field.Invalid(at, spec.Template, err.Error())}
 	}

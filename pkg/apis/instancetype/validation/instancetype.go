@@ -95,7 +95,7 @@ func validateMemorySize(size resource.Quantity, path *field.Path) field.ErrorLis
 	if size.IsZero() {
 		return field.ErrorList{field.Required(path, allowed)}
 	}
-	if _, ok := limits.Whole(size, limits.MemoryUnit, limits.MaxMemory); !ok {
+	if _, ok := limits.WholeNumber(size, limits.MemoryUnit, limits.MaxMemory); !ok {
 		return field.ErrorList{field.Invalid(path, size.String(), allowed)}
 	}
 	return nil

@@ -105,7 +105,7 @@ func PreferenceWarnings(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *fie
 	}
 	if spec.Machine != nil {
 		machine := spec.Machine.PreferredMachineType
-		_, known := limits.HardwareVersion(machine)
+		_, known := limits.ParseHardwareVersion(machine)
 		w.add(machine != "" && !known, path.Child("machine", "preferredMachineType"),
 			machine+" is not a vSphere hardware version such as vmx-21; the value is stored but not applied")
 	}

@@ -28,9 +28,9 @@ func isReliable(image *vmv1alpha1.VirtualMachineImage) bool {
 	return image != nil && image.Status.Type != "" && meta.IsStatusConditionTrue(image.Status.Conditions, vmv1alpha1.ConditionReady)
 }
 
-// Disk returns an error for an image from which a virtual machine cannot be created, and for a boot disk that is
+// ValidateDisk returns an error for an image from which a virtual machine cannot be created, and for a boot disk that is
 // smaller than that of the image.
-func Disk(image *vmv1alpha1.VirtualMachineImage, requested *vmv1alpha1.VirtualMachineBootDisk) field.ErrorList {
+func ValidateDisk(image *vmv1alpha1.VirtualMachineImage, requested *vmv1alpha1.VirtualMachineBootDisk) field.ErrorList {
 	if !isReliable(image) {
 		return nil
 	}
@@ -38,7 +38,7 @@ func Disk(image *vmv1alpha1.VirtualMachineImage, requested *vmv1alpha1.VirtualMa
 		return field.ErrorList{field.Invalid(spec.Child("image", "name"), image.Name,
 			"is an ISO image, from which a virtual machine cannot be created: use it in a CD-ROM drive (spec.volumes[].cdrom.image)")}
 	}
-	size := image.Status.BootDisk()
+	size := image.Status.BootDiskCapacity()
 	if requested == nil || requested.Capacity == nil || size == nil || requested.Capacity.Cmp(*size) >= 0 {
 		return nil
 	}
@@ -46,8 +46,8 @@ func Disk(image *vmv1alpha1.VirtualMachineImage, requested *vmv1alpha1.VirtualMa
 		fmt.Sprintf("must be at least %s, the size of the boot disk of image %s: vSphere cannot shrink a disk", size, image.Name))}
 }
 
-// EULA returns an error for a virtual machine that does not accept the license agreements of its image.
-func EULA(image *vmv1alpha1.VirtualMachineImage, accepted bool) field.ErrorList {
+// ValidateEULA returns an error for a virtual machine that does not accept the license agreements of its image.
+func ValidateEULA(image *vmv1alpha1.VirtualMachineImage, accepted bool) field.ErrorList {
 	if !isReliable(image) || !image.Status.EULA || accepted {
 		return nil
 	}
@@ -55,9 +55,9 @@ func EULA(image *vmv1alpha1.VirtualMachineImage, accepted bool) field.ErrorList 
 		"image %s has a license agreement: read it in the vSphere Client, and set spec.acceptEULA to true if you accept it", image.Name))}
 }
 
-// Firmware returns an error for secure boot with BIOS. requested is the firmware that the spec, the preference and the
+// ValidateFirmware returns an error for secure boot with BIOS. requested is the firmware that the spec, the preference and the
 // class request.
-func Firmware(image *vmv1alpha1.VirtualMachineImage, requested *vmv1alpha1.VirtualMachineFirmware) field.ErrorList {
+func ValidateFirmware(image *vmv1alpha1.VirtualMachineImage, requested *vmv1alpha1.VirtualMachineFirmware) field.ErrorList {
 	if !isReliable(image) || image.Status.Firmware != vmv1alpha1.BootloaderBIOS ||
 		requested == nil || requested.Bootloader != "" || requested.SecureBoot == nil || !*requested.SecureBoot {
 		return nil
@@ -66,10 +66,10 @@ func Firmware(image *vmv1alpha1.VirtualMachineImage, requested *vmv1alpha1.Virtu
 		fmt.Sprintf("requires EFI, but image %s has BIOS: set spec.firmware.bootloader to EFI if the image supports EFI", image.Name))}
 }
 
-// Properties returns errors for OVF properties that the image does not have, that are not user-configurable, or that
+// ValidateProperties returns errors for OVF properties that the image does not have, that are not user-configurable, or that
 // are required but not set. secretKeys are the keys of the Secret in bootstrap, or nil if they are not known. An image
 // without properties is not checked.
-func Properties(image *vmv1alpha1.VirtualMachineImage, bootstrap *vmv1alpha1.VirtualMachineBootstrap, secretKeys []string) field.ErrorList {
+func ValidateProperties(image *vmv1alpha1.VirtualMachineImage, bootstrap *vmv1alpha1.VirtualMachineBootstrap, secretKeys []string) field.ErrorList {
 	if !isReliable(image) || len(image.Status.Properties) == 0 || !listsAllProperties(image) {
 		return nil
 	}

@@ -3,27 +3,27 @@
 
 package orphans
 
-// State is the state of an object relative to its record in the vSphere VM.
-type State string
+// RecordState is the state of an object relative to its record in the vSphere VM.
+type RecordState string
 
 // Possible states.
 const (
 	// Missing means that the object does not exist.
-	Missing State = "Missing"
+	Missing RecordState = "Missing"
 	// Older means that the object is older than the record, for example after the store was restored from a backup.
-	Older State = "Older"
+	Older RecordState = "Older"
 	// Newer means that the object has changed since the record was written, and that the server has not updated the
 	// record yet.
-	Newer State = "Newer"
+	Newer RecordState = "Newer"
 	// NameTaken means that another object has the name.
-	NameTaken State = "NameTaken"
+	NameTaken RecordState = "NameTaken"
 )
 
-// Kept is a vSphere VM with the record of its object.
-type Kept struct {
+// RecordedVM is a vSphere VM with the record of its object.
+type RecordedVM struct {
 	Orphan `json:",inline"`
-	// State is the state of the object.
-	State State `json:"state"`
+	// RecordState is the state of the object.
+	State RecordState `json:"state"`
 	// Recorded is the generation in the record, or 0 if there is no record.
 	Recorded int64 `json:"recorded,omitempty"`
 	// Generation is the generation of the object, or 0 if it does not exist.

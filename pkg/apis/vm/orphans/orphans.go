@@ -37,14 +37,14 @@ const (
 
 // Values of ParamRecords.
 const (
-	// Heads requests Kept without the content of the records.
-	Heads = "heads"
-	// Texts requests Kept with the content of the records.
-	Texts = "texts"
+	// RecordsWithoutContent requests Kept without the content of the records.
+	RecordsWithoutContent = "heads"
+	// RecordsWithContent requests Kept with the content of the records.
+	RecordsWithContent = "texts"
 )
 
-// MaxHeads and MaxTexts are the maximum number of items per page. 100 records are smaller than 7 MiB.
-const MaxHeads, MaxTexts = 1000, 100
+// MaxRecordsWithoutContent and MaxRecordsWithContent are the maximum number of items per page. 100 records are smaller than 7 MiB.
+const MaxRecordsWithoutContent, MaxRecordsWithContent = 1000, 100
 
 // Report lists the orphans.
 type Report struct {
@@ -52,17 +52,17 @@ type Report struct {
 	VCenter string `json:"vCenter"`
 	// Orphans are the orphans, by namespace and name.
 	Orphans []Orphan `json:"orphans"`
-	// Kept are the VMs whose object differs from its record, by namespace, name and managed object ID. It is set instead
+	// RecordedVM are the VMs whose object differs from its record, by namespace, name and managed object ID. It is set instead
 	// of Orphans if the request has ParamRecords.
-	Kept []Kept `json:"kept,omitempty"`
+	Kept []RecordedVM `json:"kept,omitempty"`
 	// Continue is the token for the next page of Kept. It is empty on the last page.
 	Continue string `json:"continue,omitempty"`
-	// Unknown are the vCenters that the report does not cover. They can have more orphans.
-	Unknown []Unknown `json:"unknown,omitempty"`
+	// UncoveredVCenter are the vCenters that the report does not cover. They can have more orphans.
+	Unknown []UncoveredVCenter `json:"unknown,omitempty"`
 }
 
-// Unknown is a vCenter that a report does not cover.
-type Unknown struct {
+// UncoveredVCenter is a vCenter that a report does not cover.
+type UncoveredVCenter struct {
 	// VCenter is the host name of the vCenter.
 	VCenter string `json:"vCenter"`
 	// Why is the reason why the report does not cover it.

@@ -10,11 +10,11 @@ const (
 	AnnotationPaused = "vm.slipway.dev/paused"
 	// AnnotationSkipDelete, on a VM that is being deleted, keeps the vSphere VM.
 	AnnotationSkipDelete = "vm.slipway.dev.protected/skip-delete-platform-resource"
-	// AnnotationConfirmedGone, with the value of status.uniqueID, confirms that a VM that vSphere does not report was
+	// AnnotationConfirmedMissing, with the value of status.uniqueID, confirms that a VM that vSphere does not report was
 	// permanently deleted. For a VM that vSphere reports, it allows the deletion although many other VMs are missing.
 	// With the value of status.uniqueID, an equals sign and another managed object ID, it states that the VM now has
 	// this other ID.
-	AnnotationConfirmedGone = "vm.slipway.dev.protected/confirmed-gone"
+	AnnotationConfirmedMissing = "vm.slipway.dev.protected/confirmed-gone"
 	// AnnotationUnregister, on a VM that is being deleted while vCenter cannot reach it, unregisters the vSphere VM and
 	// keeps its files.
 	AnnotationUnregister = "vm.slipway.dev.protected/unregister"

@@ -11,13 +11,17 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// HeldPowerOn returns a message that lists the components that block power on of the VM, with their reasons. It returns
+// PowerOnBlockedMessage returns a message that lists the components that block power on of the VM, with their reasons. It returns
 // "" if none does.
-func (vm *VirtualMachine) HeldPowerOn() string { return vm.blockedMessage(CheckPowerOnPrefix) }
+func (vm *VirtualMachine) PowerOnBlockedMessage() string {
+	return vm.blockedMessage(CheckPowerOnPrefix)
+}
 
-// HeldDeletion returns a message that lists the components that block the deletion of the VM, with their reasons. It
+// DeletionBlockedMessage returns a message that lists the components that block the deletion of the VM, with their reasons. It
 // returns "" if none does.
-func (vm *VirtualMachine) HeldDeletion() string { return vm.blockedMessage(CheckDeletePrefix) }
+func (vm *VirtualMachine) DeletionBlockedMessage() string {
+	return vm.blockedMessage(CheckDeletePrefix)
+}
 
 func (vm *VirtualMachine) blockedMessage(prefix string) string {
 	var all []string
@@ -34,5 +38,5 @@ func (vm *VirtualMachine) blockedMessage(prefix string) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return "held by annotation " + prefix + conditions.List(all, ", ")
+	return "held by annotation " + prefix + conditions.JoinLimited(all, ", ")
 }

@@ -295,8 +295,8 @@ const (
 	ReasonUntrusted = "Untrusted"
 	// ReasonLoginRefused means that the credentials were rejected or are missing.
 	ReasonLoginRefused = "LoginRefused"
-	// ReasonOtherInstallation means that a vCenter with another instance UUID responds at the URL.
-	ReasonOtherInstallation = "OtherInstallation"
+	// ReasonOtherVCenter means that a vCenter with another instance UUID responds at the URL.
+	ReasonOtherVCenter = "OtherInstallation"
 	// ReasonInUse means that other objects still use the object that is being deleted.
 	ReasonInUse = "InUse"
 	// ReasonNotRemoved means that something must be removed but could not be removed yet.

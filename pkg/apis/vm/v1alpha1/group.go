@@ -14,11 +14,11 @@ func (g *VirtualMachineGroup) Members() []VirtualMachineGroupMember {
 	return all
 }
 
-// Names reports whether the spec of the group lists the member.
-func (g *VirtualMachineGroup) Names(kind, name string) bool {
+// HasMember reports whether the spec of the group lists the member.
+func (g *VirtualMachineGroup) HasMember(kind, name string) bool {
 	for i := range g.Spec.BootOrder {
 		for _, m := range g.Spec.BootOrder[i].Members {
-			if m.Is(kind, name) {
+			if m.Matches(kind, name) {
 				return true
 			}
 		}
@@ -26,13 +26,13 @@ func (g *VirtualMachineGroup) Names(kind, name string) bool {
 	return false
 }
 
-// Is reports whether the member has the kind and name.
-func (m VirtualMachineGroupMember) Is(kind, name string) bool {
+// Matches reports whether the member has the kind and name.
+func (m VirtualMachineGroupMember) Matches(kind, name string) bool {
 	return m.Name == name && cmp.Or(m.Kind, MachineMemberKind) == kind
 }
 
-// Member returns the status of a member, or nil if the group's status does not contain it.
-func (g *VirtualMachineGroup) Member(kind, name string) *VirtualMachineGroupMemberStatus {
+// MemberStatus returns the status of a member, or nil if the group's status does not contain it.
+func (g *VirtualMachineGroup) MemberStatus(kind, name string) *VirtualMachineGroupMemberStatus {
 	for i := range g.Status.Members {
 		if m := &g.Status.Members[i]; m.Kind == kind && m.Name == name {
 			return m

@@ -76,16 +76,16 @@ func (s *VirtualMachineImageStatus) Readiness() string {
 	return c.Reason
 }
 
-// BootDisk returns the capacity of the boot disk in bytes, or nil if it is not known.
-func (s *VirtualMachineImageStatus) BootDisk() *resource.Quantity {
+// BootDiskCapacity returns the capacity of the boot disk in bytes, or nil if it is not known.
+func (s *VirtualMachineImageStatus) BootDiskCapacity() *resource.Quantity {
 	if len(s.Disks) == 0 {
 		return nil
 	}
 	return s.Disks[0].Capacity
 }
 
-// Hardware returns the virtual hardware version in vSphere format, for example vmx-19, or "" if it is not known.
-func (s *VirtualMachineImageStatus) Hardware() string {
+// HardwareVersionName returns the virtual hardware version in vSphere format, for example vmx-19, or "" if it is not known.
+func (s *VirtualMachineImageStatus) HardwareVersionName() string {
 	if s.HardwareVersion == 0 {
 		return ""
 	}

@@ -8,10 +8,10 @@ import "strings"
 // protectedWord is the last label of a protected prefix.
 const protectedWord = "protected"
 
-// ProtectedKey reports whether only privileged users can set, change or remove an annotation or label with this key, on
+// IsProtectedKey reports whether only privileged users can set, change or remove an annotation or label with this key, on
 // any object. This is the case if the prefix, which is the part before the slash, is "protected" or ends in
 // ".protected".
-func ProtectedKey(key string) bool {
+func IsProtectedKey(key string) bool {
 	prefix, _, ok := strings.Cut(key, "/")
 	if !ok {
 		return false
@@ -20,8 +20,8 @@ func ProtectedKey(key string) bool {
 	return prefix == protectedWord || strings.HasSuffix(prefix, "."+protectedWord)
 }
 
-// PrivilegedKey reports whether only privileged users can set, change or remove an annotation or label with this key on
+// IsPrivilegedKey reports whether only privileged users can set, change or remove an annotation or label with this key on
 // an existing VM. In addition to protected keys, these are the keys of checks that block an operation.
-func PrivilegedKey(key string) bool {
-	return ProtectedKey(key) || strings.HasPrefix(key, CheckDeletePrefix) || strings.HasPrefix(key, CheckPowerOnPrefix)
+func IsPrivilegedKey(key string) bool {
+	return IsProtectedKey(key) || strings.HasPrefix(key, CheckDeletePrefix) || strings.HasPrefix(key, CheckPowerOnPrefix)
 }

@@ -21,8 +21,8 @@ func (vm *VirtualMachine) DesiredPowerState(observed PowerState) PowerState {
 	}
 }
 
-// TransitionTo returns the condition reason for a VM that does not have the power state yet.
-func TransitionTo(state PowerState) string {
+// PowerTransitionReason returns the condition reason for a VM that does not have the power state yet.
+func PowerTransitionReason(state PowerState) string {
 	switch state {
 	case PoweredOff:
 		return ReasonPoweringOff

@@ -31,7 +31,7 @@ func (vm *VirtualMachine) OwnProviderID() string {
 	return ProviderIDOf(cmp.Or(vm.Status.BiosUUID, planned))
 }
 
-// NamesAnotherVM reports whether spec.providerID differs from the virtual machine's own provider ID.
-func (vm *VirtualMachine) NamesAnotherVM() bool {
+// HasForeignProviderID reports whether spec.providerID differs from the virtual machine's own provider ID.
+func (vm *VirtualMachine) HasForeignProviderID() bool {
 	return vm.Spec.ProviderID != "" && !strings.EqualFold(vm.Spec.ProviderID, vm.OwnProviderID())
 }

@@ -14,9 +14,9 @@ const (
 	// LabelSnapshotVM is the label with the name of a snapshot's virtual machine. The server sets it unless the name is
 	// too long for a label value.
 	LabelSnapshotVM = "snapshot.vm.slipway.dev/vm-name"
-	// LabelSnapshotMadeBy is the label that identifies the client that created a VirtualMachineSnapshot. virtctl prunes
+	// LabelSnapshotCreatedBy is the label that identifies the client that created a VirtualMachineSnapshot. virtctl prunes
 	// only snapshots that it created.
-	LabelSnapshotMadeBy = "snapshot.vm.slipway.dev/made-by"
+	LabelSnapshotCreatedBy = "snapshot.vm.slipway.dev/made-by"
 )
 
 // VirtualMachineSnapshot is a snapshot of a virtual machine. It contains the disks, the configuration, the

@@ -12,6 +12,6 @@ const LabelZone = "topology.kubernetes.io/zone"
 // VCenterName returns the name of the VCenter that the zone is in.
 func (z *Zone) VCenterName() string { return cmp.Or(z.Spec.VCenter, DefaultVCenter) }
 
-// AsksForZone returns the zone that the spec or the label of the virtual machine requests, or "" if neither requests
+// RequestedZone returns the zone that the spec or the label of the virtual machine requests, or "" if neither requests
 // one.
-func (vm *VirtualMachine) AsksForZone() string { return cmp.Or(vm.Spec.Zone, vm.Labels[LabelZone]) }
+func (vm *VirtualMachine) RequestedZone() string { return cmp.Or(vm.Spec.Zone, vm.Labels[LabelZone]) }

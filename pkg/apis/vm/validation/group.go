@@ -87,7 +87,7 @@ func validateGroupMember(group *vmv1alpha1.VirtualMachineGroup, m vmv1alpha1.Vir
 		errs = append(errs, field.Duplicate(path, m.Kind+" "+m.Name))
 	}
 	seen.Insert(m)
-	if m.Is(vmv1alpha1.GroupMemberKind, group.Name) && group.Name != "" {
+	if m.Matches(vmv1alpha1.GroupMemberKind, group.Name) && group.Name != "" {
 		errs = append(errs, field.Invalid(path.Child("name"), m.Name, "a group cannot be a member of itself"))
 	}
 	return errs

@@ -56,7 +56,7 @@ func ValidateSlipwayClusterStatusUpdate(obj, old *vmv1alpha1.SlipwayCluster) fie
 		return append(errs, field.TooMany(domains, n, maxFailureDomains))
 	}
 	for i := range obj.Status.FailureDomains {
-		errs = append(errs, bounds.Spec(&obj.Status.FailureDomains[i], domains.Index(i))...)
+		errs = append(errs, bounds.ValidateSpec(&obj.Status.FailureDomains[i], domains.Index(i))...)
 	}
 	return errs
 }

@@ -89,7 +89,7 @@ func validateQuantity(quantity *resource.Quantity, unit, least, most int64, allo
 	if quantity == nil {
 		return nil
 	}
-	if value, ok := limits.Whole(*quantity, least, most); !ok || value%unit != 0 {
+	if value, ok := limits.WholeNumber(*quantity, least, most); !ok || value%unit != 0 {
 		return field.ErrorList{field.Invalid(path, quantity.String(), allowed)}
 	}
 	return nil
@@ -105,7 +105,7 @@ func validateOrder(low, high *resource.Quantity, highName string, path *field.Pa
 
 // validateTime checks an RFC 3339 time. alsoAllowed describes additional allowed values and can be empty.
 func validateTime(value, alsoAllowed string, path *field.Path) field.ErrorList {
-	if _, ok := limits.Time(value); ok {
+	if _, ok := limits.ParseTime(value); ok {
 		return nil
 	}
 	allowed := limits.AllowedTime

@@ -63,7 +63,7 @@ func ValidateVirtualMachineStatusUpdate(obj, old *vmv1alpha1.VirtualMachine) fie
 		vmv1alpha1.PhasePending, vmv1alpha1.PhaseCreating, vmv1alpha1.PhaseStarting, vmv1alpha1.PhaseRunning, vmv1alpha1.PhaseStopping,
 		vmv1alpha1.PhaseStopped, vmv1alpha1.PhaseSuspended, vmv1alpha1.PhaseDeleting, vmv1alpha1.PhaseFailed, vmv1alpha1.PhaseUnknown)...)
 	if !apiequality.Semantic.DeepEqual(obj.Status.Network, old.Status.Network) {
-		errs = append(errs, bounds.Spec(obj.Status.Network, path.Child("network"))...)
+		errs = append(errs, bounds.ValidateSpec(obj.Status.Network, path.Child("network"))...)
 	}
 	errs = append(errs, validateGuest(obj.Status.Guest, old.Status.Guest, path.Child("guest"))...)
 	return append(errs, validateConditions(obj.Status.Conditions, path.Child("conditions"))...)
@@ -74,7 +74,7 @@ func validateGuest(guest, old *vmv1alpha1.VirtualMachineGuestStatus, path *field
 	if apiequality.Semantic.DeepEqual(guest, old) {
 		return nil
 	}
-	return bounds.Spec(guest, path)
+	return bounds.ValidateSpec(guest, path)
 }
 
 // validateAnnotations checks annotations that have a format, unless their value did not change. old can be nil.

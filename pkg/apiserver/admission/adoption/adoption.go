@@ -56,7 +56,7 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 	switch {
 	case updated.Spec.InstanceUUID != stored.Spec.InstanceUUID:
 		return refuse(request, "spec.instanceUUID")
-	case updated.Spec.ProviderID != stored.Spec.ProviderID && updated.NamesAnotherVM():
+	case updated.Spec.ProviderID != stored.Spec.ProviderID && updated.HasForeignProviderID():
 		return refuse(request, "spec.providerID")
 	case biosUUID(updated) != biosUUID(stored) && biosUUID(updated) != apply.FirmwareUUID(updated.UID):
 		return refuse(request, "spec.firmware.uuid")

@@ -188,8 +188,8 @@ type paid struct{ charged corev1.ResourceList }
 
 type paidKey struct{}
 
-// Once returns a handler that records the amount that each request to api has been charged.
-func Once(api http.Handler) http.Handler {
+// RecordCharges returns a handler that records the amount that each request to api has been charged.
+func RecordCharges(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), paidKey{}, &paid{})))
 	})
@@ -216,7 +216,7 @@ func (c *charge) growth(request admission.Attributes) (corev1.ResourceList, erro
 	if !e.Handles(request) {
 		return nil, nil
 	}
-	if err := e.Constraints(quota.Names, request.GetObject()); err != nil {
+	if err := e.Constraints(quota.ResourceNames, request.GetObject()); err != nil {
 		return nil, err
 	}
 	usage, err := e.Usage(request.GetObject())

@@ -85,7 +85,7 @@ func charged(t *testing.T, followers ...vmv1alpha1.VirtualMachine) (plugin *char
 		t.Fatal(err)
 	}
 	c, evaluators, quotas := created.(*charge), quota.New(), informers.NewSharedInformerFactory(host, 0)
-	evaluators.ReadFrom(reader{followers: followers})
+	evaluators.SetReader(reader{followers: followers})
 	c.SetDrainedNotification(t.Context().Done())
 	c.SetExternalKubeInformerFactory(quotas)
 	pluginInitializer{evaluators: evaluators, host: host}.Initialize(c)
@@ -131,7 +131,7 @@ func TestQuotaAdmission_ChargesARequestOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, used := charged(t, follower)
-			Once(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			RecordCharges(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				for i, each := range tc.attempts {
 					if err := c.Validate(r.Context(), each, nil); (err != nil) != tc.refused {
 						t.Errorf("attempt %d failed with %v", i, err)
@@ -157,7 +157,7 @@ func TestQuotaAdmission_ChargesNothingForARequestThatHasEnded(t *testing.T) {
 func TestQuotaAdmission_ChargesEachRequest(t *testing.T) {
 	c, used := charged(t)
 	for range 2 {
-		Once(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		RecordCharges(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if err := c.Validate(r.Context(), attempt("virtualmachines", admission.Create, vmOf(1), nil, false), nil); err != nil {
 				t.Error(err)
 			}

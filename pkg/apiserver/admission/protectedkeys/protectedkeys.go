@@ -50,13 +50,13 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 	}
 	updated, stored := metadata(request.GetObject()), metadata(request.GetOldObject())
 	annotation := func(key string) bool {
-		return vmv1alpha1.ProtectedKey(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix) ||
+		return vmv1alpha1.IsProtectedKey(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix) ||
 			request.GetOperation() != admission.Create && strings.HasPrefix(key, vmv1alpha1.CheckPowerOnPrefix)
 	}
 	changed := changedIn("metadata", stored, updated, annotation)
 	// Objects created from a template are new, so check-power-on annotations are allowed in it.
 	changed = append(changed, changedIn("spec.template.metadata", ofTemplate(request.GetOldObject()), ofTemplate(request.GetObject()), func(key string) bool {
-		return vmv1alpha1.ProtectedKey(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix)
+		return vmv1alpha1.IsProtectedKey(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix)
 	})...)
 	if len(changed) == 0 {
 		return nil
@@ -106,7 +106,7 @@ func changedIn(path string, stored, updated keys, annotation func(key string) bo
 	for _, key := range changedKeys(stored.annotations, updated.annotations, annotation) {
 		changed = append(changed, fmt.Sprintf("%s.annotations[%s]", path, key))
 	}
-	for _, key := range changedKeys(stored.labels, updated.labels, vmv1alpha1.ProtectedKey) {
+	for _, key := range changedKeys(stored.labels, updated.labels, vmv1alpha1.IsProtectedKey) {
 		changed = append(changed, fmt.Sprintf("%s.labels[%s]", path, key))
 	}
 	return changed

@@ -32,7 +32,7 @@ func TestProtectedKey_ChecksThePrefix(t *testing.T) {
 		"no-prefix.protected":         false,
 		"a.protected.slipway.dev/key": false,
 	} {
-		if got := vmv1alpha1.ProtectedKey(key); got != want {
+		if got := vmv1alpha1.IsProtectedKey(key); got != want {
 			t.Errorf("ProtectedKey(%q) = %v, want %v", key, got, want)
 		}
 	}
@@ -50,7 +50,7 @@ func TestChangedKeys_ReturnsProtectedKeys(t *testing.T) {
 		"added empty":       {nil, map[string]string{a: ""}, []string{a}},
 		"unchanged":         {map[string]string{a: "1", open: "1"}, map[string]string{a: "1", open: "2"}, nil},
 	} {
-		if diff := cmp.Diff(tc.want, changedKeys(tc.stored, tc.updated, vmv1alpha1.ProtectedKey)); diff != "" {
+		if diff := cmp.Diff(tc.want, changedKeys(tc.stored, tc.updated, vmv1alpha1.IsProtectedKey)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -94,7 +94,7 @@ type right struct {
 
 // rights returns the permissions that a user needs to set the reference.
 func (r reference) rights() []right {
-	made := schema.GroupKind{Group: r.kind.Group, Kind: clusterv1alpha1.MadeKind(r.kind.Kind)}
+	made := schema.GroupKind{Group: r.kind.Group, Kind: clusterv1alpha1.KindFromTemplate(r.kind.Kind)}
 	switch r.use {
 	case owns:
 		return []right{{"update", r.kind, r.name}, {"delete", r.kind, r.name}}

@@ -62,8 +62,8 @@ func Read(ctx context.Context, objects dynamic.Interface, name string) (*APIServ
 	return is, nil
 }
 
-// LeadsTo reports whether the APIService refers to the given Service.
-func (a *APIService) LeadsTo(namespace, service string) bool {
+// RefersTo reports whether the APIService refers to the given Service.
+func (a *APIService) RefersTo(namespace, service string) bool {
 	s := a.Spec.Service
 	return s != nil && s.Namespace == namespace && s.Name == service
 }

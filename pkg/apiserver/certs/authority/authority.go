@@ -90,5 +90,5 @@ func Parse(data map[string][]byte) (*Authority, error) {
 	return &Authority{Trusted: data[TrustedKey], cert: pair.Leaf, key: pair.PrivateKey}, nil
 }
 
-// Same reports whether a and b issue with the same certificate.
-func (a *Authority) Same(b *Authority) bool { return b != nil && a.cert.Equal(b.cert) }
+// HasSameCertificate reports whether a and b issue with the same certificate.
+func (a *Authority) HasSameCertificate(b *Authority) bool { return b != nil && a.cert.Equal(b.cert) }

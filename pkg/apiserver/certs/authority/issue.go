@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// Life is the validity of a CA.
-	Life = 10 * 365 * 24 * time.Hour
-	// LeafLife is the validity of an issued certificate.
-	LeafLife = 90 * 24 * time.Hour
+	// Validity is the validity of a CA.
+	Validity = 10 * 365 * 24 * time.Hour
+	// LeafValidity is the validity of an issued certificate.
+	LeafValidity = 90 * 24 * time.Hour
 	// RenewAfter is the age at which an issued certificate is renewed. Renewal can fail for two months before the
 	// certificate expires.
-	RenewAfter = LeafLife / 3
+	RenewAfter = LeafValidity / 3
 	// backdate allows for clocks that are behind.
 	backdate = 10 * time.Minute
 )
@@ -38,7 +38,7 @@ const (
 func (a *Authority) Leaf(name string, hosts []string, now time.Time, usages ...x509.ExtKeyUsage) (cert, key []byte, err error) {
 	template := &x509.Certificate{
 		Subject:   pkix.Name{CommonName: name},
-		NotBefore: now.Add(-backdate), NotAfter: now.Add(LeafLife),
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(LeafValidity),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: usages,
 	}
 	for _, host := range hosts {
@@ -58,7 +58,7 @@ func (a *Authority) Leaf(name string, hosts []string, now time.Time, usages ...x
 func newAuthority(name string, now time.Time) (cert, key []byte, err error) {
 	cert, key, err = issue(&x509.Certificate{
 		Subject:   pkix.Name{CommonName: name},
-		NotBefore: now.Add(-backdate), NotAfter: now.Add(Life),
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(Validity),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}, nil, nil)

@@ -23,10 +23,10 @@ const (
 
 const (
 	// replaceBefore is the remaining validity at which a CA is replaced.
-	replaceBefore = Life / 3
-	// Settle is the time for which a new CA is trusted before it issues certificates. Clients that copy ca.crt get it
+	replaceBefore = Validity / 3
+	// TrustPeriod is the time for which a new CA is trusted before it issues certificates. Clients that copy ca.crt get it
 	// in that time, and an administrator can notice the replacement.
-	Settle = 24 * time.Hour
+	TrustPeriod = 24 * time.Hour
 )
 
 // Next returns the next data of a CA's Secret, or nil if it needs no change. Each call performs one step of a
@@ -57,7 +57,7 @@ func Next(name string, data map[string][]byte, now time.Time) (map[string][]byte
 	if !bytes.Contains(data[TrustedKey], bytes.TrimSpace(data[NextCertKey])) {
 		return with(data, map[string][]byte{TrustedKey: joined(data[TrustedKey], data[NextCertKey])}), nil
 	}
-	if now.Before(pair.Leaf.NotBefore.Add(backdate+Settle)) && now.Before(issuing.cert.NotAfter) {
+	if now.Before(pair.Leaf.NotBefore.Add(backdate+TrustPeriod)) && now.Before(issuing.cert.NotAfter) {
 		return nil, nil
 	}
 	return with(data, map[string][]byte{

@@ -47,7 +47,7 @@ func correction(is *apiservices.APIService, namespace, service string, trusted [
 	if is.Spec.CABundle == want && !is.Spec.InsecureSkipTLSVerify {
 		return nil, ""
 	}
-	if !is.LeadsTo(namespace, service) {
+	if !is.RefersTo(namespace, service) {
 		return nil, fmt.Sprintf("it does not refer to Service %s/%s", namespace, service)
 	}
 	for key := range is.Annotations {

@@ -90,7 +90,7 @@ func (m *Manager) serve(ctx context.Context) (trusted []byte, err error) {
 func (m *Manager) renew(ctx context.Context, a *authority.Authority, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.cert != nil && a.Same(m.issuer) && now.Before(m.issued.Add(authority.RenewAfter)) {
+	if m.cert != nil && a.HasSameCertificate(m.issuer) && now.Before(m.issued.Add(authority.RenewAfter)) {
 		return nil
 	}
 	cert, key, err := a.Leaf(m.hosts[0], m.hosts, now, x509.ExtKeyUsageServerAuth)

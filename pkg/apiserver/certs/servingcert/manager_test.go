@@ -147,7 +147,7 @@ func TestServingCert_IsRenewedAfterAThirdOfItsValidity(t *testing.T) {
 	if h.served(m).Equal(first) || told != 1 {
 		t.Errorf("the certificate was not renewed, or its server was notified %d times", told)
 	}
-	if left := first.NotAfter.Sub(h.clock.Now()); left < authority.LeafLife/2 {
+	if left := first.NotAfter.Sub(h.clock.Now()); left < authority.LeafValidity/2 {
 		t.Errorf("the old certificate is valid for only %s", left)
 	}
 }
@@ -157,7 +157,7 @@ func TestServingCert_IsTrustedWhileTheAuthorityIsReplaced(t *testing.T) {
 	a, b := h.replica(), h.replica()
 	h.reconcile(a)
 	before := h.bundle()
-	h.clock.SetTime(begin.Add(authority.Life * 2 / 3).Add(-24 * time.Hour))
+	h.clock.SetTime(begin.Add(authority.Validity * 2 / 3).Add(-24 * time.Hour))
 	for range 4 {
 		for range 3 { // once for each change of the Secret, and once more
 			h.reconcile(a)

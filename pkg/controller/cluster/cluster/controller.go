@@ -36,8 +36,8 @@ type External interface {
 
 // Connections manages the connections to workload clusters.
 type Connections interface {
-	// Connected returns nil if a Cluster is connected. Otherwise it requests a connection and returns the reason.
-	Connected(cluster types.NamespacedName) error
+	// ConnectionError returns nil if a Cluster is connected. Otherwise it requests a connection and returns the reason.
+	ConnectionError(cluster types.NamespacedName) error
 	// Probe returns the time of the last successful probe and the number of failures since then. The time is zero if
 	// the Cluster has never answered.
 	Probe(cluster types.NamespacedName) (success time.Time, failures int)
@@ -90,11 +90,11 @@ func New(d Deps) (*Controller, error) {
 	}
 	b := controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
 		Queue(controller.NewQueue(Name, controller.QueueOptions{Fairness: true})).
-		Before(func(ctx context.Context) (func(), error) {
-			c.reconcile.external = d.External(ctx, controller.Changes(false, c.externalChanged))
+		BeforeSync(func(ctx context.Context) (func(), error) {
+			c.reconcile.external = d.External(ctx, controller.HandleChanges(false, c.externalChanged))
 			return c.reconcile.external.Wait, nil
 		}).
-		Watches(c.clusters, c.reconcile.clusters.Handler(), controller.Changes(true, c.clusterChanged)).
+		Watches(c.clusters, c.reconcile.clusters.Handler(), controller.HandleChanges(true, c.clusterChanged)).
 		Watches(d.Informers.Vm().V1alpha1().SlipwayClusters().Informer(), c.infrastructureHandler()).
 		Reconciler(c.reconcile)
 	for _, members := range []cache.SharedIndexInformer{deployments, sets, machines} {

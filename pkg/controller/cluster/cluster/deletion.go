@@ -96,7 +96,7 @@ func (p *reconcileRun) deleteMembers(ctx context.Context) (left string, err erro
 			}
 		}
 		if slices.Sort(names); len(names) > 0 {
-			all = append(all, k.name+": "+conditions.List(names, ", "))
+			all = append(all, k.name+": "+conditions.JoinLimited(names, ", "))
 		}
 	}
 	if len(all) > 0 {
@@ -152,7 +152,7 @@ func (p *reconcileRun) deleteExternal(ctx context.Context, e *externalObject) (g
 	err = e.kind.Client.Resource(e.kind.GVR).Namespace(p.key.Namespace).Delete(ctx, e.ref.Name, metav1.DeleteOptions{
 		Preconditions: metav1.NewUIDPreconditions(string(e.object.GetUID())),
 	})
-	if err != nil && !contract.IsGone(err) {
+	if err != nil && !contract.IsNotFound(err) {
 		return false, fmt.Errorf("deleting %s %s: %w", e.ref.Kind, e.ref.Name, err)
 	}
 	return false, nil

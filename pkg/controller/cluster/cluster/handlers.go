@@ -50,7 +50,7 @@ func (c *Controller) clusterChanged(was, now *cluster) {
 	}
 	if was == nil || was.UID != now.UID || was.Generation != now.Generation || was.DeletionTimestamp == nil && now.DeletionTimestamp != nil ||
 		!equality.Semantic.DeepEqual(was.Annotations, now.Annotations) || !equality.Semantic.DeepEqual(was.Finalizers, now.Finalizers) {
-		c.Look(controller.KeyOf(now), 0)
+		c.EnqueueAfter(controller.KeyOf(now), 0)
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *Controller) memberHandler() cache.ResourceEventHandler {
 		}
 		found, err := c.reconcile.clusters.Get(in)
 		if err == nil && found != nil && found.DeletionTimestamp != nil {
-			c.Look(in, controller.Settle)
+			c.EnqueueAfter(in, controller.Settle)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{AddFunc: wake, DeleteFunc: wake}
@@ -81,7 +81,7 @@ func (c *Controller) externalChanged(was, now *unstructured.Unstructured) {
 		}
 		for _, ref := range o.GetOwnerReferences() {
 			if ref.Kind == clusterKind && strings.HasPrefix(ref.APIVersion, clusterv1alpha1.GroupName+"/") {
-				c.Look(types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}, 0)
+				c.EnqueueAfter(types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}, 0)
 			}
 		}
 		if now == nil || was == nil {
@@ -105,13 +105,13 @@ func (c *Controller) queueReferring(o metav1.Object) {
 	for _, obj := range c.clusters.GetIndexer().List() {
 		in, ok := obj.(*cluster)
 		if ok && in.Namespace == o.GetNamespace() && (in.Spec.InfrastructureRef.Name == o.GetName() || in.Spec.ControlPlaneRef.Name == o.GetName()) {
-			c.Look(controller.KeyOf(in), 0)
+			c.EnqueueAfter(controller.KeyOf(in), 0)
 		}
 	}
 }
 
 func (c *Controller) connectionChanged(in types.NamespacedName) {
 	if found, err := c.reconcile.clusters.Get(in); err == nil && found != nil {
-		c.Look(in, 0)
+		c.EnqueueAfter(in, 0)
 	}
 }

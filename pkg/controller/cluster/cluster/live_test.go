@@ -55,8 +55,8 @@ type fixture struct {
 	calls     []string
 }
 
-// Connected implements Connections.
-func (l *fixture) Connected(types.NamespacedName) error {
+// ConnectionError implements Connections.
+func (l *fixture) ConnectionError(types.NamespacedName) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.connected
@@ -354,7 +354,7 @@ func TestCluster_IsDeletedAfterItsMembers(t *testing.T) {
 		l := run(t, []runtime.Object{infra(provisioned)}, c, md, ms, lone, other)
 		l.expectCondition(clusterv1alpha1.DeletingCondition, "True WaitingForWorkersDeletion MachineSets: ms")
 		l.mu.Lock()
-		l.unread = fmt.Errorf("%w: for a while", contract.ErrUnread)
+		l.unread = fmt.Errorf("%w: for a while", contract.ErrUnreadable)
 		l.mu.Unlock()
 		if err := l.api.Tracker().Delete(clusterv1alpha1.SchemeGroupVersion.WithResource("machinesets"), "dev", "ms"); err != nil {
 			t.Fatal(err)

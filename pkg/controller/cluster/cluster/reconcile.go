@@ -65,7 +65,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		failed = p.run(ctx)
 	}
 	if apierrors.IsConflict(failed) {
-		return controller.Overtaken(failed)
+		return controller.RequeueOnConflict(failed)
 	}
 	if p.cluster == nil {
 		return controller.Result{}, failed // The Cluster was deleted.
@@ -73,7 +73,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	until, err := computeStatus(p.cluster, p.observed)
 	failed = errors.Join(failed, err)
 	if err := r.clusters.UpdateStatus(ctx, r.client.Clusters(key.Namespace), p.cluster); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	if failed != nil {
 		return controller.Result{}, fmt.Errorf("cluster %s: %w", key, failed)
@@ -119,14 +119,14 @@ func (p *reconcileRun) checkConnection() {
 	f := p.observed
 	provisioned := !f.infrastructure.isDefined() || ptr.Deref(p.cluster.Status.Initialization.InfrastructureProvisioned, false)
 	if f.infrastructure.object != nil && !provisioned {
-		is, err := contract.InfraProvisioned(f.infrastructure.kind, f.infrastructure.object)
+		is, err := contract.IsInfraProvisioned(f.infrastructure.kind, f.infrastructure.object)
 		provisioned = err == nil && is
 	}
 	if !provisioned {
 		f.connectionErr = errors.New("the infrastructure is not provisioned yet")
 		return
 	}
-	f.connectionErr = p.connections.Connected(p.key)
+	f.connectionErr = p.connections.ConnectionError(p.key)
 	f.lastSuccess, f.failures = p.connections.Probe(p.key)
 }
 
@@ -143,7 +143,7 @@ func (p *reconcileRun) read(ctx context.Context, ref clusterv1alpha1.ContractVer
 			ref.Kind, ref.Name, metav1.GetControllerOf(o).Kind, metav1.GetControllerOf(o).Name)
 	case err == nil:
 		e.object, e.kind = o, kind
-	case !contract.IsGone(err):
+	case !contract.IsNotFound(err):
 		e.err = fmt.Errorf("reading %s %s: %w", ref.Kind, ref.Name, err)
 	}
 	return e
@@ -164,7 +164,7 @@ func (p *reconcileRun) adopt(ctx context.Context, e *externalObject) error {
 		return nil
 	}
 	next := e.object.DeepCopy()
-	labelled, owned := members.Label(next, p.key.Name), members.Control(next, p.cluster, clusterKind)
+	labelled, owned := members.SetClusterLabel(next, p.key.Name), members.SetController(next, p.cluster, clusterKind)
 	if !labelled && !owned {
 		return nil
 	}

@@ -63,7 +63,7 @@ func computeStatus(c *cluster, f *observedState) (until time.Time, err error) {
 	set(f.paused)
 	if f.paused.Status == metav1.ConditionTrue {
 		if c.DeletionTimestamp != nil {
-			set(members.DeletingWhilePaused(f.paused))
+			set(members.PausedDeletionCondition(f.paused))
 		}
 		return until, nil
 	}
@@ -95,7 +95,7 @@ func updateInitialization(c *cluster, f *observedState) error {
 	case !i.isDefined():
 		reached.InfrastructureProvisioned = ptr.To(true)
 	case i.object != nil:
-		provisioned, err := contract.InfraProvisioned(i.kind, i.object)
+		provisioned, err := contract.IsInfraProvisioned(i.kind, i.object)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func updateInitialization(c *cluster, f *observedState) error {
 			reached.ControlPlaneInitialized = ptr.To(true)
 		}
 	case p.object != nil:
-		isInitialized, err := contract.ControlPlaneInitialized(p.kind, p.object)
+		isInitialized, err := contract.IsControlPlaneInitialized(p.kind, p.object)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (f *observedState) infrastructureCondition(c *cluster) metav1.Condition {
 }
 
 func (f *observedState) mirrorReady(condition *metav1.Condition, provisioned bool) {
-	ready, err := contract.Ready(f.infrastructure.object)
+	ready, err := contract.ReadyCondition(f.infrastructure.object)
 	switch {
 	case err != nil:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, clusterv1alpha1.InvalidConditionReportedReason, err.Error()

@@ -8,6 +8,6 @@
 // them, the request is repeated with backoff and no error is logged. Cluster API may be installed or removed while the
 // server runs.
 //
-// An object that could not be read is reported as ErrUnread and never as not found. Only the fields in Machine and
+// An object that could not be read is reported as ErrNotRead and never as not found. Only the fields in Machine and
 // Cluster are cached, and handlers are called only when one of them changes. The package writes nothing.
 package clusterapi

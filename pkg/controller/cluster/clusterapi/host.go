@@ -48,7 +48,7 @@ type managementSource struct {
 }
 
 func newManagementSource(client dynamic.Interface, discovery discovery.DiscoveryInterface, r *Reader) *managementSource {
-	return &managementSource{client: client, discovery: discovery, reader: r, requested: make(chan struct{}), err: ErrUnread}
+	return &managementSource{client: client, discovery: discovery, reader: r, requested: make(chan struct{}), err: ErrNotRead}
 }
 
 func (h *managementSource) machine(key types.NamespacedName) (*Machine, error) {
@@ -73,7 +73,7 @@ func readStored[T any](h *managementSource, kind string, key types.NamespacedNam
 	}
 	known, ok := obj.(*cachedObject[T])
 	if !ok {
-		return nil, fmt.Errorf("%s %s of %s: %w", kind, key, Group, ErrUnread)
+		return nil, fmt.Errorf("%s %s of %s: %w", kind, key, Group, ErrNotRead)
 	}
 	facts := known.value
 	return &facts, nil
@@ -94,7 +94,7 @@ func (h *managementSource) run(ctx context.Context) {
 			if h.watch(ctx) {
 				backoff = newBackoff()
 			}
-			err = ErrUnread
+			err = ErrNotRead
 		}
 		h.setUnavailable(ctx, err)
 		select {
@@ -118,7 +118,7 @@ func (h *managementSource) checkServed(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 		return ErrNotServed
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrUnread, err)
+		return fmt.Errorf("%w: %w", ErrNotRead, err)
 	}
 	for _, name := range []string{"machines", "clusters"} {
 		if !slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Name == name }) {
@@ -145,7 +145,7 @@ func (h *managementSource) setReadError(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.machines == nil {
-		h.err = fmt.Errorf("%w: %w", ErrUnread, err)
+		h.err = fmt.Errorf("%w: %w", ErrNotRead, err)
 	}
 }
 

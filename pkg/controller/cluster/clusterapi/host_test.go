@@ -184,11 +184,11 @@ func TestReader_SendsNoRequestsBeforeAnObjectIsRequested(t *testing.T) {
 
 func TestReader_FollowsInstallationAndRemovalOfClusterAPI(t *testing.T) {
 	w := newFixture(t)
-	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrUnread) {
+	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotRead) {
 		t.Errorf("before the first request: %v, want ErrUnread", err)
 	}
 	w.awaitCallback("Group cluster.x-k8s.io")
-	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) || errors.Is(err, ErrUnread) {
+	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) || errors.Is(err, ErrNotRead) {
 		t.Errorf("without Cluster API: %v, want ErrNotServed", err)
 	}
 

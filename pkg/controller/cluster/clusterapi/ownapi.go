@@ -46,7 +46,7 @@ func (o *ownSource) cluster(key types.NamespacedName) (*Cluster, error) {
 
 func readListed[O, T any](o *ownSource, kind string, key types.NamespacedName, get func(string) (O, error), facts func(O) T) (*T, error) {
 	if !o.synced() {
-		return nil, fmt.Errorf("%s %s of %s %w", kind, key, clusterv1alpha1.GroupName, ErrUnread)
+		return nil, fmt.Errorf("%s %s of %s %w", kind, key, clusterv1alpha1.GroupName, ErrNotRead)
 	}
 	obj, err := get(key.Name)
 	if apierrors.IsNotFound(err) {

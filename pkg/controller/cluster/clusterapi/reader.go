@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	// ErrUnread is returned when an object could not be read yet.
-	ErrUnread = errors.New("could not be read yet")
+	// ErrNotRead is returned when an object could not be read yet.
+	ErrNotRead = errors.New("could not be read yet")
 	// ErrNotServed is returned when the management cluster does not serve the kinds, so that the object does not exist.
 	ErrNotServed = errors.New("the management cluster does not serve " + Group + "/" + version)
 )

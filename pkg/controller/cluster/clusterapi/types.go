@@ -22,8 +22,8 @@ const Group = "cluster.x-k8s.io"
 // version is the API version of Cluster API's kinds and of the contract that Slipway's kinds implement.
 const version = "v1beta2"
 
-// Is reports whether group has the kinds Machine and Cluster.
-func Is(group string) bool { return group == Group || group == clusterv1alpha1.GroupName }
+// IsClusterGroup reports whether group has the kinds Machine and Cluster.
+func IsClusterGroup(group string) bool { return group == Group || group == clusterv1alpha1.GroupName }
 
 // Machine contains the fields of a Machine that are used by Slipway.
 type Machine struct {
@@ -72,8 +72,8 @@ func PausedBy(infrastructure metav1.Object, c *Cluster) string {
 	return ""
 }
 
-// Unread reports whether err, returned by Reader, means that it is unknown whether the object exists.
-func Unread(err error) bool { return err != nil && !errors.Is(err, ErrNotServed) }
+// IsUnread reports whether err, returned by Reader, means that it is unknown whether the object exists.
+func IsUnread(err error) bool { return err != nil && !errors.Is(err, ErrNotServed) }
 
 // Reference identifies an object in the same namespace.
 type Reference struct {

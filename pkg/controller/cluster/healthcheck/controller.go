@@ -29,11 +29,11 @@ type Nodes interface {
 	// Node returns the Node of a Cluster with a provider ID and a name, or nil if it does not exist. It has no labels,
 	// annotations and taints. An error means that this is currently unknown.
 	Node(cluster types.NamespacedName, providerID, name string) (*corev1.Node, error)
-	// Registered reports whether a Cluster has a Node with a provider ID. An error means that this is currently
+	// HasNode reports whether a Cluster has a Node with a provider ID. An error means that this is currently
 	// unknown.
-	Registered(cluster types.NamespacedName, providerID string) (bool, error)
-	// Silent reports whether a Cluster does not answer. Its Nodes are then the last known ones.
-	Silent(cluster types.NamespacedName) bool
+	HasNode(cluster types.NamespacedName, providerID string) (bool, error)
+	// IsSilent reports whether a Cluster does not answer. Its Nodes are then the last known ones.
+	IsSilent(cluster types.NamespacedName) bool
 	// OnCluster adds a callback for changes of the connection to a Cluster, OnNode for changes of a Node. f must not
 	// block. Both must be called before Run.
 	OnCluster(f func(cluster types.NamespacedName))
@@ -87,9 +87,9 @@ func New(d Deps) (*Controller, error) {
 		Queue(controller.NewQueue(Name, controller.QueueOptions{Fairness: true})).
 		Index(checks, checkIndexers).
 		Index(machines, machineIndexers).
-		Watches(checks, c.checks.Handler(), controller.Changes(true, c.checkChanged)).
-		Watches(machines, r.machines.Handler(), controller.Changes(false, c.machineChanged)).
-		Watches(kinds.Clusters().Informer(), controller.Changes(false, c.clusterChanged)).
+		Watches(checks, c.checks.Handler(), controller.HandleChanges(true, c.checkChanged)).
+		Watches(machines, r.machines.Handler(), controller.HandleChanges(false, c.machineChanged)).
+		Watches(kinds.Clusters().Informer(), controller.HandleChanges(false, c.clusterChanged)).
 		Reconciler(r).
 		Build()
 	d.Nodes.OnCluster(c.onClusterEvent)

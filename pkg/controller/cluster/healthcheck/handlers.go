@@ -32,7 +32,7 @@ func (c *Controller) checkChanged(was, now *check) {
 	}
 	if was == nil || was.UID != now.UID || was.Generation != now.Generation ||
 		!equality.Semantic.DeepEqual(was.Labels, now.Labels) || !equality.Semantic.DeepEqual(was.Annotations, now.Annotations) {
-		c.Look(controller.KeyOf(now), 0)
+		c.EnqueueAfter(controller.KeyOf(now), 0)
 	}
 }
 
@@ -41,7 +41,7 @@ func (c *Controller) machineChanged(was, now *machine) {
 	for _, m := range []*machine{was, now} {
 		if m != nil {
 			c.queueIndexed(m.Namespace+"/"+m.Spec.ClusterName, func(h *check) bool {
-				return members.Selected(&h.Spec.Selector, h.Spec.ClusterName, m)
+				return members.IsSelected(&h.Spec.Selector, h.Spec.ClusterName, m)
 			})
 		}
 	}

@@ -63,14 +63,14 @@ func (l *fixture) Node(_ types.NamespacedName, _, name string) (*corev1.Node, er
 	return l.nodes[name], nil
 }
 
-// Registered implements Nodes. The provider ID is the name of the Node.
-func (l *fixture) Registered(_ types.NamespacedName, id string) (bool, error) {
+// HasNode implements Nodes. The provider ID is the name of the Node.
+func (l *fixture) HasNode(_ types.NamespacedName, id string) (bool, error) {
 	n, err := l.Node(types.NamespacedName{}, id, id)
 	return n != nil, err
 }
 
-// Silent implements Nodes.
-func (l *fixture) Silent(types.NamespacedName) bool { return false }
+// IsSilent implements Nodes.
+func (l *fixture) IsSilent(types.NamespacedName) bool { return false }
 
 // OnCluster implements Nodes.
 func (l *fixture) OnCluster(f func(types.NamespacedName)) { l.callback = f }

@@ -58,23 +58,23 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, nil
 	}
 	p := &reconcileRun{reconciler: r, check: stored.DeepCopy(), at: r.now()}
-	if p.cluster, err = controller.Found(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
+	if p.cluster, err = controller.IgnoreNotFound(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", stored.Spec.ClusterName, err)
 	}
 	paused := members.Paused(p.cluster, p.check, "MachineHealthCheck")
 	if paused.Status == metav1.ConditionTrue {
 		updateStatus(p.check, paused, nil, 0, allowance{}, p.at)
 		if err := p.writeStatus(ctx); err != nil {
-			return controller.Overtaken(err)
+			return controller.RequeueOnConflict(err)
 		}
 		return controller.Result{}, nil
 	}
 	if err := p.setOwnership(ctx); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	until, err := p.checkMachines(ctx, paused)
 	if apierrors.IsConflict(err) {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	if err != nil {
 		return controller.Result{}, fmt.Errorf("MachineHealthCheck %s: %w", key, err)
@@ -88,9 +88,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 
 // setOwnership sets the cluster label and the Cluster as owner.
 func (p *reconcileRun) setOwnership(ctx context.Context) error {
-	changed := members.Label(p.check, p.check.Spec.ClusterName)
+	changed := members.SetClusterLabel(p.check, p.check.Spec.ClusterName)
 	if p.cluster != nil {
-		changed = members.Own(p.check, p.cluster) || changed
+		changed = members.AddOwner(p.check, p.cluster) || changed
 	}
 	if !changed {
 		return nil
@@ -157,7 +157,7 @@ func (p *reconcileRun) combine(checks []*check, t target, mine checkResult) chec
 	for _, c := range checks {
 		v := mine
 		if c.Name != p.check.Name {
-			if !members.Selected(&c.Spec.Selector, c.Spec.ClusterName, t.machine) {
+			if !members.IsSelected(&c.Spec.Selector, c.Spec.ClusterName, t.machine) {
 				continue
 			}
 			v = evaluate(c, p.cluster, t, p.at)
@@ -180,7 +180,7 @@ func (p *reconcileRun) targets(ctx context.Context) ([]target, error) {
 	for _, m := range all {
 		_, paused := m.Annotations[clusterv1alpha1.PausedAnnotation]
 		_, skipped := m.Annotations[clusterv1alpha1.MachineSkipRemediationAnnotation]
-		if paused || skipped || !members.Selected(&p.check.Spec.Selector, p.check.Spec.ClusterName, m) {
+		if paused || skipped || !members.IsSelected(&p.check.Spec.Selector, p.check.Spec.ClusterName, m) {
 			continue
 		}
 		out = append(out, p.target(ctx, in, m))
@@ -191,7 +191,7 @@ func (p *reconcileRun) targets(ctx context.Context) ([]target, error) {
 // target returns a Machine with its Node. A registered Node that is not yet in the Machine's nodeRef counts as unknown,
 // because the delay is not a fault of the Machine.
 func (p *reconcileRun) target(ctx context.Context, in types.NamespacedName, m *machine) target {
-	t := target{machine: m, silent: p.nodes.Silent(in)}
+	t := target{machine: m, silent: p.nodes.IsSilent(in)}
 	if !canHaveNode(p.cluster, m) {
 		return t // There is no connection yet.
 	}
@@ -199,7 +199,7 @@ func (p *reconcileRun) target(ctx context.Context, in types.NamespacedName, m *m
 	var err error
 	if m.Status.NodeRef.IsDefined() {
 		t.node, err = p.nodes.Node(in, m.Spec.ProviderID, m.Status.NodeRef.Name)
-	} else if registered, err = p.nodes.Registered(in, m.Spec.ProviderID); err != nil && !isInitialized(p.cluster) {
+	} else if registered, err = p.nodes.HasNode(in, m.Spec.ProviderID); err != nil && !isInitialized(p.cluster) {
 		err = nil // The Cluster has never had a Node; this Machine may be the reason.
 	}
 	if err != nil {

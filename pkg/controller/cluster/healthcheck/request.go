@@ -21,7 +21,7 @@ import (
 // requestClient returns the client and the kind of remediation requests.
 func (p *reconcileRun) requestClient(ctx context.Context) (dynamic.ResourceInterface, contract.Kind, error) {
 	ref := p.check.Spec.Remediation.TemplateRef
-	kind, err := p.external.Resolve(ctx, groupOf(ref.APIVersion), clusterv1alpha1.MadeKind(ref.Kind))
+	kind, err := p.external.Resolve(ctx, groupOf(ref.APIVersion), clusterv1alpha1.KindFromTemplate(ref.Kind))
 	if err != nil {
 		return nil, kind, fmt.Errorf("resolving the requests of %s: %w", ref.Kind, err)
 	}
@@ -46,7 +46,7 @@ func (p *reconcileRun) createRequest(ctx context.Context, m *machine) error {
 		message := fmt.Sprintf("%s %s exists and is not a remediation request", kind.GVK.Kind, m.Name)
 		setExternallyRemediated(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, message)
 		return errors.New(message)
-	case !contract.IsGone(err):
+	case !contract.IsNotFound(err):
 		return fmt.Errorf("reading %s %s: %w", kind.GVK.Kind, m.Name, err)
 	}
 	ref := p.check.Spec.Remediation.TemplateRef
@@ -56,7 +56,7 @@ func (p *reconcileRun) createRequest(ctx context.Context, m *machine) error {
 		setExternallyRemediated(m, p.at, clusterv1alpha1.RemediationTemplateNotFoundReason, message)
 		return fmt.Errorf("%s: %w", message, err)
 	}
-	created, err := contract.Clone(template, contract.Identity{
+	created, err := contract.Clone(template, contract.ObjectMetadata{
 		Namespace: m.Namespace, Name: m.Name, Labels: map[string]string{clusterv1alpha1.ClusterNameLabel: m.Spec.ClusterName},
 		Owner: &metav1.OwnerReference{APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: "Machine", Name: m.Name, UID: m.UID},
 	})
@@ -87,12 +87,12 @@ func (p *reconcileRun) deleteRequest(ctx context.Context, m *machine) error {
 			return err
 		}
 		existing, err := requests.Get(ctx, m.Name, metav1.GetOptions{})
-		if err != nil && !contract.IsGone(err) {
+		if err != nil && !contract.IsNotFound(err) {
 			return fmt.Errorf("reading %s %s: %w", kind.GVK.Kind, m.Name, err)
 		}
 		if err == nil && isRequest(existing, m) {
 			err = requests.Delete(ctx, m.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(existing.GetUID()))})
-			if err != nil && !contract.IsGone(err) {
+			if err != nil && !contract.IsNotFound(err) {
 				return fmt.Errorf("deleting %s %s: %w", kind.GVK.Kind, m.Name, err)
 			}
 		}

@@ -68,8 +68,8 @@ func New(d Deps) (*Controller, error) {
 	var err error
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
 		Index(c.informer, cache.Indexers{indexByCluster: byCluster}).
-		Watches(c.informer, store.Handler(), controller.Changes(true, c.changed)).
-		Watches(vm.Zones().Informer(), controller.Changes(true, c.zoneChanged)).
+		Watches(c.informer, store.Handler(), controller.HandleChanges(true, c.changed)).
+		Watches(vm.Zones().Informer(), controller.HandleChanges(true, c.zoneChanged)).
 		Reconciler(&reconciler{deps: d, objects: store}).
 		Build()
 	d.Clusters.Watch(clusterapi.Handlers{
@@ -81,7 +81,7 @@ func New(d Deps) (*Controller, error) {
 }
 
 func (c *Controller) queue(obj any) {
-	c.Look(controller.KeyOf(obj.(*vmv1alpha1.SlipwayCluster)), 0)
+	c.EnqueueAfter(controller.KeyOf(obj.(*vmv1alpha1.SlipwayCluster)), 0)
 }
 
 // queueIndexed queues the objects with an index value.

@@ -38,7 +38,7 @@ func ownerOf(s *vmv1alpha1.SlipwayCluster) (found owner) {
 	for i := range s.OwnerReferences {
 		o := &s.OwnerReferences[i]
 		gv, err := schema.ParseGroupVersion(o.APIVersion)
-		if err != nil || o.Kind != "Cluster" || !clusterapi.Is(gv.Group) {
+		if err != nil || o.Kind != "Cluster" || !clusterapi.IsClusterGroup(gv.Group) {
 			continue
 		}
 		if controls := ptr.Deref(o.Controller, false); controls || found.name == "" {
@@ -79,7 +79,7 @@ func computeStatus(s *vmv1alpha1.SlipwayCluster, w inputs, now time.Time) (st vm
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		conditions.Set(&st.Conditions, now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: s.Generation})
 	}
-	unread := clusterapi.Unread(w.clusterErr)
+	unread := clusterapi.IsUnread(w.clusterErr)
 	if why := clusterapi.PausedBy(s, w.cluster); why != "" {
 		set(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, "reconciling is paused "+why)
 		return st, false
@@ -148,7 +148,7 @@ func failureDomains(s *vmv1alpha1.SlipwayCluster, w inputs) (out []vmv1alpha1.Fa
 		if z.DeletionTimestamp != nil || len(named) > 0 && !asked {
 			continue
 		}
-		selects, err := provider.Selects(z.Spec.NamespaceSelector, w.labels)
+		selects, err := provider.SelectsNamespace(z.Spec.NamespaceSelector, w.labels)
 		switch {
 		case err != nil && asked:
 			say(vmv1alpha1.ReasonInvalid, "Zone %q: %v", z.Name, err)
@@ -165,5 +165,5 @@ func failureDomains(s *vmv1alpha1.SlipwayCluster, w inputs) (out []vmv1alpha1.Fa
 	if len(out) == 0 && reason == "" {
 		say(vmv1alpha1.ReasonNoZone, "no Zone is available to the namespace")
 	}
-	return out[:min(len(out), maxDomains)], reason, conditions.List(messages, "; ")
+	return out[:min(len(out), maxDomains)], reason, conditions.JoinLimited(messages, "; ")
 }

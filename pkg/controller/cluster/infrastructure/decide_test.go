@@ -21,7 +21,7 @@ import (
 var (
 	now      = time.Unix(1_700_000_000, 0)
 	endpoint = vmv1alpha1.APIEndpoint{Host: "192.0.2.1", Port: 6443}
-	errRead  = fmt.Errorf("cluster: %w", clusterapi.ErrUnread)
+	errRead  = fmt.Errorf("cluster: %w", clusterapi.ErrNotRead)
 )
 
 func object(change ...func(*vmv1alpha1.SlipwayCluster)) *vmv1alpha1.SlipwayCluster {

@@ -40,7 +40,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	next.Status, again = computeStatus(s, w, r.deps.Now())
 	conditions.KeepTimes(s.Status.Conditions, next.Status.Conditions)
 	if err := r.objects.UpdateStatus(ctx, r.deps.Client.VmV1alpha1().SlipwayClusters(key.Namespace), next); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	if again {
 		return controller.Result{RequeueAfter: controller.Recheck}, nil

@@ -34,7 +34,7 @@ func limitMessage(text string) string {
 			lines = lines[:i]
 			break
 		}
-		lines[i] = conditions.Line(line, left)
+		lines[i] = conditions.TruncateLine(line, left)
 		left -= len(lines[i]) + 1
 	}
 	return strings.Join(lines, "\n")

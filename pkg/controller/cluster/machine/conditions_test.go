@@ -48,7 +48,7 @@ func TestConditions_MirrorReadyOfReferencedObjects(t *testing.T) {
 		"bootstrap no Ready":      {changes: cs(withConfig), bootstrap: config(nil), infra: infra(), kind: secret, want: "False NotReady ExampleConfig status.initialization.dataSecretCreated is false"},
 		"bootstrap done":          {changes: cs(withConfig), bootstrap: config(map[string]any{"initialization": initialized("dataSecretCreated"), "dataSecretName": "s"}), infra: infra(), kind: secret, want: "True Ready "},
 		"bootstrap invalid":       {changes: cs(withConfig), bootstrap: with("ExampleConfig", "b", of(ready(map[string]any{"status": "Fine"}))), infra: infra(), kind: secret, want: `Unknown InvalidConditionReported status.conditions of ExampleConfig ns/b: Ready: status must be True, False or Unknown, not "Fine"`},
-		"bootstrap unread":        {changes: cs(withConfig), infra: infra(), unread: "ExampleConfig", kind: secret, want: "Unknown InternalError cannot read ExampleConfig: " + contract.ErrUnread.Error()},
+		"bootstrap unread":        {changes: cs(withConfig), infra: infra(), unread: "ExampleConfig", kind: secret, want: "Unknown InternalError cannot read ExampleConfig: " + contract.ErrUnreadable.Error()},
 		"bootstrap deleted":       {changes: cs(withConfig, deleted, created, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDeleted ExampleConfig has been deleted"},
 		"bootstrap never existed": {changes: cs(withConfig, deleted, annotated(preTerminate, "")), infra: infraThere(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
 		"bootstrap missing":       {changes: cs(withConfig), infra: infra(), kind: secret, want: "False ObjectDoesNotExist ExampleConfig does not exist"},
@@ -59,7 +59,7 @@ func TestConditions_MirrorReadyOfReferencedObjects(t *testing.T) {
 		"infra no Ready":                {infra: infra(), kind: condition, want: "False NotReady ExampleMachine status.initialization.provisioned is false"},
 		"infra provisioned":             {infra: infraThere(), kind: condition, want: "True Ready "},
 		"infra invalid":                 {infra: with("ExampleMachine", "i", of(ready(map[string]any{"status": int64(1)}))), kind: condition, want: "Unknown InvalidConditionReported status.conditions of ExampleMachine ns/i: Ready: status must be a string, not int64"},
-		"infra unread":                  {unread: "ExampleMachine", kind: condition, want: "Unknown InternalError cannot read ExampleMachine: " + contract.ErrUnread.Error()},
+		"infra unread":                  {unread: "ExampleMachine", kind: condition, want: "Unknown InternalError cannot read ExampleMachine: " + contract.ErrUnreadable.Error()},
 		"infra deleted with Machine":    {changes: cs(running, deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted"},
 		"infra never existed, deleting": {changes: cs(deleted, annotated(preTerminate, "")), kind: condition, want: "False ObjectDoesNotExist ExampleMachine does not exist"},
 		"infra deleted while running":   {changes: cs(running), kind: condition, want: "False ObjectDeleted ExampleMachine has been deleted while the Machine still exists"},
@@ -75,7 +75,7 @@ func TestConditions_MirrorReadyOfReferencedObjects(t *testing.T) {
 			}
 			w := newFixture(t, objects...)
 			if test.unread != "" {
-				w.unread[test.unread] = contract.ErrUnread
+				w.unread[test.unread] = contract.ErrUnreadable
 			}
 			_, _ = w.tryReconcile() // The conditions are written even if the reconcile fails.
 			if is, message := w.condition(test.kind); is+" "+message != test.want {

@@ -97,9 +97,9 @@ func New(d Deps) (*Controller, error) {
 	var err error
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(cmp.Or(d.Workers, defaultWorkers)).
 		Queue(queue).
-		Priority(c.enqueuer.Again).
+		Priority(c.enqueuer.RequeuePriority).
 		Index(c.machines, indexers).
-		Before(func(ctx context.Context) (func(), error) {
+		BeforeSync(func(ctx context.Context) (func(), error) {
 			read := contract.NewObjects(ctx, d.Kinds, c.externalHandler())
 			objects.Objects = read
 			return read.Wait, nil
@@ -109,14 +109,14 @@ func New(d Deps) (*Controller, error) {
 		Watches(v1.MachineSets().Informer(), c.setHandler()).
 		Watches(v1.MachineDeployments().Informer(), c.deploymentHandler()).
 		Reads(v1.MachineDrainRules().Informer()).
-		Runs(func(ctx context.Context) { c.enqueuer.Resync(ctx, resync) }).
+		RunsInParallel(func(ctx context.Context) { c.enqueuer.Resync(ctx, resync) }).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
 }
 
-// Of returns the Workloads of c.
-func Of(c *workload.Clusters) step.Workloads { return clusters{c} }
+// NewWorkloads returns the Workloads of c.
+func NewWorkloads(c *workload.Clusters) step.Workloads { return clusters{c} }
 
 type clusters struct{ *workload.Clusters }
 

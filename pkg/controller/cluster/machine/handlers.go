@@ -23,7 +23,7 @@ import (
 // queueIndexed queues the Machines with an index value.
 func (c *Controller) queueIndexed(index, value string) {
 	for _, m := range c.indexed(index, value) {
-		c.enqueuer.Generic(controller.KeyOf(m))
+		c.enqueuer.EnqueueGeneric(controller.KeyOf(m))
 	}
 }
 
@@ -43,7 +43,7 @@ func (c *Controller) OnNode(key types.NamespacedName, node *corev1.Node) {
 	values := [][2]string{{indexByNode, inCluster(key.String(), node.Name)}, {indexByProvider, inCluster(key.String(), workload.ProviderKey(node.Spec.ProviderID))}}
 	for _, v := range values {
 		if found := c.indexed(v[0], v[1]); len(found) == 1 {
-			c.enqueuer.Generic(controller.KeyOf(found[0]))
+			c.enqueuer.EnqueueGeneric(controller.KeyOf(found[0]))
 			return
 		}
 	}
@@ -56,7 +56,7 @@ func (c *Controller) HasMachine(key types.NamespacedName, providerID string) boo
 
 // clusterHandler queues the Machines of a Cluster when a field that they use has changed.
 func (c *Controller) clusterHandler() cache.ResourceEventHandler {
-	return controller.Changes(false, func(old, now *cluster) {
+	return controller.HandleChanges(false, func(old, now *cluster) {
 		if old == nil || now == nil || relevantFields(old) != relevantFields(now) || !equality.Semantic.DeepEqual(old.Labels, now.Labels) {
 			c.OnCluster(controller.KeyOf(cmp.Or(old, now)))
 		}
@@ -74,7 +74,7 @@ func relevantFields(c *cluster) [5]any {
 
 // setHandler queues the Machines of a MachineSet when it is created or deleted, or when its spec or revision changes.
 func (c *Controller) setHandler() cache.ResourceEventHandler {
-	return controller.Changes(false, func(old, now *machineSet) {
+	return controller.HandleChanges(false, func(old, now *machineSet) {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
@@ -85,7 +85,7 @@ func (c *Controller) setHandler() cache.ResourceEventHandler {
 // deploymentHandler queues the Machines of a MachineDeployment when it is created or deleted, or when its spec or
 // revision changes.
 func (c *Controller) deploymentHandler() cache.ResourceEventHandler {
-	return controller.Changes(false, func(old, now *deployment) {
+	return controller.HandleChanges(false, func(old, now *deployment) {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
@@ -100,14 +100,14 @@ func sameRevision(old, now metav1.Object) bool {
 
 // externalHandler queues the Machines that own an external object. Changes of a paused object are ignored.
 func (c *Controller) externalHandler() cache.ResourceEventHandler {
-	return controller.Changes(true, func(old, now *unstructured.Unstructured) {
+	return controller.HandleChanges(true, func(old, now *unstructured.Unstructured) {
 		o := cmp.Or(now, old)
 		if _, paused := o.GetAnnotations()[clusterv1alpha1.PausedAnnotation]; paused && old != nil && now != nil {
 			return
 		}
 		for _, owner := range o.GetOwnerReferences() {
-			if step.IsOurs(owner, step.MachineKind) {
-				c.enqueuer.Generic(types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name})
+			if step.IsOwnKind(owner, step.MachineKind) {
+				c.enqueuer.EnqueueGeneric(types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name})
 			}
 		}
 	})

@@ -146,7 +146,7 @@ func TestNodeInfo_RemovesInvalidCharacters(t *testing.T) {
 	w := newFixture(t, newMachine(), newCluster(), infraThere(), n)
 	w.reconcile()
 	is := w.machine().Status.NodeInfo
-	if errs := bounds.Spec(is, nil); len(errs) > 0 {
+	if errs := bounds.ValidateSpec(is, nil); len(errs) > 0 {
 		t.Errorf("the API server rejects %v", errs)
 	}
 	if is.OSImage != "Photon[2J OS" || is.KubeletVersion != "v1.36.3" || !strings.HasPrefix(is.KernelVersion, "6é6é") {

@@ -16,9 +16,9 @@ import (
 // setOwnership sets the cluster label of a Machine. It adds the Cluster as an owner of a standalone Machine.
 func setOwnership(s *step.State) {
 	if s.Cluster != nil && isStandalone(s.Machine) {
-		members.Own(s.Machine, s.Cluster)
+		members.AddOwner(s.Machine, s.Cluster)
 	}
-	members.Label(s.Machine, s.Machine.Spec.ClusterName)
+	members.SetClusterLabel(s.Machine, s.Machine.Spec.ClusterName)
 }
 
 // isStandalone reports whether a Machine has no controller and no label of one. A Machine with such a label is adopted
@@ -38,7 +38,7 @@ func isStandalone(m *machine) bool {
 // ownerName returns the name of an owner of a kind, or "" if there is none. It need not be the controller.
 func ownerName(o metav1.Object, kind string) string {
 	owners := o.GetOwnerReferences()
-	i := slices.IndexFunc(owners, func(o metav1.OwnerReference) bool { return step.IsOurs(o, kind) })
+	i := slices.IndexFunc(owners, func(o metav1.OwnerReference) bool { return step.IsOwnKind(o, kind) })
 	if i < 0 {
 		return ""
 	}

@@ -42,7 +42,7 @@ func (w *writer) persist(ctx context.Context, s *step.State, complete bool) erro
 		return ignoreNotFound(refused)
 	}
 	if stored.DeletionTimestamp != nil && len(stored.Finalizers) == 0 {
-		w.machines.Deleted(stored)
+		w.machines.RecordDelete(stored)
 		return nil
 	}
 	if complete && refused == nil {
@@ -72,7 +72,7 @@ func (w *writer) persistMain(ctx context.Context, s *step.State) (*machine, erro
 // persistStatus writes the status if it has changed.
 func (w *writer) persistStatus(ctx context.Context, s *step.State, stored *machine) error {
 	finishConditions(s.Stored.Status.Conditions, s.Machine.Status.Conditions, stored.Generation, s.Now)
-	w.machines.Mark(s.Machine)
+	w.machines.CopyLimitCondition(s.Machine)
 	if equality.Semantic.DeepEqual(s.Stored.Status, s.Machine.Status) {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (w *writer) persistStatus(ctx context.Context, s *step.State, stored *machi
 		w.echoes.Forget(controller.KeyOf(next))
 		return ignoreNotFound(fmt.Errorf("writing the status of Machine %s: %w", controller.KeyOf(next), err))
 	}
-	w.machines.Wrote(written)
+	w.machines.RecordWrite(written)
 	return nil
 }
 

@@ -58,7 +58,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, nil
 	}
 	s := &step.State{Stored: stored, Machine: stored.DeepCopy(), Now: r.now()}
-	if s.Cluster, err = controller.Found(r.clusters.Clusters(stored.Namespace).Get(stored.Spec.ClusterName)); err != nil {
+	if s.Cluster, err = controller.IgnoreNotFound(r.clusters.Clusters(stored.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", s.ClusterKey(), err)
 	}
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues(ownerLogValues(stored)...))
@@ -74,7 +74,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if paused := members.Paused(s.Cluster, stored, step.MachineKind); paused.Status == metav1.ConditionTrue {
 		setCondition(s.Machine, paused)
 		if s.IsDeleting() {
-			setCondition(s.Machine, members.DeletingWhilePaused(paused))
+			setCondition(s.Machine, members.PausedDeletionCondition(paused))
 			setPhase(s)
 		}
 		return finish(s, 0, r.persistStatus(ctx, s, stored))
@@ -104,12 +104,12 @@ func (r *reconciler) reconcileObjects(ctx context.Context, s *step.State) (contr
 	}
 	setOwnership(s)
 	report, failed := r.runSteps(visit, s)
-	if report.NotBefore > 0 {
-		r.deferred.put(s.Key(), s.Now.Add(report.NotBefore), inputsOf(s.Stored, s.Cluster))
+	if report.IgnoreEventsFor > 0 {
+		r.deferred.put(s.Key(), s.Now.Add(report.IgnoreEventsFor), inputsOf(s.Stored, s.Cluster))
 	}
 	nodeConditions, after := r.nodes.Conditions(s)
-	report.Again(after)
-	report.Again(updateStatus(s, report.Deleting, nodeConditions))
+	report.RequeueAfter(after)
+	report.RequeueAfter(updateStatus(s, report.Deleting, nodeConditions))
 	written := r.persist(ctx, s, len(failed) == 0)
 	return finish(s, report.After, written, failed...)
 }
@@ -135,7 +135,7 @@ func (r *reconciler) runSteps(ctx context.Context, s *step.State) (report step.R
 func finish(s *step.State, after time.Duration, written error, failed ...error) (controller.Result, error) {
 	report := step.Report{After: after}
 	if apierrors.IsConflict(written) {
-		report.Again(controller.Conflict)
+		report.RequeueAfter(controller.Conflict)
 		written = nil
 	}
 	if err := errors.Join(append(failed, written)...); err != nil {

@@ -215,7 +215,7 @@ func (w *fixture) queued() []string {
 // MB15
 func TestReconcile_DoesNotObserveTheGenerationAfterAnError(t *testing.T) {
 	w := newFixture(t, newMachine(func(m *machine) { m.Generation = 7 }), newCluster())
-	w.unread["ExampleMachine"] = contract.ErrUnread
+	w.unread["ExampleMachine"] = contract.ErrUnreadable
 	w.expectError("could not be read")
 	if got := w.machine().Status.ObservedGeneration; got != 0 {
 		t.Errorf("observed generation %d", got)
@@ -273,14 +273,14 @@ func TestPersist_DoesNotOverwriteConcurrentWrites(t *testing.T) {
 // MB17
 func TestReconcile_RunsAllStepsAndJoinsTheirErrors(t *testing.T) {
 	w := newFixture(t, newMachine(withConfig, ofControlPlane, annotated(clusterv1alpha1.MachineCertificatesExpiryDateAnnotation, "soon")), newCluster())
-	w.unread["ExampleMachine"], w.unread["ExampleConfig"] = contract.ErrUnread, contract.ErrKindUnknown
+	w.unread["ExampleMachine"], w.unread["ExampleConfig"] = contract.ErrUnreadable, contract.ErrKindUnknown
 	_, err := w.tryReconcile()
 	for _, part := range []string{"bootstrap: unknown kind", "infrastructure: could not be read", "is \"soon\", which is not an RFC 3339 time"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error %v lacks %q", err, part)
 		}
 	}
-	w.expect("InfrastructureReady", "Unknown InternalError", "cannot read ExampleMachine: "+contract.ErrUnread.Error())
+	w.expect("InfrastructureReady", "Unknown InternalError", "cannot read ExampleMachine: "+contract.ErrUnreadable.Error())
 	w.expect("BootstrapConfigReady", "Unknown InternalError", "cannot read ExampleConfig: "+contract.ErrKindUnknown.Error())
 }
 

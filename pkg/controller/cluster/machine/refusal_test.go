@@ -61,7 +61,7 @@ func TestRefusal_DrainsOnlyIfTheClusterOutlivesTheMachine(t *testing.T) {
 			if got := w.drained > 0; got != (test.want == "") {
 				t.Errorf("drained %t", got)
 			}
-			if got, err := w.c.reconcile.deletion.Refusal(t.Context(), w.state(), &step.Report{}); got != test.want || err != nil {
+			if got, err := w.c.reconcile.deletion.SkipNodeReason(t.Context(), w.state(), &step.Report{}); got != test.want || err != nil {
 				t.Errorf("refusal %q, error %v; want %q", got, err, test.want)
 			}
 			w.reconcile()
@@ -81,7 +81,7 @@ func (w *fixture) state() *step.State {
 	m, r := w.machine(), w.c.reconcile
 	s := &step.State{Now: w.now, Stored: m, Machine: m.DeepCopy()}
 	var err error
-	if s.Cluster, err = controller.Found(r.clusters.Clusters(m.Namespace).Get(m.Spec.ClusterName)); err != nil {
+	if s.Cluster, err = controller.IgnoreNotFound(r.clusters.Clusters(m.Namespace).Get(m.Spec.ClusterName)); err != nil {
 		w.t.Fatal(err)
 	}
 	s.Infra = r.external.Read(w.t.Context(), m.Namespace, m.Spec.InfrastructureRef)
@@ -92,9 +92,9 @@ func (w *fixture) state() *step.State {
 // MT33: a control plane that cannot be read does not count as missing.
 func TestRefusal_WaitsWhileTheControlPlaneCannotBeRead(t *testing.T) {
 	w := newFixture(t, newMachine(running, deleted), newCluster(withControlPlane), infraThere(), newNode())
-	w.unread["ExampleControlPlane"] = contract.ErrUnread
+	w.unread["ExampleControlPlane"] = contract.ErrUnreadable
 	w.expectError("checking whether the Node may be deleted: control plane: could not be read")
-	w.expect("Deleting", "True InternalError", "checking whether the Node may be deleted: control plane: "+contract.ErrUnread.Error())
+	w.expect("Deleting", "True InternalError", "checking whether the Node may be deleted: control plane: "+contract.ErrUnreadable.Error())
 	if w.stage() != "" || w.drained > 0 || w.object("ExampleMachine", "i") == nil {
 		t.Errorf("stage %s", w.stage())
 	}

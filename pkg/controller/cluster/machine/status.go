@@ -68,7 +68,7 @@ func updatingOf(m *machine) (p step.Progress) {
 // itself are ignored.
 func upToDateCondition(m *machine, set *machineSet, d *deployment, updating step.Progress, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: clusterv1alpha1.MachineUpToDateCondition, Status: metav1.ConditionFalse}
-	differs := members.Outdated(&set.Spec.Template, &d.Spec.Template)
+	differs := members.TemplateDifferences(&set.Spec.Template, &d.Spec.Template)
 	if after := d.Spec.Rollout.After; after != nil && after.Time.Before(now) && set.CreationTimestamp.Time.Before(after.Time) {
 		differs = append(differs, "MachineDeployment spec.rollout.after expired")
 	}
@@ -93,7 +93,7 @@ func upToDateCondition(m *machine, set *machineSet, d *deployment, updating step
 // setPhase sets the phase of a Machine, and its time if the phase has changed.
 func setPhase(s *step.State) {
 	if phase := phaseOf(s); phase != s.Machine.Status.Phase {
-		s.Machine.Status.Phase, s.Machine.Status.LastUpdated = phase, s.Moment()
+		s.Machine.Status.Phase, s.Machine.Status.LastUpdated = phase, s.Timestamp()
 	}
 }
 
@@ -103,7 +103,7 @@ func phaseOf(s *step.State) clusterv1alpha1.MachinePhase {
 	switch {
 	case m.DeletionTimestamp != nil:
 		return clusterv1alpha1.MachinePhaseDeleting
-	case s.Bootstrap.HasFailed(), s.Infra.HasFailed(), s.Infra.Gone && step.IsProvisioned(m):
+	case s.Bootstrap.HasFailed(), s.Infra.HasFailed(), s.Infra.NotFound && step.IsProvisioned(m):
 		return clusterv1alpha1.MachinePhaseFailed
 	case conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.MachineUpdatingCondition):
 		return clusterv1alpha1.MachinePhaseUpdating

@@ -46,7 +46,7 @@ func TestBootstrap_CopiesTheDataSecretName(t *testing.T) {
 		after    time.Duration
 	}{
 		"no reference":                           {machine: func(*machine) {}, secret: "data"},
-		"cannot be read":                         {machine: withConfig, unread: contract.ErrUnread, fails: "bootstrap: could not be read"},
+		"cannot be read":                         {machine: withConfig, unread: contract.ErrUnreadable, fails: "bootstrap: could not be read"},
 		"not there":                              {machine: withConfig, after: 30 * time.Second},
 		"not ready":                              {machine: withConfig, config: config(map[string]any{"dataSecretName": "made"})},
 		"ready":                                  {machine: withConfig, config: config(ready), secret: "made", created: true},
@@ -179,7 +179,7 @@ func TestInfrastructure_CopiesFields(t *testing.T) {
 		after    time.Duration
 		ip, zone string
 	}{
-		"cannot be read":                            {unread: contract.ErrUnread, fails: "infrastructure: could not be read"},
+		"cannot be read":                            {unread: contract.ErrUnreadable, fails: "infrastructure: could not be read"},
 		"not there":                                 {after: 30 * time.Second},
 		"not provisioned":                           {infra: other("ExampleMachine", "i", map[string]any{"spec": map[string]any{"providerID": providerID}})},
 		"provisioned":                               {infra: full(status(nil)), provider: providerID},
@@ -192,7 +192,7 @@ func TestInfrastructure_CopiesFields(t *testing.T) {
 		"deleted before provisioning, with Machine": {machine: deleted},
 		"deleted after provisioning, with Machine":  {machine: func(m *machine) { there(m); deleted(m) }, provider: providerID},
 		"deleted after provisioning":                {machine: there, fails: "was deleted while its Machine exists", provider: providerID},
-		"cannot be read after provisioning":         {machine: there, unread: contract.ErrUnread, fails: "could not be read", provider: providerID},
+		"cannot be read after provisioning":         {machine: there, unread: contract.ErrUnreadable, fails: "could not be read", provider: providerID},
 		"no longer provisioned, new values":         {machine: there, infra: other("ExampleMachine", "i", map[string]any{"spec": map[string]any{"providerID": "example://2"}, "status": map[string]any{"addresses": addresses}}), provider: "example://2", ip: "10.0.0.1"},
 	}
 	for name, test := range tests {
@@ -258,7 +258,7 @@ func TestInfrastructure_StaysProvisionedAndFollowsChanges(t *testing.T) {
 	if !step.IsProvisioned(m) || len(m.Status.Addresses) != 1 || m.Status.FailureDomain != "z2" {
 		t.Errorf("status %+v", m.Status)
 	}
-	w.unread["ExampleMachine"] = contract.ErrUnread
+	w.unread["ExampleMachine"] = contract.ErrUnreadable
 	w.expectError("could not be read")
 	if !step.IsProvisioned(w.machine()) {
 		t.Error("a read error took back that the infrastructure was provisioned")

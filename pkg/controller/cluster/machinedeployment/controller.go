@@ -58,10 +58,10 @@ func New(d Deps) (*Controller, error) {
 		Index(deployments, deploymentIndexers).
 		Index(c.sets, setIndexers).
 		Index(machines, machineIndexers).
-		Watches(deployments, c.deployments.Handler(), controller.Changes(true, c.deploymentChanged)).
-		Watches(c.sets, r.sets.Handler(), controller.Changes(false, c.setChanged)).
-		Watches(machines, controller.Changes(false, c.machineChanged)).
-		Watches(kinds.Clusters().Informer(), controller.Changes(false, c.clusterChanged)).
+		Watches(deployments, c.deployments.Handler(), controller.HandleChanges(true, c.deploymentChanged)).
+		Watches(c.sets, r.sets.Handler(), controller.HandleChanges(false, c.setChanged)).
+		Watches(machines, controller.HandleChanges(false, c.machineChanged)).
+		Watches(kinds.Clusters().Informer(), controller.HandleChanges(false, c.clusterChanged)).
 		Reconciler(r).
 		Build()
 	return c, err

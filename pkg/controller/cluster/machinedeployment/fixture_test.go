@@ -102,7 +102,7 @@ func (w *fixture) step() bool {
 			m.Spec.Version = s.Spec.Template.Spec.Version
 			mine, changed = append(mine, m), true
 		}
-		for _, m := range members.First(mine, len(mine)-int(*s.Spec.Replicas), s.Spec.Deletion.Order) {
+		for _, m := range members.FirstToDelete(mine, len(mine)-int(*s.Spec.Replicas), s.Spec.Deletion.Order) {
 			if m.DeletionTimestamp == nil {
 				m.DeletionTimestamp, changed = &metav1.Time{Time: w.now}, true
 				continue
@@ -113,7 +113,7 @@ func (w *fixture) step() bool {
 			changed = true
 		}
 		for _, m := range mine {
-			if m.DeletionTimestamp == nil && !w.broken[m.Spec.Version] && !members.Available(m) {
+			if m.DeletionTimestamp == nil && !w.broken[m.Spec.Version] && !members.IsAvailable(m) {
 				if w.booting[m.Name]++; w.booting[m.Name] > w.boot {
 					w.setAvailable(m, true)
 				}
@@ -158,7 +158,7 @@ func (w *fixture) String() string {
 	n, ok := map[string]int{}, map[string]int{}
 	for _, all := range w.machines {
 		for _, m := range all {
-			if n[m.Spec.Version]++; members.Available(m) {
+			if n[m.Spec.Version]++; members.IsAvailable(m) {
 				ok[m.Spec.Version]++
 			}
 		}
@@ -190,7 +190,7 @@ func (w *fixture) total() (all, available int) {
 	for _, machines := range w.machines {
 		all += len(machines)
 		for _, m := range machines {
-			if members.Available(m) {
+			if members.IsAvailable(m) {
 				available++
 			}
 		}

@@ -33,7 +33,7 @@ var machineIndexers = cache.Indexers{ofSet: controller.IndexBy(func(m *machine) 
 
 var setIndexers = cache.Indexers{
 	ofDeployment: controller.IndexBy(func(s *set) []string { return members.ControllerUID(s) }),
-	orphans:      controller.IndexBy(func(s *set) []string { return members.UncontrolledIn(s) }),
+	orphans:      controller.IndexBy(func(s *set) []string { return members.UncontrolledNamespace(s) }),
 }
 
 var deploymentIndexers = cache.Indexers{
@@ -46,8 +46,8 @@ func (c *Controller) deploymentChanged(was, now *deployment) {
 	if now == nil {
 		return
 	}
-	if was == nil || members.Edited(was, now) {
-		c.Look(controller.KeyOf(now), 0)
+	if was == nil || members.IsEdited(was, now) {
+		c.EnqueueAfter(controller.KeyOf(now), 0)
 	}
 }
 
@@ -60,7 +60,7 @@ func (c *Controller) setChanged(was, now *set) {
 		}
 		if ref := metav1.GetControllerOfNoCopy(s); ref != nil {
 			if ref.Kind == deploymentKind {
-				c.Look(types.NamespacedName{Namespace: s.Namespace, Name: ref.Name}, controller.Settle)
+				c.EnqueueAfter(types.NamespacedName{Namespace: s.Namespace, Name: ref.Name}, controller.Settle)
 			}
 			continue
 		}

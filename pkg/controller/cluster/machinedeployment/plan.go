@@ -101,7 +101,7 @@ func (p *plan) chooseCurrent(views []*setState) {
 	}
 	var candidates []*setState
 	for _, v := range views {
-		if v.set.DeletionTimestamp == nil && len(members.Outdated(&v.set.Spec.Template, &p.deployment.Spec.Template)) == 0 &&
+		if v.set.DeletionTimestamp == nil && len(members.TemplateDifferences(&v.set.Spec.Template, &p.deployment.Spec.Template)) == 0 &&
 			(after == nil || !v.set.CreationTimestamp.Time.Before(after.Time)) {
 			candidates = append(candidates, v)
 		}

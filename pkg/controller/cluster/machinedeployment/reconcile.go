@@ -56,23 +56,23 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, nil
 	}
 	p := &reconcileRun{reconciler: r, deployment: stored.DeepCopy()}
-	if p.cluster, err = controller.Found(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
+	if p.cluster, err = controller.IgnoreNotFound(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", stored.Spec.ClusterName, err)
 	}
 	paused := members.Paused(p.cluster, p.deployment, deploymentKind)
 	failed := error(nil)
 	switch {
-	case members.Orphaning(p.deployment): // Also while paused, because pausing must not delete more objects.
+	case members.IsOrphaning(p.deployment): // Also while paused, because pausing must not delete more objects.
 		failed = p.release(ctx)
 	case paused.Status == metav1.ConditionFalse:
 		failed = p.run(ctx)
 	}
 	if apierrors.IsConflict(failed) {
-		return controller.Overtaken(failed)
+		return controller.RequeueOnConflict(failed)
 	}
 	p.updateStatus(paused, failed)
 	if err := r.deployments.UpdateStatus(ctx, r.client.MachineDeployments(key.Namespace), p.deployment); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	if failed != nil {
 		return controller.Result{}, fmt.Errorf("MachineDeployment %s: %w", key, failed)
@@ -96,10 +96,10 @@ func (p *reconcileRun) release(ctx context.Context) error {
 	for i := range found.Items {
 		all = append(all, &found.Items[i])
 	}
-	if err := controller.Disown(ctx, p.sets, sets, all, p.deployment.UID); err != nil {
+	if err := controller.RemoveOwner(ctx, p.sets, sets, all, p.deployment.UID); err != nil {
 		return err
 	}
-	members.Release(p.deployment)
+	members.RemoveOrphanFinalizer(p.deployment)
 	_, err = p.deployments.Update(ctx, p.client.MachineDeployments(p.deployment.Namespace), p.deployment)
 	return err
 }
@@ -127,7 +127,7 @@ func (p *reconcileRun) run(ctx context.Context) error {
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("deleting MachineSet %s: %w", v.set.Name, err)
 		}
-		p.sets.Deleted(v.set)
+		p.sets.RecordDelete(v.set)
 		p.recordEvent(corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "Deleted MachineSet %s", v.set.Name)
 	}
 	return nil
@@ -161,7 +161,7 @@ func (p *reconcileRun) gather(ctx context.Context) error {
 		}
 		var machines []*machine
 		for _, obj := range found {
-			if m, ok := obj.(*machine); ok && m.Namespace == s.Namespace && members.Selected(&s.Spec.Selector, s.Spec.ClusterName, m) {
+			if m, ok := obj.(*machine); ok && m.Namespace == s.Namespace && members.IsSelected(&s.Spec.Selector, s.Spec.ClusterName, m) {
 				machines = append(machines, m)
 			}
 		}
@@ -180,11 +180,11 @@ func (p *reconcileRun) adopt(ctx context.Context) ([]*set, error) {
 		if metav1.GetControllerOf(s) != nil || s.DeletionTimestamp != nil || !selects(p.deployment, s) {
 			continue
 		}
-		if err := controller.Stands(ctx, p.client.MachineDeployments(p.deployment.Namespace), p.deployment); err != nil {
+		if err := controller.VerifyOwnerIsLive(ctx, p.client.MachineDeployments(p.deployment.Namespace), p.deployment); err != nil {
 			return nil, fmt.Errorf("adopting MachineSet %s: %w", s.Name, err)
 		}
 		next := s.DeepCopy()
-		members.Control(next, p.deployment, deploymentKind)
+		members.SetController(next, p.deployment, deploymentKind)
 		written, err := p.sets.Update(ctx, p.client.MachineSets(s.Namespace), next)
 		if err != nil {
 			return nil, fmt.Errorf("adopting MachineSet %s: %w", s.Name, err)
@@ -235,14 +235,14 @@ func (p *reconcileRun) create(ctx context.Context, s *set) (*set, error) {
 	created, err := sets.Create(ctx, s, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		if created, err = sets.Get(ctx, s.Name, metav1.GetOptions{}); err == nil {
-			p.sets.Wrote(created) // The next reconcile reuses it or chooses another name.
+			p.sets.RecordWrite(created) // The next reconcile reuses it or chooses another name.
 			err = fmt.Errorf("creating MachineSet %s: it already exists", s.Name)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("creating MachineSet %s: %w", s.Name, err)
 	}
-	p.sets.Wrote(created)
+	p.sets.RecordWrite(created)
 	p.recordEvent(corev1.EventTypeNormal, "SuccessfulCreate", "Create", "Created MachineSet %s with %d replicas", created.Name, *created.Spec.Replicas)
 	return created, nil
 }
@@ -250,9 +250,9 @@ func (p *reconcileRun) create(ctx context.Context, s *set) (*set, error) {
 // setOwnership sets the cluster label, the Cluster as owner, and the revision annotation.
 func (p *reconcileRun) setOwnership(ctx context.Context) error {
 	d := p.deployment
-	changed := members.Label(d, d.Spec.ClusterName)
+	changed := members.SetClusterLabel(d, d.Spec.ClusterName)
 	if p.cluster != nil {
-		changed = members.Own(d, p.cluster) || changed
+		changed = members.AddOwner(d, p.cluster) || changed
 	}
 	if revision := p.plan.revision(); revision != "" && d.Annotations[clusterv1alpha1.RevisionAnnotation] != revision {
 		d.Annotations, changed = withEntry(d.Annotations, clusterv1alpha1.RevisionAnnotation, revision), true

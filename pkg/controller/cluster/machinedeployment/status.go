@@ -26,7 +26,7 @@ func (p *reconcileRun) updateStatus(paused metav1.Condition, failed error) {
 	set(paused)
 	if paused.Status == metav1.ConditionTrue {
 		if d.DeletionTimestamp != nil {
-			set(members.DeletingWhilePaused(paused))
+			set(members.PausedDeletionCondition(paused))
 		}
 		return // The MachineSets were not read.
 	}
@@ -114,7 +114,7 @@ func (p *reconcileRun) rollingOutCondition() metav1.Condition {
 			continue
 		}
 		n += v.machineCount()
-		reasons := members.Outdated(&v.set.Spec.Template, &p.deployment.Spec.Template)
+		reasons := members.TemplateDifferences(&v.set.Spec.Template, &p.deployment.Spec.Template)
 		if len(reasons) == 0 {
 			reasons = []string{"MachineDeployment spec.rollout.after expired"}
 		}

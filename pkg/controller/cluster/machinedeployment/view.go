@@ -34,10 +34,10 @@ type setState struct {
 
 func newSetState(s *set, machines []*machine) *setState {
 	v := &setState{set: s, machines: machines, replicas: ptr.Deref(s.Spec.Replicas, 0), availableAt: make([]int32, len(machines)+1)}
-	ordered := members.First(machines, len(machines), s.Spec.Deletion.Order)
+	ordered := members.FirstToDelete(machines, len(machines), s.Spec.Deletion.Order)
 	for n := 1; n <= len(ordered); n++ {
 		v.availableAt[n] = v.availableAt[n-1]
-		if members.Available(ordered[len(ordered)-n]) {
+		if members.IsAvailable(ordered[len(ordered)-n]) {
 			v.availableAt[n]++
 		}
 	}
@@ -47,7 +47,7 @@ func newSetState(s *set, machines []*machine) *setState {
 // isWaiting reports whether a Machine is Ready and becomes available after minReadySeconds.
 func (v *setState) isWaiting() bool {
 	return slices.ContainsFunc(v.machines, func(m *machine) bool {
-		return m.DeletionTimestamp == nil && !members.Available(m) && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.ReadyCondition)
+		return m.DeletionTimestamp == nil && !members.IsAvailable(m) && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.ReadyCondition)
 	})
 }
 

@@ -86,10 +86,10 @@ func New(d Deps) (*Controller, error) {
 		Queue(controller.NewQueue(Name, controller.QueueOptions{Fairness: true})).
 		Index(sets, setIndexers).
 		Index(machines, machineIndexers).
-		Watches(sets, r.sets.Handler(), controller.Changes(true, c.setChanged)).
-		Watches(machines, r.machines.Handler(), controller.Changes(false, c.machineChanged)).
-		Watches(kinds.MachineDeployments().Informer(), controller.Changes(false, c.deploymentChanged)).
-		Watches(kinds.Clusters().Informer(), controller.Changes(false, c.clusterChanged)).
+		Watches(sets, r.sets.Handler(), controller.HandleChanges(true, c.setChanged)).
+		Watches(machines, r.machines.Handler(), controller.HandleChanges(false, c.machineChanged)).
+		Watches(kinds.MachineDeployments().Informer(), controller.HandleChanges(false, c.deploymentChanged)).
+		Watches(kinds.Clusters().Informer(), controller.HandleChanges(false, c.clusterChanged)).
 		Reconciler(r).
 		Build()
 	return c, err

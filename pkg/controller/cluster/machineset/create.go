@@ -158,14 +158,14 @@ func (p *reconcileRun) createMachine(ctx context.Context, m *machine) (*machine,
 	created, err := machines.Create(ctx, m, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		if created, err = machines.Get(ctx, m.Name, metav1.GetOptions{}); err == nil && !metav1.IsControlledBy(created, p.set) {
-			p.reconciler.machines.Wrote(created) // The next reconcile chooses another name.
+			p.reconciler.machines.RecordWrite(created) // The next reconcile chooses another name.
 			return nil, fmt.Errorf("creating Machine %s: a Machine with this name exists and is not controlled by MachineSet %s", m.Name, p.set.Name)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("creating Machine %s: %w", m.Name, err)
 	}
-	p.reconciler.machines.Wrote(created)
+	p.reconciler.machines.RecordWrite(created)
 	return created, nil
 }
 
@@ -199,7 +199,7 @@ func (p *reconcileRun) createObjects(ctx context.Context, m *machine) error {
 		return err
 	}
 	for _, template := range p.templates {
-		object, err := contract.Clone(template, contract.Identity{
+		object, err := contract.Clone(template, contract.ObjectMetadata{
 			Namespace: m.Namespace, Name: m.Name, Labels: labelsOf(p.set), Annotations: p.set.Spec.Template.Metadata.Annotations,
 			Owner: metav1.NewControllerRef(m, clusterv1alpha1.SchemeGroupVersion.WithKind(machineKind)),
 		})

@@ -61,7 +61,7 @@ func refOf(template clusterv1alpha1.ContractVersionedObjectReference, name strin
 	if !template.IsDefined() {
 		return template
 	}
-	template.Kind, template.Name = clusterv1alpha1.MadeKind(template.Kind), name
+	template.Kind, template.Name = clusterv1alpha1.KindFromTemplate(template.Kind), name
 	return template
 }
 

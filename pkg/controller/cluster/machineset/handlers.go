@@ -29,7 +29,7 @@ const (
 
 var machineIndexers = cache.Indexers{
 	byOwner: controller.IndexBy(func(m *machine) []string { return members.ControllerUID(m) }),
-	orphans: controller.IndexBy(func(m *machine) []string { return members.UncontrolledIn(m) }),
+	orphans: controller.IndexBy(func(m *machine) []string { return members.UncontrolledNamespace(m) }),
 }
 
 var setIndexers = cache.Indexers{
@@ -49,8 +49,8 @@ func (c *Controller) setChanged(was, now *set) {
 		c.reconcile.createdObjects.remove(controller.KeyOf(was))
 		return
 	}
-	if was == nil || members.Edited(was, now) {
-		c.Look(controller.KeyOf(now), 0)
+	if was == nil || members.IsEdited(was, now) {
+		c.EnqueueAfter(controller.KeyOf(now), 0)
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *Controller) machineChanged(was, now *machine) {
 		}
 		if ref := metav1.GetControllerOfNoCopy(m); ref != nil {
 			if ref.Kind == setKind {
-				c.Look(types.NamespacedName{Namespace: m.Namespace, Name: ref.Name}, controller.Settle)
+				c.EnqueueAfter(types.NamespacedName{Namespace: m.Namespace, Name: ref.Name}, controller.Settle)
 			}
 			continue
 		}
@@ -90,5 +90,5 @@ func (c *Controller) clusterChanged(was, now *clusterv1alpha1.Cluster) {
 
 // selects reports whether a MachineSet counts or would adopt a Machine.
 func selects(s *set, m *machine) bool {
-	return m.Namespace == s.Namespace && members.Selected(&s.Spec.Selector, s.Spec.ClusterName, m)
+	return m.Namespace == s.Namespace && members.IsSelected(&s.Spec.Selector, s.Spec.ClusterName, m)
 }

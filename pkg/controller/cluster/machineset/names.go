@@ -27,8 +27,8 @@ func newName(s *set, names []string, taken func(string) bool) (string, error) {
 	template := s.Spec.MachineNaming.Template
 	sorted := slices.Sorted(slices.Values(names))
 	for try := range maxTries {
-		random := members.Letters(fmt.Appendf(nil, "%s/%d/%d/%s", s.UID, s.Generation, try, strings.Join(sorted, "/")), randomLength)
-		found, err := naming.Machine(template, s.Spec.ClusterName, s.Name, random)
+		random := members.HashString(fmt.Appendf(nil, "%s/%d/%d/%s", s.UID, s.Generation, try, strings.Join(sorted, "/")), randomLength)
+		found, err := naming.MachineName(template, s.Spec.ClusterName, s.Name, random)
 		if err != nil {
 			return "", fmt.Errorf("machineNaming.template %q: %w", template, err)
 		}

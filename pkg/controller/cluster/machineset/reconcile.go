@@ -76,18 +76,18 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	paused := members.Paused(p.cluster, p.set, setKind)
 	failed := error(nil)
 	switch {
-	case members.Orphaning(p.set): // Also while paused, because pausing must not delete more Machines.
+	case members.IsOrphaning(p.set): // Also while paused, because pausing must not delete more Machines.
 		failed = p.release(ctx)
 	case paused.Status == metav1.ConditionFalse:
 		failed = p.run(ctx)
 	}
 	// The status is updated even if the reconcile failed.
 	if apierrors.IsConflict(failed) {
-		return controller.Overtaken(failed)
+		return controller.RequeueOnConflict(failed)
 	}
 	p.updateStatus(paused, failed)
 	if err := r.sets.UpdateStatus(ctx, r.client.MachineSets(key.Namespace), p.set); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	if failed != nil {
 		return controller.Result{}, fmt.Errorf("MachineSet %s: %w", key, failed)
@@ -113,10 +113,10 @@ func (p *reconcileRun) release(ctx context.Context) error {
 	for i := range found.Items {
 		all = append(all, &found.Items[i])
 	}
-	if err := controller.Disown(ctx, p.reconciler.machines, machines, all, p.set.UID); err != nil {
+	if err := controller.RemoveOwner(ctx, p.reconciler.machines, machines, all, p.set.UID); err != nil {
 		return err
 	}
-	members.Release(p.set)
+	members.RemoveOrphanFinalizer(p.set)
 	_, err = p.sets.Update(ctx, p.client.MachineSets(p.set.Namespace), p.set)
 	return err
 }
@@ -124,14 +124,14 @@ func (p *reconcileRun) release(ctx context.Context) error {
 // readOwners reads the Cluster and the MachineDeployment of the MachineSet.
 func (p *reconcileRun) readOwners() error {
 	var err error
-	if p.cluster, err = controller.Found(p.clusters.Clusters(p.set.Namespace).Get(p.set.Spec.ClusterName)); err != nil {
+	if p.cluster, err = controller.IgnoreNotFound(p.clusters.Clusters(p.set.Namespace).Get(p.set.Spec.ClusterName)); err != nil {
 		return fmt.Errorf("reading Cluster %s: %w", p.set.Spec.ClusterName, err)
 	}
 	ref := metav1.GetControllerOf(p.set)
 	if ref == nil || ref.Kind != "MachineDeployment" {
 		return nil
 	}
-	deployment, err := controller.Found(p.deployments.MachineDeployments(p.set.Namespace).Get(ref.Name))
+	deployment, err := controller.IgnoreNotFound(p.deployments.MachineDeployments(p.set.Namespace).Get(ref.Name))
 	if err != nil {
 		return fmt.Errorf("reading MachineDeployment %s: %w", ref.Name, err)
 	}
@@ -175,10 +175,10 @@ func (p *reconcileRun) run(ctx context.Context) error {
 
 // setOwnership sets the cluster label, and the Cluster as owner if the MachineSet belongs to no MachineDeployment.
 func (p *reconcileRun) setOwnership(ctx context.Context) error {
-	changed := members.Label(p.set, p.set.Spec.ClusterName)
+	changed := members.SetClusterLabel(p.set, p.set.Spec.ClusterName)
 	_, ofDeployment := p.set.Labels[clusterv1alpha1.MachineDeploymentNameLabel]
-	if p.cluster != nil && !ofDeployment && !members.Owned(p.set, "MachineDeployment") {
-		changed = members.Own(p.set, p.cluster) || changed
+	if p.cluster != nil && !ofDeployment && !members.IsOwnedBy(p.set, "MachineDeployment") {
+		changed = members.AddOwner(p.set, p.cluster) || changed
 	}
 	if !changed || p.set.DeletionTimestamp != nil {
 		return nil
@@ -212,11 +212,11 @@ func (p *reconcileRun) gather(ctx context.Context) error {
 		if metav1.GetControllerOf(m) != nil || m.DeletionTimestamp != nil || !selects(p.set, m) {
 			continue
 		}
-		if err := controller.Stands(ctx, p.client.MachineSets(p.set.Namespace), p.set); err != nil {
+		if err := controller.VerifyOwnerIsLive(ctx, p.client.MachineSets(p.set.Namespace), p.set); err != nil {
 			return fmt.Errorf("adopting Machine %s: %w", m.Name, err)
 		}
 		next := m.DeepCopy()
-		members.Control(next, p.set, setKind)
+		members.SetController(next, p.set, setKind)
 		adopted, err := p.reconciler.machines.Update(ctx, p.client.Machines(m.Namespace), next)
 		if err != nil {
 			return fmt.Errorf("adopting Machine %s: %w", m.Name, err)
@@ -282,7 +282,7 @@ func (p *reconcileRun) scale(ctx context.Context) error {
 		return p.create(ctx, min(n, burst))
 	case n < 0:
 		deleted := 0
-		for _, m := range members.First(p.machines, -n, p.set.Spec.Deletion.Order) {
+		for _, m := range members.FirstToDelete(p.machines, -n, p.set.Spec.Deletion.Order) {
 			if m.DeletionTimestamp != nil {
 				continue
 			}
@@ -310,9 +310,9 @@ func (p *reconcileRun) deleteMachine(ctx context.Context, m *machine) error {
 	current, err := machines.Get(ctx, m.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		p.reconciler.machines.Wrote(current)
+		p.reconciler.machines.RecordWrite(current)
 	case apierrors.IsNotFound(err):
-		p.reconciler.machines.Deleted(m)
+		p.reconciler.machines.RecordDelete(m)
 	default:
 		return fmt.Errorf("reading Machine %s, which is being deleted: %w", m.Name, err)
 	}

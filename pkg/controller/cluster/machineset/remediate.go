@@ -40,7 +40,7 @@ func planRemediation(s *set, deployment *clusterv1alpha1.MachineDeployment, mach
 			if current != nil && current.Status == metav1.ConditionFalse && current.Reason == clusterv1alpha1.RemediationMachineDeletingReason {
 				running++
 			}
-		case members.ToRemediate(m):
+		case members.NeedsRemediation(m):
 			unhealthy = append(unhealthy, m)
 		case current != nil && current.Status == metav1.ConditionFalse && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.MachineHealthCheckSucceededCondition):
 			out = append(out, remediation{machine: m})

@@ -24,11 +24,11 @@ func (p *reconcileRun) updateStatus(paused metav1.Condition, failed error) {
 	set(paused)
 	if paused.Status == metav1.ConditionTrue {
 		if p.set.DeletionTimestamp != nil {
-			set(members.DeletingWhilePaused(paused))
+			set(members.PausedDeletionCondition(paused))
 		}
 		return // The Machines were not read.
 	}
-	if members.Observed(failed) {
+	if members.IsObserved(failed) {
 		st.ObservedGeneration = p.set.Generation
 	}
 	if selector, err := metav1.LabelSelectorAsSelector(&p.set.Spec.Selector); err == nil {

@@ -89,17 +89,17 @@ func groupMessages(said map[string][]string) []string {
 	})
 	var out []string
 	for _, g := range groups {
-		out = append(out, Names(g.names)+": "+g.text)
+		out = append(out, MachineNames(g.names)+": "+g.text)
 	}
 	return out
 }
 
-// Names formats the names of Machines for a message.
-func Names(names []string) string {
+// MachineNames formats the names of Machines for a message.
+func MachineNames(names []string) string {
 	if len(names) == 1 {
 		return "Machine " + names[0]
 	}
-	return "Machines " + conditions.List(names, ", ")
+	return "Machines " + conditions.JoinLimited(names, ", ")
 }
 
 // Remediating returns a condition that names the Machines that are being replaced because they failed their health
@@ -108,10 +108,10 @@ func Remediating(all []*machine) metav1.Condition {
 	var now, not []string
 	for _, m := range all {
 		switch {
-		case ToRemediate(m):
+		case NeedsRemediation(m):
 			c := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineOwnerRemediatedCondition)
 			now = append(now, m.Name+" ("+c.Reason+")")
-		case Unhealthy(m):
+		case IsUnhealthy(m):
 			not = append(not, m.Name)
 		}
 	}
@@ -120,9 +120,9 @@ func Remediating(all []*machine) metav1.Condition {
 	out := metav1.Condition{Type: clusterv1alpha1.RemediatingCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotRemediatingReason}
 	switch {
 	case len(now) > 0:
-		out.Status, out.Reason, out.Message = metav1.ConditionTrue, clusterv1alpha1.RemediatingReason, Names(now)
+		out.Status, out.Reason, out.Message = metav1.ConditionTrue, clusterv1alpha1.RemediatingReason, MachineNames(now)
 	case len(not) > 0:
-		out.Message = Names(not) + " unhealthy; the owner does not replace them"
+		out.Message = MachineNames(not) + " unhealthy; the owner does not replace them"
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func Count(all []*machine) Counts {
 	return c
 }
 
-// Available reports whether a Machine is available and not being deleted.
-func Available(m *machine) bool {
+// IsAvailable reports whether a Machine is available and not being deleted.
+func IsAvailable(m *machine) bool {
 	return m.DeletionTimestamp == nil && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.AvailableCondition)
 }

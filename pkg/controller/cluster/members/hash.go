@@ -9,8 +9,8 @@ import "crypto/sha256"
 // look alike.
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 
-// Letters returns a hash of text with n characters, at most 32, for use in names.
-func Letters(text []byte, n int) string {
+// HashString returns a hash of text with n characters, at most 32, for use in names.
+func HashString(text []byte, n int) string {
 	sum := sha256.Sum256(text)
 	out := make([]byte, n)
 	for i := range out {

@@ -90,7 +90,7 @@ func TestFirst_ReturnsTheMachinesToDeleteFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, given := range [][]*machine{all, reversed(all)} {
 				before := namesOf(given)
-				if diff := cmp.Diff(test.want, namesOf(First(given, test.n, test.order))); diff != "" {
+				if diff := cmp.Diff(test.want, namesOf(FirstToDelete(given, test.n, test.order))); diff != "" {
 					t.Errorf("first (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(before, namesOf(given)); diff != "" {
@@ -117,7 +117,7 @@ func TestCount_CountsMachines(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
-	if !Available(a("x", 0)) || Available(a("x", 0, going)) || Available(a("x", 0, is("Available", metav1.ConditionFalse))) {
+	if !IsAvailable(a("x", 0)) || IsAvailable(a("x", 0, going)) || IsAvailable(a("x", 0, is("Available", metav1.ConditionFalse))) {
 		t.Error("Available is wrong")
 	}
 }
@@ -200,21 +200,21 @@ func TestOwn_AddsOwnersOnce(t *testing.T) {
 	m := a("x", 0, func(m *machine) {
 		m.OwnerReferences = []metav1.OwnerReference{other, {APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "old"}}
 	})
-	if !Own(m, in) {
+	if !AddOwner(m, in) {
 		t.Error("the reference to the previous Cluster was not replaced")
 	}
 	want := []metav1.OwnerReference{other, {APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "new"}}
 	if diff := cmp.Diff(want, m.OwnerReferences); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)
 	}
-	if Own(m, in) || !Owned(m, "Cluster") || Owned(m, "MachineSet") {
+	if AddOwner(m, in) || !IsOwnedBy(m, "Cluster") || IsOwnedBy(m, "MachineSet") {
 		t.Error("it must be owned only by the Cluster")
 	}
-	Control(m, &clusterv1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "s"}}, "MachineSet")
+	SetController(m, &clusterv1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "s"}}, "MachineSet")
 	if diff := cmp.Diff([]string{"s"}, ControllerUID(m)); diff != "" {
 		t.Errorf("controller (-want +got):\n%s", diff)
 	}
-	if !Label(m, "c") || Label(m, "c") || m.Labels[clusterv1alpha1.ClusterNameLabel] != "c" || m.Labels["app"] != "x" {
+	if !SetClusterLabel(m, "c") || SetClusterLabel(m, "c") || m.Labels[clusterv1alpha1.ClusterNameLabel] != "c" || m.Labels["app"] != "x" {
 		t.Errorf("labels are %v", m.Labels)
 	}
 }
@@ -234,7 +234,7 @@ func TestSelected_MatchesMachinesOfTheCluster(t *testing.T) {
 		"by expression":   {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}, "c", true},
 		"no such by expr": {metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}, "c", false},
 	} {
-		if got := Selected(&test.selector, test.cluster, a("x", 0)); got != test.want {
+		if got := IsSelected(&test.selector, test.cluster, a("x", 0)); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -276,7 +276,7 @@ func TestOutdated_IgnoresFieldsChangedInPlace(t *testing.T) {
 			[]string{"Version v1.36.0,  required", "Failure domain , z required"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Outdated(template(nil), template(test.change))); diff != "" {
+			if diff := cmp.Diff(test.want, TemplateDifferences(template(nil), template(test.change))); diff != "" {
 				t.Errorf("outdated (-want +got):\n%s", diff)
 			}
 			same := Hash(template(nil), 0) == Hash(template(test.change), 0)

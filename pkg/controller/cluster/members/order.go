@@ -40,7 +40,7 @@ func rankOf(m *machine) rank {
 		return deleting
 	case isMarked:
 		return markedForDeletion
-	case !m.Status.NodeRef.IsDefined(), isFalse(m, clusterv1alpha1.MachineNodeHealthyCondition), Unhealthy(m):
+	case !m.Status.NodeRef.IsDefined(), isFalse(m, clusterv1alpha1.MachineNodeHealthyCondition), IsUnhealthy(m):
 		return unhealthy
 	case !conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.ReadyCondition):
 		return unready
@@ -48,9 +48,9 @@ func rankOf(m *machine) rank {
 	return healthy
 }
 
-// First returns the n Machines to delete first: those being deleted, marked, unhealthy, not Ready, and then by order.
+// FirstToDelete returns the n Machines to delete first: those being deleted, marked, unhealthy, not Ready, and then by order.
 // With order Random they are sorted by name, so that repeated calls return the same Machines.
-func First(all []*machine, n int, order Order) []*machine {
+func FirstToDelete(all []*machine, n int, order Order) []*machine {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b *machine) int {
 		if by := int(rankOf(a)) - int(rankOf(b)); by != 0 {
@@ -76,14 +76,14 @@ func compareAge(a, b *machine, order Order) int {
 	return 0
 }
 
-// Unhealthy reports whether a Machine failed its health check.
-func Unhealthy(m *machine) bool {
+// IsUnhealthy reports whether a Machine failed its health check.
+func IsUnhealthy(m *machine) bool {
 	return isFalse(m, clusterv1alpha1.MachineHealthCheckSucceededCondition)
 }
 
-// ToRemediate reports whether a Machine failed its health check and its owner must replace it.
-func ToRemediate(m *machine) bool {
-	return Unhealthy(m) && isFalse(m, clusterv1alpha1.MachineOwnerRemediatedCondition)
+// NeedsRemediation reports whether a Machine failed its health check and its owner must replace it.
+func NeedsRemediation(m *machine) bool {
+	return IsUnhealthy(m) && isFalse(m, clusterv1alpha1.MachineOwnerRemediatedCondition)
 }
 
 func isFalse(m *machine, kind string) bool {

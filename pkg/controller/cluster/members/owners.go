@@ -33,16 +33,16 @@ func Paused(c *cluster, o metav1.Object, kind string) metav1.Condition {
 	return out
 }
 
-// DeletingWhilePaused returns the condition Deleting of a paused object that is being deleted.
-func DeletingWhilePaused(paused metav1.Condition) metav1.Condition {
+// PausedDeletionCondition returns the condition Deleting of a paused object that is being deleted.
+func PausedDeletionCondition(paused metav1.Condition) metav1.Condition {
 	return metav1.Condition{
 		Type: clusterv1alpha1.DeletingCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.PausedReason,
 		Message: "The deletion is paused: " + paused.Message,
 	}
 }
 
-// Label sets the label of o that names its Cluster, and reports whether o was changed.
-func Label(o metav1.Object, name string) bool {
+// SetClusterLabel sets the label of o that names its Cluster, and reports whether o was changed.
+func SetClusterLabel(o metav1.Object, name string) bool {
 	if o.GetLabels()[clusterv1alpha1.ClusterNameLabel] == name {
 		return false
 	}
@@ -55,16 +55,16 @@ func Label(o metav1.Object, name string) bool {
 	return true
 }
 
-// Own adds c to the owners of o, and reports whether o was changed. It does not change the controller of o.
-func Own(o metav1.Object, c *cluster) bool {
+// AddOwner adds c to the owners of o, and reports whether o was changed. It does not change the controller of o.
+func AddOwner(o metav1.Object, c *cluster) bool {
 	return ensureOwner(o, metav1.OwnerReference{
 		APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: "Cluster", Name: c.Name, UID: c.UID,
 	})
 }
 
-// Control sets owner as the controller of o, and reports whether o was changed. o must have no other controller. kind
+// SetController sets owner as the controller of o, and reports whether o was changed. o must have no other controller. kind
 // is the kind of owner, in this API group.
-func Control(o, owner metav1.Object, kind string) bool {
+func SetController(o, owner metav1.Object, kind string) bool {
 	return ensureOwner(o, *metav1.NewControllerRef(owner, clusterv1alpha1.SchemeGroupVersion.WithKind(kind)))
 }
 
@@ -86,8 +86,8 @@ func ensureOwner(o metav1.Object, ref metav1.OwnerReference) bool {
 	return true
 }
 
-// Owned reports whether o has an owner of this API group and one of kinds.
-func Owned(o metav1.Object, kinds ...string) bool {
+// IsOwnedBy reports whether o has an owner of this API group and one of kinds.
+func IsOwnedBy(o metav1.Object, kinds ...string) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
 		return strings.HasPrefix(r.APIVersion, clusterv1alpha1.GroupName+"/") && slices.Contains(kinds, r.Kind)
 	})

@@ -12,14 +12,14 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Orphaning reports whether an object is being deleted with its dependents orphaned.
-func Orphaning(o metav1.Object) bool {
+// IsOrphaning reports whether an object is being deleted with its dependents orphaned.
+func IsOrphaning(o metav1.Object) bool {
 	return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
 
-// Release removes the orphan finalizer of o and marks o as released. Call it after the owner references of the
+// RemoveOrphanFinalizer removes the orphan finalizer of o and marks o as released. Call it after the owner references of the
 // dependents were removed.
-func Release(o metav1.Object) {
+func RemoveOrphanFinalizer(o metav1.Object) {
 	o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool {
 		return name == metav1.FinalizerOrphanDependents
 	}))

@@ -18,9 +18,9 @@ import (
 // hashLength is the length of a template hash in characters.
 const hashLength = 10
 
-// Outdated returns the differences between the template of Machines and the template wanted, a sentence each. It
+// TemplateDifferences returns the differences between the template of Machines and the template wanted, a sentence each. It
 // ignores fields that are changed in place.
-func Outdated(is, wanted *clusterv1alpha1.MachineTemplateSpec) []string {
+func TemplateDifferences(is, wanted *clusterv1alpha1.MachineTemplateSpec) []string {
 	a, b := immutableFields(is), immutableFields(wanted)
 	var why []string
 	if a.Version != b.Version {
@@ -29,13 +29,13 @@ func Outdated(is, wanted *clusterv1alpha1.MachineTemplateSpec) []string {
 	switch {
 	case equality.Semantic.DeepEqual(a.Bootstrap, b.Bootstrap):
 	case a.Bootstrap.ConfigRef.IsDefined():
-		why = append(why, clusterv1alpha1.MadeKind(a.Bootstrap.ConfigRef.Kind)+" is not up-to-date")
+		why = append(why, clusterv1alpha1.KindFromTemplate(a.Bootstrap.ConfigRef.Kind)+" is not up-to-date")
 	default:
 		why = append(why, fmt.Sprintf("spec.bootstrap.dataSecretName %s, %s required",
 			ptr.Deref(a.Bootstrap.DataSecretName, "nil"), ptr.Deref(b.Bootstrap.DataSecretName, "nil")))
 	}
 	if a.InfrastructureRef != b.InfrastructureRef {
-		why = append(why, clusterv1alpha1.MadeKind(a.InfrastructureRef.Kind)+" is not up-to-date")
+		why = append(why, clusterv1alpha1.KindFromTemplate(a.InfrastructureRef.Kind)+" is not up-to-date")
 	}
 	if a.FailureDomain != b.FailureDomain {
 		why = append(why, fmt.Sprintf("Failure domain %s, %s required", a.FailureDomain, b.FailureDomain))
@@ -56,11 +56,11 @@ func Hash(t *clusterv1alpha1.MachineTemplateSpec, try int) string {
 	if err != nil {
 		panic(fmt.Sprintf("cannot encode a template as JSON: %v", err)) // The template was decoded from JSON.
 	}
-	return Letters(fmt.Appendf(text, "/%d", try), hashLength)
+	return HashString(fmt.Appendf(text, "/%d", try), hashLength)
 }
 
-// Selected reports whether selector selects a Machine of the Cluster. An empty or invalid selector selects none.
-func Selected(selector *metav1.LabelSelector, clusterName string, m *machine) bool {
+// IsSelected reports whether selector selects a Machine of the Cluster. An empty or invalid selector selects none.
+func IsSelected(selector *metav1.LabelSelector, clusterName string, m *machine) bool {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && !s.Empty() && m.Spec.ClusterName == clusterName && s.Matches(labels.Set(m.Labels))
 }
@@ -73,16 +73,16 @@ func ControllerUID(o metav1.Object) []string {
 	return nil
 }
 
-// UncontrolledIn is an index function. It returns the namespace of o if o has no controller, and nil otherwise.
-func UncontrolledIn(o metav1.Object) []string {
+// UncontrolledNamespace is an index function. It returns the namespace of o if o has no controller, and nil otherwise.
+func UncontrolledNamespace(o metav1.Object) []string {
 	if metav1.GetControllerOfNoCopy(o) != nil {
 		return nil
 	}
 	return []string{o.GetNamespace()}
 }
 
-// Edited reports whether more than the status of an object has changed.
-func Edited(was, now metav1.Object) bool {
+// IsEdited reports whether more than the status of an object has changed.
+func IsEdited(was, now metav1.Object) bool {
 	return was.GetUID() != now.GetUID() || was.GetGeneration() != now.GetGeneration() ||
 		was.GetDeletionTimestamp() == nil && now.GetDeletionTimestamp() != nil ||
 		!equality.Semantic.DeepEqual(was.GetLabels(), now.GetLabels()) || !equality.Semantic.DeepEqual(was.GetAnnotations(), now.GetAnnotations()) ||

@@ -41,6 +41,6 @@ func (c copies) Files(vcenter string) (cache.Files, error) {
 }
 
 // Hints implements cache.VCenters.
-func (c copies) Hints(ctx context.Context, changed func(provider.Hint)) {
+func (c copies) Hints(ctx context.Context, changed func(provider.Event)) {
 	c.used.fleet.Watch(ctx, changed)
 }

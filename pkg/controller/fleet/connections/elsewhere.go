@@ -26,7 +26,7 @@ func (v *Manager) findInOthers(name string) func(context.Context, driver.Identit
 			if err != nil {
 				return "", fmt.Errorf("vCenter %q may have the VM: %w", other, err)
 			}
-			shown, err := d.Shows(ctx, id)
+			shown, err := d.FindMigrated(ctx, id)
 			if err != nil {
 				return "", fmt.Errorf("vCenter %q may have the VM: %w", other, err)
 			}

@@ -162,14 +162,14 @@ func (v *Manager) open(name string, obj *vmv1alpha1.VCenter) (*usedVCenter, erro
 	config := v.config(obj)
 	fence := v.leases.Fence(leaseOf(name))
 	config.Name, config.Permit, config.Owner = name, fence, v.opts.Owner()
-	config.Happened, config.Called = v.opts.Events.Of(fence.Check), v.durations.observeCalls(hostOf(config.URL))
+	config.OnEvent, config.OnResult = v.opts.Events.Of(fence.Check), v.durations.observeCalls(hostOf(config.URL))
 	driver, err := vsphere.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)
 	}
 	driver.SetZones(v.zones.in(name))
 	return &usedVCenter{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
-		Driver: driver, Permit: fence.Check, Elsewhere: v.findInOthers(name), Ended: v.durations.observeOperations(hostOf(config.URL)), Limits: v.opts.Limits,
+		Driver: driver, Permit: fence.Check, FindElsewhere: v.findInOthers(name), OnOperationEnd: v.durations.observeOperations(hostOf(config.URL)), Limits: v.opts.Limits,
 	})}, nil
 }
 
@@ -181,7 +181,7 @@ func (v *Manager) config(obj *vmv1alpha1.VCenter) vsphere.Config {
 	secret := types.NamespacedName{Namespace: v.opts.SecretsNamespace, Name: obj.Spec.CredentialsSecretRef.Name}
 	c := v.opts.Defaults
 	c.URL, c.CAPEM, c.Thumbprint = obj.Spec.URL, obj.Spec.CABundle, obj.Spec.Thumbprint
-	c.Credentials, c.Installation = SecretCredentials(v.opts.Host, secret), &obj.Status.InstanceUUID
+	c.Credentials, c.InstanceUUID = SecretCredentials(v.opts.Host, secret), &obj.Status.InstanceUUID
 	return c
 }
 
@@ -194,9 +194,9 @@ func (v *Manager) Observe(ctx context.Context, name string) vcenter.Observation 
 		return vcenter.Observation{Connected: err, Ready: err, Reason: vmv1alpha1.ReasonUnreachable}
 	}
 	connected := m.driver.Connected(ctx)
-	o := vcenter.Observation{Connected: connected, Ready: connected, Reason: vsphere.Trouble(connected)}
+	o := vcenter.Observation{Connected: connected, Ready: connected, Reason: vsphere.ConnectionReason(connected)}
 	info := m.driver.Info()
-	o.Status = vmv1alpha1.VCenterStatus{Version: info.Version, APIVersion: info.APIVersion, InstanceUUID: info.Installation}
+	o.Status = vmv1alpha1.VCenterStatus{Version: info.Version, APIVersion: info.APIVersion, InstanceUUID: info.InstanceUUID}
 	if connected == nil {
 		o.Ready, o.Skew = m.Healthy(ctx), m.driver.SkewWarning(ctx)
 	}
@@ -207,7 +207,7 @@ func (v *Manager) Observe(ctx context.Context, name string) vcenter.Observation 
 	o.Status.Session = &vmv1alpha1.VCenterSession{UserName: info.User, LoginTime: metav1.NewTime(info.LoggedIn.Truncate(time.Second))}
 	if m.driver.Synced() {
 		o.Status.Inventory = &vmv1alpha1.VCenterInventory{
-			VirtualMachines: int32(m.driver.Managed()), ReadDuration: metav1.Duration{Duration: m.driver.ReadDuration().Round(time.Millisecond)},
+			VirtualMachines: int32(m.driver.CountOwned()), ReadDuration: metav1.Duration{Duration: m.driver.ReadDuration().Round(time.Millisecond)},
 		}
 	}
 	return o

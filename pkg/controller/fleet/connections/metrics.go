@@ -40,7 +40,7 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 		}
 		shown[host] = true
 		engine.NewCollector(m.Engine, host, c.used.findOrphans(m.Engine)).Collect(to)
-		if last := m.driver.Heard(); !last.IsZero() {
+		if last := m.driver.LastStreamResponse(); !last.IsZero() {
 			to <- prometheus.MustNewConstMetric(prometheus.NewDesc("slipway_provider_stream_age_seconds",
 				"Time since the last answer of the property stream, with or without changes.", nil, prometheus.Labels{"vcenter": host}),
 				prometheus.GaugeValue, time.Since(last).Seconds())

@@ -65,7 +65,7 @@ func (r *readers) of(ctx context.Context, name string) (*vsphere.Driver, error) 
 	driver.SetZones(r.manager.zones.in(name))
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var ended sync.WaitGroup
-	ended.Go(func() { driver.Keep(running) })
+	ended.Go(func() { driver.KeepConnection(running) })
 	r.byName[name] = &reader{driver: driver, description: description, stop: func() { stop(); ended.Wait() }}
 	return driver, nil
 }

@@ -100,7 +100,7 @@ func (r *replica) zone() *vmv1alpha1.Zone {
 }
 
 // ask requests an offer of the zone.
-func (r *replica) ask() provider.Offer {
+func (r *replica) ask() provider.ZoneCheck {
 	r.Helper()
 	return r.offer(r.Context(), r.zone(), &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: ptr.To(resource.MustParse("1Gi"))}}, Image: &vmv1alpha1.VirtualMachineImage{Spec: vmv1alpha1.VirtualMachineImageSpec{
 		ContentLibrary: &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"},
@@ -118,7 +118,7 @@ func (r *replica) calls() map[string]int {
 func TestReaders_DoNotChangeTheVCenterOfAnotherReplica(t *testing.T) {
 	r := newReplica(t)
 	for range 2 {
-		if o := r.ask(); o.Lacks != nil || o.Unknown != nil || o.Free.Memory == 0 || o.Rating == 0 {
+		if o := r.ask(); o.Refusal != nil || o.CheckErr != nil || o.Free.Memory == 0 || o.Rating == 0 {
 			t.Fatalf("offer %+v", o)
 		}
 	}
@@ -129,8 +129,8 @@ func TestReaders_DoNotChangeTheVCenterOfAnotherReplica(t *testing.T) {
 	next := r.one.DeepCopy()
 	next.Spec.CABundle = append(next.Spec.CABundle, '\n')
 	r.must(r.cache.Update(next))
-	if o := r.ask(); o.Unknown != nil {
-		t.Errorf("after a change of the VCenter: %v", o.Unknown)
+	if o := r.ask(); o.CheckErr != nil {
+		t.Errorf("after a change of the VCenter: %v", o.CheckErr)
 	}
 	if calls := r.calls(); calls["Login"] != 2 || calls["Logout"] != 1 {
 		t.Errorf("after a change of the VCenter %d logins and %d logouts, want 2 and 1", calls["Login"], calls["Logout"])
@@ -138,7 +138,7 @@ func TestReaders_DoNotChangeTheVCenterOfAnotherReplica(t *testing.T) {
 
 	r.must(r.cache.Delete(next))
 	var unusable *provider.NotUsableError
-	if o := r.ask(); !errors.As(o.Lacks, &unusable) || !unusable.Missing || !strings.Contains(o.Lacks.Error(), `there is no VCenter "one"`) {
+	if o := r.ask(); !errors.As(o.Refusal, &unusable) || !unusable.Missing || !strings.Contains(o.Refusal.Error(), `there is no VCenter "one"`) {
 		t.Errorf("without the VCenter: %+v", o)
 	}
 	r.readers.leave("one")

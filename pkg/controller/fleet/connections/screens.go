@@ -58,7 +58,7 @@ func (s Screens) Screenshot(ctx context.Context, vm *vmv1alpha1.VirtualMachine) 
 	if err != nil {
 		return nil, refusal(vm, err)
 	}
-	data, err := d.Picture(ctx, id)
+	data, err := d.Screenshot(ctx, id)
 	if err != nil {
 		return nil, refusal(vm, err)
 	}
@@ -78,7 +78,7 @@ func (s Screens) of(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vspher
 	}
 	// The session may outlive the request.
 	d, err := used.readOnlyDriver(klog.NewContext(context.Background(), klog.FromContext(ctx)), name)
-	return d, engine.Want(&provider.Request{VM: vm}).Identity, err
+	return d, engine.DesiredOf(&provider.Request{VM: vm}).Identity, err
 }
 
 // refusal converts err to an API error.

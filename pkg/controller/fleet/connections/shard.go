@@ -44,7 +44,7 @@ func (s shard) Bind(ctx context.Context, vcenter string) (context.Context, error
 }
 
 // Held implements controller.Shard.
-func (s shard) Held(vcenter string) bool { return !s.leases.Held(s.leaseFor(vcenter)).IsZero() }
+func (s shard) IsOwned(vcenter string) bool { return !s.leases.Held(s.leaseFor(vcenter)).IsZero() }
 
 // Watch implements controller.Shard.
 func (s shard) Watch(ctx context.Context, gained func(vcenter string)) {

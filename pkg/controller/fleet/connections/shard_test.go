@@ -90,7 +90,7 @@ func TestShard_DividesVMsByTheirVCenters(t *testing.T) {
 		"":        {"slipway-controllers", true},
 	} {
 		share := s.leaseFor(vcenter)
-		if held := s.Held(vcenter); share != want.share || held != want.held {
+		if held := s.IsOwned(vcenter); share != want.share || held != want.held {
 			t.Errorf("VMs of vCenter %q are of %s, held %t; want %s, %t", vcenter, share, held, want.share, want.held)
 		}
 	}

@@ -41,7 +41,7 @@ func (s zoneStates) State(ctx context.Context, z *vmv1alpha1.Zone) (provider.Zon
 	if err := m.driver.Connected(ctx); err != nil {
 		return provider.ZoneState{}, &provider.UnreachableError{VCenter: name, Err: err}
 	}
-	return m.driver.Zone(ctx, z.Name), nil
+	return m.driver.ZoneState(ctx, z.Name), nil
 }
 
 // Machines implements zone.Zones.

@@ -169,7 +169,7 @@ func (v *Manager) InUse(name string) (string, error) {
 	if n > 0 {
 		what = append(what, fmt.Sprintf("%d virtual machines", n))
 	}
-	return conditions.List(what, ", "), err
+	return conditions.JoinLimited(what, ", "), err
 }
 
 // await waits until the zones of a vCenter are known.
@@ -213,18 +213,18 @@ func (v *Manager) updateZones() {
 }
 
 // offer returns the free resources of a zone for a VM.
-func (v *Manager) offer(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.Offer {
+func (v *Manager) offer(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.ZoneCheck {
 	members, _ := v.fleet.Members()
 	if m := members[zone.VCenterName()]; m != nil {
-		return m.Offer(ctx, req, zone.Name)
+		return m.CheckZone(ctx, req, zone.Name)
 	}
 	driver, err := v.readers.of(ctx, zone.VCenterName())
 	var unusable *provider.NotUsableError
 	if errors.As(err, &unusable) {
-		return provider.Offer{Zone: zone.Name, Lacks: err}
+		return provider.ZoneCheck{Zone: zone.Name, Refusal: err}
 	}
 	if err != nil {
-		return provider.Offer{Zone: zone.Name, Unknown: err}
+		return provider.ZoneCheck{Zone: zone.Name, CheckErr: err}
 	}
-	return driver.Offer(ctx, engine.Want(req), zone.Name)
+	return driver.CheckZone(ctx, engine.DesiredOf(req), zone.Name)
 }

@@ -137,7 +137,7 @@ func TestUse_SetsAZoneThatIsAddedMeanwhile(t *testing.T) {
 	t.Cleanup(func() { r.must(r.Use(context.Background(), "one", nil)) })
 	members, _ := r.fleet.Members()
 	for _, name := range []string{"a", "early", "late"} {
-		if state := members["one"].driver.Zone(t.Context(), name); !state.Read {
+		if state := members["one"].driver.ZoneState(t.Context(), name); !state.Read {
 			t.Errorf("of zone %s the vCenter says: %v", name, state.Trouble)
 		}
 	}

@@ -79,10 +79,10 @@ func New(d Deps) (*Controller, error) {
 	store := controller.NewStore[*vmv1alpha1.VCenter](vcenters, false)
 	var err error
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
-		Watches(vcenters, store.Handler(), controller.Changes(true, c.changed)).
+		Watches(vcenters, store.Handler(), controller.HandleChanges(true, c.changed)).
 		Shard(d.VCenters, c.enqueue).
 		// The default vCenter is reconciled without an object too, because the flags may describe it.
-		Runs(func(context.Context) { c.enqueue(vmv1alpha1.DefaultVCenter) }).
+		RunsInParallel(func(context.Context) { c.enqueue(vmv1alpha1.DefaultVCenter) }).
 		Reconciler(&reconciler{client: d.Client.VmV1alpha1().VCenters(), vcenters: store, uses: d.VCenters, now: controller.Clock(d.Now)}).
 		Build()
 	return c, err
@@ -90,13 +90,13 @@ func New(d Deps) (*Controller, error) {
 
 func (c *Controller) enqueue(name string) {
 	if name != "" {
-		c.Look(types.NamespacedName{Name: name}, 0)
+		c.EnqueueAfter(types.NamespacedName{Name: name}, 0)
 	}
 }
 
 // changed enqueues a VCenter that was created, edited or deleted. It ignores changes of status, which this controller writes.
 func (c *Controller) changed(before, now *vmv1alpha1.VCenter) {
-	if before == nil || now == nil || controller.Edited(before, now) || len(before.Finalizers) != len(now.Finalizers) {
+	if before == nil || now == nil || controller.SpecChanged(before, now) || len(before.Finalizers) != len(now.Finalizers) {
 		c.enqueue(cmp.Or(now, before).Name)
 	}
 }

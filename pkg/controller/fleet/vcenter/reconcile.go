@@ -55,7 +55,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return r.remove(ctx, vc)
 	}
 	if vc, err = controller.AddFinalizer(ctx, r.vcenters, r.client, vc, vmv1alpha1.VCenterFinalizer); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	return r.observe(ctx, vc, r.uses.Use(ctx, key.Name, vc))
 }
@@ -116,9 +116,9 @@ func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, invali
 		r.set(st, vc.Generation, vmv1alpha1.ConditionConnected, metav1.ConditionTrue, vmv1alpha1.ReasonClockSkew, o.Skew)
 	}
 	r.report(st, vc.Generation, vmv1alpha1.ConditionReady, o.Ready, reasonNotReady(o))
-	again := controller.Result{RequeueAfter: controller.Pace(st.Conditions, vmv1alpha1.ConditionReady, vmv1alpha1.ConditionDeleting, r.now(), observeInterval)}
+	again := controller.Result{RequeueAfter: controller.ObserveDelay(st.Conditions, vmv1alpha1.ConditionReady, vmv1alpha1.ConditionDeleting, r.now(), observeInterval)}
 	if err := r.vcenters.UpdateStatus(ctx, r.client, next); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	return again, nil
 }

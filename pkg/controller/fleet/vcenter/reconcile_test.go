@@ -202,7 +202,7 @@ func TestReconcile_UsesAVCenterAndWritesItsState(t *testing.T) {
 	if got := condition(vc, "Connected"); got != "True Succeeded " {
 		t.Errorf("Connected is %s", got)
 	}
-	if got := condition(vc, "Ready"); got != "False NotReady not read yet" || result.RequeueAfter != controller.MinPace {
+	if got := condition(vc, "Ready"); got != "False NotReady not read yet" || result.RequeueAfter != controller.MinObserveDelay {
 		t.Errorf("Ready is %s, requeue after %s", got, result.RequeueAfter)
 	}
 	w.clock = w.clock.Add(time.Hour)
@@ -233,7 +233,7 @@ func TestReconcile_UsesAVCenterAndWritesItsState(t *testing.T) {
 func TestInstanceUUID_IsThatOfTheFirstLogin(t *testing.T) {
 	w := newWorld(t, described(func(vc *vmv1alpha1.VCenter) { vc.Status.InstanceUUID = "one" }))
 	other := errors.New("another one answers")
-	w.uses.seen = Observation{Connected: other, Ready: other, Reason: vmv1alpha1.ReasonOtherInstallation}
+	w.uses.seen = Observation{Connected: other, Ready: other, Reason: vmv1alpha1.ReasonOtherVCenter}
 	vc, _ := w.pass()
 	if got := condition(vc, "Connected"); vc.Status.InstanceUUID != "one" || got != "False OtherInstallation another one answers" {
 		t.Errorf("installation %q, Connected is %s", vc.Status.InstanceUUID, got)

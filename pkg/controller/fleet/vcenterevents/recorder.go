@@ -41,7 +41,7 @@ type Recorder struct {
 
 // queuedEvent is an event that waits to be written, with the permit of its vCenter.
 type queuedEvent struct {
-	provider.Happening
+	provider.HypervisorEvent
 	permit func() error
 }
 
@@ -64,8 +64,8 @@ func New(host kubernetes.Interface, reporter string) *Recorder {
 func (r *Recorder) Collector() prometheus.Collector { return r.results }
 
 // Of returns a function that queues the events of one vCenter. They are written while permit of that vCenter returns nil.
-func (r *Recorder) Of(permit func() error) func(provider.Happening) {
-	return func(e provider.Happening) {
+func (r *Recorder) Of(permit func() error) func(provider.HypervisorEvent) {
+	return func(e provider.HypervisorEvent) {
 		select {
 		case r.waiting <- queuedEvent{e, permit}:
 		default:
@@ -82,7 +82,7 @@ func (r *Recorder) Run(ctx context.Context) {
 			return
 		case e := <-r.waiting:
 			if e.permit() == nil {
-				r.results.WithLabelValues(r.write(ctx, r.eventOf(&e.Happening))).Inc()
+				r.results.WithLabelValues(r.write(ctx, r.eventOf(&e.HypervisorEvent))).Inc()
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (r *Recorder) write(ctx context.Context, event *eventsv1.Event) string {
 }
 
 // eventOf converts a vSphere event to an Event.
-func (r *Recorder) eventOf(h *provider.Happening) *eventsv1.Event {
+func (r *Recorder) eventOf(h *provider.HypervisorEvent) *eventsv1.Event {
 	id := fnv.New64a()
 	_, _ = id.Write([]byte(h.ID + "/" + string(h.UID)))
 	e := &eventsv1.Event{

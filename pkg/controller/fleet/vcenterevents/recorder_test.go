@@ -18,7 +18,7 @@ import (
 
 func TestEvent_IsWrittenOnceHoweverOftenItIsReported(t *testing.T) {
 	host := fake.NewClientset()
-	moved := provider.Happening{
+	moved := provider.HypervisorEvent{
 		Key: types.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid", ID: "vcenter-uuid/7", At: time.Unix(1000, 0),
 		Reason: "Migrated", Note: "vSphere moved the virtual machine",
 	}
@@ -50,8 +50,8 @@ func TestEvent_IsWrittenOnceHoweverOftenItIsReported(t *testing.T) {
 func TestEvents_AreWrittenWithAPermitOnly(t *testing.T) {
 	host := fake.NewClientset()
 	h := New(host, "slipway-apiserver")
-	h.Of(func() error { return errors.New("another replica has the Lease") })(provider.Happening{Key: types.NamespacedName{Namespace: "ns", Name: "not-ours"}, ID: "1"})
-	h.Of(func() error { return nil })(provider.Happening{Key: types.NamespacedName{Namespace: "ns", Name: "ours"}, ID: "2"})
+	h.Of(func() error { return errors.New("another replica has the Lease") })(provider.HypervisorEvent{Key: types.NamespacedName{Namespace: "ns", Name: "not-ours"}, ID: "1"})
+	h.Of(func() error { return nil })(provider.HypervisorEvent{Key: types.NamespacedName{Namespace: "ns", Name: "ours"}, ID: "2"})
 	go h.Run(t.Context())
 	watching, err := host.EventsV1().Events("ns").Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -78,7 +78,7 @@ func TestEvents_AreDroppedIfTheQueueIsFull(t *testing.T) {
 	h := New(fake.NewClientset(), "slipway-apiserver")
 	tell := h.Of(func() error { return nil })
 	for range maxQueued + 10 {
-		tell(provider.Happening{}) // must not block
+		tell(provider.HypervisorEvent{}) // must not block
 	}
 	if got := len(h.waiting); got != maxQueued {
 		t.Errorf("%d wait, want %d", got, maxQueued)

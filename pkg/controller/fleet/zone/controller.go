@@ -58,11 +58,11 @@ func New(d Deps) (*Controller, error) {
 	store := controller.NewStore[*vmv1alpha1.Zone](zones, false)
 	var err error
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
-		Watches(zones, store.Handler(), controller.Changes(true, c.changed)).
-		Watches(vm.VirtualMachines().Informer(), controller.Changes(false, c.countChanged)).
+		Watches(zones, store.Handler(), controller.HandleChanges(true, c.changed)).
+		Watches(vm.VirtualMachines().Informer(), controller.HandleChanges(false, c.countChanged)).
 		Shard(d.Zones, func(string) {
 			for _, obj := range zones.GetStore().List() {
-				c.Look(controller.KeyOf(obj.(*vmv1alpha1.Zone)), 0)
+				c.EnqueueAfter(controller.KeyOf(obj.(*vmv1alpha1.Zone)), 0)
 			}
 		}).
 		Reconciler(&reconciler{client: d.Client.VmV1alpha1().Zones(), zones: store, observer: d.Zones, now: controller.Clock(d.Now)}).
@@ -72,8 +72,8 @@ func New(d Deps) (*Controller, error) {
 
 // changed enqueues a Zone that was created or edited. It ignores changes of status, which this controller writes.
 func (c *Controller) changed(before, now *vmv1alpha1.Zone) {
-	if now != nil && (before == nil || controller.Edited(before, now) || len(before.Finalizers) != len(now.Finalizers)) {
-		c.Look(controller.KeyOf(now), 0)
+	if now != nil && (before == nil || controller.SpecChanged(before, now) || len(before.Finalizers) != len(now.Finalizers)) {
+		c.EnqueueAfter(controller.KeyOf(now), 0)
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *Controller) countChanged(before, now *vmv1alpha1.VirtualMachine) {
 	}
 	for _, name := range []string{from, to} {
 		if name != "" {
-			c.Look(types.NamespacedName{Name: name}, countSoon)
+			c.EnqueueAfter(types.NamespacedName{Name: name}, countSoon)
 		}
 	}
 }

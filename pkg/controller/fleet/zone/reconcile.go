@@ -54,7 +54,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return r.remove(ctx, z)
 	}
 	if z, err = controller.AddFinalizer(ctx, r.zones, r.client, z, vmv1alpha1.ZoneFinalizer); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	return r.observe(ctx, z)
 }
@@ -102,9 +102,9 @@ func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controlle
 	} else {
 		r.set(st, z.Generation, vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 	}
-	again := controller.Result{RequeueAfter: controller.Pace(st.Conditions, vmv1alpha1.ConditionReady, vmv1alpha1.ConditionDeleting, r.now(), controller.Poll)}
+	again := controller.Result{RequeueAfter: controller.ObserveDelay(st.Conditions, vmv1alpha1.ConditionReady, vmv1alpha1.ConditionDeleting, r.now(), controller.Poll)}
 	if err := r.zones.UpdateStatus(ctx, r.client, next); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	return again, nil
 }

@@ -185,7 +185,7 @@ func TestReady_ReportsWhatAZoneLacks(t *testing.T) {
 				w.state = provider.ZoneState{}
 			}
 			z, result := w.pass()
-			if got := says(z, "Ready"); got != tc.want || result.RequeueAfter != controller.MinPace {
+			if got := says(z, "Ready"); got != tc.want || result.RequeueAfter != controller.MinObserveDelay {
 				t.Errorf("Ready is %s, requeue after %s", got, result.RequeueAfter)
 			}
 			if z.Status.Hosts != 3 || z.Status.Capacity == nil {

@@ -33,7 +33,7 @@ type VCenters interface {
 	// if it cannot be used at the moment.
 	Files(vcenter string) (Files, error)
 	// Hints calls changed for events of operations in all vCenters, and for other events, until ctx is done.
-	Hints(ctx context.Context, changed func(provider.Hint))
+	Hints(ctx context.Context, changed func(provider.Event))
 }
 
 // Files reads copies in a vCenter, and runs operations on them.
@@ -84,14 +84,14 @@ func New(d Deps) (*Controller, error) {
 		client: d.Client.VmV1alpha1().VirtualMachineImageCaches(), vcenters: d.VCenters, recorder: d.Recorder, now: controller.Clock(d.Now),
 		caches: controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](caches, false),
 		due:    &due{next: map[locationKey]time.Time{}}, sweeps: newSweeps(), policy: d.Policy,
-		enqueue: func(p part, after time.Duration) { c.Look(p, after) }, names: c.caches.ListKeys,
+		enqueue: func(p part, after time.Duration) { c.EnqueueAfter(p, after) }, names: c.caches.ListKeys,
 	}
 	var err error
 	c.Loop, err = controller.For[part](Name, d.Informers).Workers(workers).
-		Watches(caches, c.reconcile.caches.Handler(), controller.Changes(true, c.changed)).
+		Watches(caches, c.reconcile.caches.Handler(), controller.HandleChanges(true, c.changed)).
 		Watches(vm.VirtualMachines().Informer(), c.vmHandler()).
 		Shard(d.VCenters, c.shardGained).
-		Runs(func(ctx context.Context) { d.VCenters.Hints(ctx, c.operationChanged) }).
+		RunsInParallel(func(ctx context.Context) { d.VCenters.Hints(ctx, c.operationChanged) }).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
@@ -100,7 +100,7 @@ func New(d Deps) (*Controller, error) {
 // shardGained enqueues everything that may be in a vCenter when this replica begins to own it.
 func (c *Controller) shardGained(vcenter string) {
 	if vcenter != "" {
-		c.Look(sweepPart(vcenter), 0) // the vCenter may have directories of deleted caches
+		c.EnqueueAfter(sweepPart(vcenter), 0) // the vCenter may have directories of deleted caches
 	}
 	for _, obj := range c.caches.List() {
 		c.enqueueAll(obj.(*vmv1alpha1.VirtualMachineImageCache))
@@ -108,24 +108,24 @@ func (c *Controller) shardGained(vcenter string) {
 }
 
 // operationChanged enqueues the part of a location whose operation has made progress or has ended.
-func (c *Controller) operationChanged(h provider.Hint) {
+func (c *Controller) operationChanged(h provider.Event) {
 	if h.Key.Kind == provider.KindImageLocation {
-		c.Look(partOf(h.Key.Name), 0)
+		c.EnqueueAfter(partOf(h.Key.Name), 0)
 	}
 }
 
 func (c *Controller) enqueueAll(obj *vmv1alpha1.VirtualMachineImageCache) {
 	for _, p := range partsOf(obj) {
-		c.Look(p, 0)
+		c.EnqueueAfter(p, 0)
 		if p.vcenter != "" {
-			c.Look(sweepPart(p.vcenter), 0)
+			c.EnqueueAfter(sweepPart(p.vcenter), 0)
 		}
 	}
 }
 
 // changed enqueues a cache that was created, edited or deleted. It ignores changes of status, which this controller writes.
 func (c *Controller) changed(before, now *vmv1alpha1.VirtualMachineImageCache) {
-	if before == nil || now == nil || controller.Edited(before, now) {
+	if before == nil || now == nil || controller.SpecChanged(before, now) {
 		c.enqueueAll(cmp.Or(now, before))
 	}
 }
@@ -135,7 +135,7 @@ func (c *Controller) changed(before, now *vmv1alpha1.VirtualMachineImageCache) {
 // the queue does not store arbitrary text. A cache that the informer does not have yet is enqueued when it is added.
 func (c *Controller) vmHandler() cache.ResourceEventHandler {
 	look := func(vm *vmv1alpha1.VirtualMachine) {
-		place, ok := provider.ParseCachePlace(vm.Annotations[vmv1alpha1.AnnotationImageCacheLocation])
+		place, ok := provider.ParseCacheLocation(vm.Annotations[vmv1alpha1.AnnotationImageCacheLocation])
 		if !ok {
 			return
 		}
@@ -146,7 +146,7 @@ func (c *Controller) vmHandler() cache.ResourceEventHandler {
 		one := obj.(*vmv1alpha1.VirtualMachineImageCache)
 		if p := (part{cache: one.Name, vcenter: place.VCenter}); slices.Contains(partsOf(one), p) {
 			c.reconcile.due.noLaterThan(p, c.reconcile.now().Add(waitingVMInterval))
-			c.Look(p, waitingVMInterval)
+			c.EnqueueAfter(p, waitingVMInterval)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{

@@ -27,7 +27,7 @@ type noVCenters struct{ controller.Undivided }
 
 func (noVCenters) Files(string) (Files, error) { return nil, provider.ErrNotInUse }
 
-func (noVCenters) Hints(context.Context, func(provider.Hint)) {}
+func (noVCenters) Hints(context.Context, func(provider.Event)) {}
 
 // ended has operations that have ended.
 type ended struct {

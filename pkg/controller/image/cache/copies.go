@@ -35,7 +35,7 @@ func (p *reconciliation) ensureCopies(ctx context.Context, at locationKey, asked
 	}
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	before := provider.CachePlace{VCenter: at.vcenter, DatastoreID: l.DatastoreID, ProfileID: l.ProfileID}
+	before := provider.CacheLocation{VCenter: at.vcenter, DatastoreID: l.DatastoreID, ProfileID: l.ProfileID}
 	place, err := p.files.Locate(reading, p.cache.Spec.ContentLibrary, asked, before)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -66,7 +66,7 @@ func (p *reconciliation) ensureCopies(ctx context.Context, at locationKey, asked
 func (p *reconciliation) scheduleCheck(at locationKey, l *locationStatus) {
 	pause := checkInterval
 	if conditions.Find(l.Conditions, vmv1alpha1.ConditionProviderReady) != nil {
-		pause = controller.Pace(l.Conditions, vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionDeleting, p.now(), checkInterval)
+		pause = controller.ObserveDelay(l.Conditions, vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionDeleting, p.now(), checkInterval)
 	}
 	p.due.set(at, p.now().Add(pause))
 	p.requeueAfter(pause)
@@ -152,7 +152,7 @@ func (p *reconciliation) recordLastUse(l *locationStatus) {
 }
 
 // recordPlace writes the IDs of the objects that a location names into its status.
-func (p *reconciliation) recordPlace(l *locationStatus, place provider.ImagePlace) {
+func (p *reconciliation) recordPlace(l *locationStatus, place provider.ImageCopyLocation) {
 	l.DatastoreID, l.ProfileID, l.ItemID, l.ContentVersion = place.DatastoreID, place.ProfileID, place.ItemID, place.ContentVersion
 	for _, kind := range []string{vmv1alpha1.ConditionProviderReady, vmv1alpha1.ConditionOVFReady} {
 		set(l, p.now(), kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
@@ -176,13 +176,13 @@ func (p *reconciliation) isDuplicate(l *locationStatus) bool {
 }
 
 // check returns a description of the files that are missing. It is empty if the copies are complete.
-func (p *reconciliation) check(ctx context.Context, l *locationStatus, place provider.ImagePlace) (string, error) {
-	if !complete(l) || !place.Holds(l.Directory) {
+func (p *reconciliation) check(ctx context.Context, l *locationStatus, place provider.ImageCopyLocation) (string, error) {
+	if !complete(l) || !place.Contains(l.Directory) {
 		return "no complete copy of version " + place.ContentVersion, nil
 	}
-	l.Directory = place.Present(l.Directory)
+	l.Directory = place.WithCurrentDatastore(l.Directory)
 	for i := range l.Files {
-		l.Files[i].Path = place.Present(l.Files[i].Path)
+		l.Files[i].Path = place.WithCurrentDatastore(l.Files[i].Path)
 	}
 	missing, err := p.files.Missing(ctx, place, l.Directory, l.Files)
 	if len(missing) > 0 {
@@ -192,7 +192,7 @@ func (p *reconciliation) check(ctx context.Context, l *locationStatus, place pro
 }
 
 // copy starts a copy operation with a new directory. A sweep removes the previous directory, which no status names then.
-func (p *reconciliation) copy(ctx context.Context, at locationKey, l *locationStatus, place provider.ImagePlace, why string) {
+func (p *reconciliation) copy(ctx context.Context, at locationKey, l *locationStatus, place provider.ImageCopyLocation, why string) {
 	files, directory := p.files, place.Directory+"-"+randomSuffix()
 	err := files.StartImageOperation(ctx, at.String(), provider.ImageOperation{
 		Kind: provider.ImageCopy, Detail: place.DatastoreID + " " + place.Directory, Directory: directory,

@@ -91,7 +91,7 @@ func TestLocation_IsCheckedLaterTheLongerItIsUnusable(t *testing.T) {
 		since, want time.Duration
 	}{
 		{"usable", metav1.ConditionTrue, time.Second, checkInterval},
-		{"unusable for a second", metav1.ConditionFalse, time.Second, controller.MinPace},
+		{"unusable for a second", metav1.ConditionFalse, time.Second, controller.MinObserveDelay},
 		{"unusable for ten seconds", metav1.ConditionFalse, 10 * time.Second, 5 * time.Second},
 		{"unknown for a minute", metav1.ConditionUnknown, time.Minute, 30 * time.Second},
 		{"unusable for a day", metav1.ConditionFalse, 24 * time.Hour, checkInterval},

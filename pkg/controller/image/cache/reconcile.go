@@ -73,7 +73,7 @@ func (r *reconciler) Reconcile(ctx context.Context, p part) (controller.Result, 
 	}
 	if stored.DeletionTimestamp == nil {
 		if stored, err = controller.AddFinalizer(ctx, r.caches, r.client, stored, vmv1alpha1.ImageCacheFinalizer); err != nil {
-			return controller.Overtaken(err)
+			return controller.RequeueOnConflict(err)
 		}
 	}
 	one := &reconciliation{reconciler: r, part: p, cache: stored.DeepCopy(), after: checkInterval}
@@ -106,13 +106,13 @@ func (p *reconciliation) persist(ctx context.Context, stored *cacheObject) (cont
 	summarize(p.cache, p.now())
 	p.cache.Status.ObservedGeneration = p.cache.Generation
 	if err := p.caches.UpdateStatus(ctx, p.client, p.cache); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	for _, f := range p.written {
 		f()
 	}
 	if p.isUnused() {
-		return controller.Overtaken(p.remove(ctx))
+		return controller.RequeueOnConflict(p.remove(ctx))
 	}
 	if p.cache.DeletionTimestamp == nil || len(p.cache.Status.Locations) > 0 || !slices.Contains(stored.Finalizers, vmv1alpha1.ImageCacheFinalizer) {
 		return controller.Result{RequeueAfter: p.after}, nil

@@ -114,7 +114,7 @@ func (c *Controller) enqueueImages(selected func(*vmv1alpha1.VirtualMachineImage
 	for _, informer := range c.images {
 		for _, obj := range informer.GetStore().List() {
 			if i, ok := imageOf(obj); ok && selected(i) {
-				c.Look(sourceOf(&i.Spec), 0)
+				c.EnqueueAfter(sourceOf(&i.Spec), 0)
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func pick(items []provider.LibraryItem, before string) (item *provider.LibraryIt
 // isUnread reports whether the item that status describes may be in a vCenter that could not be read. Its description is
 // kept then.
 func isUnread(status *vmv1alpha1.VirtualMachineImageStatus, err error) bool {
-	var unread *provider.UnreadError
+	var unread *provider.PartialResultError
 	return errors.As(err, &unread) && conditions.IsTrue(status.Conditions, vmv1alpha1.ConditionReady) &&
 		slices.ContainsFunc(unread.VCenters, func(name string) bool { return slices.Contains(status.VCenters, name) })
 }
@@ -51,7 +51,7 @@ func isUnread(status *vmv1alpha1.VirtualMachineImageStatus, err error) bool {
 // before.
 func vcentersOf(before []string, f finding) []string {
 	out := slices.Clone(f.vcenters)
-	var unread *provider.UnreadError
+	var unread *provider.PartialResultError
 	if errors.As(f.unread, &unread) {
 		for _, name := range unread.VCenters {
 			if slices.Contains(before, name) {

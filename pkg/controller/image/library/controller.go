@@ -63,9 +63,9 @@ func New(d Deps) (*Controller, error) {
 	}}
 	var err error
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
-		Watches(libraries, c.reconcile.libraries.Handler(), controller.Changes(true, c.changed)).
+		Watches(libraries, c.reconcile.libraries.Handler(), controller.HandleChanges(true, c.changed)).
 		Watches(vm.VirtualMachinePublishRequests().Informer(), c.publishRequestHandler()).
-		Watches(vm.VCenters().Informer(), controller.Changes(false, c.vcenterChanged)).
+		Watches(vm.VCenters().Informer(), controller.HandleChanges(false, c.vcenterChanged)).
 		Watches(vm.VirtualMachineImages().Informer(), c.imageHandler()).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), c.imageHandler()).
 		Reconciler(c.reconcile).
@@ -89,12 +89,12 @@ func (c *Controller) vcenterChanged(before, now *vmv1alpha1.VCenter) {
 }
 
 func (c *Controller) look(name string, after time.Duration) {
-	c.Look(types.NamespacedName{Name: name}, after)
+	c.EnqueueAfter(types.NamespacedName{Name: name}, after)
 }
 
 // changed enqueues a ContentLibrary that was created or edited. It ignores changes of status, which this controller writes.
 func (c *Controller) changed(before, now *vmv1alpha1.ContentLibrary) {
-	if now != nil && (before == nil || controller.Edited(before, now)) {
+	if now != nil && (before == nil || controller.SpecChanged(before, now)) {
 		c.look(now.Name, 0)
 	}
 }

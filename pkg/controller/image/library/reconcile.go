@@ -65,24 +65,24 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return r.remove(ctx, library)
 	}
 	if library, err = controller.AddFinalizer(ctx, r.libraries, r.client.ContentLibraries(), library, vmv1alpha1.ContentLibraryFinalizer); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	items, err := r.vsphere.Items(reading, library.Spec.Library)
-	var unread *provider.UnreadError
+	var unread *provider.PartialResultError
 	switch {
 	case ctx.Err() != nil:
 		return controller.Result{}, nil
 	case errors.Is(err, provider.ErrNotInUse):
 		return controller.Result{RequeueAfter: controller.Soon}, nil // this is not a fault of the library
-	case errors.As(err, &unread) && unread.Answered:
+	case errors.As(err, &unread) && unread.HasResults:
 		return r.publish(ctx, library, items, unread.VCenters)
 	case err != nil:
 		c, next := provider.Unusable(err), library.DeepCopy()
 		r.set(next, c)
 		if written := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); written != nil {
-			return controller.Overtaken(written)
+			return controller.RequeueOnConflict(written)
 		}
 		if c.Status == metav1.ConditionUnknown {
 			return controller.Result{}, fmt.Errorf("listing the items of ContentLibrary %s: %w", library.Name, err)
@@ -123,7 +123,7 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: failed.Error()})
 	}
 	if err := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	if failed != nil && !apierrors.IsNotFound(failed) {
 		return controller.Result{}, failed
@@ -175,7 +175,7 @@ func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibr
 	}
 	if len(p.update)+len(p.delete) > 0 {
 		if err := r.carryOut(ctx, library, p); err != nil {
-			return controller.Overtaken(err)
+			return controller.RequeueOnConflict(err)
 		}
 		return controller.Result{RequeueAfter: controller.Soon}, nil // to check that no image is left
 	}

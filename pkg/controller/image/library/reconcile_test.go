@@ -217,7 +217,7 @@ func TestReconcile_CreatesImagesWhileAVCenterIsUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wants("/photon", "/ubuntu")
-	w.vsphere.items, w.vsphere.err = ovfs("photon", "new"), &provider.UnreadError{VCenters: []string{"b"}, Answered: true, Err: errors.New("b is unreachable")}
+	w.vsphere.items, w.vsphere.err = ovfs("photon", "new"), &provider.PartialResultError{VCenters: []string{"b"}, HasResults: true, Err: errors.New("b is unreachable")}
 	result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"})
 	if err != nil || result.RequeueAfter != controller.Poll {
 		t.Errorf("%+v, %v; want it to be listed again like every library", result, err)
@@ -275,7 +275,7 @@ func TestReconcile_IsRepeatedWhileTheNamespaceDoesNotExist(t *testing.T) {
 	w.api.PrependReactor("create", "virtualmachineimages", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return missing, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "dev")
 	})
-	w.vsphere.items, w.vsphere.err = ovfs("photon"), &provider.UnreadError{VCenters: []string{"b"}, Answered: true, Err: errors.New("b is unreachable")}
+	w.vsphere.items, w.vsphere.err = ovfs("photon"), &provider.PartialResultError{VCenters: []string{"b"}, HasResults: true, Err: errors.New("b is unreachable")}
 	if result, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Name: "golden"}); err != nil || result.RequeueAfter != controller.Recheck {
 		t.Errorf("%+v, %v; want a requeue", result, err)
 	}

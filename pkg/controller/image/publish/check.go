@@ -48,7 +48,7 @@ func (p *reconciliation) checkTarget() bool {
 		p.result.RequeueAfter = controller.Poll // changes of namespace labels cause no event
 		return p.set(kind, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, fmt.Sprintf("the labels of namespace %q are not known", p.request.Namespace))
 	}
-	selects, err := provider.Selects(from, has)
+	selects, err := provider.SelectsNamespace(from, has)
 	if err != nil {
 		return p.set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonInvalid, fmt.Sprintf("spec.publishFrom of ContentLibrary %q: %s", name, err))
 	}

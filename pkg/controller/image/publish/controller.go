@@ -29,7 +29,7 @@ const workers = 4
 // Provider publishes VMs and reports events of requests and VMs.
 type Provider interface {
 	provider.Publisher
-	Watch(ctx context.Context, changed func(provider.Hint))
+	Watch(ctx context.Context, changed func(provider.Event))
 }
 
 // Deps has the dependencies of the controller. All fields are required except Shard and Now.
@@ -93,30 +93,30 @@ func New(d Deps) (*Controller, error) {
 		images: vm.VirtualMachineImages().Lister(), clusterImages: vm.ClusterVirtualMachineImages().Lister(),
 		provider: d.Provider, labels: d.NamespaceLabels, recorder: d.Recorder, shard: d.Shard, now: controller.Clock(d.Now),
 	}}
-	ofLibrary := c.enqueuer.Related(indexByLibrary, func(o metav1.Object) string { return o.GetLabels()[vmv1alpha1.LabelContentLibrary] })
+	ofLibrary := c.enqueuer.RelatedHandler(indexByLibrary, func(o metav1.Object) string { return o.GetLabels()[vmv1alpha1.LabelContentLibrary] })
 	var err error
 	c.Loop, err = controller.For[types.NamespacedName](Name, d.Informers).Workers(workers).
 		Queue(queue).
 		Index(requests, indexers).
-		Watches(requests, store.Handler(), c.enqueuer.Edits(func(deleted *request) { d.Provider.ForgetPublication(controller.KeyOf(deleted)) })).
-		Watches(vm.VirtualMachines().Informer(), c.enqueuer.Related(indexBySource, func(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() })).
-		Watches(vm.ContentLibraries().Informer(), c.enqueuer.Related(indexByLibrary, func(o metav1.Object) string { return o.GetName() })).
+		Watches(requests, store.Handler(), c.enqueuer.EditHandler(func(deleted *request) { d.Provider.ForgetPublication(controller.KeyOf(deleted)) })).
+		Watches(vm.VirtualMachines().Informer(), c.enqueuer.RelatedHandler(indexBySource, func(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() })).
+		Watches(vm.ContentLibraries().Informer(), c.enqueuer.RelatedHandler(indexByLibrary, func(o metav1.Object) string { return o.GetName() })).
 		Watches(vm.VirtualMachineImages().Informer(), ofLibrary).
 		Watches(vm.ClusterVirtualMachineImages().Informer(), ofLibrary).
-		Shard(d.Shard, func(string) { c.enqueuer.Gained(func(*request) bool { return true }) }).
-		Runs(func(ctx context.Context) { d.Provider.Watch(ctx, c.providerEvent) }).
+		Shard(d.Shard, func(string) { c.enqueuer.EnqueueGained(func(*request) bool { return true }) }).
+		RunsInParallel(func(ctx context.Context) { d.Provider.Watch(ctx, c.providerEvent) }).
 		Reconciler(c.reconcile).
 		Build()
 	return c, err
 }
 
 // providerEvent enqueues the request of an event of the provider, or the requests of a VM.
-func (c *Controller) providerEvent(h provider.Hint) {
+func (c *Controller) providerEvent(h provider.Event) {
 	switch h.Key.Kind {
 	case provider.KindPublishRequest:
-		c.enqueuer.Generic(h.Key.NamespacedName)
+		c.enqueuer.EnqueueGeneric(h.Key.NamespacedName)
 	case provider.KindVirtualMachine:
-		c.enqueuer.Referring(indexBySource, h.Key.NamespacedName.String())
+		c.enqueuer.EnqueueIndexed(indexBySource, h.Key.NamespacedName.String())
 	case provider.KindSnapshot, provider.KindImageLocation:
 	}
 }

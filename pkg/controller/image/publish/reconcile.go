@@ -74,14 +74,14 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return p.expire(ctx)
 	}
 	if stored, err = controller.AddFinalizer(ctx, r.requests, r.client.VirtualMachinePublishRequests(key.Namespace), stored, vmv1alpha1.PublishRequestFinalizer); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	p.request = stored.DeepCopy()
 	failed := p.advance(ctx)
 	p.summarize()
 	conditions.KeepTimes(stored.Status.Conditions, p.request.Status.Conditions)
 	if err := p.persist(ctx); err != nil {
-		return controller.Overtaken(err)
+		return controller.RequeueOnConflict(err)
 	}
 	r.emit(stored, p.request)
 	return p.result, failed
@@ -216,7 +216,7 @@ func (p *reconciliation) expire(ctx context.Context) (controller.Result, error) 
 	}
 	if ttl == nil || rest > 0 {
 		if err := p.persist(ctx); err != nil {
-			return controller.Overtaken(err)
+			return controller.RequeueOnConflict(err)
 		}
 		return controller.Result{RequeueAfter: rest}, nil
 	}
@@ -225,7 +225,7 @@ func (p *reconciliation) expire(ctx context.Context) (controller.Result, error) 
 	if err != nil {
 		err = fmt.Errorf("deleting VirtualMachinePublishRequest %s, which is complete: %w", controller.KeyOf(p.request), err)
 	}
-	return controller.Overtaken(err)
+	return controller.RequeueOnConflict(err)
 }
 
 // remove removes the finalizer when no operation runs for the request and no incomplete item is left.
@@ -254,7 +254,7 @@ func (p *reconciliation) setDeleting(ctx context.Context, err error) (controller
 	written := p.persist(ctx)
 	switch {
 	case written != nil && !apierrors.IsNotFound(written):
-		return controller.Overtaken(written)
+		return controller.RequeueOnConflict(written)
 	case errors.Is(err, provider.ErrReconcileInProgress):
 		return controller.Result{}, nil
 	case again:

@@ -47,7 +47,7 @@ func (p *publisher) Withdraw(context.Context, *provider.Publication) error {
 
 func (p *publisher) ForgetPublication(types.NamespacedName) {}
 
-func (p *publisher) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
+func (p *publisher) Watch(ctx context.Context, _ func(provider.Event)) { <-ctx.Done() }
 
 // world is an API, a vSphere and a controller. The tests call Reconcile.
 type world struct {

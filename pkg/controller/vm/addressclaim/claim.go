@@ -30,8 +30,8 @@ const (
 // maxName is the maximum length of an object's name.
 const maxName = 253
 
-// Wanted returns the claims that the interfaces of vm request, in their order and without assigned addresses.
-func Wanted(vm *vmv1alpha1.VirtualMachine, network *vmv1alpha1.VirtualMachineNetworkSpec) []vmv1alpha1.ClaimedAddress {
+// DesiredClaims returns the claims that the interfaces of vm request, in their order and without assigned addresses.
+func DesiredClaims(vm *vmv1alpha1.VirtualMachine, network *vmv1alpha1.VirtualMachineNetworkSpec) []vmv1alpha1.ClaimedAddress {
 	if network == nil || network.Disabled {
 		return nil
 	}
@@ -55,10 +55,10 @@ func name(vm *vmv1alpha1.VirtualMachine, nic string, pool vmv1alpha1.IPPoolRefer
 	return base + suffix
 }
 
-// Merge returns the claims for the status. They are the desired claims with their assigned addresses, followed by other
+// MergeClaims returns the claims for the status. They are the desired claims with their assigned addresses, followed by other
 // claims with an assigned address, which are kept. dropped has the claims that are no longer desired and have no
 // address.
-func Merge(wanted, before []vmv1alpha1.ClaimedAddress) (all, dropped []vmv1alpha1.ClaimedAddress) {
+func MergeClaims(wanted, before []vmv1alpha1.ClaimedAddress) (all, dropped []vmv1alpha1.ClaimedAddress) {
 	for _, w := range wanted {
 		if at := slices.IndexFunc(before, func(c vmv1alpha1.ClaimedAddress) bool { return c.ClaimName == w.ClaimName }); at >= 0 {
 			w.Address, w.Gateway = before[at].Address, before[at].Gateway
@@ -77,9 +77,9 @@ func Merge(wanted, before []vmv1alpha1.ClaimedAddress) (all, dropped []vmv1alpha
 	return all, dropped
 }
 
-// Apply returns network with the addresses that were assigned to its interfaces. A gateway in the spec takes precedence
+// AddAddresses returns network with the addresses that were assigned to its interfaces. A gateway in the spec takes precedence
 // over that of a pool, and the first pool's gateway over others.
-func Apply(network *vmv1alpha1.VirtualMachineNetworkSpec, given []vmv1alpha1.ClaimedAddress) *vmv1alpha1.VirtualMachineNetworkSpec {
+func AddAddresses(network *vmv1alpha1.VirtualMachineNetworkSpec, given []vmv1alpha1.ClaimedAddress) *vmv1alpha1.VirtualMachineNetworkSpec {
 	out := network.DeepCopy()
 	for i := range out.Interfaces {
 		nic := &out.Interfaces[i]

@@ -104,7 +104,7 @@ func TestApply_AddsAddressesAfterThoseOfTheSpec(t *testing.T) {
 		{Name: "eth2"},
 	}}
 	before := network.DeepCopy()
-	got := Apply(network, []vmv1alpha1.ClaimedAddress{
+	got := AddAddresses(network, []vmv1alpha1.ClaimedAddress{
 		{Interface: "eth0", Pool: front, Address: "192.0.2.5/24", Gateway: "192.0.2.1"},
 		{Interface: "eth0", Pool: front6, Address: "2001:db8::5/64", Gateway: "2001:db8::1"},
 		{Interface: "eth1", Pool: front, Address: "203.0.113.5/24", Gateway: "203.0.113.254"},

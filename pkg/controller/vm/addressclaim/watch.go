@@ -78,9 +78,9 @@ func (c *Claims) Run(ctx context.Context, changed func(types.NamespacedName)) {
 	informer.RunWithContext(ctx)
 }
 
-// Held returns the problem of a claim whose address is in use, according to the watch. It is empty if there is no
+// Problem returns the problem of a claim whose address is in use, according to the watch. It is empty if there is no
 // problem.
-func (c *Claims) Held(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string {
+func (c *Claims) Problem(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string {
 	c.watched.start()
 	c.watched.mu.Lock()
 	informer := c.watched.claims

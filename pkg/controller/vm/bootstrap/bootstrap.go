@@ -53,7 +53,7 @@ type Reconciler struct {
 type State struct {
 	step.State
 	// Owner is nil if the virtual machine does not belong to a Machine.
-	Owner *owner.Facts
+	Owner *owner.MachineState
 	// Image is nil if it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
 }
@@ -65,8 +65,8 @@ type Report struct {
 	Data *provider.BootstrapData
 	// Effective is the effective spec of the state with the data of the Machine.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// NoMachine is true while the Machine does not provide the location and the bootstrap data of the virtual machine.
-	NoMachine bool
+	// MachineNotReady is true while the Machine does not provide the location and the bootstrap data of the virtual machine.
+	MachineNotReady bool
 }
 
 // Reconcile waits for the Machine of the virtual machine and reads the bootstrap data. A virtual machine that exists
@@ -91,12 +91,12 @@ func (r *Reconciler) reconcile(ctx context.Context, s State, report *Report) err
 	case s.Owner == nil:
 		report.Remove(vmv1alpha1.ConditionMachineReady)
 	default:
-		if c := s.Owner.WaitsFor(s.VM); c.Reason != "" {
-			report.NoMachine, report.Wait = true, true
+		if c := s.Owner.WaitCondition(s.VM); c.Reason != "" {
+			report.MachineNotReady, report.Wait = true, true
 			report.Set(vmv1alpha1.ConditionMachineReady, c.Status, c.Reason, c.Message)
 			report.Remove(vmv1alpha1.ConditionBootstrapReady)
 			if c.Status == metav1.ConditionUnknown {
-				report.Again(step.UnreadDelay)
+				report.RequeueAfter(step.UnreadDelay)
 			}
 			return nil
 		}
@@ -125,10 +125,10 @@ func (r *Report) read(ctx context.Context, values reader, s State, spec *vmv1alp
 		}
 		properties = slices.AppendSeq([]string{}, maps.Keys(data.VAppProperties))
 	}
-	if errs := fitting.Properties(s.Image, spec, properties); len(errs) > 0 {
+	if errs := fitting.ValidateProperties(s.Image, spec, properties); len(errs) > 0 {
 		r.Wait = true
 		r.False(vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())
-		r.Again(controller.Recheck)
+		r.RequeueAfter(controller.Recheck)
 		return nil
 	}
 	if spec == nil {
@@ -149,7 +149,7 @@ func (r *Report) reportUnusable(err error) error {
 		return err
 	}
 	r.False(vmv1alpha1.ConditionBootstrapReady, unusable.reason, strings.ReplaceAll(err.Error(), "\n", "; "))
-	r.Again(controller.Recheck)
+	r.RequeueAfter(controller.Recheck)
 	return nil
 }
 

@@ -24,7 +24,7 @@ const (
 )
 
 // setMachine writes the Machine of vm to its status.
-func setMachine(vm *vmv1alpha1.VirtualMachine, of *owner.Facts) {
+func setMachine(vm *vmv1alpha1.VirtualMachine, of *owner.MachineState) {
 	was := vm.Status.Machine
 	if was != nil && was.APIGroup == of.Group && was.Name == of.Name {
 		return

@@ -22,9 +22,9 @@ import (
 type Pools interface {
 	// Get claims one address and returns it when the pool has assigned it.
 	Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error)
-	// Held returns the problem of the claim of an address in use. It is empty if there is no problem. Held makes no
+	// Problem returns the problem of the claim of an address in use. It is empty if there is no problem. Held makes no
 	// calls.
-	Held(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string
+	Problem(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string
 	// Release releases an address that is no longer used.
 	Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) error
 	// Run calls changed for virtual machines whose claims change, until ctx is done.
@@ -51,12 +51,12 @@ func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport,
 	if s.Effective == nil {
 		return report, nil
 	}
-	wanted := addressclaim.Wanted(s.VM, s.Effective.Network)
+	wanted := addressclaim.DesiredClaims(s.VM, s.Effective.Network)
 	if len(wanted)+len(s.VM.Status.ClaimedAddresses) == 0 {
 		report.Remove(vmv1alpha1.ConditionAddressesReady)
 		return report, nil
 	}
-	all, dropped := addressclaim.Merge(wanted, s.VM.Status.ClaimedAddresses)
+	all, dropped := addressclaim.MergeClaims(wanted, s.VM.Status.ClaimedAddresses)
 	var errs []error
 	for _, c := range dropped {
 		if err := a.Pools.Release(ctx, s.VM, c); err != nil {
@@ -73,14 +73,14 @@ func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport,
 		report.Remove(vmv1alpha1.ConditionAddressesReady)
 	case lacks.reason != "":
 		report.False(vmv1alpha1.ConditionAddressesReady, lacks.reason, strings.Join(lacks.messages, "; "))
-		report.Again(controller.Recheck)
+		report.RequeueAfter(controller.Recheck)
 	default:
 		report.True(vmv1alpha1.ConditionAddressesReady)
 	}
-	report.Wait = lacks.reason != "" || slices.ContainsFunc(all, func(c vmv1alpha1.ClaimedAddress) bool { return !isStored(s.Stored, c) })
+	report.Wait = lacks.reason != "" || slices.ContainsFunc(all, func(c vmv1alpha1.ClaimedAddress) bool { return !isStored(s.Original, c) })
 	if len(wanted) > 0 {
 		effective := *s.Effective
-		effective.Network = addressclaim.Apply(effective.Network, all)
+		effective.Network = addressclaim.AddAddresses(effective.Network, all)
 		report.Effective = &effective
 	}
 	return report, errors.Join(append(errs, lacks.err)...)
@@ -90,18 +90,18 @@ func (a *Addresses) Reconcile(ctx context.Context, s step.State) (AddressReport,
 func (a *Addresses) claim(ctx context.Context, report *step.Report, s step.State, c *vmv1alpha1.ClaimedAddress) error {
 	switch {
 	case c.Address != "":
-		if trouble := a.Pools.Held(s.VM, *c); trouble != "" {
+		if trouble := a.Pools.Problem(s.VM, *c); trouble != "" {
 			return &addressclaim.WaitError{Message: trouble}
 		}
 		return nil
-	case !isStored(s.Stored, *c):
-		report.Again(0)
+	case !isStored(s.Original, *c):
+		report.RequeueAfter(0)
 		return &addressclaim.WaitError{Message: fmt.Sprintf("IPAddressClaim %q is about to be created for pool %q", c.ClaimName, c.Pool.Name)}
 	}
 	got, err := a.Pools.Get(ctx, s.VM, *c)
 	if err == nil {
 		*c = got
-		report.Again(0)
+		report.RequeueAfter(0)
 	}
 	return err
 }

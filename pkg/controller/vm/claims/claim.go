@@ -183,11 +183,11 @@ func nodesOf(attachments []*storagev1.VolumeAttachment) []string {
 
 // usesClaims reports whether vm may hold a claim.
 func usesClaims(vm *vmv1alpha1.VirtualMachine) bool {
-	return len(Names(vm)) > 0 || slices.ContainsFunc(vm.Status.Volumes, func(s vmv1alpha1.VirtualMachineVolumeStatus) bool { return s.VolumeID != "" })
+	return len(ClaimNames(vm)) > 0 || slices.ContainsFunc(vm.Status.Volumes, func(s vmv1alpha1.VirtualMachineVolumeStatus) bool { return s.VolumeID != "" })
 }
 
-// Names returns the names of the claims in the spec of vm.
-func Names(vm *vmv1alpha1.VirtualMachine) []string {
+// ClaimNames returns the names of the claims in the spec of vm.
+func ClaimNames(vm *vmv1alpha1.VirtualMachine) []string {
 	var out []string
 	for i := range vm.Spec.Volumes {
 		if c := vm.Spec.Volumes[i].PersistentVolumeClaim; c != nil {

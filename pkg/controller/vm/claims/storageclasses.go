@@ -41,7 +41,7 @@ type StorageClasses struct {
 
 // NewStorageClasses returns the StorageClasses of the cluster of host. They are read after Start.
 func NewStorageClasses(host kubernetes.Interface) *StorageClasses {
-	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
+	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.StripManagedFields))
 	return &StorageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
 }
 
@@ -60,8 +60,8 @@ func (s *StorageClasses) Start(ctx context.Context, related Related) (end func()
 	return s.factory.Shutdown, nil
 }
 
-// Named returns the StorageClasses with the given names, in the provider's form.
-func (s *StorageClasses) Named(names []string) map[string]provider.StorageClass {
+// Get returns the StorageClasses with the given names, in the provider's form.
+func (s *StorageClasses) Get(names []string) map[string]provider.StorageClass {
 	if len(names) == 0 {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (s *StorageClasses) Named(names []string) map[string]provider.StorageClass 
 		case !s.informer.HasSynced():
 			out[name] = unusableClass(false, "StorageClass %q: the StorageClasses of the cluster could not be read yet", name)
 		default:
-			out[name] = unusableClass(true, "StorageClass %q does not exist%s", name, similar.Hint(name, s.informer.GetStore().ListKeys()))
+			out[name] = unusableClass(true, "StorageClass %q does not exist%s", name, similar.Suggestion(name, s.informer.GetStore().ListKeys()))
 		}
 	}
 	return out

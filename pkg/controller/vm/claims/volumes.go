@@ -46,8 +46,8 @@ type Volumes struct {
 	VMs    controller.Store[*vmv1alpha1.VirtualMachine]
 	Client corev1client.PersistentVolumeClaimsGetter
 	Claims controller.Store[*corev1.PersistentVolumeClaim]
-	// Indexed has the claims by their holders. Attachments has the VolumeAttachments by their volume.
-	Indexed           cache.Indexer
+	// ClaimsByHolder has the claims by their holders. Attachments has the VolumeAttachments by their volume.
+	ClaimsByHolder    cache.Indexer
 	PersistentVolumes cache.Store
 	Attachments       cache.Indexer
 	// Synced reports whether the caches are filled.
@@ -64,7 +64,7 @@ type VolumeReport struct {
 
 // NewVolumes returns the Volumes for claims of the cluster of host. They are read after Start.
 func NewVolumes(host kubernetes.Interface, vms controller.Store[*vmv1alpha1.VirtualMachine]) (*Volumes, error) {
-	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
+	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.StripManagedFields))
 	claimInformer, volumeInformer := f.Core().V1().PersistentVolumeClaims().Informer(), f.Core().V1().PersistentVolumes().Informer()
 	attachmentInformer := f.Storage().V1().VolumeAttachments().Informer()
 	err := errors.Join(
@@ -88,7 +88,7 @@ func NewVolumes(host kubernetes.Interface, vms controller.Store[*vmv1alpha1.Virt
 	}
 	return &Volumes{
 		VMs: vms, Client: host.CoreV1(), Claims: controller.NewStore[*corev1.PersistentVolumeClaim](claimInformer, false),
-		Indexed: claimInformer.GetIndexer(), PersistentVolumes: volumeInformer.GetStore(), Attachments: attachmentInformer.GetIndexer(),
+		ClaimsByHolder: claimInformer.GetIndexer(), PersistentVolumes: volumeInformer.GetStore(), Attachments: attachmentInformer.GetIndexer(),
 		Synced:  []cache.InformerSynced{claimInformer.HasSynced, volumeInformer.HasSynced, attachmentInformer.HasSynced},
 		factory: f,
 	}, nil
@@ -183,11 +183,11 @@ func (v *Volumes) claimState(key types.NamespacedName) (*claimState, error) {
 // heldNames returns the names of the claims that vm may hold. These are the claims in the index, which may lack this
 // process's latest writes, and the claims in the spec of vm.
 func (v *Volumes) heldNames(vm *vmv1alpha1.VirtualMachine) ([]string, error) {
-	keys, err := v.Indexed.IndexKeys(indexByHolder, string(vm.UID))
+	keys, err := v.ClaimsByHolder.IndexKeys(indexByHolder, string(vm.UID))
 	if err != nil {
 		return nil, err
 	}
-	names := Names(vm)
+	names := ClaimNames(vm)
 	for _, key := range keys {
 		if namespace, name, err := cache.SplitMetaNamespaceKey(key); err == nil && namespace == vm.Namespace {
 			names = append(names, name)
@@ -238,7 +238,7 @@ func (v *Volumes) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim
 	if err != nil {
 		return fmt.Errorf("updating PersistentVolumeClaim %s/%s: %w", claim.Namespace, claim.Name, err)
 	}
-	v.Claims.Wrote(written)
+	v.Claims.RecordWrite(written)
 	return nil
 }
 
@@ -247,14 +247,14 @@ func (v *Volumes) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim
 func reportUnsynced() (report step.Report) {
 	report.Wait = true
 	report.Set(vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the management cluster are not read yet")
-	report.Again(controller.Soon)
+	report.RequeueAfter(controller.Soon)
 	return report
 }
 
 // Reconcile returns how each claim in the spec is attached, and holds the claims that can be attached. It makes
 // requests only for claims that are not held yet.
 func (v *Volumes) Reconcile(ctx context.Context, s step.State) (report VolumeReport, _ error) {
-	names := Names(s.VM)
+	names := ClaimNames(s.VM)
 	if len(names) == 0 {
 		report.Remove(vmv1alpha1.ConditionVolumesReady)
 		return report, nil
@@ -278,7 +278,7 @@ func (v *Volumes) Reconcile(ctx context.Context, s step.State) (report VolumeRep
 		report.Claims[volume.Name] = claim
 	}
 	if report.Wait = len(reasons) > 0; report.Wait {
-		report.False(vmv1alpha1.ConditionVolumesReady, reasons[0], conditions.List(messages, "; "))
+		report.False(vmv1alpha1.ConditionVolumesReady, reasons[0], conditions.JoinLimited(messages, "; "))
 	} else {
 		report.True(vmv1alpha1.ConditionVolumesReady)
 	}
@@ -304,7 +304,7 @@ func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *v
 	case err == nil:
 		return claim, nil, nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		report.Again(controller.ShortConflict)
+		report.RequeueAfter(controller.ShortConflict)
 		claim.Waiting = fmt.Sprintf("PersistentVolumeClaim %q has changed and is read again", key.Name)
 		return claim, &claimProblem{vmv1alpha1.ReasonInProgress, claim.Waiting}, nil
 	}
@@ -317,9 +317,9 @@ func (v *Volumes) Release(ctx context.Context, s step.State) (step.Report, error
 	if !s.Observed.AttachedKnown {
 		return step.Report{}, nil
 	}
-	names := Names(s.VM)
+	names := ClaimNames(s.VM)
 	return v.releaseIf(ctx, s.VM, func(claim *corev1.PersistentVolumeClaim, h Holder) bool {
-		return !slices.Contains(names, claim.Name) && !slices.Contains(s.Observed.Observation.Attached, h.VolumeID)
+		return !slices.Contains(names, claim.Name) && !slices.Contains(s.Observed.Observation.RetainedDisks, h.VolumeID)
 	})
 }
 
@@ -351,7 +351,7 @@ func (v *Volumes) releaseIf(ctx context.Context, vm *vmv1alpha1.VirtualMachine, 
 			}
 			if err := v.release(ctx, claim, h.UID); apierrors.IsConflict(err) {
 				report.Wait = true
-				report.Again(controller.ShortConflict)
+				report.RequeueAfter(controller.ShortConflict)
 			} else {
 				errs = append(errs, err)
 			}

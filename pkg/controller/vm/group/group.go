@@ -40,10 +40,10 @@ func MemberOf(vm *vmv1alpha1.VirtualMachine, group *vmv1alpha1.VirtualMachineGro
 	switch {
 	case group == nil:
 		return Membership{reason: vmv1alpha1.ReasonNotFound, message: fmt.Sprintf("VirtualMachineGroup %q does not exist", name)}
-	case !group.Names(vmv1alpha1.MachineMemberKind, vm.Name):
+	case !group.HasMember(vmv1alpha1.MachineMemberKind, vm.Name):
 		return Membership{reason: vmv1alpha1.ReasonNotLinked, message: fmt.Sprintf("spec.bootOrder of VirtualMachineGroup %q does not list this virtual machine", name)}
 	}
-	m := group.Member(vmv1alpha1.MachineMemberKind, vm.Name)
+	m := group.MemberStatus(vmv1alpha1.MachineMemberKind, vm.Name)
 	if m == nil || vm.Spec.PowerState != "" {
 		return Membership{}
 	}
@@ -80,16 +80,16 @@ func (r *Reconciler) group(namespace, name string) *vmv1alpha1.VirtualMachineGro
 // Placement returns the group's placement of a virtual machine that has no zone, with the zones of the other members.
 // It returns nil if the group does not restrict the zone.
 func (r *Reconciler) Placement(vm *vmv1alpha1.VirtualMachine) *provider.Placement {
-	if vm.Spec.GroupName == "" || provider.ZoneOf(vm) != "" || vm.AsksForZone() != "" {
+	if vm.Spec.GroupName == "" || provider.ZoneOf(vm) != "" || vm.RequestedZone() != "" {
 		return nil
 	}
 	group := r.group(vm.Namespace, vm.Spec.GroupName)
-	if group == nil || group.Spec.Placement == nil || !group.Names(vmv1alpha1.MachineMemberKind, vm.Name) {
+	if group == nil || group.Spec.Placement == nil || !group.HasMember(vmv1alpha1.MachineMemberKind, vm.Name) {
 		return nil
 	}
 	placement := &provider.Placement{Policy: group.Spec.Placement.Policy, Group: group.Name, Others: map[types.NamespacedName]string{}}
 	for _, member := range group.Members() {
-		if !member.Is(vmv1alpha1.MachineMemberKind, member.Name) || member.Name == vm.Name {
+		if !member.Matches(vmv1alpha1.MachineMemberKind, member.Name) || member.Name == vm.Name {
 			continue
 		}
 		key := types.NamespacedName{Namespace: vm.Namespace, Name: member.Name}

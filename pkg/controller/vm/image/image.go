@@ -43,7 +43,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s step.State) (report Report
 	}
 	ref := s.VM.Spec.Image
 	switch {
-	case ref == nil && s.VM.NamesAnotherVM():
+	case ref == nil && s.VM.HasForeignProviderID():
 		report.Remove(vmv1alpha1.ConditionImageReady)
 		return report, nil
 	case ref == nil:
@@ -70,12 +70,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, s step.State) (report Report
 		return report, fmt.Errorf("reading image %q: %w", ref.Name, err)
 	}
 	report.Image = image
-	if errs := fitting.EULA(image, s.VM.Spec.AcceptEULA); len(errs) > 0 {
+	if errs := fitting.ValidateEULA(image, s.VM.Spec.AcceptEULA); len(errs) > 0 {
 		return no(vmv1alpha1.ReasonEULANotAccepted, errs.ToAggregate().Error())
 	}
-	errs := fitting.Disk(image, s.VM.Spec.BootDisk)
+	errs := fitting.ValidateDisk(image, s.VM.Spec.BootDisk)
 	if s.Effective != nil {
-		errs = append(errs, fitting.Firmware(image, s.Effective.Firmware)...)
+		errs = append(errs, fitting.ValidateFirmware(image, s.Effective.Firmware)...)
 	}
 	if len(errs) > 0 {
 		return no(vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())

@@ -148,9 +148,9 @@ func (r *Reconciler) checkCopies(report *Report, s State) error {
 	}
 	why := conditions.Find(cache.Status.Conditions, vmv1alpha1.ConditionOVFReady)
 	ready := isTrue(why)
-	if place, located := provider.ParseCachePlace(s.VM.Annotations[vmv1alpha1.AnnotationImageCacheLocation]); ready && located {
+	if place, located := provider.ParseCacheLocation(s.VM.Annotations[vmv1alpha1.AnnotationImageCacheLocation]); ready && located {
 		why = nil
-		if at := place.In(cache); at != nil {
+		if at := place.StatusIn(cache); at != nil {
 			why = conditions.Find(at.Conditions, vmv1alpha1.ConditionReady)
 		}
 		ready = isTrue(why)
@@ -178,9 +178,9 @@ func stopWaiting(vm *vmv1alpha1.VirtualMachine) {
 	delete(vm.Annotations, vmv1alpha1.AnnotationImageCacheLocation)
 }
 
-// Request ensures that the image cache requests the copies that the provider lacks, and reports which copies the
+// RequestCopies ensures that the image cache requests the copies that the provider lacks, and reports which copies the
 // virtual machine waits for. An event of the cache queues the virtual machine again.
-func (r *Reconciler) Request(ctx context.Context, s step.State, lacks *provider.ImageCacheNotReadyError) (report step.Report, _ error) {
+func (r *Reconciler) RequestCopies(ctx context.Context, s step.State, lacks *provider.ImageCacheNotReadyError) (report step.Report, _ error) {
 	if err := r.ensureCache(ctx, lacks, s.Now); err != nil {
 		report.False(vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonError, err.Error())
 		return report, err
@@ -220,7 +220,7 @@ func (r *Reconciler) ensureCache(ctx context.Context, lacks *provider.ImageCache
 			cache, err = r.markStale(ctx, cache, lacks, now)
 		}
 		if err == nil {
-			r.Caches.Wrote(cache)
+			r.Caches.RecordWrite(cache)
 		}
 		return err
 	})
@@ -232,7 +232,7 @@ func (r *Reconciler) ensureCache(ctx context.Context, lacks *provider.ImageCache
 
 // markStale sets the copies of a location to not ready, so that the image cache controller checks them again.
 func (r *Reconciler) markStale(ctx context.Context, cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError, now time.Time) (*vmv1alpha1.VirtualMachineImageCache, error) {
-	at := lacks.Place().In(cache)
+	at := lacks.Place().StatusIn(cache)
 	if at == nil || !meta.IsStatusConditionTrue(at.Conditions, vmv1alpha1.ConditionReady) {
 		return cache, nil
 	}
@@ -243,7 +243,7 @@ func (r *Reconciler) markStale(ctx context.Context, cache *vmv1alpha1.VirtualMac
 
 // isRequested reports whether the cache already requests copies in the location, even if it is written differently.
 func isRequested(cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError) bool {
-	at := lacks.Place().In(cache)
+	at := lacks.Place().StatusIn(cache)
 	return slices.ContainsFunc(cache.Spec.Locations, func(l vmv1alpha1.VirtualMachineImageCacheLocation) bool {
 		if l.VCenter == "" {
 			l.VCenter = vmv1alpha1.DefaultVCenter
@@ -262,16 +262,16 @@ func (r *Reconciler) cacheOf(item vmv1alpha1.ContentLibraryImageSource) *vmv1alp
 	return slices.MinFunc(all, func(a, b *vmv1alpha1.VirtualMachineImageCache) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// PlacesReady returns whether the copies in each location are ready. The empty location is the OVF descriptor.
-func PlacesReady(obj any) map[provider.CachePlace]bool {
+// ReadyLocations returns whether the copies in each location are ready. The empty location is the OVF descriptor.
+func ReadyLocations(obj any) map[provider.CacheLocation]bool {
 	c, ok := obj.(*vmv1alpha1.VirtualMachineImageCache)
 	if !ok {
 		return nil
 	}
-	out := map[provider.CachePlace]bool{{}: meta.IsStatusConditionTrue(c.Status.Conditions, vmv1alpha1.ConditionOVFReady)}
+	out := map[provider.CacheLocation]bool{{}: meta.IsStatusConditionTrue(c.Status.Conditions, vmv1alpha1.ConditionOVFReady)}
 	for i := range c.Status.Locations {
 		l := &c.Status.Locations[i]
-		place := provider.CachePlace{VCenter: l.VCenter, DatastoreID: l.DatastoreID, ProfileID: l.ProfileID}
+		place := provider.CacheLocation{VCenter: l.VCenter, DatastoreID: l.DatastoreID, ProfileID: l.ProfileID}
 		out[place] = meta.IsStatusConditionTrue(l.Conditions, vmv1alpha1.ConditionReady)
 	}
 	return out

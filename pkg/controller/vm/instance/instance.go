@@ -50,19 +50,19 @@ type Reconciler struct {
 // them.
 type State struct {
 	step.State
-	// Found is the instance in the cache with the virtual machine's name, whatever its owner is.
-	Found *vmv1alpha1.VirtualMachineInstance
+	// Cached is the instance in the cache with the virtual machine's name, whatever its owner is.
+	Cached *vmv1alpha1.VirtualMachineInstance
 }
 
 // Reconcile creates and updates the instance of a running virtual machine, and deletes the instance of a virtual
 // machine that does not run.
 func (r *Reconciler) Reconcile(ctx context.Context, s State) (report step.Report, err error) {
-	if s.Found != nil && s.Instance == nil {
+	if s.Cached != nil && s.Instance == nil {
 		// An instance of an earlier virtual machine of this name.
-		if err := r.delete(ctx, s.Found); err != nil {
+		if err := r.delete(ctx, s.Cached); err != nil {
 			return report, err
 		}
-		report.Again(0)
+		report.RequeueAfter(0)
 		return report, nil
 	}
 	if !step.Runs(s.VM) {
@@ -84,10 +84,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (report step.Report
 	// Another client has changed or deleted it. A deleted instance must not be found again. That would happen if it was
 	// deleted before the informer received it.
 	if apierrors.IsNotFound(err) {
-		r.Instances.Deleted(vmi)
+		r.Instances.RecordDelete(vmi)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		report.Again(controller.ShortConflict)
+		report.RequeueAfter(controller.ShortConflict)
 		return report, nil
 	}
 	return report, err
@@ -100,7 +100,7 @@ func (r *Reconciler) create(ctx context.Context, report *step.Report, s step.Sta
 	created, err := client.Create(ctx, vmi, metav1.CreateOptions{})
 	switch {
 	case err == nil:
-		r.Instances.Wrote(created)
+		r.Instances.RecordWrite(created)
 		return created, nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil, nil // the virtual machine will be deleted too
@@ -115,10 +115,10 @@ func (r *Reconciler) create(ctx context.Context, report *step.Report, s step.Sta
 		if err := r.delete(ctx, existing); err != nil {
 			return nil, err
 		}
-		report.Again(controller.ShortConflict)
+		report.RequeueAfter(controller.ShortConflict)
 		return nil, nil
 	}
-	r.Instances.Wrote(existing)
+	r.Instances.RecordWrite(existing)
 	return existing, nil
 }
 
@@ -135,7 +135,7 @@ func (r *Reconciler) update(ctx context.Context, s step.State, vmi *vmv1alpha1.V
 		if err != nil {
 			return fmt.Errorf("updating virtual machine instance %s: %w", s.Key(), err)
 		}
-		r.Instances.Wrote(updated)
+		r.Instances.RecordWrite(updated)
 		vmi = updated
 	}
 	status := instanceStatus(s.VM)
@@ -151,7 +151,7 @@ func (r *Reconciler) update(ctx context.Context, s step.State, vmi *vmv1alpha1.V
 	if err != nil {
 		return fmt.Errorf("updating status of virtual machine instance %s: %w", s.Key(), err)
 	}
-	r.Instances.Wrote(updated)
+	r.Instances.RecordWrite(updated)
 	return nil
 }
 
@@ -178,7 +178,7 @@ func isApplied(s *step.State) bool {
 func (r *Reconciler) Remove(ctx context.Context, s step.State) error {
 	err := r.deleteNamed(ctx, s.Key(), metav1.DeleteOptions{})
 	if err == nil && s.Instance != nil {
-		r.Instances.Deleted(s.Instance)
+		r.Instances.RecordDelete(s.Instance)
 	}
 	return err
 }
@@ -187,7 +187,7 @@ func (r *Reconciler) Remove(ctx context.Context, s step.State) error {
 func (r *Reconciler) delete(ctx context.Context, vmi *vmv1alpha1.VirtualMachineInstance) error {
 	err := r.deleteNamed(ctx, controller.KeyOf(vmi), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(vmi.UID))})
 	if err == nil {
-		r.Instances.Deleted(vmi)
+		r.Instances.RecordDelete(vmi)
 	}
 	return err
 }
@@ -234,11 +234,11 @@ func instanceStatus(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineInst
 	return status
 }
 
-// ShowSize sets the size that vSphere shows, the desired size if it differs, and the generation of the class that the
+// SetSize sets the size that vSphere shows, the desired size if it differs, and the generation of the class that the
 // size comes from. The synchronizers have set the desired values before. While vSphere has not shown a size, the last
 // known size is kept.
-func ShowSize(s *step.State) {
-	before, status := &s.Stored.Status, &s.VM.Status
+func SetSize(s *step.State) {
+	before, status := &s.Original.Status, &s.VM.Status
 	created, done := s.Observed.Created, isApplied(s) && len(status.RestartRequired) == 0
 	wanted := instancetype.Resources(s.Effective)
 	has, hasSize := wanted, s.Observed.Size()

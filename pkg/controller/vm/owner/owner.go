@@ -34,9 +34,9 @@ type Machines interface {
 // machineKind is the kind of Machines in both groups.
 const machineKind = "Machine"
 
-// Belonging is the reference to a Machine in the metadata of a virtual machine. Any user who may write the virtual
+// MachineReference is the reference to a Machine in the metadata of a virtual machine. Any user who may write the virtual
 // machine may have written it.
-type Belonging struct {
+type MachineReference struct {
 	// Group is the API group of the Machine. It is empty if it is not known.
 	Group string
 	// Name and UID identify the owning Machine. They are empty if no Machine owns the virtual machine.
@@ -46,17 +46,17 @@ type Belonging struct {
 	Cluster string
 }
 
-// Belongs returns the reference to the Machine of vm, or nil if vm does not belong to a Machine. If no Machine owns vm
+// ReferenceOf returns the reference to the Machine of vm, or nil if vm does not belong to a Machine. If no Machine owns vm
 // but its label has a Cluster, vm was created for a Machine. Until then its creator owns it: a MachineSet, a control
 // plane or a user.
-func Belongs(vm *vmv1alpha1.VirtualMachine) *Belonging {
-	of := &Belonging{Cluster: vm.Labels[clusterv1alpha1.ClusterNameLabel]}
+func ReferenceOf(vm *vmv1alpha1.VirtualMachine) *MachineReference {
+	of := &MachineReference{Cluster: vm.Labels[clusterv1alpha1.ClusterNameLabel]}
 	for i := range vm.OwnerReferences {
 		o := &vm.OwnerReferences[i]
 		gv, err := schema.ParseGroupVersion(o.APIVersion)
 		switch {
 		case err != nil:
-		case clusterapi.Is(gv.Group) && o.Kind == machineKind && o.Controller != nil && *o.Controller:
+		case clusterapi.IsClusterGroup(gv.Group) && o.Kind == machineKind && o.Controller != nil && *o.Controller:
 			of.Group, of.Name, of.UID = gv.Group, o.Name, o.UID
 			return of
 		case gv.Group == clusterv1alpha1.GroupName:
@@ -71,9 +71,9 @@ func Belongs(vm *vmv1alpha1.VirtualMachine) *Belonging {
 	return of
 }
 
-// Facts has the Machine whose infrastructure a virtual machine is, and its Cluster.
-type Facts struct {
-	Belonging
+// MachineState has the Machine whose infrastructure a virtual machine is, and its Cluster.
+type MachineState struct {
+	MachineReference
 	// Machine and Cluster are nil if they do not exist or could not be read. The errors have the reason.
 	Machine                *clusterapi.Machine
 	Cluster                *clusterapi.Cluster
@@ -81,12 +81,12 @@ type Facts struct {
 }
 
 // Read reads the Machine and the Cluster of vm from caches. It returns nil if vm does not belong to a Machine.
-func Read(machines Machines, vm *vmv1alpha1.VirtualMachine) *Facts {
-	of := Belongs(vm)
+func Read(machines Machines, vm *vmv1alpha1.VirtualMachine) *MachineState {
+	of := ReferenceOf(vm)
 	if of == nil {
 		return nil
 	}
-	f := &Facts{Belonging: *of}
+	f := &MachineState{MachineReference: *of}
 	if of.Group == "" {
 		return f
 	}
@@ -104,19 +104,19 @@ func Read(machines Machines, vm *vmv1alpha1.VirtualMachine) *Facts {
 }
 
 // Owns reports whether the Machine exists and its infrastructureRef refers to vm.
-func (f *Facts) Owns(vm *vmv1alpha1.VirtualMachine) bool {
+func (f *MachineState) Owns(vm *vmv1alpha1.VirtualMachine) bool {
 	return f != nil && f.Machine != nil && f.Machine.UID == f.UID &&
 		f.Machine.Infrastructure == clusterapi.Reference{Group: vmv1alpha1.GroupName, Kind: "VirtualMachine", Name: vm.Name}
 }
 
 // isUnread reports whether the Machine or the Cluster could not be read yet.
-func (f *Facts) isUnread() bool {
-	return clusterapi.Unread(f.machineErr) || clusterapi.Unread(f.clusterErr)
+func (f *MachineState) isUnread() bool {
+	return clusterapi.IsUnread(f.machineErr) || clusterapi.IsUnread(f.clusterErr)
 }
 
-// Paused reports whether vm is paused, and by which object. While the Cluster cannot be read, a paused virtual machine
+// PausedBy reports whether vm is paused, and by which object. While the Cluster cannot be read, a paused virtual machine
 // stays paused and by is empty.
-func (f *Facts) Paused(vm *vmv1alpha1.VirtualMachine) (paused bool, by string) {
+func (f *MachineState) PausedBy(vm *vmv1alpha1.VirtualMachine) (paused bool, by string) {
 	if f == nil {
 		by = clusterapi.PausedBy(vm, nil)
 		return by != "", by
@@ -125,8 +125,8 @@ func (f *Facts) Paused(vm *vmv1alpha1.VirtualMachine) (paused bool, by string) {
 	return by != "" || f.isUnread() && conditions.IsTrue(vm.Status.Conditions, vmv1alpha1.ConditionPaused), by
 }
 
-// WaitsFor returns a condition that shows why vm must not be created yet. Its reason is empty if vm can be created.
-func (f *Facts) WaitsFor(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
+// WaitCondition returns a condition that shows why vm must not be created yet. Its reason is empty if vm can be created.
+func (f *MachineState) WaitCondition(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
@@ -134,7 +134,7 @@ func (f *Facts) WaitsFor(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 	switch {
 	case f.Name == "":
 		return no(vmv1alpha1.ReasonWaitingForMachine, "label %s assigns the virtual machine to Cluster %q, but no Machine owns it yet",
-			clusterv1alpha1.ClusterNameLabel, f.Belonging.Cluster)
+			clusterv1alpha1.ClusterNameLabel, f.MachineReference.Cluster)
 	case f.isUnread():
 		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState, Message: cmp.Or(f.machineErr, f.clusterErr).Error()}
 	case f.machineErr != nil:
@@ -148,7 +148,7 @@ func (f *Facts) WaitsFor(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 	case m.Deleting:
 		return no(vmv1alpha1.ReasonWaitingForMachine, "Machine %q of %s is being deleted", f.Name, f.Group)
 	}
-	if zone := cmp.Or(provider.ZoneOf(vm), vm.AsksForZone()); m.FailureDomain != "" && zone != "" && zone != m.FailureDomain {
+	if zone := cmp.Or(provider.ZoneOf(vm), vm.RequestedZone()); m.FailureDomain != "" && zone != "" && zone != m.FailureDomain {
 		return no(vmv1alpha1.ReasonInvalid, "Machine %q requires failure domain %q, but the zone of the virtual machine is %q", m.Name, m.FailureDomain, zone)
 	}
 	switch {
@@ -163,7 +163,7 @@ func (f *Facts) WaitsFor(vm *vmv1alpha1.VirtualMachine) metav1.Condition {
 }
 
 // Zone returns the failure domain that the Machine of vm requires. It is empty if it requires none.
-func (f *Facts) Zone(vm *vmv1alpha1.VirtualMachine) string {
+func (f *MachineState) Zone(vm *vmv1alpha1.VirtualMachine) string {
 	if !f.Owns(vm) {
 		return ""
 	}

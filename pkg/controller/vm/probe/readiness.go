@@ -48,8 +48,8 @@ type Reconciler struct {
 // Report is the result of Reconcile.
 type Report struct {
 	step.Report
-	// Answer is the result of the probe. It is True if there is no probe.
-	Answer metav1.Condition
+	// Result is the result of the probe. It is True if there is no probe.
+	Result metav1.Condition
 }
 
 // Reconcile returns the result of the virtual machine's readiness probe. It is called after the provider. The previous
@@ -58,11 +58,11 @@ func (r *Reconciler) Reconcile(_ context.Context, s step.State) (Report, error) 
 	if r.Connections != nil {
 		r.Connections.Add(s.VM)
 	}
-	report := Report{Answer: r.answer(s)}
+	report := Report{Result: r.answer(s)}
 	if s.VM.Spec.ReadinessProbe == nil {
 		report.Remove(vmv1alpha1.ConditionProbeSucceeded)
 	} else {
-		report.Set(vmv1alpha1.ConditionProbeSucceeded, report.Answer.Status, report.Answer.Reason, report.Answer.Message)
+		report.Set(vmv1alpha1.ConditionProbeSucceeded, report.Result.Status, report.Result.Reason, report.Result.Message)
 	}
 	return report, nil
 }

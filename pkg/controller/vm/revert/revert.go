@@ -65,9 +65,9 @@ func (r *Reconciler) Target(vm *vmv1alpha1.VirtualMachine) (to Target, err error
 		return refuse(vmv1alpha1.ReasonNotFound, "does not exist in namespace %q", vm.Namespace)
 	case err != nil:
 		return Target{}, fmt.Errorf("reading snapshot %s/%s: %w", vm.Namespace, name, err)
-	case s.Spec.VMName == vm.Name && provider.MachineOf(s) == "":
+	case s.Spec.VMName == vm.Name && provider.OwnerVMUID(s) == "":
 		return refuse(vmv1alpha1.ReasonNotReady, "is not reconciled yet")
-	case s.Spec.VMName != vm.Name || provider.MachineOf(s) != vm.UID:
+	case s.Spec.VMName != vm.Name || provider.OwnerVMUID(s) != vm.UID:
 		return refuse(vmv1alpha1.ReasonInvalid, "is not a snapshot of this virtual machine")
 	case !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady):
 		return refuse(vmv1alpha1.ReasonNotReady, "is not Ready")
@@ -80,8 +80,8 @@ type State struct {
 	step.State
 	// Target is the snapshot that was passed to the provider.
 	Target Target
-	// Answer is the error that the provider returned.
-	Answer error
+	// ProviderErr is the error that the provider returned.
+	ProviderErr error
 }
 
 // Report is the result of Reconcile.
@@ -96,7 +96,7 @@ type Report struct {
 // provider's answer shows that a revert may still run, its condition is kept: the object is restored later because of
 // that condition.
 func (r *Reconciler) Reconcile(ctx context.Context, s State) (Report, error) {
-	runs := s.Observed.Reverting && (errors.Is(s.Answer, provider.ErrReconcileInProgress) || errors.Is(s.Answer, provider.ErrUnknownState))
+	runs := s.Observed.Reverting && (errors.Is(s.ProviderErr, provider.ErrReconcileInProgress) || errors.Is(s.ProviderErr, provider.ErrUnknownState))
 	switch {
 	case s.Observed.Reverted != nil:
 		return r.restore(ctx, s.VM, s.Observed.Reverted), nil
@@ -118,7 +118,7 @@ func (r *Reconciler) admit(key types.NamespacedName, s *vmv1alpha1.VirtualMachin
 			if err != nil {
 				return fmt.Errorf("reading virtual machine %s: %w", key, err)
 			}
-			if vm.UID != provider.MachineOf(s) || vm.Spec.CurrentSnapshotName != s.Name {
+			if vm.UID != provider.OwnerVMUID(s) || vm.Spec.CurrentSnapshotName != s.Name {
 				return fmt.Errorf("the revert of %s to %q is no longer requested", key, s.Name)
 			}
 			vm.Status.PowerState = s.Status.PowerState // after the revert
@@ -141,7 +141,7 @@ func (r *Reconciler) admit(key types.NamespacedName, s *vmv1alpha1.VirtualMachin
 			if err != nil {
 				return fmt.Errorf("the virtual machine is not reverted, because its size at the snapshot cannot be charged to the quota: %w", err)
 			}
-			r.VMs.Wrote(written)
+			r.VMs.RecordWrite(written)
 			return nil
 		})
 	}
@@ -163,8 +163,8 @@ func chargedSpec(spec *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachine
 	}
 }
 
-// Begun reports whether the conditions show a revert that has begun and whose object is not restored.
-func Begun(all []metav1.Condition) bool {
+// HasBegun reports whether the conditions show a revert that has begun and whose object is not restored.
+func HasBegun(all []metav1.Condition) bool {
 	c := conditions.Find(all, vmv1alpha1.ConditionSnapshotSynced)
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonReverting
 }
@@ -172,25 +172,25 @@ func Begun(all []metav1.Condition) bool {
 // restore restores the object to its state at the snapshot: spec, labels and annotations. The size is the size at the
 // snapshot, even if the instance type has changed since. The power state is the one that the revert restored. The
 // object is written at the end of the reconcile, like all changes.
-func (r *Reconciler) restore(ctx context.Context, vm *vmv1alpha1.VirtualMachine, kept *provider.Kept) (report Report) {
+func (r *Reconciler) restore(ctx context.Context, vm *vmv1alpha1.VirtualMachine, kept *provider.StoredSnapshotRecord) (report Report) {
 	then, err := r.restoreRecord(ctx, vm, kept.Record)
 	if err != nil {
 		report.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "the virtual machine is reverted in vSphere, but its object cannot be restored: "+err.Error())
-		report.Again(controller.Poll)
+		report.RequeueAfter(controller.Poll)
 		return report
 	}
 	vm.Spec, vm.Labels, vm.Annotations = then.Spec, then.Labels, then.Annotations
 	report.Restored = true
 	report.True(vmv1alpha1.ConditionSnapshotSynced)
-	report.Again(0)
+	report.RequeueAfter(0)
 	return report
 }
 
-// Refused reports that the API server refused the restored object with err.
-func Refused(err error) (report step.Report) {
+// ReportRefused reports that the API server refused the restored object with err.
+func ReportRefused(err error) (report step.Report) {
 	report.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting,
 		"the virtual machine is reverted in vSphere, but the API server refuses its restored object, retrying: "+err.Error())
-	report.Again(controller.Poll)
+	report.RequeueAfter(controller.Poll)
 	return report
 }
 
@@ -217,7 +217,7 @@ func (r *Reconciler) restoreRecord(ctx context.Context, vm *vmv1alpha1.VirtualMa
 		return nil, err
 	}
 	for _, revision := range missing {
-		if err := synchronizer.Ensure(ctx, r.Revisions, revision); err != nil {
+		if err := synchronizer.EnsureRevision(ctx, r.Revisions, revision); err != nil {
 			return nil, err
 		}
 	}
@@ -267,5 +267,5 @@ func isUserKey(key string) bool {
 	case vmv1alpha1.LabelImageCache, vmv1alpha1.AnnotationImageCacheLocation, corev1.LastAppliedConfigAnnotation:
 		return false
 	}
-	return !vmv1alpha1.PrivilegedKey(key)
+	return !vmv1alpha1.IsPrivilegedKey(key)
 }

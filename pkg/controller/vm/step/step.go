@@ -29,8 +29,8 @@ const UnreadDelay = time.Minute
 
 // State is the state of a virtual machine during a reconcile.
 type State struct {
-	// Stored is the object that was read. It is never changed.
-	Stored *vmv1alpha1.VirtualMachine
+	// Original is the object that was read. It is never changed.
+	Original *vmv1alpha1.VirtualMachine
 	// VM is the copy that is written at the end. Its conditions are those of Stored until the reports are merged. A
 	// step changes only its own fields.
 	VM *vmv1alpha1.VirtualMachine
@@ -93,8 +93,8 @@ func (r *Report) False(conditionType, reason, message string) {
 // Remove removes a condition that does not apply.
 func (r *Report) Remove(conditionType string) { r.Set(conditionType, "", "", "") }
 
-// Again requests another reconcile after a time. A time of 0 or less means immediately. The earliest request wins.
-func (r *Report) Again(after time.Duration) {
+// RequeueAfter requests another reconcile after a time. A time of 0 or less means immediately. The earliest request wins.
+func (r *Report) RequeueAfter(after time.Duration) {
 	if after <= 0 {
 		r.Next.Requeue = true
 	} else if r.Next.RequeueAfter == 0 || after < r.Next.RequeueAfter {
@@ -106,10 +106,10 @@ func (r *Report) Again(after time.Duration) {
 func (r *Report) Add(other Report) {
 	r.Conditions = append(r.Conditions, other.Conditions...)
 	if other.Next.Requeue {
-		r.Again(0)
+		r.RequeueAfter(0)
 	}
 	if other.Next.RequeueAfter > 0 {
-		r.Again(other.Next.RequeueAfter)
+		r.RequeueAfter(other.Next.RequeueAfter)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestInstancetype_EachVMPinsTheCurrentGeneration(t *testing.T) {
 	if got := second.Status.InstancetypeRef; got.ControllerRevisionRef.Name != "small-v1alpha1-s-2" || got.SourceGeneration != 2 || got.Outdated {
 		t.Errorf("F57 the second virtual machine pinned %+v, want generation 2", got)
 	}
-	if instancetype.Same(w.revisions["small-v1alpha1-s-1"], w.revisions["small-v1alpha1-s-2"]) == nil {
+	if instancetype.CheckSameContent(w.revisions["small-v1alpha1-s-1"], w.revisions["small-v1alpha1-s-2"]) == nil {
 		t.Error("F57 both revisions have the same data")
 	}
 	for _, power := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {

@@ -75,9 +75,9 @@ type Result struct {
 	// Effective is the effective spec. It is nil if it cannot be computed; the error and the conditions have the
 	// reason.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// Captured has the revisions that VM's status refers to only since this reconcile. They exist. Ensure must be
+	// Pinned has the revisions that VM's status refers to only since this reconcile. They exist. Ensure must be
 	// called again after the status is written.
-	Captured []*itv1alpha1.ControllerRevision
+	Pinned []*itv1alpha1.ControllerRevision
 }
 
 // Sync runs all synchronizers, each with the result of the previous one, and reports the condition Synchronized. vm
@@ -104,7 +104,7 @@ func (c Chain) Sync(
 	}
 	err := errors.Join(failures...)
 	result.Conditions = append(result.Conditions, condition(vmv1alpha1.ConditionSynchronized, err))
-	result.Effective, result.Captured = instancetypes.effective, instancetypes.pinned
+	result.Effective, result.Pinned = instancetypes.effective, instancetypes.pinned
 	return result, err
 }
 

@@ -66,7 +66,7 @@ func (w *fixture) Source(_ context.Context, kind instancetype.Kind, namespace, n
 	return lookUp(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
 }
 
-func (w *fixture) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+func (w *fixture) Revision(ctx context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
 	revision, err := w.Get(ctx, namespace, name)
 	if err != nil {
 		return nil, err

@@ -127,7 +127,7 @@ func (s *Instancetype) pin(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r
 	if capture == nil {
 		// Either it was not found, or nothing is inferred under the policy Ignore.
 		if blocked == nil {
-			instancetype.SetStatusRef(vm, role, instancetype.Uninferred(vm, role))
+			instancetype.SetStatusRef(vm, role, instancetype.EmptyInferredRef(vm, role))
 		}
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *Instancetype) pin(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r
 		return nil
 	}
 	if capture.Create != nil {
-		if err := Ensure(ctx, s.revisions, capture.Create); err != nil {
+		if err := EnsureRevision(ctx, s.revisions, capture.Create); err != nil {
 			return &instancetype.RoleError{Role: role, Err: err}
 		}
 		s.pinned = append(s.pinned, capture.Create)
@@ -228,7 +228,7 @@ func (s *Instancetype) message(vm *vmv1alpha1.VirtualMachine, role instancetype.
 		return notPinned
 	}
 	if found, _ := s.sources.Find(role); found != nil && found.Object.Preference != nil {
-		if what := apply.Unapplied(&vm.Spec, found.Object.Preference); what != "" {
+		if what := apply.UnappliedClockOffset(&vm.Spec, found.Object.Preference); what != "" {
 			return "not applied: " + what
 		}
 	}
@@ -239,12 +239,12 @@ func (s *Instancetype) message(vm *vmv1alpha1.VirtualMachine, role instancetype.
 // together.
 const notPinned = "the revision is pinned as soon as all other objects that the virtual machine refers to are found and compatible"
 
-// Ensure creates a revision that a status refers to or will refer to. An existing revision must have the same data. If
+// EnsureRevision creates a revision that a status refers to or will refer to. An existing revision must have the same data. If
 // it was marked for collection, the mark is removed.
 //
 // Ensure is called before the status is written and again after that. The collector first marks a revision and then
 // checks whether any object refers to it. So either Ensure sees the mark, or the collector sees the reference.
-func Ensure(ctx context.Context, store RevisionStore, revision *itv1alpha1.ControllerRevision) error {
+func EnsureRevision(ctx context.Context, store RevisionStore, revision *itv1alpha1.ControllerRevision) error {
 	// Most virtual machines pin revisions that other virtual machines already pinned.
 	existing, err := store.Get(ctx, revision.Namespace, revision.Name)
 	if apierrors.IsNotFound(err) {
@@ -261,7 +261,7 @@ func Ensure(ctx context.Context, store RevisionStore, revision *itv1alpha1.Contr
 	if existing.DeletionTimestamp != nil {
 		return fmt.Errorf("ControllerRevision %q is being deleted and will be created again", revision.Name)
 	}
-	if err := instancetype.Same(existing, revision); err != nil {
+	if err := instancetype.CheckSameContent(existing, revision); err != nil {
 		return err
 	}
 	if _, marked := existing.Annotations[itv1alpha1.AnnotationCollecting]; !marked {

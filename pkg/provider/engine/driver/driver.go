@@ -29,9 +29,9 @@ type Identity struct {
 	InstanceUUID string
 	// UniqueID is the hypervisor's ID of the virtual machine; empty until it was observed.
 	UniqueID string
-	// Confirmed is the new ID of the virtual machine, if an administrator has confirmed that it replaces UniqueID;
+	// ConfirmedNewID is the new ID of the virtual machine, if an administrator has confirmed that it replaces UniqueID;
 	// otherwise empty.
-	Confirmed string
+	ConfirmedNewID string
 	// BiosUUID is the assigned or last observed BIOS UUID, in lower case; empty if it is not known. It distinguishes a
 	// virtual machine from its copies.
 	BiosUUID string
@@ -39,14 +39,14 @@ type Identity struct {
 	Zone string
 	// DeletedAt is the deletion time of the object; zero if it is not being deleted.
 	DeletedAt time.Time
-	// Attempted is true for a deleted object if a create may have started whose outcome is not known.
-	Attempted bool
+	// MayHaveStartedCreate is true for a deleted object if a create may have started whose outcome is not known.
+	MayHaveStartedCreate bool
 	// MissingSince is when UniqueID was first not visible in the hypervisor; zero if it is visible or was not checked.
 	MissingSince time.Time
-	// NeedsEnd is true if a search must find out whether UniqueID was destroyed.
-	NeedsEnd bool
-	// Copied is true if disks may have been copied for the virtual machine. A failed create may have left them behind.
-	Copied bool
+	// NeedsDestroyedCheck is true if a search must find out whether UniqueID was destroyed.
+	NeedsDestroyedCheck bool
+	// HasCopiedDisks is true if disks may have been copied for the virtual machine. A failed create may have left them behind.
+	HasCopiedDisks bool
 }
 
 // State is the state of existence of a virtual machine.
@@ -74,8 +74,8 @@ const (
 	Foreign Ownership = "Foreign"
 )
 
-// Sighting is the observed state of an Identity, according to the inventory.
-type Sighting struct {
+// Observed is the observed state of an Identity, according to the inventory.
+type Observed struct {
 	// State of existence.
 	State State
 	// Why is the reason for Unknown, unless the first read is not complete.
@@ -100,8 +100,8 @@ type Sink interface {
 	Read()
 }
 
-// Want is the desired state of an object's virtual machine.
-type Want struct {
+// Desired is the desired state of an object's virtual machine.
+type Desired struct {
 	provider.Desired
 	// Identity of the virtual machine.
 	Identity Identity
@@ -132,24 +132,24 @@ type Want struct {
 }
 
 // Clone returns a copy that an operation may keep.
-func (w *Want) Clone() *Want {
+func (w *Desired) Clone() *Desired {
 	c := *w
 	c.Effective, c.Image, c.Claims = w.Effective.DeepCopy(), w.Image.DeepCopy(), maps.Clone(w.Claims)
 	c.ImageCache = w.ImageCache.DeepCopy()
 	return &c
 }
 
-// Finding is the result of a search.
-type Finding string
+// SearchResult is the result of a search.
+type SearchResult string
 
 const (
 	// Found means that the virtual machine exists, that a copy is known to be it, or that its absence cannot be
 	// confirmed.
-	Found Finding = "Found"
+	Found SearchResult = "Found"
 	// NotFound means that it is not visible and may reappear.
-	NotFound Finding = "NotFound"
+	NotFound SearchResult = "NotFound"
 	// Destroyed means that it was destroyed, by any client.
-	Destroyed Finding = "Destroyed"
+	Destroyed SearchResult = "Destroyed"
 )
 
 // Driver accesses one hypervisor. It is bound to one server and has no global state.
@@ -163,29 +163,29 @@ type Driver interface {
 	Starting() bool
 	// Synced reports whether the inventory is current.
 	Synced() bool
-	// Managed returns the number of virtual machines in the inventory that have an owner.
-	Managed() int
+	// CountOwned returns the number of virtual machines in the inventory that have an owner.
+	CountOwned() int
 	// Owned returns the virtual machines in the inventory that have an owner, in no particular order.
 	Owned() []Owned
 	// Record returns the text of the object record that is stored in the machine with the given unique ID; empty for
 	// none.
 	Record(uniqueID string) string
-	// Look returns the observed state from the inventory.
-	Look(id Identity) Sighting
+	// Observe returns the observed state from the inventory.
+	Observe(id Identity) Observed
 	// Search queries the hypervisor directly and updates the inventory with the result. Results other than Found come
 	// from the hypervisor. It changes nothing in the hypervisor.
-	Search(ctx context.Context, id Identity) (Finding, error)
+	Search(ctx context.Context, id Identity) (SearchResult, error)
 
-	// Refused returns the settings in w that a new virtual machine cannot have.
-	Refused(w *Want) Refusals
+	// CheckDesired returns the settings in w that a new virtual machine cannot have.
+	CheckDesired(w *Desired) Refusals
 	// Check checks the prerequisites of w in the hypervisor. It does not stop at the first failure. If kinds are given,
 	// only these conditions are checked.
-	Check(ctx context.Context, w *Want, kinds ...string) Report
-	// Offer checks the given zone for w. It ignores the zone in w.
-	Offer(ctx context.Context, w *Want, zone string) provider.Offer
+	Check(ctx context.Context, w *Desired, kinds ...string) Report
+	// CheckZone checks the given zone for w. It ignores the zone in w.
+	CheckZone(ctx context.Context, w *Desired, zone string) provider.ZoneCheck
 	// Create creates the virtual machine, or finds the one that an earlier create has created. It calls checked with
 	// the results for its prerequisites.
-	Create(w *Want, checked func(Report)) Operation
+	Create(w *Desired, checked func(Report)) Operation
 	// RemoveLeftovers removes the files of failed creates, and the remaining files of a destroyed virtual machine.
 	RemoveLeftovers(id Identity) Operation
 	// Withdraw cancels the tasks of a publication and removes a partly created item. A complete item is kept.

@@ -14,20 +14,20 @@ import (
 // Machine is a virtual machine as read from the inventory.
 type Machine interface {
 	// Observe returns the observed state. The spec in w provides the names of volumes and interfaces.
-	Observe(w *Want) provider.Observation
+	Observe(w *Desired) provider.Observation
 	// Compare compares the machine with the desired state. It must not be called if the machine is not Readable.
-	Compare(w *Want) Comparison
+	Compare(w *Desired) Comparison
 
 	// Record returns the text of the stored object record; empty for none.
 	Record() string
-	// Keep returns the change that stores a record.
-	Keep(r Record) Difference
-	// Lacking returns the changes for data that is missing because the virtual machine was last written with schema
+	// StoreRecord returns the change that stores a record.
+	StoreRecord(r Record) Difference
+	// NotFoundFailure returns the changes for data that is missing because the virtual machine was last written with schema
 	// since (see vmrecord.Schema). They are applied once.
-	Lacking(w *Want, since int) []Difference
+	MissingMetadata(w *Desired, since int) []Difference
 
 	// Complete completes an interrupted create.
-	Complete(w *Want) Operation
+	Complete(w *Desired) Operation
 	// Configure applies changes.
 	Configure(changes []Difference) Operation
 	// PowerOn powers on or resumes the virtual machine.
@@ -54,10 +54,10 @@ type Machine interface {
 	Snapshot(id Identity, s provider.Snapshot) (Operation, error)
 	// RemoveSnapshot removes the snapshot and keeps its children.
 	RemoveSnapshot(id Identity, s provider.Snapshot) Operation
-	// Revert reverts the machine to the snapshot. Observation.Kept is then set until DropKept has run.
+	// Revert reverts the machine to the snapshot. Observation.Kept is then set until DropSnapshotRecord has run.
 	Revert(id Identity, to provider.RevertTarget) Operation
-	// DropKept removes the snapshot record that Observation.Kept reports.
-	DropKept() Operation
+	// DropSnapshotRecord removes the snapshot record that Observation.Kept reports.
+	DropSnapshotRecord() Operation
 	// Unregister removes the machine from the inventory and keeps its files.
 	Unregister(id Identity) Operation
 }
@@ -75,21 +75,21 @@ type Difference struct {
 	// FirstBoot is true if the field matters only before the first power on. A running machine does not need a restart
 	// for it.
 	FirstBoot bool
-	// Names is true for metadata that does not affect the guest.
-	Names bool
+	// IsMetadata is true for metadata that does not affect the guest.
+	IsMetadata bool
 	// Change is private to the driver.
 	Change any
 }
 
 // Comparison is the result of a comparison with the desired state.
 type Comparison struct {
-	// Refused lists desired settings that the machine cannot have.
+	// CheckDesired lists desired settings that the machine cannot have.
 	Refused Refusals
 	// NotApplied lists desired settings that the hypervisor does not support or that the machine does not need.
 	NotApplied []string
-	// Deviating lists settings that differ from the desired state and that no Difference changes, each with the reason
+	// Deviations lists settings that differ from the desired state and that no Difference changes, each with the reason
 	// or the action. They are not in NotApplied.
-	Deviating []string
+	Deviations []string
 	// Differences to apply. They do not include refused settings.
 	Differences []Difference
 	// Unresolved are the conditions whose check must succeed before everything can be compared; empty if everything was

@@ -28,7 +28,7 @@ func (r Refusals) Err() error {
 	if len(r.Invalid)+len(r.NotAllowed) == 0 {
 		return nil
 	}
-	return errors.New(conditions.List(slices.Concat(r.Invalid, r.NotAllowed), "; "))
+	return errors.New(conditions.JoinLimited(slices.Concat(r.Invalid, r.NotAllowed), "; "))
 }
 
 // Reason returns the reason of the condition that reports Err.

@@ -21,8 +21,8 @@ import (
 // record. A virtual machine with no missing data is not changed. Missing data is filled in only once, because the
 // record then has the current schema.
 func reconcileSchema(in *Input, p *Plan) error {
-	if in.Observation.Readable && in.Observation.Recorded.Schema < vmrecord.Schema {
-		p.metadata = in.Machine.Lacking(in.Want, in.Observation.Recorded.Schema)
+	if in.Observation.Readable && in.Observation.RecordHead.Schema < vmrecord.Schema {
+		p.metadata = in.Machine.MissingMetadata(in.Want, in.Observation.RecordHead.Schema)
 	}
 	return nil
 }
@@ -33,8 +33,8 @@ func reconcileBackup(in *Input, p *Plan) error {
 	if !in.Observation.Readable {
 		return nil
 	}
-	have := in.Observation.Recorded
-	now := vmrecord.HeadOf(in.VM).With(in.Groups, have)
+	have := in.Observation.RecordHead
+	now := vmrecord.HeadOf(in.VM).WithGroups(in.Groups, have)
 	switch age := have.Compare(now); {
 	case age == vmrecord.Same && have.Groups == now.Groups && len(p.metadata) == 0:
 		p.Set(vmv1alpha1.ConditionBackupUpToDate, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, omittedGroups(in.Groups))
@@ -58,14 +58,14 @@ func reconcileBackup(in *Input, p *Plan) error {
 	if len(p.metadata) == 0 && have.SameGeneration(now) && in.hasSameRevisions() {
 		p.metadataAfter = in.Recorded.Add(in.RecordPause)
 	}
-	p.metadata = append(p.metadata, in.Machine.Keep(driver.Record{Head: now, Text: text}))
+	p.metadata = append(p.metadata, in.Machine.StoreRecord(driver.Record{Head: now, Text: text}))
 	return nil
 }
 
 // hasSameRevisions reports whether the stored record has the revisions that the object has pinned.
 func (in *Input) hasSameRevisions() bool {
 	r, err := vmrecord.Decode(in.Machine.Record())
-	return err == nil && r.Captures(in.VM)
+	return err == nil && r.HasPinnedRevisions(in.VM)
 }
 
 // Record returns the record to store in a new virtual machine. It is empty if the record cannot be created;
@@ -75,7 +75,7 @@ func Record(req *provider.Request) driver.Record {
 	if err != nil {
 		return driver.Record{}
 	}
-	return driver.Record{Head: vmrecord.HeadOf(req.VM).With(req.Groups, vmrecord.Head{}), Text: text}
+	return driver.Record{Head: vmrecord.HeadOf(req.VM).WithGroups(req.Groups, vmrecord.Head{}), Text: text}
 }
 
 // omittedGroups returns a message if groups are omitted from the record; otherwise an empty string.
@@ -104,7 +104,7 @@ func (in *Input) hadNewerRecord() bool {
 // checkPrecedence returns nil if the object takes precedence over a newer record: both are equal, or a user has set the
 // annotation.
 func (in *Input) checkPrecedence() error {
-	have := strconv.FormatInt(in.Observation.Recorded.Generation, 10)
+	have := strconv.FormatInt(in.Observation.RecordHead.Generation, 10)
 	if in.VM.Annotations[vmv1alpha1.AnnotationOverwriteRecord] == have {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (in *Input) planRecordWrite(p *Plan) error {
 		return nil
 	}
 	if in.Observation.PowerState == vmv1alpha1.Suspended {
-		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonSuspended, "the record is written when the virtual machine is no longer suspended"+describeRecord(in.Observation.Recorded))
+		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonSuspended, "the record is written when the virtual machine is no longer suspended"+describeRecord(in.Observation.RecordHead))
 		return nil
 	}
 	if wait := p.metadataAfter.Sub(in.Now); wait > 0 {
@@ -131,7 +131,7 @@ func (in *Input) planRecordWrite(p *Plan) error {
 		return &provider.RequeueError{After: wait, Reason: why}
 	}
 	op := in.Machine.Configure(p.metadata)
-	if hold := in.Last.Held(op, in.Now); hold != nil {
+	if hold := in.Last.HoldFor(op, in.Now); hold != nil {
 		p.Held = true
 		p.False(vmv1alpha1.ConditionBackupUpToDate, hold.Reason, hold.Message)
 		return &provider.RequeueError{After: hold.Wait, Reason: hold.Message}

@@ -31,16 +31,18 @@ type keeper struct {
 	wrote *driver.Record
 }
 
-func (k keeper) Keep(r driver.Record) driver.Difference {
+func (k keeper) StoreRecord(r driver.Record) driver.Difference {
 	if k.wrote != nil {
 		*k.wrote = r
 	}
-	return k.inert.Keep(r)
+	return k.inert.StoreRecord(r)
 }
 
 func (k keeper) Record() string { return k.text }
 
-func (k keeper) Lacking(*driver.Want, int) []driver.Difference { return slices.Clone(k.lacks) }
+func (k keeper) MissingMetadata(*driver.Desired, int) []driver.Difference {
+	return slices.Clone(k.lacks)
+}
 
 func (keeper) Configure(changes []driver.Difference) driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Changes: changes, Run: func(context.Context) error { return nil }}
@@ -51,7 +53,7 @@ func kept(change func(*Input, *keeper)) Input {
 	return runningMachine(func(in *Input) {
 		in.VM.UID, in.VM.Generation, in.Owned = "u", 4, true
 		in.VM.Spec.GroupName, in.Groups = "shop", groups(1)
-		in.Observation.Recorded = vmrecord.HeadOf(in.VM).With(in.Groups, vmrecord.Head{})
+		in.Observation.RecordHead = vmrecord.HeadOf(in.VM).WithGroups(in.Groups, vmrecord.Head{})
 		text, err := vmrecord.Text(in.VM, nil, in.Groups, "")
 		if err != nil {
 			panic(err)
@@ -85,8 +87,8 @@ func labelled(after time.Duration, change func(*Input, *keeper)) func(*Input, *k
 
 func TestMake_BackupAndSchemaUpgrade(t *testing.T) {
 	live := driver.Difference{Path: "cpu.shares", Live: true}
-	lack := driver.Difference{Path: "metadata.interfaces", Live: true, Names: true}
-	newer := func(in *Input) { in.Observation.Recorded.Generation = 9; in.VM.Spec.GuestID = "changed" }
+	lack := driver.Difference{Path: "metadata.interfaces", Live: true, IsMetadata: true}
+	newer := func(in *Input) { in.Observation.RecordHead.Generation = 9; in.VM.Spec.GuestID = "changed" }
 	paused := func(in *Input) {
 		in.VM.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionBackupUpToDate, Status: "False", Reason: vmv1alpha1.ReasonRecordNewer}}
 	}
@@ -96,21 +98,23 @@ func TestMake_BackupAndSchemaUpgrade(t *testing.T) {
 	}{
 		"schema upgrade: current schema":                          {func(*Input, *keeper) {}, " True Succeeded"},
 		"schema upgrade: current schema, missing data is ignored": {func(_ *Input, k *keeper) { k.lacks = []driver.Difference{lack} }, " True Succeeded"},
-		"schema upgrade: older schema with missing data":          {func(in *Input, k *keeper) { in.Observation.Recorded.Schema, k.lacks = 0, []driver.Difference{lack} }, "metadata.interfaces,metadata.record "},
-		"schema upgrade: older schema without missing data":       {func(in *Input, _ *keeper) { in.Observation.Recorded.Schema = 0 }, " True Succeeded"},
-		"backup: no record":                                       {func(in *Input, _ *keeper) { in.Observation.Recorded = vmrecord.Head{} }, "metadata.record "},
-		"backup: record of another object":                        {func(in *Input, _ *keeper) { in.Observation.Recorded.UID, in.Observation.Recorded.Generation = "v", 9 }, "metadata.record "},
-		"backup: the object has changed":                          {func(in *Input, _ *keeper) { in.VM.Generation = 5 }, "metadata.record "},
-		"backup: labels have changed":                             {func(in *Input, _ *keeper) { in.VM.Labels = map[string]string{"a": "b"} }, "metadata.record "},
-		"backup: the group has changed":                           {func(in *Input, _ *keeper) { in.Groups = groups(2) }, "metadata.record "},
-		"backup: another VM stores the group now":                 {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{Known: true} }, "metadata.record "},
-		"backup: the group is not known":                          {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{} }, " True Succeeded"},
-		"backup: with other changes":                              {func(in *Input, k *keeper) { in.VM.Generation, k.differs = 5, []driver.Difference{live} }, "cpu.shares,metadata.record "},
-		"backup: before a power change":                           {func(in *Input, _ *keeper) { in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff }, "metadata.record "},
-		"backup: of a refused configuration":                      {func(in *Input, k *keeper) { in.VM.Generation, k.refuses = 5, true }, "metadata.record  ends"},
-		"backup: without an effective spec":                       {func(in *Input, _ *keeper) { in.VM.Generation, in.Want.Effective = 5, nil }, "metadata.record "},
-		"backup: not for a machine without an owner":              {func(in *Input, _ *keeper) { in.VM.Generation, in.Owned = 5, false }, " "},
-		"backup: not for an unreachable machine":                  {func(in *Input, _ *keeper) { in.VM.Generation, in.Observation.Trouble = 5, "disconnected" }, "  ends"},
+		"schema upgrade: older schema with missing data":          {func(in *Input, k *keeper) { in.Observation.RecordHead.Schema, k.lacks = 0, []driver.Difference{lack} }, "metadata.interfaces,metadata.record "},
+		"schema upgrade: older schema without missing data":       {func(in *Input, _ *keeper) { in.Observation.RecordHead.Schema = 0 }, " True Succeeded"},
+		"backup: no record":                                       {func(in *Input, _ *keeper) { in.Observation.RecordHead = vmrecord.Head{} }, "metadata.record "},
+		"backup: record of another object": {func(in *Input, _ *keeper) {
+			in.Observation.RecordHead.UID, in.Observation.RecordHead.Generation = "v", 9
+		}, "metadata.record "},
+		"backup: the object has changed":             {func(in *Input, _ *keeper) { in.VM.Generation = 5 }, "metadata.record "},
+		"backup: labels have changed":                {func(in *Input, _ *keeper) { in.VM.Labels = map[string]string{"a": "b"} }, "metadata.record "},
+		"backup: the group has changed":              {func(in *Input, _ *keeper) { in.Groups = groups(2) }, "metadata.record "},
+		"backup: another VM stores the group now":    {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{Known: true} }, "metadata.record "},
+		"backup: the group is not known":             {func(in *Input, _ *keeper) { in.Groups = vmrecord.Groups{} }, " True Succeeded"},
+		"backup: with other changes":                 {func(in *Input, k *keeper) { in.VM.Generation, k.differs = 5, []driver.Difference{live} }, "cpu.shares,metadata.record "},
+		"backup: before a power change":              {func(in *Input, _ *keeper) { in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff }, "metadata.record "},
+		"backup: of a refused configuration":         {func(in *Input, k *keeper) { in.VM.Generation, k.refuses = 5, true }, "metadata.record  ends"},
+		"backup: without an effective spec":          {func(in *Input, _ *keeper) { in.VM.Generation, in.Want.Effective = 5, nil }, "metadata.record "},
+		"backup: not for a machine without an owner": {func(in *Input, _ *keeper) { in.VM.Generation, in.Owned = 5, false }, " "},
+		"backup: not for an unreachable machine":     {func(in *Input, _ *keeper) { in.VM.Generation, in.Observation.Trouble = 5, "disconnected" }, "  ends"},
 		"backup: not for a suspended machine": {func(in *Input, _ *keeper) {
 			in.VM.Generation, in.Observation.PowerState, in.VM.Spec.PowerState = 5, vmv1alpha1.Suspended, vmv1alpha1.Suspended
 		}, " False Suspended"},
@@ -125,7 +129,7 @@ func TestMake_BackupAndSchemaUpgrade(t *testing.T) {
 			k.differs, k.lacks, in.VM.Spec.PowerState = []driver.Difference{live}, []driver.Difference{lack}, vmv1alpha1.PoweredOff
 		}, " False RecordNewer ends"},
 		"backup: the record was newer, then the object changed": {func(in *Input, _ *keeper) { newer(in); paused(in); in.VM.Generation = 10 }, " False RecordNewer ends"},
-		"backup: the record was newer but is equal":             {func(in *Input, _ *keeper) { in.Observation.Recorded.Generation = 9; paused(in) }, "metadata.record "},
+		"backup: the record was newer but is equal":             {func(in *Input, _ *keeper) { in.Observation.RecordHead.Generation = 9; paused(in) }, "metadata.record "},
 		"backup: the annotation selects the object": {func(in *Input, _ *keeper) {
 			newer(in)
 			in.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "9"}
@@ -136,7 +140,7 @@ func TestMake_BackupAndSchemaUpgrade(t *testing.T) {
 		}, " False RecordNewer ends"},
 		"backup error Requeue: a failed write": {func(in *Input, _ *keeper) {
 			in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff
-			op := driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{inert{}.Keep(driver.Record{Head: vmrecord.HeadOf(in.VM).With(in.Groups, vmrecord.Head{})})}}
+			op := driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{inert{}.StoreRecord(driver.Record{Head: vmrecord.HeadOf(in.VM).WithGroups(in.Groups, vmrecord.Head{})})}}
 			in.Last = Outcomes{{Kind: op.Kind, Fingerprint: Fingerprint(op), Err: errors.New("denied"), Next: in.Now.Add(time.Minute)}}
 		}, "power off False Error"},
 	} {
@@ -181,7 +185,7 @@ func TestBackup_DelaysARewriteForLabelsOnly(t *testing.T) {
 		"the group has changed soon after":               {labelled(30*time.Second, func(in *Input, _ *keeper) { in.VM.Labels, in.Groups = nil, groups(2) }), " False Pending"},
 		"soon after, and the spec has changed, too":      {labelled(time.Second, func(in *Input, _ *keeper) { in.VM.Generation = 5 }), "metadata.record "},
 		"soon after, with other changes":                 {labelled(time.Second, func(_ *Input, k *keeper) { k.differs = []driver.Difference{live} }), "cpu.shares,metadata.record "},
-		"soon after, by an older schema":                 {labelled(time.Second, func(in *Input, _ *keeper) { in.Observation.Recorded.Schema = 0 }), "metadata.record "},
+		"soon after, by an older schema":                 {labelled(time.Second, func(in *Input, _ *keeper) { in.Observation.RecordHead.Schema = 0 }), "metadata.record "},
 		"soon after, and a revision was pinned": {labelled(time.Second, func(in *Input, _ *keeper) {
 			in.VM.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}
 			in.Revisions = []*itv1alpha1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: "r"}}}

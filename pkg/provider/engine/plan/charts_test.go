@@ -69,7 +69,7 @@ func refuses(in *Input) {
 func failed(failure driver.Failure) func(*Input) {
 	return func(in *Input) {
 		first, _ := Make(*in)
-		in.Last = in.Last.After(first.Operation.Kind, Fingerprint(*first.Operation), errors.New("vSphere refused"), failure, in.Now)
+		in.Last = in.Last.WithOutcome(first.Operation.Kind, Fingerprint(*first.Operation), errors.New("vSphere refused"), failure, in.Now)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestRefusal_OfAClaimDoesNotPreventPowerOn(t *testing.T) {
 
 // No plan keeps the condition of an earlier plan, even if an earlier step ends it.
 func TestPowerStateSynced_IsSetByEveryPlan(t *testing.T) {
-	newer := func(in *Input) { in.Observation.Recorded.Generation, in.Observation.Recorded.Schema = 9, 99 }
+	newer := func(in *Input) { in.Observation.RecordHead.Generation, in.Observation.RecordHead.Schema = 9, 99 }
 	reverting := func(in *Input) { in.Want.Revert = &provider.RevertTarget{UID: "a", Name: "s"} }
 	waits := func(condition string) map[string]string {
 		return map[string]string{vmv1alpha1.ConditionPowerStateSynced: "waiting for " + condition}
@@ -310,7 +310,7 @@ func TestPowerStateSynced_IsSetByEveryReport(t *testing.T) {
 // reason.
 func TestRestart_ReportsThatItsChangesWereNotApplied(t *testing.T) {
 	in := runningMachine(differs(cold))
-	in.Last = in.Last.After(driver.KindRestart, 1, errors.New("no licence for 4 CPUs"), driver.Refused, in.Now)
+	in.Last = in.Last.WithOutcome(driver.KindRestart, 1, errors.New("no licence for 4 CPUs"), driver.Refused, in.Now)
 	checkPlan(t, in, planned{synced: synced, config: "False Error", restart: []string{"cpu.sockets"}, settled: true, messages: map[string]string{
 		vmv1alpha1.ConditionConfigurationSynced: "a power cycle is needed to change cpu.sockets; the last restart failed: no licence for 4 CPUs",
 	}})

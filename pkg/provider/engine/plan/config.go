@@ -63,14 +63,14 @@ func (in *Input) config(p *Plan) error {
 	}
 	switch {
 	case refused != nil:
-		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), join(refused.Error(), conditions.List(compared.Deviating, ", "), staged, waiting, notApplied(compared)))
+		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), join(refused.Error(), conditions.JoinLimited(compared.Deviations, ", "), staged, waiting, notApplied(compared)))
 		return noRequeue(refused)
 	case waiting != "":
 		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites, waiting)
 		return nil
-	case len(compared.Deviating) > 0:
+	case len(compared.Deviations) > 0:
 		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonNotApplied,
-			join(conditions.List(compared.Deviating, ", "), staged, notApplied(compared)))
+			join(conditions.JoinLimited(compared.Deviations, ", "), staged, notApplied(compared)))
 	case staged != "" && in.restartFailed() != nil:
 		p.Held = true
 		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError, join(staged, "the last restart failed: "+in.restartFailed().Error(), notApplied(compared)))
@@ -107,8 +107,8 @@ func (in *Input) configure(p *Plan, changes []driver.Difference) error {
 	if err := p.refused.Err(); err != nil {
 		refused = "refused: " + err.Error()
 	}
-	if hold := in.Last.Held(op, in.Now); hold != nil {
-		p.Held, p.configBlocksPowerOn = true, hold.Failed && (hold.Passes || !in.hasRun())
+	if hold := in.Last.HoldFor(op, in.Now); hold != nil {
+		p.Held, p.configBlocksPowerOn = true, hold.Failed && (hold.IsTemporary || !in.hasRun())
 		p.False(vmv1alpha1.ConditionConfigurationSynced, hold.Reason, join(hold.Message, refused))
 		return &provider.RequeueError{After: hold.Wait, Reason: hold.Message}
 	}
@@ -130,7 +130,7 @@ func (in *Input) compare() driver.Comparison {
 // notApplied lists requested settings that are not applied.
 func notApplied(c driver.Comparison) string {
 	if len(c.NotApplied) > 0 {
-		return "not applied: " + conditions.List(c.NotApplied, ", ")
+		return "not applied: " + conditions.JoinLimited(c.NotApplied, ", ")
 	}
 	return ""
 }
@@ -168,7 +168,7 @@ func (in *Input) isLive(d driver.Difference) bool {
 	if !d.Live || in.Observation.PowerState != vmv1alpha1.PoweredOn {
 		return false
 	}
-	return d.Names || in.VM.Spec.UpdateStrategy != vmv1alpha1.UpdateStrategyStage
+	return d.IsMetadata || in.VM.Spec.UpdateStrategy != vmv1alpha1.UpdateStrategyStage
 }
 
 func requirements(diffs []driver.Difference) []vmv1alpha1.RestartRequirement {
@@ -190,5 +190,5 @@ func paths(diffs []driver.Difference) string {
 	for _, r := range requirements(diffs) {
 		out = append(out, r.Path)
 	}
-	return conditions.List(out, ", ")
+	return conditions.JoinLimited(out, ", ")
 }

@@ -27,7 +27,7 @@ func TestGrace_DistinguishesZeroFromTheDefault(t *testing.T) {
 		"half a minute": {seconds(30), 30 * time.Second},
 		"maximum":       {seconds(1<<31 - 1), (1<<31 - 1) * time.Second},
 	} {
-		if got := Grace(&driver.Want{Desired: provider.Desired{Effective: tc.effective}}); got != tc.want {
+		if got := Grace(&driver.Desired{Desired: provider.Desired{Effective: tc.effective}}); got != tc.want {
 			t.Errorf("%s: grace %s, want %s", name, got, tc.want)
 		}
 	}

@@ -21,8 +21,8 @@ type Outcomes []Outcome
 // maxOutcomes is the maximum number of stored outcomes.
 const maxOutcomes = 8
 
-// Held returns the reason why the operation must wait, or nil if it may start.
-func (o Outcomes) Held(op driver.Operation, now time.Time) *Hold {
+// HoldFor returns the reason why the operation must wait, or nil if it may start.
+func (o Outcomes) HoldFor(op driver.Operation, now time.Time) *Hold {
 	fingerprint := Fingerprint(op)
 	for i := range o {
 		if o[i].Fingerprint == fingerprint {
@@ -42,8 +42,8 @@ func (o Outcomes) Last(kind driver.Kind) *Outcome {
 	return nil
 }
 
-// After returns o with the outcome of an operation that ended at the given time. failure classifies err.
-func (o Outcomes) After(kind driver.Kind, fingerprint uint64, err error, failure driver.Failure, at time.Time) Outcomes {
+// WithOutcome returns o with the outcome of an operation that ended at the given time. failure classifies err.
+func (o Outcomes) WithOutcome(kind driver.Kind, fingerprint uint64, err error, failure driver.Failure, at time.Time) Outcomes {
 	next := Outcome{Kind: kind, Fingerprint: fingerprint, Err: err, Failure: failure, Ended: at}
 	others := make(Outcomes, 0, len(o))
 	for _, last := range o {
@@ -118,7 +118,7 @@ func retryDelay(kind driver.Kind, err error, failure driver.Failure, repeats int
 		first, most = 200*time.Millisecond, 30*time.Second
 	case failure == driver.Busy:
 		first, most = time.Second, 30*time.Second
-	case failure == driver.Lacking:
+	case failure == driver.NotFoundFailure:
 		most = time.Minute // like the interval of checks
 	}
 	return min(first<<min(repeats, 10), most)
@@ -136,8 +136,8 @@ type Hold struct {
 	Err error
 	// Failed is true after a failure, false after a success without effect.
 	Failed bool
-	// Passes is true after a temporary failure.
-	Passes bool
+	// IsTemporary is true after a temporary failure.
+	IsTemporary bool
 }
 
 func (o *Outcome) hold(op driver.Operation, now time.Time) *Hold {
@@ -147,7 +147,7 @@ func (o *Outcome) hold(op driver.Operation, now time.Time) *Hold {
 	wait := o.Next.Sub(now)
 	if o.Err != nil {
 		return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonError, Message: o.Err.Error(), Err: o.Err, Failed: true,
-			Passes: o.Failure == driver.Stale || o.Failure == driver.Busy}
+			IsTemporary: o.Failure == driver.Stale || o.Failure == driver.Busy}
 	}
 	if canBeUndone(op.Kind) {
 		return o.backOff(op, wait)
@@ -164,5 +164,5 @@ func describeIneffective(op driver.Operation) string {
 	for _, d := range op.Changes {
 		parts = append(parts, fmt.Sprintf("%s was set to %q but vSphere reports %q", d.Path, d.Desired, d.Running))
 	}
-	return conditions.List(parts, "; ")
+	return conditions.JoinLimited(parts, "; ")
 }

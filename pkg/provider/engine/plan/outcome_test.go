@@ -23,7 +23,7 @@ func TestOutcomes_DelaysIncrease(t *testing.T) {
 		want    []time.Duration
 	}{
 		"needs a user":           {broken, driver.Refused, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 120 * s, 120 * s}},
-		"missing in vSphere":     {broken, driver.Lacking, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 60 * s, 60 * s}},
+		"missing in vSphere":     {broken, driver.NotFoundFailure, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 60 * s, 60 * s}},
 		"outdated inventory":     {broken, driver.Stale, []time.Duration{s / 5, 2 * s / 5, 4 * s / 5, 8 * s / 5}},
 		"temporary":              {broken, driver.Busy, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s}},
 		"success without effect": {nil, driver.Refused, []time.Duration{0, 5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 320 * s, 600 * s, 600 * s}},
@@ -32,13 +32,13 @@ func TestOutcomes_DelaysIncrease(t *testing.T) {
 			var o Outcomes
 			var got []time.Duration
 			for range tc.want {
-				o = o.After(driver.KindReconfigure, 7, tc.err, tc.failure, now)
+				o = o.WithOutcome(driver.KindReconfigure, 7, tc.err, tc.failure, now)
 				got = append(got, o[0].Next.Sub(now))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("delays (-want +got):\n%s", diff)
 			}
-			if o = o.After(driver.KindReconfigure, 8, tc.err, tc.failure, now); o[0].Next.Sub(now) != tc.want[0] {
+			if o = o.WithOutcome(driver.KindReconfigure, 8, tc.err, tc.failure, now); o[0].Next.Sub(now) != tc.want[0] {
 				t.Errorf("delay of another request = %s, want %s", o[0].Next.Sub(now), tc.want[0])
 			}
 		})
@@ -48,7 +48,7 @@ func TestOutcomes_DelaysIncrease(t *testing.T) {
 func TestOutcomes_AfterResetsRepeatsOnAFailureAfterASuccess(t *testing.T) {
 	var o Outcomes
 	for _, err := range []error{nil, nil, errors.New("broken")} {
-		o = o.After(driver.KindReconfigure, 7, err, driver.Refused, now)
+		o = o.WithOutcome(driver.KindReconfigure, 7, err, driver.Refused, now)
 	}
 	if o[0].Repeats != 0 {
 		t.Errorf("%d repeats after the first failure, want none", o[0].Repeats)
@@ -78,13 +78,13 @@ func TestS1S2Outcomes_DelayRepeatedSuccesses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			last, at, started := Outcomes{}, now, 0
 			for end := now.Add(time.Hour); at.Before(end); started++ {
-				if hold := last.Held(op, at); hold != nil {
+				if hold := last.HoldFor(op, at); hold != nil {
 					if hold.Reason != vmv1alpha1.ReasonNotEffective || hold.Failed {
 						t.Fatalf("held as %+v, want NotEffective", hold)
 					}
 					at = at.Add(hold.Wait)
 				}
-				last = last.After(op.Kind, Fingerprint(op), nil, driver.Refused, at)
+				last = last.WithOutcome(op.Kind, Fingerprint(op), nil, driver.Refused, at)
 			}
 			if started > 15 {
 				t.Errorf("started %d times within an hour", started)
@@ -99,17 +99,17 @@ func TestOutcomes_DelayAlternatingOperations(t *testing.T) {
 	last := Outcomes{}
 	for range 2 {
 		for _, op := range []driver.Operation{config, restart} {
-			last = last.After(op.Kind, Fingerprint(op), nil, driver.Refused, now)
+			last = last.WithOutcome(op.Kind, Fingerprint(op), nil, driver.Refused, now)
 		}
 	}
 	want := &Hold{Wait: 5 * time.Second, Reason: vmv1alpha1.ReasonNotEffective, Message: `guestID was set to "c" but vSphere reports "a"`}
-	if diff := cmp.Diff(want, last.Held(config, now)); diff != "" {
+	if diff := cmp.Diff(want, last.HoldFor(config, now)); diff != "" {
 		t.Errorf("hold of the configuration (-want +got):\n%s", diff)
 	}
-	if last.Held(restart, now) == nil {
+	if last.HoldFor(restart, now) == nil {
 		t.Error("the restart is not held")
 	}
-	if last.Held(config, now.Add(5*time.Second)) != nil {
+	if last.HoldFor(config, now.Add(5*time.Second)) != nil {
 		t.Error("the configuration is held longer than reported")
 	}
 }
@@ -121,10 +121,10 @@ func TestOutcomes_DelayChangesThatUndoEachOther(t *testing.T) {
 	last, at, started := Outcomes{}, now, 0
 	for end := now.Add(time.Hour); at.Before(end); started++ {
 		op := ops[started%len(ops)]
-		if hold := last.Held(op, at); hold != nil {
+		if hold := last.HoldFor(op, at); hold != nil {
 			at = at.Add(hold.Wait)
 		}
-		last = last.After(op.Kind, Fingerprint(op), nil, driver.Refused, at)
+		last = last.WithOutcome(op.Kind, Fingerprint(op), nil, driver.Refused, at)
 	}
 	if started > 30 {
 		t.Errorf("started %d times within an hour", started)
@@ -134,7 +134,7 @@ func TestOutcomes_DelayChangesThatUndoEachOther(t *testing.T) {
 func TestOutcomes_AreLimited(t *testing.T) {
 	var last Outcomes
 	for i := range uint64(maxOutcomes + 3) {
-		last = last.After(driver.KindReconfigure, i, nil, driver.Refused, now)
+		last = last.WithOutcome(driver.KindReconfigure, i, nil, driver.Refused, now)
 	}
 	if len(last) != maxOutcomes || last[0].Fingerprint != maxOutcomes+2 {
 		t.Errorf("%d outcomes, the first with fingerprint %d; want %d, the latest first", len(last), last[0].Fingerprint, maxOutcomes)

@@ -23,7 +23,7 @@ type Input struct {
 	// VM is the object. It must not be changed.
 	VM *vmv1alpha1.VirtualMachine
 	// Want is the desired state. Want.Effective is nil if the effective spec cannot be resolved.
-	Want *driver.Want
+	Want *driver.Desired
 	// Revisions are the ControllerRevisions that VM has pinned, as far as they could be read.
 	Revisions []*itv1alpha1.ControllerRevision
 	// Groups are the groups to store in the record.
@@ -58,7 +58,7 @@ type Plan struct {
 	Unresolved []string
 	// Records is true if Operation writes the record.
 	Records bool
-	// Held is true if an operation must wait before it is retried.
+	// HoldFor is true if an operation must wait before it is retried.
 	Held bool
 	// metadata has the metadata to store in the virtual machine: missing data of newer schemas, and the object record.
 	// It is written together with configuration changes, or separately.
@@ -107,7 +107,7 @@ func Make(in Input) (Plan, error) {
 			}
 		}
 		if p.Operation != nil || p.Reverted != nil {
-			p.waitForStep(s, vmv1alpha1.TransitionTo(in.desiredPowerState()))
+			p.waitForStep(s, vmv1alpha1.PowerTransitionReason(in.desiredPowerState()))
 			break
 		}
 	}

@@ -153,7 +153,7 @@ func TestOutdated_OperationAfterAChangeOfTheSpec(t *testing.T) {
 			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{
 				PowerState: tc.desired, PowerOffMode: tc.spec, SuspendMode: tc.spec, RestartMode: tc.spec,
 			}}
-			if got := Outdated(driver.Operation{Kind: tc.kind, Asks: tc.asks}, vm); got != tc.want {
+			if got := IsOutdated(driver.Operation{Kind: tc.kind, WaitsForGuest: tc.asks}, vm); got != tc.want {
 				t.Errorf("outdated = %v, want %v", got, tc.want)
 			}
 		})
@@ -178,7 +178,7 @@ func TestOutdated_OperationAfterAChangeOfTheGroup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{GroupName: "shop"}, Status: vmv1alpha1.VirtualMachineStatus{InheritedPowerState: tc.inherits}}
-			if got := Outdated(driver.Operation{Kind: tc.kind, Asks: true}, vm); got != tc.want {
+			if got := IsOutdated(driver.Operation{Kind: tc.kind, WaitsForGuest: true}, vm); got != tc.want {
 				t.Errorf("outdated = %v, want %v", got, tc.want)
 			}
 		})

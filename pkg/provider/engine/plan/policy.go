@@ -41,7 +41,7 @@ func (in *Input) whyLeftOff() (reason, message string) {
 // wasPoweredOn reports whether the virtual machine was powered on since this was last requested, and is no longer
 // powered on.
 func (in *Input) wasPoweredOn() bool {
-	if Reverting(in.VM) {
+	if IsReverting(in.VM) {
 		return false
 	}
 	for _, last := range in.Last {
@@ -61,7 +61,7 @@ func (in *Input) wasPoweredOn() bool {
 
 // startedSince reports whether a start was requested after an operation ended.
 func (in *Input) startedSince(last *Outcome) bool {
-	t, ok := limits.Time(in.VM.Annotations[vmv1alpha1.AnnotationStartRequested])
+	t, ok := limits.ParseTime(in.VM.Annotations[vmv1alpha1.AnnotationStartRequested])
 	return ok && !t.Before(last.Ended.Truncate(time.Second))
 }
 
@@ -85,9 +85,9 @@ const (
 // or in the hypervisor.
 func canBeUndone(kind driver.Kind) bool { return powerStates[kind] != "" }
 
-// Remaining returns the outcomes to keep if nothing needs to be done: the last success that led to the desired power
+// RemainingOutcomes returns the outcomes to keep if nothing needs to be done: the last success that led to the desired power
 // state, until backOffMemory has passed.
-func Remaining(in Input) Outcomes {
+func RemainingOutcomes(in Input) Outcomes {
 	for _, last := range in.Last {
 		if canBeUndone(last.Kind) && last.Err == nil && powerStates[last.Kind] == in.desiredPowerState() && in.Now.Sub(last.Ended) < backOffMemory {
 			return Outcomes{last}

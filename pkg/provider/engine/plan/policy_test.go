@@ -27,7 +27,7 @@ func ended(kinds ...driver.Kind) func(*Input) {
 	return func(in *Input) {
 		for _, kind := range kinds {
 			op := driver.Operation{Kind: kind}
-			in.Last = in.Last.After(kind, Fingerprint(op), nil, driver.Refused, in.Now)
+			in.Last = in.Last.WithOutcome(kind, Fingerprint(op), nil, driver.Refused, in.Now)
 		}
 	}
 }
@@ -92,13 +92,13 @@ func TestPowerOn_BacksOffIfUndone(t *testing.T) {
 			in, got := runningMachine(), []time.Duration(nil)
 			for range tc.want {
 				state(isOn, isOn)(&in)
-				if in.Last = in.Last.After(driver.KindPowerOn, Fingerprint(in.Machine.PowerOn()), nil, driver.Refused, in.Now); in.Last != nil {
-					in.Last = Remaining(in) // it is observed as powered on
+				if in.Last = in.Last.WithOutcome(driver.KindPowerOn, Fingerprint(in.Machine.PowerOn()), nil, driver.Refused, in.Now); in.Last != nil {
+					in.Last = RemainingOutcomes(in) // it is observed as powered on
 				}
 				in.Now = in.Now.Add(tc.runs)
 				state(isOff, isOn)(&in)
 				wait := time.Duration(0)
-				if hold := in.Last.Held(in.Machine.PowerOn(), in.Now); hold != nil {
+				if hold := in.Last.HoldFor(in.Machine.PowerOn(), in.Now); hold != nil {
 					if wait = hold.Wait; hold.Reason != vmv1alpha1.ReasonBackOff || hold.Failed {
 						t.Fatalf("held as %+v, want BackOff", hold)
 					}
@@ -124,7 +124,7 @@ func TestPowerOperations_BackOffIfUndone(t *testing.T) {
 	} {
 		in := runningMachine(state(tc.observed, tc.desired))
 		for range 2 {
-			in.Last = in.Last.After(tc.op.Kind, Fingerprint(tc.op), nil, driver.Refused, in.Now)
+			in.Last = in.Last.WithOutcome(tc.op.Kind, Fingerprint(tc.op), nil, driver.Refused, in.Now)
 		}
 		p, _ := Make(in)
 		c := conditions.Find(p.Conditions, vmv1alpha1.ConditionPowerStateSynced)

@@ -37,7 +37,7 @@ func (in *Input) reportPower(p *Plan) {
 	case in.Observation.Paused:
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonPaused, provider.ErrPaused.Error())
 	default:
-		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired), "")
+		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.PowerTransitionReason(desired), "")
 		if reason, message := in.whyLeftOff(); reason != "" {
 			p.False(vmv1alpha1.ConditionPowerStateSynced, reason, message)
 		}
@@ -83,7 +83,7 @@ func reconcilePower(in *Input, p *Plan) error {
 
 // operate plans an operation, unless the same operation recently failed or had no effect.
 func (in *Input) operate(p *Plan, op driver.Operation, reason string) error {
-	if hold := in.Last.Held(op, in.Now); hold != nil && (hold.Reason != vmv1alpha1.ReasonBackOff || !in.startedSince(in.Last.Last(op.Kind))) {
+	if hold := in.Last.HoldFor(op, in.Now); hold != nil && (hold.Reason != vmv1alpha1.ReasonBackOff || !in.startedSince(in.Last.Last(op.Kind))) {
 		p.Held = true
 		p.False(vmv1alpha1.ConditionPowerStateSynced, hold.Reason, hold.Message)
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}
@@ -110,15 +110,15 @@ func powerOn(in *Input, p *Plan) error {
 	}
 	if volumes := in.unattachedVolumes(p.refused); len(volumes) > 0 {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
-			"waiting for the claims of "+conditions.List(volumes, ", ")+" to be attached")
+			"waiting for the claims of "+conditions.JoinLimited(volumes, ", ")+" to be attached")
 		return nil
 	}
-	if held := in.VM.HeldPowerOn(); held != "" {
+	if held := in.VM.PowerOnBlockedMessage(); held != "" {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonHeldByCheck, "power on is "+held)
 		return nil
 	}
 	if v, ok := in.VM.Annotations[vmv1alpha1.AnnotationDelayedPowerOn]; ok {
-		t, ok := limits.Time(v)
+		t, ok := limits.ParseTime(v)
 		if !ok {
 			err := fmt.Errorf("annotation %s: %q: %s", vmv1alpha1.AnnotationDelayedPowerOn, v, limits.AllowedTime)
 			p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid, err.Error())
@@ -141,7 +141,7 @@ func (in *Input) unattachedVolumes(refused driver.Refusals) []string {
 	var out []string
 	for _, v := range in.Want.Effective.Volumes {
 		claim := in.Want.Claims[v.Name]
-		if v.PersistentVolumeClaim != nil && (claim.VolumeID == "" || !slices.Contains(in.Observation.Attached, claim.VolumeID)) &&
+		if v.PersistentVolumeClaim != nil && (claim.VolumeID == "" || !slices.Contains(in.Observation.RetainedDisks, claim.VolumeID)) &&
 			!slices.Contains(refused.Volumes, v.Name) {
 			out = append(out, hardware.Volume(v.Name))
 		}
@@ -169,19 +169,19 @@ func mode(m vmv1alpha1.PowerOpMode) vmv1alpha1.PowerOpMode {
 const zeroGrace = time.Millisecond
 
 // Grace returns the time limit for the guest; 0 means the driver's default.
-func Grace(w *driver.Want) time.Duration {
+func Grace(w *driver.Desired) time.Duration {
 	if w.Effective == nil || w.Effective.TerminationGracePeriodSeconds == nil {
 		return 0
 	}
 	return max(time.Duration(*w.Effective.TerminationGracePeriodSeconds)*time.Second, zeroGrace)
 }
 
-// Outdated reports whether a running operation that waits for the guest no longer matches the desired state.
-func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
+// IsOutdated reports whether a running operation that waits for the guest no longer matches the desired state.
+func IsOutdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	if op.Kind == driver.KindPromote {
 		return isPromotionOutdated(op, vm)
 	}
-	if !op.Asks {
+	if !op.WaitsForGuest {
 		return false // it waits only for the hypervisor
 	}
 	in := Input{VM: vm, Observation: provider.Observation{PowerState: vmv1alpha1.PoweredOn}} // only a running guest can be shut down
@@ -193,7 +193,7 @@ func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	case driver.KindRestart:
 		return in.desiredPowerState() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindPromote, driver.KindDelete,
-		driver.KindPublish, driver.KindWithdraw, driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert,
+		driver.KindPublish, driver.KindWithdraw, driver.KindSnapshot, driver.KindRemoveSnapshot, driver.KindRevert,
 		driver.KindCopyImage, driver.KindRemoveImage, driver.KindCollectImages:
 	}
 	return false

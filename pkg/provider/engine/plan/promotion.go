@@ -31,24 +31,24 @@ func promotionState(mode vmv1alpha1.PromoteDisksMode) vmv1alpha1.PowerState {
 // now, an event follows when this changes, so no requeue is needed.
 func reconcilePromotion(in *Input, p *Plan) error {
 	mode := promoteMode(in.VM)
-	if mode == vmv1alpha1.PromoteDisksModeDisabled || !in.Observation.Readable || in.Observation.Depending == 0 || in.Observation.Trouble != "" {
+	if mode == vmv1alpha1.PromoteDisksModeDisabled || !in.Observation.Readable || in.Observation.DependentDisks == 0 || in.Observation.Trouble != "" {
 		return nil
 	}
 	pending := func(why string) {
 		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending,
-			fmt.Sprintf("%d disks depend on parent disks elsewhere: %s", in.Observation.Depending, why))
+			fmt.Sprintf("%d disks depend on parent disks elsewhere: %s", in.Observation.DependentDisks, why))
 	}
 	switch {
 	case in.Observation.PowerState != promotionState(mode):
 		pending(fmt.Sprintf("spec.promoteDisksMode is %s and the virtual machine is %s", mode, in.Observation.PowerState))
 		return nil
-	case in.Observation.Unpromotable != "":
-		pending(in.Observation.Unpromotable)
+	case in.Observation.PromotionObstacle != "":
+		pending(in.Observation.PromotionObstacle)
 		return nil
 	}
 	op := in.Machine.Promote(in.Progress)
 	op.Detail = string(mode)
-	if hold := in.Last.Held(op, in.Now); hold != nil {
+	if hold := in.Last.HoldFor(op, in.Now); hold != nil {
 		p.Held = true
 		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionFailed, hold.Message)
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}

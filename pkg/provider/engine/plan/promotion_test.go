@@ -33,23 +33,23 @@ func TestPromotion_DependsOnModeAndPowerState(t *testing.T) {
 		last        Outcomes
 		want        string
 	}{
-		"online by default":    {"", provider.Observation{Depending: 2}, vmv1alpha1.PoweredOn, nil, "starts Running "},
-		"online and off":       {online, provider.Observation{Depending: 2}, vmv1alpha1.PoweredOff, nil, "Pending 2 disks depend on parent disks elsewhere: spec.promoteDisksMode is Online and the virtual machine is PoweredOff"},
-		"online and suspended": {online, provider.Observation{Depending: 1}, vmv1alpha1.Suspended, nil, "Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Online and the virtual machine is Suspended"},
-		"offline":              {offline, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOff, nil, "starts Running "},
-		"offline and on":       {offline, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Offline and the virtual machine is PoweredOn"},
-		"disabled":             {disabled, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, nil, ""},
+		"online by default":    {"", provider.Observation{DependentDisks: 2}, vmv1alpha1.PoweredOn, nil, "starts Running "},
+		"online and off":       {online, provider.Observation{DependentDisks: 2}, vmv1alpha1.PoweredOff, nil, "Pending 2 disks depend on parent disks elsewhere: spec.promoteDisksMode is Online and the virtual machine is PoweredOff"},
+		"online and suspended": {online, provider.Observation{DependentDisks: 1}, vmv1alpha1.Suspended, nil, "Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Online and the virtual machine is Suspended"},
+		"offline":              {offline, provider.Observation{DependentDisks: 1}, vmv1alpha1.PoweredOff, nil, "starts Running "},
+		"offline and on":       {offline, provider.Observation{DependentDisks: 1}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on parent disks elsewhere: spec.promoteDisksMode is Offline and the virtual machine is PoweredOn"},
+		"disabled":             {disabled, provider.Observation{DependentDisks: 1}, vmv1alpha1.PoweredOn, nil, ""},
 		"nothing to promote":   {online, provider.Observation{}, vmv1alpha1.PoweredOn, nil, ""},
-		"an obstacle":          {online, provider.Observation{Depending: 1, Unpromotable: "it has snapshots"}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on parent disks elsewhere: it has snapshots"},
-		"a recent failure":     {online, provider.Observation{Depending: 1}, vmv1alpha1.PoweredOn, failed, "again in 1m0s TaskError no space"},
-		"an unreachable host":  {online, provider.Observation{Depending: 1, Trouble: "its host does not respond"}, vmv1alpha1.PoweredOn, nil, ""},
+		"an obstacle":          {online, provider.Observation{DependentDisks: 1, PromotionObstacle: "it has snapshots"}, vmv1alpha1.PoweredOn, nil, "Pending 1 disks depend on parent disks elsewhere: it has snapshots"},
+		"a recent failure":     {online, provider.Observation{DependentDisks: 1}, vmv1alpha1.PoweredOn, failed, "again in 1m0s TaskError no space"},
+		"an unreachable host":  {online, provider.Observation{DependentDisks: 1, Trouble: "its host does not respond"}, vmv1alpha1.PoweredOn, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := &vmv1alpha1.VirtualMachine{}
 			vm.Spec.PromoteDisksMode = tc.mode
 			tc.observation.PowerState, tc.observation.Readable = tc.state, true
 			var p Plan
-			err := reconcilePromotion(&Input{VM: vm, Want: &driver.Want{}, Machine: promotable{}, Observation: tc.observation, Last: tc.last, Now: now}, &p)
+			err := reconcilePromotion(&Input{VM: vm, Want: &driver.Desired{}, Machine: promotable{}, Observation: tc.observation, Last: tc.last, Now: now}, &p)
 			got := ""
 			if c := meta.FindStatusCondition(p.Conditions, vmv1alpha1.ConditionDiskPromotionSynced); c != nil {
 				got = c.Reason + " " + c.Message
@@ -81,7 +81,7 @@ func TestOutdated_PromotionAfterAChangeOfTheSpec(t *testing.T) {
 	} {
 		vm := &vmv1alpha1.VirtualMachine{}
 		tc.change(&vm.Spec)
-		if got := Outdated(op, vm); got != tc.want {
+		if got := IsOutdated(op, vm); got != tc.want {
 			t.Errorf("%s: outdated = %v, want %v", name, got, tc.want)
 		}
 	}

@@ -30,7 +30,7 @@ func restart(in *Input, p *Plan) error {
 	if in.Want.Effective != nil {
 		_, r.Changes = in.splitByTime(in.compare().Differences)
 	}
-	if held := in.VM.HeldPowerOn(); held != "" && len(r.Changes) > 0 {
+	if held := in.VM.PowerOnBlockedMessage(); held != "" && len(r.Changes) > 0 {
 		// The changes need a power cycle, and the VM would stay powered off.
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonHeldByCheck, "the power on of the restart is "+held)
 		return nil
@@ -46,7 +46,7 @@ func restartDue(in *Input) (t time.Time, due bool, err error) {
 	}
 	// Validation has the same rule. Objects from before that rule may have the zero time, which cannot be recorded, so
 	// the restart would be repeated without end.
-	t, ok := limits.Time(in.VM.Spec.NextRestartTime)
+	t, ok := limits.ParseTime(in.VM.Spec.NextRestartTime)
 	if !ok {
 		return time.Time{}, false, &provider.NoRequeueError{Err: fmt.Errorf("spec.nextRestartTime: %q: %s", in.VM.Spec.NextRestartTime, limits.AllowedTime)}
 	}

@@ -21,11 +21,11 @@ import (
 // record was reverted to the snapshot. The record is removed after the object no longer requests the revert. If the
 // process exits during a revert, the next process continues it.
 func reconcileRevert(in *Input, p *Plan) error {
-	name, to, kept := in.VM.Spec.CurrentSnapshotName, in.Want.Revert, in.Observation.Kept
+	name, to, kept := in.VM.Spec.CurrentSnapshotName, in.Want.Revert, in.Observation.StoredSnapshot
 	switch {
 	case !in.Observation.Readable || in.Observation.Trouble != "":
 		return nil // later steps report it
-	case kept != nil && (to != nil && to.UID == kept.UID || to == nil && Reverting(in.VM)):
+	case kept != nil && (to != nil && to.UID == kept.UID || to == nil && IsReverting(in.VM)):
 		p.Reverted = kept
 		p.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "vSphere has reverted the virtual machine; the object is being restored")
 		return nil
@@ -40,8 +40,8 @@ func reconcileRevert(in *Input, p *Plan) error {
 	if kept == nil {
 		return nil
 	}
-	op := in.Machine.DropKept()
-	if in.Last.Held(op, in.Now) == nil {
+	op := in.Machine.DropSnapshotRecord()
+	if in.Last.HoldFor(op, in.Now) == nil {
 		p.Operation = &op
 	}
 	return nil
@@ -49,14 +49,14 @@ func reconcileRevert(in *Input, p *Plan) error {
 
 // revert plans the revert, unless the same operation recently failed.
 func (in *Input) revert(p *Plan, to *provider.RevertTarget) error {
-	if n := len(in.Observation.Attached); n > 0 {
+	if n := len(in.Observation.RetainedDisks); n > 0 {
 		p.False(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonInvalid,
 			fmt.Sprintf("spec.currentSnapshotName: %q: a revert would detach %d disks of claims: remove their volumes first", to.Name, n))
 		return nil
 	}
 	op := in.Machine.Revert(in.Want.Identity, *to)
 	op.Detail = string(to.UID)
-	if hold := in.Last.Held(op, in.Now); hold != nil {
+	if hold := in.Last.HoldFor(op, in.Now); hold != nil {
 		p.Held = true
 		p.False(vmv1alpha1.ConditionSnapshotSynced, hold.Reason, hold.Message)
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}
@@ -66,8 +66,8 @@ func (in *Input) revert(p *Plan, to *provider.RevertTarget) error {
 	return nil
 }
 
-// Reverting reports whether a revert of vm has started and its object is not restored yet.
-func Reverting(vm *vmv1alpha1.VirtualMachine) bool {
+// IsReverting reports whether a revert of vm has started and its object is not restored yet.
+func IsReverting(vm *vmv1alpha1.VirtualMachine) bool {
 	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionSnapshotSynced)
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == vmv1alpha1.ReasonReverting
 }

@@ -21,7 +21,7 @@ func (inert) Revert(driver.Identity, provider.RevertTarget) driver.Operation {
 	return driver.Operation{Kind: driver.KindRevert}
 }
 
-func (inert) DropKept() driver.Operation {
+func (inert) DropSnapshotRecord() driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Detail: "drop"}
 }
 
@@ -84,16 +84,16 @@ func revertOf(t *testing.T, asked, target, kept, status string, last Outcomes, a
 		}
 		meta.SetStatusCondition(&vm.Status.Conditions, c)
 	}
-	in := Input{VM: vm, Want: &driver.Want{}, Machine: inert{}, Last: last, Now: now}
+	in := Input{VM: vm, Want: &driver.Desired{}, Machine: inert{}, Last: last, Now: now}
 	in.Observation.Readable, in.Observation.Trouble = true, trouble
 	if target != "" {
 		in.Want.Revert = &provider.RevertTarget{Name: asked, UID: types.UID(target)}
 	}
 	if kept != "" {
-		in.Observation.Kept = &provider.Kept{UID: types.UID(kept)}
+		in.Observation.StoredSnapshot = &provider.StoredSnapshotRecord{UID: types.UID(kept)}
 	}
 	if attached {
-		in.Observation.Attached = []string{"disk"}
+		in.Observation.RetainedDisks = []string{"disk"}
 	}
 	var p Plan
 	got, err := "nothing", reconcileRevert(&in, &p)
@@ -120,7 +120,7 @@ func TestRevert_PreventsOtherOperations(t *testing.T) {
 	for name, change := range map[string]func(*Input){
 		"vSphere has yet to": func(in *Input) {},
 		"its object has yet to": func(in *Input) {
-			in.Observation.Kept = &provider.Kept{UID: "a"}
+			in.Observation.StoredSnapshot = &provider.StoredSnapshotRecord{UID: "a"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,8 +24,8 @@ type inert struct {
 	refuses  bool
 }
 
-func (m inert) Compare(w *driver.Want) driver.Comparison {
-	c := driver.Comparison{Differences: m.differs, Deviating: m.deviates}
+func (m inert) Compare(w *driver.Desired) driver.Comparison {
+	c := driver.Comparison{Differences: m.differs, Deviations: m.deviates}
 	if !w.Restarted.IsZero() {
 		c.Differences = append(slices.Clone(m.differs), driver.Difference{Path: "nextRestartTime", Live: true, FirstBoot: true})
 	}
@@ -37,11 +37,11 @@ func (m inert) Compare(w *driver.Want) driver.Comparison {
 
 func (inert) Record() string { return "" }
 
-func (inert) Keep(r driver.Record) driver.Difference {
-	return driver.Difference{Path: "metadata.record", Desired: r.Head.String(), Live: true, Names: true}
+func (inert) StoreRecord(r driver.Record) driver.Difference {
+	return driver.Difference{Path: "metadata.record", Desired: r.Head.String(), Live: true, IsMetadata: true}
 }
 
-func (inert) Lacking(*driver.Want, int) []driver.Difference { return nil }
+func (inert) MissingMetadata(*driver.Desired, int) []driver.Difference { return nil }
 
 func (inert) Configure(changes []driver.Difference) driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Changes: changes}
@@ -65,7 +65,7 @@ func (inert) Restart(r driver.Restart) driver.Operation {
 func runningMachine(change ...func(*Input)) Input {
 	in := Input{
 		VM:      &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn}},
-		Want:    &driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}},
+		Want:    &driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}},
 		Machine: inert{},
 		Now:     time.Unix(1_700_000_000, 0),
 	}

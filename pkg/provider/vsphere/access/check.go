@@ -115,7 +115,7 @@ type checker struct {
 	// key is the key of the session in vCenter.
 	key string
 	// objects are the objects to check.
-	objects []placement.Surveyed
+	objects []placement.SurveyResult
 }
 
 // Check finds the objects of the zones and queries the privileges on each of them. Without zones it
@@ -140,10 +140,10 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 	about := c.ServiceContent.About
 	r := &Report{
 		Version: about.FullName, APIVersion: about.ApiVersion, Account: me.UserName, Skew: skew,
-		TooOld: slipwaysession.Older(about.ApiVersion, MinAPIVersion),
+		TooOld: slipwaysession.IsOlderVersion(about.ApiVersion, MinAPIVersion),
 	}
 	check := &checker{session: s, resolver: places, client: c, key: me.Key}
-	check.objects = []placement.Surveyed{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}
+	check.objects = []placement.SurveyResult{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}
 	for _, zone := range zones {
 		check.objects = append(check.objects, zone.SurveyZone(ctx)...)
 	}

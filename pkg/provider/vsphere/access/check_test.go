@@ -164,7 +164,7 @@ screenshots: ok
 
 func TestReport_IsNotOKIfVCenterIsTooOld(t *testing.T) {
 	for version, old := range map[string]bool{"8.0.1.0": true, "7.0.3.0": true, "8.0.2.0": false, "9.1.0.0": false} {
-		r := Report{APIVersion: version, TooOld: session.Older(version, MinAPIVersion)}
+		r := Report{APIVersion: version, TooOld: session.IsOlderVersion(version, MinAPIVersion)}
 		var out strings.Builder
 		r.Print(&out)
 		if r.OK() == old || strings.Contains(out.String(), "must be at least "+MinAPIVersion) != old {

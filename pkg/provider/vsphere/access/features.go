@@ -79,8 +79,8 @@ type FeatureReport struct {
 	Name string
 	// Objects are the objects with missing privileges or errors.
 	Objects []Object
-	// Says is additional text about a usable feature. It may be empty.
-	Says string
+	// Note is additional text about a usable feature. It may be empty.
+	Note string
 	// Err is the reason why the feature cannot be used although no privilege is missing.
 	Err error
 }
@@ -101,8 +101,8 @@ func (f *FeatureReport) lines() []string {
 		return append(out, fmt.Sprintf("%s: %v", f.Name, f.Err))
 	case len(out) > 0:
 		return out
-	case f.Says != "":
-		return []string{f.Name + ": ok, " + f.Says}
+	case f.Note != "":
+		return []string{f.Name + ": ok, " + f.Note}
 	}
 	return []string{f.Name + ": ok"}
 }
@@ -131,7 +131,7 @@ func (c *checker) checkFeature(ctx context.Context, f *Feature) FeatureReport {
 		}
 	}
 	if f.check != nil && len(r.Objects) == 0 {
-		r.Says, r.Err = f.check(ctx, c.session, c.resolver)
+		r.Note, r.Err = f.check(ctx, c.session, c.resolver)
 	}
 	return r
 }
@@ -144,7 +144,7 @@ func needsNamespaceManager(ctx context.Context, s *session.Session, ref types.Ma
 }
 
 func checkPolicies(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
-	service, err := s.Policies(ctx)
+	service, err := s.PolicyClient(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -166,7 +166,7 @@ func checkKeyProvider(ctx context.Context, _ *session.Session, places *placement
 
 // checkVolumes queries at most one volume, which changes nothing.
 func checkVolumes(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
-	clients, err := s.Volumes(ctx)
+	clients, err := s.VolumeClients(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -176,7 +176,7 @@ func checkVolumes(ctx context.Context, s *session.Session, _ *placement.Resolver
 	if err != nil {
 		return "", fmt.Errorf("querying the volume service of vCenter: %w", err)
 	}
-	if session.Older(s.Info().APIVersion, configspec.PlacesClaimsSince) {
+	if session.IsOlderVersion(s.Info().APIVersion, configspec.PlacesClaimsSince) {
 		return "but each disk can be attached to one virtual machine only, in a slot that vCenter chooses: its API is older than " + configspec.PlacesClaimsSince, nil
 	}
 	return "", nil

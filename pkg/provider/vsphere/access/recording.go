@@ -34,8 +34,8 @@ type Recording struct {
 	APIVersion string `json:"apiVersion"`
 	// WithoutDRS is the number of clusters for which DRS is not enabled.
 	WithoutDRS int `json:"withoutDRS"`
-	// Lacks lists the missing privileges, each with the kind of object.
-	Lacks []string `json:"lacks"`
+	// MissingPrivileges lists the missing privileges, each with the kind of object.
+	MissingPrivileges []string `json:"lacks"`
 	// Properties are the responses for a sample of objects, including the faults of missing
 	// properties.
 	Properties []types.ObjectContent `json:"properties"`
@@ -73,7 +73,7 @@ func Record(ctx context.Context, s *slipwaysession.Session, r *Report) (*Recordi
 	}
 	for _, o := range r.Objects {
 		for _, p := range o.Missing {
-			out.Lacks = append(out.Lacks, o.Kind+": "+p)
+			out.MissingPrivileges = append(out.MissingPrivileges, o.Kind+": "+p)
 		}
 	}
 	for kind, paths := range recordedPaths() {

@@ -27,9 +27,9 @@ import (
 // libraries that are read, because each needs two calls.
 const maxListed = 10
 
-// Seen lists the datastores and content libraries that are visible to an account, whether or not
+// Visible lists the datastores and content libraries that are visible to an account, whether or not
 // Slipway is configured to use them.
-type Seen struct {
+type Visible struct {
 	// Datastores are sorted: usable ones first, then by free space in descending order.
 	// DatastoresErr is set if they could not be listed.
 	Datastores    []Datastore
@@ -67,9 +67,9 @@ type Library struct {
 	Err error
 }
 
-// See lists the objects that are visible to the account. Errors are recorded in Seen.
-func See(ctx context.Context, s *slipwaysession.Session) Seen {
-	var seen Seen
+// ListVisible lists the objects that are visible to the account. Errors are recorded in Seen.
+func ListVisible(ctx context.Context, s *slipwaysession.Session) Visible {
+	var seen Visible
 	seen.Datastores, seen.DatastoresErr = listDatastores(ctx, s)
 	seen.LibrariesErr = s.WithREST(ctx, "rest.FindLibraries", func(ctx context.Context, c *rest.Client) error {
 		return seen.readLibraries(ctx, library.NewManager(c))
@@ -133,7 +133,7 @@ func missingOn(ctx context.Context, c *vim25.Client, found []mo.Datastore) (map[
 }
 
 // readLibraries reads the first content libraries. It can be called more than once.
-func (s *Seen) readLibraries(ctx context.Context, m *library.Manager) error {
+func (s *Visible) readLibraries(ctx context.Context, m *library.Manager) error {
 	ids, err := m.ListLibraries(ctx)
 	if err != nil {
 		return fmt.Errorf("listing the content libraries: %w", err)
@@ -156,7 +156,7 @@ func (s *Seen) readLibraries(ctx context.Context, m *library.Manager) error {
 }
 
 // Print writes a limited number of lines.
-func (s *Seen) Print(w io.Writer) {
+func (s *Visible) Print(w io.Writer) {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 	usable := 0
 	for i := range s.Datastores {

@@ -25,7 +25,7 @@ func TestSee_ListsDatastoresAndLibraries(t *testing.T) {
 	q := url.Values{"entity": {"/DC0/datastore/LocalDS_0"}, "without": {"Datastore.AllocateSpace"}}
 	simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
 	s := newSession(t, ready)
-	seen := See(t.Context(), s)
+	seen := ListVisible(t.Context(), s)
 	var out strings.Builder
 	seen.Print(&out)
 	all := len(seen.Datastores)
@@ -47,7 +47,7 @@ func TestSee_ListsDatastoresAndLibraries(t *testing.T) {
 }
 
 func TestSeen_PrintsALimitedNumberOfLines(t *testing.T) {
-	seen := Seen{AllLibraries: 40, Libraries: []Library{{Name: "golden", Type: "SUBSCRIBED", Items: 3}, {Name: "id-2", Err: errors.New("reading the library: 403")}}}
+	seen := Visible{AllLibraries: 40, Libraries: []Library{{Name: "golden", Type: "SUBSCRIBED", Items: 3}, {Name: "id-2", Err: errors.New("reading the library: 403")}}}
 	for i := range 12 {
 		seen.Datastores = append(seen.Datastores, Datastore{Name: fmt.Sprintf("ds-%02d", i), Free: 1 << 29, Capacity: 1 << 30, Accessible: i < 9})
 	}
@@ -68,7 +68,7 @@ content libraries visible to the account: 40
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	(&Seen{DatastoresErr: errors.New("listing the datastores: away"), LibrariesErr: errors.New("listing the content libraries: away")}).Print(&out)
+	(&Visible{DatastoresErr: errors.New("listing the datastores: away"), LibrariesErr: errors.New("listing the content libraries: away")}).Print(&out)
 	if want := "datastores: listing the datastores: away\ncontent libraries: listing the content libraries: away\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

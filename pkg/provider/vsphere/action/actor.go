@@ -34,9 +34,9 @@ type Actor struct {
 	Session *session.Session
 	// Inventory shows the results of actions.
 	Inventory *inventory.Inventory
-	// Detached, if set, is called for each disk that was detached because it is not the VM's own.
+	// OnDetached, if set, is called for each disk that was detached because it is not the VM's own.
 	// why is the reason.
-	Detached func(vm *mo.VirtualMachine, file, why string)
+	OnDetached func(vm *mo.VirtualMachine, file, why string)
 	// GracePeriod is how long an action waits for the guest. 0 means DefaultGracePeriod.
 	GracePeriod time.Duration
 }
@@ -68,8 +68,8 @@ func (a *Actor) settle(ctx context.Context, vm types.ManagedObjectReference, sho
 	return err
 }
 
-// Settle waits until the inventory has the configuration of a new VM, and returns the VM.
-func (a *Actor) Settle(ctx context.Context, vm types.ManagedObjectReference) (*mo.VirtualMachine, error) {
+// WaitForConfig waits until the inventory has the configuration of a new VM, and returns the VM.
+func (a *Actor) WaitForConfig(ctx context.Context, vm types.ManagedObjectReference) (*mo.VirtualMachine, error) {
 	err := a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm != nil && vm.Config != nil })
 	return a.Inventory.Get(vm), err
 }

@@ -46,7 +46,7 @@ func (a *Actor) destroy(ctx context.Context, vm types.ManagedObjectReference) er
 		}
 		return res.Returnval, nil
 	})
-	if err == nil || vimfault.Gone(err, vm) {
+	if err == nil || vimfault.IsNotFound(err, vm) {
 		return nil
 	}
 	if now, rerr := a.readDisks(ctx, vm); rerr == nil && now == nil {
@@ -66,7 +66,7 @@ func (a *Actor) readDisks(ctx context.Context, ref types.ManagedObjectReference)
 	paths := []string{"config.changeVersion", "config.files", "config.hardware.device", "config.extraConfig", "rootSnapshot"}
 	err = property.DefaultCollector(c).RetrieveOne(ctx, ref, paths, &vm)
 	switch {
-	case vimfault.Gone(err, ref):
+	case vimfault.IsNotFound(err, ref):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading the files of the VM: %w", err)
@@ -92,7 +92,7 @@ func (a *Actor) ensureOnlyOwnDisks(ctx context.Context, ref types.ManagedObjectR
 	}
 	for id := range observe.FirstClass(vm) {
 		if err := a.DetachVolume(ctx, ref, id); err != nil {
-			if !vimfault.Refused(err) {
+			if !vimfault.IsRefused(err) {
 				return nil, err
 			}
 			klog.FromContext(ctx).Info("The volume service refused to detach a first class disk; detaching it by reconfiguration",
@@ -113,8 +113,8 @@ func (a *Actor) ensureOnlyOwnDisks(ctx context.Context, ref types.ManagedObjectR
 		err = &vimfault.ChangedError{Message: fmt.Sprintf("disk %s, which is not the VM's own, was attached during the deletion", left[0].name)}
 	}
 	for _, d := range disks {
-		if err == nil && a.Detached != nil && !d.linked {
-			a.Detached(vm, d.name, d.reason)
+		if err == nil && a.OnDetached != nil && !d.linked {
+			a.OnDetached(vm, d.name, d.reason)
 		}
 	}
 	return vm, err
@@ -148,7 +148,7 @@ func (a *Actor) Unregister(ctx context.Context, vm types.ManagedObjectReference)
 		return err
 	}
 	_, err = methods.UnregisterVM(ctx, c, &types.UnregisterVM{This: vm})
-	if err != nil && !vimfault.Gone(err, vm) {
+	if err != nil && !vimfault.IsNotFound(err, vm) {
 		return a.refreshAfter(ctx, vm, fmt.Errorf("unregistering %s: %w", vm.Value, err))
 	}
 	a.Inventory.Forget(vm)

@@ -60,9 +60,9 @@ func foreignDisks(vm *mo.VirtualMachine, all []*mo.VirtualMachine) ([]foreignDis
 			out = append(out, foreignDisk{disk: disk, name: files[0], reason: reason})
 		}
 		base := slices.ContainsFunc(files, func(f string) bool {
-			return !observe.Within(f, home) && !observe.Keeps(vm, f) && !(own && (path.Dir(f) == path.Dir(files[0]) || observe.BesideHome(vm, f)))
+			return !observe.IsWithin(f, home) && !observe.KeepsFile(vm, f) && !(own && (path.Dir(f) == path.Dir(files[0]) || observe.IsNextToHome(vm, f)))
 		})
-		if reason == "" && len(files) > 1 && len(vm.RootSnapshot) == 0 && observe.Linked(vm) {
+		if reason == "" && len(files) > 1 && len(vm.RootSnapshot) == 0 && observe.IsLinked(vm) {
 			out = append(out, foreignDisk{disk: disk, name: files[0], reason: "it depends on " + files[1] + ", which other virtual machines use", linked: true})
 		}
 		if len(vm.RootSnapshot) > 0 && (reason != "" || base) {
@@ -85,7 +85,7 @@ func foreignReason(disk *types.VirtualDisk, file string, home object.DatastorePa
 	case observe.IsOther(recorded, disk):
 		return fmt.Sprintf("its UUID is %s, but the disk that was created or adopted in its slot has UUID %s", uuid, recorded)
 	case !strings.EqualFold(recorded, uuid) || uuid == "":
-		if !observe.Within(file, home) {
+		if !observe.IsWithin(file, home) {
 			return fmt.Sprintf("it is outside of [%s] %s and its UUID was not recorded", home.Datastore, home.Path)
 		}
 	}

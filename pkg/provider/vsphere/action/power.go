@@ -103,7 +103,7 @@ func (a *Actor) requestGuest(ctx context.Context, vm types.ManagedObjectReferenc
 	requestErr := request(ctx, c)
 	if requestErr != nil {
 		requestErr = a.refreshAfter(ctx, vm, fmt.Errorf("asking the guest of %s to %s: %w", vm.Value, what, requestErr))
-		if vimfault.Refused(requestErr) || isUnsent(requestErr) {
+		if vimfault.IsRefused(requestErr) || isUnsent(requestErr) {
 			return requestErr
 		}
 	}
@@ -142,7 +142,7 @@ func isUnsent(err error) bool {
 // is unknown, or when another task blocks the VM temporarily. The grace period has not begun then.
 func mustRepeatRequest(err error) bool {
 	var silent *guestTimeoutError
-	return !errors.As(err, &silent) && (!vimfault.Refused(err) || fault.Is(err, &types.TaskInProgress{}))
+	return !errors.As(err, &silent) && (!vimfault.IsRefused(err) || fault.Is(err, &types.TaskInProgress{}))
 }
 
 // runByMode runs soft, hard, or soft and then hard. It does not run hard if the guest may still be

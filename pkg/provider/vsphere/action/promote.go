@@ -22,7 +22,7 @@ const promoteDescriptionID = "VirtualMachine.promoteDisks"
 // Promote makes the VM's disks independent of disks elsewhere, and reports the progress in percent.
 // If an earlier process has started the promotion, Promote waits for it.
 func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, progress func(int32)) error {
-	disks := observe.Depending(a.Inventory.Get(vm))
+	disks := observe.LinkedDisks(a.Inventory.Get(vm))
 	if len(disks) == 0 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, pr
 	if err == nil {
 		_, err = a.Inventory.FollowTask(ctx, task, progress)
 	}
-	if running, ok := vimfault.InProgress(err); ok {
+	if running, ok := vimfault.RunningTask(err); ok {
 		// A task may fail at its end because another task was running.
 		if ours, rerr := a.isPromotion(ctx, running, vm); rerr == nil && ours {
 			_, err = a.Inventory.FollowTask(ctx, running, progress)
@@ -39,7 +39,7 @@ func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, pr
 	if err != nil {
 		return a.refreshAfter(ctx, vm, fmt.Errorf("promoting the disks of %s: %w", vm.Value, err))
 	}
-	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || len(observe.Depending(vm)) == 0 })
+	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || len(observe.LinkedDisks(vm)) == 0 })
 }
 
 func (a *Actor) startPromotion(ctx context.Context, vm types.ManagedObjectReference, disks []*types.VirtualDisk) (types.ManagedObjectReference, error) {
@@ -74,7 +74,7 @@ func (a *Actor) isPromotion(ctx context.Context, task, vm types.ManagedObjectRef
 // StopPromotion cancels the promotion that caused err, which is the error of another operation. It
 // returns err if no promotion caused it.
 func (a *Actor) StopPromotion(ctx context.Context, vm types.ManagedObjectReference, err error) error {
-	task, ok := vimfault.InProgress(err)
+	task, ok := vimfault.RunningTask(err)
 	if !ok {
 		return err
 	}

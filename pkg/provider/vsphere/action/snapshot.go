@@ -35,7 +35,7 @@ func (a *Actor) Snapshot(ctx context.Context, vm *mo.VirtualMachine, s *provider
 			return a.refreshAfter(ctx, vm.Self, fmt.Errorf("taking a snapshot of %s: %w", vm.Self.Value, err))
 		}
 	}
-	if err := a.DropKept(ctx, vm.Self); err != nil {
+	if err := a.RemoveSnapshotRecord(ctx, vm.Self); err != nil {
 		return fmt.Errorf("the snapshot was taken; %w", err)
 	}
 	return nil
@@ -69,8 +69,8 @@ func (a *Actor) setSnapshotRecord(ctx context.Context, vm types.ManagedObjectRef
 	})
 }
 
-// DropKept removes the snapshot record from the VM. Existing snapshots keep theirs.
-func (a *Actor) DropKept(ctx context.Context, vm types.ManagedObjectReference) error {
+// RemoveSnapshotRecord removes the snapshot record from the VM. Existing snapshots keep theirs.
+func (a *Actor) RemoveSnapshotRecord(ctx context.Context, vm types.ManagedObjectReference) error {
 	if err := a.setSnapshotRecord(ctx, vm, ""); err != nil {
 		return fmt.Errorf("removing the snapshot record from the VM: %w", err)
 	}
@@ -81,7 +81,7 @@ func (a *Actor) DropKept(ctx context.Context, vm types.ManagedObjectReference) e
 // several if a request was repeated. It first removes the record from the VM: vSphere refuses that
 // while it is still taking a snapshot that an earlier process has requested.
 func (a *Actor) RemoveSnapshots(ctx context.Context, vm types.ManagedObjectReference, uid ktypes.UID, id string) error {
-	if err := a.DropKept(ctx, vm); err != nil {
+	if err := a.RemoveSnapshotRecord(ctx, vm); err != nil {
 		return err
 	}
 	var removed types.ManagedObjectReference
@@ -120,7 +120,7 @@ func (a *Actor) removeSnapshot(ctx context.Context, snapshot types.ManagedObject
 		}
 		return res.Returnval, nil
 	})
-	if vimfault.Gone(err, snapshot) {
+	if vimfault.IsNotFound(err, snapshot) {
 		return nil
 	}
 	return err
@@ -156,7 +156,7 @@ func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.R
 	if err := property.DefaultCollector(c).RetrieveOne(ctx, snapshotRef(found), []string{"config.extraConfig"}, &snapshot); err != nil {
 		return fmt.Errorf("reading snapshot %s of %s: %w", found.UniqueID, vm.Self.Value, err)
 	}
-	kept := observe.KeptOf(snapshot.Config.ExtraConfig)
+	kept := observe.SnapshotRecordOf(snapshot.Config.ExtraConfig)
 	if kept == nil || kept.UID != to.UID {
 		return fmt.Errorf("snapshot %q (%s) of %s does not contain an object record, which a revert requires", to.Name, found.UniqueID, vm.Self.Value)
 	}

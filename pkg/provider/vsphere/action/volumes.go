@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Place is the disk slot of a first class disk.
-type Place struct {
+// DiskSlot is the disk slot of a first class disk.
+type DiskSlot struct {
 	// ControllerKey is the key of the controller, Unit the unit number on the controller.
 	ControllerKey, Unit int32
 	// Shared allows several VMs to write to the disk.
@@ -32,7 +32,7 @@ type Place struct {
 // AttachVolume attaches a first class disk in slot. If slot is nil, vCenter chooses one. The
 // VM's devices determine whether the disk is attached: responses may be lost, and vCenter versions
 // differ in the fault for a disk that is already attached.
-func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReference, id string, slot *Place) error {
+func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReference, id string, slot *DiskSlot) error {
 	attached, err := a.hasVolume(ctx, vm, id)
 	if err != nil || attached {
 		return err
@@ -57,7 +57,7 @@ func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReferenc
 	})
 	if err != nil {
 		if attached, rerr := a.hasVolume(ctx, vm, id); rerr != nil || !attached {
-			if vimfault.InUse(err) {
+			if vimfault.IsInUse(err) {
 				err = &vimfault.InUseError{Disk: id}
 			}
 			return a.refreshAfter(ctx, vm, fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, err))
@@ -161,7 +161,7 @@ func (a *Actor) volumeTask(ctx context.Context, start func(soap.RoundTripper) (t
 // volumeResults is like volumeTask and also returns the result for each disk. A task can succeed
 // although disks have failed; the first failure is returned as the error.
 func (a *Actor) volumeResults(ctx context.Context, start func(soap.RoundTripper) (types.ManagedObjectReference, error)) ([]cnstypes.BaseCnsVolumeOperationResult, error) {
-	clients, err := a.Session.Volumes(ctx)
+	clients, err := a.Session.VolumeClients(ctx)
 	if err != nil {
 		return nil, err
 	}

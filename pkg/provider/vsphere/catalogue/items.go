@@ -44,8 +44,8 @@ func itemAge(items int) time.Duration {
 type Catalogue struct {
 	// Session is the vCenter session.
 	Session *session.Session
-	// Places finds templates.
-	Places func() *placement.Resolver
+	// Placement finds templates.
+	Placement func() *placement.Resolver
 	// Descriptors reads the descriptors of library items.
 	Descriptors *descriptor.Reader
 
@@ -163,10 +163,10 @@ func (c *Catalogue) DescribeItem(ctx context.Context, item provider.LibraryItem)
 	if strings.EqualFold(item.Type, library.ItemTypeVMTX) {
 		return c.describeItemTemplate(ctx, from, item)
 	}
-	if err := placement.Deployable(from, item.Type); err != nil {
+	if err := placement.CheckDeployable(from, item.Type); err != nil {
 		return nil, err
 	}
-	if err := c.Places().Deploys(ctx); err != nil {
+	if err := c.Placement().CheckDeploySupport(ctx); err != nil {
 		return nil, err
 	}
 	image, err := c.Descriptors.Read(ctx, c.Session, item.ID)

@@ -18,7 +18,7 @@ import (
 
 // DescribeTemplate implements provider.Images.
 func (c *Catalogue) DescribeTemplate(ctx context.Context, inventoryPath string) (*provider.ImageDescription, error) {
-	source, err := c.Places().Template(ctx, inventoryPath)
+	source, err := c.Placement().Template(ctx, inventoryPath)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (c *Catalogue) DescribeTemplate(ctx context.Context, inventoryPath string) 
 
 // describeItemTemplate describes the template of a library item.
 func (c *Catalogue) describeItemTemplate(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource, item provider.LibraryItem) (*provider.ImageDescription, error) {
-	source, err := c.Places().ItemTemplate(ctx, from, item.ID)
+	source, err := c.Placement().ItemTemplate(ctx, from, item.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *Catalogue) describe(ctx context.Context, template types.ManagedObjectRe
 	if vm.Config == nil {
 		return nil, fmt.Errorf("reading template %s: vSphere returned no configuration", template.Value)
 	}
-	out := descriptor.OfTemplate(vm.Config, names)
+	out := descriptor.DescribeTemplate(vm.Config, names)
 	if err := c.checkHardware(ctx, out.Status.HardwareVersion); err != nil {
 		return nil, err
 	}

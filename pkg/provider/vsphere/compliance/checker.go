@@ -45,16 +45,16 @@ type Checker struct {
 	queried map[string]string
 }
 
-// Of returns the statuses of a virtual machine's objects by key: vm-42 is its home, vm-42:2000 a disk. It returns
+// StatusOf returns the statuses of a virtual machine's objects by key: vm-42 is its home, vm-42:2000 a disk. It returns
 // nil if they are not known.
-func (c *Checker) Of(vm *mo.VirtualMachine) map[string]string {
+func (c *Checker) StatusOf(vm *mo.VirtualMachine) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.results[vm.Self.Value]
 }
 
-// Kick schedules a query of objects that have got a policy.
-func (c *Checker) Kick() {
+// Trigger schedules a query of objects that have got a policy.
+func (c *Checker) Trigger() {
 	select {
 	case c.kicks() <- struct{}{}:
 	default:
@@ -90,8 +90,8 @@ func (c *Checker) Run(ctx context.Context) {
 	}
 }
 
-// Ask queries all virtual machines immediately.
-func (c *Checker) Ask(ctx context.Context) error { return c.query(ctx, true) }
+// QueryAll queries all virtual machines immediately.
+func (c *Checker) QueryAll(ctx context.Context) error { return c.query(ctx, true) }
 
 // query queries all virtual machines, or only those whose policies have changed since their last query.
 func (c *Checker) query(ctx context.Context, again bool) error {

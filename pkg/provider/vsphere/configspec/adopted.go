@@ -16,7 +16,7 @@ import (
 
 // isAdopted reports whether the object has adopted the VM or is about to adopt it. Only the fields that the spec sets
 // are changed on such a VM.
-func isAdopted(want Want, vm *mo.VirtualMachine) bool {
+func isAdopted(want Desired, vm *mo.VirtualMachine) bool {
 	if vm.Config == nil || want.New {
 		return false
 	}

@@ -42,7 +42,7 @@ func manualVM() *mo.VirtualMachine {
 
 // wantAdopted returns the desired configuration of an object whose spec contains only a size. The server has added
 // the interface and the BIOS UUID.
-func wantAdopted() Want {
+func wantAdopted() Desired {
 	w := want()
 	w.Effective.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: 2, Cores: 1, Threads: 1}
 	w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: "CD", Bootloader: "EFI", SecureBoot: ptr(true)}
@@ -57,26 +57,26 @@ func TestDifferences_AdoptedVMChangesOnlySpecFields(t *testing.T) {
 	record := Difference{Path: "metadata.interfaces", Desired: "eth0=4000", Live: true, FirstBoot: true}
 	for _, tc := range []struct {
 		name   string
-		change func(*Want, *mo.VirtualMachine)
+		change func(*Desired, *mo.VirtualMachine)
 		want   []Difference
 	}{
-		{"nothing named", func(*Want, *mo.VirtualMachine) {}, []Difference{owner, mark, record}},
-		{"adopted before", func(_ *Want, vm *mo.VirtualMachine) {
+		{"nothing named", func(*Desired, *mo.VirtualMachine) {}, []Difference{owner, mark, record}},
+		{"adopted before", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "uid"})
 		}, nil},
-		{"a size and a reservation", func(w *Want, _ *mo.VirtualMachine) {
+		{"a size and a reservation", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.CPU.Sockets, w.Effective.CPU.Reservation = 4, quantity("1G")
 		}, []Difference{owner, mark, {Path: "cpu.sockets", Running: "2", Desired: "4"}, {Path: "cpu.reservation", Running: "500M", Desired: "1G"}, record}},
-		{"a network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
+		{"a network", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
 			[]Difference{owner, mark, {Path: "network.interfaces[eth0]", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Desired: "vmxnet3 on other 00:50:56:01:02:03", Live: true}, record}},
-		{"a network that is not known", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, []Difference{owner, mark, record}},
-		{"no network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Disabled = true }, []Difference{owner, mark}},
-		{"no adapter, and the interface that every VM gets", func(_ *Want, vm *mo.VirtualMachine) { vm.Config.Hardware.Device = nil }, []Difference{owner, mark}},
-		{"no adapter, and a network", func(w *Want, vm *mo.VirtualMachine) {
+		{"a network that is not known", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, []Difference{owner, mark, record}},
+		{"no network", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Disabled = true }, []Difference{owner, mark}},
+		{"no adapter, and the interface that every VM gets", func(_ *Desired, vm *mo.VirtualMachine) { vm.Config.Hardware.Device = nil }, []Difference{owner, mark}},
+		{"no adapter, and a network", func(w *Desired, vm *mo.VirtualMachine) {
 			vm.Config.Hardware.Device, w.Effective.Network.Interfaces[0].Network = nil, "other"
 		}, []Difference{owner, mark, {Path: "network.interfaces[eth0]", Desired: "vmxnet3 on other", Live: true}}},
-		{"a copy of an adopted VM", func(_ *Want, vm *mo.VirtualMachine) {
+		{"a copy of an adopted VM", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "another"}}
 			vm.Config.Hardware.Device = vm.Config.Hardware.Device[:1]

@@ -15,7 +15,7 @@ import (
 )
 
 // latencyHigh gives a running VM high latency sensitivity.
-func latencyHigh(w *Want, vm *mo.VirtualMachine) {
+func latencyHigh(w *Desired, vm *mo.VirtualMachine) {
 	locked(w, vm)
 	vm.Config.LatencySensitivity = &types.LatencySensitivity{Level: types.LatencySensitivitySensitivityLevelHigh}
 	vm.Config.CpuAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(4000))}
@@ -26,52 +26,52 @@ func latencyHigh(w *Want, vm *mo.VirtualMachine) {
 func TestDifferences_ReservationsFitTheRunningSize(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(*Want, *mo.VirtualMachine)
+		change func(*Desired, *mo.VirtualMachine)
 		want   []Difference
 	}{
-		{"within the memory", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Memory.Reservation = quantity("2Gi") },
+		{"within the memory", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Memory.Reservation = quantity("2Gi") },
 			[]Difference{{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true}}},
-		{"for memory that waits", func(w *Want, _ *mo.VirtualMachine) {
+		{"for memory that waits", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.Memory.Guest, w.Effective.Memory.Reservation = quantity("4Gi"), quantity("4Gi")
 		}, []Difference{{Path: "memory.guest", Running: "2Gi", Desired: "4Gi"}, {Path: "memory.reservation", Running: "0", Desired: "4Gi"}}},
-		{"for memory that is added live", func(w *Want, vm *mo.VirtualMachine) {
+		{"for memory that is added live", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Memory.Guest, w.Effective.Memory.Reservation = quantity("4Gi"), quantity("4Gi")
 			w.Effective.Memory.HotAddEnabled, vm.Config.MemoryHotAddEnabled = ptr(true), ptr(true)
 		}, []Difference{{Path: "memory.guest", Running: "2Gi", Desired: "4Gi", Live: true}, {Path: "memory.reservation", Running: "0", Desired: "4Gi", Live: true}}},
-		{"for CPUs that wait", func(w *Want, vm *mo.VirtualMachine) {
+		{"for CPUs that wait", func(w *Desired, vm *mo.VirtualMachine) {
 			latencyHigh(w, vm)
 			w.Effective.CPU.Sockets, w.Effective.CPU.DedicatedCPUPlacement = 4, ptr(true)
 		}, []Difference{{Path: "cpu.sockets", Running: "2", Desired: "4"}, {Path: "cpu.reservation", Running: "4G", Desired: "8G"}}},
-		{"dedicated CPUs", func(w *Want, _ *mo.VirtualMachine) {
+		{"dedicated CPUs", func(w *Desired, _ *mo.VirtualMachine) {
 			w.HostMHz, w.Effective.CPU.DedicatedCPUPlacement = 2100, ptr(true)
 		}, []Difference{{Path: "cpu.latencySensitivity", Running: "Normal", Desired: "High"},
 			{Path: "cpu.reservation", Running: "0", Desired: "4200M", Live: true},
 			{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
 			{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}}},
-		{"dedicated CPUs and a reservation of one's own", func(w *Want, _ *mo.VirtualMachine) {
+		{"dedicated CPUs and a reservation of one's own", func(w *Desired, _ *mo.VirtualMachine) {
 			w.HostMHz, w.Effective.CPU.LatencySensitivity, w.Effective.CPU.Reservation = 2100, vmv1alpha1.LatencySensitivityHigh, quantity("3G")
 		}, []Difference{{Path: "cpu.latencySensitivity", Running: "Normal", Desired: "High"},
 			{Path: "cpu.reservation", Running: "0", Desired: "3G", Live: true},
 			{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
 			{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}}},
-		{"what pins a running VM is given up with it", func(w *Want, vm *mo.VirtualMachine) { latencyHigh(w, vm) },
+		{"what pins a running VM is given up with it", func(w *Desired, vm *mo.VirtualMachine) { latencyHigh(w, vm) },
 			[]Difference{{Path: "cpu.latencySensitivity", Running: "High", Desired: "Normal"},
 				{Path: "cpu.reservation", Running: "4G", Desired: "0"},
 				{Path: "memory.reservation", Running: "2Gi", Desired: "0"},
 				{Path: "memory.reservationLocked", Running: "true", Desired: "false"}}},
-		{"a device pins memory", func(w *Want, vm *mo.VirtualMachine) {
+		{"a device pins memory", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Devices = &devices{GPUs: []device{{Name: "g", DeviceName: "grid"}}}
 			vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, vgpu(13000, "grid"))
 		}, []Difference{{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
 			{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}}},
-		{"pages of 1Gi", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Memory.HugePageSize = "1Gi" },
+		{"pages of 1Gi", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Memory.HugePageSize = "1Gi" },
 			[]Difference{{Path: "memory.hugePageSize", Desired: "1Gi"},
 				{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
 				{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}}},
-		{"no pages of 1Gi any more", func(_ *Want, vm *mo.VirtualMachine) {
+		{"no pages of 1Gi any more", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: hugePageKey, Value: "TRUE"})
 		}, []Difference{{Path: "memory.hugePageSize", Running: "1Gi"}}},
-		{"a limit below what is reserved waits", func(w *Want, vm *mo.VirtualMachine) {
+		{"a limit below what is reserved waits", func(w *Desired, vm *mo.VirtualMachine) {
 			vm.Config.MemoryAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(2048))}
 			w.Effective.Memory.Limit = quantity("1Gi")
 		}, []Difference{{Path: "memory.reservation", Running: "2Gi", Desired: "0", Live: true}, {Path: "memory.limit", Desired: "1Gi"}}},

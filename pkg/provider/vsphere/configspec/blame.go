@@ -24,21 +24,21 @@ func Field(path string) string {
 	return "spec." + path
 }
 
-// Blame adds the fields of a failed request, with their values, to the error that vSphere returned. It lists
+// AddFields adds the fields of a failed request, with their values, to the error that vSphere returned. It lists
 // the fields that set the property named by the fault. If the fault names no such property, it lists all fields of
 // the request. If the datastore has no space, it lists the fields that set disks. sent is the request as sent,
 // which may contain more than diffs. Errors that no field can cause are returned unchanged.
-func Blame(err error, sent types.VirtualMachineConfigSpec, diffs []Difference) error {
+func AddFields(err error, sent types.VirtualMachineConfigSpec, diffs []Difference) error {
 	switch vimfault.KindOf(err) {
 	case vimfault.None, vimfault.Temporary, vimfault.Cancelled, vimfault.NotFound, vimfault.WrongState:
 		return err // Not caused by a value.
 	default:
 	}
-	if own := fieldsOf(setProperty(vimfault.Property(err), sent, diffs)); len(own) > 0 {
+	if own := fieldsOf(setProperty(vimfault.InvalidProperty(err), sent, diffs)); len(own) > 0 {
 		return fmt.Errorf("%s: %w", strings.Join(own, ", "), err)
 	}
-	full := vimfault.NoSpace(err)
-	if all := fieldsOf(slices.DeleteFunc(slices.Clone(diffs), func(d Difference) bool { return d.Names() || full && !d.isDisk() })); len(all) > 0 {
+	full := vimfault.IsNoSpace(err)
+	if all := fieldsOf(slices.DeleteFunc(slices.Clone(diffs), func(d Difference) bool { return d.IsMetadata() || full && !d.isDisk() })); len(all) > 0 {
 		return fmt.Errorf("%w; the request set %s", err, strings.Join(all, ", "))
 	}
 	return err

@@ -13,7 +13,7 @@ import (
 // compareBootDisk compares the size of the image's first disk. It also records which disk that is while a new VM
 // has no other disks, because the boot disk cannot be identified later.
 func compareBootDisk(in *input) []Difference {
-	disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
+	disk, _ := observe.BootDiskOf(in.vm, attachedDisks(in))
 	if disk == nil {
 		return nil
 	}
@@ -29,7 +29,7 @@ func compareBootDisk(in *input) []Difference {
 
 // compareBootDiskPolicy compares the storage policy of the image's first disk.
 func compareBootDiskPolicy(in *input) []Difference {
-	disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
+	disk, _ := observe.BootDiskOf(in.vm, attachedDisks(in))
 	if disk == nil {
 		return nil
 	}
@@ -54,7 +54,7 @@ func refuseBootDisk(in *input, reportf func(format string, args ...any)) {
 		}
 		return
 	}
-	switch disk, several := observe.BootDiskBeside(in.vm, attachedDisks(in)); {
+	switch disk, several := observe.BootDiskOf(in.vm, attachedDisks(in)); {
 	case disk != nil:
 		refuseSize(hardware.BootDiskSize, want.Capacity, disk, reportf)
 	case several:
@@ -66,7 +66,7 @@ func refuseBootDisk(in *input, reportf func(format string, args ...any)) {
 
 // deviatingBootDisk reports boot disk settings that differ from the spec and cannot be changed.
 func deviatingBootDisk(in *input, reportf func(format string, args ...any)) {
-	disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
+	disk, _ := observe.BootDiskOf(in.vm, attachedDisks(in))
 	if disk == nil {
 		return
 	}
@@ -78,13 +78,13 @@ func deviatingBootDisk(in *input, reportf func(format string, args ...any)) {
 
 // imageDisk returns the storage profile and the backing of a cloned disk. first is true for the boot disk. A policy
 // with encryption is applied after the clone.
-func imageDisk(want Want, first bool) (profile []types.BaseVirtualMachineProfileSpec, backing *types.VirtualDiskFlatVer2BackingInfo) {
+func imageDisk(want Desired, first bool) (profile []types.BaseVirtualMachineProfileSpec, backing *types.VirtualDiskFlatVer2BackingInfo) {
 	class := ""
 	boot := want.Effective.BootDisk
 	if first && boot != nil {
 		class = boot.StorageClass
 	}
-	if policy, _ := policyOf(&input{Want: want}, class); policy.ID != "" && !policy.Encrypted {
+	if policy, _ := policyOf(&input{Desired: want}, class); policy.ID != "" && !policy.Encrypted {
 		profile = profileOf(policy)
 	}
 	if first && boot != nil && boot.Provisioning != "" {

@@ -43,7 +43,7 @@ func bootDevice(in *input, d vmv1alpha1.VirtualMachineBootDevice) types.BaseVirt
 	case vmv1alpha1.BootDeviceCDROM:
 		return &types.VirtualMachineBootOptionsBootableCdromDevice{}
 	case vmv1alpha1.BootDeviceDisk:
-		disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in))
+		disk, _ := observe.BootDiskOf(in.vm, attachedDisks(in))
 		if d.Name != "" {
 			disk = attachedDisks(in)[d.Name]
 		}

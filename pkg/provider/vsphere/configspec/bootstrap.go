@@ -181,7 +181,7 @@ func cloudInitMetadata(in *input, ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bo
 	if ci.InstanceID == "" {
 		m["instance-id"] = in.Owner().UID
 	}
-	m["local-hostname"] = fullName(in.Want)
+	m["local-hostname"] = fullName(in.Desired)
 	if n := in.Effective.Network; n != nil && ci.RawNetworkConfig == nil && isNetworkConfigured(n) {
 		macs, ok := macAddresses(in, n)
 		if !ok {

@@ -65,7 +65,7 @@ func guestData(t *testing.T, vm *mo.VirtualMachine) map[string]string {
 	return out
 }
 
-func cloudInitOf(w *Want) *vmv1alpha1.CloudInitBootstrap {
+func cloudInitOf(w *Desired) *vmv1alpha1.CloudInitBootstrap {
 	ci := &vmv1alpha1.CloudInitBootstrap{}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: ci}
 	return ci
@@ -133,28 +133,28 @@ func TestBootstrap_DataIsRemovedAfterTheGuestHasReadIt(t *testing.T) {
 		vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
 		vm.Guest = &types.GuestInfo{ToolsRunningStatus: string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)}
 	}
-	ignition := func(w *Want, vm *mo.VirtualMachine) {
+	ignition := func(w *Desired, vm *mo.VirtualMachine) {
 		w.Effective.Bootstrap.CloudInit, w.Effective.Bootstrap.Ignition = nil, &vmv1alpha1.IgnitionBootstrap{}
 		with(vm, observe.IgnitionKey, "secret", observe.IgnitionKey+encodingSuffix, "")
 	}
 	for _, tc := range []struct {
 		name   string
-		change func(*Want, *mo.VirtualMachine)
+		change func(*Desired, *mo.VirtualMachine)
 		want   bool
 	}{
-		{"cloud-init has reported nothing", func(*Want, *mo.VirtualMachine) {}, false},
-		{"Tools run, by which cloud-init is still to read", func(_ *Want, vm *mo.VirtualMachine) { tools(vm) }, false},
-		{"cloud-init has an address", func(_ *Want, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv4", "192.0.2.9") }, true},
-		{"cloud-init has an address of IPv6", func(_ *Want, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv6", "fd00::9") }, true},
-		{"the removal is not requested", func(w *Want, vm *mo.VirtualMachine) {
+		{"cloud-init has reported nothing", func(*Desired, *mo.VirtualMachine) {}, false},
+		{"Tools run, by which cloud-init is still to read", func(_ *Desired, vm *mo.VirtualMachine) { tools(vm) }, false},
+		{"cloud-init has an address", func(_ *Desired, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv4", "192.0.2.9") }, true},
+		{"cloud-init has an address of IPv6", func(_ *Desired, vm *mo.VirtualMachine) { with(vm, "guestinfo.local-ipv6", "fd00::9") }, true},
+		{"the removal is not requested", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Bootstrap.RemoveAfterFirstBoot = false
 			with(vm, "guestinfo.local-ipv4", "192.0.2.9")
 		}, false},
-		{"adopted", func(_ *Want, vm *mo.VirtualMachine) {
+		{"adopted", func(_ *Desired, vm *mo.VirtualMachine) {
 			with(vm, "guestinfo.local-ipv4", "192.0.2.9", observe.AdoptedKey, "uid", observe.OwnerKey, "ns/web/uid")
 		}, false},
-		{"Ignition, off", func(w *Want, vm *mo.VirtualMachine) { ignition(w, vm) }, false},
-		{"Ignition, and Tools run", func(w *Want, vm *mo.VirtualMachine) { ignition(w, vm); tools(vm) }, true},
+		{"Ignition, off", func(w *Desired, vm *mo.VirtualMachine) { ignition(w, vm) }, false},
+		{"Ignition, and Tools run", func(w *Desired, vm *mo.VirtualMachine) { ignition(w, vm); tools(vm) }, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()
@@ -177,7 +177,7 @@ func TestBootstrap_DataIsRemovedAfterTheGuestHasReadIt(t *testing.T) {
 			if removes == nil {
 				return
 			}
-			if !removes.Live || !removes.Names() {
+			if !removes.Live || !removes.IsMetadata() {
 				t.Errorf("%+v: want a live change, also with Stage", removes)
 			}
 			applied(vm, []Difference{*removes})

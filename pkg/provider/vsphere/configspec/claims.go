@@ -21,15 +21,15 @@ type ClaimChange struct {
 	// ID is the disk's ID.
 	ID string
 	// Attach is the position and mode for attaching the disk.
-	Attach *ClaimPlace
+	Attach *ClaimPosition
 	// Detach detaches the disk from the VM. The disk is not changed.
 	Detach bool
 	// Extend is the new size in mebibytes.
 	Extend int64
 }
 
-// ClaimPlace is the position and mode of an attached first class disk.
-type ClaimPlace struct {
+// ClaimPosition is the position and mode of an attached first class disk.
+type ClaimPosition struct {
 	// Kind and Bus identify the controller. It must exist before the disk is attached.
 	Kind string
 	Bus  int32
@@ -94,13 +94,13 @@ func isUnplacedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume) bool {
 // attachClaim records the disk, adds a controller if necessary, and attaches the disk.
 func attachClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, s slot) Difference {
 	return Difference{
-		Path: hardware.Volume(v.Name), Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName),
+		Path: hardware.Volume(v.Name), Desired: hardware.PrintClaim(v.PersistentVolumeClaim.ClaimName),
 		Live: canHotplug(in, s.controller),
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			addController(in.vm, s, spec)
 			option(observe.ClaimKey(v.Name), claim.VolumeID)(spec)
 		},
-		claim: &ClaimChange{ID: claim.VolumeID, Attach: &ClaimPlace{
+		claim: &ClaimChange{ID: claim.VolumeID, Attach: &ClaimPosition{
 			Kind: s.controller.Kind, Bus: s.controller.Bus, Unit: s.unit, Shared: claim.Shared,
 		}},
 	}
@@ -113,7 +113,7 @@ func compareClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.
 	if in.extra(observe.ClaimKey(v.Name)) != claim.VolumeID {
 		// The disk was attached by an administrator, or by a process that stopped before recording it. From now on,
 		// it is detached when the volume is removed.
-		out = append(out, Difference{Path: path, Running: "a disk that is not recorded", Desired: hardware.Claim(v.PersistentVolumeClaim.ClaimName), Live: true,
+		out = append(out, Difference{Path: path, Running: "a disk that is not recorded", Desired: hardware.PrintClaim(v.PersistentVolumeClaim.ClaimName), Live: true,
 			set: option(observe.ClaimKey(v.Name), claim.VolumeID)})
 	}
 	b, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
@@ -124,7 +124,7 @@ func compareClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.
 	kind := controllerOf(observe.Controllers(in.vm), disk).Kind
 	if have := observe.Capacity(disk); claim.Size > have {
 		mib := (claim.Size + 1<<20 - 1) >> 20
-		out = append(out, Difference{Path: path, Running: hardware.Disk(have, kind), Desired: hardware.Disk(mib<<20, kind), Live: hardware.GrowsDisk(kind),
+		out = append(out, Difference{Path: path, Running: hardware.Disk(have, kind), Desired: hardware.Disk(mib<<20, kind), Live: hardware.CanGrowDisk(kind),
 			set: func(*types.VirtualMachineConfigSpec) {}, claim: &ClaimChange{ID: claim.VolumeID, Extend: mib}})
 	}
 	return out

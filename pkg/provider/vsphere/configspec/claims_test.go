@@ -166,7 +166,7 @@ func TestClaims_DisksAreAttachedAndNeverDeleted(t *testing.T) {
 					t.Errorf("a reconfiguration removes %+v", d)
 				}
 			}
-			if got := OnlyElsewhere(got); got != (len(tc.changes) == 0) {
+			if got := NeedNoReconfigure(got); got != (len(tc.changes) == 0) {
 				t.Errorf("needs no reconfiguration: %t, but there are %d changes", got, len(tc.changes))
 			}
 		})

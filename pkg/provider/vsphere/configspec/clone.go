@@ -13,7 +13,7 @@ import (
 // CloneDevices returns the device changes of a clone of template. The adapters in added replace all adapters of the
 // template. If the spec lists no interfaces, the clone keeps the template's adapters. If the template is the VM of
 // an object (machine), its adapters and all devices that belong only to it are always removed.
-func CloneDevices(want Want, template *mo.VirtualMachine, added []types.BaseVirtualDeviceConfigSpec, machine bool) []types.BaseVirtualDeviceConfigSpec {
+func CloneDevices(want Desired, template *mo.VirtualMachine, added []types.BaseVirtualDeviceConfigSpec, machine bool) []types.BaseVirtualDeviceConfigSpec {
 	n := want.Effective.Network
 	if !machine && len(added) == 0 && (n == nil || !n.Disabled) {
 		return nil
@@ -42,9 +42,9 @@ func isPrivate(d types.BaseVirtualDevice) bool {
 	return false
 }
 
-// ForgottenProperties clears the values of the OVF properties in a copy of a VM, so that the defaults apply. It
+// ClearedProperties clears the values of the OVF properties in a copy of a VM, so that the defaults apply. It
 // returns nil if no property has a value.
-func ForgottenProperties(vm *mo.VirtualMachine) types.BaseVmConfigSpec {
+func ClearedProperties(vm *mo.VirtualMachine) types.BaseVmConfigSpec {
 	if vm.Config.VAppConfig == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func ForgottenProperties(vm *mo.VirtualMachine) types.BaseVmConfigSpec {
 
 // CloneDisks returns disk locators for a clone of template, all on one datastore. It returns nil if no disk needs a
 // profile or a backing.
-func CloneDisks(want Want, template *mo.VirtualMachine, datastore types.ManagedObjectReference) []types.VirtualMachineRelocateSpecDiskLocator {
+func CloneDisks(want Desired, template *mo.VirtualMachine, datastore types.ManagedObjectReference) []types.VirtualMachineRelocateSpecDiskLocator {
 	var out []types.VirtualMachineRelocateSpecDiskLocator
 	needed, first := false, true
 	for _, disk := range ownDisks(template) {

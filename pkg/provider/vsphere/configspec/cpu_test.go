@@ -30,7 +30,7 @@ func TestCPU_NewVMGetsCoresPerSocket(t *testing.T) {
 		{"left to vSphere", vmv1alpha1.VirtualMachineCPU{Sockets: 3}, 3, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := Spec(Differences(Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{CPU: &tc.cpu}}}}, &mo.VirtualMachine{}))
+			got := Spec(Differences(Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{CPU: &tc.cpu}}}}, &mo.VirtualMachine{}))
 			if got.NumCoresPerSocket == nil {
 				t.Fatalf("cores per socket are not set with %d CPUs", got.NumCPUs)
 			}

@@ -15,7 +15,7 @@ import (
 
 // Customization returns the guest customization of the first boot and the path of the field that requests it. It
 // returns nil if there is none. As vSphere requires, the customization has an entry for each adapter, in order.
-func Customization(want Want) (spec *types.CustomizationSpec, path string) {
+func Customization(want Desired) (spec *types.CustomizationSpec, path string) {
 	if want.Effective == nil || want.Effective.Bootstrap == nil {
 		return nil, ""
 	}
@@ -90,7 +90,7 @@ const (
 )
 
 // sysprep returns the answer file, or the answers from which vSphere generates one.
-func sysprep(want Want, host string) types.BaseCustomizationIdentitySettings {
+func sysprep(want Desired, host string) types.BaseCustomizationIdentitySettings {
 	secret := want.Bootstrap.Sysprep
 	a := want.Effective.Bootstrap.Sysprep.Answers
 	if a == nil {

@@ -37,7 +37,7 @@ func TestDevices_AreComparedOneByOne(t *testing.T) {
 		name    string
 		have    []types.BaseVirtualDevice
 		devices *devices
-		change  func(*Want, *mo.VirtualMachine)
+		change  func(*Desired, *mo.VirtualMachine)
 		want    []Difference
 		changes []string
 	}{
@@ -57,17 +57,20 @@ func TestDevices_AreComparedOneByOne(t *testing.T) {
 			changes: []string{"add *types.VirtualPCIPassthrough -501", "add *types.VirtualPCIPassthrough -502"}},
 		{name: "an invalid device, for which no memory is reserved", devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "network card"}}}},
 		{name: "a device that is not allowed, for which no memory is reserved", devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}}},
-			change: func(w *Want, _ *mo.VirtualMachine) { w.Barred = []string{hardware.HostDevices} }},
+			change: func(w *Desired, _ *mo.VirtualMachine) { w.NotAllowedLists = []string{hardware.HostDevices} }},
 		{name: "a device next to one that is not allowed",
 			devices: &devices{GPUs: []device{{Name: "a", DeviceName: "grid"}}, HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}}},
-			change:  func(w *Want, _ *mo.VirtualMachine) { w.Barred = []string{hardware.HostDevices} },
+			change:  func(w *Desired, _ *mo.VirtualMachine) { w.NotAllowedLists = []string{hardware.HostDevices} },
 			want: []Difference{{Path: "memory.reservation", Running: "0", Desired: "2Gi", Live: true},
 				{Path: "memory.reservationLocked", Running: "false", Desired: "true", Live: true}, {Path: "devices.gpus", Desired: "grid"}},
 			changes: []string{"add *types.VirtualPCIPassthrough -500"}},
 		{name: "a device that stays, of a list with another that is not allowed",
 			devices: &devices{HostDevices: []device{{Name: "d", DeviceName: "8086:1572"}, {Name: "e", DeviceName: "8086:1573"}}},
 			have:    []types.BaseVirtualDevice{dynamic(13001, 0x8086, 0x1572)},
-			change:  func(w *Want, vm *mo.VirtualMachine) { locked(w, vm); w.Barred = []string{hardware.HostDevices} }},
+			change: func(w *Desired, vm *mo.VirtualMachine) {
+				locked(w, vm)
+				w.NotAllowedLists = []string{hardware.HostDevices}
+			}},
 		{name: "a device that was removed from the spec", have: []types.BaseVirtualDevice{vgpu(13000, "grid"), dynamic(13001, 0x8086, 0x1572)},
 			want:    []Difference{{Path: "devices.gpus", Running: "grid"}, {Path: "devices.hostDevices", Running: "8086:1572"}},
 			changes: []string{"remove *types.VirtualPCIPassthrough 13000", "remove *types.VirtualPCIPassthrough 13001"}},
@@ -98,10 +101,10 @@ func TestDevices_AreComparedOneByOne(t *testing.T) {
 	}
 }
 
-func efi(_ *Want, vm *mo.VirtualMachine) { vm.Config.Firmware = "efi" }
+func efi(_ *Desired, vm *mo.VirtualMachine) { vm.Config.Firmware = "efi" }
 
 // locked reserves all memory.
-func locked(_ *Want, vm *mo.VirtualMachine) {
+func locked(_ *Desired, vm *mo.VirtualMachine) {
 	vm.Config.MemoryReservationLockedToMax = ptr(true)
 	vm.Config.MemoryAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(2048))}
 }

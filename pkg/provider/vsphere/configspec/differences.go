@@ -13,7 +13,7 @@ import (
 
 // input is the input of a comparison: the desired configuration and the VM.
 type input struct {
-	Want
+	Desired
 	vm *mo.VirtualMachine
 	// config is the VM's configuration. Missing parts are empty, not nil.
 	config types.VirtualMachineConfigInfo
@@ -25,8 +25,8 @@ type input struct {
 	running, desired *hardware.State
 }
 
-func newInput(want Want, vm *mo.VirtualMachine) *input {
-	in := &input{Want: want, vm: vm, adopted: isAdopted(want, vm)}
+func newInput(want Desired, vm *mo.VirtualMachine) *input {
+	in := &input{Desired: want, vm: vm, adopted: isAdopted(want, vm)}
 	if vm.Config != nil {
 		in.config = *vm.Config
 	}
@@ -56,13 +56,13 @@ func dropUnchanged(diffs []Difference) []Difference {
 
 // Differences compares want with vm. If vm is empty, it returns everything that want sets, for use in a create. It
 // must not be called for a VM whose configuration could not be read.
-func Differences(want Want, vm *mo.VirtualMachine) []Difference {
+func Differences(want Desired, vm *mo.VirtualMachine) []Difference {
 	in := newInput(want, vm)
 	var out []Difference
 	out = append(out, compareIdentity(in)...)
 	out = append(out, initialSettings(in)...)
 	if r := want.Record; r.Text != "" {
-		out = append(out, Keep(vm, r))
+		out = append(out, StoreRecord(vm, r))
 	}
 	if want.Effective == nil {
 		return dropUnchanged(out)

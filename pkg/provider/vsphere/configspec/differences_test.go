@@ -26,8 +26,8 @@ func ptr[T any](v T) *T { return &v }
 func quantity(s string) *resource.Quantity { return ptr(resource.MustParse(s)) }
 
 // want returns a size of 2 sockets with 1 core and 2Gi on one vmxnet3.
-func want() Want {
-	return Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
+func want() Desired {
+	return Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
 		CPU:     &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
 		Memory:  &vmv1alpha1.VirtualMachineMemory{Guest: quantity("2Gi")},
 		Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
@@ -63,52 +63,52 @@ func TestDifferences_NoneBetweenEqualConfigurations(t *testing.T) {
 func TestDifferences_ReportWhenTheyCanBeApplied(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(*Want, *mo.VirtualMachine)
+		change func(*Desired, *mo.VirtualMachine)
 		want   []Difference
 	}{
-		{"more sockets without hot add", func(w *Want, _ *mo.VirtualMachine) { w.Effective.CPU.Sockets = 4 },
+		{"more sockets without hot add", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.CPU.Sockets = 4 },
 			[]Difference{{Path: "cpu.sockets", Running: "2", Desired: "4"}}},
-		{"more sockets with hot add", func(w *Want, vm *mo.VirtualMachine) {
+		{"more sockets with hot add", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.CPU.Sockets, w.Effective.CPU.MaxSockets = 4, ptr(int32(8))
 			vm.Config.CpuHotAddEnabled = ptr(true)
 		}, []Difference{{Path: "cpu.sockets", Running: "2", Desired: "4", Live: true}}},
-		{"fewer sockets with hot add", func(w *Want, vm *mo.VirtualMachine) {
+		{"fewer sockets with hot add", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.CPU.Sockets, w.Effective.CPU.HotAddEnabled = 1, ptr(true)
 			vm.Config.CpuHotAddEnabled = ptr(true)
 		}, []Difference{{Path: "cpu.sockets", Running: "2", Desired: "1"}}},
-		{"more cores", func(w *Want, _ *mo.VirtualMachine) { w.Effective.CPU.Cores = 2 },
+		{"more cores", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.CPU.Cores = 2 },
 			[]Difference{{Path: "cpu.cores", Running: "1", Desired: "2"}, {Path: "cpu.cores", Running: "2 vCPUs", Desired: "4 vCPUs"}}},
-		{"hot-add requested by a maximum", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Memory.MaxGuest = quantity("8Gi") },
+		{"hot-add requested by a maximum", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Memory.MaxGuest = quantity("8Gi") },
 			[]Difference{{Path: "memory.hotAddEnabled", Running: "false", Desired: "true"}}},
-		{"more memory with hot add", func(w *Want, vm *mo.VirtualMachine) {
+		{"more memory with hot add", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Memory.Guest, w.Effective.Memory.HotAddEnabled = quantity("3Gi"), ptr(true)
 			vm.Config.MemoryHotAddEnabled = ptr(true)
 		}, []Difference{{Path: "memory.guest", Running: "2Gi", Desired: "3Gi", Live: true}}},
-		{"reservation and custom shares", func(w *Want, _ *mo.VirtualMachine) {
+		{"reservation and custom shares", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.CPU.Reservation = quantity("2G")
 			w.Effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesCustom, Shares: ptr(int32(77))}
 		}, []Difference{{Path: "cpu.reservation", Running: "0", Desired: "2G", Live: true},
 			{Path: "cpu.shares", Running: "Normal", Desired: "77", Live: true}}},
-		{"a removed reservation falls back", func(_ *Want, vm *mo.VirtualMachine) {
+		{"a removed reservation falls back", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.MemoryAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(512))}
 		}, []Difference{{Path: "memory.reservation", Running: "512Mi", Desired: "0", Live: true}}},
-		{"firmware", func(w *Want, _ *mo.VirtualMachine) {
+		{"firmware", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "EFI", SecureBoot: ptr(true), UUID: "CD"}
 		}, []Difference{{Path: "firmware.bootloader", Running: "BIOS", Desired: "EFI"}, {Path: "firmware.secureBoot", Running: "false", Desired: "true"},
 			{Path: "firmware.uuid", Desired: "cd"}}},
-		{"renamed", func(_ *Want, vm *mo.VirtualMachine) { vm.Name = "slipway-uid" },
+		{"renamed", func(_ *Desired, vm *mo.VirtualMachine) { vm.Name = "slipway-uid" },
 			[]Difference{{Path: "metadata.name", Running: "slipway-uid", Desired: "web", Live: true}}},
-		{"made without its owner", func(w *Want, vm *mo.VirtualMachine) { w.New, vm.Config.ExtraConfig = true, nil },
+		{"made without its owner", func(w *Desired, vm *mo.VirtualMachine) { w.New, vm.Config.ExtraConfig = true, nil },
 			[]Difference{{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}, {Path: "metadata.interfaces", Desired: "eth0=4000", Live: true, FirstBoot: true}}},
-		{"hardware version", func(w *Want, _ *mo.VirtualMachine) { w.Effective.MinHardwareVersion = 21 },
+		{"hardware version", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.MinHardwareVersion = 21 },
 			[]Difference{{Path: "minHardwareVersion", Running: "19", Desired: "21"}}},
-		{"another network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
+		{"another network", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
 			[]Difference{{Path: "network.interfaces[eth0]", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Desired: "vmxnet3 on other 00:50:56:01:02:03", Live: true}}},
-		{"a network that is not known", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, nil},
-		{"no network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Disabled = true },
+		{"a network that is not known", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, nil},
+		{"no network", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Disabled = true },
 			[]Difference{{Path: "network.interfaces[eth0]", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Live: true}}},
-		{"no effective spec", func(w *Want, _ *mo.VirtualMachine) { w.Effective = nil }, nil},
-		{"last restart", func(w *Want, _ *mo.VirtualMachine) { w.Restarted = time.Unix(5, 6) },
+		{"no effective spec", func(w *Desired, _ *mo.VirtualMachine) { w.Effective = nil }, nil},
+		{"last restart", func(w *Desired, _ *mo.VirtualMachine) { w.Restarted = time.Unix(5, 6) },
 			[]Difference{{Path: "nextRestartTime", Desired: "1970-01-01T00:00:05.000000006Z", Live: true, FirstBoot: true}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

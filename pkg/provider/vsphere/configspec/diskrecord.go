@@ -22,7 +22,7 @@ func recordDisks(in *input) []Difference {
 	if in.New {
 		own = ownDisks(in.vm)
 	}
-	if boot, _ := observe.BootDiskBeside(in.vm, attached); boot != nil {
+	if boot, _ := observe.BootDiskOf(in.vm, attached); boot != nil {
 		own = append(own, boot)
 	}
 	for _, name := range slices.Sorted(maps.Keys(attached)) {
@@ -47,7 +47,7 @@ func recordDisks(in *input) []Difference {
 func isRecordable(in *input, recorded string, disk *types.VirtualDisk) bool {
 	switch recorded {
 	case "":
-		return in.New || isAdopting(in, disk) || observe.BesideHome(in.vm, observe.DiskFiles(disk.Backing)[0])
+		return in.New || isAdopting(in, disk) || observe.IsNextToHome(in.vm, observe.DiskFiles(disk.Backing)[0])
 	case observe.DiskCreated:
 		return true
 	}

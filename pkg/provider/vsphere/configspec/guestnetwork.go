@@ -32,9 +32,9 @@ func isNetworkConfigured(n *vmv1alpha1.VirtualMachineNetworkSpec) bool {
 	return false
 }
 
-// TellsLater reports whether cloud-init's metadata needs adapters that vm does not have yet. The metadata can
+// NeedsAdapters reports whether cloud-init's metadata needs adapters that vm does not have yet. The metadata can
 // be set only after the adapters exist.
-func TellsLater(want Want, vm *mo.VirtualMachine) bool {
+func NeedsAdapters(want Desired, vm *mo.VirtualMachine) bool {
 	e := want.Effective
 	if e == nil || e.Bootstrap == nil || e.Bootstrap.CloudInit == nil {
 		return false

@@ -46,33 +46,33 @@ func TestNetworkConfig_MatchesAdaptersByMACAddress(t *testing.T) {
 		`"eth1":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:04"},"nameservers":{"addresses":["192.0.2.53"]},"set-name":"eth1"}},"version":2}`
 	for _, tc := range []struct {
 		name   string
-		change func(*Want, *mo.VirtualMachine)
+		change func(*Desired, *mo.VirtualMachine)
 		want   string
 	}{
-		{"the documented example", func(*Want, *mo.VirtualMachine) {}, documented},
-		{"an interface without settings is brought up too", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[1].DHCP4 = nil }, documented},
-		{"a new VM has no addresses yet", func(_ *Want, vm *mo.VirtualMachine) { *vm = mo.VirtualMachine{} }, ""},
-		{"a new VM with addresses of the user's", func(w *Want, vm *mo.VirtualMachine) {
+		{"the documented example", func(*Desired, *mo.VirtualMachine) {}, documented},
+		{"an interface without settings is brought up too", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[1].DHCP4 = nil }, documented},
+		{"a new VM has no addresses yet", func(_ *Desired, vm *mo.VirtualMachine) { *vm = mo.VirtualMachine{} }, ""},
+		{"a new VM with addresses of the user's", func(w *Desired, vm *mo.VirtualMachine) {
 			*vm = mo.VirtualMachine{}
 			w.Effective.Network.Interfaces = w.Effective.Network.Interfaces[:1]
 			w.Effective.Network.Nameservers, w.Effective.Network.SearchDomains = nil, []string{"example.com"}
 			w.Effective.Network.Interfaces[0].MACAddress = "00:50:56:AA:BB:CC"
 		}, `{"ethernets":{"eth0":{"addresses":["192.0.2.5/24"],"gateway4":"192.0.2.1","match":{"macaddress":"00:50:56:aa:bb:cc"},"nameservers":{"search":["example.com"]},"set-name":"eth0"}},"version":2}`},
-		{"an adapter that is still to be added", func(_ *Want, vm *mo.VirtualMachine) {
+		{"an adapter that is still to be added", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.Hardware.Device = vm.Config.Hardware.Device[:1]
 		}, ""},
-		{"an adapter that is still to be replaced", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Model = "e1000" }, ""},
-		{"a name that Linux does not take", func(w *Want, vm *mo.VirtualMachine) {
+		{"an adapter that is still to be replaced", func(w *Desired, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Model = "e1000" }, ""},
+		{"a name that Linux does not take", func(w *Desired, vm *mo.VirtualMachine) {
 			recorded(vm, "the-first-of-them=4000,eth1=4001")
 			w.Effective.Network.Nameservers = nil
 			w.Effective.Network.Interfaces[0] = vmv1alpha1.VirtualMachineNetworkInterface{Name: "the-first-of-them"}
 			w.Effective.Network.Interfaces[1].MTU, w.Effective.Network.Interfaces[1].DHCP4 = ptr(int32(9000)), nil
 		}, `{"ethernets":{"eth1":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:04"},"mtu":9000,"set-name":"eth1"},"the-first-of-them":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:03"}}},"version":2}`},
-		{"adapters in another order than their interfaces", func(w *Want, vm *mo.VirtualMachine) {
+		{"adapters in another order than their interfaces", func(w *Desired, vm *mo.VirtualMachine) {
 			recorded(vm, "eth0=4001,eth1=4000")
 			w.Effective.Network.Nameservers = nil
 		}, `{"ethernets":{"eth0":{"addresses":["192.0.2.5/24"],"gateway4":"192.0.2.1","match":{"macaddress":"00:50:56:01:02:04"},"set-name":"eth0"},"eth1":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:03"},"set-name":"eth1"}},"version":2}`},
-		{"nothing requested", func(w *Want, _ *mo.VirtualMachine) {
+		{"nothing requested", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}, {Name: "eth1"}}}
 		}, "null"},
 	} {
@@ -101,18 +101,18 @@ func TestBootstrap_CloudInitRemovesTheImagesOVFProperties(t *testing.T) {
 	properties := &types.VmConfigInfo{Property: []types.VAppPropertyInfo{{Id: "password"}}}
 	for _, tc := range []struct {
 		name   string
-		change func(*Want, *mo.VirtualMachine)
+		change func(*Desired, *mo.VirtualMachine)
 		want   bool
 	}{
-		{"a new VM", func(_ *Want, vm *mo.VirtualMachine) { *vm = mo.VirtualMachine{} }, true},
-		{"a new VM that has them all the same", func(w *Want, _ *mo.VirtualMachine) { w.New = true }, true},
-		{"a new VM that has none", func(w *Want, vm *mo.VirtualMachine) { w.New, vm.Config.VAppConfig = true, nil }, false},
-		{"a VM that has started with them", func(*Want, *mo.VirtualMachine) {}, false},
-		{"requested", func(w *Want, vm *mo.VirtualMachine) {
+		{"a new VM", func(_ *Desired, vm *mo.VirtualMachine) { *vm = mo.VirtualMachine{} }, true},
+		{"a new VM that has them all the same", func(w *Desired, _ *mo.VirtualMachine) { w.New = true }, true},
+		{"a new VM that has none", func(w *Desired, vm *mo.VirtualMachine) { w.New, vm.Config.VAppConfig = true, nil }, false},
+		{"a VM that has started with them", func(*Desired, *mo.VirtualMachine) {}, false},
+		{"requested", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Bootstrap.VAppConfig = &vmv1alpha1.VAppConfigBootstrap{}
 			*vm = mo.VirtualMachine{}
 		}, false},
-		{"without cloud-init", func(w *Want, vm *mo.VirtualMachine) {
+		{"without cloud-init", func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Bootstrap.CloudInit = nil
 			*vm = mo.VirtualMachine{}
 		}, false},
@@ -133,19 +133,19 @@ func TestBootstrap_CloudInitRemovesTheImagesOVFProperties(t *testing.T) {
 func TestTellsLater_OnlyForMissingAdapters(t *testing.T) {
 	w, vm := want(), have()
 	w.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
-	if TellsLater(w, vm) {
+	if NeedsAdapters(w, vm) {
 		t.Error("deferred without cloud-init")
 	}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
-	if TellsLater(w, vm) {
+	if NeedsAdapters(w, vm) {
 		t.Error("deferred for an adapter that does not change")
 	}
 	w.Effective.Network.Interfaces[0].Network = "other"
-	if TellsLater(w, vm) {
+	if NeedsAdapters(w, vm) {
 		t.Error("deferred for an adapter that keeps its address on another network")
 	}
 	w.Effective.Network.Interfaces[0].Model = "e1000"
-	if !TellsLater(w, vm) {
+	if !NeedsAdapters(w, vm) {
 		t.Error("not deferred for an adapter that must be replaced")
 	}
 }

@@ -229,7 +229,7 @@ func inMetadata(path string) bool {
 
 // GuestNetwork returns the condition that reports whether the guest has the settings that only the guest can apply.
 // recorded is false if the settings of the first boot are not recorded, because an older version created the VM.
-func GuestNetwork(want Want, vm *mo.VirtualMachine, observed *vmv1alpha1.VirtualMachineNetworkStatus, recorded bool) metav1.Condition {
+func GuestNetwork(want Desired, vm *mo.VirtualMachine, observed *vmv1alpha1.VirtualMachineNetworkStatus, recorded bool) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionGuestNetworkSynced}
 	in := newInput(want, vm)
 	given := givenSettings(in)
@@ -290,11 +290,11 @@ func describeUnappliedSettings(in *input, requested, given guestSettings, observ
 	}
 	switch {
 	case !changed:
-		return conditions.List(out, "; ")
+		return conditions.JoinLimited(out, "; ")
 	case cloudInit:
-		return conditions.List(out, "; ") + "; to apply it, set another " + instanceIDPath + " and restart the virtual machine"
+		return conditions.JoinLimited(out, "; ") + "; to apply it, set another " + instanceIDPath + " and restart the virtual machine"
 	}
-	return conditions.List(out, "; ") + "; to apply it, recreate the virtual machine"
+	return conditions.JoinLimited(out, "; ") + "; to apply it, recreate the virtual machine"
 }
 
 // isOfSpec returns false for a setting of an interface that is no longer in the spec, because its adapter is

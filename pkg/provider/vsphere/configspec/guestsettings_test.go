@@ -21,7 +21,7 @@ const (
 )
 
 // booted returns a running VM that was created from want and whose guest has read its data.
-func booted(w *Want) *mo.VirtualMachine {
+func booted(w *Desired) *mo.VirtualMachine {
 	vm := have()
 	w.New, w.Bootstrap = true, &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
 	applied(vm, Differences(*w, vm))
@@ -45,66 +45,66 @@ func TestGuestNetwork_ListsSettingsChangedAfterTheFirstBoot(t *testing.T) {
 		status    = vmv1alpha1.VirtualMachineNetworkStatus
 	)
 	secret := func(name string) *vmv1alpha1.SecretKeySelector { return &vmv1alpha1.SecretKeySelector{Name: name} }
-	cloudInit := func(w *Want) {
+	cloudInit := func(w *Desired) {
 		w.Effective.Bootstrap = &bootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: secret("s")}}
 	}
-	linuxPrep := func(w *Want) {
+	linuxPrep := func(w *Desired) {
 		w.Effective.Bootstrap = &bootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{TimeZone: "UTC"}}
 	}
-	none := func(w *Want) { w.Effective.Bootstrap = nil }
+	none := func(w *Desired) { w.Effective.Bootstrap = nil }
 	for name, tc := range map[string]struct {
-		created func(*Want)
-		change  func(*Want)
+		created func(*Desired)
+		change  func(*Desired)
 		reports func(*status)
 		want    string
 	}{
-		"nothing": {cloudInit, func(*Want) {}, nil, "True Succeeded "},
-		"an address": {cloudInit, func(w *Want) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} }, nil,
+		"nothing": {cloudInit, func(*Desired) {}, nil, "True Succeeded "},
+		"an address": {cloudInit, func(w *Desired) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} }, nil,
 			"False NotApplied network.interfaces[eth0].addresses: the guest got 10.0.0.50/24 at its first boot, but the spec has 10.0.0.51/24" + newInstance},
-		"an address that was changed in the guest too": {cloudInit, func(w *Want) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} },
+		"an address that was changed in the guest too": {cloudInit, func(w *Desired) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} },
 			func(s *status) { s.Interfaces[0].IPAddresses = []string{"10.0.0.51/24"} }, "True Succeeded "},
-		"a host name": {cloudInit, func(w *Want) { w.Effective.Network.HostName = "ip-b" }, nil,
+		"a host name": {cloudInit, func(w *Desired) { w.Effective.Network.HostName = "ip-b" }, nil,
 			"False NotApplied network.hostName: the guest got ip-a at its first boot, but the spec has ip-b" + newInstance},
-		"a host name that cloud-init has set at another boot": {cloudInit, func(w *Want) { w.Effective.Network.HostName = "ip-b" },
+		"a host name that cloud-init has set at another boot": {cloudInit, func(w *Desired) { w.Effective.Network.HostName = "ip-b" },
 			func(s *status) { s.HostName = "ip-b.example.com" }, "True Succeeded "},
-		"a host name that is removed": {cloudInit, func(w *Want) { w.Effective.Network.HostName = "" }, nil,
+		"a host name that is removed": {cloudInit, func(w *Desired) { w.Effective.Network.HostName = "" }, nil,
 			"False NotApplied network.hostName: the guest got ip-a at its first boot, but the spec has nothing" + newInstance},
-		"DNS": {cloudInit, func(w *Want) {
+		"DNS": {cloudInit, func(w *Desired) {
 			w.Effective.Network.Nameservers, w.Effective.Network.DomainName = []string{"192.0.2.2", "192.0.2.3"}, "x.org"
 		}, nil,
 			"False NotApplied network.domainName: the guest got example.com at its first boot, but the spec has x.org; " +
 				"network.nameservers: the guest got 192.0.2.1 at its first boot, but the spec has 192.0.2.2, 192.0.2.3" + newInstance},
-		"a key": {cloudInit, func(w *Want) { w.Effective.Bootstrap.CloudInit.SSHAuthorizedKeys = []string{"ssh-ed25519 AAAA me"} }, nil,
+		"a key": {cloudInit, func(w *Desired) { w.Effective.Bootstrap.CloudInit.SSHAuthorizedKeys = []string{"ssh-ed25519 AAAA me"} }, nil,
 			`False NotApplied bootstrap.cloudInit.sshAuthorizedKeys: the guest got nothing at its first boot, but the spec has ["ssh-ed25519 AAAA me"]` + newInstance},
-		"another Secret": {cloudInit, func(w *Want) { w.Effective.Bootstrap.CloudInit.RawCloudConfig = secret("t") }, nil,
+		"another Secret": {cloudInit, func(w *Desired) { w.Effective.Bootstrap.CloudInit.RawCloudConfig = secret("t") }, nil,
 			"False NotApplied bootstrap.cloudInit.rawCloudConfig.name: the guest got s at its first boot, but the spec has t" + newInstance},
-		"user data in the spec, whose text is not shown": {func(w *Want) {
+		"user data in the spec, whose text is not shown": {func(w *Desired) {
 			w.Effective.Bootstrap = &bootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{CloudConfig: "password: one"}}
-		}, func(w *Want) { w.Effective.Bootstrap.CloudInit.CloudConfig = "password: two" }, nil,
+		}, func(w *Desired) { w.Effective.Bootstrap.CloudInit.CloudConfig = "password: two" }, nil,
 			"False NotApplied bootstrap.cloudInit.cloudConfig: changed after the guest's first boot" + newInstance},
-		"an interface is removed": {cloudInit, func(w *Want) { w.Effective.Network.Interfaces = nil }, nil, "True Succeeded "},
-		"an additional interface": {cloudInit, func(w *Want) {
+		"an interface is removed": {cloudInit, func(w *Desired) { w.Effective.Network.Interfaces = nil }, nil, "True Succeeded "},
+		"an additional interface": {cloudInit, func(w *Desired) {
 			w.Effective.Network.Interfaces = append(w.Effective.Network.Interfaces, nic{Name: "eth1", Network: "other", Addresses: []string{"10.1.0.5/24"}})
 		}, nil, "False NotApplied network.interfaces[eth1].addresses: the guest got nothing at its first boot, but the spec has 10.1.0.5/24" + newInstance},
-		"the bootstrap is removed": {cloudInit, func(w *Want) { none(w); w.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{} }, nil,
+		"the bootstrap is removed": {cloudInit, func(w *Desired) { none(w); w.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{} }, nil,
 			"False NotApplied bootstrap.cloudInit: the guest got set at its first boot, but the spec has nothing; " +
 				"bootstrap.cloudInit.rawCloudConfig.name: the guest got s at its first boot, but the spec has nothing; " +
 				"network.domainName: the guest got example.com at its first boot, but the spec has nothing; " +
 				"network.hostName: the guest got ip-a at its first boot, but the spec has nothing" + recreate},
-		"fields that are not for the guest": {cloudInit, func(w *Want) {
+		"fields that are not for the guest": {cloudInit, func(w *Desired) {
 			w.Effective.Bootstrap.WaitForTools, w.Effective.Bootstrap.RemoveAfterFirstBoot = true, true
 		}, nil, "True Succeeded "},
-		"the time zone of linuxPrep": {linuxPrep, func(w *Want) { w.Effective.Bootstrap.LinuxPrep.TimeZone = "Europe/Berlin" }, nil,
+		"the time zone of linuxPrep": {linuxPrep, func(w *Desired) { w.Effective.Bootstrap.LinuxPrep.TimeZone = "Europe/Berlin" }, nil,
 			"False NotApplied bootstrap.linuxPrep.timeZone: the guest got UTC at its first boot, but the spec has Europe/Berlin" + recreate},
-		"the address of linuxPrep": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} }, nil,
+		"the address of linuxPrep": {linuxPrep, func(w *Desired) { w.Effective.Network.Interfaces[0].Addresses = []string{"10.0.0.51/24"} }, nil,
 			"False NotApplied network.interfaces[eth0].addresses: the guest got 10.0.0.50/24 at its first boot, but the spec has 10.0.0.51/24" + recreate},
-		"the MTU, which linuxPrep does not support": {linuxPrep, func(w *Want) { w.Effective.Network.Interfaces[0].MTU = ptr(int32(9000)) }, nil,
+		"the MTU, which linuxPrep does not support": {linuxPrep, func(w *Desired) { w.Effective.Network.Interfaces[0].MTU = ptr(int32(9000)) }, nil,
 			"False NotApplied network.interfaces[eth0].mtu 9000: requires bootstrap.cloudInit"},
-		"a host name that no bootstrap passes to the guest": {func(w *Want) { none(w); w.Effective.Network.Interfaces[0].Addresses = nil }, func(*Want) {}, func(s *status) { s.HostName = "image" },
+		"a host name that no bootstrap passes to the guest": {func(w *Desired) { none(w); w.Effective.Network.Interfaces[0].Addresses = nil }, func(*Desired) {}, func(s *status) { s.HostName = "image" },
 			"False NotApplied network.domainName example.com: requires bootstrap.cloudInit; network.hostName ip-a: requires bootstrap.cloudInit; " +
 				"network.nameservers 192.0.2.1: requires bootstrap.cloudInit"},
-		"no settings": {func(w *Want) { none(w); w.Effective.Network = nil }, func(*Want) {}, nil, "  "},
-		"a network configuration in a Secret": {func(w *Want) { cloudInit(w); w.Effective.Bootstrap.CloudInit.RawNetworkConfig = secret("net") }, func(*Want) {},
+		"no settings": {func(w *Desired) { none(w); w.Effective.Network = nil }, func(*Desired) {}, nil, "  "},
+		"a network configuration in a Secret": {func(w *Desired) { cloudInit(w); w.Effective.Bootstrap.CloudInit.RawNetworkConfig = secret("net") }, func(*Desired) {},
 			func(s *status) { s.Interfaces = nil },
 			"False NotApplied network.interfaces[eth0].addresses 10.0.0.50/24: replaced by bootstrap.cloudInit.rawNetworkConfig; network.nameservers 192.0.2.1: replaced by bootstrap.cloudInit.rawNetworkConfig"},
 	} {
@@ -189,11 +189,11 @@ func TestGuestNetwork_SettingsOfOlderVersionsAreRecordedOnce(t *testing.T) {
 	if c := GuestNetwork(w, vm, nil, false); c.Status != "True" {
 		t.Errorf("before it is recorded: %s %s, want True", c.Status, c.Message)
 	}
-	applied(vm, Lacking(w, vm, 1))
+	applied(vm, MissingRecords(w, vm, 1))
 	if c := GuestNetwork(w, vm, nil, true); c.Status != "True" {
 		t.Errorf("after it is recorded: %s %s, want True", c.Status, c.Message)
 	}
-	if got := Lacking(w, vm, 1); len(got) > 0 {
+	if got := MissingRecords(w, vm, 1); len(got) > 0 {
 		t.Errorf("it is recorded again: %+v", got)
 	}
 	w.Effective.Network.HostName = "ip-b"

@@ -21,7 +21,7 @@ const (
 // hostName returns the guest's host name, which contains no dots, and its domain, for each kind of bootstrap. The
 // defaults are the parts of the object's name before and after the first dot. cloud-init splits local-hostname in
 // the same way.
-func hostName(want Want) (host, domain string) {
+func hostName(want Desired) (host, domain string) {
 	n := want.Effective.Network
 	if n != nil {
 		host, domain = n.HostName, n.DomainName
@@ -40,7 +40,7 @@ func hostName(want Want) (host, domain string) {
 }
 
 // fullName returns the host name with its domain.
-func fullName(want Want) string {
+func fullName(want Desired) string {
 	host, domain := hostName(want)
 	if domain == "" {
 		return host
@@ -55,8 +55,8 @@ func refuseHostName(in *input, reportf func(format string, args ...any)) {
 	if in.vm.Config != nil && !in.New {
 		return
 	}
-	name, _ := hostName(in.Want)
-	full := fullName(in.Want)
+	name, _ := hostName(in.Desired)
+	full := fullName(in.Desired)
 	path := cloudInitPath
 	switch {
 	case b.Sysprep != nil && b.Sysprep.Answers != nil:

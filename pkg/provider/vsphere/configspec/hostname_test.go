@@ -26,7 +26,7 @@ func bootstraps() map[string]*vmv1alpha1.VirtualMachineBootstrap {
 }
 
 // namedVM returns a VM with a name and a bootstrap. The VM does not exist yet.
-func namedVM(name, host, domain string, b *vmv1alpha1.VirtualMachineBootstrap) (Want, *mo.VirtualMachine) {
+func namedVM(name, host, domain string, b *vmv1alpha1.VirtualMachineBootstrap) (Desired, *mo.VirtualMachine) {
 	w := want()
 	w.Identity.Key.Name = name
 	w.Bootstrap = &provider.BootstrapData{}
@@ -36,7 +36,7 @@ func namedVM(name, host, domain string, b *vmv1alpha1.VirtualMachineBootstrap) (
 }
 
 // givenName returns the host name that the guest gets, with its domain.
-func givenName(t *testing.T, w Want, vm *mo.VirtualMachine) string {
+func givenName(t *testing.T, w Desired, vm *mo.VirtualMachine) string {
 	t.Helper()
 	if ci := w.Effective.Bootstrap.CloudInit; ci != nil {
 		data, ok := cloudInitMetadata(newInput(w, vm), ci)

@@ -74,9 +74,9 @@ func compareMark(in *input) Difference {
 	return Difference{}
 }
 
-// Keep returns the difference that stores a record in vm. The text and the head are written together, so
+// StoreRecord returns the difference that stores a record in vm. The text and the head are written together, so
 // that they always belong to the same record.
-func Keep(vm *mo.VirtualMachine, r driver.Record) Difference {
+func StoreRecord(vm *mo.VirtualMachine, r driver.Record) Difference {
 	head := r.Head.String()
 	return Difference{
 		Path: "metadata.record", Running: observe.ExtraConfig(vm, observe.RecordHeadKey), Desired: head, Live: true,
@@ -90,13 +90,13 @@ func Keep(vm *mo.VirtualMachine, r driver.Record) Difference {
 // GuestSettingsSchema is the record schema that added observe.GuestSettingsKey.
 const GuestSettingsSchema = 2
 
-// Lacking returns the data that record schemas newer than since have added and that vm does not have. The data is
+// MissingRecords returns the data that record schemas newer than since have added and that vm does not have. The data is
 // added once.
 //
 //   - Schema 1 added the adapter record. Earlier versions wrote it only with another change of the VM.
 //   - GuestSettingsSchema added the settings that the guest received. For an existing VM those of the spec are
 //     recorded, because the original settings are not known.
-func Lacking(want Want, vm *mo.VirtualMachine, since int) []Difference {
+func MissingRecords(want Desired, vm *mo.VirtualMachine, since int) []Difference {
 	if want.Effective == nil || vm.Config == nil {
 		return nil
 	}

@@ -134,9 +134,9 @@ devices: {gpus: [{name: g, deviceName: grid}], hostDevices: [{name: h, deviceNam
   disableHotplug: true, autoattachGraphicsDevice: false, autoattachSerialConsole: true}`
 
 // fullVM returns a running VM with the configuration of fullSpec.
-func fullVM(t *testing.T) (Want, *mo.VirtualMachine) {
+func fullVM(t *testing.T) (Desired, *mo.VirtualMachine) {
 	t.Helper()
-	w := Want{Want: driver.Want{Desired: provider.Desired{Effective: effectiveOf(t, fullSpec)},
+	w := Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: effectiveOf(t, fullSpec)},
 		Identity: driver.Identity{Key: want().Identity.Key, UID: "uid", InstanceUUID: "ab"}, Name: "web"}, Backings: backings}
 	w.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}, "": {}}
 	w.ISOs = map[string]string{"iso": "[ds] iso.iso"}
@@ -222,12 +222,12 @@ func override[T any](to *T, value T) {
 
 // reportedPaths returns the paths that a comparison of the VM reports: changes that are applied now or at a
 // restart, and deviations.
-func reportedPaths(w Want, vm *mo.VirtualMachine) []string {
+func reportedPaths(w Desired, vm *mo.VirtualMachine) []string {
 	var out []string
 	for _, d := range Differences(w, vm) {
 		out = append(out, d.Path)
 	}
-	for _, text := range slices.Concat(Refused(w, vm).Invalid, Deviating(w, vm)) {
+	for _, text := range slices.Concat(Refused(w, vm).Invalid, Deviations(w, vm)) {
 		path, _, _ := strings.Cut(text, " ")
 		out = append(out, strings.TrimSuffix(path, ":"))
 	}

@@ -154,11 +154,11 @@ type matrixMachine struct {
 	vm *mo.VirtualMachine
 }
 
-func (m matrixMachine) Compare(w *driver.Want) driver.Comparison {
+func (m matrixMachine) Compare(w *driver.Desired) driver.Comparison {
 	want := matrixWant(*w)
-	c := driver.Comparison{Refused: Refused(want, m.vm), NotApplied: NotApplied(want, m.vm), Deviating: Deviating(want, m.vm)}
+	c := driver.Comparison{Refused: Refused(want, m.vm), NotApplied: NotApplied(want, m.vm), Deviations: Deviations(want, m.vm)}
 	for _, d := range Differences(want, m.vm) {
-		c.Differences = append(c.Differences, driver.Difference{Path: d.Path, Running: d.Running, Desired: d.Desired, Live: d.Live, FirstBoot: d.FirstBoot, Names: d.Names(), Change: d})
+		c.Differences = append(c.Differences, driver.Difference{Path: d.Path, Running: d.Running, Desired: d.Desired, Live: d.Live, FirstBoot: d.FirstBoot, IsMetadata: d.IsMetadata(), Change: d})
 	}
 	return c
 }
@@ -169,22 +169,22 @@ func (matrixMachine) Configure(changes []driver.Difference) driver.Operation {
 
 func (matrixMachine) Record() string { return "" }
 
-func (matrixMachine) Lacking(*driver.Want, int) []driver.Difference { return nil }
+func (matrixMachine) MissingMetadata(*driver.Desired, int) []driver.Difference { return nil }
 
-func (matrixMachine) Keep(driver.Record) driver.Difference {
-	return driver.Difference{Path: "metadata.record", Live: true, Names: true, Desired: "record"}
+func (matrixMachine) StoreRecord(driver.Record) driver.Difference {
+	return driver.Difference{Path: "metadata.record", Live: true, IsMetadata: true, Desired: "record"}
 }
 
 // matrixWant adds vCenter's values for a spec.
-func matrixWant(w driver.Want) Want {
-	out := Want{Want: w, PlacesClaims: true, Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}, HostMHz: 2000}
+func matrixWant(w driver.Desired) Desired {
+	out := Desired{Desired: w, PlacesClaims: true, Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}, HostMHz: 2000}
 	out.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}, "": {}}
 	out.ISOs = map[string]string{"iso": "[ds] iso.iso"}
 	return out
 }
 
 // want returns the desired configuration of a row's object.
-func (r *matrixRow) want(t *testing.T, vm *vmv1alpha1.VirtualMachine) driver.Want {
+func (r *matrixRow) want(t *testing.T, vm *vmv1alpha1.VirtualMachine) driver.Desired {
 	t.Helper()
 	in := apply.Inputs{}
 	if vm.Spec.Instancetype != nil {
@@ -196,7 +196,7 @@ func (r *matrixRow) want(t *testing.T, vm *vmv1alpha1.VirtualMachine) driver.Wan
 	if err != nil {
 		t.Fatalf("%s: the effective spec: %v", r.path, err)
 	}
-	return driver.Want{Desired: provider.Desired{Effective: effective, Claims: map[string]provider.Claim{"claim": {VolumeID: "fcd-1"}}},
+	return driver.Desired{Desired: provider.Desired{Effective: effective, Claims: map[string]provider.Claim{"claim": {VolumeID: "fcd-1"}}},
 		Identity: driver.Identity{Key: want().Identity.Key, UID: "uid", InstanceUUID: "ab"}, Name: "web", ProviderID: vm.Spec.ProviderID}
 }
 
@@ -227,7 +227,7 @@ func (r *matrixRow) created(t *testing.T, vm *vmv1alpha1.VirtualMachine) *mo.Vir
 }
 
 // settle applies differences until there are none, because one may depend on another.
-func settle(w Want, vm *mo.VirtualMachine) {
+func settle(w Desired, vm *mo.VirtualMachine) {
 	for range 4 {
 		for _, d := range Differences(w, vm) {
 			var spec types.VirtualMachineConfigSpec
@@ -250,8 +250,8 @@ func (r *matrixRow) report(t *testing.T, obj *vmv1alpha1.VirtualMachine, vm *mo.
 		in.Observation.PowerState = vmv1alpha1.PoweredOn
 	}
 	in.VM.Spec.PowerState, in.VM.Spec.NextRestartTime, in.VM.Spec.CurrentSnapshotName = in.Observation.PowerState, "", ""
-	in.Observation.Recorded = vmrecord.HeadOf(in.VM)
-	in.Observation.Set(GuestNetwork(Want{Want: w}, vm, nil, true))
+	in.Observation.RecordHead = vmrecord.HeadOf(in.VM)
+	in.Observation.Set(GuestNetwork(Desired{Desired: w}, vm, nil, true))
 	out, _ := plan.Make(in)
 	for _, c := range in.Observation.Conditions {
 		meta.SetStatusCondition(&out.Conditions, c)

@@ -74,7 +74,7 @@ func (a *adapters) compare(n int, want types.BaseVirtualEthernetCard) Difference
 	added := card == nil
 	if card != nil {
 		d.Running = describe(card)
-		if observe.Customizing(a.vm) {
+		if observe.IsCustomizing(a.vm) {
 			// vSphere disconnects the adapters until the customization is complete.
 			want.GetVirtualEthernetCard().Connectable = card.GetVirtualEthernetCard().Connectable
 		}
@@ -239,7 +239,7 @@ func onlyConnects(have, want types.BaseVirtualEthernetCard) bool {
 // deviatingAdapters reports adapters that are disconnected while the VM is running. They are not reconnected,
 // because the guest may have disconnected them.
 func deviatingAdapters(in *input, reportf func(format string, args ...any)) {
-	if in.adopted || in.vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn || observe.Customizing(in.vm) {
+	if in.adopted || in.vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn || observe.IsCustomizing(in.vm) {
 		return
 	}
 	interfaces := interfacesOf(in.Effective)

@@ -52,7 +52,7 @@ func comparePassthrough(in *input) map[string][]Difference {
 			changes = append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: p})
 			return true
 		})
-		if slices.Contains(in.Barred, path) {
+		if slices.Contains(in.NotAllowedLists, path) {
 			continue
 		}
 		out[path] = []Difference{{Path: path, Running: hardware.List(running), Desired: hardware.List(desired),
@@ -65,7 +65,7 @@ func comparePassthrough(in *input) map[string][]Difference {
 // attached. If a device list is not applied, the VM keeps its devices of that list.
 func reservesMemory(in *input) bool {
 	if in.Effective.Devices == nil {
-		return hardware.Pinned(in.Effective)
+		return hardware.NeedsFullReservation(in.Effective)
 	}
 	applied := comparePassthrough(in)
 	e, devices := *in.Effective, *in.Effective.Devices
@@ -76,7 +76,7 @@ func reservesMemory(in *input) bool {
 	if applied[hardware.HostDevices] == nil {
 		devices.HostDevices = nil
 	}
-	return hardware.Pinned(&e) || len(applied) < 2 && len(devicesOf[*types.VirtualPCIPassthrough](in.vm)) > 0
+	return hardware.NeedsFullReservation(&e) || len(applied) < 2 && len(devicesOf[*types.VirtualPCIPassthrough](in.vm)) > 0
 }
 
 // ownerPath returns the path of the list to which a device that is removed belongs.
@@ -149,7 +149,7 @@ func refusePassthrough(in *input, reportf func(format string, args ...any)) {
 
 // NotAllowed returns a message for each desired GPU and host device that is not allowed, and the paths of their
 // lists.
-func NotAllowed(want Want, allowed []string, by string) (messages, paths []string) {
+func NotAllowed(want Desired, allowed []string, by string) (messages, paths []string) {
 	if want.Effective == nil || slices.Contains(allowed, driver.Any) {
 		return nil, nil
 	}

@@ -25,7 +25,7 @@ var besideTheTable = []string{"metadata.guest", "metadata.name", "metadata.uid",
 // A path must exist on both sides or on neither.
 func TestRows_HaveTheSamePathsAsTheHardwareTable(t *testing.T) {
 	owner := observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "vm"}, UID: "uid"}
-	want := Want{Want: driver.Want{Desired: provider.Desired{Effective: effectiveOf(t, `
+	want := Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: effectiveOf(t, `
 cpu: {sockets: 3, cores: 2, maxSockets: 8, hotAddEnabled: true, dedicatedCPUPlacement: true, reservation: 1G, limit: 2G, shares: {level: High}},
 memory: {guest: 4Gi, maxGuest: 8Gi, hotAddEnabled: true, hugePageSize: 1Gi, limit: 4Gi, shares: {level: Low}},
 firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, minHardwareVersion: 21, guestID: x,

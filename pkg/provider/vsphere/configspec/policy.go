@@ -141,7 +141,7 @@ func refusePolicies(in *input, reportf func(format string, args ...any)) {
 			encrypts(hardware.Volume(v.Name), v.Disk.StorageClass, attached[v.Name])
 		}
 	}
-	if disk, _ := observe.BootDiskBeside(in.vm, attachedDisks(in)); disk != nil && in.Effective.BootDisk != nil {
+	if disk, _ := observe.BootDiskOf(in.vm, attachedDisks(in)); disk != nil && in.Effective.BootDisk != nil {
 		encrypts(hardware.BootDiskStorageClass, in.Effective.BootDisk.StorageClass, disk)
 	}
 }
@@ -158,7 +158,7 @@ func reportUnappliedClasses(in *input, reportf func(format string, args ...any))
 // HomeProfile returns the ID of the storage profile for the request that creates a VM, or an empty string. A policy
 // with encryption is applied after the VM was created, because it is not documented whether a deployment with its
 // profile encrypts the VM.
-func HomeProfile(want Want) string {
+func HomeProfile(want Desired) string {
 	if policy := HomePolicy(want); !policy.Encrypted {
 		return policy.ID
 	}
@@ -166,17 +166,17 @@ func HomeProfile(want Want) string {
 }
 
 // HomePolicy returns the storage policy of a new VM. The ID is empty if there is none.
-func HomePolicy(want Want) storage.Policy {
+func HomePolicy(want Desired) storage.Policy {
 	if want.Effective == nil {
 		return storage.Policy{}
 	}
-	policy, _ := policyOf(&input{Want: want}, "")
+	policy, _ := policyOf(&input{Desired: want}, "")
 	return policy
 }
 
-// NotLinked returns why a new VM's disks cannot be linked to the image's disks, or an empty string. image is the
+// LinkedCloneObstacle returns why a new VM's disks cannot be linked to the image's disks, or an empty string. image is the
 // capacity of the image's first disk, in bytes.
-func NotLinked(want Want, image int64) string {
+func LinkedCloneObstacle(want Desired, image int64) string {
 	for class, policy := range want.Storage.Policies {
 		if policy.Encrypted && (class == "" || class == want.Effective.StorageClass || want.Effective.BootDisk != nil && class == want.Effective.BootDisk.StorageClass) {
 			return fmt.Sprintf("storage policy %q requires encryption, but the cached copies of the image are not encrypted", policy.Name)

@@ -35,11 +35,11 @@ func TestProviderID_MustMatchTheVM(t *testing.T) {
 		{"not matching", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (the VM has vsphere://" + mine + ")"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: tc.firmware}}}, ProviderID: tc.providerID}}
+			w := Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: tc.firmware}}}, ProviderID: tc.providerID}}
 			if diff := cmp.Diff(tc.refused, Refused(w, tc.vm).Invalid); diff != "" {
 				t.Errorf("Refused (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.unapplied, Deviating(w, tc.vm)); diff != "" {
+			if diff := cmp.Diff(tc.unapplied, Deviations(w, tc.vm)); diff != "" {
 				t.Errorf("Deviating (-want +got):\n%s", diff)
 			}
 		})
@@ -49,8 +49,8 @@ func TestProviderID_MustMatchTheVM(t *testing.T) {
 func TestProviderID_PendingBIOSUUIDIsNoDeviation(t *testing.T) {
 	const mine = "42102040-0bee-48b1-8f2d-9b5d2d6f2f7e"
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Uuid: "99102040-0bee-48b1-8f2d-9b5d2d6f2f7e"}}
-	w := Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: mine}}}, ProviderID: "vsphere://" + mine}, New: true}
-	if got := Deviating(w, vm); got != nil {
+	w := Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: mine}}}, ProviderID: "vsphere://" + mine}, New: true}
+	if got := Deviations(w, vm); got != nil {
 		t.Errorf("Deviating = %q for a VM whose BIOS UUID is not set yet", got)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // Refused lists settings of the desired configuration that are impossible, each with the path of its field and the
 // reason. Differences does not contain them. A VM with such a setting is not created, and is not powered on if it
 // has never been powered on. An empty vm represents a VM that does not exist yet.
-func Refused(want Want, vm *mo.VirtualMachine) driver.Refusals {
+func Refused(want Desired, vm *mo.VirtualMachine) driver.Refusals {
 	if want.Effective == nil {
 		return driver.Refusals{}
 	}
@@ -79,9 +79,9 @@ func imageNote(fw *vmv1alpha1.VirtualMachineFirmware) string {
 	return ""
 }
 
-// Deviating lists fields whose value on the VM differs from the effective spec and cannot be changed by a
+// Deviations lists fields whose value on the VM differs from the effective spec and cannot be changed by a
 // reconfiguration. Each entry has the reason or the action.
-func Deviating(want Want, vm *mo.VirtualMachine) []string {
+func Deviations(want Desired, vm *mo.VirtualMachine) []string {
 	if want.Effective == nil || vm.Config == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func Deviating(want Want, vm *mo.VirtualMachine) []string {
 
 // NotApplied lists settings of the effective spec that vSphere does not support or that are optional, each with the
 // reason.
-func NotApplied(want Want, vm *mo.VirtualMachine) []string {
+func NotApplied(want Desired, vm *mo.VirtualMachine) []string {
 	if want.Effective == nil {
 		return nil
 	}
@@ -113,13 +113,13 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 		for _, k := range slices.Sorted(maps.Keys(e.NodeSelector)) {
 			labels = append(labels, k+"="+e.NodeSelector[k])
 		}
-		reportf("nodeSelector %s (vSphere chooses the host)", conditions.List(labels, ","))
+		reportf("nodeSelector %s (vSphere chooses the host)", conditions.JoinLimited(labels, ","))
 	}
 	if cpu := e.CPU; cpu != nil {
 		if cpu.Model != "" {
 			reportf("cpu.model %s (EVC determines the CPU model)", cpu.Model)
 		}
-		if hardware.OwnCores(cpu) && cpu.Reservation == nil && want.HostMHz == 0 {
+		if hardware.HasDedicatedCores(cpu) && cpu.Reservation == nil && want.HostMHz == 0 {
 			reportf("cpu.dedicatedCPUPlacement (no CPU is reserved, because the host's clock rate is not known)")
 		}
 	}

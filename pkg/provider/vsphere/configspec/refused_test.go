@@ -164,7 +164,7 @@ func TestNotApplied_ListsAllUnsupportedSettings(t *testing.T) {
 	if diff := cmp.Diff(wantList, NotApplied(w, vm)); diff != "" {
 		t.Errorf("not applied (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"volumes[data].bus sata (the disk is on pvscsi, and its bus cannot be changed)"}, Deviating(w, vm)); diff != "" {
+	if diff := cmp.Diff([]string{"volumes[data].bus sata (the disk is on pvscsi, and its bus cannot be changed)"}, Deviations(w, vm)); diff != "" {
 		t.Errorf("deviating (-want +got):\n%s", diff)
 	}
 }

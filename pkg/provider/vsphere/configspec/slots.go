@@ -172,7 +172,7 @@ func addController(vm *mo.VirtualMachine, s slot, spec *types.VirtualMachineConf
 // controller that does not exist yet has a negative key.
 func canHotplug(in *input, c observe.Controller) bool {
 	d := in.Effective.Devices
-	return hardware.PlugsDisk(c.Kind, c.Key >= 0, d != nil && isTrue(d.DisableHotplug))
+	return hardware.CanPlugDisk(c.Kind, c.Key >= 0, d != nil && isTrue(d.DisableHotplug))
 }
 
 // newController returns the device for a controller. SCSI buses are not shared between VMs.

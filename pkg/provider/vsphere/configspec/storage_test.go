@@ -42,7 +42,7 @@ func withSnapshot(disk *types.VirtualDisk) {
 // storageCase is a change of a VM with an image disk of 16Gi at scsi0:0 and the volume data of 2Gi at scsi0:1.
 type storageCase struct {
 	name    string
-	change  func(*Want, *mo.VirtualMachine)
+	change  func(*Desired, *mo.VirtualMachine)
 	want    []Difference
 	changes []string
 	refused []string
@@ -76,7 +76,7 @@ func runStorageCases(t *testing.T, cases []storageCase) {
 			if diff := cmp.Diff(tc.unapplied, NotApplied(w, vm)); diff != "" {
 				t.Errorf("not applied (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.deviates, Deviating(w, vm)); diff != "" {
+			if diff := cmp.Diff(tc.deviates, Deviations(w, vm)); diff != "" {
 				t.Errorf("deviating (-want +got):\n%s", diff)
 			}
 		})
@@ -84,8 +84,8 @@ func runStorageCases(t *testing.T, cases []storageCase) {
 }
 
 func TestBootDisk_GrowsAndNeverShrinks(t *testing.T) {
-	size := func(size string, more ...func(*mo.VirtualMachine)) func(*Want, *mo.VirtualMachine) {
-		return func(w *Want, vm *mo.VirtualMachine) {
+	size := func(size string, more ...func(*mo.VirtualMachine)) func(*Desired, *mo.VirtualMachine) {
+		return func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.BootDisk = bootDiskOf(size)
 			for _, f := range more {
 				f(vm)
@@ -106,7 +106,7 @@ func TestBootDisk_GrowsAndNeverShrinks(t *testing.T) {
 			refused: []string{"bootDisk: the virtual machine has several disks that are not volumes, so the boot disk cannot be identified"}},
 		{name: "the recorded one of several disks", change: size("20Gi", another, func(vm *mo.VirtualMachine) { recordKey(vm, observe.BootDiskKey, "scsi0:0") }),
 			want: grown, changes: []string{"edit disk 20Gi at 1000:0 "}},
-		{name: "the first of several while the VM is being created", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "the first of several while the VM is being created", change: func(w *Desired, vm *mo.VirtualMachine) {
 			size("20Gi", another)(w, vm)
 			recordKey(vm, observe.PendingKey, "attempt")
 			w.New, w.Attempt = true, "attempt"
@@ -120,7 +120,7 @@ func TestBootDisk_GrowsAndNeverShrinks(t *testing.T) {
 			vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, ide)
 			diskOfVM(vm, 2000).ControllerKey = 200
 		}), want: []Difference{{Path: "bootDisk.size", Running: "16Gi on ide", Desired: "20Gi on ide"}}, changes: []string{"edit disk 20Gi at 200:0 "}},
-		{name: "another provisioning", change: func(w *Want, _ *mo.VirtualMachine) {
+		{name: "another provisioning", change: func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Provisioning: vmv1alpha1.DiskProvisioningThin}
 		}, deviates: []string{"bootDisk.provisioning Thin (the disk is Thick)"}},
 	})
@@ -141,8 +141,8 @@ func TestBootDisk_SmallerThanTheImageIsRefusedBeforeTheCreate(t *testing.T) {
 }
 
 func TestVolumes_AreAtTheRequestedPosition(t *testing.T) {
-	at := func(bus string, number, unit *int32) func(*Want, *mo.VirtualMachine) {
-		return func(w *Want, _ *mo.VirtualMachine) {
+	at := func(bus string, number, unit *int32) func(*Desired, *mo.VirtualMachine) {
+		return func(w *Desired, _ *mo.VirtualMachine) {
 			v := volume("new", "1Gi", bus)
 			v.ControllerBusNumber, v.UnitNumber = number, unit
 			w.Effective.Volumes = append(w.Effective.Volumes, volume("any", "1Gi", "pvscsi"), v)
@@ -172,10 +172,10 @@ func TestVolumes_AreAtTheRequestedPosition(t *testing.T) {
 		{name: "a unit that the preference's bus does not have", change: at("nvme", nil, n(20)), want: []Difference{anywhere},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.any=scsi0:2"},
 			refused: []string{"volumes[new].unitNumber: 20 cannot be used on nvme, whose units are 0 to 14"}},
-		{name: "the position of an existing disk", change: func(w *Want, _ *mo.VirtualMachine) {
+		{name: "the position of an existing disk", change: func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.Volumes[0].ControllerBusNumber, w.Effective.Volumes[0].UnitNumber = n(1), n(4)
 		}, deviates: []string{"volumes[data].controllerBusNumber 1 (the disk is at scsi0:1)", "volumes[data].unitNumber 4 (the disk is at scsi0:1)"}},
-		{name: "provisioning", change: func(w *Want, _ *mo.VirtualMachine) {
+		{name: "provisioning", change: func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.Volumes[0].Disk.Provisioning = vmv1alpha1.DiskProvisioningThickEagerZero
 		}, deviates: []string{"volumes[data].disk.provisioning ThickEagerZero (the disk is Thick)"}},
 	})
@@ -205,8 +205,8 @@ func TestVolumes_ProvisioningOfNewDisks(t *testing.T) {
 }
 
 func TestVolumes_RemovedFromTheSpec(t *testing.T) {
-	removed := func(reclaim string, more ...func(*mo.VirtualMachine)) func(*Want, *mo.VirtualMachine) {
-		return func(w *Want, vm *mo.VirtualMachine) {
+	removed := func(reclaim string, more ...func(*mo.VirtualMachine)) func(*Desired, *mo.VirtualMachine) {
+		return func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Volumes = nil
 			if reclaim != "" {
 				recordKey(vm, observe.ReclaimKey("data"), reclaim)
@@ -219,19 +219,19 @@ func TestVolumes_RemovedFromTheSpec(t *testing.T) {
 	gone := []Difference{{Path: "volumes[data]", Running: "2Gi on pvscsi", Live: true}}
 	runStorageCases(t, []storageCase{
 		{name: "the reclaim policy is recorded with the disk",
-			change: func(w *Want, _ *mo.VirtualMachine) {
+			change: func(w *Desired, _ *mo.VirtualMachine) {
 				w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
 			},
 			want: []Difference{{Path: "metadata.volumes", Desired: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data=Delete disk-uuid"}},
-		{name: "the reclaim policy does not apply to another disk in the slot", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "the reclaim policy does not apply to another disk in the slot", change: func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
 			recordKey(vm, observe.ReclaimKey("data"), "Delete other-uuid")
 		}},
-		{name: "until the reclaim policy changes", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "until the reclaim policy changes", change: func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
 			recordKey(vm, observe.ReclaimKey("data"), "Detach other-uuid")
 		}, want: []Difference{{Path: "metadata.volumes", Running: "Detach other-uuid", Desired: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data=Delete disk-uuid"}},
-		{name: "and removed with it", change: func(_ *Want, vm *mo.VirtualMachine) { recordKey(vm, observe.ReclaimKey("data"), "Delete disk-uuid") },
+		{name: "and removed with it", change: func(_ *Desired, vm *mo.VirtualMachine) { recordKey(vm, observe.ReclaimKey("data"), "Delete disk-uuid") },
 			want: []Difference{{Path: "metadata.volumes", Running: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data="}},
 		{name: "without a policy it is detached and kept", change: removed(""), want: gone, changes: []string{"remove disk 2Gi at 1000:1 ", "slipway.volume.data="}},
 		{name: "detached", change: removed("Detach disk-uuid"), want: gone,
@@ -254,8 +254,8 @@ func TestVolumes_RemovedFromTheSpec(t *testing.T) {
 }
 
 func TestDrives(t *testing.T) {
-	drive := func(image, iso string) func(*Want, *mo.VirtualMachine) {
-		return func(w *Want, _ *mo.VirtualMachine) {
+	drive := func(image, iso string) func(*Desired, *mo.VirtualMachine) {
+		return func(w *Desired, _ *mo.VirtualMachine) {
 			v := vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{}}
 			if image != "" {
 				v.CDROM.Image = &vmv1alpha1.VirtualMachineImageRef{Name: image}
@@ -266,8 +266,8 @@ func TestDrives(t *testing.T) {
 			w.Effective.Volumes = append(w.Effective.Volumes, v)
 		}
 	}
-	with := func(iso string, connected bool, then func(*Want, *mo.VirtualMachine)) func(*Want, *mo.VirtualMachine) {
-		return func(w *Want, vm *mo.VirtualMachine) {
+	with := func(iso string, connected bool, then func(*Desired, *mo.VirtualMachine)) func(*Desired, *mo.VirtualMachine) {
+		return func(w *Desired, vm *mo.VirtualMachine) {
 			sata, cdrom := &types.VirtualAHCIController{}, &types.VirtualCdrom{}
 			sata.Key, cdrom.Key, cdrom.ControllerKey, cdrom.UnitNumber = 15000, 16000, 15000, ptr[int32](0)
 			insert(cdrom, iso, connected)
@@ -288,7 +288,7 @@ func TestDrives(t *testing.T) {
 		{name: "an image that is no longer found", change: with(a, true, drive("a", "")), unapplied: []string{"volumes[iso].cdrom.image a (its file is not known)"}},
 		{name: "another image", change: with(a, true, drive("b", b)), changes: edited,
 			want: []Difference{{Path: "volumes[iso]", Running: "CD-ROM: " + a, Desired: "CD-ROM: " + b, Live: true}}},
-		{name: "ejected", change: with(a, true, func(w *Want, vm *mo.VirtualMachine) {
+		{name: "ejected", change: with(a, true, func(w *Desired, vm *mo.VirtualMachine) {
 			drive("a", a)(w, vm)
 			w.Effective.Volumes[1].CDROM.Connected = ptr(false)
 		}), changes: edited, want: []Difference{{Path: "volumes[iso]", Running: "CD-ROM: " + a, Desired: "CD-ROM, ejected: " + a, Live: true}}},
@@ -296,28 +296,28 @@ func TestDrives(t *testing.T) {
 			want: []Difference{{Path: "volumes[iso]", Running: "CD-ROM, ejected: " + a, Desired: "CD-ROM: " + a, Live: true}}},
 		{name: "emptied", change: with(a, true, drive("", "")), changes: edited,
 			want: []Difference{{Path: "volumes[iso]", Running: "CD-ROM: " + a, Desired: "CD-ROM, empty", Live: true}}},
-		{name: "removed", change: with(a, true, func(*Want, *mo.VirtualMachine) {}),
+		{name: "removed", change: with(a, true, func(*Desired, *mo.VirtualMachine) {}),
 			want: []Difference{{Path: "volumes[iso]", Running: "CD-ROM: " + a}}, changes: []string{"remove *types.VirtualCdrom 16000", "slipway.cdrom.iso="}},
 	})
 }
 
 func TestBootOrder_ContainsDeviceKeys(t *testing.T) {
-	order := func(devices ...vmv1alpha1.VirtualMachineBootDevice) func(*Want, *mo.VirtualMachine) {
-		return func(w *Want, _ *mo.VirtualMachine) { w.Effective.BootOrder = devices }
+	order := func(devices ...vmv1alpha1.VirtualMachineBootDevice) func(*Desired, *mo.VirtualMachine) {
+		return func(w *Desired, _ *mo.VirtualMachine) { w.Effective.BootOrder = devices }
 	}
 	all := []vmv1alpha1.VirtualMachineBootDevice{{Type: "CDROM"}, {Type: "Disk"}, {Type: "Disk", Name: "data"}, {Type: "Network", Name: "eth0"}}
 	const printed = "CDROM, Disk 2000, Disk 2001, Network 4000"
 	runStorageCases(t, []storageCase{
 		{name: "of all kinds", change: order(all...), want: []Difference{{Path: "bootOrder", Desired: printed}}},
-		{name: "unchanged", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "unchanged", change: func(w *Desired, vm *mo.VirtualMachine) {
 			order(all...)(w, vm)
 			devices, _ := bootDevices(newInput(*w, vm))
 			vm.Config.BootOptions = &types.VirtualMachineBootOptions{BootOrder: devices}
 		}},
-		{name: "no order keeps the existing one", change: func(_ *Want, vm *mo.VirtualMachine) {
+		{name: "no order keeps the existing one", change: func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.BootOptions = &types.VirtualMachineBootOptions{BootOrder: []types.BaseVirtualMachineBootOptionsBootableDevice{&types.VirtualMachineBootOptionsBootableCdromDevice{}}}
 		}},
-		{name: "a disk that does not exist yet is first", change: func(w *Want, vm *mo.VirtualMachine) {
+		{name: "a disk that does not exist yet is first", change: func(w *Desired, vm *mo.VirtualMachine) {
 			w.Effective.Volumes = append(w.Effective.Volumes, volume("new", "1Gi", ""))
 			order(vmv1alpha1.VirtualMachineBootDevice{Type: "Disk", Name: "new"})(w, vm)
 		}, want: []Difference{{Path: "volumes[new]", Desired: "1Gi on pvscsi", Live: true}},

@@ -51,7 +51,7 @@ var rows = map[string]row{
 		},
 		adjust: func(in *input) {
 			switch level := &in.desired.CPU.LatencySensitivity; {
-			case hardware.OwnCores(in.Effective.CPU):
+			case hardware.HasDedicatedCores(in.Effective.CPU):
 				*level = vmv1alpha1.LatencySensitivityHigh
 			case in.adopted:
 				*level = in.running.CPU.LatencySensitivity
@@ -65,7 +65,7 @@ var rows = map[string]row{
 	hardware.CPUReservation: {
 		read: func(in *input) { in.running.CPU.Reservation = quantityOf(in.config.CpuAllocation.Reservation, mhz) },
 		adjust: func(in *input) {
-			own := hardware.OwnCores(in.Effective.CPU)
+			own := hardware.HasDedicatedCores(in.Effective.CPU)
 			switch c := in.desired.CPU; {
 			case c.Reservation != nil:
 			case own && in.HostMHz > 0:

@@ -24,20 +24,20 @@ func TestVApp_NewVMHasTheImagesOVFProperties(t *testing.T) {
 	}}
 	for _, tc := range []struct {
 		name   string
-		change func(*Want, *mo.VirtualMachine)
+		change func(*Desired, *mo.VirtualMachine)
 		want   []string
 	}{
-		{"vSphere has left them out", func(*Want, *mo.VirtualMachine) {}, []string{"add 0 hostname=", "add 1 password="}},
-		{"values are given", func(w *Want, _ *mo.VirtualMachine) {
+		{"vSphere has left them out", func(*Desired, *mo.VirtualMachine) {}, []string{"add 0 hostname=", "add 1 password="}},
+		{"values are given", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"password": "p", "more": "m"}}
 		}, []string{"add 0 hostname=", "add 1 password=p", "add 2 more=m"}},
-		{"vSphere has taken them over", func(_ *Want, vm *mo.VirtualMachine) {
+		{"vSphere has taken them over", func(_ *Desired, vm *mo.VirtualMachine) {
 			vm.Config.VAppConfig = &types.VmConfigInfo{Property: []types.VAppPropertyInfo{{Key: 7, Id: "hostname"}}}
 		}, nil},
-		{"cloud-init does without", func(w *Want, _ *mo.VirtualMachine) {
+		{"cloud-init does without", func(w *Desired, _ *mo.VirtualMachine) {
 			w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 		}, nil},
-		{"an administrator has removed them", func(w *Want, _ *mo.VirtualMachine) { w.New = false }, nil},
+		{"an administrator has removed them", func(w *Desired, _ *mo.VirtualMachine) { w.New = false }, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()

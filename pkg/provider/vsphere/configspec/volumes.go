@@ -108,7 +108,7 @@ func growDisk(vm *mo.VirtualMachine, path string, capacity *resource.Quantity, h
 		return Difference{}
 	}
 	kind := controllerOf(observe.Controllers(vm), have).Kind
-	return Difference{Path: path, Running: hardware.Disk(observe.Capacity(have), kind), Desired: hardware.Disk(want, kind), Live: hardware.GrowsDisk(kind),
+	return Difference{Path: path, Running: hardware.Disk(observe.Capacity(have), kind), Desired: hardware.Disk(want, kind), Live: hardware.CanGrowDisk(kind),
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			disk := editOf(spec, have).Device.(*types.VirtualDisk)
 			disk.CapacityInBytes, disk.CapacityInKB = want, want>>10
@@ -216,7 +216,7 @@ func reportUnappliedSizes(in *input, reportf func(format string, args ...any)) {
 		}
 	}
 	if in.Effective.BootDisk != nil {
-		disk, _ := observe.BootDiskBeside(in.vm, attached)
+		disk, _ := observe.BootDiskOf(in.vm, attached)
 		larger(hardware.BootDiskSize, in.Effective.BootDisk.Capacity, disk)
 	}
 	for i := range in.Effective.Volumes {

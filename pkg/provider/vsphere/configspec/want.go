@@ -16,16 +16,16 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
-// Want is the desired configuration of a VM: the object's spec and the values that vCenter provides for it.
-type Want struct {
-	driver.Want
+// Desired is the desired configuration of a VM: the object's spec and the values that vCenter provides for it.
+type Desired struct {
+	driver.Desired
 	// PlacesClaims is true if vCenter lets the client choose the disk position of a claim's disk.
 	PlacesClaims bool
 	// Backings are the resolved networks by their name in the effective spec. The empty name is the default
 	// network. Adapters are not compared while one of their networks is missing here.
 	Backings map[string]types.BaseVirtualDeviceBackingInfo
 	// Storage holds the storage policies of disks that have been resolved.
-	Storage storage.Known
+	Storage storage.Resolved
 	// ISOs are the datastore paths of the images in CD-ROM drives, by volume name. A drive is not compared while
 	// its volume is missing here.
 	ISOs map[string]string
@@ -38,31 +38,31 @@ type Want struct {
 	New bool
 	// Bootstrapped is true after the bootstrap of a new VM has completed.
 	Bootstrapped bool
-	// Barred are the paths of passthrough device lists that are not applied, because the list contains a device
+	// NotAllowedLists are the paths of passthrough device lists that are not applied, because the list contains a device
 	// that is not allowed.
-	Barred []string
+	NotAllowedLists []string
 	// HostMHz is the clock rate of a core of the VM's host, 0 if it is not known.
 	HostMHz int64
 }
 
-// WantOf returns a desired configuration with an owner, an instance UUID and an effective spec. All other inputs
+// DesiredOf returns a desired configuration with an owner, an instance UUID and an effective spec. All other inputs
 // are empty.
-func WantOf(owner observe.Owner, instanceUUID string, effective *vmv1alpha1.VirtualMachineInstanceSpec) Want {
-	return Want{Want: driver.Want{
+func DesiredOf(owner observe.Owner, instanceUUID string, effective *vmv1alpha1.VirtualMachineInstanceSpec) Desired {
+	return Desired{Desired: driver.Desired{
 		Desired:  provider.Desired{Effective: effective},
 		Identity: driver.Identity{Key: owner.Key, UID: owner.UID, InstanceUUID: instanceUUID},
 	}}
 }
 
 // Owner returns the object that owns the VM.
-func (w *Want) Owner() observe.Owner {
+func (w *Desired) Owner() observe.Owner {
 	return observe.Owner{Key: w.Identity.Key, UID: w.Identity.UID}
 }
 
 // imageBootDisk returns the capacity of the image's first disk in bytes, or 0 if it is not known.
-func (w *Want) imageBootDisk() int64 {
+func (w *Desired) imageBootDisk() int64 {
 	if w.Image != nil {
-		if disk := w.Image.Status.BootDisk(); disk != nil {
+		if disk := w.Image.Status.BootDiskCapacity(); disk != nil {
 			return disk.Value()
 		}
 	}
@@ -70,7 +70,7 @@ func (w *Want) imageBootDisk() int64 {
 }
 
 // vAppProperties returns OVF property values by key. They may be nil.
-func (w *Want) vAppProperties() map[string]string {
+func (w *Desired) vAppProperties() map[string]string {
 	if w.Bootstrap == nil {
 		return nil
 	}
@@ -96,8 +96,8 @@ type Difference struct {
 	claim *ClaimChange
 }
 
-// Names reports whether the difference has no effect on the guest.
-func (d *Difference) Names() bool {
+// IsMetadata reports whether the difference has no effect on the guest.
+func (d *Difference) IsMetadata() bool {
 	return strings.HasPrefix(d.Path, "metadata.") || d.Path == "instanceUUID"
 }
 
@@ -126,9 +126,9 @@ func Upgrade(diffs []Difference) string {
 	return ""
 }
 
-// OnlyElsewhere reports whether all differences are applied by operations other than a reconfiguration: by a
+// NeedNoReconfigure reports whether all differences are applied by operations other than a reconfiguration: by a
 // hardware upgrade or by the volume service.
-func OnlyElsewhere(diffs []Difference) bool {
+func NeedNoReconfigure(diffs []Difference) bool {
 	for _, d := range diffs {
 		if d.Path != hardware.HardwareVersion && (d.claim == nil || d.claim.Attach != nil) {
 			return false

@@ -83,12 +83,12 @@ func convertTicket(t *types.VirtualMachineTicket, vcenter, vm string) (*provider
 	return c, nil
 }
 
-// Picture requests a screenshot of the console. It is a PNG.
-func (m *Machine) Picture(ctx context.Context) ([]byte, error) {
+// Screenshot requests a screenshot of the console. It is a PNG.
+func (m *Machine) Screenshot(ctx context.Context) ([]byte, error) {
 	if err := m.checkConsole(ctx); err != nil {
 		return nil, err
 	}
-	data, err := m.Session.Fetch(ctx, screenPath, url.Values{"id": {m.Ref.Value}}, maxScreenshotBytes)
+	data, err := m.Session.Download(ctx, screenPath, url.Values{"id": {m.Ref.Value}}, maxScreenshotBytes)
 	if err != nil {
 		return nil, fmt.Errorf("requesting a screenshot of the console of %s: %w", m.Ref.Value, err)
 	}
@@ -111,7 +111,7 @@ func (m *Machine) checkConsole(ctx context.Context) error {
 	var vm mo.VirtualMachine
 	err = property.DefaultCollector(vim).RetrieveOne(ctx, *m.Ref, []string{"runtime", "config.changeVersion", "config.instanceUuid", "config.extraConfig"}, &vm)
 	switch {
-	case vimfault.Gone(err, *m.Ref):
+	case vimfault.IsNotFound(err, *m.Ref):
 		return none
 	case err != nil:
 		return fmt.Errorf("reading the power state of %s: %w", m.Ref.Value, err)

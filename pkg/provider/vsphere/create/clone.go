@@ -25,7 +25,7 @@ import (
 // guestInfo is the prefix of extraConfig keys that the guest reads and writes, including user data.
 const guestInfo = "guestinfo."
 
-func (c *Creator) clone(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+func (c *Creator) clone(ctx context.Context, want configspec.Desired, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
 	none := types.ManagedObjectReference{}
 	vim, err := c.Actor.Session.Vim(ctx)
 	if err != nil {
@@ -84,12 +84,12 @@ func readSource(ctx context.Context, vim *vim25.Client, source placement.Source)
 // the template's secrets. Extra config keys of Slipway, such as a pause, are removed from the clone.
 //
 // A clone of an object's VM also gets no drives, no disks of claims and no guestinfo data of that VM.
-func cloneSpec(template *mo.VirtualMachine, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) types.VirtualMachineCloneSpec {
+func cloneSpec(template *mo.VirtualMachine, want configspec.Desired, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) types.VirtualMachineCloneSpec {
 	machine := rep.Source.Machine
 	spec.Name, spec.DeviceChange = "", configspec.CloneDevices(want, template, spec.DeviceChange, machine)
 	for _, o := range template.Config.ExtraConfig {
 		key := o.GetOptionValue().Key
-		if observe.Ours(key) || machine && strings.HasPrefix(strings.ToLower(key), guestInfo) {
+		if observe.IsSlipwayKey(key) || machine && strings.HasPrefix(strings.ToLower(key), guestInfo) {
 			spec.ExtraConfig = object.OptionValueList(spec.ExtraConfig).Join(&types.OptionValue{Key: key, Value: ""})
 		}
 	}
@@ -101,7 +101,7 @@ func cloneSpec(template *mo.VirtualMachine, want configspec.Want, rep *placement
 		Config:   &spec,
 	}
 	if machine {
-		spec.VAppConfig = configspec.ForgottenProperties(template)
+		spec.VAppConfig = configspec.ClearedProperties(template)
 		// The source's disks may be linked to disks of a cache or of snapshots.
 		out.Location.DiskMoveType = string(types.VirtualMachineRelocateDiskMoveOptionsMoveAllDiskBackingsAndConsolidate)
 	}

@@ -32,8 +32,8 @@ const cleanupTimeout = time.Minute
 type Creator struct {
 	// Actor runs the single operations.
 	Actor *action.Actor
-	// Places resolves the folder of the namespace.
-	Places *placement.Resolver
+	// Placement resolves the folder of the namespace.
+	Placement *placement.Resolver
 	// Descriptors reads the descriptors of library items.
 	Descriptors *descriptor.Reader
 }
@@ -41,12 +41,12 @@ type Creator struct {
 // Create creates the object's VM, or finds it if it exists. It creates the VM from rep.Source, or from the files in
 // fast if that is not nil, at the location in rep. It returns when the inventory has the VM. A new VM has the mark
 // of this attempt until it is complete.
-func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placement.Report, fast *Fast) error {
+func (c *Creator) Create(ctx context.Context, want configspec.Desired, rep *placement.Report, fast *CachedImage) error {
 	found, err := c.find(ctx, want)
 	if err != nil || found {
 		return err
 	}
-	folder, err := c.Places.NamespaceFolder(ctx, want.Owner().Key.Namespace)
+	folder, err := c.Placement.NamespaceFolder(ctx, want.Owner().Key.Namespace)
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,9 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 		if isFinal(err) {
 			c.cleanUp(ctx, want, began)
 		}
-		return configspec.Blame(err, spec, diffs)
+		return configspec.AddFields(err, spec, diffs)
 	}
-	vm, err := c.Actor.Settle(ctx, ref)
+	vm, err := c.Actor.WaitForConfig(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -82,12 +82,12 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 }
 
 // Complete finishes the creation of a VM that has the mark of an attempt.
-func (c *Creator) Complete(ctx context.Context, want configspec.Want, ref types.ManagedObjectReference) error {
+func (c *Creator) Complete(ctx context.Context, want configspec.Desired, ref types.ManagedObjectReference) error {
 	vm, err := c.Actor.Inventory.Refresh(ctx, ref)
 	switch {
 	case err != nil:
 		return err
-	case !observe.Readable(vm) || !observe.Pending(vm) || observe.OwnershipOf(vm, want.Owner()) != driver.Own:
+	case !observe.IsReadable(vm) || !observe.IsPending(vm) || observe.OwnershipOf(vm, want.Owner()) != driver.Own:
 		return &vimfault.ChangedError{Message: fmt.Sprintf("the vSphere VM %s has changed", ref.Value)}
 	}
 	return c.complete(ctx, want, vm)
@@ -95,13 +95,13 @@ func (c *Creator) Complete(ctx context.Context, want configspec.Want, ref types.
 
 // complete applies the settings that vSphere did not apply from the create request. They must be applied here,
 // because a VM without its identity would not be found again.
-func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.VirtualMachine) error {
+func (c *Creator) complete(ctx context.Context, want configspec.Desired, vm *mo.VirtualMachine) error {
 	if vm == nil || vm.Config == nil {
 		return errors.New("the new vSphere VM cannot be read")
 	}
 	want.New, want.HostMHz = true, c.Actor.Inventory.HostMHz(vm.Runtime.Host)
 	custom, path := configspec.Customization(want)
-	want.Bootstrapped = custom == nil && !configspec.TellsLater(want, vm)
+	want.Bootstrapped = custom == nil && !configspec.NeedsAdapters(want, vm)
 	if err := c.reconfigure(ctx, want, vm); err != nil || want.Bootstrapped {
 		return err
 	}
@@ -115,16 +115,16 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 	return c.reconfigure(ctx, want, c.Actor.Inventory.Get(vm.Self))
 }
 
-func (c *Creator) reconfigure(ctx context.Context, want configspec.Want, vm *mo.VirtualMachine) error {
+func (c *Creator) reconfigure(ctx context.Context, want configspec.Desired, vm *mo.VirtualMachine) error {
 	if vm == nil {
 		return errors.New("the new vSphere VM was not found")
 	}
 	diffs := configspec.Differences(want, vm)
-	if len(diffs) == 0 || configspec.OnlyElsewhere(diffs) {
+	if len(diffs) == 0 || configspec.NeedNoReconfigure(diffs) {
 		return nil
 	}
 	spec := configspec.Spec(diffs)
-	return configspec.Blame(c.Actor.Reconfigure(ctx, vm.Self, spec), spec, diffs)
+	return configspec.AddFields(c.Actor.Reconfigure(ctx, vm.Self, spec), spec, diffs)
 }
 
 // isFinal reports whether an error means that vSphere did not create a VM. After other errors the VM may exist or
@@ -140,7 +140,7 @@ func isFinal(err error) bool {
 }
 
 // cleanUp removes the VM of an attempt that vSphere has reported as failed.
-func (c *Creator) cleanUp(ctx context.Context, want configspec.Want, began time.Time) {
+func (c *Creator) cleanUp(ctx context.Context, want configspec.Desired, began time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if err := c.removeLeftover(ctx, want, began); err != nil {
@@ -148,8 +148,8 @@ func (c *Creator) cleanUp(ctx context.Context, want configspec.Want, began time.
 	}
 }
 
-func (c *Creator) removeLeftover(ctx context.Context, want configspec.Want, began time.Time) error {
-	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.Identity.InstanceUUID}, want.Owner())
+func (c *Creator) removeLeftover(ctx context.Context, want configspec.Desired, began time.Time) error {
+	seen, err := c.LookUp(ctx, inventory.Identifiers{InstanceUUID: want.Identity.InstanceUUID}, want.Owner())
 	if err != nil || seen.VM == nil {
 		return err
 	}
@@ -187,5 +187,5 @@ func isCreatedBy(vm *mo.VirtualMachine, attempt string, began time.Time) bool {
 		(vm.Config.CreateDate == nil || !vm.Config.CreateDate.Before(began.Add(-clockSkew)))
 }
 
-// Gone reports whether err means that a location or a source was deleted, so that cached locations are invalid.
-func Gone(err error) bool { return placement.Stale(err) }
+// IsStale reports whether err means that a location or a source was deleted, so that cached locations are invalid.
+func IsStale(err error) bool { return placement.IsStale(err) }

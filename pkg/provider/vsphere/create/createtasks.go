@@ -15,11 +15,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Making returns the ID of a task that may still create a VM and that no process waits for: a clone, deploy or
+// FindCreateTask returns the ID of a task that may still create a VM and that no process waits for: a clone, deploy or
 // create task that started before a time. vCenter completes tasks of a process that has stopped, and the VM appears
 // at the end. The task's user is ignored, because it is not documented for a deployment. It returns an empty string
 // if there is no such task.
-func (c *Creator) Making(ctx context.Context, before time.Time) (string, error) {
+func (c *Creator) FindCreateTask(ctx context.Context, before time.Time) (string, error) {
 	if err := c.checkClock(ctx); err != nil {
 		return "", err
 	}

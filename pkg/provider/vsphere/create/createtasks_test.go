@@ -37,7 +37,7 @@ func TestEndOf_RecognizesDestroyAndUnregisterTasks(t *testing.T) {
 	end := types.TaskInfo{DescriptionId: "VirtualMachine.destroy", State: types.TaskInfoStateSuccess, Entity: ref("VirtualMachine", "vm-1")}
 	for name, tc := range map[string]struct {
 		change func(*types.TaskInfo)
-		want   End
+		want   Removal
 	}{
 		"it was destroyed":           {func(*types.TaskInfo) {}, Destroyed},
 		"it was only unregistered":   {func(i *types.TaskInfo) { i.DescriptionId = "VirtualMachine.unregister" }, Unregistered},

@@ -23,10 +23,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Fast describes how to create a VM from cached copies of its image's files.
-type Fast struct {
+// CachedImage describes how to create a VM from cached copies of its image's files.
+type CachedImage struct {
 	// Home is the location of the VM, its disks and the cached copies.
-	Home datastore.Place
+	Home datastore.Location
 	// Directory is the datastore path of the copies' directory.
 	Directory string
 	// Files are the datastore paths of the copies, by the file ID in the descriptor.
@@ -35,14 +35,14 @@ type Fast struct {
 	Linked bool
 	// HadVM is true if the object had a VM before. Its files may be in a directory of the object.
 	HadVM bool
-	// Lacks returns the error for a missing copy.
-	Lacks func(path string) error
+	// MissingCopyError returns the error for a missing copy.
+	MissingCopyError func(path string) error
 }
 
 // buildFast creates the VM from copies, in a directory named after the object's UID. If it fails permanently, it
 // removes the directory.
-func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
-	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast,
+func (c *Creator) buildFast(ctx context.Context, want configspec.Desired, rep *placement.Report, folder types.ManagedObjectReference,
+	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *CachedImage,
 ) (types.ManagedObjectReference, error) {
 	dir, err := c.makeHome(ctx, want.Owner().UID, fast.Home, fast.HadVM)
 	if err != nil {
@@ -60,8 +60,8 @@ func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *plac
 }
 
 // createFromCopies creates the VM in the directory.
-func (c *Creator) createFromCopies(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
-	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast, dir string,
+func (c *Creator) createFromCopies(ctx context.Context, want configspec.Desired, rep *placement.Report, folder types.ManagedObjectReference,
+	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *CachedImage, dir string,
 ) (types.ManagedObjectReference, error) {
 	devices, copies, err := imageStorage(hw, fast, dir)
 	if err != nil {
@@ -110,7 +110,7 @@ func keepDisks(devices []*types.VirtualDeviceConfigSpec) *types.OptionValue {
 }
 
 // copyAll runs all copies in parallel and waits for them.
-func (c *Creator) copyAll(ctx context.Context, home datastore.Place, copies []datastore.Transfer) error {
+func (c *Creator) copyAll(ctx context.Context, home datastore.Location, copies []datastore.Transfer) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
@@ -169,7 +169,7 @@ func (c *Creator) runCreateTask(ctx context.Context, operation string, start fun
 
 // explain adds the error of a missing copy to err if a copy does not exist. vSphere returns several faults for a
 // missing file.
-func (c *Creator) explain(ctx context.Context, fast *Fast, err error) error {
+func (c *Creator) explain(ctx context.Context, fast *CachedImage, err error) error {
 	switch vimfault.KindOf(err) {
 	case vimfault.Temporary, vimfault.Cancelled, vimfault.AlreadyExists, vimfault.Denied, vimfault.NoResources:
 		return err
@@ -187,7 +187,7 @@ func (c *Creator) explain(ctx context.Context, fast *Fast, err error) error {
 		}
 		for _, name := range names {
 			if !datastore.Has(found, name) {
-				return errors.Join(fast.Lacks(dir+"/"+name), err)
+				return errors.Join(fast.MissingCopyError(dir+"/"+name), err)
 			}
 		}
 	}

@@ -37,14 +37,14 @@ func Conflict(instanceUUID string) *ConflictError {
 
 // find searches for the VM in vSphere, because the inventory cache may be outdated. It does not add another owner's
 // VM to the inventory, because all VMs in the inventory are reconciled.
-func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) {
-	seen, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.Identity.InstanceUUID}, want.Owner())
+func (c *Creator) find(ctx context.Context, want configspec.Desired) (bool, error) {
+	seen, err := c.LookUp(ctx, inventory.Identifiers{InstanceUUID: want.Identity.InstanceUUID}, want.Owner())
 	switch {
 	case err != nil || seen.VM == nil:
 		return false, err
-	case seen.Whose == driver.Foreign:
+	case seen.Ownership == driver.Foreign:
 		return false, Conflict(want.Identity.InstanceUUID)
-	case seen.Whose == driver.Unowned:
+	case seen.Ownership == driver.Unowned:
 		if err := c.adoptable(ctx, *seen.VM, want.Identity.InstanceUUID); err != nil {
 			return false, err
 		}
@@ -53,11 +53,11 @@ func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) 
 	return published != nil, err
 }
 
-// Seen is the state of an object's VM in vSphere.
-type Seen struct {
+// ObservedVM is the state of an object's VM in vSphere.
+type ObservedVM struct {
 	// VM is the object's VM, nil if there is none. Whose is its owner.
-	VM    *types.ManagedObjectReference
-	Whose driver.Ownership
+	VM        *types.ManagedObjectReference
+	Ownership driver.Ownership
 	// Copies are VMs that have the UUIDs or the owner key of a VM whose managed object ID is not found. Each of
 	// them may be that VM or a copy of it.
 	Copies []types.ManagedObjectReference
@@ -69,7 +69,7 @@ type Seen struct {
 // A VM with a known managed object ID is searched by that ID only. VMs with its instance UUID, or with its BIOS
 // UUID and owner key, are copies. A VM that has the managed object ID but cannot be read is assumed to be the
 // object's.
-func (c *Creator) LookUp(ctx context.Context, n inventory.Names, owner observe.Owner) (Seen, error) {
+func (c *Creator) LookUp(ctx context.Context, n inventory.Identifiers, owner observe.Owner) (ObservedVM, error) {
 	if n.UniqueID == "" {
 		return c.byInstanceUUID(ctx, n.InstanceUUID, owner)
 	}
@@ -77,31 +77,31 @@ func (c *Creator) LookUp(ctx context.Context, n inventory.Names, owner observe.O
 	vm, err := c.read(ctx, ref, "name")
 	switch {
 	case vimfault.KindOf(err) == vimfault.Denied:
-		return Seen{VM: &ref, Whose: driver.Own}, nil
+		return ObservedVM{VM: &ref, Ownership: driver.Own}, nil
 	case err != nil:
-		return Seen{}, err
-	case vm != nil && !observe.Readable(vm), vm != nil && observe.OwnershipOf(vm, owner) == driver.Own:
-		return Seen{VM: &ref, Whose: driver.Own}, nil
+		return ObservedVM{}, err
+	case vm != nil && !observe.IsReadable(vm), vm != nil && observe.OwnershipOf(vm, owner) == driver.Own:
+		return ObservedVM{VM: &ref, Ownership: driver.Own}, nil
 	}
 	copies, err := c.Copies(ctx, n, owner)
-	return Seen{Copies: copies}, err
+	return ObservedVM{Copies: copies}, err
 }
 
 // byInstanceUUID finds the VM of an object that had none yet. An instance UUID is unique in a vCenter.
-func (c *Creator) byInstanceUUID(ctx context.Context, uuid string, owner observe.Owner) (Seen, error) {
+func (c *Creator) byInstanceUUID(ctx context.Context, uuid string, owner observe.Owner) (ObservedVM, error) {
 	found, err := c.byUUID(ctx, uuid, true, owner)
 	switch {
 	case err != nil || len(found) == 0:
-		return Seen{}, err
+		return ObservedVM{}, err
 	case len(found) > 1:
-		return Seen{}, fmt.Errorf("%d vSphere VMs have the instance UUID %s", len(found), uuid)
+		return ObservedVM{}, fmt.Errorf("%d vSphere VMs have the instance UUID %s", len(found), uuid)
 	}
 	return found[0], nil
 }
 
 // Copies finds VMs that have the UUIDs of an object. It leaves out VMs of other objects and the VM with the managed
 // object ID. A BIOS UUID is not unique: a VM with that UUID counts only if its owner key names the object.
-func (c *Creator) Copies(ctx context.Context, n inventory.Names, owner observe.Owner) (copies []types.ManagedObjectReference, err error) {
+func (c *Creator) Copies(ctx context.Context, n inventory.Identifiers, owner observe.Owner) (copies []types.ManagedObjectReference, err error) {
 	for _, by := range []struct {
 		uuid     string
 		instance bool
@@ -114,7 +114,7 @@ func (c *Creator) Copies(ctx context.Context, n inventory.Names, owner observe.O
 			return nil, err
 		}
 		for _, f := range found {
-			ours := f.Whose == driver.Own || by.instance && f.Whose == driver.Unowned
+			ours := f.Ownership == driver.Own || by.instance && f.Ownership == driver.Unowned
 			if ours && f.VM.Value != n.UniqueID && !slices.Contains(copies, *f.VM) {
 				copies = append(copies, *f.VM)
 			}
@@ -124,7 +124,7 @@ func (c *Creator) Copies(ctx context.Context, n inventory.Names, owner observe.O
 }
 
 // byUUID finds all VMs that have a UUID.
-func (c *Creator) byUUID(ctx context.Context, uuid string, instance bool, owner observe.Owner) ([]Seen, error) {
+func (c *Creator) byUUID(ctx context.Context, uuid string, instance bool, owner observe.Owner) ([]ObservedVM, error) {
 	vim, err := c.Actor.Session.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (c *Creator) byUUID(ctx context.Context, uuid string, instance bool, owner 
 	if err != nil {
 		return nil, fmt.Errorf("searching for UUID %s: %w", uuid, err)
 	}
-	var found []Seen
+	var found []ObservedVM
 	for _, r := range refs {
 		ref := r.Reference()
 		vm, err := c.read(ctx, ref)
@@ -141,7 +141,7 @@ func (c *Creator) byUUID(ctx context.Context, uuid string, instance bool, owner 
 			return nil, err
 		}
 		if vm != nil { // Otherwise it was deleted in the meantime.
-			found = append(found, Seen{VM: &ref, Whose: observe.OwnershipOf(vm, owner)})
+			found = append(found, ObservedVM{VM: &ref, Ownership: observe.OwnershipOf(vm, owner)})
 		}
 	}
 	return found, nil
@@ -157,7 +157,7 @@ func (c *Creator) read(ctx context.Context, ref types.ManagedObjectReference, mo
 	paths := append([]string{"config.changeVersion", "config.instanceUuid", "config.extraConfig"}, more...)
 	err = property.DefaultCollector(vim).RetrieveOne(ctx, ref, paths, &vm)
 	switch {
-	case vimfault.Gone(err, ref):
+	case vimfault.IsNotFound(err, ref):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading the owner of the vSphere VM %s: %w", ref.Value, err)
@@ -169,20 +169,20 @@ func (c *Creator) read(ctx context.Context, ref types.ManagedObjectReference, mo
 // adoptable returns an error if a VM is outside of the managed folder. Such a VM is not managed, and its changes
 // are not part of the event stream.
 func (c *Creator) adoptable(ctx context.Context, vm types.ManagedObjectReference, instanceUUID string) error {
-	inside, path, err := c.Inside(ctx, vm)
+	inside, path, err := c.IsInManagedFolder(ctx, vm)
 	if err != nil || inside {
 		return err
 	}
 	return &ConflictError{Message: fmt.Sprintf("the vSphere VM with instance UUID %s is not below the folder %s: move it there to adopt it", instanceUUID, path)}
 }
 
-// Inside reports whether a VM is below the managed folder, and returns the folder's path.
-func (c *Creator) Inside(ctx context.Context, vm types.ManagedObjectReference) (inside bool, folderPath string, err error) {
+// IsInManagedFolder reports whether a VM is below the managed folder, and returns the folder's path.
+func (c *Creator) IsInManagedFolder(ctx context.Context, vm types.ManagedObjectReference) (inside bool, folderPath string, err error) {
 	vim, err := c.Actor.Session.Vim(ctx)
 	if err != nil {
 		return false, "", err
 	}
-	folder, path, err := c.Places.Folder(ctx)
+	folder, path, err := c.Placement.Folder(ctx)
 	if err != nil {
 		return false, "", err
 	}

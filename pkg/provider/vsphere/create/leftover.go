@@ -32,11 +32,11 @@ func homeName(uid string, n int) string {
 // makeHome creates the directory of a new VM. It removes a directory that a previous attempt has left. It keeps a
 // directory that contains a VM or a disk that no attempt has created, and every directory if the object had a VM
 // before, because its files may be in it.
-func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place, hadVM bool) (string, error) {
+func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Location, hadVM bool) (string, error) {
 	for n := range maxHomes {
 		name := homeName(uid, n)
 		dir, err := c.files().Make(ctx, home, name)
-		if err == nil || !datastore.Exists(err) {
+		if err == nil || !datastore.IsAlreadyExists(err) {
 			return dir, err
 		}
 		if hadVM {
@@ -55,7 +55,7 @@ func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place
 
 // removeLeft removes the directory that an attempt has left, unless it contains a VM or a disk that no attempt has
 // created.
-func (c *Creator) removeLeft(ctx context.Context, home datastore.Place, name string) (there, removed bool, err error) {
+func (c *Creator) removeLeft(ctx context.Context, home datastore.Location, name string) (there, removed bool, err error) {
 	dir, err := c.files().Find(ctx, home, name)
 	if err != nil {
 		return false, false, err
@@ -119,15 +119,15 @@ func (c *Creator) RemoveLeftovers(ctx context.Context, uid, only string) error {
 	return errors.Join(errs...)
 }
 
-func (c *Creator) homes(ctx context.Context, only string) ([]datastore.Place, error) {
+func (c *Creator) homes(ctx context.Context, only string) ([]datastore.Location, error) {
 	if only == "" {
-		return c.Places.Homes(ctx)
+		return c.Placement.Homes(ctx)
 	}
-	return c.Places.HomesNamed(ctx, only)
+	return c.Placement.HomesNamed(ctx, only)
 }
 
 // discard removes the directory of a failed attempt. certain is true if it is known that the attempt created no VM.
-func (c *Creator) discard(ctx context.Context, home datastore.Place, dir string, certain bool) {
+func (c *Creator) discard(ctx context.Context, home datastore.Location, dir string, certain bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if !certain {

@@ -21,21 +21,21 @@ const historyPage, historyPages = 1000, 10
 // again, does not observe tasks that ended before. The value is an estimate.
 const lookBack = time.Hour
 
-// End is the way in which a VM was removed from vCenter's inventory.
-type End string
+// Removal is the way in which a VM was removed from vCenter's inventory.
+type Removal string
 
 const (
 	// Destroyed means that the VM was deleted from disk.
-	Destroyed End = "destroyed"
+	Destroyed Removal = "destroyed"
 	// Unregistered means that the VM was removed from the inventory and its files were kept.
-	Unregistered End = "unregistered"
+	Unregistered Removal = "unregistered"
 )
 
-// Ended searches the task history for the task that removed the VM with a managed object ID, from shortly before
+// FindRemoval searches the task history for the task that removed the VM with a managed object ID, from shortly before
 // since. The list of recent tasks is not sufficient, because it contains only the last 200 completed tasks. It
 // returns an empty End if the history has no such task. In that case the VM may still be deleted: no task is
 // recorded for the VM when its host is removed.
-func (c *Creator) Ended(ctx context.Context, vm string, since time.Time) (end End, err error) {
+func (c *Creator) FindRemoval(ctx context.Context, vm string, since time.Time) (end Removal, err error) {
 	if err := c.checkClock(ctx); err != nil {
 		return "", err
 	}
@@ -68,7 +68,7 @@ func (c *Creator) Ended(ctx context.Context, vm string, since time.Time) (end En
 }
 
 // endOf returns how a task ended the VM, or an empty End. The task names are from vCenter's list of descriptions.
-func endOf(info *types.TaskInfo, vm string) End {
+func endOf(info *types.TaskInfo, vm string) Removal {
 	if info.State != types.TaskInfoStateSuccess || info.Entity == nil || *info.Entity != (types.ManagedObjectReference{Type: "VirtualMachine", Value: vm}) {
 		return ""
 	}

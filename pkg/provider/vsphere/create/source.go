@@ -38,7 +38,7 @@ func provisioning(boot *vmv1alpha1.VirtualMachineBootDisk) string {
 
 // prepare returns the configuration for the create request: the image's configuration with all differences applied.
 // It reads the configuration of a library item. A clone already has the configuration of its template.
-func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *placement.Report, diffs []configspec.Difference) (types.VirtualMachineConfigSpec, *descriptor.Image, error) {
+func (c *Creator) prepare(ctx context.Context, want *configspec.Desired, rep *placement.Report, diffs []configspec.Difference) (types.VirtualMachineConfigSpec, *descriptor.Image, error) {
 	spec := configspec.Spec(diffs)
 	if rep.Source.LibraryItem == "" {
 		return spec, nil, nil
@@ -54,10 +54,10 @@ func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *place
 		spec.Version = configspec.Upgrade(diffs)
 	}
 	want.ImageProperties = image.VApp
-	return image.Under(spec), image, nil
+	return image.Complete(spec), image, nil
 }
 
-func (c *Creator) build(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+func (c *Creator) build(ctx context.Context, want configspec.Desired, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
 	if rep.Source.LibraryItem != "" {
 		return c.deploy(ctx, want, rep, folder, spec)
 	}
@@ -65,7 +65,7 @@ func (c *Creator) build(ctx context.Context, want configspec.Want, rep *placemen
 }
 
 // deploy deploys an OVF item of a content library.
-func (c *Creator) deploy(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+func (c *Creator) deploy(ctx context.Context, want configspec.Desired, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
 	doc, err := encode(spec)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
@@ -85,7 +85,7 @@ func (c *Creator) deploy(ctx context.Context, want configspec.Want, rep *placeme
 // deployment returns the deployment request. It has one storage policy for all files of the image (vSphere
 // Automation API, Vcenter Ovf ResourcePoolDeploymentSpec.storage_profile_id). The boot disk's own policy is applied
 // after the deployment.
-func deployment(want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, doc string) vcenter.Deploy {
+func deployment(want configspec.Desired, rep *placement.Report, folder types.ManagedObjectReference, doc string) vcenter.Deploy {
 	target := vcenter.Target{ResourcePoolID: rep.Pool.Value, FolderID: folder.Value}
 	if rep.Host != nil {
 		target.HostID = rep.Host.Value

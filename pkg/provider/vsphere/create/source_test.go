@@ -43,7 +43,7 @@ func TestClone_HasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			template := &mo.VirtualMachine{}
 			template.Config = &types.VirtualMachineConfigInfo{Hardware: types.VirtualHardware{Device: tc.devices}}
-			want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Network: tc.network}}}}
+			want := configspec.Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Network: tc.network}}}}
 			got := cloneSpec(template, want, &placement.Report{}, types.ManagedObjectReference{}, types.VirtualMachineConfigSpec{Name: "web", DeviceChange: tc.added})
 			var changes []string
 			for _, c := range got.Config.DeviceChange {
@@ -66,7 +66,7 @@ func TestDeployment_ProvisionsDisksAsInTheSpecOrThin(t *testing.T) {
 		"": "thin", vmv1alpha1.DiskProvisioningThin: "thin", vmv1alpha1.DiskProvisioningThick: "thick",
 		vmv1alpha1.DiskProvisioningThickEagerZero: "eagerZeroedThick",
 	} {
-		want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{BootDisk: &vmv1alpha1.VirtualMachineBootDisk{Provisioning: provisioning}}}, Name: "web"}}
+		want := configspec.Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{BootDisk: &vmv1alpha1.VirtualMachineBootDisk{Provisioning: provisioning}}}, Name: "web"}}
 		got := deployment(want, rep, types.ManagedObjectReference{}, "doc")
 		if got.StorageProvisioning != wanted || got.DefaultDatastoreID != "datastore-1" {
 			t.Errorf("%q: provisioning %q on %q, want %s on datastore-1", provisioning, got.StorageProvisioning, got.DefaultDatastoreID, wanted)
@@ -82,7 +82,7 @@ func TestClone_DropsTheTemplatesSlipwayKeys(t *testing.T) {
 		&types.OptionValue{Key: "slipway.volume.data", Value: "scsi0:1"}, &types.OptionValue{Key: "svga.present", Value: "FALSE"},
 	}}
 	spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "team-a/web/uid"}}}
-	want := configspec.Want{Want: driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}}}
+	want := configspec.Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}}}
 	got := map[string]any{}
 	for _, o := range cloneSpec(template, want, &placement.Report{}, types.ManagedObjectReference{}, spec).Config.ExtraConfig {
 		got[o.GetOptionValue().Key] = o.GetOptionValue().Value

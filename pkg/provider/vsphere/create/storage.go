@@ -18,7 +18,7 @@ const imageKeyOffset = 100_000
 
 // imageStorage returns the device changes that add the image's disks, in the directory dir, and their controllers.
 // It also returns the file copies that must be made first.
-func imageStorage(hw *descriptor.Hardware, fast *Fast, dir string) (changes []*types.VirtualDeviceConfigSpec, copies []datastore.Transfer, err error) {
+func imageStorage(hw *descriptor.Hardware, fast *CachedImage, dir string) (changes []*types.VirtualDeviceConfigSpec, copies []datastore.Transfer, err error) {
 	if hw.Err != nil {
 		return nil, nil, hw.Err
 	}

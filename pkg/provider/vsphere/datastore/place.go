@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// Place is a resolved datastore.
-type Place struct {
+// Location is a resolved datastore.
+type Location struct {
 	// Datacenter is the datacenter of the datastore. Datastore paths refer to it.
 	Datacenter types.ManagedObjectReference
 	// Datastore is the datastore, and Browser lists its files.
@@ -33,19 +33,19 @@ type Place struct {
 }
 
 // Locate resolves a datastore.
-func Locate(ctx context.Context, s *session.Session, datacenter, ref types.ManagedObjectReference) (Place, error) {
+func Locate(ctx context.Context, s *session.Session, datacenter, ref types.ManagedObjectReference) (Location, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {
-		return Place{}, err
+		return Location{}, err
 	}
 	var ds mo.Datastore
 	err = property.DefaultCollector(c).RetrieveOne(ctx, ref, []string{"browser", "capability.topLevelDirectoryCreateSupported", "summary.name", "summary.url", "summary.type"}, &ds)
 	if err != nil {
-		return Place{}, fmt.Errorf("reading datastore %s: %w", ref.Value, err)
+		return Location{}, fmt.Errorf("reading datastore %s: %w", ref.Value, err)
 	}
 	inventoryPath, err := find.InventoryPath(ctx, c, ref)
 	if err != nil {
-		return Place{}, fmt.Errorf("finding the inventory path of datastore %s: %w", ref.Value, err)
+		return Location{}, fmt.Errorf("finding the inventory path of datastore %s: %w", ref.Value, err)
 	}
 	// If a server does not report the capability, all datastores except vSAN support it (vSphere API, same
 	// property).
@@ -53,12 +53,12 @@ func Locate(ctx context.Context, s *session.Session, datacenter, ref types.Manag
 	if top := ds.Capability.TopLevelDirectoryCreateSupported; top != nil {
 		namespaced = !*top
 	}
-	return Place{Datacenter: datacenter, Datastore: ref, Browser: ds.Browser, Name: ds.Summary.Name, URL: ds.Summary.Url,
+	return Location{Datacenter: datacenter, Datastore: ref, Browser: ds.Browser, Name: ds.Summary.Name, URL: ds.Summary.Url,
 		InventoryPath: inventoryPath, Namespaced: namespaced}, nil
 }
 
 // Path returns the datastore path of a file.
-func (p Place) Path(elements ...string) string {
+func (p Location) Path(elements ...string) string {
 	return (&object.DatastorePath{Datastore: p.Name, Path: path.Join(elements...)}).String()
 }
 

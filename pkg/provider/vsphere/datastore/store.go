@@ -34,7 +34,7 @@ type Store struct {
 
 // Make creates a top-level directory on a datastore and returns its datastore path. On a namespaced datastore the
 // path has another name. If the directory exists, it returns a FileAlreadyExists fault; see Exists.
-func (s *Store) Make(ctx context.Context, p Place, name string) (string, error) {
+func (s *Store) Make(ctx context.Context, p Location, name string) (string, error) {
 	c, err := s.Session.Vim(ctx)
 	if err != nil {
 		return "", err
@@ -56,14 +56,14 @@ func (s *Store) Make(ctx context.Context, p Place, name string) (string, error) 
 	return dir, nil
 }
 
-// Exists reports whether err means that a file or directory already exists.
-func Exists(err error) bool { return fault.Is(err, &types.FileAlreadyExists{}) }
+// IsAlreadyExists reports whether err means that a file or directory already exists.
+func IsAlreadyExists(err error) bool { return fault.Is(err, &types.FileAlreadyExists{}) }
 
-// Missing reports whether err means that a file or directory does not exist.
-func Missing(err error) bool { return fault.Is(err, &types.FileNotFound{}) }
+// IsNotFound reports whether err means that a file or directory does not exist.
+func IsNotFound(err error) bool { return fault.Is(err, &types.FileNotFound{}) }
 
 // Find returns the datastore path of a top-level directory. The directory need not exist.
-func (s *Store) Find(ctx context.Context, p Place, name string) (string, error) {
+func (s *Store) Find(ctx context.Context, p Location, name string) (string, error) {
 	if !p.Namespaced {
 		return p.Path(name), nil
 	}
@@ -74,7 +74,7 @@ func (s *Store) Find(ctx context.Context, p Place, name string) (string, error) 
 	res, err := methods.ConvertNamespacePathToUuidPath(ctx, c, &types.ConvertNamespacePathToUuidPath{
 		This: *c.ServiceContent.DatastoreNamespaceManager, Datacenter: &p.Datacenter, NamespaceUrl: strings.TrimSuffix(p.URL, "/") + "/" + name})
 	switch {
-	case Missing(err):
+	case IsNotFound(err):
 		return p.Path(name), nil
 	case err != nil:
 		return "", fmt.Errorf("finding directory %s: %w", p.Path(name), err)
@@ -83,7 +83,7 @@ func (s *Store) Find(ctx context.Context, p Place, name string) (string, error) 
 }
 
 // Files lists the files of a directory, without subdirectories. there is false if the directory does not exist.
-func (s *Store) Files(ctx context.Context, p Place, dir string) (files []types.BaseFileInfo, there bool, err error) {
+func (s *Store) Files(ctx context.Context, p Location, dir string) (files []types.BaseFileInfo, there bool, err error) {
 	result, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.SearchDatastore_Task(ctx, c, &types.SearchDatastore_Task{
 			This: p.Browser, DatastorePath: dir,
@@ -95,7 +95,7 @@ func (s *Store) Files(ctx context.Context, p Place, dir string) (files []types.B
 		return res.Returnval, nil
 	})
 	switch {
-	case Missing(err):
+	case IsNotFound(err):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("listing %s: %w", dir, err)
@@ -113,7 +113,7 @@ func Has(files []types.BaseFileInfo, name string) bool {
 }
 
 // Remove removes a directory with its content.
-func (s *Store) Remove(ctx context.Context, p Place, dir string) error {
+func (s *Store) Remove(ctx context.Context, p Location, dir string) error {
 	_, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.DeleteDatastoreFile_Task(ctx, c, &types.DeleteDatastoreFile_Task{
 			This: *c.ServiceContent.FileManager, Name: dir, Datacenter: &p.Datacenter})
@@ -125,14 +125,14 @@ func (s *Store) Remove(ctx context.Context, p Place, dir string) error {
 	if err == nil && p.Namespaced {
 		err = s.removeNamespace(ctx, p, dir)
 	}
-	if err != nil && !Missing(err) {
+	if err != nil && !IsNotFound(err) {
 		return fmt.Errorf("removing directory %s: %w", dir, err)
 	}
 	return nil
 }
 
 // removeNamespace removes the namespace manager's entry of a directory after its files were removed.
-func (s *Store) removeNamespace(ctx context.Context, p Place, dir string) error {
+func (s *Store) removeNamespace(ctx context.Context, p Location, dir string) error {
 	c, err := s.Session.Vim(ctx)
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func checkImage(t *testing.T, path string, image *Image) {
 	if c.Name != "" || c.Files != nil || c.DeviceChange != nil || c.VAppConfig != nil {
 		t.Errorf("%s: the configuration has a name, files, devices or properties", path)
 	}
-	if slices.ContainsFunc(c.ExtraConfig, func(o types.BaseOptionValue) bool { return observe.Ours(o.GetOptionValue().Key) }) {
+	if slices.ContainsFunc(c.ExtraConfig, func(o types.BaseOptionValue) bool { return observe.IsSlipwayKey(o.GetOptionValue().Key) }) {
 		t.Errorf("%s: the configuration has settings of Slipway", path)
 	}
 	if len(status.Disks) > maxDisks || len(status.Networks) > maxNetworks || len(status.Properties) > maxProperties {

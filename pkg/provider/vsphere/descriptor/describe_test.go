@@ -148,7 +148,7 @@ b</Description></Property>`, "")))
 }
 
 func TestOfTemplate_DescribesATemplate(t *testing.T) {
-	got := OfTemplate(&types.VirtualMachineConfigInfo{
+	got := DescribeTemplate(&types.VirtualMachineConfigInfo{
 		ChangeVersion: "7", GuestId: "ubuntu64Guest", Version: "vmx-19", Firmware: "bios",
 		Hardware: types.VirtualHardware{Device: []types.BaseVirtualDevice{
 			&types.ParaVirtualSCSIController{},

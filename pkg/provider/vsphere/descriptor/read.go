@@ -54,8 +54,8 @@ func (r *Reader) Read(ctx context.Context, s *session.Session, item string) (*Im
 		func(ctx context.Context) (*Image, error) { return fetch(ctx, s, item) })
 }
 
-// Now is like Read, but it always requests the current content version.
-func (r *Reader) Now(ctx context.Context, s *session.Session, item string) (*Image, error) {
+// ReadCurrent is like Read, but it always requests the current content version.
+func (r *Reader) ReadCurrent(ctx context.Context, s *session.Session, item string) (*Image, error) {
 	now := time.Now()
 	r.flights.Forget(item) // An earlier request may have read an older version.
 	return r.read(ctx, item, now,

@@ -72,7 +72,7 @@ func isRestricted(key, value string) bool {
 // it is a path in the descriptor; the file itself is copied.
 func isDropped(o types.BaseOptionValue) bool {
 	v := o.GetOptionValue()
-	return observe.Ours(v.Key) || isNVRAM(o) || isRestricted(v.Key, fmt.Sprint(v.Value))
+	return observe.IsSlipwayKey(v.Key) || isNVRAM(o) || isRestricted(v.Key, fmt.Sprint(v.Value))
 }
 
 // describeUnapplied lists the descriptor's settings, devices and required sections that virtual machines of the image do

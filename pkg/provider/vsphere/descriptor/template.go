@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// OfTemplate returns the image status of a template. networks are the names of its networks by managed object ID.
-func OfTemplate(config *types.VirtualMachineConfigInfo, networks map[string]string) provider.ImageDescription {
+// DescribeTemplate returns the image status of a template. networks are the names of its networks by managed object ID.
+func DescribeTemplate(config *types.VirtualMachineConfigInfo, networks map[string]string) provider.ImageDescription {
 	d := description{}
 	d.Type = vmv1alpha1.ImageTypeTemplate
 	d.ContentVersion = prose(config.ChangeVersion, maxName)

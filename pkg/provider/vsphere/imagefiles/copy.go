@@ -21,7 +21,7 @@ import (
 )
 
 // Copy implements provider.ImageFiles.
-func (f *Files) Copy(ctx context.Context, place provider.ImagePlace, directory string, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+func (f *Files) Copy(ctx context.Context, place provider.ImageCopyLocation, directory string, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
 	image, err := f.opts.Descriptors.Read(ctx, f.opts.Session, place.ItemID)
 	if err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func (f *Files) Copy(ctx context.Context, place provider.ImagePlace, directory s
 
 // complete returns the copies with their sizes. It returns an error if the item's version has changed during the
 // copy.
-func (f *Files) complete(ctx context.Context, place provider.ImagePlace, image *descriptor.Image, at datastore.Place, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
-	after, err := f.opts.Descriptors.Now(ctx, f.opts.Session, place.ItemID)
+func (f *Files) complete(ctx context.Context, place provider.ImageCopyLocation, image *descriptor.Image, at datastore.Location, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+	after, err := f.opts.Descriptors.ReadCurrent(ctx, f.opts.Session, place.ItemID)
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +83,14 @@ func sizeOf(found []types.BaseFileInfo, name string) (size int64) {
 }
 
 // makeDirectory creates a new directory.
-func (f *Files) makeDirectory(ctx context.Context, at datastore.Place, directory string) error {
+func (f *Files) makeDirectory(ctx context.Context, at datastore.Location, directory string) error {
 	c, err := f.opts.Session.Vim(ctx)
 	if err != nil {
 		return err
 	}
 	_, err = methods.MakeDirectory(ctx, c, &types.MakeDirectory{This: *c.ServiceContent.FileManager, Name: directory, Datacenter: &at.Datacenter})
 	if err != nil {
-		if datastore.Missing(err) { // The parent directory was deleted.
+		if datastore.IsNotFound(err) { // The parent directory was deleted.
 			f.tops.Clear()
 		}
 		return fmt.Errorf("creating directory %s: %w", directory, err)
@@ -100,7 +100,7 @@ func (f *Files) makeDirectory(ctx context.Context, at datastore.Place, directory
 
 // copyAll copies the files one after the other. The number of images that are copied simultaneously is limited
 // elsewhere.
-func (f *Files) copyAll(ctx context.Context, place provider.ImagePlace, at datastore.Place, directory string, sources []source, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+func (f *Files) copyAll(ctx context.Context, place provider.ImageCopyLocation, at datastore.Location, directory string, sources []source, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
 	spec, err := f.diskSpec(ctx, place.ProfileID)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (f *Files) diskSpec(ctx context.Context, profile string) (types.BaseVirtual
 	if profile == "" {
 		return spec, nil
 	}
-	service, err := f.opts.Session.Policies(ctx)
+	service, err := f.opts.Session.PolicyClient(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (t *total) set(i int, percent int32) {
 }
 
 // Missing implements provider.ImageFiles.
-func (f *Files) Missing(ctx context.Context, place provider.ImagePlace, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]string, error) {
+func (f *Files) Missing(ctx context.Context, place provider.ImageCopyLocation, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]string, error) {
 	at, err := f.placeOf(ctx, place)
 	if err != nil {
 		return nil, err

@@ -32,9 +32,9 @@ type Options struct {
 	Descriptors *descriptor.Reader
 	// Owner identifies this server among others that use the same vCenter. If it is empty, copying fails.
 	Owner string
-	// Making returns the ID of a task with which vCenter may create a virtual machine for an earlier process, or an
+	// FindCreateTask returns the ID of a task with which vCenter may create a virtual machine for an earlier process, or an
 	// empty string. Such a virtual machine is not in the inventory yet.
-	Making func(ctx context.Context) (string, error)
+	FindCreateTask func(ctx context.Context) (string, error)
 }
 
 // Files implements provider.ImageFiles for one vCenter.
@@ -54,34 +54,34 @@ func New(o Options) *Files {
 }
 
 // Locate implements provider.ImageFiles.
-func (f *Files) Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation, before provider.CachePlace) (provider.ImagePlace, error) {
+func (f *Files) Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation, before provider.CacheLocation) (provider.ImageCopyLocation, error) {
 	if f.opts.Owner == "" {
-		return provider.ImagePlace{}, errors.New("this server has no identity to mark its copies with")
+		return provider.ImageCopyLocation{}, errors.New("this server has no identity to mark its copies with")
 	}
 	item, err := f.item(ctx, source)
 	if err != nil {
-		return provider.ImagePlace{}, err
+		return provider.ImageCopyLocation{}, err
 	}
 	image, err := f.opts.Descriptors.Read(ctx, f.opts.Session, item.ID)
 	if err != nil {
-		return provider.ImagePlace{}, err
+		return provider.ImageCopyLocation{}, err
 	}
 	if err := image.Hardware.Err; err != nil {
-		return provider.ImagePlace{}, err
+		return provider.ImageCopyLocation{}, err
 	}
 	at, err := f.datastore(ctx, location.Datastore, before.DatastoreID)
 	if err != nil {
-		return provider.ImagePlace{}, err
+		return provider.ImageCopyLocation{}, err
 	}
 	profile, err := f.profile(ctx, location.StoragePolicy, before.ProfileID)
 	if err != nil {
-		return provider.ImagePlace{}, err
+		return provider.ImageCopyLocation{}, err
 	}
 	top, err := f.top(ctx, at)
 	if err != nil {
-		return provider.ImagePlace{}, err
+		return provider.ImageCopyLocation{}, err
 	}
-	return provider.ImagePlace{
+	return provider.ImageCopyLocation{
 		DatastoreID: at.Datastore.Value, ProfileID: profile, ItemID: item.ID, ContentVersion: image.Version,
 		Directory: top + "/" + directoryOf(f.opts.Owner, item.ID, image.Version, profile),
 	}, nil
@@ -96,20 +96,20 @@ func (f *Files) item(ctx context.Context, source vmv1alpha1.ContentLibraryImageS
 	if err != nil {
 		return nil, err
 	}
-	return item, placement.Deployable(source, item.Type)
+	return item, placement.CheckDeployable(source, item.Type)
 }
 
 // top returns the parent directory of all copies on a datastore. It creates the directory if it is missing. Other
 // servers use it too, so it is never removed.
-func (f *Files) top(ctx context.Context, at datastore.Place) (string, error) {
+func (f *Files) top(ctx context.Context, at datastore.Location) (string, error) {
 	// A renamed datastore has another path.
 	key := at.Datastore.Value + " " + at.Name
 	if known, ok := f.tops.Load(key); ok {
 		return known.(string), nil
 	}
-	dir, err := f.store.Make(ctx, at, Top)
-	if datastore.Exists(err) {
-		dir, err = f.store.Find(ctx, at, Top)
+	dir, err := f.store.Make(ctx, at, ParentDirectory)
+	if datastore.IsAlreadyExists(err) {
+		dir, err = f.store.Find(ctx, at, ParentDirectory)
 	}
 	if err != nil {
 		return "", err
@@ -119,15 +119,15 @@ func (f *Files) top(ctx context.Context, at datastore.Place) (string, error) {
 }
 
 // placeOf locates the datastore of a place again, because it may have been renamed.
-func (f *Files) placeOf(ctx context.Context, place provider.ImagePlace) (datastore.Place, error) {
+func (f *Files) placeOf(ctx context.Context, place provider.ImageCopyLocation) (datastore.Location, error) {
 	return f.lookUp(ctx, types.ManagedObjectReference{Type: "Datastore", Value: place.DatastoreID})
 }
 
 // lookUp returns the location of a datastore with its datacenter.
-func (f *Files) lookUp(ctx context.Context, ref types.ManagedObjectReference) (datastore.Place, error) {
+func (f *Files) lookUp(ctx context.Context, ref types.ManagedObjectReference) (datastore.Location, error) {
 	dc, err := f.datacenterOf(ctx, ref)
 	if err != nil {
-		return datastore.Place{}, err
+		return datastore.Location{}, err
 	}
 	at, err := datastore.Locate(ctx, f.opts.Session, dc, ref)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // datastore finds the datastore of a location. If no datastore has the name, it finds the one with the managed
 // object ID in before, which may be empty.
-func (f *Files) datastore(ctx context.Context, name, before string) (datastore.Place, error) {
+func (f *Files) datastore(ctx context.Context, name, before string) (datastore.Location, error) {
 	at, err := f.datastoreNamed(ctx, name)
 	var unusable *provider.NotUsableError
 	if before == "" || !errors.As(err, &unusable) || !unusable.Missing {
@@ -29,31 +29,31 @@ func (f *Files) datastore(ctx context.Context, name, before string) (datastore.P
 	}
 	ref := types.ManagedObjectReference{Type: "Datastore", Value: before}
 	at, lookErr := f.lookUp(ctx, ref)
-	if vimfault.Gone(lookErr, ref) {
+	if vimfault.IsNotFound(lookErr, ref) {
 		return at, err
 	}
 	return at, lookErr
 }
 
 // datastoreNamed finds a datastore by inventory path or by unique name.
-func (f *Files) datastoreNamed(ctx context.Context, name string) (datastore.Place, error) {
+func (f *Files) datastoreNamed(ctx context.Context, name string) (datastore.Location, error) {
 	c, err := f.opts.Session.Vim(ctx)
 	if err != nil {
-		return datastore.Place{}, err
+		return datastore.Location{}, err
 	}
 	if strings.HasPrefix(name, "/") {
-		found, _, err := placement.AtPath(ctx, c, placement.WhatDatastore, placement.Spellings(name))
+		found, _, err := placement.FindAtPath(ctx, c, placement.WhatDatastore, placement.Spellings(name))
 		if err != nil {
-			return datastore.Place{}, err
+			return datastore.Location{}, err
 		}
 		if found == nil || found.Reference().Type != "Datastore" {
-			return datastore.Place{}, noDatastore(name)
+			return datastore.Location{}, noDatastore(name)
 		}
 		return f.lookUp(ctx, found.Reference())
 	}
 	all, err := f.allDatastores(ctx)
 	if err != nil {
-		return datastore.Place{}, err
+		return datastore.Location{}, err
 	}
 	for _, spelling := range placement.Spellings(name) {
 		var refs []types.ManagedObjectReference
@@ -67,10 +67,10 @@ func (f *Files) datastoreNamed(ctx context.Context, name string) (datastore.Plac
 		case 1:
 			return f.lookUp(ctx, refs[0])
 		default:
-			return datastore.Place{}, placement.Ambiguous(ctx, c, placement.WhatDatastore, name, refs)
+			return datastore.Location{}, placement.AmbiguousError(ctx, c, placement.WhatDatastore, name, refs)
 		}
 	}
-	return datastore.Place{}, noDatastore(name)
+	return datastore.Location{}, noDatastore(name)
 }
 
 func noDatastore(name string) error {
@@ -110,7 +110,7 @@ func (f *Files) profile(ctx context.Context, policy, before string) (string, err
 	if policy == "" {
 		return "", nil
 	}
-	service, err := f.opts.Session.Policies(ctx)
+	service, err := f.opts.Session.PolicyClient(ctx)
 	if err != nil {
 		return "", err
 	}

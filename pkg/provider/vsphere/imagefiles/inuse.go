@@ -31,7 +31,7 @@ func (f *Files) userOf(ctx context.Context, ref types.ManagedObjectReference, di
 		return nil, err
 	}
 	// The task is checked first: the virtual machine of a task that has ended is in the inventory.
-	task, err := f.opts.Making(ctx)
+	task, err := f.opts.FindCreateTask(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
 )
 
-// Top is the parent directory of all copies on a datastore.
-const Top = "slipway-images"
+// ParentDirectory is the parent directory of all copies on a datastore.
+const ParentDirectory = "slipway-images"
 
 // digits is the length of a hash in a name.
 const digits = 17

@@ -23,7 +23,7 @@ func TestUpdate_PublishesHostsBeforeVirtualMachines(t *testing.T) {
 		}
 		published := 0
 		var i *Inventory
-		i = New(Options{Changed: func(_, vm *mo.VirtualMachine) {
+		i = New(Options{OnChange: func(_, vm *mo.VirtualMachine) {
 			published++
 			if vm.Runtime.Host == nil || i.HostName(*vm.Runtime.Host) == "" {
 				t.Errorf("%s was published before its host %v", vm.Name, vm.Runtime.Host)

@@ -36,7 +36,7 @@ type events struct {
 // are only logged, because the stream also works without events.
 func (i *Inventory) followEvents(ctx context.Context, col *collector) []types.ObjectSpec {
 	i.events = events{reported: map[types.ManagedObjectReference]map[int32]bool{}}
-	if i.opts.Happened == nil || len(i.opts.EventKinds) == 0 || col.client.ServiceContent.EventManager == nil {
+	if i.opts.OnEvent == nil || len(i.opts.EventKinds) == 0 || col.client.ServiceContent.EventManager == nil {
 		return nil
 	}
 	logger := klog.FromContext(ctx)
@@ -107,7 +107,7 @@ func (i *Inventory) queueEvents(u types.ObjectUpdate) {
 // reportEvents reports the queued events.
 func (i *Inventory) reportEvents() {
 	for _, e := range i.events.pending {
-		i.opts.Happened(e)
+		i.opts.OnEvent(e)
 	}
 	i.events.pending = nil
 }

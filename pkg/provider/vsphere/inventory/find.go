@@ -27,8 +27,8 @@ const (
 	Exists
 )
 
-// Names are the identifiers of an object's virtual machine. UUIDs are in lower case.
-type Names struct {
+// Identifiers are the identifiers of an object's virtual machine. UUIDs are in lower case.
+type Identifiers struct {
 	// UniqueID is the last known managed object ID.
 	UniqueID string
 	// Confirmed is the new managed object ID, if an administrator has confirmed it.
@@ -44,8 +44,8 @@ type Names struct {
 	Folder types.ManagedObjectReference
 }
 
-// Found is the result of Find.
-type Found struct {
+// FindResult is the result of Find.
+type FindResult struct {
 	// State is the existence state.
 	State State
 	// VM is the record of an existing virtual machine.
@@ -60,17 +60,17 @@ type Found struct {
 // Find finds an object's record by the known managed object ID. If there is none, it searches by instance UUID and
 // by owner. A readable record with the ID but without the UUID and the owner belongs to another owner. A record
 // with another ID and the UUID or the owner is a copy until it is confirmed or Succeed was called.
-func (i *Inventory) Find(n Names) Found {
+func (i *Inventory) Find(n Identifiers) FindResult {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if ref := vmRef(n.UniqueID); i.vms[ref] != nil {
 		vm := i.vms[ref]
 		recorded, known := i.names.names[ref]
 		if !known || recorded.instanceUUID == n.InstanceUUID || n.OwnerUID != "" && recorded.owner.UID == n.OwnerUID {
-			if !observe.Readable(vm) {
+			if !observe.IsReadable(vm) {
 				i.names.claimed[ref] = struct{}{}
 			}
-			return Found{State: Exists, VM: vm}
+			return FindResult{State: Exists, VM: vm}
 		}
 	}
 	if n.UniqueID != "" {
@@ -84,31 +84,31 @@ func (i *Inventory) Find(n Names) Found {
 	}
 	switch why := i.undecided(n); {
 	case !i.synced:
-		return Found{State: Unknown}
+		return FindResult{State: Unknown}
 	case why != "":
-		return Found{State: Unknown, Why: why}
+		return FindResult{State: Unknown, Why: why}
 	}
-	return Found{State: Absent}
+	return FindResult{State: Absent}
 }
 
 // successor finds the record of a virtual machine whose managed object ID no longer has a record.
-func (i *Inventory) successor(n Names) Found {
+func (i *Inventory) successor(n Identifiers) FindResult {
 	copies := i.copies(n)
 	next, accepted := i.names.successors[n.UniqueID]
 	for _, vm := range copies {
 		if accepted && vm.Self == next || vm.Self.Value == n.Confirmed {
-			return Found{State: Exists, VM: vm}
+			return FindResult{State: Exists, VM: vm}
 		}
 	}
 	if !i.synced {
-		return Found{State: Unknown}
+		return FindResult{State: Unknown}
 	}
-	return Found{State: Absent, Copies: copies}
+	return FindResult{State: Absent, Copies: copies}
 }
 
 // copies returns the records with the instance UUID or the owner of a virtual machine, without those of other
 // objects.
-func (i *Inventory) copies(n Names) (copies []*mo.VirtualMachine) {
+func (i *Inventory) copies(n Identifiers) (copies []*mo.VirtualMachine) {
 	all := refs{}
 	maps.Copy(all, i.names.byOwner[n.OwnerUID])
 	for ref := range i.names.byUUID[n.InstanceUUID] {
@@ -123,8 +123,8 @@ func (i *Inventory) copies(n Names) (copies []*mo.VirtualMachine) {
 	return copies
 }
 
-// Succeed records that the virtual machine of a managed object ID is now the virtual machine ref.
-func (i *Inventory) Succeed(uniqueID string, ref types.ManagedObjectReference) {
+// SetSuccessor records that the virtual machine of a managed object ID is now the virtual machine ref.
+func (i *Inventory) SetSuccessor(uniqueID string, ref types.ManagedObjectReference) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.names.successors[uniqueID] = ref
@@ -140,7 +140,7 @@ func (i *Inventory) SamePath(uniqueID string, ref types.ManagedObjectReference) 
 }
 
 // sameMachine returns the records with the owner key of an object that are not clones.
-func (i *Inventory) sameMachine(n Names) refs {
+func (i *Inventory) sameMachine(n Identifiers) refs {
 	out := refs{}
 	for ref := range i.names.byOwner[n.OwnerUID] {
 		if n.BiosUUID != "" && i.names.names[ref].biosUUID == n.BiosUUID {
@@ -150,10 +150,10 @@ func (i *Inventory) sameMachine(n Names) refs {
 	return out
 }
 
-func (i *Inventory) oneOf(all refs, by string) Found {
+func (i *Inventory) oneOf(all refs, by string) FindResult {
 	if len(all) == 1 {
 		for ref := range all {
-			return Found{State: Exists, VM: i.vms[ref]}
+			return FindResult{State: Exists, VM: i.vms[ref]}
 		}
 	}
 	var ids []string
@@ -161,12 +161,12 @@ func (i *Inventory) oneOf(all refs, by string) Found {
 		ids = append(ids, ref.Value)
 	}
 	slices.Sort(ids)
-	return Found{State: Unknown, Why: fmt.Sprintf("several vSphere VMs have %s: %s", by, strings.Join(ids, ", "))}
+	return FindResult{State: Unknown, Why: fmt.Sprintf("several vSphere VMs have %s: %s", by, strings.Join(ids, ", "))}
 }
 
 // undecided names a virtual machine that cannot be read, that no object claims, and that may be the object's. It
 // returns an empty string if there is none.
-func (i *Inventory) undecided(n Names) string {
+func (i *Inventory) undecided(n Identifiers) string {
 	if n.UniqueID != "" {
 		return ""
 	}
@@ -182,16 +182,16 @@ func (i *Inventory) undecided(n Names) string {
 	return ""
 }
 
-// Managed returns the number of objects that own records.
-func (i *Inventory) Managed() int {
+// CountOwners returns the number of objects that own records.
+func (i *Inventory) CountOwners() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return len(i.names.byOwner)
 }
 
-// Unreadable publishes a record of a virtual machine that the account cannot read. Only its ID is known. The stream
+// StoreUnreadable publishes a record of a virtual machine that the account cannot read. Only its ID is known. The stream
 // reports the virtual machine when the account gets the permission.
-func (i *Inventory) Unreadable(ref types.ManagedObjectReference) {
+func (i *Inventory) StoreUnreadable(ref types.ManagedObjectReference) {
 	if i.Get(ref) == nil {
 		vm := &mo.VirtualMachine{}
 		vm.Self = ref

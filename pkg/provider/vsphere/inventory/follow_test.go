@@ -26,7 +26,7 @@ func TestFinishSync_KeepsRecordsNewerThanTheRead(t *testing.T) {
 		i.store(vmRef(id), record(id, "1"))
 	}
 	i.direct[vmRef("created-meanwhile")] = 0
-	if found := i.Find(Names{InstanceUUID: "nowhere"}); found.State != Unknown || !i.Starting() {
+	if found := i.Find(Identifiers{InstanceUUID: "nowhere"}); found.State != Unknown || !i.Starting() {
 		t.Errorf("before the end, a missing VM has state %v, starting %v; want unknown and true", found.State, i.Starting())
 	}
 	i.finishSync(map[types.ManagedObjectReference]struct{}{vmRef("reported"): {}})
@@ -39,7 +39,7 @@ func TestFinishSync_KeepsRecordsNewerThanTheRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"created-meanwhile", "reported"}, kept); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	if found := i.Find(Names{InstanceUUID: "nowhere"}); found.State != Absent || i.Starting() || synced != 1 {
+	if found := i.Find(Identifiers{InstanceUUID: "nowhere"}); found.State != Absent || i.Starting() || synced != 1 {
 		t.Errorf("after the end, a missing VM has state %v, starting %v, %d calls; want absent, false and 1", found.State, i.Starting(), synced)
 	}
 }

@@ -49,7 +49,7 @@ func newIndex() index {
 
 // put indexes the identifiers of a record.
 func (x *index) put(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
-	if !observe.Readable(vm) {
+	if !observe.IsReadable(vm) {
 		if _, known := x.names[ref]; !known {
 			x.unread[ref] = struct{}{}
 		}

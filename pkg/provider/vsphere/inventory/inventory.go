@@ -25,14 +25,14 @@ type Options struct {
 	Session *session.Session
 	// Folders returns the unique managed folders. It is called at every (re)build.
 	Folders func(ctx context.Context) ([]types.ManagedObjectReference, error)
-	// Changed is called with the old and the new record. old is nil for a new virtual machine and for one that
+	// OnChange is called with the old and the new record. old is nil for a new virtual machine and for one that
 	// entered or left the managed folder. changed is nil if it was deleted. Changed must not block.
-	Changed func(old, changed *mo.VirtualMachine)
+	OnChange func(old, changed *mo.VirtualMachine)
 	// Synced is called after each full read. It must not block.
 	Synced func()
-	// Happened, if set, is called with every event of EventKinds in the managed folders, including those of the
+	// OnEvent, if set, is called with every event of EventKinds in the managed folders, including those of the
 	// last ten minutes. It must not block.
-	Happened func(types.BaseEvent)
+	OnEvent func(types.BaseEvent)
 	// EventKinds are event classes, and IDs of events that have no class.
 	EventKinds []string
 	// MaxWait is the maximum duration of a wait for updates, in seconds. Defaults to 30.
@@ -147,9 +147,9 @@ func (i *Inventory) Unsynced() error {
 	}
 }
 
-// Heard returns the time of the stream's last answer, even if that contained no change. It is zero before the first
+// LastAnswer returns the time of the stream's last answer, even if that contained no change. It is zero before the first
 // answer.
-func (i *Inventory) Heard() time.Time {
+func (i *Inventory) LastAnswer() time.Time {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.lastAnswer
@@ -212,8 +212,8 @@ func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachin
 		}
 	}
 	i.mu.Unlock()
-	if i.opts.Changed != nil && (old != nil || vm != nil) {
-		i.opts.Changed(old, vm)
+	if i.opts.OnChange != nil && (old != nil || vm != nil) {
+		i.opts.OnChange(old, vm)
 	}
 }
 

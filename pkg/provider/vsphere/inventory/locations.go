@@ -103,14 +103,14 @@ func (i *Inventory) noteLocations(b batch) []types.ManagedObjectReference {
 // announce reports virtual machines that have moved, because no property of theirs changes.
 func (i *Inventory) announce(moved []types.ManagedObjectReference) {
 	for _, ref := range moved {
-		if vm := i.Get(ref); vm != nil && i.opts.Changed != nil {
-			i.opts.Changed(nil, vm)
+		if vm := i.Get(ref); vm != nil && i.opts.OnChange != nil {
+			i.opts.OnChange(nil, vm)
 		}
 	}
 }
 
-// Outside reports whether the virtual machine is followed although it is not in the managed folder.
-func (i *Inventory) Outside(ref types.ManagedObjectReference) bool {
+// IsOutside reports whether the virtual machine is followed although it is not in the managed folder.
+func (i *Inventory) IsOutside(ref types.ManagedObjectReference) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.places.isOutside(ref)

@@ -58,7 +58,7 @@ func startInventory(t *testing.T) *followed {
 			ref, _, err := places.Folder(ctx)
 			return []types.ManagedObjectReference{ref}, err
 		},
-		Changed: func(old, changed *mo.VirtualMachine) {
+		OnChange: func(old, changed *mo.VirtualMachine) {
 			switch {
 			case changed == nil:
 				f.lost.Add(1)
@@ -124,12 +124,12 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolder(t *testing.T) {
 	f := startInventory(t)
 	vm := f.create(t, managedFolder, "web")
 	ref := vm.Reference()
-	if f.Outside(ref) {
+	if f.IsOutside(ref) {
 		t.Error("Outside is true for a virtual machine in the managed folder")
 	}
 	before := f.announced.Load()
 	f.move(t, vm, "/DC0/vm")
-	simulated.Eventually(t, "it is outside", func() bool { return f.Outside(ref) })
+	simulated.Eventually(t, "it is outside", func() bool { return f.IsOutside(ref) })
 	simulated.Eventually(t, "the move is announced", func() bool { return f.announced.Load() > before })
 	task, err := vm.PowerOn(t.Context())
 	finish(t, task, err)
@@ -137,9 +137,9 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolder(t *testing.T) {
 		return f.Get(ref).Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
 	})
 	f.move(t, vm, managedFolder)
-	simulated.Eventually(t, "it is back", func() bool { return !f.Outside(ref) })
+	simulated.Eventually(t, "it is back", func() bool { return !f.IsOutside(ref) })
 	f.move(t, vm, "/DC0/vm")
-	simulated.Eventually(t, "it is outside again", func() bool { return f.Outside(ref) })
+	simulated.Eventually(t, "it is outside again", func() bool { return f.IsOutside(ref) })
 	if n := f.lost.Load(); n != 0 {
 		t.Errorf("an existing virtual machine was published as deleted %d times", n)
 	}
@@ -156,7 +156,7 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolderDuringAnOutage(t *testing
 	simulated.Control(t, f.ready, http.MethodPost, "/outage?seconds=1")
 	simulated.Eventually(t, "the loss of the stream is noticed", func() bool { return !f.Synced() })
 	f.move(t, vm, "/DC0/vm")
-	simulated.Eventually(t, "it is outside", func() bool { return f.Synced() && f.Outside(vm.Reference()) })
+	simulated.Eventually(t, "it is outside", func() bool { return f.Synced() && f.IsOutside(vm.Reference()) })
 	simulated.Control(t, f.ready, http.MethodPost, "/sessions/drop")
 	task, err := vm.PowerOn(t.Context())
 	if err != nil { // The test's own session was dropped too.
@@ -165,7 +165,7 @@ func TestInventory_FollowsAVMThatLeavesTheManagedFolderDuringAnOutage(t *testing
 	}
 	finish(t, task, err)
 	simulated.Eventually(t, "the next stream follows it too", func() bool {
-		return f.Outside(vm.Reference()) && f.Get(vm.Reference()).Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
+		return f.IsOutside(vm.Reference()) && f.Get(vm.Reference()).Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
 	})
 	if n := f.lost.Load(); n != 0 {
 		t.Errorf("an existing virtual machine was published as deleted %d times", n)
@@ -182,7 +182,7 @@ func TestRefresh_FollowsAVMOutsideOfTheManagedFolder(t *testing.T) {
 	if vm, err := f.Refresh(t.Context(), ref); vm == nil || err != nil {
 		t.Fatalf("Refresh = %v, %v", vm, err)
 	}
-	simulated.Eventually(t, "it is outside", func() bool { return f.Outside(ref) })
+	simulated.Eventually(t, "it is outside", func() bool { return f.IsOutside(ref) })
 }
 
 func TestInventory_RecoversWhenTheManagedFolderIsRecreated(t *testing.T) {

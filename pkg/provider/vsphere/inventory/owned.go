@@ -33,7 +33,7 @@ func (i *Inventory) Owned() []driver.Owned {
 		if vm := i.vms[ref]; vm != nil && name.owner.UID != "" {
 			out = append(out, driver.Owned{
 				Key: name.owner.Key, UID: types.UID(name.owner.UID), UniqueID: ref.Value, Name: vm.Name,
-				InstanceUUID: name.instanceUUID, BiosUUID: name.biosUUID, Recorded: observe.Recorded(vm),
+				InstanceUUID: name.instanceUUID, BiosUUID: name.biosUUID, Recorded: observe.RecordHead(vm),
 			})
 		}
 	}

@@ -78,7 +78,7 @@ func recordOf(content types.ObjectContent) *mo.VirtualMachine {
 	}
 	vm, _ = apply(vm, changes)
 	if m := missingProperty(content.MissingSet); m != nil {
-		return observe.Unanswered(vm, m)
+		return observe.MarkUnreadable(vm, m)
 	}
 	return vm
 }

@@ -80,13 +80,13 @@ func TestRecord_HasNoConfigurationIfARequiredPropertyIsMissing(t *testing.T) {
 		}
 		return recordOf(content)
 	}
-	if vm := read("guest.net", "guestHeartbeatStatus", "summary.storage"); !observe.Readable(vm) {
+	if vm := read("guest.net", "guestHeartbeatStatus", "summary.storage"); !observe.IsReadable(vm) {
 		t.Errorf("unreadable without optional properties: %s", observe.Trouble(vm))
 	}
 	for _, path := range []string{"config.extraConfig", "config.hardware", "runtime.powerState", "snapshot", "name"} {
 		vm := read("guest.net", path)
-		if want := "the configuration of the vSphere VM vm-1 cannot be read: " + path + ": a general system error"; observe.Readable(vm) || observe.Trouble(vm) != want {
-			t.Errorf("without %s: readable %v, trouble %q; want %q", path, observe.Readable(vm), observe.Trouble(vm), want)
+		if want := "the configuration of the vSphere VM vm-1 cannot be read: " + path + ": a general system error"; observe.IsReadable(vm) || observe.Trouble(vm) != want {
+			t.Errorf("without %s: readable %v, trouble %q; want %q", path, observe.IsReadable(vm), observe.Trouble(vm), want)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectR
 			}
 			continue
 		}
-		if vimfault.Gone(err, page[0]) {
+		if vimfault.IsNotFound(err, page[0]) {
 			continue
 		}
 		if err != nil {

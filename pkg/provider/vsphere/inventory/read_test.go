@@ -19,7 +19,7 @@ func TestVerify_RepeatsADirectReadThatTheStreamDoesNotReport(t *testing.T) {
 	f := startInventory(t)
 	vm := f.create(t, managedFolder, "web")
 	ref := vm.Reference()
-	simulated.Eventually(t, "it can be read", func() bool { return observe.Readable(f.Get(ref)) })
+	simulated.Eventually(t, "it can be read", func() bool { return observe.IsReadable(f.Get(ref)) })
 	f.stop() // From now on the test delivers the stream's updates.
 	client, err := f.opts.Session.Vim(t.Context())
 	if err != nil {
@@ -34,17 +34,17 @@ func TestVerify_RepeatsADirectReadThatTheStreamDoesNotReport(t *testing.T) {
 	}
 	f.waits = 5
 	simulated.Control(t, f.ready, http.MethodPost, "/vm/hide?state=inaccessible&vm="+ref.Value)
-	if seen, err := f.Refresh(t.Context(), ref); err != nil || observe.Readable(seen) {
+	if seen, err := f.Refresh(t.Context(), ref); err != nil || observe.IsReadable(seen) {
 		t.Fatalf("Refresh = %+v, %v; want a record that cannot be read", seen, err)
 	}
 	tell(5) // The answer to a wait that began before the read.
-	if observe.Readable(f.Get(ref)) {
+	if observe.IsReadable(f.Get(ref)) {
 		t.Error("a hidden virtual machine became readable")
 	}
 	simulated.Control(t, f.ready, http.MethodPost, "/vm/show?vm="+ref.Value)
 	f.waits = 6
 	tell(6)
-	if !observe.Readable(f.Get(ref)) {
+	if !observe.IsReadable(f.Get(ref)) {
 		t.Error("the record is still that of the direct read, although the stream will not report a newer one")
 	}
 	simulated.Eventually(t, "it is not read again and again", func() bool {

@@ -201,7 +201,7 @@ func viewObject(view types.ManagedObjectReference) types.ObjectSpec {
 func (col *collector) destroy() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	isRemoved := func(err error) bool { return err == nil || vimfault.Refused(err) }
+	isRemoved := func(err error) bool { return err == nil || vimfault.IsRefused(err) }
 	if col.ref.Value != "" {
 		if _, err := methods.DestroyPropertyCollector(ctx, col.client, &types.DestroyPropertyCollector{This: col.ref}); !isRemoved(err) {
 			return false

@@ -140,7 +140,7 @@ func awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRefe
 			return taskResult(info)
 		case <-recheck:
 			switch info, err := readTask(ctx, c, ref); {
-			case vimfault.Gone(err, ref):
+			case vimfault.IsNotFound(err, ref):
 				return nil, &vimfault.TaskLostError{Task: ref}
 			case err == nil && hasEnded(info):
 				return taskResult(info)
@@ -176,7 +176,7 @@ func cancelTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRef
 		case <-ch:
 			return true
 		case <-again.C:
-			if info, err := readTask(ctx, c, ref); vimfault.Gone(err, ref) || err == nil && hasEnded(info) {
+			if info, err := readTask(ctx, c, ref); vimfault.IsNotFound(err, ref) || err == nil && hasEnded(info) {
 				return true
 			}
 		case <-ctx.Done():

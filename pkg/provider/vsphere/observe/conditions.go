@@ -37,8 +37,8 @@ func customizationCondition(vm *mo.VirtualMachine) metav1.Condition {
 	return c
 }
 
-// Customizing reports whether a guest customization is running or pending.
-func Customizing(vm *mo.VirtualMachine) bool {
+// IsCustomizing reports whether a guest customization is running or pending.
+func IsCustomizing(vm *mo.VirtualMachine) bool {
 	if vm.Guest == nil || vm.Guest.CustomizationInfo == nil {
 		return false
 	}

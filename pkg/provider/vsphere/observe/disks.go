@@ -191,11 +191,11 @@ func slotOf(controllers []Controller, device types.BaseVirtualDevice) string {
 // BootDisk returns the disk that the image boots from: the recorded disk, or the only disk that is not a volume.
 // For a new VM it is the first disk, as in the image. several is true if there are several candidates.
 func BootDisk(vm *mo.VirtualMachine) (disk *types.VirtualDisk, several bool) {
-	return BootDiskBeside(vm, Volumes(vm))
+	return BootDiskOf(vm, Volumes(vm))
 }
 
-// BootDiskBeside is BootDisk for a VM with the given volumes' disks.
-func BootDiskBeside(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk) (disk *types.VirtualDisk, several bool) {
+// BootDiskOf is BootDisk for a VM with the given volumes' disks.
+func BootDiskOf(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk) (disk *types.VirtualDisk, several bool) {
 	if vm == nil || vm.Config == nil {
 		return nil, false
 	}
@@ -214,7 +214,7 @@ func BootDiskBeside(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk
 	switch {
 	case len(all) == 0:
 		return nil, false
-	case len(all) > 1 && !Pending(vm):
+	case len(all) > 1 && !IsPending(vm):
 		return nil, true
 	}
 	return slices.MinFunc(all, func(a, b *types.VirtualDisk) int { return int(a.Key - b.Key) }), false

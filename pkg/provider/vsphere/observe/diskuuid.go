@@ -59,8 +59,8 @@ func Home(vm *mo.VirtualMachine) (home object.DatastorePath, ok bool) {
 	return home, true
 }
 
-// Within reports whether a file is in a directory or below it.
-func Within(file string, home object.DatastorePath) bool {
+// IsWithin reports whether a file is in a directory or below it.
+func IsWithin(file string, home object.DatastorePath) bool {
 	var p object.DatastorePath
 	if !p.FromString(file) || p.Datastore != home.Datastore {
 		return false
@@ -68,11 +68,11 @@ func Within(file string, home object.DatastorePath) bool {
 	return path.Dir(p.Path) == home.Path || home.Path != "." && strings.HasPrefix(p.Path, home.Path+"/")
 }
 
-// BesideHome reports whether a file is in the VM's directory or in a directory of the same name on another
+// IsNextToHome reports whether a file is in the VM's directory or in a directory of the same name on another
 // datastore. vSphere creates such directories for disks on other datastores.
-func BesideHome(vm *mo.VirtualMachine, file string) bool {
+func IsNextToHome(vm *mo.VirtualMachine, file string) bool {
 	home, ok := Home(vm)
-	if !ok || Within(file, home) {
+	if !ok || IsWithin(file, home) {
 		return ok
 	}
 	var p object.DatastorePath

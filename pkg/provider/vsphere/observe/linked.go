@@ -22,18 +22,18 @@ const (
 	KeepDisksKey = "vmprov.keepDisks"
 )
 
-// Linked reports whether the VM's disks were created as linked disks of cached image copies.
-func Linked(vm *mo.VirtualMachine) bool { return ExtraConfig(vm, LinkedKey) != "" }
+// IsLinked reports whether the VM's disks were created as linked disks of cached image copies.
+func IsLinked(vm *mo.VirtualMachine) bool { return ExtraConfig(vm, LinkedKey) != "" }
 
-// Keeps reports whether vCenter must keep the file.
-func Keeps(vm *mo.VirtualMachine, file string) bool {
+// KeepsFile reports whether vCenter must keep the file.
+func KeepsFile(vm *mo.VirtualMachine, file string) bool {
 	var p object.DatastorePath
 	return p.FromString(file) && slices.Contains(strings.Split(ExtraConfig(vm, KeepDisksKey), ","), path.Base(p.Path))
 }
 
-// Depending returns the VM's disks whose parent is in another directory. Parents in the VM's own directories belong
+// LinkedDisks returns the VM's disks whose parent is in another directory. Parents in the VM's own directories belong
 // to snapshots. First class disks are not returned, because they are not promoted here.
-func Depending(vm *mo.VirtualMachine) []*types.VirtualDisk {
+func LinkedDisks(vm *mo.VirtualMachine) []*types.VirtualDisk {
 	if vm == nil || vm.Config == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func promotionObstacle(vm *mo.VirtualMachine) string {
 	if len(vm.RootSnapshot) > 0 {
 		return "vSphere cannot promote disks of a running virtual machine that has snapshots"
 	}
-	if Customizing(vm) {
+	if IsCustomizing(vm) {
 		return "the guest customization is not complete"
 	}
 	return ""

@@ -24,10 +24,10 @@ import (
 // of a host.
 func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) string) provider.Observation {
 	o := provider.Observation{UniqueID: vm.Self.Value, Trouble: Trouble(vm), Orphaned: isOrphaned(vm)}
-	if !Readable(vm) || !Connected(vm) {
+	if !IsReadable(vm) || !IsConnected(vm) {
 		return o // The other properties are outdated.
 	}
-	o.Readable, o.Paused, o.Recorded = true, Paused(vm), Recorded(vm)
+	o.Readable, o.Paused, o.RecordHead = true, IsPaused(vm), RecordHead(vm)
 	if t, err := time.Parse(time.RFC3339Nano, ExtraConfig(vm, LastRestartKey)); err == nil {
 		o.LastRestart = &metav1.Time{Time: t}
 	}
@@ -36,7 +36,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	// was an orderly power off or not" (VirtualMachineRuntimeInfo.cleanPowerOff). It does not distinguish a guest
 	// shutdown from a power-off in vSphere: both are orderly. A crash of the VM or its host is not.
 	o.CleanPowerOff = vm.Runtime.CleanPowerOff != nil && *vm.Runtime.CleanPowerOff
-	o.Unfinished = Pending(vm) && o.PowerState == vmv1alpha1.PoweredOff
+	o.Unfinished = IsPending(vm) && o.PowerState == vmv1alpha1.PoweredOff
 	o.BiosUUID, o.InstanceUUID = strings.ToLower(vm.Config.Uuid), strings.ToLower(vm.Config.InstanceUuid)
 	o.HardwareVersion = HardwareVersion(vm.Config.Version)
 	o.CreationTime = creationTime(vm.Config.CreateDate)
@@ -47,9 +47,9 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 		o.NodeName = hostName(*vm.Runtime.Host)
 	}
 	o.Guest, o.Network, o.Bootstrap = guestOf(vm), networkOf(vm), bootstrapStatus(vm)
-	o.Storage, o.Attached = storageOf(vm), slices.Sorted(maps.Keys(FirstClass(vm)))
-	o.Snapshots, o.Kept = Snapshots(vm), Kept(vm)
-	o.Depending, o.Unpromotable, o.Customizing = len(Depending(vm)), promotionObstacle(vm), Customizing(vm)
+	o.Storage, o.RetainedDisks = storageOf(vm), slices.Sorted(maps.Keys(FirstClass(vm)))
+	o.Snapshots, o.StoredSnapshot = Snapshots(vm), SnapshotRecord(vm)
+	o.DependentDisks, o.PromotionObstacle, o.Customizing = len(LinkedDisks(vm)), promotionObstacle(vm), IsCustomizing(vm)
 	for _, c := range []metav1.Condition{customizationCondition(vm), questionCondition(vm), consolidationCondition(vm), toolsCondition(&o)} {
 		o.Set(c)
 	}

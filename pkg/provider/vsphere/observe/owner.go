@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// Ours reports whether an extraConfig key belongs to Slipway. Such keys of an image belong to another VM.
-func Ours(key string) bool {
+// IsSlipwayKey reports whether an extraConfig key belongs to Slipway. Such keys of an image belong to another VM.
+func IsSlipwayKey(key string) bool {
 	_, ok := CutKey(key, "slipway.")
 	return ok
 }
@@ -46,8 +46,8 @@ const (
 	RecordHeadKey = "slipway.recorded"
 )
 
-// Recorded returns the head of the record in vm.
-func Recorded(vm *mo.VirtualMachine) vmrecord.Head {
+// RecordHead returns the head of the record in vm.
+func RecordHead(vm *mo.VirtualMachine) vmrecord.Head {
 	return vmrecord.ParseHead(ExtraConfig(vm, RecordHeadKey))
 }
 
@@ -65,8 +65,8 @@ const BootstrapRemovedKey = "slipway.bootstrapRemoved"
 // changes of such a setting are not applied.
 const GuestSettingsKey = "slipway.guestSettings"
 
-// Pending reports whether the VM's creation is not complete.
-func Pending(vm *mo.VirtualMachine) bool { return ExtraConfig(vm, PendingKey) != "" }
+// IsPending reports whether the VM's creation is not complete.
+func IsPending(vm *mo.VirtualMachine) bool { return ExtraConfig(vm, PendingKey) != "" }
 
 // Owner is the VirtualMachine that a vSphere VM belongs to.
 type Owner struct {

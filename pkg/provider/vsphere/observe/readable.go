@@ -14,9 +14,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Unanswered returns a copy of vm whose configuration is not readable, because vSphere has left out a required
+// MarkUnreadable returns a copy of vm whose configuration is not readable, because vSphere has left out a required
 // property. Without the advanced settings, for example, the VM's owner and pause state are not known.
-func Unanswered(vm *mo.VirtualMachine, m *types.MissingProperty) *mo.VirtualMachine {
+func MarkUnreadable(vm *mo.VirtualMachine, m *types.MissingProperty) *mo.VirtualMachine {
 	next := *vm
 	next.Config = nil
 	text := cmp.Or(m.Fault.LocalizedMessage, strings.TrimPrefix(fmt.Sprintf("%T", m.Fault.Fault), "*types."))
@@ -33,20 +33,20 @@ func Fault(vm *mo.VirtualMachine) string {
 	return vm.ConfigIssue[0].GetEvent().FullFormattedMessage
 }
 
-// Readable reports whether the configuration was read. vCenter has no configuration of a VM whose files are
+// IsReadable reports whether the configuration was read. vCenter has no configuration of a VM whose files are
 // inaccessible, and does not return it without the privilege.
-func Readable(vm *mo.VirtualMachine) bool {
+func IsReadable(vm *mo.VirtualMachine) bool {
 	return vm != nil && vm.Config != nil && vm.Config.ChangeVersion != "" && vm.Config.InstanceUuid != ""
 }
 
-// Paused reports whether an administrator has paused the VM.
-func Paused(vm *mo.VirtualMachine) bool {
+// IsPaused reports whether an administrator has paused the VM.
+func IsPaused(vm *mo.VirtualMachine) bool {
 	return strings.EqualFold(ExtraConfig(vm, vmv1alpha1.ExtraConfigPausedKey), "TRUE")
 }
 
-// Connected reports whether vCenter can manage the VM. It is false if the VM is orphaned, inaccessible, invalid or
+// IsConnected reports whether vCenter can manage the VM. It is false if the VM is orphaned, inaccessible, invalid or
 // on a disconnected host.
-func Connected(vm *mo.VirtualMachine) bool {
+func IsConnected(vm *mo.VirtualMachine) bool {
 	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateConnected
 }
 
@@ -61,11 +61,11 @@ func Trouble(vm *mo.VirtualMachine) string {
 	switch {
 	case vm.Runtime.ConnectionState == "":
 		return fmt.Sprintf("the vSphere VM %s cannot be read: the account has no permission on it", vm.Self.Value)
-	case !Connected(vm):
+	case !IsConnected(vm):
 		return fmt.Sprintf("the vSphere VM %s is not connected: %s", vm.Self.Value, vm.Runtime.ConnectionState)
 	case Fault(vm) != "":
 		return fmt.Sprintf("the configuration of the vSphere VM %s cannot be read: %s", vm.Self.Value, Fault(vm))
-	case !Readable(vm):
+	case !IsReadable(vm):
 		return fmt.Sprintf("the configuration of the vSphere VM %s cannot be read", vm.Self.Value)
 	case vm.ResourcePool == nil:
 		return fmt.Sprintf("the vSphere VM %s has no resource pool: it is a template, or its pool cannot be read", vm.Self.Value)

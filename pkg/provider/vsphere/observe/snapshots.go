@@ -118,8 +118,8 @@ func FindSnapshot(vm *mo.VirtualMachine, uid ktypes.UID, id string) *provider.Ob
 	return nil
 }
 
-// KeptOf returns the snapshot record in a configuration, or nil.
-func KeptOf(extra []types.BaseOptionValue) *provider.Kept {
+// SnapshotRecordOf returns the snapshot record in a configuration, or nil.
+func SnapshotRecordOf(extra []types.BaseOptionValue) *provider.StoredSnapshotRecord {
 	for _, o := range extra {
 		v := o.GetOptionValue()
 		if v == nil || !strings.EqualFold(v.Key, SnapshotRecordKey) {
@@ -127,16 +127,16 @@ func KeptOf(extra []types.BaseOptionValue) *provider.Kept {
 		}
 		text, _ := v.Value.(string)
 		if uid, record, ok := strings.Cut(text, "/"); ok && uid != "" {
-			return &provider.Kept{UID: ktypes.UID(uid), Record: record}
+			return &provider.StoredSnapshotRecord{UID: ktypes.UID(uid), Record: record}
 		}
 	}
 	return nil
 }
 
-// Kept returns the snapshot record in the VM's current configuration, or nil.
-func Kept(vm *mo.VirtualMachine) *provider.Kept {
+// SnapshotRecord returns the snapshot record in the VM's current configuration, or nil.
+func SnapshotRecord(vm *mo.VirtualMachine) *provider.StoredSnapshotRecord {
 	if vm == nil || vm.Config == nil {
 		return nil
 	}
-	return KeptOf(vm.Config.ExtraConfig)
+	return SnapshotRecordOf(vm.Config.ExtraConfig)
 }

@@ -14,11 +14,11 @@ import (
 // supported in a chain").
 const maxSnapshotDepth = 32
 
-// Unsnapshotable returns why vSphere refuses a snapshot of the VM, with memory or quiescing if requested. It
+// SnapshotObstacle returns why vSphere refuses a snapshot of the VM, with memory or quiescing if requested. It
 // returns an empty string if vSphere supports the snapshot. The limitations are documented in vSphere Virtual
 // Machine Administration, Snapshot Limitations. For first class disks, which cannot be detached while there is a
 // snapshot, see kubernetes-sigs/vsphere-csi-driver#478.
-func Unsnapshotable(vm *mo.VirtualMachine, memory, quiesce bool) string {
+func SnapshotObstacle(vm *mo.VirtualMachine, memory, quiesce bool) string {
 	off := vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff
 	for _, d := range vm.Config.Hardware.Device {
 		if why := deviceObstacle(d, off, memory); why != "" {

@@ -26,7 +26,7 @@ type Report struct {
 	// Datastore is the datastore of the virtual machine's files and of the image's disks.
 	Datastore types.ManagedObjectReference
 	// Storage contains the storage policies. ISOs are the files for CD-ROM drives, by volume.
-	Storage storage.Known
+	Storage storage.Resolved
 	ISOs    map[string]string
 	// Backings are the networks by name.
 	Backings map[string]types.BaseVirtualDeviceBackingInfo
@@ -41,7 +41,7 @@ func (r *Report) Err() error { return r.Failures.Err() }
 
 // Check resolves all objects that a create needs, in parallel, and does not stop at an error. If kinds is not
 // empty, it resolves only the objects of these conditions.
-func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *Report {
+func (r *Resolver) Check(ctx context.Context, w *driver.Desired, kinds ...string) *Report {
 	if len(kinds) > 0 {
 		return r.checkOnly(ctx, w, kinds)
 	}
@@ -68,7 +68,7 @@ func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *
 }
 
 // resolveStorage resolves the datastore, the storage policies and the media of a virtual machine.
-func (r *Resolver) resolveStorage(ctx context.Context, w *driver.Want, rep *Report) error {
+func (r *Resolver) resolveStorage(ctx context.Context, w *driver.Desired, rep *Report) error {
 	var err error
 	rep.Datastore, rep.Storage, err = r.resolveClasses(ctx, w)
 	var discErr error
@@ -77,7 +77,7 @@ func (r *Resolver) resolveStorage(ctx context.Context, w *driver.Want, rep *Repo
 }
 
 // checkOnly resolves the objects of some conditions.
-func (r *Resolver) checkOnly(ctx context.Context, w *driver.Want, kinds []string) *Report {
+func (r *Resolver) checkOnly(ctx context.Context, w *driver.Desired, kinds []string) *Report {
 	rep := &Report{Failures: driver.Report{}}
 	for _, kind := range kinds {
 		var err error

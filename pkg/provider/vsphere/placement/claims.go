@@ -19,10 +19,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Claims returns an error if virtual machines of the zone cannot use claims' disks: a disk is unknown to the
+// CheckClaims returns an error if virtual machines of the zone cannot use claims' disks: a disk is unknown to the
 // vCenter's volume service, or the zone's hosts do not have its datastore. Claims whose disk is not known are
 // ignored.
-func (r *Resolver) Claims(ctx context.Context, w *driver.Want) error {
+func (r *Resolver) CheckClaims(ctx context.Context, w *driver.Desired) error {
 	var ids []cnstypes.CnsVolumeId
 	for _, volume := range slices.Sorted(maps.Keys(w.Claims)) {
 		if id := w.Claims[volume].VolumeID; id != "" {
@@ -57,7 +57,7 @@ func (r *Resolver) Claims(ctx context.Context, w *driver.Want) error {
 
 // volumes returns the datastore URLs of volumes by ID. It leaves out volumes that the service does not have.
 func (r *Resolver) volumes(ctx context.Context, ids []cnstypes.CnsVolumeId) (map[string]string, error) {
-	clients, err := r.session.Volumes(ctx)
+	clients, err := r.session.VolumeClients(ctx)
 	if err != nil {
 		return nil, err
 	}

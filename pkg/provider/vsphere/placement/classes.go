@@ -36,13 +36,13 @@ type classes struct {
 
 // resolveClasses resolves the classes of a virtual machine and chooses its datastore. Without classes and a zone
 // policy, it only resolves the datastore.
-func (cl *classes) resolveClasses(ctx context.Context, w *driver.Want) (types.ManagedObjectReference, storage.Known, error) {
+func (cl *classes) resolveClasses(ctx context.Context, w *driver.Desired) (types.ManagedObjectReference, storage.Resolved, error) {
 	classes := cl.classesOf(w)
 	if len(classes) == 0 {
 		ref, err := cl.capacity.Datastore(ctx)
-		return ref, storage.Known{}, err
+		return ref, storage.Resolved{}, err
 	}
-	known := storage.Known{Policies: make(map[string]storage.Policy, len(classes))}
+	known := storage.Resolved{Policies: make(map[string]storage.Policy, len(classes))}
 	var failures []error
 	encrypted := ""
 	for _, class := range classes {
@@ -81,10 +81,10 @@ func (cl *classes) resolveClasses(ctx context.Context, w *driver.Want) (types.Ma
 }
 
 // NeedsOf returns the storage needs of a new virtual machine.
-func NeedsOf(w *driver.Want) []storage.Need {
+func NeedsOf(w *driver.Desired) []storage.Need {
 	image := int64(0)
 	if w.Image != nil {
-		if disk := w.Image.Status.BootDisk(); disk != nil {
+		if disk := w.Image.Status.BootDiskCapacity(); disk != nil {
 			image = disk.Value()
 		}
 	}
@@ -93,7 +93,7 @@ func NeedsOf(w *driver.Want) []storage.Need {
 
 // classesOf returns the classes to resolve. The empty class is the zone's default. It is resolved if the zone has
 // one, or if any part has a class or allocates space immediately.
-func (cl *classes) classesOf(w *driver.Want) []string {
+func (cl *classes) classesOf(w *driver.Desired) []string {
 	classes := storage.Classes(w.Effective)
 	counts := cl.site.policy != "" || len(classes) > 0 || slices.ContainsFunc(NeedsOf(w), func(n storage.Need) bool { return n.Bytes > 0 })
 	if counts && (w.Effective == nil || w.Effective.StorageClass == "") {
@@ -114,7 +114,7 @@ func (c *classHere) key() string {
 }
 
 // class returns the configuration of a class in the zone.
-func (cl *classes) class(name string, w *driver.Want) (classHere, error) {
+func (cl *classes) class(name string, w *driver.Desired) (classHere, error) {
 	here := classHere{policy: cl.site.policy, datastores: cl.site.datastores}
 	if name == "" {
 		return here, nil
@@ -139,7 +139,7 @@ func (cl *classes) class(name string, w *driver.Want) (classHere, error) {
 }
 
 // policy resolves a class.
-func (cl *classes) policy(ctx context.Context, class string, w *driver.Want) (storage.Policy, error) {
+func (cl *classes) policy(ctx context.Context, class string, w *driver.Desired) (storage.Policy, error) {
 	here, err := cl.class(class, w)
 	if err == nil && class == "" && here.policy == "" {
 		_, err = cl.datastores.allDatastores(ctx) // Returns an error if there are several datastores and none is configured.
@@ -177,8 +177,8 @@ func containsDatastore(names []string, datastore string) bool {
 }
 
 // KnownStorage returns the cached storage policies of a virtual machine.
-func (cl *classes) KnownStorage(w *driver.Want) storage.Known {
-	known := storage.Known{}
+func (cl *classes) KnownStorage(w *driver.Desired) storage.Resolved {
+	known := storage.Resolved{}
 	for _, class := range cl.classesOf(w) {
 		here, err := cl.class(class, w)
 		if err != nil {
@@ -197,7 +197,7 @@ func (cl *classes) KnownStorage(w *driver.Want) storage.Known {
 
 // StorageKnown reports whether all classes and media of an existing virtual machine are cached. The default class
 // is not needed, because existing files keep their policy.
-func (r *Resolver) StorageKnown(w *driver.Want) bool {
+func (r *Resolver) StorageKnown(w *driver.Desired) bool {
 	known := r.KnownStorage(w).Policies
 	for _, class := range storage.Classes(w.Effective) {
 		if _, ok := known[class]; !ok {
@@ -233,7 +233,7 @@ func (cl *classes) KeyProvider(ctx context.Context) (string, error) {
 
 // profile resolves the storage policy with p's name and its compatible datastores.
 func (cl *classes) profile(ctx context.Context, class string, all []storage.Datastore, p *storage.Policy) error {
-	service, err := cl.session.Policies(ctx)
+	service, err := cl.session.PolicyClient(ctx)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (cl *classes) profile(ctx context.Context, class string, all []storage.Data
 	if p.ID, found = profiles[p.Name]; !found {
 		cl.profiles.clear() // It may be created before the next lookup.
 		return &NotUsableError{Missing: true, Message: fmt.Sprintf("%s refers to storage policy %q, which does not exist in vCenter; existing policies: %s",
-			cl.describeClass(class), p.Name, conditions.List(quoteAll(slices.Sorted(maps.Keys(profiles))), ", "))}
+			cl.describeClass(class), p.Name, conditions.JoinLimited(quoteAll(slices.Sorted(maps.Keys(profiles))), ", "))}
 	}
 	if p.Encrypted, err = service.SupportsEncryption(ctx, p.ID); err != nil {
 		return fmt.Errorf("checking whether storage policy %q requires encryption: %w", p.Name, err)

@@ -29,7 +29,7 @@ type datastores struct {
 	configured cache[[]types.ManagedObjectReference]
 	stores     cache[[]storage.Datastore]
 	// homes are keyed by managed object ID.
-	homes cache[datastore.Place]
+	homes cache[datastore.Location]
 }
 
 // allDatastores returns the zone's datastores, at least one: the configured ones, or those that its hosts access. A
@@ -210,19 +210,19 @@ func (st *datastores) datastoresOf(ctx context.Context, rep *Report) ([]types.Ma
 }
 
 // Home returns the location of a datastore of the zone.
-func (st *datastores) Home(ctx context.Context, ref types.ManagedObjectReference) (datastore.Place, error) {
+func (st *datastores) Home(ctx context.Context, ref types.ManagedObjectReference) (datastore.Location, error) {
 	_, dc, _, err := st.finder(ctx)
 	if err != nil {
-		return datastore.Place{}, err
+		return datastore.Location{}, err
 	}
-	return st.homes.get(ctx, ref.Value, func(ctx context.Context) (datastore.Place, error) {
+	return st.homes.get(ctx, ref.Value, func(ctx context.Context) (datastore.Location, error) {
 		return datastore.Locate(ctx, st.session, dc.Reference(), ref)
 	})
 }
 
 // Homes returns all datastores on which the zone's virtual machines may be created. If a configured name is not
 // found, it returns all datastores that the zone's hosts access, because the named one may be among them.
-func (st *datastores) Homes(ctx context.Context) ([]datastore.Place, error) {
+func (st *datastores) Homes(ctx context.Context) ([]datastore.Location, error) {
 	refs, err := st.storeRefs(ctx)
 	if isMissing(err) {
 		refs, err = st.seenDatastores(ctx)
@@ -236,9 +236,9 @@ func (st *datastores) Homes(ctx context.Context) ([]datastore.Place, error) {
 // HomesNamed returns the datastores with a name on which the zone's virtual machines may be created. If there is
 // none, it searches the datastores that the account and the zone's hosts access, because the zone may have had
 // another configuration before.
-func (st *datastores) HomesNamed(ctx context.Context, name string) ([]datastore.Place, error) {
+func (st *datastores) HomesNamed(ctx context.Context, name string) ([]datastore.Location, error) {
 	homes, err := st.Homes(ctx)
-	homes = slices.DeleteFunc(homes, func(p datastore.Place) bool { return p.Name != name })
+	homes = slices.DeleteFunc(homes, func(p datastore.Location) bool { return p.Name != name })
 	if err != nil || len(homes) > 0 {
 		return homes, err
 	}
@@ -264,8 +264,8 @@ func (st *datastores) HomesNamed(ctx context.Context, name string) ([]datastore.
 	return st.homesAt(ctx, named)
 }
 
-func (st *datastores) homesAt(ctx context.Context, refs []types.ManagedObjectReference) ([]datastore.Place, error) {
-	out := make([]datastore.Place, 0, len(refs))
+func (st *datastores) homesAt(ctx context.Context, refs []types.ManagedObjectReference) ([]datastore.Location, error) {
+	out := make([]datastore.Location, 0, len(refs))
 	for _, ref := range refs {
 		home, err := st.Home(ctx, ref)
 		if err != nil {

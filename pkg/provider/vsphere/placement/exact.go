@@ -80,7 +80,7 @@ func findOne[T object.Reference](ctx context.Context, c *vim25.Client, what, nam
 		for _, o := range all {
 			refs = append(refs, o.Reference())
 		}
-		return none, Ambiguous(ctx, c, what, name, refs)
+		return none, AmbiguousError(ctx, c, what, name, refs)
 	}
 	return none, explain(what, name, err)
 }
@@ -88,10 +88,10 @@ func findOne[T object.Reference](ctx context.Context, c *vim25.Client, what, nam
 // maxPathsShown is the maximum number of inventory paths in a message.
 const maxPathsShown = 10
 
-// Ambiguous returns a NotUsableError with the inventory paths of the objects that have a name, or of all objects if
+// AmbiguousError returns a NotUsableError with the inventory paths of the objects that have a name, or of all objects if
 // the name is empty. NSX port groups can also have the same path (find.Finder.Network). In that case it lists
 // managed object IDs, which are valid names too.
-func Ambiguous(ctx context.Context, c *vim25.Client, what, name string, refs []types.ManagedObjectReference) error {
+func AmbiguousError(ctx context.Context, c *vim25.Client, what, name string, refs []types.ManagedObjectReference) error {
 	message := fmt.Sprintf("vSphere has %d %ss with the name %q: use an inventory path", len(refs), what, name)
 	if name == "" {
 		message = fmt.Sprintf("vSphere has more than one %s: specify one", what)
@@ -119,9 +119,9 @@ func Ambiguous(ctx context.Context, c *vim25.Client, what, name string, refs []t
 	return &NotUsableError{Message: message}
 }
 
-// AtPath returns the first object that exists at one of the inventory paths, and that path. It returns nil if there
+// FindAtPath returns the first object that exists at one of the inventory paths, and that path. It returns nil if there
 // is none. The object may be of any type.
-func AtPath(ctx context.Context, c *vim25.Client, what string, paths []string) (object.Reference, string, error) {
+func FindAtPath(ctx context.Context, c *vim25.Client, what string, paths []string) (object.Reference, string, error) {
 	index := object.NewSearchIndex(c)
 	for _, path := range paths {
 		ref, err := index.FindByInventoryPath(ctx, path)

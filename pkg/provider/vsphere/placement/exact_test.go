@@ -149,7 +149,7 @@ func TestOne_FindsNamesAsShownByVSphere(t *testing.T) {
 				return at(pool)
 			},
 			"folder": func(name string) string {
-				ref, path, err := AtPath(ctx, c, WhatFolder, vmPaths(dc, name))
+				ref, path, err := FindAtPath(ctx, c, WhatFolder, vmPaths(dc, name))
 				if err == nil && ref == nil {
 					return "none"
 				}
@@ -193,7 +193,7 @@ func TestAmbiguous_ListsIDsOfObjectsWithOnePath(t *testing.T) {
 			t.Fatal(err)
 		}
 		ref := n.Reference()
-		err = Ambiguous(ctx, c, WhatNetwork, "web", slices.Repeat([]types.ManagedObjectReference{ref}, 12))
+		err = AmbiguousError(ctx, c, WhatNetwork, "web", slices.Repeat([]types.ManagedObjectReference{ref}, 12))
 		var unusable *NotUsableError
 		const id = "DistributedVirtualPortgroup:"
 		want := `vSphere has 12 networks with the name "web": use a managed object ID: `

@@ -69,7 +69,7 @@ func (f *folders) findFolder(ctx context.Context) (folderAt, error) {
 		return folderAt{}, err
 	}
 	paths := f.folderPaths(dc)
-	ref, at, err := AtPath(ctx, c, WhatFolder, paths)
+	ref, at, err := FindAtPath(ctx, c, WhatFolder, paths)
 	if err != nil {
 		return folderAt{}, err
 	}
@@ -118,7 +118,7 @@ func (f *folders) KnownNamespaceFolder(namespace string) (types.ManagedObjectRef
 // createFolder creates a folder or returns the existing one.
 func createFolder(ctx context.Context, parent *object.Folder, name string) (types.ManagedObjectReference, error) {
 	created, err := parent.CreateFolder(ctx, name)
-	if existing, ok := vimfault.Duplicate(err); ok {
+	if existing, ok := vimfault.DuplicateObject(err); ok {
 		return existing, nil
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ type images struct {
 }
 
 // SourceOf resolves the source of w.
-func (im *images) SourceOf(ctx context.Context, w *driver.Want) (Source, error) {
+func (im *images) SourceOf(ctx context.Context, w *driver.Desired) (Source, error) {
 	if w.CloneOf != nil {
 		return im.machine(ctx, w.CloneOf)
 	}
@@ -91,7 +91,7 @@ func (im *images) Template(ctx context.Context, inventoryPath string) (Source, e
 		return Source{}, err
 	}
 	paths := vmPaths(dc, inventoryPath)
-	ref, _, err := AtPath(ctx, c, "template", paths)
+	ref, _, err := FindAtPath(ctx, c, "template", paths)
 	if err != nil {
 		return Source{}, err
 	}
@@ -121,10 +121,10 @@ func (im *images) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibrar
 	if strings.EqualFold(item.Type, library.ItemTypeVMTX) {
 		return Source{templateItem: item.ID}, nil
 	}
-	if err := Deployable(from, item.Type); err != nil {
+	if err := CheckDeployable(from, item.Type); err != nil {
 		return Source{}, err
 	}
-	if err := im.Deploys(ctx); err != nil {
+	if err := im.CheckDeploySupport(ctx); err != nil {
 		return Source{}, err
 	}
 	return Source{LibraryItem: item.ID}, nil
@@ -172,13 +172,13 @@ func FindItem(ctx context.Context, m *library.Manager, from vmv1alpha1.ContentLi
 	return nil, fmt.Errorf("finding item %q of content library %q: %w", from.Item, from.Library, err)
 }
 
-// Deploys returns a NotUsableError if the vCenter's API is too old for deployments from content libraries.
-func (im *images) Deploys(ctx context.Context) error {
+// CheckDeploySupport returns a NotUsableError if the vCenter's API is too old for deployments from content libraries.
+func (im *images) CheckDeploySupport(ctx context.Context) error {
 	vim, err := im.session.Vim(ctx)
 	if err != nil {
 		return err
 	}
-	if have := vim.ServiceContent.About.ApiVersion; session.Older(have, MinDeployAPI) {
+	if have := vim.ServiceContent.About.ApiVersion; session.IsOlderVersion(have, MinDeployAPI) {
 		return &NotUsableError{Message: fmt.Sprintf(
 			"deploying from a content library requires vCenter 8.0 Update 2 or newer (API %s), but this vCenter has API %s: use an image of a template", MinDeployAPI, have)}
 	}
@@ -200,8 +200,8 @@ func FindLibrary(ctx context.Context, m *library.Manager, name string) (string, 
 	return "", &NotUsableError{Message: fmt.Sprintf("vSphere has %d content libraries with the name %q", len(libraries), name)}
 }
 
-// Deployable returns a NotUsableError for an item type that cannot be deployed.
-func Deployable(item vmv1alpha1.ContentLibraryImageSource, itemType string) error {
+// CheckDeployable returns a NotUsableError for an item type that cannot be deployed.
+func CheckDeployable(item vmv1alpha1.ContentLibraryImageSource, itemType string) error {
 	if strings.EqualFold(itemType, library.ItemTypeOVF) {
 		return nil
 	}
@@ -239,7 +239,7 @@ func (im *images) machine(ctx context.Context, from *provider.CloneSource) (Sour
 	switch {
 	case vm == nil:
 		return Source{}, notFound
-	case !observe.Readable(vm) || !observe.Connected(vm):
+	case !observe.IsReadable(vm) || !observe.IsConnected(vm):
 		return Source{}, &NotUsableError{Message: name + " cannot be cloned: " + observe.Trouble(vm)}
 	case observe.OwnershipOf(vm, observe.Owner{Key: from.NamespacedName, UID: string(from.UID)}) != driver.Own:
 		return Source{}, notFound // It belongs to another object, which must not be revealed.
@@ -263,7 +263,7 @@ func readSource(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRef
 		"runtime.powerState", "runtime.connectionState", "snapshot",
 	}
 	err := property.DefaultCollector(c).RetrieveOne(ctx, ref, paths, &vm)
-	if vimfault.Gone(err, ref) {
+	if vimfault.IsNotFound(err, ref) {
 		return nil, nil
 	}
 	vm.Self = ref

@@ -21,7 +21,7 @@ import (
 )
 
 // countISOs returns the number of drives with an image.
-func countISOs(w *driver.Want) int {
+func countISOs(w *driver.Desired) int {
 	n := 0
 	for i := range volumesOf(w) {
 		if d := w.Effective.Volumes[i].CDROM; d != nil && d.Image != nil {
@@ -31,7 +31,7 @@ func countISOs(w *driver.Want) int {
 	return n
 }
 
-func volumesOf(w *driver.Want) []vmv1alpha1.VirtualMachineVolume {
+func volumesOf(w *driver.Desired) []vmv1alpha1.VirtualMachineVolume {
 	if w.Effective == nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ type media struct {
 
 // resolveISOs returns the datastore paths of all drives' ISO files by volume. The error contains all files that
 // cannot be found.
-func (me *media) resolveISOs(ctx context.Context, w *driver.Want) (map[string]string, error) {
+func (me *media) resolveISOs(ctx context.Context, w *driver.Desired) (map[string]string, error) {
 	if countISOs(w) == 0 {
 		return nil, nil
 	}
@@ -57,7 +57,7 @@ func (me *media) resolveISOs(ctx context.Context, w *driver.Want) (map[string]st
 		if v.CDROM == nil || v.CDROM.Image == nil {
 			continue
 		}
-		file, err := me.disc(ctx, w.Discs[v.Name], v.CDROM.Image)
+		file, err := me.disc(ctx, w.CDROMImages[v.Name], v.CDROM.Image)
 		if err != nil {
 			failures = append(failures, prefixField(hardware.Volume(v.Name)+".cdrom.image", err))
 			continue
@@ -94,9 +94,9 @@ func isoKey(from vmv1alpha1.ContentLibraryImageSource) string {
 }
 
 // KnownISOs returns the cached files.
-func (me *media) KnownISOs(w *driver.Want) map[string]string {
+func (me *media) KnownISOs(w *driver.Desired) map[string]string {
 	var out map[string]string
-	for volume, image := range w.Discs {
+	for volume, image := range w.CDROMImages {
 		if image == nil || image.Spec.ContentLibrary == nil {
 			continue
 		}

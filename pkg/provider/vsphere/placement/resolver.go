@@ -79,8 +79,8 @@ func New(o Options) *Resolver {
 	return r
 }
 
-// Unknown returns a Resolver for a zone that does not exist. All its lookups return an error with the reason.
-func Unknown(s *session.Session, zone string) *Resolver {
+// NewUnknown returns a Resolver for a zone that does not exist. All its lookups return an error with the reason.
+func NewUnknown(s *session.Session, zone string) *Resolver {
 	r := New(Options{Session: s, Name: zone, Zone: &vmv1alpha1.ZoneSpec{}})
 	r.site.err = &NotUsableError{Message: fmt.Sprintf("there is no Zone %q", zone), Missing: true}
 	return r
@@ -105,10 +105,10 @@ func (r *Resolver) Invalidate() {
 	r.sources.clear()
 }
 
-// Stale reports whether an operation's error means that a resolved object was deleted, such as a template or a
+// IsStale reports whether an operation's error means that a resolved object was deleted, such as a template or a
 // network that was recreated.
-func Stale(err error) bool {
-	return vimfault.KindOf(err) == vimfault.NotFound || vimfault.InvalidBacking(err)
+func IsStale(err error) bool {
+	return vimfault.KindOf(err) == vimfault.NotFound || vimfault.IsInvalidBacking(err)
 }
 
 // lookup reads the vCenter of one zone.

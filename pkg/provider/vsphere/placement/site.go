@@ -99,7 +99,7 @@ func siteOfZone(name string, z *vmv1alpha1.ZoneSpec) site {
 func allowedFor(all []allowed, of map[string]string) ([]allowed, error) {
 	var out []allowed
 	for _, a := range all {
-		selects, err := provider.Selects(a.selector, of)
+		selects, err := provider.SelectsNamespace(a.selector, of)
 		if err != nil {
 			return nil, err
 		}

@@ -29,8 +29,8 @@ const (
 	WhatPolicy    = "storage policy"
 )
 
-// Surveyed is a configured object, or the reason why it cannot be used.
-type Surveyed struct {
+// SurveyResult is a configured object, or the reason why it cannot be used.
+type SurveyResult struct {
 	// Zone is the zone that names the object. It is empty for an object from the flags.
 	Zone string
 	// What is the kind of object.
@@ -45,12 +45,12 @@ type Surveyed struct {
 
 // Survey finds all configured objects. It does not create anything: for a managed folder that does not exist yet,
 // it returns the parent folder.
-func (r *Resolver) Survey(ctx context.Context) []Surveyed {
+func (r *Resolver) Survey(ctx context.Context) []SurveyResult {
 	f, dc, c, err := r.finder(ctx)
 	if err != nil {
-		return []Surveyed{{What: WhatFolder, Err: err}}
+		return []SurveyResult{{What: WhatFolder, Err: err}}
 	}
-	all := []Surveyed{{What: WhatFolder}, {What: WhatPool}, {What: WhatDatastore}}
+	all := []SurveyResult{{What: WhatFolder}, {What: WhatPool}, {What: WhatDatastore}}
 	folder, pool, datastore := &all[0], &all[1], &all[2]
 	folder.Ref, folder.Path, folder.Err = r.surveyFolder(ctx, dc, c)
 	if p, err := findOne(ctx, c, pool.What, r.opts.ResourcePool, rootPools, f.ResourcePoolList); err != nil {
@@ -72,17 +72,17 @@ func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 	return all
 }
 
-func surveyNetwork(ctx context.Context, c *vim25.Client, f *find.Finder, name string) Surveyed {
+func surveyNetwork(ctx context.Context, c *vim25.Client, f *find.Finder, name string) SurveyResult {
 	n, err := findOne(ctx, c, WhatNetwork, name, "*", f.NetworkList)
 	if err != nil {
-		return Surveyed{What: WhatNetwork, Err: err}
+		return SurveyResult{What: WhatNetwork, Err: err}
 	}
-	return Surveyed{What: WhatNetwork, Path: n.GetInventoryPath(), Ref: n.Reference()}
+	return SurveyResult{What: WhatNetwork, Path: n.GetInventoryPath(), Ref: n.Reference()}
 }
 
 func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, c *vim25.Client) (types.ManagedObjectReference, string, error) {
 	paths := r.folderPaths(dc)
-	ref, path, err := AtPath(ctx, c, WhatFolder, paths)
+	ref, path, err := FindAtPath(ctx, c, WhatFolder, paths)
 	switch {
 	case err != nil:
 		return types.ManagedObjectReference{}, paths[0], err
@@ -123,13 +123,13 @@ func (r *Resolver) Missing(ctx context.Context) error {
 
 // SurveyZone finds all objects that the zone names: folder, resource pools, datastores, networks, and storage
 // policies with their datastores. It does not create anything.
-func (r *Resolver) SurveyZone(ctx context.Context) []Surveyed {
+func (r *Resolver) SurveyZone(ctx context.Context) []SurveyResult {
 	if _, _, _, err := r.finder(ctx); err != nil {
-		return []Surveyed{{Zone: r.opts.Name, What: WhatFolder, Path: r.site.folder, Err: err}}
+		return []SurveyResult{{Zone: r.opts.Name, What: WhatFolder, Path: r.site.folder, Err: err}}
 	}
-	folder := Surveyed{What: WhatFolder, Path: r.site.folder}
+	folder := SurveyResult{What: WhatFolder, Path: r.site.folder}
 	folder.Ref, _, folder.Err = r.folder(ctx)
-	all := []Surveyed{folder}
+	all := []SurveyResult{folder}
 	pools, err := r.allPools(ctx)
 	all = append(all, r.surveyObjects(ctx, WhatPool, r.site.by, pools, err)...)
 	datastores, err := r.allDatastores(ctx)
@@ -145,24 +145,24 @@ func (r *Resolver) SurveyZone(ctx context.Context) []Surveyed {
 }
 
 // surveyObjects returns the names of objects, or err.
-func (r *Resolver) surveyObjects(ctx context.Context, what, whose string, refs []types.ManagedObjectReference, err error) []Surveyed {
+func (r *Resolver) surveyObjects(ctx context.Context, what, whose string, refs []types.ManagedObjectReference, err error) []SurveyResult {
 	var found []mo.ManagedEntity
 	if err == nil {
 		err = r.retrieve(ctx, "the names", refs, []string{"name"}, &found)
 	}
 	if err != nil {
-		return []Surveyed{{What: what, Path: whose, Err: err}}
+		return []SurveyResult{{What: what, Path: whose, Err: err}}
 	}
-	out := make([]Surveyed, 0, len(found))
+	out := make([]SurveyResult, 0, len(found))
 	for i := range found {
-		out = append(out, Surveyed{What: what, Path: found[i].Name, Ref: found[i].Self})
+		out = append(out, SurveyResult{What: what, Path: found[i].Name, Ref: found[i].Self})
 	}
 	return out
 }
 
 // surveyNetworkOf finds the port group of a network. A host of the zone must have it.
-func (r *Resolver) surveyNetworkOf(ctx context.Context, n allowed) Surveyed {
-	s := Surveyed{What: WhatNetwork, Path: n.target}
+func (r *Resolver) surveyNetworkOf(ctx context.Context, n allowed) SurveyResult {
+	s := SurveyResult{What: WhatNetwork, Path: n.target}
 	f, _, c, err := r.finder(ctx)
 	if err == nil {
 		_, err = r.backingAt(ctx, n.target)
@@ -178,8 +178,8 @@ func (r *Resolver) surveyNetworkOf(ctx context.Context, n allowed) Surveyed {
 
 // surveyPolicies finds the storage policies that the zone names. The policies of other StorageClasses are
 // configured in the management cluster.
-func (r *Resolver) surveyPolicies(ctx context.Context) (all []Surveyed) {
-	w := &driver.Want{Desired: provider.Desired{StorageClasses: map[string]provider.StorageClass{}}}
+func (r *Resolver) surveyPolicies(ctx context.Context) (all []SurveyResult) {
+	w := &driver.Desired{Desired: provider.Desired{StorageClasses: map[string]provider.StorageClass{}}}
 	var classes []string
 	if r.site.policy != "" {
 		classes = append(classes, "")
@@ -192,7 +192,7 @@ func (r *Resolver) surveyPolicies(ctx context.Context) (all []Surveyed) {
 	}
 	for _, class := range slices.Compact(classes) {
 		here, err := r.class(class, w)
-		s := Surveyed{What: WhatPolicy, Path: here.policy, Err: err}
+		s := SurveyResult{What: WhatPolicy, Path: here.policy, Err: err}
 		if err == nil {
 			s.Err = r.surveyPolicy(ctx, class, w)
 		}
@@ -201,7 +201,7 @@ func (r *Resolver) surveyPolicies(ctx context.Context) (all []Surveyed) {
 	return all
 }
 
-func (r *Resolver) surveyPolicy(ctx context.Context, class string, w *driver.Want) error {
+func (r *Resolver) surveyPolicy(ctx context.Context, class string, w *driver.Desired) error {
 	p, err := r.policy(ctx, class, w)
 	if err != nil || len(p.Datastores) > 0 {
 		return err

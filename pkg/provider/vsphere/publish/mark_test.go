@@ -65,12 +65,12 @@ func TestRefused_VMWithATPM(t *testing.T) {
 	vm := &mo.VirtualMachine{}
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
 	vm.Config = &types.VirtualMachineConfigInfo{}
-	if err := Refused(vm); err != nil {
+	if err := CheckSource(vm); err != nil {
 		t.Errorf("a plain VM: %v", err)
 	}
 	vm.Config.Hardware.Device = []types.BaseVirtualDevice{&types.VirtualTPM{}}
 	var refused *provider.PublishRefusedError
-	if err := Refused(vm); !errors.As(err, &refused) || !strings.Contains(err.Error(), "TPM") {
+	if err := CheckSource(vm); !errors.As(err, &refused) || !strings.Contains(err.Error(), "TPM") {
 		t.Errorf("a VM with a TPM: %v", err)
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Refused returns why a VM must not be published in its current state, or nil. It refuses OVF properties with the
+// CheckSource returns why a VM must not be published in its current state, or nil. It refuses OVF properties with the
 // VM's own values, because it is not documented which values vSphere writes into a descriptor. It refuses claims'
 // disks, because all disks become part of the item.
-func Refused(vm *mo.VirtualMachine) error {
+func CheckSource(vm *mo.VirtualMachine) error {
 	refuse := func(reason, format string, args ...any) error {
 		return &provider.PublishRefusedError{Condition: vmv1alpha1.ConditionSourceValid, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
@@ -57,7 +57,7 @@ func secrets(vm *mo.VirtualMachine) map[string]string {
 // privateSetting returns the name of a setting in a descriptor that belongs only to the VM, or an empty string.
 func privateSetting(image *descriptor.Image) string {
 	for _, key := range image.Dropped {
-		if observe.Ours(key) || strings.HasPrefix(strings.ToLower(key), "guestinfo.") {
+		if observe.IsSlipwayKey(key) || strings.HasPrefix(strings.ToLower(key), "guestinfo.") {
 			return "the advanced setting " + key
 		}
 	}

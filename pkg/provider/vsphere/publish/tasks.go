@@ -74,7 +74,7 @@ func (p *Publisher) endTasks(ctx context.Context, pub *provider.Publication) err
 		return err
 	}
 	for _, ref := range refs {
-		if _, err := methods.CancelTask(ctx, vim, &types.CancelTask{This: ref}); err != nil && !vimfault.Gone(err, ref) && vimfault.KindOf(err) != vimfault.WrongState {
+		if _, err := methods.CancelTask(ctx, vim, &types.CancelTask{This: ref}); err != nil && !vimfault.IsNotFound(err, ref) && vimfault.KindOf(err) != vimfault.WrongState {
 			return fmt.Errorf("cancelling task %s of request %s: %w", ref.Value, pub.NamespacedName, err)
 		}
 		_, _ = p.Inventory.WaitTask(ctx, ref)

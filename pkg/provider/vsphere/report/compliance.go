@@ -17,9 +17,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Comply adds the storage policy compliance to the observation of vm. status is the compliance status by object
+// AddCompliance adds the storage policy compliance to the observation of vm. status is the compliance status by object
 // key, with vSphere's values.
-func Comply(o *provider.Observation, vm *mo.VirtualMachine, status map[string]string) {
+func AddCompliance(o *provider.Observation, vm *mo.VirtualMachine, status map[string]string) {
 	kind := vmv1alpha1.ConditionStorageCompliant
 	objects := compliance.Objects(vm)
 	if !o.Readable || len(objects) == 0 {
@@ -58,7 +58,7 @@ func Comply(o *provider.Observation, vm *mo.VirtualMachine, status map[string]st
 	}
 	switch {
 	case len(bad) > 0:
-		o.Set(falseCondition(kind, vmv1alpha1.ReasonNonCompliant, "storage policy compliance: "+conditions.List(bad, ", ")))
+		o.Set(falseCondition(kind, vmv1alpha1.ReasonNonCompliant, "storage policy compliance: "+conditions.JoinLimited(bad, ", ")))
 	case len(unknown) > 0:
 		o.Set(metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState,
 			Message: "vSphere has not yet reported the compliance of " + strings.Join(unknown, ", ")})

@@ -27,7 +27,7 @@ func TestComply_ReportsOnlyObjectsWithAPolicy(t *testing.T) {
 	check := func(what, want string, status map[string]string) {
 		t.Helper()
 		o := observationOf(vm)
-		Comply(&o, vm, status)
+		AddCompliance(&o, vm, status)
 		got := "absent"
 		if c := meta.FindStatusCondition(o.Conditions, vmv1alpha1.ConditionStorageCompliant); c != nil {
 			got = string(c.Status) + "/" + c.Reason + " " + c.Message

@@ -50,10 +50,10 @@ func EventKinds() []string {
 	return slices.Sorted(maps.Keys(eventTexts))
 }
 
-// Happening returns the Kubernetes event for a vSphere event, and its VM. ok is false if the event is not reported.
+// EventOf returns the Kubernetes event for a vSphere event, and its VM. ok is false if the event is not reported.
 // Host names are included, because the status shows them too. The original text is included only for errors,
 // because other texts may contain names of vCenter users.
-func Happening(e types.BaseEvent) (h provider.Happening, vm types.ManagedObjectReference, ok bool) {
+func EventOf(e types.BaseEvent) (h provider.HypervisorEvent, vm types.ManagedObjectReference, ok bool) {
 	class := reflect.TypeOf(e).Elem().Name()
 	if x, ok := e.(*types.EventEx); ok {
 		class = x.EventTypeId
@@ -64,7 +64,7 @@ func Happening(e types.BaseEvent) (h provider.Happening, vm types.ManagedObjectR
 	if !ok || !hasVM {
 		return h, vm, false
 	}
-	h = provider.Happening{At: event.CreatedTime, Warning: k.warning, Reason: k.reason, Note: k.note}
+	h = provider.HypervisorEvent{At: event.CreatedTime, Warning: k.warning, Reason: k.reason, Note: k.note}
 	var from *types.HostEventArgument
 	text := ""
 	switch e := e.(type) {
@@ -94,7 +94,7 @@ func Happening(e types.BaseEvent) (h provider.Happening, vm types.ManagedObjectR
 	if text != "" {
 		h.Note += ": " + text
 	}
-	h.Note = conditions.Line(h.Note, conditions.MaxNote)
+	h.Note = conditions.TruncateLine(h.Note, conditions.MaxNote)
 	return h, vm, true
 }
 

@@ -26,25 +26,25 @@ func TestHappening_ConvertsVSphereEvents(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		event types.BaseEvent
-		want  *provider.Happening
+		want  *provider.HypervisorEvent
 	}{
-		{"moved", &types.VmMigratedEvent{VmEvent: vm, SourceHost: from}, &provider.Happening{Reason: "Migrated", Note: "vSphere moved the virtual machine from host esx-1 to host esx-2"}},
-		{"moved by DRS", &types.DrsVmMigratedEvent{VmMigratedEvent: types.VmMigratedEvent{VmEvent: vm, SourceHost: from}}, &provider.Happening{Reason: "MigratedByDRS", Note: "DRS moved the virtual machine from host esx-1 to host esx-2"}},
+		{"moved", &types.VmMigratedEvent{VmEvent: vm, SourceHost: from}, &provider.HypervisorEvent{Reason: "Migrated", Note: "vSphere moved the virtual machine from host esx-1 to host esx-2"}},
+		{"moved by DRS", &types.DrsVmMigratedEvent{VmMigratedEvent: types.VmMigratedEvent{VmEvent: vm, SourceHost: from}}, &provider.HypervisorEvent{Reason: "MigratedByDRS", Note: "DRS moved the virtual machine from host esx-1 to host esx-2"}},
 		{"its host failed", &types.VmRestartedOnAlternateHostEvent{VmPoweredOnEvent: types.VmPoweredOnEvent{VmEvent: vm}, SourceHost: from},
-			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host from host esx-1 to host esx-2"}},
+			&provider.HypervisorEvent{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host from host esx-1 to host esx-2"}},
 		{"host failure as EventEx", &types.EventEx{Event: event, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent"},
-			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
+			&provider.HypervisorEvent{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
 		{"one that names the VM in another way", &types.EventEx{Event: types.Event{CreatedTime: at}, EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent", ObjectType: "VirtualMachine", ObjectId: "vm-1"},
-			&provider.Happening{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
+			&provider.HypervisorEvent{Warning: true, Reason: "RestartedByHA", Note: "the host failed, and vSphere HA restarted the virtual machine on another host"}},
 		{"of another object", &types.EventEx{EventTypeId: "com.vmware.vc.ha.VmRestartedByHAEvent", ObjectType: "HostSystem", ObjectId: "vm-1"}, nil},
-		{"reset", &types.VmDasBeingResetEvent{VmEvent: vm}, &provider.Happening{Warning: true, Reason: "ResetByHA", Note: "the guest does not respond, so vSphere HA is resetting the virtual machine"}},
+		{"reset", &types.VmDasBeingResetEvent{VmEvent: vm}, &provider.HypervisorEvent{Warning: true, Reason: "ResetByHA", Note: "the guest does not respond, so vSphere HA is resetting the virtual machine"}},
 		{"no space", &types.VmMessageErrorEvent{VmEvent: vm, Message: "There is no more space\nfor virtual disk web.vmdk."},
-			&provider.Happening{Warning: true, Reason: "Error", Note: "vSphere reports an error: There is no more space; for virtual disk web.vmdk."}},
+			&provider.HypervisorEvent{Warning: true, Reason: "Error", Note: "vSphere reports an error: There is no more space; for virtual disk web.vmdk."}},
 		{"what we do ourselves", &types.VmPoweredOnEvent{VmEvent: vm}, nil},
 		{"an unknown event", &types.EventEx{Event: event, EventTypeId: "com.example.Other"}, nil},
 		{"of no virtual machine", &types.VmMigratedEvent{}, nil},
 	} {
-		got, vm, ok := Happening(test.event)
+		got, vm, ok := EventOf(test.event)
 		if test.want == nil {
 			if ok {
 				t.Errorf("%s: %+v is reported, want no event", test.name, got)
@@ -56,7 +56,7 @@ func TestHappening_ConvertsVSphereEvents(t *testing.T) {
 			t.Errorf("%s: reported %t (-want +got):\n%s", test.name, ok, diff)
 		}
 	}
-	long, _, _ := Happening(&types.VmMessageErrorEvent{VmEvent: vm, Message: strings.Repeat("x", 5000)})
+	long, _, _ := EventOf(&types.VmMessageErrorEvent{VmEvent: vm, Message: strings.Repeat("x", 5000)})
 	if len(long.Note) > 1024 {
 		t.Errorf("the note has %d bytes", len(long.Note))
 	}

@@ -20,7 +20,7 @@ import (
 
 // Observe returns the observation of vm with the volume and interface names of w. hostName resolves the name of a
 // host.
-func Observe(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.ManagedObjectReference) string) provider.Observation {
+func Observe(vm *mo.VirtualMachine, w *driver.Desired, hostName func(vimtypes.ManagedObjectReference) string) provider.Observation {
 	o := observe.Of(vm, hostName)
 	if !o.Readable {
 		return o
@@ -42,7 +42,7 @@ func Observe(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Manag
 		o.Set(metav1.Condition{Type: vmv1alpha1.ConditionGuestCustomized}) // The customization was requested by another client.
 	}
 	o.Set(observe.BootstrapCondition(vm, w.Identity.UID, bootstrapOf(w)))
-	o.Set(promotionCondition(o.Depending, w.NoPromotion))
+	o.Set(promotionCondition(o.DependentDisks, w.NoPromotion))
 	return o
 }
 
@@ -58,12 +58,12 @@ func promotionCondition(depending int, disabled bool) metav1.Condition {
 }
 
 // customizes reports whether the object has requested a guest customization, or may have.
-func customizes(vm *mo.VirtualMachine, w *driver.Want) bool {
+func customizes(vm *mo.VirtualMachine, w *driver.Desired) bool {
 	b := bootstrapOf(w)
 	return w.Effective == nil || b != nil && (b.LinuxPrep != nil || b.Sysprep != nil) && observe.ExtraConfig(vm, observe.AdoptedKey) != w.Identity.UID
 }
 
-func bootstrapOf(w *driver.Want) *vmv1alpha1.VirtualMachineBootstrap {
+func bootstrapOf(w *driver.Desired) *vmv1alpha1.VirtualMachineBootstrap {
 	if w.Effective == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func bootstrapOf(w *driver.Want) *vmv1alpha1.VirtualMachineBootstrap {
 const guestInfoPrefix = "guestinfo."
 
 // nameInterfaces sets the interface names of the adapters.
-func nameInterfaces(o *provider.Observation, vm *mo.VirtualMachine, w *driver.Want) {
+func nameInterfaces(o *provider.Observation, vm *mo.VirtualMachine, w *driver.Desired) {
 	if o.Network == nil || w.Effective == nil || w.Effective.Network == nil {
 		return
 	}
@@ -95,7 +95,7 @@ func nameInterfaces(o *provider.Observation, vm *mo.VirtualMachine, w *driver.Wa
 // desiredAddresses returns the interfaces' addresses in the spec, including claimed ones. Addresses of interfaces
 // with a gateway are first. Addresses of interfaces without a gateway are returned only if all interfaces have
 // addresses. Otherwise the guest is reachable at an interface that uses DHCP.
-func desiredAddresses(w *driver.Want) []string {
+func desiredAddresses(w *driver.Desired) []string {
 	if w.Effective == nil || w.Effective.Network == nil {
 		return nil
 	}
@@ -120,8 +120,8 @@ func desiredAddresses(w *driver.Want) []string {
 	return append(routed, others...)
 }
 
-// Location returns the location condition. It has no status unless vm is outside of the managed folder.
-func Location(vm *mo.VirtualMachine, outside bool) metav1.Condition {
+// LocationCondition returns the location condition. It has no status unless vm is outside of the managed folder.
+func LocationCondition(vm *mo.VirtualMachine, outside bool) metav1.Condition {
 	if !outside {
 		return metav1.Condition{Type: vmv1alpha1.ConditionLocationValid}
 	}

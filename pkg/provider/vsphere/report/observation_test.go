@@ -32,7 +32,7 @@ func observed(change func(*mo.VirtualMachine)) *mo.VirtualMachine {
 }
 
 func observationOf(vm *mo.VirtualMachine) provider.Observation {
-	return Observe(vm, &driver.Want{}, func(vimtypes.ManagedObjectReference) string { return "esx-1" })
+	return Observe(vm, &driver.Desired{}, func(vimtypes.ManagedObjectReference) string { return "esx-1" })
 }
 
 func TestObserve_ReportsStorageUsage(t *testing.T) {
@@ -85,7 +85,7 @@ func TestGuestCustomized_IsReportedOnlyIfRequested(t *testing.T) {
 				vm.Config.ExtraConfig = []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: observe.AdoptedKey, Value: "uid"}}
 			}
 		})
-		o := Observe(vm, &driver.Want{Desired: provider.Desired{Effective: tc.effective}, Identity: driver.Identity{UID: "uid"}}, nil)
+		o := Observe(vm, &driver.Desired{Desired: provider.Desired{Effective: tc.effective}, Identity: driver.Identity{UID: "uid"}}, nil)
 		if got := meta.IsStatusConditionTrue(o.Conditions, vmv1alpha1.ConditionGuestCustomized); got != tc.want {
 			t.Errorf("%s: GuestCustomized is reported: %v, want %v", name, got, tc.want)
 		}
@@ -149,7 +149,7 @@ func TestObserve_PrefersSpecAndPreviousPrimaryAddress(t *testing.T) {
 					vm.Guest.Net = append(vm.Guest.Net, info)
 				}
 			})
-			w := &driver.Want{PrimaryAddresses: tc.previous, Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
+			w := &driver.Desired{PrimaryAddresses: tc.previous, Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
 				Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: tc.interfaces}}}}
 			n := Observe(vm, w, nil).Network
 			if got := n.PrimaryIP4 + n.PrimaryIP6; got != tc.want {

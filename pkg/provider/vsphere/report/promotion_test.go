@@ -53,7 +53,7 @@ func TestPromotion_IsPendingForDisksWithForeignParents(t *testing.T) {
 		"promotion disabled":             {disabled, linked, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &driver.Want{NoPromotion: test.mode == disabled}
+			w := &driver.Desired{NoPromotion: test.mode == disabled}
 			st := &vmv1alpha1.VirtualMachineStatus{Conditions: []metav1.Condition{
 				{Type: vmv1alpha1.ConditionDiskPromotionSynced, Status: metav1.ConditionFalse, Reason: "Before"},
 			}}

@@ -19,7 +19,7 @@ import (
 
 // volumes returns the status of the effective spec's volumes in their order. After them it returns attached disks
 // of volumes that were removed from the spec.
-func volumes(vm *mo.VirtualMachine, w *driver.Want) []vmv1alpha1.VirtualMachineVolumeStatus {
+func volumes(vm *mo.VirtualMachine, w *driver.Desired) []vmv1alpha1.VirtualMachineVolumeStatus {
 	disks, drives, claims := observe.Volumes(vm), observe.Drives(vm), observe.FirstClass(vm)
 	var out []vmv1alpha1.VirtualMachineVolumeStatus
 	if w.Effective != nil {

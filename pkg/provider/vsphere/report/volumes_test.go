@@ -28,7 +28,7 @@ func TestVolumes_ReportTheirDisks(t *testing.T) {
 		vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.VolumeKey(volume), Value: slot})
 	}
 	empty := &vmv1alpha1.DiskVolumeSource{Capacity: new(resource.MustParse("2Gi"))}
-	w := &driver.Want{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{
+	w := &driver.Desired{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Volumes: []vmv1alpha1.VirtualMachineVolume{
 		{Name: "taken", Disk: empty}, {Name: "claim", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}, {Name: "new", Disk: empty},
 	}}}}
 	want := []vmv1alpha1.VirtualMachineVolumeStatus{

@@ -25,10 +25,10 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("vCenter answered with HTTP status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// Fetch reads a path that vCenter serves outside its APIs to clients with a SOAP session.
+// Download reads a path that vCenter serves outside its APIs to clients with a SOAP session.
 // Options.CallTimeout bounds the request. Fetch returns an error if the response is larger than
 // maxBytes. If the session has ended, Fetch logs in and tries once more.
-func (s *Session) Fetch(ctx context.Context, path string, query url.Values, maxBytes int64) ([]byte, error) {
+func (s *Session) Download(ctx context.Context, path string, query url.Values, maxBytes int64) ([]byte, error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()

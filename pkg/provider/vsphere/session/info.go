@@ -11,16 +11,16 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// ErrOtherInstallation is returned when a different vCenter answers at the URL. Only the request
+// ErrInstanceUUIDMismatch is returned when a different vCenter answers at the URL. Only the request
 // for its identity was sent to it.
-var ErrOtherInstallation = errors.New("a different vCenter answers at the URL")
+var ErrInstanceUUIDMismatch = errors.New("a different vCenter answers at the URL")
 
 // Info describes the current login.
 type Info struct {
 	// Version is the product version, APIVersion the version of the SOAP API.
 	Version, APIVersion string
-	// Installation is the instance UUID of the vCenter.
-	Installation string
+	// InstanceUUID is the instance UUID of the vCenter.
+	InstanceUUID string
 	// User is the name that logged in, LoggedIn is the time of the login.
 	User     string
 	LoggedIn time.Time
@@ -28,7 +28,7 @@ type Info struct {
 
 func infoOf(c *vim25.Client, user string) Info {
 	about := c.ServiceContent.About
-	return Info{Version: about.Version, APIVersion: about.ApiVersion, Installation: about.InstanceUuid, User: user, LoggedIn: time.Now()}
+	return Info{Version: about.Version, APIVersion: about.ApiVersion, InstanceUUID: about.InstanceUuid, User: user, LoggedIn: time.Now()}
 }
 
 // Info describes the last SOAP login. It is zero before the first login.
@@ -40,15 +40,15 @@ func (s *Session) Info() Info {
 
 // checkInstallation returns an error if the instance UUID is not the one that Options.Installation requires.
 func (s *Session) checkInstallation(c *vim25.Client) error {
-	if s.opts.Installation == nil {
+	if s.opts.InstanceUUID == nil {
 		return nil
 	}
-	want := *s.opts.Installation
+	want := *s.opts.InstanceUUID
 	if want == "" {
-		want = s.Info().Installation
+		want = s.Info().InstanceUUID
 	}
 	if got := c.ServiceContent.About.InstanceUuid; want != "" && got != want {
-		return fmt.Errorf("%w: its instance UUID is %s, expected %s", ErrOtherInstallation, got, want)
+		return fmt.Errorf("%w: its instance UUID is %s, expected %s", ErrInstanceUUIDMismatch, got, want)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func TestInfo_DescribesTheLogin(t *testing.T) {
 	}
 	about := srv.about().Content.About
 	got := s.Info()
-	if got.Version != about.Version || got.APIVersion != about.ApiVersion || got.Installation != about.InstanceUuid || got.User != "user" || got.LoggedIn.IsZero() {
+	if got.Version != about.Version || got.APIVersion != about.ApiVersion || got.InstanceUUID != about.InstanceUuid || got.User != "user" || got.LoggedIn.IsZero() {
 		t.Errorf("after the login: %+v, want the values of vCenter: %+v", got, about)
 	}
 }
@@ -40,12 +40,12 @@ func TestInstallation_PreventsALoginToAnotherVCenter(t *testing.T) {
 	open := func(meant *string) (*Session, *[]string) {
 		var sent []string
 		return srv.open(t, func(o *Options) {
-			o.Installation, o.OnCall = meant, func(method string) { sent = append(sent, method) }
+			o.InstanceUUID, o.OnCall = meant, func(method string) { sent = append(sent, method) }
 		}), &sent
 	}
 	refused := func(s *Session, sent []string, when string) {
 		t.Helper()
-		if _, err := s.Vim(t.Context()); !errors.Is(err, ErrOtherInstallation) {
+		if _, err := s.Vim(t.Context()); !errors.Is(err, ErrInstanceUUIDMismatch) {
 			t.Errorf("%s: error %v", when, err)
 		}
 		if slices.Contains(sent, "Login") {
@@ -71,7 +71,7 @@ func TestInstallation_PreventsALoginToAnotherVCenter(t *testing.T) {
 	srv.terminate(t)
 	srv.about().Content.About.InstanceUuid = other
 	*sent = nil
-	if _, err := methods.GetCurrentTime(t.Context(), c); !errors.Is(err, ErrOtherInstallation) {
+	if _, err := methods.GetCurrentTime(t.Context(), c); !errors.Is(err, ErrInstanceUUIDMismatch) {
 		t.Errorf("a call after the replacement: %v", err)
 	}
 	if slices.Contains(*sent, "Login") {

@@ -43,9 +43,9 @@ type Options struct {
 	// Thumbprint is the SHA-256 or SHA-1 thumbprint of the server's certificate in hexadecimal,
 	// with or without colons. It is mutually exclusive with CAFile and CAPEM.
 	Thumbprint string
-	// Installation, if set, is the required instance UUID of the vCenter. An empty value requires
+	// InstanceUUID, if set, is the required instance UUID of the vCenter. An empty value requires
 	// that of the first login. The session does not log in to any other vCenter.
-	Installation *string
+	InstanceUUID *string
 	// Credentials provides the credentials for each login. Required.
 	Credentials Credentials
 	// MaxCalls bounds concurrent calls. Defaults to 32.
@@ -60,9 +60,9 @@ type Options struct {
 	Permit Permit
 	// OnCall, if set, is called with the method name of every call before it is sent.
 	OnCall func(method string)
-	// Called, if set, is called with the result and the duration of every SOAP call. It must not
+	// OnResult, if set, is called with the result and the duration of every SOAP call. It must not
 	// block.
-	Called func(method string, err error, took time.Duration)
+	OnResult func(method string, err error, took time.Duration)
 }
 
 // complete validates o, sets defaults and parses the URL.

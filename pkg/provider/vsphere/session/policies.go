@@ -12,9 +12,9 @@ import (
 	"github.com/vmware/govmomi/pbm/types"
 )
 
-// Policies returns a client of vCenter's storage policy service (SPBM). The client uses the SOAP
+// PolicyClient returns a client of vCenter's storage policy service (SPBM). The client uses the SOAP
 // session, and its calls count towards Options.MaxCalls.
-func (s *Session) Policies(ctx context.Context) (*pbm.Client, error) {
+func (s *Session) PolicyClient(ctx context.Context) (*pbm.Client, error) {
 	vim, err := s.Vim(ctx)
 	if err != nil {
 		return nil, err

@@ -170,7 +170,7 @@ func TestCertificate_IsVerified(t *testing.T) {
 			if (err == nil) != tc.ok {
 				t.Errorf("Healthy = %v, want success %v", err, tc.ok)
 			}
-			if vimfault.Unreachable(err) {
+			if vimfault.IsUnreachable(err) {
 				t.Errorf("the error of an untrusted certificate is temporary: %v", err)
 			}
 		})
@@ -268,7 +268,7 @@ func TestCalls_RepeatReadsButNotChanges(t *testing.T) {
 	s.fails.Store(1)
 	_, err = methods.CreateFolder(t.Context(), c, &types.CreateFolder{This: c.ServiceContent.RootFolder, Name: "x"})
 	var unavailable *vimfault.UnavailableError
-	if !errors.As(err, &unavailable) || unavailable.StatusCode != 503 || !vimfault.Unreachable(err) {
+	if !errors.As(err, &unavailable) || unavailable.StatusCode != 503 || !vimfault.IsUnreachable(err) {
 		t.Errorf("a change during an outage = %v, want a temporary UnavailableError", err)
 	}
 }

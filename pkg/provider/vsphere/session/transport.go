@@ -64,7 +64,7 @@ func (t *transport) callWithLimits(ctx context.Context, method string, req, res 
 	}
 	for try := 0; ; try++ {
 		err := t.callAuthenticated(ctx, method, req, res)
-		if err == nil || ctx.Err() != nil || !isRead(method) || !vimfault.Unreachable(err) || try == len(readBackoff) {
+		if err == nil || ctx.Err() != nil || !isRead(method) || !vimfault.IsUnreachable(err) || try == len(readBackoff) {
 			return err
 		}
 		timer := time.NewTimer(readBackoff[try])
@@ -105,10 +105,10 @@ func (t *transport) send(ctx context.Context, method string, req, res soap.HasFa
 	}
 	began := time.Now()
 	err := t.next.RoundTrip(ctx, req, res)
-	if t.s.opts.Called != nil {
-		t.s.opts.Called(method, err, time.Since(began))
+	if t.s.opts.OnResult != nil {
+		t.s.opts.OnResult(method, err, time.Since(began))
 	}
-	vimfault.TellPrivileges(err)
+	vimfault.AddMissingPrivileges(err)
 	if err == nil || soap.IsSoapFault(err) {
 		_ = t.s.recordOutcome(nil)
 	} else if ctx.Err() == nil {

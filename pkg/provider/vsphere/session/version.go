@@ -56,8 +56,8 @@ func olderVersion(a, b string) string {
 	return b
 }
 
-// Older reports whether version a is older than b. It returns false if a is not a version.
-func Older(a, b string) bool { return a != b && olderVersion(a, b) == a }
+// IsOlderVersion reports whether version a is older than b. It returns false if a is not a version.
+func IsOlderVersion(a, b string) bool { return a != b && olderVersion(a, b) == a }
 
 func parseVersion(version string) ([]int, error) {
 	var out []int

@@ -12,9 +12,9 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// Volumes contains clients of vCenter's volume service (CNS). They use the current SOAP session and may
+// VolumeClients contains clients of vCenter's volume service (CNS). They use the current SOAP session and may
 // fail after it ends, so do not retain them for longer than one operation.
-type Volumes struct {
+type VolumeClients struct {
 	// Service sends calls to the volume service.
 	Service soap.RoundTripper
 	// Tasks reads the tasks that those calls create. The task results are types of the service's
@@ -22,8 +22,8 @@ type Volumes struct {
 	Tasks *vim25.Client
 }
 
-// Volumes returns the clients of the volume service. Their calls count towards Options.MaxCalls.
-func (s *Session) Volumes(ctx context.Context) (*Volumes, error) {
+// VolumeClients returns the clients of the volume service. Their calls count towards Options.MaxCalls.
+func (s *Session) VolumeClients(ctx context.Context) (*VolumeClients, error) {
 	vim, err := s.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s *Session) Volumes(ctx context.Context) (*Volumes, error) {
 		return c
 	}
 	service, tasks := client(cns.Path), client(s.url.Path)
-	return &Volumes{
+	return &VolumeClients{
 		Service: &transport{s: s, next: service, ownVersion: true},
 		Tasks:   &vim25.Client{Client: tasks, ServiceContent: vim.ServiceContent, RoundTripper: &transport{s: s, next: tasks, ownVersion: true}},
 	}, nil

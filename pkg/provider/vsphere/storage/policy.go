@@ -25,8 +25,8 @@ func (p Policy) Holds(datastore string) bool {
 	return p.Datastores == nil || slices.Contains(p.Datastores, datastore)
 }
 
-// Known is the resolved storage of a virtual machine.
-type Known struct {
+// Resolved is the resolved storage of a virtual machine.
+type Resolved struct {
 	// Policies are the policies by StorageClass. The empty class is the default. A class that is missing is not
 	// resolved.
 	Policies map[string]Policy

@@ -5,8 +5,8 @@ package vimfault
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// InProgress returns the running task that caused err. Some servers do not report the task.
-func InProgress(err error) (task types.ManagedObjectReference, ok bool) {
+// RunningTask returns the running task that caused err. Some servers do not report the task.
+func RunningTask(err error) (task types.ManagedObjectReference, ok bool) {
 	for f := range faultsOf(err) {
 		if busy, is := f.(types.BaseTaskInProgress); is {
 			task = busy.GetTaskInProgress().Task

@@ -12,10 +12,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// TellPrivileges adds the missing privileges and their objects to the message of a refused call.
+// AddMissingPrivileges adds the missing privileges and their objects to the message of a refused call.
 // vCenter's own message is only "Permission to perform this operation was denied."; the fault names
 // both.
-func TellPrivileges(err error) {
+func AddMissingPrivileges(err error) {
 	if !soap.IsSoapFault(err) {
 		return
 	}
@@ -61,5 +61,5 @@ func privilegesOf(f *types.NoPermission) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return "missing privilege " + conditions.List(all, ", ")
+	return "missing privilege " + conditions.JoinLimited(all, ", ")
 }

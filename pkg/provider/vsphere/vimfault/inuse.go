@@ -26,8 +26,8 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("disk %s is attached to %s without a claim: detach it there", e.Disk, by)
 }
 
-// InUse reports whether vSphere refused the operation because an exclusive resource is in use.
-func InUse(err error) bool {
+// IsInUse reports whether vSphere refused the operation because an exclusive resource is in use.
+func IsInUse(err error) bool {
 	for f := range faultsOf(err) {
 		for ; f != nil; f = causeOf(f) {
 			if isType[*types.ResourceInUse](f) {

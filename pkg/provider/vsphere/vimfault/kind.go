@@ -121,7 +121,7 @@ func KindOf(err error) Kind {
 		return Denied
 	case errors.Is(err, context.Canceled), errors.Is(err, driver.ErrLeave):
 		return Cancelled
-	case errors.As(err, &lost), Unreachable(err), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &lost), IsUnreachable(err), errors.Is(err, context.DeadlineExceeded):
 		return Temporary
 	}
 	return Other
@@ -169,8 +169,8 @@ func deploymentKind(err error) (Kind, bool) {
 	return Other, true
 }
 
-// Duplicate returns the existing object that has the requested name.
-func Duplicate(err error) (types.ManagedObjectReference, bool) {
+// DuplicateObject returns the existing object that has the requested name.
+func DuplicateObject(err error) (types.ManagedObjectReference, bool) {
 	for f := range faultsOf(err) {
 		if d, ok := f.(*types.DuplicateName); ok {
 			return d.Object, true

@@ -27,10 +27,10 @@ func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("vCenter is unavailable: HTTP status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// Unreachable reports whether err is a temporary failure of the network or the server. An untrusted
+// IsUnreachable reports whether err is a temporary failure of the network or the server. An untrusted
 // certificate is not temporary.
-func Unreachable(err error) bool {
-	if err == nil || Untrusted(err) {
+func IsUnreachable(err error) bool {
+	if err == nil || IsUntrusted(err) {
 		return false
 	}
 	for _, target := range []error{
@@ -50,8 +50,8 @@ func Unreachable(err error) bool {
 	return errors.As(err, &ne) && ne.Timeout()
 }
 
-// Untrusted reports whether err is caused by an untrusted certificate.
-func Untrusted(err error) bool {
+// IsUntrusted reports whether err is caused by an untrusted certificate.
+func IsUntrusted(err error) bool {
 	var unknownCA x509.UnknownAuthorityError
 	var badHost x509.HostnameError
 	var invalid x509.CertificateInvalidError

@@ -10,10 +10,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Property returns the path of the invalid property that vSphere reports. The path has vSphere's
+// InvalidProperty returns the path of the invalid property that vSphere reports. The path has vSphere's
 // own names and prefix, for example configSpec.guestId or deviceChange[1].device.backing. It is
 // empty if vSphere reports none.
-func Property(err error) string {
+func InvalidProperty(err error) string {
 	for f := range faultsOf(err) {
 		for ; f != nil; f = causeOf(f) {
 			if p := propertyOf(f); p != "" {

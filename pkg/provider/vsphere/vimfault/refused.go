@@ -5,10 +5,10 @@ package vimfault
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// Refused reports whether vSphere certainly did not carry out the operation, because it returned a fault.
+// IsRefused reports whether vSphere certainly did not carry out the operation, because it returned a fault.
 // The operation may have been carried out if there was no response. The same applies to faults that report
 // a timeout, a cancellation, an ended session or a lost connection to the host.
-func Refused(err error) bool {
+func IsRefused(err error) bool {
 	answered := false
 	for f := range faultsOf(err) {
 		for _, open := range []func(types.BaseMethodFault) bool{isType[*types.RequestCanceled], isType[types.BaseTimedout], isType[*types.NotAuthenticated], isType[*types.HostCommunication], isType[*types.HostNotReachable]} {

@@ -27,7 +27,7 @@ func (e *TaskError) Error() string {
 	if e.Fault.LocalizedMessage != "" {
 		name += ": " + e.Fault.LocalizedMessage
 	}
-	if property := Property(e); property != "" && !strings.Contains(name, property) {
+	if property := InvalidProperty(e); property != "" && !strings.Contains(name, property) {
 		name += " (" + property + ")"
 	}
 	// A service that calls another service does not include its fault in the message.

@@ -9,9 +9,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Gone reports whether err means that ref was not found. A ManagedObjectNotFound for another
+// IsNotFound reports whether err means that ref was not found. A ManagedObjectNotFound for another
 // object, such as the task, is not sufficient.
-func Gone(err error, ref types.ManagedObjectReference) bool {
+func IsNotFound(err error, ref types.ManagedObjectReference) bool {
 	for f := range faultsOf(err) {
 		for ; f != nil; f = causeOf(f) {
 			missing, ok := f.(*types.ManagedObjectNotFound)
@@ -23,9 +23,9 @@ func Gone(err error, ref types.ManagedObjectReference) bool {
 	return false
 }
 
-// InvalidBacking reports whether the backing of a device is invalid, such as a network that was
+// IsInvalidBacking reports whether the backing of a device is invalid, such as a network that was
 // deleted or recreated with another key.
-func InvalidBacking(err error) bool {
+func IsInvalidBacking(err error) bool {
 	for f := range faultsOf(err) {
 		for ; f != nil; f = causeOf(f) {
 			if isType[*types.InvalidDeviceBacking](f) {
@@ -36,8 +36,8 @@ func InvalidBacking(err error) bool {
 	return false
 }
 
-// NoSpace reports whether err is caused by too little free space on a datastore.
-func NoSpace(err error) bool {
+// IsNoSpace reports whether err is caused by too little free space on a datastore.
+func IsNoSpace(err error) bool {
 	for f := range faultsOf(err) {
 		for ; f != nil; f = causeOf(f) {
 			if isType[*types.NoDiskSpace](f) {

@@ -41,7 +41,7 @@ func Kind() standard.Kind[*clusterv1alpha1.Cluster] {
 			KeepSpec: func(c, stored cluster) { c.Spec = stored.Spec },
 			Validate: validation.ValidateClusterStatusUpdate,
 		},
-		PrepareForCreate: func(c cluster) { filling.Finalizer(&c.ObjectMeta, clusterv1alpha1.ClusterFinalizer) },
+		PrepareForCreate: func(c cluster) { filling.AddFinalizer(&c.ObjectMeta, clusterv1alpha1.ClusterFinalizer) },
 		PrepareForUpdate: func(c, stored cluster) {
 			filling.KeepFinalizer(&c.ObjectMeta, &stored.ObjectMeta, clusterv1alpha1.ClusterFinalizer)
 		},

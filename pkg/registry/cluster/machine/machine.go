@@ -39,7 +39,7 @@ func Kind() standard.Kind[*clusterv1alpha1.Machine] {
 			KeepSpec: func(m, stored machine) { m.Spec = stored.Spec },
 			Validate: validation.ValidateMachineStatusUpdate,
 		},
-		PrepareForCreate: func(m machine) { filling.Finalizer(&m.ObjectMeta, clusterv1alpha1.MachineFinalizer); fill(m) },
+		PrepareForCreate: func(m machine) { filling.AddFinalizer(&m.ObjectMeta, clusterv1alpha1.MachineFinalizer); fill(m) },
 		PrepareForUpdate: func(m, stored machine) {
 			filling.KeepFinalizer(&m.ObjectMeta, &stored.ObjectMeta, clusterv1alpha1.MachineFinalizer)
 			fill(m)
@@ -53,7 +53,7 @@ func Kind() standard.Kind[*clusterv1alpha1.Machine] {
 }
 
 func fill(m *clusterv1alpha1.Machine) {
-	filling.Cluster(&m.ObjectMeta, m.Spec.ClusterName)
-	filling.Version(&m.Spec.Version)
-	filling.Number(&m.Spec.Deletion.NodeDeletionTimeoutSeconds, clusterv1alpha1.DefaultNodeDeletionTimeoutSeconds)
+	filling.SetClusterLabel(&m.ObjectMeta, m.Spec.ClusterName)
+	filling.AddVersionPrefix(&m.Spec.Version)
+	filling.SetDefault(&m.Spec.Deletion.NodeDeletionTimeoutSeconds, clusterv1alpha1.DefaultNodeDeletionTimeoutSeconds)
 }

@@ -39,7 +39,7 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineDeployment] {
 			Validate: validation.ValidateMachineDeploymentStatusUpdate,
 		},
 		Scale: &standard.Scale[deployment]{
-			Wanted:   func(d deployment) **int32 { return &d.Spec.Replicas },
+			Desired:  func(d deployment) **int32 { return &d.Spec.Replicas },
 			Observed: func(d deployment) *int32 { return d.Status.Replicas },
 			Selector: func(d deployment) (labels.Selector, error) {
 				return metav1.LabelSelectorAsSelector(&d.Spec.Selector)
@@ -47,7 +47,7 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineDeployment] {
 		},
 		PrepareForCreate: func(d deployment) { fill(d, nil) },
 		PrepareForUpdate: func(d, stored deployment) {
-			filling.KeepOrphaning(&d.ObjectMeta, &stored.ObjectMeta)
+			filling.KeepOrphanFinalizer(&d.ObjectMeta, &stored.ObjectMeta)
 			fill(d, stored.Spec.Replicas)
 		},
 		Validate:       validation.ValidateMachineDeployment,
@@ -60,15 +60,15 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineDeployment] {
 // fill sets defaults of a deployment. An empty selector selects a label with the deployment's name. Every selector
 // also selects the cluster name label.
 func fill(d *clusterv1alpha1.MachineDeployment, stored *int32) {
-	filling.Cluster(&d.ObjectMeta, d.Spec.ClusterName)
-	filling.Replicas(&d.Spec.Replicas, d.Annotations, stored)
-	filling.Version(&d.Spec.Template.Spec.Version)
+	filling.SetClusterLabel(&d.ObjectMeta, d.Spec.ClusterName)
+	filling.SetReplicas(&d.Spec.Replicas, d.Annotations, stored)
+	filling.AddVersionPrefix(&d.Spec.Template.Spec.Version)
 	selector, made := &d.Spec.Selector, &d.Spec.Template.Metadata
 	if filling.IsEmpty(selector) && d.Name != "" {
-		filling.Label(selector, made, clusterv1alpha1.MachineDeploymentNameLabel, d.Name)
+		filling.SetLabel(selector, made, clusterv1alpha1.MachineDeploymentNameLabel, d.Name)
 	}
 	if d.Spec.ClusterName != "" {
-		filling.Label(selector, made, clusterv1alpha1.ClusterNameLabel, d.Spec.ClusterName)
+		filling.SetLabel(selector, made, clusterv1alpha1.ClusterNameLabel, d.Spec.ClusterName)
 	}
 	strategy := &d.Spec.Rollout.Strategy
 	if strategy.Type == "" {

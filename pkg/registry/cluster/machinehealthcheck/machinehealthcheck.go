@@ -19,8 +19,8 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineHealthCheck] {
 	type check = *clusterv1alpha1.MachineHealthCheck
 	type column = table.Column[check]
 	fill := func(c check) {
-		filling.Cluster(&c.ObjectMeta, c.Spec.ClusterName)
-		filling.Number(&c.Spec.Checks.NodeStartupTimeoutSeconds, clusterv1alpha1.DefaultNodeStartupTimeoutSeconds)
+		filling.SetClusterLabel(&c.ObjectMeta, c.Spec.ClusterName)
+		filling.SetDefault(&c.Spec.Checks.NodeStartupTimeoutSeconds, clusterv1alpha1.DefaultNodeStartupTimeoutSeconds)
 	}
 	return standard.Kind[check]{
 		Plural:     clusterv1alpha1.Resource("machinehealthchecks"),

@@ -38,13 +38,13 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineSet] {
 			Validate: validation.ValidateMachineSetStatusUpdate,
 		},
 		Scale: &standard.Scale[set]{
-			Wanted:   func(s set) **int32 { return &s.Spec.Replicas },
+			Desired:  func(s set) **int32 { return &s.Spec.Replicas },
 			Observed: func(s set) *int32 { return s.Status.Replicas },
 			Selector: func(s set) (labels.Selector, error) { return metav1.LabelSelectorAsSelector(&s.Spec.Selector) },
 		},
 		PrepareForCreate: func(s set) { fill(s, nil) },
 		PrepareForUpdate: func(s, stored set) {
-			filling.KeepOrphaning(&s.ObjectMeta, &stored.ObjectMeta)
+			filling.KeepOrphanFinalizer(&s.ObjectMeta, &stored.ObjectMeta)
 			fill(s, stored.Spec.Replicas)
 		},
 		Validate:       validation.ValidateMachineSet,
@@ -56,11 +56,11 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineSet] {
 
 // fill sets defaults of a MachineSet. An empty selector selects a label with its name.
 func fill(s *clusterv1alpha1.MachineSet, stored *int32) {
-	filling.Cluster(&s.ObjectMeta, s.Spec.ClusterName)
-	filling.Replicas(&s.Spec.Replicas, s.Annotations, stored)
-	filling.Version(&s.Spec.Template.Spec.Version)
+	filling.SetClusterLabel(&s.ObjectMeta, s.Spec.ClusterName)
+	filling.SetReplicas(&s.Spec.Replicas, s.Annotations, stored)
+	filling.AddVersionPrefix(&s.Spec.Template.Spec.Version)
 	if filling.IsEmpty(&s.Spec.Selector) && s.Name != "" {
-		filling.Label(&s.Spec.Selector, &s.Spec.Template.Metadata, clusterv1alpha1.MachineSetNameLabel, clusterv1alpha1.LabelValue(s.Name))
+		filling.SetLabel(&s.Spec.Selector, &s.Spec.Template.Metadata, clusterv1alpha1.MachineSetNameLabel, clusterv1alpha1.LabelValue(s.Name))
 	}
 }
 

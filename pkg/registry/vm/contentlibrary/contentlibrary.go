@@ -51,5 +51,5 @@ func Kind() standard.Kind[*vmv1alpha1.ContentLibrary] {
 
 // ready returns True or the reason why the library is not ready.
 func ready(l *vmv1alpha1.ContentLibrary) any {
-	return conditions.Brief(l.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
+	return conditions.ColumnValue(l.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }

@@ -124,7 +124,7 @@ func (r *Readers) Image(ctx context.Context, namespace string, ref vmv1alpha1.Vi
 }
 
 // Revision implements instancetype.Reader.
-func (r *Readers) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+func (r *Readers) Revision(ctx context.Context, namespace, name string) (*instancetype.DecodedRevision, error) {
 	revision, err := get[*itv1alpha1.ControllerRevision](ctx, r.cached, r.Instancetypes.Revisions, namespace, name)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func Kind() standard.Kind[*vmv1alpha1.SlipwayCluster] {
 		ValidateUpdate: validation.ValidateSlipwayClusterUpdate,
 		Table: table.New(
 			column{Name: "Ready", Type: "string", Description: "True if the cluster is provisioned; otherwise the reason.",
-				Value: func(c cluster) any { return conditions.Brief(c.Status.Conditions, vmv1alpha1.ConditionReady) }},
+				Value: func(c cluster) any { return conditions.ColumnValue(c.Status.Conditions, vmv1alpha1.ConditionReady) }},
 			column{Name: "Endpoint", Type: "string", Description: "Address of the cluster's API server.", Value: endpoint},
 			column{Name: "Zones", Type: "integer", Description: "Number of zones for machines.",
 				Value: func(c cluster) any { return int64(len(c.Status.FailureDomains)) }},

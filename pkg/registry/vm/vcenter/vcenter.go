@@ -65,5 +65,5 @@ func Kind() standard.Kind[*vmv1alpha1.VCenter] {
 
 // ready returns True or the reason why the vCenter is not ready.
 func ready(v *vmv1alpha1.VCenter) any {
-	return conditions.Brief(v.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
+	return conditions.ColumnValue(v.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// Power returns the part function of start, stop, restart and suspend, which change the power fields of spec.
-func Power(now func() time.Time) func(v, stored *vmv1alpha1.VirtualMachine) {
+// PowerPart returns the part function of start, stop, restart and suspend, which change the power fields of spec.
+func PowerPart(now func() time.Time) func(v, stored *vmv1alpha1.VirtualMachine) {
 	return func(v, stored *vmv1alpha1.VirtualMachine) {
 		spec := *stored.Spec.DeepCopy()
 		spec.PowerState = v.Spec.PowerState
@@ -24,10 +24,10 @@ func Power(now func() time.Time) func(v, stored *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// Refresh returns the part function of refresh-instancetype and refresh-preference, which change the references to
+// RefreshPart returns the part function of refresh-instancetype and refresh-preference, which change the references to
 // the revision of role. References are in spec and in status. Both change in one write, because a controller that
 // observed only one change would pin the old revision again.
-func Refresh(role instancetype.Role) func(v, stored *vmv1alpha1.VirtualMachine) {
+func RefreshPart(role instancetype.Role) func(v, stored *vmv1alpha1.VirtualMachine) {
 	return func(v, stored *vmv1alpha1.VirtualMachine) {
 		spec, status := *stored.Spec.DeepCopy(), *stored.Status.DeepCopy()
 		switch role {

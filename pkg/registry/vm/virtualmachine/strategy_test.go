@@ -38,7 +38,7 @@ func statusStrategy() standard.StatusStrategy[*vmv1alpha1.VirtualMachine] {
 }
 
 func powerStrategy() standard.PartStrategy[*vmv1alpha1.VirtualMachine] {
-	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), Power(clock), vmv1alpha1.AnnotationStartRequested)
+	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), PowerPart(clock), vmv1alpha1.AnnotationStartRequested)
 }
 
 func TestPowerStrategy_KeepsTheRequestOfAStart(t *testing.T) {
@@ -52,7 +52,7 @@ func TestPowerStrategy_KeepsTheRequestOfAStart(t *testing.T) {
 }
 
 func refreshStrategy(role instancetype.Role) standard.PartStrategy[*vmv1alpha1.VirtualMachine] {
-	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), Refresh(role))
+	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), RefreshPart(role))
 }
 
 func stored() *vmv1alpha1.VirtualMachine {

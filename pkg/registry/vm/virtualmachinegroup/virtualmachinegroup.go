@@ -46,7 +46,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineGroup] {
 			column{Name: "Requested", Type: "string", Description: "Number of members for which the power state has been requested, and number of all members.", Value: asked},
 			column{Name: "Members", Type: "string", Description: "Number of members that are linked and ready, and number of all members.", Value: ready},
 			column{Name: "Ready", Type: "string", Description: "True if all members are ready; otherwise the reason.",
-				Value: func(g group) any { return conditions.Brief(g.Status.Conditions, vmv1alpha1.ConditionReady) }},
+				Value: func(g group) any { return conditions.ColumnValue(g.Status.Conditions, vmv1alpha1.ConditionReady) }},
 			column{Name: "Group", Type: "string", Wide: true, Description: "Name of the parent group.",
 				Value: func(g group) any { return g.Spec.GroupName }},
 			column{Name: "Message", Type: "string", Wide: true, Description: "Message of the condition Ready.", Value: message},

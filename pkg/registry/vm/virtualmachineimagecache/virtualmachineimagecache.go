@@ -49,7 +49,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineImageCache] {
 
 // ready returns True or the reason why the cache is not ready.
 func ready(c *vmv1alpha1.VirtualMachineImageCache) any {
-	return conditions.Brief(c.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
+	return conditions.ColumnValue(c.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }
 
 // size returns the total size of all copies, or an empty string if it is unknown.

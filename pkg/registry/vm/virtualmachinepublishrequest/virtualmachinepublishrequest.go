@@ -52,5 +52,5 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachinePublishRequest] {
 
 // complete returns True or the reason why the request is not complete.
 func complete(r *vmv1alpha1.VirtualMachinePublishRequest) any {
-	return conditions.Brief(r.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionComplete)
+	return conditions.ColumnValue(r.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionComplete)
 }

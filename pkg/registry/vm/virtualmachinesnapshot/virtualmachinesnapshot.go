@@ -63,7 +63,7 @@ func Kind() standard.Kind[snapshot] {
 		Table: table.New(
 			column{Name: "VM", Type: "string", Description: "Name of the virtual machine.", Value: func(s snapshot) any { return s.Spec.VMName }},
 			column{Name: "Ready", Type: "string", Description: "True if the VM can be reverted to the snapshot; otherwise the reason.", Value: func(s snapshot) any {
-				return conditions.Brief(s.Status.Conditions, vmv1alpha1.ConditionReady)
+				return conditions.ColumnValue(s.Status.Conditions, vmv1alpha1.ConditionReady)
 			}},
 			column{Name: "Power", Type: "string", Description: "Power state after a revert.", Value: func(s snapshot) any { return string(s.Status.PowerState) }},
 			column{Name: "Occupied", Type: "string", Description: "Datastore space that only this snapshot uses.", Value: func(s snapshot) any { return table.Bytes(s.Status.Occupied) }},

@@ -76,5 +76,5 @@ func size(q *resource.Quantity) string {
 
 // ready returns True or the reason why the zone is not ready.
 func ready(z *vmv1alpha1.Zone) any {
-	return conditions.Brief(z.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
+	return conditions.ColumnValue(z.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }

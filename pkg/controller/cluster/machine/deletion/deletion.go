@@ -79,7 +79,7 @@ func (d *Reconciler) Reconcile(ctx context.Context, s *step.State) (step.Report,
 }
 
 func (r *deletionRun) reconcile(ctx context.Context) error {
-	refused, err := r.Refusal(ctx, r.State, &r.Report)
+	refused, err := r.SkipNodeReason(ctx, r.State, &r.Report)
 	if errors.Is(err, errReadingNode) {
 		return nil // Reconciled again.
 	}
@@ -115,7 +115,7 @@ func stageIndex(m *clusterv1alpha1.Machine) int {
 func (r *deletionRun) enter(name clusterv1alpha1.MachineDeletionStage) {
 	d := r.status()
 	if d.Stage != name {
-		d.Stage, d.StageStartTime = name, r.Moment()
+		d.Stage, d.StageStartTime = name, r.Timestamp()
 	}
 }
 
@@ -130,7 +130,7 @@ func (r *deletionRun) status() *clusterv1alpha1.MachineDeletionStatus {
 // startTime returns the start time at points to. It sets it to now if it is nil.
 func (r *deletionRun) startTime(at **metav1.Time) time.Time {
 	if *at == nil {
-		*at = r.Moment()
+		*at = r.Timestamp()
 	}
 	return (*at).Time
 }
@@ -142,7 +142,7 @@ func (r *deletionRun) hasTimedOut(seconds *int32, started time.Time) bool {
 		return false
 	}
 	left := started.Add(time.Duration(*seconds) * time.Second).Sub(r.Now)
-	r.Again(left)
+	r.RequeueAfter(left)
 	return left <= 0
 }
 
@@ -207,9 +207,9 @@ func (r *deletionRun) deleteExternal(ctx context.Context, e *step.External, kind
 		r.Deleting = step.Progress{Reason: clusterv1alpha1.InternalErrorReason, Message: fmt.Sprintf("Failed to delete %s: %v", kind, err)}
 	}
 	switch {
-	case e.Gone:
+	case e.NotFound:
 		return true, nil
-	case e.Foreign:
+	case e.HasOtherController:
 		klog.FromContext(ctx).Info("Not deleting an object that is controlled by another owner", "object", e.Describe())
 		return true, nil
 	case e.Err != nil:
@@ -227,8 +227,8 @@ func (r *deletionRun) deleteExternal(ctx context.Context, e *step.External, kind
 		Delete(ctx, e.Object.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	switch {
 	case err == nil:
-	case contract.IsGone(err), apierrors.IsConflict(err): // The object was deleted or recreated, and the cache is stale.
-		r.Again(controller.Conflict)
+	case contract.IsNotFound(err), apierrors.IsConflict(err): // The object was deleted or recreated, and the cache is stale.
+		r.RequeueAfter(controller.Conflict)
 	default:
 		err = fmt.Errorf("deleting %s: %w", e.Describe(), err)
 		failed(err)

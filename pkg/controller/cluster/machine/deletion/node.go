@@ -63,7 +63,7 @@ func (r *deletionRun) waitForVolumes(ctx context.Context) (bool, error) {
 
 // runNodeTask performs w. It returns true if w is complete or excluded, or if its timeout has passed.
 func (r *deletionRun) runNodeTask(ctx context.Context, w *nodeTask) (bool, error) {
-	if _, excluded := r.Machine.Annotations[w.excluded]; excluded || !r.Infra.Stays() {
+	if _, excluded := r.Machine.Annotations[w.excluded]; excluded || !r.Infra.MayExist() {
 		return true, nil
 	}
 	started := r.startTime(w.started)
@@ -79,15 +79,15 @@ func (r *deletionRun) runNodeTask(ctx context.Context, w *nodeTask) (bool, error
 	result, err := r.forEachNode(ctx, started, w.do)
 	switch {
 	case errors.Is(err, workload.ErrBusy):
-		r.Again(controller.Soon)
+		r.RequeueAfter(controller.Soon)
 		return false, nil
 	case err != nil:
 		r.Deleting.Message = fmt.Sprintf("Error %s Node %s: %v", w.what, r.nodeNames(), err)
 		r.Events.Warning(r.State, w.failed, "error %s Machine's node %q: %v", w.what, r.nodeNames(), err)
 		return false, fmt.Errorf("%s Node %s: %w", w.what, r.nodeNames(), err)
 	case !result.Done:
-		r.NotBefore = w.retry
-		r.Again(w.retry)
+		r.IgnoreEventsFor = w.retry
+		r.RequeueAfter(w.retry)
 		r.Deleting.Message = result.Message
 		for _, cause := range result.Causes {
 			r.Deleting.Causes = append(r.Deleting.Causes, string(cause))
@@ -133,7 +133,7 @@ func (r *deletionRun) nodesUnavailable() string {
 	case r.Workload == nil:
 		return r.notConnectedMessage()
 	case r.NodesUnread:
-		r.Again(controller.Recheck)
+		r.RequeueAfter(controller.Recheck)
 		return "the Nodes of the workload cluster are being read"
 	}
 	return ""

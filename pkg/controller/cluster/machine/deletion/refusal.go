@@ -27,9 +27,9 @@ const (
 	refusedLastControlPlane     = "no other Machine of the control plane is left"
 )
 
-// Refusal returns why the Node of a deleted Machine is not drained and deleted, or "" if it is. This requires that the
+// SkipNodeReason returns why the Node of a deleted Machine is not drained and deleted, or "" if it is. This requires that the
 // API server of the workload cluster outlives the Machine.
-func (d *Reconciler) Refusal(ctx context.Context, s *step.State, report *step.Report) (string, error) {
+func (d *Reconciler) SkipNodeReason(ctx context.Context, s *step.State, report *step.Report) (string, error) {
 	c := s.Cluster
 	switch {
 	case c == nil:
@@ -51,7 +51,7 @@ func (d *Reconciler) Refusal(ctx context.Context, s *step.State, report *step.Re
 		if plane.GetDeletionTimestamp() != nil {
 			return refusedControlPlaneDeleting, nil
 		}
-		elsewhere, err := contract.ExternallyManaged(plane)
+		elsewhere, err := contract.IsExternallyManaged(plane)
 		if err != nil || elsewhere {
 			return "", err
 		}
@@ -100,7 +100,7 @@ func findNodes(ctx context.Context, s *step.State, report *step.Report) error {
 			return nil
 		}
 		if s.Now.Sub(m.DeletionTimestamp.Time) < maxNodeReadDelay {
-			report.Again(controller.Conflict)
+			report.RequeueAfter(controller.Conflict)
 			return errReadingNode
 		}
 	}
@@ -113,7 +113,7 @@ func findNodes(ctx context.Context, s *step.State, report *step.Report) error {
 		s.Nodes = append(s.Nodes, &n.Node)
 	}
 	if len(nodes) > 0 && !m.Status.NodeRef.IsDefined() {
-		s.Node = s.Nodes[max(0, node.Choose(m, s.Nodes))]
+		s.Node = s.Nodes[max(0, node.ChooseNode(m, s.Nodes))]
 		m.Status.NodeRef.Name = s.Node.Name
 	}
 	return nil

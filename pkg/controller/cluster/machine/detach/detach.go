@@ -29,7 +29,7 @@ func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (dr
 	if err != nil {
 		return drain.Result{}, err
 	}
-	if node == nil || drain.Unreachable(node) {
+	if node == nil || drain.IsUnreachable(node) {
 		klog.FromContext(ctx).V(2).Info("Not waiting for volumes, because the Node is deleted or unreachable", "node", in.Node)
 		return drain.Result{Done: true}, nil
 	}
@@ -40,7 +40,7 @@ func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (dr
 	if all.isEmpty() {
 		return drain.Result{Done: true}, nil
 	}
-	plan, err := drain.Look(ctx, client, node, in)
+	plan, err := drain.ReadPlan(ctx, client, node, in)
 	if err != nil {
 		return drain.Result{}, fmt.Errorf("finding the volumes of Pods that are not drained: %w", err)
 	}

@@ -48,11 +48,11 @@ type Decision struct {
 
 func newUndecided(err error) Decision { return Decision{Behavior: BehaviorUndecided, Err: err} }
 
-// Facts are the inputs of decisions in addition to the Pod.
-type Facts struct {
+// DecisionInputs are the inputs of decisions in addition to the Pod.
+type DecisionInputs struct {
 	// Now is the time of the reconcile.
 	Now time.Time
-	// Unreachable is true if the kubelet of the Node no longer reports. Pods on the Node are not removed after their
+	// IsUnreachable is true if the kubelet of the Node no longer reports. Pods on the Node are not removed after their
 	// deletion then.
 	Unreachable bool
 	// DaemonSets are the controllers of Pods of the Node.
@@ -77,12 +77,12 @@ const unreachableGrace = time.Second
 
 // filters are called in this order until one returns another behavior than Drain. Warnings of all called filters are
 // collected.
-var filters = []func(*corev1.Pod, Facts) Decision{
+var filters = []func(*corev1.Pod, DecisionInputs) Decision{
 	deletedOnUnreachable, daemonSet, mirrorPod, localStorage, unreplicated, podLabel, byRules,
 }
 
 // Decide returns the decision for pod.
-func Decide(pod *corev1.Pod, facts Facts) Decision {
+func Decide(pod *corev1.Pod, facts DecisionInputs) Decision {
 	var d Decision
 	var warnings []string
 	for _, filter := range filters {
@@ -97,7 +97,7 @@ func Decide(pod *corev1.Pod, facts Facts) Decision {
 }
 
 // deletedOnUnreachable skips deleted Pods on an unreachable Node after the grace period.
-func deletedOnUnreachable(pod *corev1.Pod, facts Facts) Decision {
+func deletedOnUnreachable(pod *corev1.Pod, facts DecisionInputs) Decision {
 	if facts.Unreachable && pod.DeletionTimestamp != nil && facts.Now.Sub(pod.DeletionTimestamp.Time) > unreachableGrace {
 		return Decision{Behavior: BehaviorSkip, By: "Node unreachable"}
 	}
@@ -105,7 +105,7 @@ func deletedOnUnreachable(pod *corev1.Pod, facts Facts) Decision {
 }
 
 // daemonSet skips Pods of a DaemonSet, which would immediately recreate them on a cordoned Node.
-func daemonSet(pod *corev1.Pod, facts Facts) Decision {
+func daemonSet(pod *corev1.Pod, facts DecisionInputs) Decision {
 	key, ok := daemonSetOf(pod)
 	if !ok {
 		return Decision{Behavior: BehaviorDrain}
@@ -131,14 +131,14 @@ func daemonSetOf(pod *corev1.Pod) (types.NamespacedName, bool) {
 }
 
 // mirrorPod skips mirror Pods, which represent static Pods of the kubelet.
-func mirrorPod(pod *corev1.Pod, _ Facts) Decision {
+func mirrorPod(pod *corev1.Pod, _ DecisionInputs) Decision {
 	if _, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; ok {
 		return Decision{Behavior: BehaviorSkip, By: "static Pod"}
 	}
 	return Decision{Behavior: BehaviorDrain}
 }
 
-func localStorage(pod *corev1.Pod, _ Facts) Decision {
+func localStorage(pod *corev1.Pod, _ DecisionInputs) Decision {
 	d := Decision{Behavior: BehaviorDrain}
 	for i := range pod.Spec.Volumes {
 		if pod.Spec.Volumes[i].EmptyDir != nil && !isFinished(pod) {
@@ -149,7 +149,7 @@ func localStorage(pod *corev1.Pod, _ Facts) Decision {
 	return d
 }
 
-func unreplicated(pod *corev1.Pod, _ Facts) Decision {
+func unreplicated(pod *corev1.Pod, _ DecisionInputs) Decision {
 	d := Decision{Behavior: BehaviorDrain}
 	if metav1.GetControllerOfNoCopy(pod) == nil && !isFinished(pod) {
 		d.Warnings = []string{"evicting Pod that has no controller"}
@@ -159,7 +159,7 @@ func unreplicated(pod *corev1.Pod, _ Facts) Decision {
 
 // podLabel applies the label of the Pod. Its value is case-insensitive, and both WaitCompleted and wait-completed are
 // accepted.
-func podLabel(pod *corev1.Pod, _ Facts) Decision {
+func podLabel(pod *corev1.Pod, _ DecisionInputs) Decision {
 	value, ok := pod.Labels[clusterv1alpha1.PodDrainLabel]
 	by := "label " + clusterv1alpha1.PodDrainLabel
 	switch {
@@ -174,7 +174,7 @@ func podLabel(pod *corev1.Pod, _ Facts) Decision {
 	}
 }
 
-func byRules(pod *corev1.Pod, facts Facts) Decision {
+func byRules(pod *corev1.Pod, facts DecisionInputs) Decision {
 	return facts.Rules.decide(pod, func() (labels.Set, error) {
 		if set, ok := facts.Namespaces[pod.Namespace]; ok {
 			return set, nil

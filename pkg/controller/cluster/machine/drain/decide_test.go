@@ -25,7 +25,7 @@ var byMessage = cmp.Comparer(func(a, b error) bool {
 // MB126-132.
 func TestDecide_ReturnsTheBehaviorForAPod(t *testing.T) {
 	down := errors.New("reading DaemonSet default/broken: connection refused")
-	facts := Facts{
+	facts := DecisionInputs{
 		Now: now,
 		DaemonSets: map[types.NamespacedName]Existence{
 			{Namespace: "default", Name: "agent"}:  {Exists: true},
@@ -39,7 +39,7 @@ func TestDecide_ReturnsTheBehaviorForAPod(t *testing.T) {
 	ignoring := []string{"ignoring DaemonSet-managed Pod"}
 	for name, tc := range map[string]struct {
 		pod   *corev1.Pod
-		facts Facts
+		facts DecisionInputs
 		want  Decision
 	}{
 		"replaced by its owner":                     {pod("a"), facts, Decision{Behavior: BehaviorDrain}},
@@ -95,7 +95,7 @@ type ruled struct {
 }
 
 func (tc ruled) check(t *testing.T) {
-	facts := Facts{
+	facts := DecisionInputs{
 		Now: now, Rules: RulesFor(tc.rules, nil, nil),
 		Namespaces: map[string]labels.Set{"default": {}, "monitoring": {"team": "sre"}},
 	}

@@ -40,7 +40,7 @@ func Drain(ctx context.Context, client kubernetes.Interface, in Input) (Result, 
 		log.V(2).Info("Node does not exist, nothing to drain")
 		return Result{Done: true}, nil
 	}
-	unreachable := Unreachable(node)
+	unreachable := IsUnreachable(node)
 	evict(ctx, client, plan, unreachable, in)
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("draining Node %s: %w", in.Node, err)
@@ -66,22 +66,22 @@ func prepare(ctx context.Context, client kubernetes.Interface, in Input) (*corev
 	if err := cordon(ctx, client, node); err != nil {
 		return nil, nil, err
 	}
-	plan, err := Look(ctx, client, node, in)
+	plan, err := ReadPlan(ctx, client, node, in)
 	return node, plan, err
 }
 
-// Rehearse returns the plan of a drain and sends its first evictions as a dry run. It changes nothing. The plan is nil
+// DryRun returns the plan of a drain and sends its first evictions as a dry run. It changes nothing. The plan is nil
 // if the Node does not exist.
-func Rehearse(ctx context.Context, client kubernetes.Interface, in Input) (Plan, error) {
+func DryRun(ctx context.Context, client kubernetes.Interface, in Input) (Plan, error) {
 	node, err := ReadNode(ctx, client, in)
 	if err != nil || node == nil {
 		return nil, err
 	}
-	plan, err := Look(ctx, client, node, in)
+	plan, err := ReadPlan(ctx, client, node, in)
 	if err != nil {
 		return nil, err
 	}
-	evict(ctx, client, plan, Unreachable(node), in, metav1.DryRunAll)
+	evict(ctx, client, plan, IsUnreachable(node), in, metav1.DryRunAll)
 	return plan, nil
 }
 

@@ -263,7 +263,7 @@ func TestDrain_ReturnsAnErrorIfCanceled(t *testing.T) {
 func TestRehearse_OnlySendsDryRuns(t *testing.T) {
 	client := fake.NewClientset(node(), pod("a"), pod("b", alone), pod("c", deleted(time.Second)))
 	answering(client, map[string]error{"a": overBudget(metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: "none"}), "b": nil})
-	plan, err := Rehearse(t.Context(), client, input())
+	plan, err := DryRun(t.Context(), client, input())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +290,7 @@ func TestRehearse_OnlySendsDryRuns(t *testing.T) {
 			t.Errorf("unexpected request to %s %s", a.GetVerb(), a.GetResource().Resource)
 		}
 	}
-	if plan, err := Rehearse(t.Context(), fake.NewClientset(), input()); plan != nil || err != nil {
+	if plan, err := DryRun(t.Context(), fake.NewClientset(), input()); plan != nil || err != nil {
 		t.Errorf("without a Node: %v, %v", plan, err)
 	}
 }

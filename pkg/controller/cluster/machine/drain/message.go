@@ -83,10 +83,10 @@ func failures(plan Plan) []string {
 	for _, e := range plan {
 		switch {
 		case e.failure != nil:
-			text := conditions.Line(e.failure.text, maxFailure)
+			text := conditions.TruncateLine(e.failure.text, maxFailure)
 			by[text] = append(by[text], e)
 		case e.Step == Blocked:
-			text := conditions.Line("cannot determine whether to evict: "+e.Err.Error(), maxFailure)
+			text := conditions.TruncateLine("cannot determine whether to evict: "+e.Err.Error(), maxFailure)
 			by[text] = append(by[text], e)
 		}
 	}

@@ -68,7 +68,7 @@ func (e Entry) Note() string {
 type Plan []Entry
 
 // NewPlan returns the plan for all pods of a Node.
-func NewPlan(pods []*corev1.Pod, facts Facts) Plan {
+func NewPlan(pods []*corev1.Pod, facts DecisionInputs) Plan {
 	plan := make(Plan, 0, len(pods))
 	lowest := int32(math.MaxInt32)
 	for _, pod := range pods {

@@ -85,7 +85,7 @@ func TestPlan_DrainsGroupsInOrder(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := NewPlan(tc.pods, Facts{
+			plan := NewPlan(tc.pods, DecisionInputs{
 				Now: now, Rules: grouped,
 				DaemonSets: map[types.NamespacedName]Existence{
 					{Namespace: "default", Name: "agent"}:  {Exists: true},
@@ -103,7 +103,7 @@ func TestPlan_DrainsGroupsInOrder(t *testing.T) {
 }
 
 func TestPlan_IsSortedByNamespaceAndName(t *testing.T) {
-	plan := NewPlan([]*corev1.Pod{pod("b", in("x")), pod("a", in("x")), pod("z", in("a")), pod("a", in("a-b"))}, Facts{Now: now})
+	plan := NewPlan([]*corev1.Pod{pod("b", in("x")), pod("a", in("x")), pod("z", in("a")), pod("a", in("a-b"))}, DecisionInputs{Now: now})
 	var got []string
 	for _, e := range plan {
 		got = append(got, e.Pod.Namespace+"/"+e.Pod.Name)
@@ -119,7 +119,7 @@ func TestPlan_ReturnsSkippedPods(t *testing.T) {
 	plan := NewPlan([]*corev1.Pod{
 		pod("evicted"), pod("static", static), pod("waited-for", wait), pod("ended", wait, phase(corev1.PodSucceeded)),
 		pod("skipped", labeled(clusterv1alpha1.PodDrainLabel, "skip")),
-	}, Facts{Now: now})
+	}, DecisionInputs{Now: now})
 	var got []string
 	for _, p := range plan.Skipped() {
 		got = append(got, p.Name)
@@ -131,7 +131,7 @@ func TestPlan_ReturnsSkippedPods(t *testing.T) {
 
 // A Pod with a slow eviction must not delay the others in every reconcile.
 func TestTurns_StartWithAnotherPodInEachReconcile(t *testing.T) {
-	plan := NewPlan([]*corev1.Pod{pod("a"), pod("b"), pod("c", labeled(clusterv1alpha1.PodDrainLabel, "skip")), pod("d")}, Facts{Now: now})
+	plan := NewPlan([]*corev1.Pod{pod("a"), pod("b"), pod("c", labeled(clusterv1alpha1.PodDrainLabel, "skip")), pod("d")}, DecisionInputs{Now: now})
 	for since, want := range map[time.Duration][]int{
 		-time.Minute: {0, 1, 3}, 0: {0, 1, 3}, Retry - 1: {0, 1, 3}, Retry: {1, 3, 0}, 2 * Retry: {3, 0, 1}, 3 * Retry: {0, 1, 3},
 	} {

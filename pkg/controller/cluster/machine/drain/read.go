@@ -51,8 +51,8 @@ func ReadNode(ctx context.Context, client kubernetes.Interface, in Input) (*core
 	return node, nil
 }
 
-// Unreachable reports whether the kubelet of a Node has stopped reporting.
-func Unreachable(node *corev1.Node) bool {
+// IsUnreachable reports whether the kubelet of a Node has stopped reporting.
+func IsUnreachable(node *corev1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			return c.Status == corev1.ConditionUnknown
@@ -61,8 +61,8 @@ func Unreachable(node *corev1.Node) bool {
 	return false
 }
 
-// Look reads the Pods of node and returns the plan of a drain. It changes nothing.
-func Look(ctx context.Context, client kubernetes.Interface, node *corev1.Node, in Input) (Plan, error) {
+// ReadPlan reads the Pods of node and returns the plan of a drain. It changes nothing.
+func ReadPlan(ctx context.Context, client kubernetes.Interface, node *corev1.Node, in Input) (Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, MaxReading)
 	defer cancel()
 	pods, err := podsOf(ctx, client, node.Name)
@@ -70,7 +70,7 @@ func Look(ctx context.Context, client kubernetes.Interface, node *corev1.Node, i
 		return nil, err
 	}
 	rules := RulesFor(in.Rules, in.Machine, in.Cluster)
-	facts := Facts{Now: in.Now, Unreachable: Unreachable(node), DaemonSets: daemonSetsOf(ctx, client, pods), Rules: rules}
+	facts := DecisionInputs{Now: in.Now, Unreachable: IsUnreachable(node), DaemonSets: daemonSetsOf(ctx, client, pods), Rules: rules}
 	if rules.selectNamespaces() {
 		if facts.Namespaces, err = namespacesOf(ctx, client, pods); err != nil {
 			return nil, err

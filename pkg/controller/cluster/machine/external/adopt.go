@@ -26,11 +26,11 @@ import (
 func (r *Reconciler) adopt(ctx context.Context, s *step.State, e *step.External, report *step.Report) (ours bool, err error) {
 	owners, err := ownersFor(s, e)
 	if err != nil {
-		e.Foreign = true
+		e.HasOtherController = true
 		if s.IsDeleting() {
 			return false, nil // The object is not deleted, and does not block the deletion.
 		}
-		e.Refused = err
+		e.RejectedErr = err
 		return false, err
 	}
 	if !slices.EqualFunc(owners, e.Object.GetOwnerReferences(), sameOwner) || e.Object.GetLabels()[clusterv1alpha1.ClusterNameLabel] != s.Machine.Spec.ClusterName {
@@ -45,7 +45,7 @@ func (r *Reconciler) adopt(ctx context.Context, s *step.State, e *step.External,
 // patch writes owners and the cluster label.
 func (r *Reconciler) patch(ctx context.Context, s *step.State, e *step.External, owners []metav1.OwnerReference, report *step.Report) error {
 	if err := r.Writes.Admit(e.Object); err != nil {
-		e.Refused = err
+		e.RejectedErr = err
 		return err
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
@@ -59,7 +59,7 @@ func (r *Reconciler) patch(ctx context.Context, s *step.State, e *step.External,
 		Patch(ctx, e.Object.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 	switch {
 	case apierrors.IsConflict(err):
-		report.Again(controller.Conflict) // The cache will contain the change by then.
+		report.RequeueAfter(controller.Conflict) // The cache will contain the change by then.
 		return nil
 	case err != nil:
 		return fmt.Errorf("adopting %s: %w", e.Describe(), err)
@@ -98,7 +98,7 @@ func ownersFor(s *step.State, e *step.External) ([]metav1.OwnerReference, error)
 
 // isTemporaryOwner reports whether an owner controls an object only until its Machine exists.
 func isTemporaryOwner(s *step.State, owner metav1.OwnerReference) bool {
-	if step.IsOurs(owner, step.MachineSetKind) {
+	if step.IsOwnKind(owner, step.MachineSetKind) {
 		return true
 	}
 	if s.Cluster == nil || !step.IsControlPlane(s.Machine) || !s.Cluster.Spec.ControlPlaneRef.IsDefined() {

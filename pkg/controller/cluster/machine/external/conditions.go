@@ -50,15 +50,15 @@ func InfrastructureCondition(s *step.State) metav1.Condition {
 func (r mirroredCondition) compute(e *step.External, deleting bool) metav1.Condition {
 	c := metav1.Condition{Type: r.condition, Status: metav1.ConditionFalse}
 	switch {
-	case e.Refused != nil && e.Foreign:
-		c.Reason, c.Message = clusterv1alpha1.ObjectControlledByAnotherReason, e.Refused.Error()
-	case e.Refused != nil:
-		c.Reason, c.Message = conditions.ReasonTooManyWrites, e.Refused.Error()
+	case e.RejectedErr != nil && e.HasOtherController:
+		c.Reason, c.Message = clusterv1alpha1.ObjectControlledByAnotherReason, e.RejectedErr.Error()
+	case e.RejectedErr != nil:
+		c.Reason, c.Message = conditions.ReasonTooManyWrites, e.RejectedErr.Error()
 	case e.Object != nil:
 		return r.mirror(e)
 	case e.Err != nil:
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, fmt.Sprintf("cannot read %s: %v", r.kind, e.Err)
-	case !e.Gone:
+	case !e.NotFound:
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, clusterv1alpha1.InternalErrorReason, "the Machine has no reference to an object"
 	case r.done && deleting:
 		c.Reason, c.Message = clusterv1alpha1.ObjectDeletedReason, r.kind+" has been deleted"
@@ -74,7 +74,7 @@ func (r mirroredCondition) compute(e *step.External, deleting bool) metav1.Condi
 // object with its time. If the object has none, it uses field.
 func (r mirroredCondition) mirror(e *step.External) metav1.Condition {
 	c := metav1.Condition{Type: r.condition}
-	ready, err := contract.Ready(e.Object)
+	ready, err := contract.ReadyCondition(e.Object)
 	switch {
 	case e.HasFailed():
 		c.Status, c.Reason = metav1.ConditionFalse, cmp.Or(e.FailureReason, clusterv1alpha1.NotReadyReason)

@@ -46,8 +46,8 @@ func (r *Reconciler) Read(ctx context.Context, namespace string, ref clusterv1al
 	switch {
 	case err == nil:
 		return step.External{Object: o, Kind: kind}
-	case contract.IsGone(err):
-		return step.External{Kind: kind, Gone: true}
+	case contract.IsNotFound(err):
+		return step.External{Kind: kind, NotFound: true}
 	}
 	return step.External{Kind: kind, Err: err}
 }
@@ -59,7 +59,7 @@ func (r *Reconciler) ControlPlane(ctx context.Context, c *clusterv1alpha1.Cluste
 		return nil, nil
 	}
 	o, _, err := r.get(ctx, c.Namespace, ref)
-	if contract.IsGone(err) {
+	if contract.IsNotFound(err) {
 		klog.FromContext(ctx).Info("The control plane of the Cluster does not exist", "kind", ref.Kind, "name", ref.Name)
 		return nil, nil
 	}
@@ -82,9 +82,9 @@ func (r *Reconciler) Bootstrap(ctx context.Context, s *step.State) (report step.
 		return report, nil
 	case e.Err != nil:
 		return report, fmt.Errorf("bootstrap: %w", e.Err)
-	case e.Gone:
+	case e.NotFound:
 		if !s.IsDeleting() {
-			report.Again(controller.Poll) // The object has no owner yet, so its creation triggers no event.
+			report.RequeueAfter(controller.Poll) // The object has no owner yet, so its creation triggers no event.
 		}
 		return report, nil
 	}
@@ -96,7 +96,7 @@ func (r *Reconciler) Bootstrap(ctx context.Context, s *step.State) (report step.
 		m.Status.Initialization.BootstrapDataSecretCreated = &yes
 		return report, nil
 	}
-	created, err := contract.BootstrapCreated(e.Kind, e.Object)
+	created, err := contract.IsBootstrapCreated(e.Kind, e.Object)
 	if err != nil || !created || e.Object.GetDeletionTimestamp() != nil {
 		return report, err
 	}
@@ -118,13 +118,13 @@ func (r *Reconciler) Infrastructure(ctx context.Context, s *step.State) (report 
 	switch {
 	case e.Err != nil:
 		return report, fmt.Errorf("infrastructure: %w", e.Err)
-	case e.Gone && s.IsDeleting():
+	case e.NotFound && s.IsDeleting():
 		return report, nil
-	case e.Gone && step.IsProvisioned(m):
+	case e.NotFound && step.IsProvisioned(m):
 		ref := m.Spec.InfrastructureRef
 		return report, fmt.Errorf("infrastructure: %s %s/%s was deleted while its Machine exists", ref.Kind, m.Namespace, ref.Name)
-	case e.Gone:
-		report.Again(controller.Poll)
+	case e.NotFound:
+		report.RequeueAfter(controller.Poll)
 		return report, nil
 	case e.Object == nil:
 		return report, nil // Validation requires a reference.
@@ -132,14 +132,14 @@ func (r *Reconciler) Infrastructure(ctx context.Context, s *step.State) (report 
 	if ours, err := r.adopt(ctx, s, e, &report); err != nil || !ours {
 		return report, err
 	}
-	provisioned, err := contract.InfraProvisioned(e.Kind, e.Object)
+	provisioned, err := contract.IsInfraProvisioned(e.Kind, e.Object)
 	if err != nil || e.Object.GetDeletionTimestamp() != nil || !provisioned && !step.IsProvisioned(m) {
 		return report, err
 	}
 	missing, err := copyInfrastructure(m, e.Object)
 	if missing {
 		// Events are ignored for a time, because there are many changes until the provider ID is set.
-		report.NotBefore = providerDelay
+		report.IgnoreEventsFor = providerDelay
 	}
 	return report, err
 }

@@ -13,10 +13,10 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Choose returns the index of the Machine's Node among the Nodes with its provider ID, or -1 if it cannot be
+// ChooseNode returns the index of the Machine's Node among the Nodes with its provider ID, or -1 if it cannot be
 // determined. There are several if a kubelet has registered again under another name. Choose then prefers a Node that
 // is Ready, then one with a name of the machine, then the current nodeRef.
-func Choose(m *clusterv1alpha1.Machine, nodes []*corev1.Node) int {
+func ChooseNode(m *clusterv1alpha1.Machine, nodes []*corev1.Node) int {
 	var all []int
 	for i := range nodes {
 		all = append(all, i)

@@ -21,8 +21,8 @@ const DefaultGrace = 5 * time.Minute
 // maxFailures is the number of failures after which a cluster that has never answered counts as not connected.
 const maxFailures = 5
 
-// Facts is the state from which the node conditions of a Machine are computed.
-type Facts struct {
+// State is the state from which the node conditions of a Machine are computed.
+type State struct {
 	Machine *clusterv1alpha1.Machine
 	// Cluster is nil if it does not exist.
 	Cluster *clusterv1alpha1.Cluster
@@ -43,7 +43,7 @@ type Facts struct {
 
 // Conditions returns the conditions NodeReady and NodeHealthy of the Machine. It returns none if the current ones are
 // to be kept. after is the time until they must be computed again without an event, or 0.
-func Conditions(f Facts) (all []metav1.Condition, after time.Duration) {
+func Conditions(f State) (all []metav1.Condition, after time.Duration) {
 	if f.Cluster == nil || f.Cluster.Status.Initialization.InfrastructureProvisioned == nil || !*f.Cluster.Status.Initialization.InfrastructureProvisioned {
 		return bothConditions(metav1.ConditionUnknown, clusterv1alpha1.InspectionFailedReason, "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0
 	}
@@ -85,7 +85,7 @@ func Conditions(f Facts) (all []metav1.Condition, after time.Duration) {
 }
 
 // keepOrUnknown returns no conditions if the Machine already has both.
-func (f *Facts) keepOrUnknown(message string) []metav1.Condition {
+func (f *State) keepOrUnknown(message string) []metav1.Condition {
 	current := f.Machine.Status.Conditions
 	if conditions.Find(current, clusterv1alpha1.MachineNodeReadyCondition) != nil && conditions.Find(current, clusterv1alpha1.MachineNodeHealthyCondition) != nil {
 		return nil
@@ -94,7 +94,7 @@ func (f *Facts) keepOrUnknown(message string) []metav1.Condition {
 }
 
 // missingNodeConditions returns the conditions of a Machine whose Node does not exist.
-func (f *Facts) missingNodeConditions() []metav1.Condition {
+func (f *State) missingNodeConditions() []metav1.Condition {
 	m := f.Machine
 	name := m.Status.NodeRef.Name
 	switch {

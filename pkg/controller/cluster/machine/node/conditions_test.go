@@ -89,8 +89,8 @@ func TestHealthy_SummarizesConditionsOfANode(t *testing.T) { // MB87, MC4
 }
 
 // facts returns the state of a Machine with a healthy Node, with changes.
-func facts(change ...func(*Facts)) Facts {
-	f := Facts{
+func facts(change ...func(*State)) State {
+	f := State{
 		Machine: &clusterv1alpha1.Machine{Spec: clusterv1alpha1.MachineSpec{
 			ProviderID: "id", InfrastructureRef: clusterv1alpha1.ContractVersionedObjectReference{Kind: "VirtualMachine"},
 		}},
@@ -107,51 +107,51 @@ func facts(change ...func(*Facts)) Facts {
 }
 
 // Changes of facts.
-func known(f *Facts) {
+func known(f *State) {
 	f.Machine.Status.Conditions = []metav1.Condition{{Type: "NodeReady", Status: "True"}, {Type: "NodeHealthy", Status: "True"}}
 }
-func deleting(f *Facts) { f.Machine.DeletionTimestamp = &ago }
-func without(f *Facts)  { f.Node = nil }
-func named(f *Facts)    { f.Machine.Status.NodeRef.Name = "n1" }
-func down(f *Facts) {
+func deleting(f *State) { f.Machine.DeletionTimestamp = &ago }
+func without(f *State)  { f.Node = nil }
+func named(f *State)    { f.Machine.Status.NodeRef.Name = "n1" }
+func down(f *State) {
 	f.NotConnected, f.Err, f.Failures, f.Node = true, errors.New("down"), 1, nil
 }
-func silent(d time.Duration) func(*Facts) { return func(f *Facts) { f.Success = now.Add(-d) } }
-func never(failures int) func(*Facts) {
-	return func(f *Facts) { f.Success, f.Failures = time.Time{}, failures }
+func silent(d time.Duration) func(*State) { return func(f *State) { f.Success = now.Add(-d) } }
+func never(failures int) func(*State) {
+	return func(f *State) { f.Success, f.Failures = time.Time{}, failures }
 }
 
 func TestConditions_DescribeTheNode(t *testing.T) { // MB88-95, MC3
 	for name, test := range map[string]struct {
-		facts Facts
+		facts State
 		want  []metav1.Condition
 		after time.Duration
 	}{
 		"no Cluster": {
-			facts(func(f *Facts) { f.Cluster = nil }),
+			facts(func(f *State) { f.Cluster = nil }),
 			bothConditions("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
 		},
 		"infrastructure not provisioned": {
-			facts(func(f *Facts) { f.Cluster.Status.Initialization.InfrastructureProvisioned = nil }),
+			facts(func(f *State) { f.Cluster.Status.Initialization.InfrastructureProvisioned = nil }),
 			bothConditions("Unknown", "InspectionFailed", "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"), 0,
 		},
 		"control plane not initialized": {
-			facts(func(f *Facts) { f.Cluster.Status.Conditions[0].Status = "False" }),
+			facts(func(f *State) { f.Cluster.Status.Conditions[0].Status = "False" }),
 			bothConditions("Unknown", "InspectionFailed", "Waiting for Cluster control plane to be initialized"), 0,
 		},
 		"a healthy Node": {facts(), []metav1.Condition{
 			{Type: "NodeReady", Status: "True", Reason: "NodeReady", LastTransitionTime: ago},
 			{Type: "NodeHealthy", Status: "True", Reason: "NodeHealthy"},
 		}, 0},
-		"a Node that is not Ready": {facts(func(f *Facts) { f.Node = nodeOf("FFFF", "no network") }), []metav1.Condition{
+		"a Node that is not Ready": {facts(func(f *State) { f.Node = nodeOf("FFFF", "no network") }), []metav1.Condition{
 			{Type: "NodeReady", Status: "False", Reason: "NodeNotReady", Message: "* Node.Ready: no network", LastTransitionTime: ago},
 			{Type: "NodeHealthy", Status: "False", Reason: "NodeNotHealthy", Message: "* Node.Ready: no network"},
 		}, 0},
-		"a Node that is Unknown": {facts(func(f *Facts) { f.Node = nodeOf("UFFF", "stopped posting") }), []metav1.Condition{
+		"a Node that is Unknown": {facts(func(f *State) { f.Node = nodeOf("UFFF", "stopped posting") }), []metav1.Condition{
 			{Type: "NodeReady", Status: "Unknown", Reason: "NodeReadyUnknown", Message: "* Node.Ready: stopped posting", LastTransitionTime: ago},
 			{Type: "NodeHealthy", Status: "Unknown", Reason: "NodeHealthyUnknown", Message: "* Node.Ready: stopped posting"},
 		}, 0},
-		"a Node without Ready": {facts(func(f *Facts) { f.Node = nodeOf("-FFF") }), []metav1.Condition{
+		"a Node without Ready": {facts(func(f *State) { f.Node = nodeOf("-FFF") }), []metav1.Condition{
 			{Type: "NodeReady", Status: "Unknown", Reason: "NodeReadyUnknown", Message: "* Node.Ready: Condition not yet reported"},
 			{Type: "NodeHealthy", Status: "Unknown", Reason: "NodeHealthyUnknown", Message: "* Node.Ready: Condition not yet reported"},
 		}, 0},
@@ -159,23 +159,23 @@ func TestConditions_DescribeTheNode(t *testing.T) { // MB88-95, MC3
 		"never existed and deleting":    {facts(without, deleting), bothConditions("Unknown", "NodeDoesNotExist", "Node does not exist"), 0},
 		"deleted":                       {facts(without, named), bothConditions("False", "NodeDeleted", "Node n1 has been deleted while the Machine still exists"), 0},
 		"not registered yet":            {facts(without), bothConditions("Unknown", "InspectionFailed", "Waiting for a Node with spec.providerID id to exist"), 0},
-		"no provider ID yet":            {facts(without, func(f *Facts) { f.Machine.Spec.ProviderID = "" }), bothConditions("Unknown", "InspectionFailed", "Waiting for VirtualMachine to report spec.providerID"), 0},
+		"no provider ID yet":            {facts(without, func(f *State) { f.Machine.Spec.ProviderID = "" }), bothConditions("Unknown", "InspectionFailed", "Waiting for VirtualMachine to report spec.providerID"), 0},
 		"not probed yet: kept":          {facts(down, never(4), known), nil, 0},
 		"not probed yet: set":           {facts(down, never(4)), bothConditions("Unknown", "ConnectionDown", "Remote connection not established yet"), 0},
 		"never answered":                {facts(down, never(5), known), bothConditions("Unknown", "ConnectionDown", ""), 0},
-		"never answered, within grace":  {facts(down, never(5), known, func(f *Facts) { f.Cluster.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }), nil, DefaultGrace + time.Second},
+		"never answered, within grace":  {facts(down, never(5), known, func(f *State) { f.Cluster.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }), nil, DefaultGrace + time.Second},
 		"down within grace: kept":       {facts(down, silent(time.Minute), known), nil, 4*time.Minute + time.Second},
 		"down within grace: set":        {facts(down, silent(time.Minute)), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:59:00Z"), 4*time.Minute + time.Second},
 		"down at the end of grace":      {facts(down, silent(DefaultGrace), known), nil, time.Second},
 		"down after grace: overwritten": {facts(down, silent(DefaultGrace+1), known), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:59Z"), 0},
 		"silent but connected after grace": {
-			facts(silent(6*time.Minute), known, func(f *Facts) { f.Failures = 4 }), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:00Z"), 0,
+			facts(silent(6*time.Minute), known, func(f *State) { f.Failures = 4 }), bothConditions("Unknown", "ConnectionDown", "Last successful probe at 2026-05-01T11:54:00Z"), 0,
 		},
 		"silent but connected: last known state": {
-			facts(silent(time.Minute), func(f *Facts) { f.Failures = 1 }), []metav1.Condition{readyCondition(nodeOf("TFFF")), healthyCondition(nodeOf("TFFF"))}, 4*time.Minute + time.Second,
+			facts(silent(time.Minute), func(f *State) { f.Failures = 1 }), []metav1.Condition{readyCondition(nodeOf("TFFF")), healthyCondition(nodeOf("TFFF"))}, 4*time.Minute + time.Second,
 		},
 		"another error": {
-			facts(known, func(f *Facts) { f.Err = errors.New("two Nodes") }), bothConditions("Unknown", "InternalError", "cannot look up the Node: two Nodes"), 0,
+			facts(known, func(f *State) { f.Err = errors.New("two Nodes") }), bothConditions("Unknown", "InternalError", "cannot look up the Node: two Nodes"), 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,8 +26,8 @@ type Rules struct {
 	Labels, Annotations []*regexp.Regexp
 }
 
-// Wanted contains the sources of a Node's desired metadata.
-type Wanted struct {
+// Source contains the sources of a Node's desired metadata.
+type Source struct {
 	Machine *clusterv1alpha1.Machine
 	// Set is the owner of the Machine, and Deployment the owner of Set. They are nil if there is none.
 	Set        *clusterv1alpha1.MachineSet
@@ -36,8 +36,8 @@ type Wanted struct {
 	Interruptible *bool
 }
 
-// Sum returns a checksum of all values that the patch depends on.
-func (w *Wanted) Sum() []byte {
+// Checksum returns a checksum of all values that the patch depends on.
+func (w *Source) Checksum() []byte {
 	m := w.Machine
 	old, known := isOutdated(*w)
 	// All values can be encoded.
@@ -55,7 +55,7 @@ var commonAnnotations = []string{
 
 // Patch returns the strategic merge patch for a Node, or nil if it is up to date. Server-side apply is not used,
 // because it fails for Nodes with two addresses of one type.
-func (r *Rules) Patch(w Wanted, node *corev1.Node) ([]byte, error) {
+func (r *Rules) Patch(w Source, node *corev1.Node) ([]byte, error) {
 	now := corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations}, Spec: corev1.NodeSpec{Taints: node.Spec.Taints}}
 	after := *now.DeepCopy()
 	r.setLabels(w, &after)
@@ -87,7 +87,7 @@ func equalMetadata(a, b *corev1.Node) bool {
 }
 
 // setLabels sets the labels of a Node, and records which of them came from the Machine.
-func (r *Rules) setLabels(w Wanted, node *corev1.Node) {
+func (r *Rules) setLabels(w Source, node *corev1.Node) {
 	from := map[string]string{}
 	for key, value := range w.Machine.Labels {
 		if domain(key) == clusterv1alpha1.NodeRoleLabelPrefix ||
@@ -109,7 +109,7 @@ func (r *Rules) setLabels(w Wanted, node *corev1.Node) {
 
 // setAnnotations sets the annotations of a Node, and records which of them came from the Machine. It does not record
 // the common ones.
-func (r *Rules) setAnnotations(w Wanted, node *corev1.Node) {
+func (r *Rules) setAnnotations(w Source, node *corev1.Node) {
 	m := w.Machine
 	from := map[string]string{}
 	for key, value := range m.Annotations {

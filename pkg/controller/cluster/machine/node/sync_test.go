@@ -31,12 +31,12 @@ func commonOf(labels, annotations string, more ...string) map[string]string {
 	return all
 }
 
-func wantedOf(change ...func(*clusterv1alpha1.Machine)) Wanted {
+func wantedOf(change ...func(*clusterv1alpha1.Machine)) Source {
 	m := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Spec: clusterv1alpha1.MachineSpec{ClusterName: "c"}}
 	for _, f := range change {
 		f(m)
 	}
-	return Wanted{Machine: m, Interruptible: ptr.To(false)}
+	return Source{Machine: m, Interruptible: ptr.To(false)}
 }
 
 func labelled(labels ...string) func(*clusterv1alpha1.Machine) {
@@ -61,7 +61,7 @@ func pairs(all ...string) map[string]string {
 
 // apply creates and applies the patch. It checks that the patch has a resource version, and that a second patch is
 // empty.
-func apply(t *testing.T, r Rules, w Wanted, node *corev1.Node) *corev1.Node {
+func apply(t *testing.T, r Rules, w Source, node *corev1.Node) *corev1.Node {
 	t.Helper()
 	node = node.DeepCopy()
 	node.Name, node.ResourceVersion = "n", "7"
@@ -128,7 +128,7 @@ func TestPatch_ChangesOnlyMetadataFromTheMachine(t *testing.T) {
 	const own, other = "node.cluster.x-k8s.io/a", "example.org/other"
 	labels := clusterv1alpha1.LabelsFromMachineAnnotation
 	for name, test := range map[string]struct {
-		machine      Wanted
+		machine      Source
 		labels       map[string]string
 		annotations  map[string]string
 		wantLabels   map[string]string

@@ -19,7 +19,7 @@ var (
 )
 
 // setTaints sets the taints of a Node, and records which of them came from the Machine.
-func setTaints(w Wanted, node *corev1.Node) {
+func setTaints(w Source, node *corev1.Node) {
 	removeTaint(node, uninitializedTaint)
 	propagateTaints(w.Machine.Spec.Taints, node)
 	if old, known := isOutdated(w); known && old {
@@ -77,7 +77,7 @@ func removeTaint(node *corev1.Node, t corev1.Taint) {
 
 // isOutdated reports whether the MachineDeployment of a Machine has a newer template. It is not known if one of the
 // revisions is missing.
-func isOutdated(w Wanted) (old, known bool) {
+func isOutdated(w Source) (old, known bool) {
 	if w.Set == nil || w.Deployment == nil {
 		return false, true
 	}

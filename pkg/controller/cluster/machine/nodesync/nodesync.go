@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *step.State) (report step.
 	case step.IsNotConnected(err):
 		s.NodeErr = err
 		if errors.Is(err, workload.ErrReading) {
-			report.Again(controller.Recheck) // The event may precede the storage of the Machine's provider ID.
+			report.RequeueAfter(controller.Recheck) // The event may precede the storage of the Machine's provider ID.
 		}
 		return report, nil
 	case err != nil:
@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *step.State) (report step.
 	for _, n := range nodes {
 		s.Nodes = append(s.Nodes, &n.Node)
 	}
-	i := node.Choose(m, s.Nodes)
+	i := node.ChooseNode(m, s.Nodes)
 	if i < 0 {
 		return report, nil // The conditions name the Nodes. A change of one of them is an event.
 	}
@@ -91,7 +91,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *step.State) (report step.
 	}
 	m.Status.NodeInfo = nodeInfo(&s.Node.Status.NodeInfo)
 	after, err := r.synchronize(ctx, s, nodes[i].Sum)
-	report.Again(after)
+	report.RequeueAfter(after)
 	return report, err
 }
 
@@ -118,15 +118,15 @@ func nodeInfo(i *corev1.NodeSystemInfo) *clusterv1alpha1.NodeSystemInfo {
 // synchronize updates the Node, and returns when to try again. sum is the checksum of the Node's labels, annotations
 // and taints. The Node is read only if sum or the Machine has changed.
 func (r *Reconciler) synchronize(ctx context.Context, s *step.State, sum [sha256.Size]byte) (time.Duration, error) {
-	wanted := node.Wanted{Machine: s.Machine, Set: s.Set, Deployment: s.Deployment}
+	wanted := node.Source{Machine: s.Machine, Set: s.Set, Deployment: s.Deployment}
 	if s.Infra.Object != nil {
-		interruptible, err := contract.Interruptible(s.Infra.Object)
+		interruptible, err := contract.IsInterruptible(s.Infra.Object)
 		if err != nil {
 			return 0, fmt.Errorf("node: %w", err)
 		}
 		wanted.Interruptible = &interruptible
 	}
-	state := sha256.Sum256(slices.Concat([]byte(s.Node.UID), sum[:], wanted.Sum()))
+	state := sha256.Sum256(slices.Concat([]byte(s.Node.UID), sum[:], wanted.Checksum()))
 	if r.synchronized.matches(s.Key(), state) {
 		return 0, nil
 	}
@@ -146,7 +146,7 @@ func (r *Reconciler) synchronize(ctx context.Context, s *step.State, sum [sha256
 
 // patchNode reads the Node and patches it. It uses the current visit, or starts one. It reports whether the Node was
 // already up to date.
-func (r *Reconciler) patchNode(ctx context.Context, s *step.State, wanted node.Wanted) (bool, error) {
+func (r *Reconciler) patchNode(ctx context.Context, s *step.State, wanted node.Source) (bool, error) {
 	if !s.IsDeleting() {
 		visit, done, err := s.Workload.Visit(ctx)
 		if err != nil {
@@ -178,7 +178,7 @@ func (r *Reconciler) patchNode(ctx context.Context, s *step.State, wanted node.W
 // Conditions returns the conditions NodeReady and NodeHealthy, and when to compute them again. It returns none if the
 // current ones are to be kept.
 func (r *Reconciler) Conditions(s *step.State) ([]metav1.Condition, time.Duration) {
-	f := node.Facts{
+	f := node.State{
 		Machine: s.Machine, Cluster: s.Cluster, Node: s.Node, Nodes: s.Nodes, Err: s.NodeErr, NotConnected: step.IsNotConnected(s.NodeErr),
 		Grace: r.Grace, Now: s.Now,
 	}

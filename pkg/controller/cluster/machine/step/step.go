@@ -77,8 +77,8 @@ func (s *State) NodeNames() []string {
 	return names
 }
 
-// Moment returns the time of the reconcile in the precision of a status.
-func (s *State) Moment() *metav1.Time {
+// Timestamp returns the time of the reconcile in the precision of a status.
+func (s *State) Timestamp() *metav1.Time {
 	t := metav1.NewTime(s.Now.UTC().Truncate(time.Second))
 	return &t
 }
@@ -87,21 +87,21 @@ func (s *State) Moment() *metav1.Time {
 type External struct {
 	Object *unstructured.Unstructured
 	Kind   contract.Kind
-	// Gone is true if the server reports that the object does not exist.
-	Gone bool
-	// Foreign is true if the object has another controller.
-	Foreign bool
-	// Refused is the reason why the Machine does not change the object.
-	Refused error
+	// NotFound is true if the server reports that the object does not exist.
+	NotFound bool
+	// HasOtherController is true if the object has another controller.
+	HasOtherController bool
+	// RejectedErr is the reason why the Machine does not change the object.
+	RejectedErr error
 	// Err is the error of reading the object.
 	Err error
 	// FailureReason and FailureMessage describe a terminal failure. Both are empty if the provider reports none.
 	FailureReason, FailureMessage string
 }
 
-// Stays reports whether the object exists, or may exist, and is not being deleted.
-func (e *External) Stays() bool {
-	return !e.Gone && (e.Object == nil || e.Object.GetDeletionTimestamp() == nil)
+// MayExist reports whether the object exists, or may exist, and is not being deleted.
+func (e *External) MayExist() bool {
+	return !e.NotFound && (e.Object == nil || e.Object.GetDeletionTimestamp() == nil)
 }
 
 // HasFailed reports whether the provider reports a terminal failure of the object.
@@ -116,8 +116,8 @@ func (e *External) Describe() string {
 type Report struct {
 	// After is the time until the Machine is reconciled again without an event. 0 means never.
 	After time.Duration
-	// NotBefore is how long events are ignored.
-	NotBefore time.Duration
+	// IgnoreEventsFor is how long events are ignored.
+	IgnoreEventsFor time.Duration
 	// Deleting is the progress of the deletion.
 	Deleting Progress
 }
@@ -129,8 +129,8 @@ type Progress struct {
 	Causes []string
 }
 
-// Again requests another reconcile after a time. The earliest request is used.
-func (r *Report) Again(after time.Duration) {
+// RequeueAfter requests another reconcile after a time. The earliest request is used.
+func (r *Report) RequeueAfter(after time.Duration) {
 	if after > 0 && (r.After == 0 || after < r.After) {
 		r.After = after
 	}
@@ -138,9 +138,9 @@ func (r *Report) Again(after time.Duration) {
 
 // Add adds the report of a later step.
 func (r *Report) Add(later Report) {
-	r.Again(later.After)
-	if later.NotBefore > 0 {
-		r.NotBefore = later.NotBefore
+	r.RequeueAfter(later.After)
+	if later.IgnoreEventsFor > 0 {
+		r.IgnoreEventsFor = later.IgnoreEventsFor
 	}
 	if later.Deleting.Reason != "" {
 		r.Deleting = later.Deleting
@@ -180,8 +180,8 @@ func IsControlPlane(m *clusterv1alpha1.Machine) bool {
 	return ok
 }
 
-// IsOurs reports whether an owner has a kind of this API group, in any version.
-func IsOurs(o metav1.OwnerReference, kind string) bool {
+// IsOwnKind reports whether an owner has a kind of this API group, in any version.
+func IsOwnKind(o metav1.OwnerReference, kind string) bool {
 	gv, err := schema.ParseGroupVersion(o.APIVersion)
 	return err == nil && gv.Group == clusterv1alpha1.GroupName && o.Kind == kind
 }

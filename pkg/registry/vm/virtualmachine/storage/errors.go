@@ -20,7 +20,7 @@ func statusError(name string, err error) error {
 	var (
 		problems *apply.Error
 		none     *instancetype.NoMatcherError
-		gone     *instancetype.SourceGoneError
+		gone     *instancetype.SourceDeletedError
 		refused  *instancetype.RefreshRefusedError
 		kind     *instancetype.KindError
 		revision *instancetype.RevisionError

@@ -24,7 +24,7 @@ func TestStatusError_HasTheRightReason(t *testing.T) {
 		detail string
 	}{
 		"no matcher":                         {&instancetype.NoMatcherError{Role: it}, apierrors.IsInvalid, "spec.instancetype"},
-		"source deleted":                     {&instancetype.SourceGoneError{Role: it, Err: missing}, apierrors.IsInvalid, "spec.instancetype"},
+		"source deleted":                     {&instancetype.SourceDeletedError{Role: it, Err: missing}, apierrors.IsInvalid, "spec.instancetype"},
 		"spec must change first":             {&instancetype.RefreshRefusedError{Message: "clear it"}, apierrors.IsConflict, "clear it"},
 		"kind of another role":               {&instancetype.KindError{Role: it, Kind: "Pod"}, apierrors.IsInvalid, "spec.instancetype.kind"},
 		"revision cannot be used":            {&instancetype.RevisionError{Name: "r", Message: "broken"}, apierrors.IsConflict, "broken"},

@@ -79,10 +79,10 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 		return updater{store: &store, owners: d.Owners, admission: d.Admission, subresource: subresource}
 	}
 	power := func(verb powerVerb) *PowerREST {
-		return &PowerREST{verb: verb, now: d.Now, update: part(string(verb), virtualmachine.Power(d.Now), vmv1alpha1.AnnotationStartRequested)}
+		return &PowerREST{verb: verb, now: d.Now, update: part(string(verb), virtualmachine.PowerPart(d.Now), vmv1alpha1.AnnotationStartRequested)}
 	}
 	refresh := func(role instancetype.Role) *RefreshREST {
-		return &RefreshREST{role: role, readers: d.Readers, update: part("refresh-"+string(role), virtualmachine.Refresh(role))}
+		return &RefreshREST{role: role, readers: d.Readers, update: part("refresh-"+string(role), virtualmachine.RefreshPart(role))}
 	}
 	shown := &screens{store: main.Store, screens: d.Screens, rates: newRates()}
 	return &Storage{
