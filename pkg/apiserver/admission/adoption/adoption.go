@@ -6,9 +6,9 @@
 // Kubernetes drivers for vSphere find nodes.
 //
 // Guarantee: only privileged users can set or change these fields, regardless of their roles. vSphere has no
-// namespaces. Another user could otherwise name any VM that the server's account can access and power it off or
-// delete it, or assume the identity of any VM in the vCenter. The BIOS UUID that the server derives from the UID of
-// the object is allowed for every user.
+// namespaces. Another user could otherwise power off or delete any VM that the server's account can access, or assume
+// the identity of any VM in the vCenter. The BIOS UUID that the server derives from the UID of the object is allowed
+// for every user.
 //
 // Status contains the managed object ID. Only the server's controllers and, to recover objects, privileged users can
 // write it.

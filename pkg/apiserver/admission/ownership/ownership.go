@@ -11,8 +11,8 @@
 //   - Only privileged users and the garbage collector can change such owner references of an existing object.
 //     Managers of Cluster API can change references to its objects. A manager is a user who may update the status
 //     of its Machines.
-//   - If a request contains none of these owner references, or omits the finalizer of an object that is not being
-//     deleted, the stored values are preserved, because clients that replace an object by a manifest omit them.
+//   - Owner references that a request omits entirely, and the finalizer of an object that is not being deleted, keep
+//     their stored values. Clients that replace an object by a manifest omit them.
 package ownership
 
 import (

@@ -81,8 +81,8 @@ func IsEmpty(selector *metav1.LabelSelector) bool {
 }
 
 // Replicas sets the number of replicas if it is nil. The default is 1. If the annotations of the autoscaler contain
-// bounds, it is the lower bound for a new object, and the stored number within the bounds for an update, because the
-// autoscaler ignores objects outside its bounds. stored is nil for a new object. Bounds that are not numbers are
+// bounds, the default is the lower bound for a new object, and the stored number within the bounds for an update. The
+// autoscaler ignores objects outside of its bounds. stored is nil for a new object. Bounds that are not numbers are
 // ignored.
 func Replicas(replicas **int32, annotations map[string]string, stored *int32) {
 	if *replicas != nil {
