@@ -43,7 +43,7 @@ func TestAloneScript_RunsOneBuildAfterTheOtherAndReportsTheWait(t *testing.T) {
 		t.Fatalf("the output of the first is %q (%v)", line, err)
 	}
 	second, _, said := beginAlone(t, dir, "echo second >>'"+log+"'; exit 7")
-	if line, err := said.ReadString('\n'); err != nil || line != "another make builds into "+dir+"/: waiting until it is done\n" {
+	if line, err := said.ReadString('\n'); err != nil || line != "waiting for another make that builds into "+dir+"/\n" {
 		t.Errorf("the output of the second is %q (%v)", line, err)
 	}
 	if err := hold.Close(); err != nil {
