@@ -18,13 +18,13 @@ type backups struct{ etcd *maintenance.Store }
 
 // ServeHTTP implements http.Handler.
 func (b *backups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer := &begun{ResponseWriter: w}
+	answer := &contentTypeWriter{ResponseWriter: w}
 	err := b.etcd.Save(r.Context(), answer)
 	switch {
 	case err == nil:
 		klog.FromContext(r.Context()).Info("Sent a snapshot of etcd")
 	case !answer.begun:
-		later(w, err.Error())
+		serveRetryLater(w, err.Error())
 	default:
 		klog.FromContext(r.Context()).Error(err, "Failed to send a snapshot of etcd completely")
 		// Abort the response so that the client does not take it for complete.
@@ -32,14 +32,14 @@ func (b *backups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begun is a ResponseWriter that sets the Content-Type at the first write.
-type begun struct {
+// contentTypeWriter is a ResponseWriter that sets the Content-Type at the first write.
+type contentTypeWriter struct {
 	http.ResponseWriter
 	begun bool
 }
 
 // Write implements io.Writer.
-func (b *begun) Write(p []byte) (int, error) {
+func (b *contentTypeWriter) Write(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
 		b.Header().Set("Content-Type", backup.MediaType)

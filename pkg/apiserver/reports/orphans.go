@@ -27,8 +27,8 @@ import (
 // orphanReport serves orphans.Path.
 type orphanReport struct {
 	Controllers
-	// keepers returns the keeper of each vCenter by its host.
-	keepers func() map[string]*keeper
+	// recordReaders returns the keeper of each vCenter by its host.
+	recordReaders func() map[string]*recordReader
 	// privileged reports whether a user may read objects of all namespaces.
 	privileged func(user.Info) bool
 }
@@ -42,20 +42,20 @@ const (
 // ServeHTTP implements http.Handler.
 func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !o.running() {
-		later(w, notRunning)
+		serveRetryLater(w, notRunning)
 		return
 	}
 	var report orphans.Report
 	var known bool
 	if r.URL.Query().Has(orphans.ParamRecords) {
-		p, err := o.allowed(r)
+		p, err := o.authorizePage(r)
 		if err != nil {
-			refuseWith(w, err)
+			writeError(w, err)
 			return
 		}
-		report, known = keptReport(o.keepers(), p)
+		report, known = recordReport(o.recordReaders(), p)
 	} else {
-		report, known = reportOf(o.Orphans())
+		report, known = orphansReport(o.Orphans())
 	}
 	if !known {
 		why := "no vCenter is configured, or the vCenters have not been read yet"
@@ -65,7 +65,7 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Without this header kube-apiserver, which reuses connections for all users, would send the next request to
 		// this replica again.
 		w.Header().Set("Connection", "close")
-		later(w, why)
+		serveRetryLater(w, why)
 		return
 	}
 	w.Header().Set("Content-Type", restful.MIME_JSON)
@@ -74,10 +74,10 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reportOf returns the orphans of each vCenter. known is false if no vCenter has been read.
-func reportOf(all map[string]engine.FindOrphans) (report orphans.Report, known bool) {
+// orphansReport returns the orphans of each vCenter. known is false if no vCenter has been read.
+func orphansReport(all map[string]engine.FindOrphans) (report orphans.Report, known bool) {
 	report.Orphans = []orphans.Orphan{}
-	known = cover(&report, maps.Keys(all), func(host string) (why string) {
+	known = addCovered(&report, maps.Keys(all), func(host string) (why string) {
 		if all[host] == nil {
 			return orphansElsewhere
 		}
@@ -86,7 +86,7 @@ func reportOf(all map[string]engine.FindOrphans) (report orphans.Report, known b
 			return orphansUnread
 		}
 		for _, f := range found {
-			o := orphanOf(host, &f.Owned)
+			o := newOrphan(host, &f.Owned)
 			o.CopyOf = f.CopyOf
 			report.Orphans = append(report.Orphans, o)
 		}
@@ -95,12 +95,12 @@ func reportOf(all map[string]engine.FindOrphans) (report orphans.Report, known b
 	return report, known
 }
 
-// cover calls look for each vCenter and records in the report which vCenters are covered, and why others are not. It
+// addCovered calls look for each vCenter and records in the report which vCenters are covered, and why others are not. It
 // returns false if none is covered.
-func cover(report *orphans.Report, hosts iter.Seq[string], look func(host string) (why string)) bool {
+func addCovered(report *orphans.Report, hosts iter.Seq[string], read func(host string) (why string)) bool {
 	var covered []string
 	for _, host := range slices.Sorted(hosts) {
-		if why := look(host); why != "" {
+		if why := read(host); why != "" {
 			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: why})
 			continue
 		}
@@ -110,8 +110,8 @@ func cover(report *orphans.Report, hosts iter.Seq[string], look func(host string
 	return len(covered) > 0
 }
 
-// allowed returns the page that a request asks for, or an error if the user may not read it.
-func (o *orphanReport) allowed(r *http.Request) (page, error) {
+// authorizePage returns the page that a request asks for, or an error if the user may not read it.
+func (o *orphanReport) authorizePage(r *http.Request) (page, error) {
 	who, ok := request.UserFrom(r.Context())
 	if !ok || !o.privileged(who) {
 		return page{}, apierrors.NewForbidden(vmv1alpha1.Resource(orphans.Resource), "",
@@ -124,8 +124,8 @@ func (o *orphanReport) allowed(r *http.Request) (page, error) {
 	return p, nil
 }
 
-// refuseWith answers with err as a Status.
-func refuseWith(w http.ResponseWriter, err error) {
+// writeError answers with err as a Status.
+func writeError(w http.ResponseWriter, err error) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -138,6 +138,6 @@ func refuseWith(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(&answer)
 }
 
-func orphanOf(host string, o *driver.Owned) orphans.Orphan {
+func newOrphan(host string, o *driver.Owned) orphans.Orphan {
 	return orphans.Orphan{Namespace: o.Key.Namespace, Name: o.Key.Name, UID: string(o.UID), VCenter: host, UniqueID: o.UniqueID, VSphereName: o.Name}
 }

@@ -36,7 +36,7 @@ func TestOrphanReport_ListsUnknownVCenters(t *testing.T) {
 		"no vCenter":                  {want: orphans.Report{Orphans: []orphans.Orphan{}}, unknown: true},
 		"no orphans":                  {all: map[string]engine.FindOrphans{"a": none}, want: orphans.Report{VCenter: "a", Orphans: []orphans.Orphan{}}},
 	} {
-		got, known := reportOf(tc.all)
+		got, known := orphansReport(tc.all)
 		if diff := cmp.Diff(tc.want, got); diff != "" || known == tc.unknown {
 			t.Errorf("%s: known %t (-want +got):\n%s", name, known, diff)
 		}

@@ -18,8 +18,8 @@ import (
 // kube-apiserver.
 type queueReport struct{ Controllers }
 
-// queuesOf is the response.
-type queuesOf struct {
+// queuesResponse is the response.
+type queuesResponse struct {
 	// Replica is the host name of the replica that answers.
 	Replica string `json:"replica"`
 	// Queues are the work queues of its controllers.
@@ -29,10 +29,10 @@ type queuesOf struct {
 // ServeHTTP implements http.Handler.
 func (q *queueReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !q.running() {
-		later(w, notRunning)
+		serveRetryLater(w, notRunning)
 		return
 	}
-	report := queuesOf{Queues: []priorityqueue.Snapshot{}}
+	report := queuesResponse{Queues: []priorityqueue.Snapshot{}}
 	report.Replica, _ = os.Hostname() // the report is useful without a name
 	for _, queue := range q.Queues {
 		report.Queues = append(report.Queues, queue.Snapshot())

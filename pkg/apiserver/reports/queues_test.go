@@ -28,7 +28,7 @@ func TestQueueReport_ListsWaitingItems(t *testing.T) {
 	}
 	queue.AddWithOpts(priorityqueue.AddOpts{Priority: 100}, "shop/web")
 	runs = true
-	var got queuesOf
+	var got queuesResponse
 	w := read()
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "no-store" {
 		t.Fatalf("got status %d %v %s (%v)", w.Code, w.Header(), w.Body, err)

@@ -22,8 +22,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// keeper provides the object records in the VMs of one vCenter.
-type keeper struct {
+// recordReader provides the object records in the VMs of one vCenter.
+type recordReader struct {
 	// owned lists the VMs by namespace and name. known is false if the VMs or the objects have not been read.
 	owned func() (all []driver.Owned, known bool)
 	// record returns the text of the record in a VM.
@@ -32,22 +32,22 @@ type keeper struct {
 	object func(key types.NamespacedName) *vmv1alpha1.VirtualMachine
 }
 
-// keepers returns the keeper of each vCenter by its host. It is nil for a vCenter that another replica manages.
-func (c *Controllers) keepers() map[string]*keeper {
-	all := map[string]*keeper{}
+// recordReaders returns the keeper of each vCenter by its host. It is nil for a vCenter that another replica manages.
+func (c *Controllers) recordReaders() map[string]*recordReader {
+	all := map[string]*recordReader{}
 	for host, e := range c.Engines() {
 		if all[host] = nil; e != nil {
-			all[host] = c.keeperOf(e)
+			all[host] = c.recordReaderOf(e)
 		}
 	}
 	return all
 }
 
-// keeperOf returns a keeper that reads records from e and objects from the cache.
-func (c *Controllers) keeperOf(e *engine.Engine) *keeper {
+// recordReaderOf returns a keeper that reads records from e and objects from the cache.
+func (c *Controllers) recordReaderOf(e *engine.Engine) *recordReader {
 	machines := c.Informers.Vm().V1alpha1().VirtualMachines()
 	lister, synced := machines.Lister(), machines.Informer().HasSynced
-	return &keeper{
+	return &recordReader{
 		owned: func() ([]driver.Owned, bool) {
 			if !synced() {
 				return nil, false
@@ -69,16 +69,16 @@ func (c *Controllers) keeperOf(e *engine.Engine) *keeper {
 type page struct {
 	namespace, name, after string
 	texts                  bool
-	most                   int
+	limit                  int
 }
 
 // pageOf parses the parameters of a request.
 func pageOf(q url.Values) (page, error) {
-	p := page{namespace: q.Get(orphans.ParamNamespace), name: q.Get(orphans.ParamName), most: orphans.MaxHeads}
+	p := page{namespace: q.Get(orphans.ParamNamespace), name: q.Get(orphans.ParamName), limit: orphans.MaxHeads}
 	switch records := q.Get(orphans.ParamRecords); records {
 	case orphans.Heads:
 	case orphans.Texts:
-		p.texts, p.most = true, orphans.MaxTexts
+		p.texts, p.limit = true, orphans.MaxTexts
 	default:
 		return page{}, fmt.Errorf("%s: unsupported value %q: supported values are %s, %s", orphans.ParamRecords, records, orphans.Heads, orphans.Texts)
 	}
@@ -90,16 +90,16 @@ func pageOf(q url.Values) (page, error) {
 	return p, nil
 }
 
-// placeOf returns the sort key of a VM.
-func placeOf(k *orphans.Kept) string {
+// sortKey returns the sort key of a VM.
+func sortKey(k *orphans.Kept) string {
 	return strings.Join([]string{k.Namespace, k.Name, k.VCenter, k.UniqueID}, "\x00")
 }
 
-// keptReport returns one page of the VMs whose objects differ from their records. known is false if no vCenter has
+// recordReport returns one page of the VMs whose objects differ from their records. known is false if no vCenter has
 // been read.
-func keptReport(all map[string]*keeper, p page) (report orphans.Report, known bool) {
+func recordReport(all map[string]*recordReader, p page) (report orphans.Report, known bool) {
 	report.Orphans = []orphans.Orphan{}
-	known = cover(&report, maps.Keys(all), func(host string) (why string) {
+	known = addCovered(&report, maps.Keys(all), func(host string) (why string) {
 		if all[host] == nil {
 			return orphansElsewhere
 		}
@@ -108,16 +108,16 @@ func keptReport(all map[string]*keeper, p page) (report orphans.Report, known bo
 			return orphansUnread
 		}
 		for i := range owned {
-			if k := all[host].compare(host, &owned[i]); k != nil && p.has(k) {
+			if k := all[host].compare(host, &owned[i]); k != nil && p.includes(k) {
 				report.Kept = append(report.Kept, *k)
 			}
 		}
 		return ""
 	})
-	slices.SortFunc(report.Kept, func(a, b orphans.Kept) int { return cmp.Compare(placeOf(&a), placeOf(&b)) })
-	if len(report.Kept) > p.most {
-		report.Kept = report.Kept[:p.most]
-		report.Continue = base64.RawURLEncoding.EncodeToString([]byte(placeOf(&report.Kept[p.most-1])))
+	slices.SortFunc(report.Kept, func(a, b orphans.Kept) int { return cmp.Compare(sortKey(&a), sortKey(&b)) })
+	if len(report.Kept) > p.limit {
+		report.Kept = report.Kept[:p.limit]
+		report.Continue = base64.RawURLEncoding.EncodeToString([]byte(sortKey(&report.Kept[p.limit-1])))
 	}
 	for i := range report.Kept {
 		if k := &report.Kept[i]; p.texts {
@@ -127,15 +127,15 @@ func keptReport(all map[string]*keeper, p page) (report orphans.Report, known bo
 	return report, known
 }
 
-// has reports whether the page may contain the VM.
-func (p *page) has(k *orphans.Kept) bool {
-	return (p.namespace == "" || k.Namespace == p.namespace) && (p.name == "" || k.Name == p.name) && placeOf(k) > p.after
+// includes reports whether the page may contain the VM.
+func (p *page) includes(k *orphans.Kept) bool {
+	return (p.namespace == "" || k.Namespace == p.namespace) && (p.name == "" || k.Name == p.name) && sortKey(k) > p.after
 }
 
 // compare returns the state of a VM whose object differs from its record, or nil if they agree.
-func (k *keeper) compare(host string, o *driver.Owned) *orphans.Kept {
+func (k *recordReader) compare(host string, o *driver.Owned) *orphans.Kept {
 	out := &orphans.Kept{
-		Orphan: orphanOf(host, o), State: orphans.Missing, Recorded: o.Recorded.Generation, InstanceUUID: o.InstanceUUID, BiosUUID: o.BiosUUID,
+		Orphan: newOrphan(host, o), State: orphans.Missing, Recorded: o.Recorded.Generation, InstanceUUID: o.InstanceUUID, BiosUUID: o.BiosUUID,
 	}
 	vm := k.object(o.Key)
 	if vm == nil {

@@ -26,8 +26,8 @@ import (
 )
 
 // keeping returns the keeper of a vCenter with some VMs, and the existing objects.
-func keeping(objects map[string]*vmv1alpha1.VirtualMachine, owned ...driver.Owned) *keeper {
-	return &keeper{
+func keeping(objects map[string]*vmv1alpha1.VirtualMachine, owned ...driver.Owned) *recordReader {
+	return &recordReader{
 		owned:  func() ([]driver.Owned, bool) { return owned, true },
 		record: func(uniqueID string) string { return "record of " + uniqueID },
 		object: func(key types.NamespacedName) *vmv1alpha1.VirtualMachine { return objects[key.String()] },
@@ -80,7 +80,7 @@ func TestRecordReport_ReturnsPages(t *testing.T) {
 		a = append(a, ownedBy("dev", fmt.Sprintf("vm-%03d", i), "u", fmt.Sprintf("vm-%d", i), 1))
 	}
 	b = append(b, ownedBy("dev", "vm-100", "v", "vm-9", 1), ownedBy("prod", "web", "w", "vm-1", 1))
-	all := map[string]*keeper{"a": keeping(nil, a...), "b": keeping(nil, b...), "c": nil}
+	all := map[string]*recordReader{"a": keeping(nil, a...), "b": keeping(nil, b...), "c": nil}
 	var got []string
 	var sizes []int
 	q := url.Values{orphans.ParamRecords: {orphans.Texts}}
@@ -89,7 +89,7 @@ func TestRecordReport_ReturnsPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, known := keptReport(all, p)
+		report, known := recordReport(all, p)
 		if !known || len(report.Unknown) != 1 || report.VCenter != "a, b" {
 			t.Fatalf("got known %t, unknown %v, covered %s", known, report.Unknown, report.VCenter)
 		}
@@ -127,7 +127,7 @@ func TestRecordReport_ReturnsPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, _ := keptReport(all, p)
+		report, _ := recordReport(all, p)
 		if len(report.Kept) != tc.want || !p.texts && report.Kept[0].Record != "" {
 			t.Errorf("%v: %d, want %d, first %+v", tc.q, len(report.Kept), tc.want, report.Kept[0])
 		}
@@ -137,8 +137,8 @@ func TestRecordReport_ReturnsPages(t *testing.T) {
 func TestRecordReport_RequiresAPrivilegedUser(t *testing.T) {
 	o := &orphanReport{
 		Controllers: Controllers{Running: func() bool { return true }}, privileged: protectedkeys.New("operator").Privileged,
-		keepers: func() map[string]*keeper {
-			return map[string]*keeper{"a": keeping(nil, ownedBy("dev", "web", "u", "vm-7", 1))}
+		recordReaders: func() map[string]*recordReader {
+			return map[string]*recordReader{"a": keeping(nil, ownedBy("dev", "web", "u", "vm-7", 1))}
 		},
 	}
 	ask := func(name, query string) (int, string) {

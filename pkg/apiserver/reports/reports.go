@@ -53,7 +53,7 @@ func Install(server *genericapiserver.GenericAPIServer, c Controllers, etcd *mai
 		addPath(server, orphans.Path, func(ws *restful.WebService) *restful.RouteBuilder {
 			return ws.GET("/" + orphans.Resource).Operation("listVmV1alpha1Orphans").
 				Doc("list the vSphere VMs whose VirtualMachine does not exist").Produces(restful.MIME_JSON)
-		}, &orphanReport{Controllers: c, keepers: c.keepers, privileged: privileged}),
+		}, &orphanReport{Controllers: c, recordReaders: c.recordReaders, privileged: privileged}),
 		addPath(server, queues.Path, func(ws *restful.WebService) *restful.RouteBuilder {
 			return ws.GET("/" + queues.Resource).Operation("listVmV1alpha1Queues").
 				Doc("list the items in the work queues of one replica of the server").Produces(restful.MIME_JSON)
@@ -77,8 +77,8 @@ func addPath(server *genericapiserver.GenericAPIServer, path string, route func(
 	return nil
 }
 
-// later answers with status 503 and Retry-After. Kubernetes clients retry the request.
-func later(w http.ResponseWriter, why string) {
+// serveRetryLater answers with status 503 and Retry-After. Kubernetes clients retry the request.
+func serveRetryLater(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
