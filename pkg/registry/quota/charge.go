@@ -19,12 +19,12 @@ var (
 )
 
 // chargeSize returns the size-dependent charges of vm. It uses the greater of the two sizes; each may be nil.
-func chargeSize(vm *vmv1alpha1.VirtualMachine, has, wanted *vmv1alpha1.VirtualMachineResources) corev1.ResourceList {
+func chargeSize(vm *vmv1alpha1.VirtualMachine, current, desired *vmv1alpha1.VirtualMachineResources) corev1.ResourceList {
 	var (
 		vcpus  int64
 		memory resource.Quantity
 	)
-	for _, s := range []*vmv1alpha1.VirtualMachineResources{has, wanted} {
+	for _, s := range []*vmv1alpha1.VirtualMachineResources{current, desired} {
 		if s == nil {
 			continue
 		}
@@ -37,21 +37,21 @@ func chargeSize(vm *vmv1alpha1.VirtualMachine, has, wanted *vmv1alpha1.VirtualMa
 		vmv1alpha1.QuotaVCPUs: *resource.NewQuantity(vcpus, resource.DecimalSI), vmv1alpha1.QuotaMemory: memory,
 		vmv1alpha1.QuotaRunningVCPUs: *resource.NewQuantity(0, resource.DecimalSI), vmv1alpha1.QuotaRunningMemory: *resource.NewQuantity(0, resource.BinarySI),
 	}
-	if runs(vm) {
+	if isRunning(vm) {
 		charged[vmv1alpha1.QuotaRunningVCPUs] = charged[vmv1alpha1.QuotaVCPUs]
 		charged[vmv1alpha1.QuotaRunningMemory] = charged[vmv1alpha1.QuotaMemory]
 	}
 	return charged
 }
 
-// runs reports whether vm is powered on or should be.
-func runs(vm *vmv1alpha1.VirtualMachine) bool {
+// isRunning reports whether vm is powered on or should be.
+func isRunning(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Spec.PowerState == vmv1alpha1.PoweredOn || vm.Spec.PowerState == "" || vm.Status.PowerState == vmv1alpha1.PoweredOn
 }
 
-// volumes returns the current or desired size of the disks of vm, without those of its image. A disk that has been
+// volumesSize returns the current or desired size of the disks of vm, without those of its image. A disk that has been
 // removed from spec counts until it is removed from status.
-func volumes(vm *vmv1alpha1.VirtualMachine) resource.Quantity {
+func volumesSize(vm *vmv1alpha1.VirtualMachine) resource.Quantity {
 	var total resource.Quantity
 	seen := map[string]*vmv1alpha1.VirtualMachineVolumeStatus{}
 	for i := range vm.Status.Volumes {
@@ -59,16 +59,16 @@ func volumes(vm *vmv1alpha1.VirtualMachine) resource.Quantity {
 	}
 	for i := range vm.Spec.Volumes {
 		v := &vm.Spec.Volumes[i]
-		has := seen[v.Name]
+		current := seen[v.Name]
 		delete(seen, v.Name)
 		if v.Disk == nil {
 			continue
 		}
-		total.Add(greater(v.Disk.Capacity, capacity(has)))
+		total.Add(greater(v.Disk.Capacity, capacity(current)))
 	}
-	for _, has := range seen {
-		if has.ClaimName == "" {
-			total.Add(greater(nil, capacity(has)))
+	for _, current := range seen {
+		if current.ClaimName == "" {
+			total.Add(greater(nil, capacity(current)))
 		}
 	}
 	return total
@@ -83,17 +83,17 @@ func capacity(v *vmv1alpha1.VirtualMachineVolumeStatus) *resource.Quantity {
 
 // bootDisk returns the greater of the current and the desired size of the boot disk, or nil if both are unknown.
 func bootDisk(vm *vmv1alpha1.VirtualMachine) *resource.Quantity {
-	var has, wanted *resource.Quantity
+	var current, desired *resource.Quantity
 	if s := vm.Status.Storage; s != nil && s.BootDisk != nil {
-		has = s.BootDisk.Capacity
+		current = s.BootDisk.Capacity
 	}
 	if vm.Spec.BootDisk != nil {
-		wanted = vm.Spec.BootDisk.Capacity
+		desired = vm.Spec.BootDisk.Capacity
 	}
-	if has == nil && wanted == nil {
+	if current == nil && desired == nil {
 		return nil
 	}
-	boot := greater(has, wanted)
+	boot := greater(current, desired)
 	return &boot
 }
 

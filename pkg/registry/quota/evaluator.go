@@ -33,18 +33,18 @@ const readTimeout = 8 * time.Second
 // Evaluators measure virtual machines for the admission plugin and for the controller. Call ReadFrom before using
 // them.
 type Evaluators struct {
-	machines      *machines
-	classes       *classes
-	instancetypes *instancetypes
+	machines      *machineEvaluator
+	classes       *classEvaluator
+	instancetypes *instancetypeEvaluator
 }
 
 // New returns new Evaluators.
 func New() *Evaluators {
-	m := &machines{reader: &source{}}
+	m := &machineEvaluator{reader: &source{}}
 	return &Evaluators{
 		machines:      m,
-		classes:       &classes{newFollowed(vmv1alpha1.Resource("virtualmachineclasses"), m.reader)},
-		instancetypes: &instancetypes{newFollowed(itv1alpha1.Resource("virtualmachineinstancetypes"), m.reader)},
+		classes:       &classEvaluator{newFollowedKind(vmv1alpha1.Resource("virtualmachineclasses"), m.reader)},
+		instancetypes: &instancetypeEvaluator{newFollowedKind(itv1alpha1.Resource("virtualmachineinstancetypes"), m.reader)},
 	}
 }
 
@@ -71,17 +71,19 @@ type source struct{ Reader }
 
 var errNoStores = errors.New("measuring quota usage: the stores have not been created yet")
 
-// machines measures virtual machines.
-type machines struct{ reader *source }
+// machineEvaluator measures virtual machines.
+type machineEvaluator struct{ reader *source }
 
-var _ quotav1.Evaluator = &machines{}
+var _ quotav1.Evaluator = &machineEvaluator{}
 
 // GroupResource implements quotav1.Evaluator.
-func (*machines) GroupResource() schema.GroupResource { return vmv1alpha1.Resource("virtualmachines") }
+func (*machineEvaluator) GroupResource() schema.GroupResource {
+	return vmv1alpha1.Resource("virtualmachines")
+}
 
 // Handles reports whether request may increase the charge: a creation, or an update that needs more. Subresources are
 // admitted as updates of the virtual machine.
-func (e *machines) Handles(request admission.Attributes) bool {
+func (e *machineEvaluator) Handles(request admission.Attributes) bool {
 	if request.GetSubresource() != "" {
 		return false
 	}
@@ -90,16 +92,16 @@ func (e *machines) Handles(request admission.Attributes) bool {
 		return true
 	case admission.Update:
 		updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
-		stored, was := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
-		return ok && was && updated.DeletionTimestamp == nil && e.mayGrow(stored, updated)
+		stored, hasOld := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
+		return ok && hasOld && updated.DeletionTimestamp == nil && e.mayGrow(stored, updated)
 	}
 	return false
 }
 
 // mayGrow reports whether the charge of updated may be higher than that of stored. It returns true if that cannot be
 // measured.
-func (e *machines) mayGrow(stored, updated *vmv1alpha1.VirtualMachine) bool {
-	if runs(updated) && !runs(stored) {
+func (e *machineEvaluator) mayGrow(stored, updated *vmv1alpha1.VirtualMachine) bool {
+	if isRunning(updated) && !isRunning(stored) {
 		return true
 	}
 	if equality.Semantic.DeepEqual(Basis(stored), Basis(updated)) {
@@ -122,31 +124,31 @@ func Basis(vm *vmv1alpha1.VirtualMachine) any {
 }
 
 // Matches reports whether q limits a resource that item needs. Scopes apply to Pods only.
-func (e *machines) Matches(q *corev1.ResourceQuota, item runtime.Object) (bool, error) {
+func (e *machineEvaluator) Matches(q *corev1.ResourceQuota, item runtime.Object) (bool, error) {
 	return generic.Matches(q, item, e.MatchingResources, generic.MatchesNoScopeFunc)
 }
 
 // MatchingScopes returns no scopes.
-func (*machines) MatchingScopes(runtime.Object, []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
+func (*machineEvaluator) MatchingScopes(runtime.Object, []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
 	return nil, nil
 }
 
 // UncoveredQuotaScopes returns no scopes.
-func (*machines) UncoveredQuotaScopes(_, _ []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
+func (*machineEvaluator) UncoveredQuotaScopes(_, _ []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
 	return nil, nil
 }
 
 // MatchingResources returns the names that apply to virtual machines.
-func (e *machines) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
+func (e *machineEvaluator) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
 	return quotav1.Intersection(names, append([]corev1.ResourceName{e.count()}, Names...))
 }
 
-func (e *machines) count() corev1.ResourceName {
+func (e *machineEvaluator) count() corev1.ResourceName {
 	return generic.ObjectCountQuotaResourceNameFor(e.GroupResource())
 }
 
 // Constraints returns an error if the amount of a required resource is unknown.
-func (e *machines) Constraints(required []corev1.ResourceName, item runtime.Object) error {
+func (e *machineEvaluator) Constraints(required []corev1.ResourceName, item runtime.Object) error {
 	if len(quotav1.Intersection(required, Names)) == 0 {
 		return nil
 	}
@@ -169,7 +171,7 @@ func (e *machines) Constraints(required []corev1.ResourceName, item runtime.Obje
 }
 
 // Usage returns the known charges of item.
-func (e *machines) Usage(item runtime.Object) (corev1.ResourceList, error) {
+func (e *machineEvaluator) Usage(item runtime.Object) (corev1.ResourceList, error) {
 	m, err := e.measure(item, e.reader)
 	if err != nil {
 		return nil, err
@@ -178,7 +180,7 @@ func (e *machines) Usage(item runtime.Object) (corev1.ResourceList, error) {
 	return m.charged, nil
 }
 
-func (e *machines) measure(item runtime.Object, r Reader) (measured, error) {
+func (e *machineEvaluator) measure(item runtime.Object, r Reader) (measured, error) {
 	vm, ok := item.(*vmv1alpha1.VirtualMachine)
 	if !ok {
 		return measured{}, fmt.Errorf("measuring a VirtualMachine: got a %T", item)
@@ -192,15 +194,15 @@ func (e *machines) measure(item runtime.Object, r Reader) (measured, error) {
 }
 
 // UsageStats returns the usage of all virtual machines in a namespace.
-func (e *machines) UsageStats(o quotav1.UsageStatsOptions) (quotav1.UsageStats, error) {
-	known := remember(e.reader)
+func (e *machineEvaluator) UsageStats(o quotav1.UsageStatsOptions) (quotav1.UsageStats, error) {
+	known := newMemo(e.reader)
 	return generic.CalculateUsageStats(o, e.list, generic.MatchesNoScopeFunc, func(item runtime.Object) (corev1.ResourceList, error) {
 		m, err := e.measure(item, known)
 		if err != nil {
 			return nil, err
 		}
 		for _, err := range m.unknown {
-			if unread(err) {
+			if isReadFailure(err) {
 				return nil, err
 			}
 		}
@@ -208,13 +210,13 @@ func (e *machines) UsageStats(o quotav1.UsageStatsOptions) (quotav1.UsageStats, 
 	})
 }
 
-// unread reports whether err is a failed read and not an absent object.
-func unread(err error) bool {
+// isReadFailure reports whether err is a failed read and not an absent object.
+func isReadFailure(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown && !instancetype.IsMissing(err)
 }
 
 // list returns the virtual machines of a namespace.
-func (e *machines) list(namespace string) ([]runtime.Object, error) {
+func (e *machineEvaluator) list(namespace string) ([]runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	all, err := e.reader.VirtualMachines(ctx, namespace)

@@ -17,24 +17,24 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// followed charges a kind whose changes affect virtual machines in the same namespace.
-type followed struct {
+// followedKind charges a kind whose changes affect virtual machines in the same namespace.
+type followedKind struct {
 	// Evaluator counts the objects of the kind.
 	quotav1.Evaluator
 	reader *source
 }
 
-func newFollowed(resource schema.GroupResource, reader *source) followed {
-	return followed{Evaluator: generic.NewObjectCountEvaluator(resource, nil, ""), reader: reader}
+func newFollowedKind(resource schema.GroupResource, reader *source) followedKind {
+	return followedKind{Evaluator: generic.NewObjectCountEvaluator(resource, nil, ""), reader: reader}
 }
 
 // Matches reports whether q limits a resource that item affects.
-func (f *followed) Matches(q *corev1.ResourceQuota, item runtime.Object) (bool, error) {
+func (f *followedKind) Matches(q *corev1.ResourceQuota, item runtime.Object) (bool, error) {
 	return generic.Matches(q, item, f.MatchingResources, generic.MatchesNoScopeFunc)
 }
 
 // MatchingResources returns the names that an object of the kind affects.
-func (f *followed) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
+func (f *followedKind) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
 	return append(f.Evaluator.MatchingResources(names), quotav1.Intersection(names, sizeNames)...)
 }
 
@@ -46,7 +46,7 @@ type object interface {
 
 // usage returns the charge of item and of the growth of the virtual machines for which follows returns true. then
 // reads objects as they are after the request.
-func (f *followed) usage(item object, then *memo, follows func(*vmv1alpha1.VirtualMachine) bool) (corev1.ResourceList, error) {
+func (f *followedKind) usage(item object, updatedReader *memo, follows func(*vmv1alpha1.VirtualMachine) bool) (corev1.ResourceList, error) {
 	if f.reader.Reader == nil {
 		return nil, errNoStores
 	}
@@ -60,13 +60,13 @@ func (f *followed) usage(item object, then *memo, follows func(*vmv1alpha1.Virtu
 	if err != nil {
 		return nil, fmt.Errorf("listing the virtual machines of namespace %s: %w", item.GetNamespace(), err)
 	}
-	now := remember(f.reader)
+	currentReader := newMemo(f.reader)
 	for i := range all {
 		vm := &all[i]
 		if !follows(vm) || vm.DeletionTimestamp != nil {
 			continue
 		}
-		before, after := measure(ctx, vm, now).charged, measure(ctx, vm, then).charged
+		before, after := measure(ctx, vm, currentReader).charged, measure(ctx, vm, updatedReader).charged
 		total = quotav1.Add(total, quotav1.Mask(quotav1.SubtractWithNonNegativeResult(after, before), sizeNames))
 	}
 	return total, nil

@@ -16,30 +16,30 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// instancetypes charges a namespaced instance type for the additional size of virtual machines that have not pinned a
+// instancetypeEvaluator charges a namespaced instance type for the additional size of virtual machines that have not pinned a
 // revision. They change with the instance type. A paused virtual machine may remain in this state indefinitely.
-type instancetypes struct{ followed }
+type instancetypeEvaluator struct{ followedKind }
 
 // Handles reports whether request creates or changes an instance type.
-func (i *instancetypes) Handles(request admission.Attributes) bool {
+func (i *instancetypeEvaluator) Handles(request admission.Attributes) bool {
 	if request.GetSubresource() != "" || request.GetOperation() != admission.Update {
 		return i.Evaluator.Handles(request)
 	}
 	updated, ok := request.GetObject().(*itv1alpha1.VirtualMachineInstancetype)
-	stored, was := request.GetOldObject().(*itv1alpha1.VirtualMachineInstancetype)
-	return ok && was && !equality.Semantic.DeepEqual(&stored.Spec, &updated.Spec)
+	stored, hasOld := request.GetOldObject().(*itv1alpha1.VirtualMachineInstancetype)
+	return ok && hasOld && !equality.Semantic.DeepEqual(&stored.Spec, &updated.Spec)
 }
 
 // Usage returns the charge of the instance type object and of the growth of virtual machines.
-func (i *instancetypes) Usage(item runtime.Object) (corev1.ResourceList, error) {
+func (i *instancetypeEvaluator) Usage(item runtime.Object) (corev1.ResourceList, error) {
 	it, ok := item.(*itv1alpha1.VirtualMachineInstancetype)
 	if !ok {
 		return nil, fmt.Errorf("measuring a VirtualMachineInstancetype: got a %T", item)
 	}
-	then := remember(i.reader)
+	updatedReader := newMemo(i.reader)
 	key := sourceKey{kind: instancetype.KindInstancetype, namespace: it.Namespace, name: it.Name}
-	then.sources[key] = answer[*instancetype.Object]{value: instancetype.FromInstancetype(it)}
+	updatedReader.sources[key] = result[*instancetype.Object]{value: instancetype.FromInstancetype(it)}
 	// The instance type may be inferred, so every virtual machine with an instance type is measured. Those that use
 	// another one do not grow.
-	return i.usage(it, then, func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Spec.Instancetype != nil })
+	return i.usage(it, updatedReader, func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Spec.Instancetype != nil })
 }

@@ -35,33 +35,33 @@ type measured struct {
 // those after the revert.
 func measure(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) measured {
 	m := measureSpec(ctx, vm, r)
-	if then := reverted(vm); then != nil {
-		restored := measureSpec(ctx, then, r)
+	if restoredVM := revertedMachine(vm); restoredVM != nil {
+		restored := measureSpec(ctx, restoredVM, r)
 		m.charged = quotav1.Max(m.charged, restored.charged)
 		maps.Copy(m.unknown, restored.unknown)
 	}
 	return m
 }
 
-// reverted returns vm with the spec that a revert restores, or nil if no revert has begun.
-func reverted(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
+// revertedMachine returns vm with the spec that a revert restores, or nil if no revert has begun.
+func revertedMachine(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	text, ok := vm.Annotations[vmv1alpha1.AnnotationReverting]
 	if !ok {
 		return nil
 	}
-	then := *vm
-	then.Spec = vmv1alpha1.VirtualMachineSpec{}
-	if err := json.Unmarshal([]byte(text), &then.Spec); err != nil {
+	restoredVM := *vm
+	restoredVM.Spec = vmv1alpha1.VirtualMachineSpec{}
+	if err := json.Unmarshal([]byte(text), &restoredVM.Spec); err != nil {
 		return nil // only the server writes it
 	}
-	then.Status.ObservedGeneration = -1 // the desired size in status belongs to the current spec
-	return &then
+	restoredVM.Status.ObservedGeneration = -1 // the desired size in status belongs to the current spec
+	return &restoredVM
 }
 
 // measureSpec returns the charges of vm. It reads referenced objects only if the status does not contain the size.
 func measureSpec(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) measured {
-	wanted, err := wants(ctx, vm, r)
-	m := measured{charged: chargeSize(vm, vm.Status.Resources, wanted), unknown: map[corev1.ResourceName]error{}}
+	desired, err := desiredSize(ctx, vm, r)
+	m := measured{charged: chargeSize(vm, vm.Status.Resources, desired), unknown: map[corev1.ResourceName]error{}}
 	if err != nil {
 		for _, name := range sizeNames {
 			m.unknown[name] = err
@@ -81,16 +81,16 @@ func measureSpec(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) m
 		}
 		m.unknown[vmv1alpha1.QuotaStorage] = err
 	}
-	disks.Add(volumes(vm))
+	disks.Add(volumesSize(vm))
 	m.charged[vmv1alpha1.QuotaStorage] = disks
 	return m
 }
 
-// wants returns the desired size of vm. It uses the size in status if a controller has observed the current spec. It
+// desiredSize returns the desired size of vm. It uses the size in status if a controller has observed the current spec. It
 // does not do so for a class, because the controller may not have observed its latest generation.
-func wants(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMachineResources, error) {
-	told := vm.Status.ObservedGeneration == vm.Generation && vm.Status.Resources != nil
-	if told && vm.Spec.ClassName == "" && !instancetype.Awaits(vm) {
+func desiredSize(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMachineResources, error) {
+	isObserved := vm.Status.ObservedGeneration == vm.Generation && vm.Status.Resources != nil
+	if isObserved && vm.Spec.ClassName == "" && !instancetype.Awaits(vm) {
 		if vm.Status.DesiredResources != nil {
 			return vm.Status.DesiredResources, nil
 		}
@@ -110,9 +110,9 @@ func wants(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1a
 // memo caches reads of objects that many virtual machines of one namespace refer to.
 type memo struct {
 	Reader
-	images  once[vmv1alpha1.VirtualMachineImageRef, *vmv1alpha1.VirtualMachineImage]
-	classes once[string, *vmv1alpha1.VirtualMachineClass]
-	sources once[sourceKey, *instancetype.Object]
+	images  resultCache[vmv1alpha1.VirtualMachineImageRef, *vmv1alpha1.VirtualMachineImage]
+	classes resultCache[string, *vmv1alpha1.VirtualMachineClass]
+	sources resultCache[sourceKey, *instancetype.Object]
 }
 
 type sourceKey struct {
@@ -120,10 +120,10 @@ type sourceKey struct {
 	namespace, name string
 }
 
-func remember(r Reader) *memo {
+func newMemo(r Reader) *memo {
 	return &memo{
-		Reader: r, images: once[vmv1alpha1.VirtualMachineImageRef, *vmv1alpha1.VirtualMachineImage]{},
-		classes: once[string, *vmv1alpha1.VirtualMachineClass]{}, sources: once[sourceKey, *instancetype.Object]{},
+		Reader: r, images: resultCache[vmv1alpha1.VirtualMachineImageRef, *vmv1alpha1.VirtualMachineImage]{},
+		classes: resultCache[string, *vmv1alpha1.VirtualMachineClass]{}, sources: resultCache[sourceKey, *instancetype.Object]{},
 	}
 }
 
@@ -144,15 +144,15 @@ func (m *memo) Class(ctx context.Context, namespace, name string) (*vmv1alpha1.V
 	return m.classes.get(name, func() (*vmv1alpha1.VirtualMachineClass, error) { return m.Reader.Class(ctx, namespace, name) })
 }
 
-// once caches results, including errors.
-type once[K comparable, V any] map[K]answer[V]
+// resultCache caches results, including errors.
+type resultCache[K comparable, V any] map[K]result[V]
 
-type answer[V any] struct {
+type result[V any] struct {
 	value V
 	err   error
 }
 
-func (o once[K, V]) get(key K, read func() (V, error)) (V, error) {
+func (o resultCache[K, V]) get(key K, read func() (V, error)) (V, error) {
 	a, known := o[key]
 	if !known {
 		a.value, a.err = read()
