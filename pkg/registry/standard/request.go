@@ -43,10 +43,10 @@ func WithPatch(ctx context.Context, format types.PatchType, content func() []byt
 // errors. For a patch that does not fit the type, the libraries return errors without a status, which the server
 // would report as internal errors.
 func Checked(info rest.UpdatedObjectInfo, into runtime.Object) rest.UpdatedObjectInfo {
-	return &checked{UpdatedObjectInfo: info, into: into}
+	return &checkedInfo{UpdatedObjectInfo: info, into: into}
 }
 
-type checked struct {
+type checkedInfo struct {
 	rest.UpdatedObjectInfo
 	into runtime.Object
 }
@@ -77,7 +77,7 @@ func (p patch) counts() error {
 }
 
 // UpdatedObject implements rest.UpdatedObjectInfo.
-func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+func (c *checkedInfo) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	patch, _ := ctx.Value(patchKey{}).(patch)
 	if patch.content != nil {
 		if err := patch.counts(); err != nil {
@@ -92,7 +92,7 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	if patch.format == types.StrategicMergePatchType {
 		// The library panics if a key is an object.
 		if found, _ := malformed.Find(patch.content(), c.into); len(found) > 0 {
-			return nil, misfit(found.ToAggregate())
+			return nil, patchMisfitError(found.ToAggregate())
 		}
 	}
 	obj, err := c.UpdatedObjectInfo.UpdatedObject(ctx, old)
@@ -118,13 +118,13 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	return obj, nil
 }
 
-// misfit returns the error for a patch that does not fit the type.
-func misfit(found error) error {
+// patchMisfitError returns the error for a patch that does not fit the type.
+func patchMisfitError(found error) error {
 	return apierrors.NewBadRequest("the patch does not fit the object: " + found.Error())
 }
 
 // explain returns err with the field of the patch and the right status.
-func (c *checked) explain(ctx context.Context, patch patch, err error) error {
+func (c *checkedInfo) explain(ctx context.Context, patch patch, err error) error {
 	status := apierrors.APIStatus(nil)
 	hasStatus := errors.As(err, &status)
 	if ctx.Err() != nil || hasStatus && status.Status().Reason != metav1.StatusReasonInvalid {
@@ -134,22 +134,22 @@ func (c *checked) explain(ctx context.Context, patch patch, err error) error {
 		if patch.format == types.ApplyYAMLPatchType {
 			// An apply patch is a full object. Unknown fields are rejected regardless of fieldValidation.
 			if found := scheme.Malformed(patch.content(), c.into); found != nil {
-				return misfit(found)
+				return patchMisfitError(found)
 			}
 		}
 		if found, _ := malformed.Find(patch.content(), c.into); len(found) > 0 {
-			return misfit(found.ToAggregate())
+			return patchMisfitError(found.ToAggregate())
 		}
 	}
 	if hasStatus || patch.content == nil {
 		return err
 	}
-	return apierrors.NewBadRequest(brief(err.Error()))
+	return apierrors.NewBadRequest(shorten(err.Error()))
 }
 
-// brief shortens text by removing its middle. Errors of an apply list everything that is wrong, and errors of a merge
+// shorten shortens text by removing its middle. Errors of an apply list everything that is wrong, and errors of a merge
 // contain the values before the reason.
-func brief(text string) string {
+func shorten(text string) string {
 	if len(text) <= conditions.MaxMessage {
 		return text
 	}

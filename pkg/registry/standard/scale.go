@@ -90,7 +90,7 @@ func (r *ScaleREST[T]) Update(ctx context.Context, name string, info rest.Update
 		}
 		return update(ctx, updated, stored)
 	}
-	obj, _, err := r.store.Update(ctx, name, &scaled[T]{UpdatedObjectInfo: Checked(info, r.New()), of: r}, create, admit, false, options)
+	obj, _, err := r.store.Update(ctx, name, &scaledObject[T]{UpdatedObjectInfo: Checked(info, r.New()), of: r}, create, admit, false, options)
 	if err != nil {
 		return nil, false, err
 	}
@@ -124,14 +124,14 @@ func (r *ScaleREST[T]) scale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	return scale, nil
 }
 
-// scaled applies an update of a scale to the object.
-type scaled[T runtime.Object] struct {
+// scaledObject applies an update of a scale to the object.
+type scaledObject[T runtime.Object] struct {
 	rest.UpdatedObjectInfo
 	of *ScaleREST[T]
 }
 
 // UpdatedObject implements rest.UpdatedObjectInfo.
-func (s *scaled[T]) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+func (s *scaledObject[T]) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	before, err := s.of.scale(old)
 	if err != nil {
 		return nil, err

@@ -17,18 +17,18 @@ import (
 
 // limitCreate rejects an object that is too large with status 413.
 func limitCreate(_ context.Context, obj runtime.Object, _ *metav1.CreateOptions) (genericregistry.FinishFunc, error) {
-	return finish, limit(obj, 0)
+	return finish, checkSize(obj, 0)
 }
 
 // limitUpdate rejects an update that makes an object too large with status 413. An object that was already too large
 // may keep its size, because updates are needed to delete it.
 func limitUpdate(_ context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (genericregistry.FinishFunc, error) {
-	return finish, limit(obj, size(old))
+	return finish, checkSize(obj, encodedSize(old))
 }
 
-// limit returns an error if obj exceeds the limit and is larger than before.
-func limit(obj runtime.Object, before int) error {
-	n := size(obj)
+// checkSize returns an error if obj exceeds the limit and is larger than before.
+func checkSize(obj runtime.Object, before int) error {
+	n := encodedSize(obj)
 	if n <= bounds.MaxObject || n <= before {
 		return nil
 	}
@@ -36,8 +36,8 @@ func limit(obj runtime.Object, before int) error {
 		metaOf(obj).GetName(), n, bounds.MaxObject))
 }
 
-// size returns the size of the stored encoding.
-func size(obj runtime.Object) int {
+// encodedSize returns the size of the stored encoding.
+func encodedSize(obj runtime.Object) int {
 	if encoded, ok := obj.(interface{ Size() int }); ok {
 		return encoded.Size()
 	}

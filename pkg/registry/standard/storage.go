@@ -56,7 +56,7 @@ func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.Obj
 		options.AttrFunc, options.Indexers = kind.GetAttrs, indexers(kind)
 		indexed := slices.Sorted(maps.Keys(kind.IndexFields))
 		store.PredicateFunc = func(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-			return storage.SelectionPredicate{Label: label, Field: withoutFalse(field, kind.TrueFields), GetAttrs: kind.GetAttrs, IndexFields: indexed}
+			return storage.SelectionPredicate{Label: label, Field: matchAbsentAsFalse(field, kind.TrueFields), GetAttrs: kind.GetAttrs, IndexFields: indexed}
 		}
 	}
 	if err := store.CompleteWithOptions(options); err != nil {
@@ -165,8 +165,8 @@ func (r *StatusREST) ConvertToTable(ctx context.Context, object, options runtime
 	return r.store.ConvertToTable(ctx, object, options)
 }
 
-// withoutFalse returns a selector that matches absent fields if it selects false.
-func withoutFalse(selector fields.Selector, trueFields []string) fields.Selector {
+// matchAbsentAsFalse returns a selector that matches absent fields if it selects false.
+func matchAbsentAsFalse(selector fields.Selector, trueFields []string) fields.Selector {
 	if len(trueFields) == 0 {
 		return selector
 	}

@@ -86,11 +86,11 @@ func (s Strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object
 	if s.kind.PrepareForUpdate != nil {
 		s.kind.PrepareForUpdate(updated, stored)
 	}
-	s.count(updated, stored)
+	s.updateGeneration(updated, stored)
 }
 
-// count increments generation if spec changed.
-func (s Strategy[T]) count(updated, stored T) {
+// updateGeneration increments generation if spec changed.
+func (s Strategy[T]) updateGeneration(updated, stored T) {
 	if !apiequality.Semantic.DeepEqual(s.kind.Spec(updated), s.kind.Spec(stored)) {
 		metaOf(updated).SetGeneration(metaOf(stored).GetGeneration() + 1)
 	}
@@ -202,7 +202,7 @@ func (s PartStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Ob
 			metaOf(updated).SetAnnotations(kept)
 		}
 	}
-	s.count(updated, stored)
+	s.updateGeneration(updated, stored)
 }
 
 // WarningsOnUpdate returns nil, because the client cannot change the fields that warnings are about.
