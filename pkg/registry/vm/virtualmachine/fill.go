@@ -47,7 +47,7 @@ func fillAtUpdate(updated, stored *vmv1alpha1.VirtualMachine, now func() time.Ti
 	case len(stored.Spec.Network.Interfaces) > 0, updated.Spec.Preference == nil:
 		fillInterface(&updated.Spec)
 	}
-	fillProviderIDAgain(updated, stored)
+	keepProviderID(updated, stored)
 	fillRestartTime(&updated.Spec, now)
 }
 
@@ -71,9 +71,9 @@ func fillProviderID(v *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// fillProviderIDAgain preserves the provider ID. If a virtual machine has none, because an earlier version created it
+// keepProviderID preserves the provider ID. If a virtual machine has none, because an earlier version created it
 // or it adopts a VM, the next update sets it.
-func fillProviderIDAgain(updated, stored *vmv1alpha1.VirtualMachine) {
+func keepProviderID(updated, stored *vmv1alpha1.VirtualMachine) {
 	if updated.Spec.ProviderID == "" {
 		updated.Spec.ProviderID = cmp.Or(stored.Spec.ProviderID, stored.OwnProviderID())
 	}

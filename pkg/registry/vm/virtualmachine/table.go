@@ -92,11 +92,11 @@ func imageName(v *vmv1alpha1.VirtualMachine) string {
 // vcpus returns the current number of vCPUs, and the desired number if it differs.
 func vcpus(v *vmv1alpha1.VirtualMachine) any {
 	if r := v.Status.Resources; r != nil && r.VCPUs > 0 {
-		wanted := v.Status.DesiredResources
-		if wanted == nil || wanted.VCPUs == r.VCPUs {
+		desired := v.Status.DesiredResources
+		if desired == nil || desired.VCPUs == r.VCPUs {
 			return strconv.Itoa(int(r.VCPUs))
 		}
-		return fmt.Sprintf("%d (%d desired)", r.VCPUs, wanted.VCPUs)
+		return fmt.Sprintf("%d (%d desired)", r.VCPUs, desired.VCPUs)
 	}
 	cpu := v.Spec.CPU
 	if cpu == nil {
@@ -108,15 +108,15 @@ func vcpus(v *vmv1alpha1.VirtualMachine) any {
 // memory returns the current memory, and the desired amount if it differs.
 func memory(v *vmv1alpha1.VirtualMachine) any {
 	if r := v.Status.Resources; r != nil && r.Memory != nil {
-		wanted := v.Status.DesiredResources
-		if wanted == nil || wanted.Memory == nil {
+		desired := v.Status.DesiredResources
+		if desired == nil || desired.Memory == nil {
 			return r.Memory.String()
 		}
 		// Compare a copy, because Cmp may change the representation of a quantity.
-		if has := *r.Memory; has.Cmp(*wanted.Memory) == 0 {
+		if has := *r.Memory; has.Cmp(*desired.Memory) == 0 {
 			return has.String()
 		}
-		return fmt.Sprintf("%s (%s desired)", r.Memory, wanted.Memory)
+		return fmt.Sprintf("%s (%s desired)", r.Memory, desired.Memory)
 	}
 	if m := v.Spec.Memory; m != nil && m.Guest != nil {
 		return m.Guest.String()
