@@ -16,9 +16,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// checked returns the body of a subresource request for the virtual machine name. It returns an error if the body has
+// checkBody returns the body of a subresource request for the virtual machine name. It returns an error if the body has
 // the wrong kind, is invalid or is rejected by admission.
-func checked[T runtime.Object](ctx context.Context, subresource, name string, body runtime.Object, admit rest.ValidateObjectFunc, validate func(T) field.ErrorList) (T, error) {
+func checkBody[T runtime.Object](ctx context.Context, subresource, name string, body runtime.Object, admit rest.ValidateObjectFunc, validate func(T) field.ErrorList) (T, error) {
 	kind := reflect.TypeFor[T]().Elem().Name()
 	options, ok := body.(T)
 	if !ok {

@@ -38,7 +38,7 @@ func (*ConsoleREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachi
 
 // Create returns a ticket for the console of a virtual machine. A dry run does not acquire a ticket.
 func (r *ConsoleREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	_, err := checked(ctx, "console", name, body, validate, func(c *vmv1alpha1.VirtualMachineConsole) field.ErrorList {
+	_, err := checkBody(ctx, "console", name, body, validate, func(c *vmv1alpha1.VirtualMachineConsole) field.ErrorList {
 		return validation.ValidateConsole(c, name)
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ func statusError(name string, err error) error {
 		return invalid(name, field.Invalid(spec.Child(string(kind.Role), "kind"), kind.Kind, kind.Error()))
 	case errors.As(err, &revision):
 		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), name, revision)
-	case errors.As(err, &infer) && !unread(err):
+	case errors.As(err, &infer) && !isReadFailure(err):
 		return invalid(name, field.Invalid(spec.Child(string(infer.Role), "inferFromVolume"), infer.Volume, infer.Error()))
 	case instancetype.IsMissing(err) && errors.As(err, &role):
 		return invalid(name, field.Invalid(spec.Child(string(role.Role)), "", role.Error()))
@@ -61,7 +61,7 @@ func invalid(name string, err *field.Error) error {
 	return apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachine"), name, field.ErrorList{err})
 }
 
-// unread reports whether err is a failed read and not an absent object.
-func unread(err error) bool {
+// isReadFailure reports whether err is a failed read and not an absent object.
+func isReadFailure(err error) bool {
 	return apierrors.ReasonForError(err) != "" && !instancetype.IsMissing(err)
 }

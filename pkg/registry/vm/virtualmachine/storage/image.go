@@ -32,17 +32,17 @@ func (r *REST) admitImage(ctx context.Context, vm, old *vmv1alpha1.VirtualMachin
 	if err != nil {
 		return nil, fmt.Errorf("reading image %q: %w", ref.Name, err)
 	}
-	found := misfits(image, vm)
+	found := imageErrors(image, vm)
 	if len(found) == 0 || old == nil || old.Spec.Image == nil {
 		return found, nil
 	}
-	before := misfits(image, old)
+	before := imageErrors(image, old)
 	return slices.DeleteFunc(found, func(e *field.Error) bool {
 		return slices.ContainsFunc(before, func(o *field.Error) bool { return o.Error() == e.Error() })
 	}), nil
 }
 
-func misfits(image *vmv1alpha1.VirtualMachineImage, vm *vmv1alpha1.VirtualMachine) field.ErrorList {
+func imageErrors(image *vmv1alpha1.VirtualMachineImage, vm *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := append(fitting.Disk(image, vm.Spec.BootDisk), fitting.Properties(image, vm.Spec.Bootstrap, nil)...)
 	errs = append(errs, fitting.EULA(image, vm.Spec.AcceptEULA)...)
 	if vm.Spec.Preference == nil && vm.Spec.ClassName == "" { // these may also set the firmware

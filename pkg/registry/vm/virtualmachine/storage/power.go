@@ -56,7 +56,7 @@ func (*PowerREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachine
 
 // Create applies the request to a virtual machine and returns the result of answer.
 func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	power, err := checked(ctx, string(r.verb), name, body, validate, func(o *vmv1alpha1.PowerOptions) field.ErrorList {
+	power, err := checkBody(ctx, string(r.verb), name, body, validate, func(o *vmv1alpha1.PowerOptions) field.ErrorList {
 		return validation.ValidatePowerOptions(o, string(r.verb), name)
 	})
 	if err != nil {
@@ -68,14 +68,14 @@ func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object
 	if err != nil {
 		return nil, err
 	}
-	return answer(changed), nil
+	return powerResult(changed), nil
 }
 
-// answer returns the part of a VM that a user may see who may change its power state but perhaps not read it: status
+// powerResult returns the part of a VM that a user may see who may change its power state but perhaps not read it: status
 // and the power fields of spec. Bootstrap and annotations are omitted because they may contain passwords. The result
 // is invalid as an update, because it has no size; a client therefore cannot remove the omitted fields by writing it
 // back.
-func answer(v *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
+func powerResult(v *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	shown := &vmv1alpha1.VirtualMachine{TypeMeta: v.TypeMeta, ObjectMeta: *v.ObjectMeta.DeepCopy(), Status: *v.Status.DeepCopy()}
 	shown.Annotations = nil
 	shown.Spec = vmv1alpha1.VirtualMachineSpec{
@@ -100,13 +100,13 @@ func setPower(v *vmv1alpha1.VirtualMachine, verb powerVerb, mode vmv1alpha1.Powe
 		setMode(&v.Spec.PowerOffMode, mode)
 	case verbSuspend:
 		if desired == vmv1alpha1.PoweredOff {
-			return refused(v, verb, desired)
+			return powerConflictError(v, verb, desired)
 		}
 		v.Spec.PowerState = vmv1alpha1.Suspended
 		setMode(&v.Spec.SuspendMode, mode)
 	case verbRestart:
 		if desired != vmv1alpha1.PoweredOn {
-			return refused(v, verb, desired)
+			return powerConflictError(v, verb, desired)
 		}
 		v.Spec.NextRestartTime = now.UTC().Format(time.RFC3339)
 		setMode(&v.Spec.RestartMode, mode)
@@ -126,8 +126,8 @@ func requestStart(v *vmv1alpha1.VirtualMachine, desired vmv1alpha1.PowerState, n
 	v.Annotations[vmv1alpha1.AnnotationStartRequested] = now.UTC().Format(time.RFC3339)
 }
 
-// refused returns the error for a desired power state that does not allow verb.
-func refused(v *vmv1alpha1.VirtualMachine, verb powerVerb, desired vmv1alpha1.PowerState) error {
+// powerConflictError returns the error for a desired power state that does not allow verb.
+func powerConflictError(v *vmv1alpha1.VirtualMachine, verb powerVerb, desired vmv1alpha1.PowerState) error {
 	of, done := "spec.powerState", map[powerVerb]string{verbSuspend: "suspended", verbRestart: "restarted"}[verb]
 	if v.Spec.PowerState == "" {
 		of = "power state in its group"

@@ -45,7 +45,7 @@ func (*RefreshREST) ProducesMIMETypes(string) []string { return nil }
 // Create refreshes a virtual machine and returns the changes. In a dry run it returns the changes without storing
 // them.
 func (r *RefreshREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	refresh, err := checked(ctx, r.update.subresource, name, body, validate, func(o *vmv1alpha1.RefreshOptions) field.ErrorList {
+	refresh, err := checkBody(ctx, r.update.subresource, name, body, validate, func(o *vmv1alpha1.RefreshOptions) field.ErrorList {
 		return validation.ValidateRefreshOptions(o, name)
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func (s *screens) machine(ctx context.Context, name string) (*vmv1alpha1.Virtual
 	if user, ok := genericapirequest.UserFrom(ctx); ok {
 		who = user.GetName()
 	}
-	if !s.rates.take(who) {
+	if !s.rates.tryAcquire(who) {
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("too many consoles and screenshots: the limit for each user is one per second, with a burst of %d", burst), 1)
 	}
 	obj, err := s.store.Get(ctx, name, &metav1.GetOptions{})
@@ -68,8 +68,8 @@ type rates struct{ byUser *lru.Cache }
 
 func newRates() *rates { return &rates{byUser: lru.New(users)} }
 
-// take reports whether the user may send a request now.
-func (r *rates) take(user string) bool {
+// tryAcquire reports whether the user may send a request now.
+func (r *rates) tryAcquire(user string) bool {
 	if limit, ok := r.byUser.Get(user); ok {
 		return limit.(flowcontrol.RateLimiter).TryAccept()
 	}

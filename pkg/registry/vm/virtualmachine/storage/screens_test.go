@@ -13,7 +13,7 @@ func TestRates_LimitEachUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRates()
 		taken := func(user string) (n int) {
-			for r.take(user) {
+			for r.tryAcquire(user) {
 				n++
 			}
 			return n
