@@ -226,7 +226,7 @@ func TestRestore_UsesTheImageOfTheServer(t *testing.T) {
 }
 
 // A replica that is shutting down continues to serve until its readiness probe has failed, if another replica can
-// take over.
+// serve requests.
 func TestServer_ServesUntilItsProbeHasFailed(t *testing.T) {
 	spec := typed[appsv1.StatefulSet](t, built(t, overlays+"external-etcd")["StatefulSet slipway-apiserver"]).Spec.Template.Spec
 	c := spec.Containers[0]

@@ -24,7 +24,7 @@ var reasons = map[string]string{
 	"pkg/provider/vsphere/inventory.Inventory": "It is the only cache of vCenter's updates: the object records and their locations share one lock.",
 	"pkg/provider/vsphere.Driver":              "It implements the driver interface and delegates to its subpackages.",
 	"pkg/provider/engine.Engine":               "It runs the operations of one vCenter, which share limits, state and a lock.",
-	"pkg/provider/engine.pass":                 "It is one reconcile of one VM; each step of the plan is a method.",
+	"pkg/provider/engine.reconciliation":       "It is one reconcile of one VM; each step of the plan is a method.",
 	"pkg/provider/vsphere/action.Actor":        "Its methods are the operations on VMs; they share only the connection.",
 	"pkg/provider/vsphere/session.Session":     "It is the connection to a vCenter, with its login, limits and services.",
 	"pkg/provider/vsphere/create.Creator":      "Its methods are the steps of a create, which can stop after each step.",

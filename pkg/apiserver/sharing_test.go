@@ -20,7 +20,7 @@ import (
 func managed(name, fields string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", Finalizers: []string{"example.com/f"}, ManagedFields: []metav1.ManagedFieldsEntry{
 		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "vm.slipway.dev/v1alpha1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)},
-		{Manager: "nobody"}, {Manager: "somebody"},
+		{Manager: "manager-a"}, {Manager: "manager-b"},
 	}}, Status: vmv1alpha1.VirtualMachineStatus{Conditions: []metav1.Condition{
 		{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Waiting", Message: name},
 		{Type: "Created", Status: metav1.ConditionTrue, Reason: "Succeeded"},

@@ -40,11 +40,11 @@ func TestAloneScript_RunsOneBuildAfterTheOtherAndReportsTheWait(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	first, hold, said := beginAlone(t, dir, "echo begun >&2; cat; echo first >>'"+log+"'")
 	if line, err := said.ReadString('\n'); err != nil || line != "begun\n" {
-		t.Fatalf("the first says %q (%v)", line, err)
+		t.Fatalf("the output of the first is %q (%v)", line, err)
 	}
 	second, _, said := beginAlone(t, dir, "echo second >>'"+log+"'; exit 7")
 	if line, err := said.ReadString('\n'); err != nil || line != "waiting for another make that builds into "+dir+"/\n" {
-		t.Errorf("the second says %q (%v)", line, err)
+		t.Errorf("the output of the second is %q (%v)", line, err)
 	}
 	if err := hold.Close(); err != nil {
 		t.Fatal(err)

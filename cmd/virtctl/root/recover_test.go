@@ -21,13 +21,13 @@ import (
 const lostUID = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
 
 // lostVM is a VM with a record of an object that does not exist.
-func lostVM(t *testing.T, name string, change func(*orphans.Kept, *vmv1alpha1.VirtualMachine)) orphans.Kept {
+func lostVM(t *testing.T, name string, change func(*orphans.RecordedVM, *vmv1alpha1.VirtualMachine)) orphans.RecordedVM {
 	t.Helper()
 	vm := clitest.Machine("dev", name)
 	vm.UID, vm.Generation = lostUID, 7
 	vm.Status.Zone = "east"
 	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "u1.small", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r-1"}}
-	k := orphans.Kept{
+	k := orphans.RecordedVM{
 		Orphan: orphans.Orphan{Namespace: "dev", Name: name, UID: lostUID, VCenter: "vc", UniqueID: "vm-7", VSphereName: name},
 		State:  orphans.Missing, Recorded: 7, InstanceUUID: lostUID, BiosUUID: "b",
 	}
@@ -49,8 +49,8 @@ func lostVM(t *testing.T, name string, change func(*orphans.Kept, *vmv1alpha1.Vi
 }
 
 func TestRecover_WhatCanBeRecoveredIsListed(t *testing.T) {
-	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.Kept{
-		lostVM(t, "web", nil), lostVM(t, "db", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.State, k.Generation = orphans.Older, 5 }),
+	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{
+		lostVM(t, "web", nil), lostVM(t, "db", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.State, k.Generation = orphans.Older, 5 }),
 	}}}
 	code, out, errOut := run(t, s, "recover", "-A")
 	want := "" +
@@ -77,7 +77,7 @@ func TestRecover_WhatCanBeRecoveredIsListed(t *testing.T) {
 }
 
 func TestRecover_WhatWasLostIsMadeAgainAfterWhatItHasCaptured(t *testing.T) {
-	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.Kept{lostVM(t, "db", nil), lostVM(t, "web", nil)}}}
+	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{lostVM(t, "db", nil), lostVM(t, "web", nil)}}}
 	code, out, errOut := run(t, s, "recover", "--all", "-A", "--dry-run")
 	if want := "virtualmachine dev/db created (server dry run)\nvirtualmachine dev/web created (server dry run)\n"; code != 0 || out != want {
 		t.Fatalf("exit code %d, %s\n%s", code, out, errOut)
@@ -117,8 +117,8 @@ func lostGroups() map[string]*vmv1alpha1.VirtualMachineGroup {
 }
 
 func TestRecover_GroupsAreMadeAgainBeforeTheirVirtualMachines(t *testing.T) {
-	grouped := func(_ *orphans.Kept, vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "shop" }
-	report := orphans.Report{VCenter: "vc", Kept: []orphans.Kept{lostVM(t, "db", grouped), lostVM(t, "web", grouped)}}
+	grouped := func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "shop" }
+	report := orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{lostVM(t, "db", grouped), lostVM(t, "web", grouped)}}
 	s := &clitest.APIServer{Orphans: report}
 	code, out, errOut := run(t, s, "recover", "--all", "-A")
 	want := "virtualmachinegroup dev/shop created\nvirtualmachinegroup dev/site created\nvirtualmachine dev/db created\nvirtualmachine dev/web created\n"
@@ -146,15 +146,15 @@ func TestRecover_GroupsAreMadeAgainBeforeTheirVirtualMachines(t *testing.T) {
 
 func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
-		kept []orphans.Kept
+		kept []orphans.RecordedVM
 		says string
 	}{
-		"a copy":                 {[]orphans.Kept{lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID = "x" })}, "it is a copy"},
-		"two of a name":          {[]orphans.Kept{lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.UniqueID = "vm-8" })}, "2 VMs claim to be this virtual machine, vm-7 in vc, vm-8 in vc"},
-		"another's record":       {[]orphans.Kept{lostVM(t, "web", func(_ *orphans.Kept, vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "prod" })}, "its record belongs to prod/web"},
-		"a record of another ID": {[]orphans.Kept{lostVM(t, "web", func(_ *orphans.Kept, vm *vmv1alpha1.VirtualMachine) { vm.UID = "other" })}, "with UID other"},
-		"something else":         {[]orphans.Kept{lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.Record = "%" })}, "not in base64"},
-		"another object":         {[]orphans.Kept{lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.State = orphans.NameTaken })}, "another object has the name"},
+		"a copy":                 {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID = "x" })}, "it is a copy"},
+		"two of a name":          {[]orphans.RecordedVM{lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.UniqueID = "vm-8" })}, "2 VMs claim to be this virtual machine, vm-7 in vc, vm-8 in vc"},
+		"another's record":       {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "prod" })}, "its record belongs to prod/web"},
+		"a record of another ID": {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.UID = "other" })}, "with UID other"},
+		"something else":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.Record = "%" })}, "not in base64"},
+		"another object":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.State = orphans.NameTaken })}, "another object has the name"},
 	} {
 		s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: tc.kept}}
 		code, out, errOut := run(t, s, "recover", "--all", "-A")
@@ -163,8 +163,8 @@ func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 		}
 	}
 	// With a copy present, the original is recreated.
-	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.Kept{
-		lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID, k.UniqueID = "x", "vm-8" }),
+	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{
+		lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID, k.UniqueID = "x", "vm-8" }),
 	}}}
 	if _, out, errOut := run(t, s, "recover", "--all", "-A"); !strings.Contains(out, "virtualmachine dev/web created") || !strings.Contains(errOut, "vm-8") {
 		t.Errorf("with a copy: %s%s", out, errOut)

@@ -101,7 +101,7 @@ func addCovered(report *orphans.Report, hosts iter.Seq[string], read func(host s
 	var covered []string
 	for _, host := range slices.Sorted(hosts) {
 		if why := read(host); why != "" {
-			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: why})
+			report.Unknown = append(report.Unknown, orphans.UncoveredVCenter{VCenter: host, Why: why})
 			continue
 		}
 		covered = append(covered, host)

@@ -74,13 +74,13 @@ type page struct {
 
 // pageOf parses the parameters of a request.
 func pageOf(q url.Values) (page, error) {
-	p := page{namespace: q.Get(orphans.ParamNamespace), name: q.Get(orphans.ParamName), limit: orphans.MaxHeads}
+	p := page{namespace: q.Get(orphans.ParamNamespace), name: q.Get(orphans.ParamName), limit: orphans.MaxRecordsWithoutContent}
 	switch records := q.Get(orphans.ParamRecords); records {
-	case orphans.Heads:
-	case orphans.Texts:
-		p.texts, p.limit = true, orphans.MaxTexts
+	case orphans.RecordsWithoutContent:
+	case orphans.RecordsWithContent:
+		p.texts, p.limit = true, orphans.MaxRecordsWithContent
 	default:
-		return page{}, fmt.Errorf("%s: unsupported value %q: supported values are %s, %s", orphans.ParamRecords, records, orphans.Heads, orphans.Texts)
+		return page{}, fmt.Errorf("%s: unsupported value %q: supported values are %s, %s", orphans.ParamRecords, records, orphans.RecordsWithoutContent, orphans.RecordsWithContent)
 	}
 	after, err := base64.RawURLEncoding.DecodeString(q.Get(orphans.ParamContinue))
 	if err != nil {
@@ -91,7 +91,7 @@ func pageOf(q url.Values) (page, error) {
 }
 
 // sortKey returns the sort key of a VM.
-func sortKey(k *orphans.Kept) string {
+func sortKey(k *orphans.RecordedVM) string {
 	return strings.Join([]string{k.Namespace, k.Name, k.VCenter, k.UniqueID}, "\x00")
 }
 
@@ -114,7 +114,7 @@ func recordReport(all map[string]*recordReader, p page) (report orphans.Report, 
 		}
 		return ""
 	})
-	slices.SortFunc(report.Kept, func(a, b orphans.Kept) int { return cmp.Compare(sortKey(&a), sortKey(&b)) })
+	slices.SortFunc(report.Kept, func(a, b orphans.RecordedVM) int { return cmp.Compare(sortKey(&a), sortKey(&b)) })
 	if len(report.Kept) > p.limit {
 		report.Kept = report.Kept[:p.limit]
 		report.Continue = base64.RawURLEncoding.EncodeToString([]byte(sortKey(&report.Kept[p.limit-1])))
@@ -128,13 +128,13 @@ func recordReport(all map[string]*recordReader, p page) (report orphans.Report, 
 }
 
 // includes reports whether the page may contain the VM.
-func (p *page) includes(k *orphans.Kept) bool {
+func (p *page) includes(k *orphans.RecordedVM) bool {
 	return (p.namespace == "" || k.Namespace == p.namespace) && (p.name == "" || k.Name == p.name) && sortKey(k) > p.after
 }
 
 // compare returns the state of a VM whose object differs from its record, or nil if they agree.
-func (k *recordReader) compare(host string, o *driver.Owned) *orphans.Kept {
-	out := &orphans.Kept{
+func (k *recordReader) compare(host string, o *driver.Owned) *orphans.RecordedVM {
+	out := &orphans.RecordedVM{
 		Orphan: newOrphan(host, o), State: orphans.Missing, Recorded: o.Recorded.Generation, InstanceUUID: o.InstanceUUID, BiosUUID: o.BiosUUID,
 	}
 	vm := k.object(o.Key)

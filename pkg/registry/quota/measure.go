@@ -90,7 +90,7 @@ func measureSpec(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) m
 // does not do so for a class, because the controller may not have observed its latest generation.
 func desiredSize(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMachineResources, error) {
 	isObserved := vm.Status.ObservedGeneration == vm.Generation && vm.Status.Resources != nil
-	if isObserved && vm.Spec.ClassName == "" && !instancetype.Awaits(vm) {
+	if isObserved && vm.Spec.ClassName == "" && !instancetype.AwaitsRevision(vm) {
 		if vm.Status.DesiredResources != nil {
 			return vm.Status.DesiredResources, nil
 		}

@@ -54,7 +54,7 @@ type checkedInfo struct {
 // counts returns an error for a patch with too many entries. For a JSON patch the error contains the path of the
 // operation.
 func (p patch) counts() error {
-	err := malformed.Counts(p.content())
+	err := malformed.CheckEntryCount(p.content())
 	if err == nil || p.format != types.JSONPatchType {
 		return err
 	}
@@ -69,7 +69,7 @@ func (p patch) counts() error {
 		if operations.Decode(&o) != nil {
 			return err
 		}
-		if of := malformed.Counts(o.Value); of != nil {
+		if of := malformed.CheckEntryCount(o.Value); of != nil {
 			return fmt.Errorf("%.256s: %w", o.Path, of)
 		}
 	}
@@ -85,7 +85,7 @@ func (c *checkedInfo) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 		}
 	}
 	if patch.format == types.MergePatchType || patch.format == types.StrategicMergePatchType {
-		if err := malformed.Bounded(patch.content()); err != nil {
+		if err := malformed.FindExpensivePatch(patch.content()); err != nil {
 			return nil, apierrors.NewBadRequest("the patch was rejected: " + err.Error())
 		}
 	}
@@ -108,7 +108,7 @@ func (c *checkedInfo) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 		}
 	}
 	// Check quantities first, because a comparison with the stored object would process all of their digits.
-	if errs := bounds.Quantities(obj); len(errs) > 0 {
+	if errs := bounds.ValidateQuantities(obj); len(errs) > 0 {
 		kinds, _, err := scheme.Scheme.ObjectKinds(obj)
 		if err != nil {
 			return nil, fmt.Errorf("determining the kind of a %T: %w", obj, err)

@@ -43,10 +43,10 @@ func (r *REST) admitImage(ctx context.Context, vm, old *vmv1alpha1.VirtualMachin
 }
 
 func imageErrors(image *vmv1alpha1.VirtualMachineImage, vm *vmv1alpha1.VirtualMachine) field.ErrorList {
-	errs := append(fitting.Disk(image, vm.Spec.BootDisk), fitting.Properties(image, vm.Spec.Bootstrap, nil)...)
-	errs = append(errs, fitting.EULA(image, vm.Spec.AcceptEULA)...)
+	errs := append(fitting.ValidateDisk(image, vm.Spec.BootDisk), fitting.ValidateProperties(image, vm.Spec.Bootstrap, nil)...)
+	errs = append(errs, fitting.ValidateEULA(image, vm.Spec.AcceptEULA)...)
 	if vm.Spec.Preference == nil && vm.Spec.ClassName == "" { // these may also set the firmware
-		errs = append(errs, fitting.Firmware(image, vm.Spec.Firmware)...)
+		errs = append(errs, fitting.ValidateFirmware(image, vm.Spec.Firmware)...)
 	}
 	return errs
 }

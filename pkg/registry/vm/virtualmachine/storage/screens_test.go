@@ -19,7 +19,7 @@ func TestRates_LimitEachUser(t *testing.T) {
 			return n
 		}
 		if n := taken("alice"); n != burst {
-			t.Errorf("alice got %d requests at once, want %d", n, burst)
+			t.Errorf("alice got a burst of %d requests, want %d", n, burst)
 		}
 		if n := taken("bob"); n != burst {
 			t.Errorf("bob got %d requests after alice, want %d", n, burst)
