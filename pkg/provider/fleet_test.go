@@ -116,7 +116,7 @@ func TestFleet_WaitsUntilAVCenterIsKnown(t *testing.T) {
 		f := newFleet(t, byNamespace)
 		hints := watch(t, f)
 		asked, called := newRequest("vc", "asked"), newRequest("vc", "called")
-		if !f.Unread(asked.VM) {
+		if !f.IsUnread(asked.VM) {
 			t.Error("a VM of an unknown vCenter is read")
 		}
 		r, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), called)
@@ -132,7 +132,7 @@ func TestFleet_WaitsUntilAVCenterIsKnown(t *testing.T) {
 		if got := drain(hints); len(got) != 2 {
 			t.Errorf("events for %v, want both", got)
 		}
-		if f.Unread(asked.VM) {
+		if f.IsUnread(asked.VM) {
 			t.Error("a VM without a vCenter is unread")
 		}
 		r, err = f.CreateOrUpdateVirtualMachineAsync(t.Context(), called)
@@ -252,7 +252,7 @@ func TestFleet_SendsNoEventForUnreadVMs(t *testing.T) {
 		hints := make(chan string, 100)
 		go f.Watch(ctx, func(h provider.Event) { hints <- h.Key.Name })
 		old, read := newRequest("vc", "old"), newRequest("vc", "read")
-		if !f.Unread(old.VM) || !f.Unread(read.VM) {
+		if !f.IsUnread(old.VM) || !f.Unread(read.VM) {
 			t.Error("a VM of an unknown vCenter is read")
 		}
 		m := &member{ending: make(chan struct{}), unread: "old"}

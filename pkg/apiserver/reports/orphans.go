@@ -55,7 +55,7 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		report, known = recordReport(o.recordReaders(), p)
 	} else {
-		report, known = orphansReport(o.Orphans())
+		report, known = orphansReport(o.OrphanFinders())
 	}
 	if !known {
 		why := "no vCenter is configured, or the vCenters have not been read yet"

@@ -25,8 +25,8 @@ type Member interface {
 type Placer interface {
 	// Place chooses a zone and returns it in the result.
 	Place(ctx context.Context, req *provider.Request) (provider.Result, error)
-	// Seen is called for every reconciled virtual machine that has a zone.
-	Seen(vm *vmv1alpha1.VirtualMachine, now time.Time)
+	// ObserveVM is called for every reconciled virtual machine that has a zone.
+	ObserveVM(vm *vmv1alpha1.VirtualMachine, now time.Time)
 	// Forget removes the state of a deleted virtual machine.
 	Forget(key provider.Key)
 }

@@ -30,7 +30,7 @@ func (f *Fleet[M]) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *p
 	if provider.ZoneOf(req.VM) == "" {
 		return f.placer.Place(ctx, req)
 	}
-	f.placer.Seen(req.VM, req.Now)
+	f.placer.ObserveVM(req.VM, req.Now)
 	return f.call(req, func(m M) (provider.Result, error) { return m.CreateOrUpdateVirtualMachineAsync(ctx, req) })
 }
 

@@ -48,8 +48,8 @@ func New() *Evaluators {
 	}
 }
 
-// ReadFrom sets the source of objects. Call it before the server serves requests.
-func (e *Evaluators) ReadFrom(r Reader) { e.machines.reader.Reader = r }
+// SetReader sets the source of objects. Call it before the server serves requests.
+func (e *Evaluators) SetReader(r Reader) { e.machines.reader.Reader = r }
 
 // Configuration returns the configuration of the admission plugin. Objects that the server itself creates for an
 // admitted virtual machine are not counted.
@@ -60,9 +60,9 @@ func (e *Evaluators) Configuration() quotav1.Configuration {
 	})
 }
 
-// Usage returns the usage of the virtual machines in the namespace of q for the resources in Names that q limits.
+// Usage returns the usage of the virtual machines in the namespace of q for the resources in ResourceNames that q limits.
 func (e *Evaluators) Usage(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
-	hard := quotav1.Mask(q.Status.Hard, Names)
+	hard := quotav1.Mask(q.Status.Hard, ResourceNames)
 	return quotav1.CalculateUsage(q.Namespace, q.Spec.Scopes, hard, generic.NewRegistry([]quotav1.Evaluator{e.machines}), q.Spec.ScopeSelector)
 }
 
@@ -140,7 +140,7 @@ func (*machineEvaluator) UncoveredQuotaScopes(_, _ []corev1.ScopedResourceSelect
 
 // MatchingResources returns the names that apply to virtual machines.
 func (e *machineEvaluator) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
-	return quotav1.Intersection(names, append([]corev1.ResourceName{e.count()}, Names...))
+	return quotav1.Intersection(names, append([]corev1.ResourceName{e.count()}, ResourceNames...))
 }
 
 func (e *machineEvaluator) count() corev1.ResourceName {
@@ -149,7 +149,7 @@ func (e *machineEvaluator) count() corev1.ResourceName {
 
 // Constraints returns an error if the amount of a required resource is unknown.
 func (e *machineEvaluator) Constraints(required []corev1.ResourceName, item runtime.Object) error {
-	if len(quotav1.Intersection(required, Names)) == 0 {
+	if len(quotav1.Intersection(required, ResourceNames)) == 0 {
 		return nil
 	}
 	m, err := e.measure(item, e.reader)

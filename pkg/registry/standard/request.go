@@ -39,10 +39,10 @@ func WithPatch(ctx context.Context, format types.PatchType, content func() []byt
 	return context.WithValue(ctx, patchKey{}, patch{format, content})
 }
 
-// Checked returns info with checks of the request's object before it is used. It reports malformed objects as client
+// WithChecks returns info with checks of the request's object before it is used. It reports malformed objects as client
 // errors. For a patch that does not fit the type, the libraries return errors without a status, which the server
 // would report as internal errors.
-func Checked(info rest.UpdatedObjectInfo, into runtime.Object) rest.UpdatedObjectInfo {
+func WithChecks(info rest.UpdatedObjectInfo, into runtime.Object) rest.UpdatedObjectInfo {
 	return &checkedInfo{UpdatedObjectInfo: info, into: into}
 }
 

@@ -23,8 +23,8 @@ import (
 
 // Scale describes the replicas of the kind T.
 type Scale[T runtime.Object] struct {
-	// Wanted returns the address of spec.replicas.
-	Wanted func(T) **int32
+	// Desired returns the address of spec.replicas.
+	Desired func(T) **int32
 	// Observed returns the current number of replicas, or nil if it is unknown.
 	Observed func(T) *int32
 	// Selector returns the selector of the replicas.
@@ -90,7 +90,7 @@ func (r *ScaleREST[T]) Update(ctx context.Context, name string, info rest.Update
 		}
 		return update(ctx, updated, stored)
 	}
-	obj, _, err := r.store.Update(ctx, name, &scaledObject[T]{UpdatedObjectInfo: Checked(info, r.New()), of: r}, create, admit, false, options)
+	obj, _, err := r.store.Update(ctx, name, &scaledObject[T]{UpdatedObjectInfo: WithChecks(info, r.New()), of: r}, create, admit, false, options)
 	if err != nil {
 		return nil, false, err
 	}
@@ -115,7 +115,7 @@ func (r *ScaleREST[T]) scale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 		},
 		Status: autoscalingv1.ScaleStatus{Selector: selector.String()},
 	}
-	if wanted := *r.kind.Scale.Wanted(o); wanted != nil {
+	if wanted := *r.kind.Scale.Desired(o); wanted != nil {
 		scale.Spec.Replicas = *wanted
 	}
 	if observed := r.kind.Scale.Observed(o); observed != nil {
@@ -160,7 +160,7 @@ func (s *scaledObject[T]) UpdatedObject(ctx context.Context, old runtime.Object)
 		m.SetResourceVersion(scale.ResourceVersion)
 	}
 	replicas := scale.Spec.Replicas
-	*s.of.kind.Scale.Wanted(updated) = &replicas
+	*s.of.kind.Scale.Desired(updated) = &replicas
 	entries, err := owners.ToParent(scale.ManagedFields)
 	if err != nil {
 		return nil, fmt.Errorf("recording the owners of spec.replicas of %s %q: %w", s.of.kind.Singular, before.Name, err)

@@ -13,8 +13,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// Cluster sets the label with the name of the cluster, by which the objects of a cluster are selected.
-func Cluster(meta *metav1.ObjectMeta, name string) {
+// SetClusterLabel sets the label with the name of the cluster, by which the objects of a cluster are selected.
+func SetClusterLabel(meta *metav1.ObjectMeta, name string) {
 	if name == "" {
 		return // rejected by validation
 	}
@@ -24,8 +24,8 @@ func Cluster(meta *metav1.ObjectMeta, name string) {
 	meta.Labels[clusterv1alpha1.ClusterNameLabel] = name
 }
 
-// Finalizer adds a finalizer if it is missing.
-func Finalizer(meta *metav1.ObjectMeta, name string) {
+// AddFinalizer adds a finalizer if it is missing.
+func AddFinalizer(meta *metav1.ObjectMeta, name string) {
 	if !slices.Contains(meta.Finalizers, name) {
 		meta.Finalizers = append(meta.Finalizers, name)
 	}
@@ -35,37 +35,37 @@ func Finalizer(meta *metav1.ObjectMeta, name string) {
 // client removed it on purpose.
 func KeepFinalizer(updated, stored *metav1.ObjectMeta, name string) {
 	if stored.DeletionTimestamp == nil && slices.Contains(stored.Finalizers, name) {
-		Finalizer(updated, name)
+		AddFinalizer(updated, name)
 	}
 }
 
-// KeepOrphaning preserves the finalizer for orphaned dependents until the controller has set the annotation
+// KeepOrphanFinalizer preserves the finalizer for orphaned dependents until the controller has set the annotation
 // ReleasedAnnotation. The annotation means that no dependent has an owner reference to the object any more. The
 // garbage collector of the management cluster removes the finalizer after it has updated the dependents that it
 // knows. For half a minute after a restart of this server it may know none, and would then delete the dependents.
-func KeepOrphaning(updated, stored *metav1.ObjectMeta) {
+func KeepOrphanFinalizer(updated, stored *metav1.ObjectMeta) {
 	_, released := updated.Annotations[clusterv1alpha1.ReleasedAnnotation]
 	if stored.DeletionTimestamp != nil && slices.Contains(stored.Finalizers, metav1.FinalizerOrphanDependents) && !released {
-		Finalizer(updated, metav1.FinalizerOrphanDependents)
+		AddFinalizer(updated, metav1.FinalizerOrphanDependents)
 	}
 }
 
-// Version adds the prefix "v" to a version without it.
-func Version(version *string) {
+// AddVersionPrefix adds the prefix "v" to a version without it.
+func AddVersionPrefix(version *string) {
 	if *version != "" && !strings.HasPrefix(*version, "v") {
 		*version = "v" + *version
 	}
 }
 
-// Number sets a number if it is nil.
-func Number(number **int32, value int32) {
+// SetDefault sets a number if it is nil.
+func SetDefault(number **int32, value int32) {
 	if *number == nil {
 		*number = &value
 	}
 }
 
-// Label sets a label in template and adds it to selector.
-func Label(selector *metav1.LabelSelector, template *clusterv1alpha1.ObjectMeta, key, value string) {
+// SetLabel sets a label in template and adds it to selector.
+func SetLabel(selector *metav1.LabelSelector, template *clusterv1alpha1.ObjectMeta, key, value string) {
 	if selector.MatchLabels == nil {
 		selector.MatchLabels = map[string]string{}
 	}
@@ -80,11 +80,11 @@ func IsEmpty(selector *metav1.LabelSelector) bool {
 	return len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0
 }
 
-// Replicas sets the number of replicas if it is nil. The default is 1. If the annotations of the autoscaler contain
+// SetReplicas sets the number of replicas if it is nil. The default is 1. If the annotations of the autoscaler contain
 // bounds, the default is the lower bound for a new object, and the stored number within the bounds for an update. The
 // autoscaler ignores objects outside of its bounds. stored is nil for a new object. Bounds that are not numbers are
 // ignored.
-func Replicas(replicas **int32, annotations map[string]string, stored *int32) {
+func SetReplicas(replicas **int32, annotations map[string]string, stored *int32) {
 	if *replicas != nil {
 		return
 	}
@@ -92,10 +92,10 @@ func Replicas(replicas **int32, annotations map[string]string, stored *int32) {
 	most, errMost := strconv.ParseInt(annotations[clusterv1alpha1.AutoscalerMaxSizeAnnotation], 10, 32)
 	switch {
 	case errLeast != nil || errMost != nil:
-		Number(replicas, 1)
+		SetDefault(replicas, 1)
 	case stored == nil:
-		Number(replicas, int32(least))
+		SetDefault(replicas, int32(least))
 	default:
-		Number(replicas, min(max(*stored, int32(least)), int32(most)))
+		SetDefault(replicas, min(max(*stored, int32(least)), int32(most)))
 	}
 }

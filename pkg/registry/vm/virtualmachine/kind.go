@@ -34,7 +34,7 @@ func Kind(now func() time.Time) standard.Kind[*vmv1alpha1.VirtualMachine] {
 			KeepSpec: func(v, stored *vmv1alpha1.VirtualMachine) { v.Spec = stored.Spec },
 			Validate: validation.ValidateVirtualMachineStatusUpdate,
 		},
-		Remake:           recreate,
+		Recreate:         recreate,
 		PrepareForCreate: func(v *vmv1alpha1.VirtualMachine) { fillAtCreation(v, now) },
 		PrepareForUpdate: func(v, stored *vmv1alpha1.VirtualMachine) { fillAtUpdate(v, stored, now) },
 		Validate:         validation.ValidateVirtualMachine,
