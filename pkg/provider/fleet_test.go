@@ -252,7 +252,7 @@ func TestFleet_SendsNoEventForUnreadVMs(t *testing.T) {
 		hints := make(chan string, 100)
 		go f.Watch(ctx, func(h provider.Event) { hints <- h.Key.Name })
 		old, read := newRequest("vc", "old"), newRequest("vc", "read")
-		if !f.IsUnread(old.VM) || !f.Unread(read.VM) {
+		if !f.IsUnread(old.VM) || !f.IsUnread(read.VM) {
 			t.Error("a VM of an unknown vCenter is read")
 		}
 		m := &member{ending: make(chan struct{}), unread: "old"}
