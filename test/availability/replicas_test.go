@@ -173,7 +173,7 @@ func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
 		}
 	}
 	s.eventually("the log names the awaited service twice", func() error {
-		if n := strings.Count(s.log(), "Waiting for the host cluster"); n < 2 {
+		if n := strings.Count(s.log(), "Waiting for the management cluster"); n < 2 {
 			return fmt.Errorf("it does %d times", n)
 		}
 		return nil

@@ -53,8 +53,8 @@ func Sized(vcpus int32, memory string) *vmv1alpha1.VirtualMachineResources {
 	return &vmv1alpha1.VirtualMachineResources{VCPUs: vcpus, Memory: ptr.To(resource.MustParse(memory))}
 }
 
-// Told is one event of a watch.
-func Told(t *testing.T, kind string, object any) string {
+// WatchEvent returns one event of a watch.
+func WatchEvent(t *testing.T, kind string, object any) string {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"type": kind, "object": object})
 	if err != nil {

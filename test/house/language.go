@@ -50,7 +50,6 @@ var phrases = []phrase{
 	{`puts? right`, "corrects"},
 	{`left alone`, "not changed"},
 	{`says? (so|that|what|whether|of|about|how|why|nothing)`, "reports, states, specifies"},
-	{`all that (is|are|there)`, "everything that; name it"},
 }
 
 // banned matches any of the phrases.
@@ -62,7 +61,8 @@ var banned = func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(` + strings.Join(all, "|") + `)\b`)
 }()
 
-// dialect returns the banned phrases in the comments and string literals of a file, each with its replacement.
+// dialect returns the banned phrases in the comments and string literals of a file, each with its replacement. A literal without
+// a space is a name.
 func (s source) dialect() (found []string) {
 	check := func(pos token.Pos, text string) {
 		for _, match := range banned.FindAllString(strings.ToLower(strings.Join(strings.Fields(text), " ")), -1) {
@@ -74,7 +74,7 @@ func (s source) dialect() (found []string) {
 	}
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-			if text, err := strconv.Unquote(literal.Value); err == nil {
+			if text, err := strconv.Unquote(literal.Value); err == nil && strings.Contains(text, " ") {
 				check(literal.Pos(), text)
 			}
 		}

@@ -106,7 +106,7 @@ func TestCheckOfVCenterLooksForWhatZonesName(t *testing.T) {
 		`zone zone-b: storage policy Gold: storage.classes "gold": no datastore can be used by storage policy "Gold": DC0_C1_DS: not compatible: Datastore does not satisfy required tag(s).`,
 		"zone zone-b: datastore DC0_C1_DS: missing privilege Datastore.AllocateSpace")
 	if !strings.Contains(out, `zone zone-a: storage policy Golden: zone "zone-a" refers to storage policy "Golden", which does not exist in vCenter`) {
-		t.Errorf("the report does not say that there is no such policy:\n%s", out)
+		t.Errorf("the report does not report that there is no such policy:\n%s", out)
 	}
 
 	for name, text := range map[string]string{"the file contains no Zone": "kind: ConfigMap\n", "spec.folder": "kind: Zone\nmetadata: {name: a}\n", "json": "kind: [\n"} {

@@ -57,7 +57,7 @@ func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
 	expect("server runs: false", "", "status")
 	expect("restored, waiting for release: true", "", "status")
 	expect("released", "", "release")
-	expect("nothing waits", "", "release")
+	expect("nothing to release", "", "release")
 	for _, flags := range [][]string{nil, {in, "--etcd-servers=http://127.0.0.1:1"}} {
 		if _, err := runEtcd(t, "", append([]string{"release"}, flags...)...); err == nil || !strings.Contains(err.Error(), "specify either --data-dir or --etcd-servers") {
 			t.Errorf("release %q: %v", flags, err)

@@ -26,11 +26,11 @@ func TestBadFlagsAreNamed(t *testing.T) {
 	}
 	const vcenter = "--vcenter-url=https://vc/sdk --vcenter-credentials-file=f"
 	for name, tc := range map[string]struct{ args, want string }{
-		"no store":                         {"", "--etcd-servers and --data-dir"},
+		"no store":                         {"", "either --etcd-servers or --data-dir must be set"},
 		"unsafe with an etcd of others":    {"--etcd-servers=http://e --etcd-unsafe-no-fsync", "--etcd-unsafe-no-fsync"},
 		"garbage never collected":          {"--data-dir=d --gc-percent=-1", "--gc-percent -1: must be at least 10 and at most 1000"},
 		"quota too small":                  {"--data-dir=d --etcd-quota-backend-bytes=1024", "--etcd-quota-backend-bytes 1024: must be 0, or at least 67108864"},
-		"quota of an etcd of others":       {"--etcd-servers=http://e --etcd-quota-backend-bytes=67108864", "excludes --etcd-servers"},
+		"quota of an etcd of others":       {"--etcd-servers=http://e --etcd-quota-backend-bytes=67108864", "cannot be used with --etcd-servers"},
 		"a delay without end":              {"--data-dir=d --shutdown-delay-duration=1h", "--shutdown-delay-duration 1h0m0s: must be at least 0s and at most 10m0s"},
 		"snapshots of an etcd of others":   {"--etcd-servers=http://e --etcd-snapshot-dir=s", ""},
 		"snapshots among the data":         {"--data-dir=d --etcd-snapshot-dir=d/member-data/s", "--etcd-snapshot-dir d/member-data/s: must not be inside the etcd data"},
@@ -42,7 +42,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"two sources of credentials":       {"--data-dir=d " + vcenter + " --vcenter-credentials-secret=a/b", "exactly one of"},
 		"bad name of a Secret":             {"--data-dir=d --vcenter-url=https://vc/sdk --vcenter-credentials-secret=b", "NAMESPACE/NAME"},
 		"CA and thumbprint":                {"--data-dir=d " + vcenter + " --vcenter-ca-file=c" + thumbprint, "at most one of"},
-		"thumbprint that is none":          {"--data-dir=d " + vcenter + " --vcenter-thumbprint=AA:BB", `--vcenter-thumbprint: vCenter thumbprint "AA:BB": want a SHA-256`},
+		"thumbprint that is none":          {"--data-dir=d " + vcenter + " --vcenter-thumbprint=AA:BB", `--vcenter-thumbprint: vCenter thumbprint "AA:BB": must be a SHA-256`},
 		"CA that is not there":             {"--data-dir=d " + vcenter + " --vcenter-ca-file=/absent", "--vcenter-ca-file: reading vCenter CA file: open /absent"},
 		"CA that is none":                  {"--data-dir=d " + vcenter + " --vcenter-ca-file=" + notPEM, "--vcenter-ca-file: vCenter CA: no certificate found"},
 		"certificate that is not there":    {"--data-dir=d --tls-cert-file=/absent --tls-private-key-file=/absent", "--tls-cert-file: open /absent"},
@@ -144,7 +144,7 @@ func TestAnUnknownFlagGetsALineAndNoPagesOfHelp(t *testing.T) {
 	cmd.SilenceErrors = true
 	cmd.SetArgs([]string{"--bogus"})
 	err := cmd.Execute()
-	if err == nil || err.Error() != "unknown flag: --bogus; slipway-apiserver --help for the list of flags" || out.Len() > 0 {
+	if err == nil || err.Error() != "unknown flag: --bogus; run slipway-apiserver --help for the list of flags" || out.Len() > 0 {
 		t.Errorf("error %v, output %q", err, out.String())
 	}
 }

@@ -117,7 +117,7 @@ func TestMainReportsOneLine(t *testing.T) {
 		"nothing to stop": {[]string{"down", "--data-dir=" + data}, 0, ""},
 		"up of nothing":   {[]string{"up", "--bin-dir=" + empty, "--data-dir=" + data}, 1, "kube-apiserver is missing in " + empty},
 		"no directory":    {[]string{"reset", "--data-dir="}, 1, "--data-dir must not be empty"},
-		"foreign data":    {[]string{"reset", "--data-dir=" + foreign}, 1, "it is left alone"},
+		"foreign data":    {[]string{"reset", "--data-dir=" + foreign}, 1, "and is not removed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var errOut bytes.Buffer
@@ -143,9 +143,9 @@ func TestStatusCountsWhatIsMissing(t *testing.T) {
 		want   string
 	}{
 		"all well":       {localcluster.Status{PID: 7, Servers: []localcluster.ServerStatus{up}}, ""},
-		"a server":       {localcluster.Status{PID: 7, Servers: []localcluster.ServerStatus{up, down}}, "1 of 3 parts"},
-		"APIs":           {localcluster.Status{PID: 7, APIs: "APIService x: 503"}, "1 of 1 parts"},
-		"server and API": {localcluster.Status{PID: 7, Servers: []localcluster.ServerStatus{down}, APIs: "503"}, "2 of 2 parts"},
+		"a server":       {localcluster.Status{PID: 7, Servers: []localcluster.ServerStatus{up, down}}, "1 of 3 programs"},
+		"APIs":           {localcluster.Status{PID: 7, APIs: "APIService x: 503"}, "1 of 1 programs"},
+		"server and API": {localcluster.Status{PID: 7, Servers: []localcluster.ServerStatus{down}, APIs: "503"}, "2 of 2 programs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -222,8 +222,8 @@ func TestDescribe_WhatOnlyRepeatsThatTheSizeFailedIsLeftOut(t *testing.T) {
 	synchronized := clitest.Condition(vmv1alpha1.ConditionSynchronized, metav1.ConditionFalse, "NotFound", "no instance type u9", time.Minute)
 	waits := clitest.Condition(vmv1alpha1.ConditionInstancetypeReady, metav1.ConditionFalse, "WaitingForPrerequisites", "", time.Minute)
 	for name, tc := range map[string]struct{ all, want []metav1.Condition }{
-		"beside a size that failed":  {[]metav1.Condition{synchronized, size}, []metav1.Condition{size}},
-		"beside a size that waits":   {[]metav1.Condition{synchronized, waits}, []metav1.Condition{synchronized}},
+		"with a size that failed":    {[]metav1.Condition{synchronized, size}, []metav1.Condition{size}},
+		"with a size that waits":     {[]metav1.Condition{synchronized, waits}, []metav1.Condition{synchronized}},
 		"when nothing else tells it": {[]metav1.Condition{synchronized}, []metav1.Condition{synchronized}},
 	} {
 		vm := clitest.Machine("dev", "web")

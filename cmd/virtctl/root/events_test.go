@@ -95,10 +95,10 @@ func TestEvents_AWatchOfEventsGoesOnAfterABreakAndPrintsNothingTwice(t *testing.
 	later := event("4", "9", "web", "VirtualMachine")
 	s.Watched = []string{
 		// A snapshot that came since is asked for; the connection ends.
-		clitest.Told(t, "ADDED", first) + clitest.Told(t, "ADDED", event("2", "6", "new", "VirtualMachineSnapshot")) + clitest.Told(t, "ADDED", event("3", "7", "two", "VirtualMachineSnapshot")),
+		clitest.WatchEvent(t, "ADDED", first) + clitest.WatchEvent(t, "ADDED", event("2", "6", "new", "VirtualMachineSnapshot")) + clitest.WatchEvent(t, "ADDED", event("3", "7", "two", "VirtualMachineSnapshot")),
 		// The cluster does not remember where it was.
-		clitest.Told(t, "ERROR", metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}),
-		clitest.Told(t, "ADDED", later) + clitest.Told(t, "DELETED", first) + clitest.Told(t, "MODIFIED", event("4", "10", "web", "VirtualMachine")),
+		clitest.WatchEvent(t, "ERROR", metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}),
+		clitest.WatchEvent(t, "ADDED", later) + clitest.WatchEvent(t, "DELETED", first) + clitest.WatchEvent(t, "MODIFIED", event("4", "10", "web", "VirtualMachine")),
 	}
 	s.Answers[clitest.APIPrefix+"dev/virtualmachinesnapshots/new"] = vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Name: "new"}, Spec: vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web"}}
 	server := httptest.NewServer(s)

@@ -116,7 +116,7 @@ func TestTake_MakesTheMachineTheController(t *testing.T) {
 		want    []metav1.OwnerReference
 		fails   string
 	}{
-		"nobody's":                                {want: []metav1.OwnerReference{ours}},
+		"no owner":                                {want: []metav1.OwnerReference{ours}},
 		"others may own it too":                   {owners: []metav1.OwnerReference{viewer}, want: []metav1.OwnerReference{viewer, ours}},
 		"controlled by the set before":            {owners: []metav1.OwnerReference{set, viewer}, want: []metav1.OwnerReference{viewer, ours}},
 		"controlled by the control plane":         {machine: ofControlPlane, owners: []metav1.OwnerReference{plane}, want: []metav1.OwnerReference{ours}},

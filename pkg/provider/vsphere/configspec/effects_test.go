@@ -70,7 +70,7 @@ func TestEffects_MatchTheHardwareComparison(t *testing.T) {
 		"pinned memory that grows": {`cpu: {sockets: 2, latencySensitivity: High}, memory: {guest: 4Gi, reservation: 4Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
 			`cpu: {sockets: 2, latencySensitivity: High}, memory: {guest: 8Gi, reservation: 8Gi, maxGuest: 8Gi, hotAddEnabled: true}`},
 		"firmware":                           {small + `, firmware: {bootloader: BIOS}, guestID: a`, small + `, firmware: {bootloader: EFI, secureBoot: true}, guestID: b, minHardwareVersion: 21`},
-		"firmware left alone":                {small + `, firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, guestID: a`, small + `, firmware: {}`},
+		"firmware not changed":               {small + `, firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, guestID: a`, small + `, firmware: {}`},
 		"firmware, in words":                 {small + `, firmware: {bootloader: EFI, secureBoot: true}`, small + `, firmware: {bootloader: EFI, secureBoot: false}`},
 		"unsupported fields":                 {small + `, nodeSelector: {a: b}, devices: {video: {type: vga}}`, small + `, nodeSelector: {c: d}, devices: {video: {type: virtio}}`},
 		"switches":                           {small, small + `, devices: {disableHotplug: true, autoattachGraphicsDevice: false}`},

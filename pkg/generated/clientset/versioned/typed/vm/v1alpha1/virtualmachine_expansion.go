@@ -15,13 +15,13 @@ import (
 
 // VirtualMachineExpansion are the subresources of virtual machines. This file
 // is written by hand, because the generators turn a hyphen in the name of a
-// subresource into an invalid identifier. A nil body stands for an empty one.
+// subresource into an invalid identifier. A nil body is the same as an empty one.
 type VirtualMachineExpansion interface {
 	// RefreshInstancetype moves the virtual machine to the newest revision of
-	// its instance type and says what that changes.
+	// its instance type and returns the changes.
 	RefreshInstancetype(ctx context.Context, name string, body *vmv1alpha1.RefreshOptions, opts metav1.CreateOptions) (*vmv1alpha1.RefreshResult, error)
 	// RefreshPreference moves the virtual machine to the newest revision of its
-	// preference and says what that changes.
+	// preference and returns the changes.
 	RefreshPreference(ctx context.Context, name string, body *vmv1alpha1.RefreshOptions, opts metav1.CreateOptions) (*vmv1alpha1.RefreshResult, error)
 	// ExpandSpec returns the virtual machine with instance type and preference
 	// written into its spec. Nothing is stored.
