@@ -111,11 +111,11 @@ Snapshots:       2, it runs on second
 In vSphere:      vm-42, vmx-21, instance UUID u-1
 Created:         2d2h ago, 2026-04-29T10:00:00Z
 
-WAITING FOR                 REASON            FOR   MESSAGE
+WAITS FOR                   REASON            FOR   MESSAGE
 ConfigurationSynced=False   RestartRequired   60m   a power cycle is needed to change cpu.cores
 Restart to apply pending changes: virtctl restart web
 
-LAST OPERATION           WHEN
+LAST DONE                WHEN
 restarted on request   120m ago, 2026-05-01T10:00:00Z
 powered on               120m ago, 2026-05-01T10:00:00Z
 snapshot second taken    20h ago, 2026-04-30T16:00:00Z
@@ -194,13 +194,13 @@ Instance type:   u1.small, not pinned yet
 Size:            2 vCPU, 4Gi
 Created:         60s ago, 2026-05-01T11:59:00Z
 
-WAITING FOR        REASON         FOR   MESSAGE
+WAITS FOR          REASON         FOR   MESSAGE
 its deletion                      1s    finalizers: vm.slipway.dev/virtualmachine
 Paused=True        Paused         60s   an annotation
 Created=Unknown    UnknownState   60s   vCenter does not answer
 ImageReady=False   NotFound       60s   ` + strings.Repeat("a; ", 132) + "a…" + `
 
-LAST OPERATION       WHEN
+LAST DONE            WHEN
 deletion requested   1s ago, 2026-05-01T11:59:59Z
 
 FIELD        DESIRED     RUNNING   STATE
@@ -229,7 +229,7 @@ func TestDescribe_WhatOnlyRepeatsThatTheSizeFailedIsLeftOut(t *testing.T) {
 		vm := clitest.Machine("dev", "web")
 		vm.Status.Conditions = tc.all
 		code, out, errOut := run(t, described(vm, nil, nil), "describe", "web")
-		_, rows, _ := strings.Cut(out, "WAITING FOR")
+		_, rows, _ := strings.Cut(out, "WAITS FOR")
 		_, rows, _ = strings.Cut(rows, "\n")
 		rows, _, _ = strings.Cut(rows, "\n\n")
 		var got, want []string
