@@ -80,14 +80,14 @@ func NewRoot(program string, f *Factory, add func(root *cobra.Command, f *Factor
 	cmd.InitDefaultCompletionCmd()
 	if completion, _, err := cmd.Find([]string{"completion"}); err == nil {
 		completion.RunE = HelpFor
-		hideGlobalFlags(cmd, completion.GroupID)
 	}
+	hideGlobalFlags(cmd)
 	return cmd
 }
 
 // hideGlobalFlags adds the command options, which lists the global flags, and removes them from the help of all
-// other commands. group is the help group of the command.
-func hideGlobalFlags(root *cobra.Command, group string) {
+// other commands.
+func hideGlobalFlags(root *cobra.Command) {
 	usage := strings.NewReplacer(
 		"{{if .HasAvailableLocalFlags}}", "{{if and .HasParent .HasAvailableLocalFlags}}",
 		"\n\nGlobal Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}", "",
@@ -99,7 +99,6 @@ Use "{{.Root.CommandPath}} options" for the list of global flags.`,
 	root.SetUsageTemplate(usage.Replace(root.UsageTemplate()))
 	options := &cobra.Command{
 		Use:                   "options",
-		GroupID:               group,
 		Short:                 "List the global flags, which all commands accept",
 		Args:                  cobra.NoArgs,
 		DisableFlagsInUseLine: true,
