@@ -94,13 +94,13 @@ func (p *Progress) At(doing string, done, all int64) {
 
 // State shows the state of one object and returns it. A terminal also shows all, the overall progress. Without a
 // terminal it prints a line if the state differs from the given one.
-func (p *Progress) State(doing, shown, all string) string {
+func (p *Progress) State(doing, told, all string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.Bar != nil:
 		p.line(doing, " ("+all+")")
-	case doing != shown:
+	case doing != told:
 		fmt.Fprintln(p.Out, doing)
 	}
 	return doing

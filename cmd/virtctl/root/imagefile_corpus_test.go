@@ -20,7 +20,7 @@ import (
 )
 
 // TestImageFile_OpenAcceptsGovmomiDescriptors opens the OVF descriptors of govmomi's test data
-// (Apache-2.0, in the module), each next to files with the names and sizes that it specifies.
+// (Apache-2.0, in the module), each beside files of the names and sizes that it states.
 func TestImageFile_OpenAcceptsGovmomiDescriptors(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/vmware/govmomi").Output()
 	if err != nil {

@@ -163,8 +163,8 @@ func TestUpload_AnImageIsUploadedAndReplacedByANewVersion(t *testing.T) {
 	}
 }
 
-// whenArrived calls do once the descriptor and the first disk have arrived. Progress is reported
-// when the last byte was read, and again when vCenter has the file.
+// whenArrived does something once the descriptor and the first disk have arrived: that is
+// told when the last of it was read, and again when vCenter has it.
 func whenArrived(i *imagefile.Image, do func()) func(int64) {
 	told := 0
 	return func(n int64) {

@@ -61,8 +61,8 @@ type awaited struct {
 	// what identifies it, by kind, namespace and name.
 	what string
 	look func(context.Context) (settling, error)
-	// shown is the last printed line, last is the last observed state, preceded by a colon.
-	shown, last string
+	// The field told is the last printed line, last is the last observed state, preceded by a colon.
+	told, last string
 }
 
 // awaitMachine returns a wait for a virtual machine, based on the server's response.
@@ -99,7 +99,7 @@ func (f command) await(ctx context.Context, all []*awaited, w *powerWait) error 
 				p.Say("%s is %s", a.what, doing)
 			default:
 				a.last = ": " + doing
-				a.shown = p.State(a.what+": "+doing, a.shown, fmt.Sprintf("%d of %d done", count-len(all), count))
+				a.told = p.State(a.what+": "+doing, a.told, fmt.Sprintf("%d of %d done", count-len(all), count))
 			}
 			return done || err != nil
 		})
