@@ -48,7 +48,7 @@ func TestVirtctlCheck_TriesAVirtualMachineAndLeavesNothing(t *testing.T) {
 		" is there in zone default, after ", "created in vSphere after ", "PoweredOff after ", " was deleted after ")
 	u.tried(true, []string{"--image=photon-5", "--instancetype=VirtualMachineInstancetype/small", "--power-on"}, "instance type VirtualMachineInstancetype/small", "PoweredOn after ", " was deleted after ")
 
-	u.tried(false, []string{"--image=nowhere"}, "is not made: ImageReady: ", `VirtualMachineImage "nowhere" does not exist`, "WAITING FOR", "ImageReady=False", "NotFound", "EVENT", " was deleted after ")
+	u.tried(false, []string{"--image=nowhere"}, "is not made: ImageReady: ", `VirtualMachineImage "nowhere" does not exist`, "WAITS FOR", "ImageReady=False", "NotFound", "EVENT", " was deleted after ")
 	u.Put("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: one}\nspec: {hard: {count/virtualmachines.vm.slipway.dev: \"1\"}}\n")
 	u.DeniedAtLast(testenv.InlineVM("second", "photon-5"), "exceeded quota")
 	u.tried(false, nil, "MISSING  a virtual machine in namespace "+u.Namespace+" is refused: ", "exceeded quota: one")

@@ -48,7 +48,7 @@ func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
 	expect("server runs: true", "", "status")
 	expect("alarms: none\nrestored, waiting for release: false", "", "defrag")
 	if _, err := runEtcd(t, "", "check", in); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("check while a server is running: %v", err)
+		t.Errorf("check beside a server: %v", err)
 	}
 	etcd.Close()
 	expect("ok: 0 keys", "", "check")
@@ -71,7 +71,7 @@ func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
 	}
 }
 
-// With a full disk the server ends. A snapshot for standard output is first written next to the data.
+// Without any disk left the server ends, and a snapshot for standard output is beside its data first.
 func TestASnapshotThatWouldFillTheDiskOfTheServerIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", dir).CombinedOutput(); err != nil {

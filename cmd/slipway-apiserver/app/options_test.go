@@ -33,10 +33,10 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"quota of an etcd of others":       {"--etcd-servers=http://e --etcd-quota-backend-bytes=67108864", "cannot be used with --etcd-servers"},
 		"a delay without end":              {"--data-dir=d --shutdown-delay-duration=1h", "--shutdown-delay-duration 1h0m0s: must be at least 0s and at most 10m0s"},
 		"snapshots of an etcd of others":   {"--etcd-servers=http://e --etcd-snapshot-dir=s", ""},
-		"snapshots among the data":         {"--data-dir=d --etcd-snapshot-dir=d/member-data/s", "--etcd-snapshot-dir d/member-data/s: must not be inside the etcd data"},
+		"snapshots among the data":         {"--data-dir=d --etcd-snapshot-dir=d/member-data/s", "--etcd-snapshot-dir d/member-data/s: is what etcd keeps"},
 		"snapshots all the time":           {"--data-dir=d --etcd-snapshot-interval=1s", "--etcd-snapshot-interval 1s: must be at least 1m0s"},
 		"no snapshot is kept":              {"--data-dir=d --etcd-snapshot-retention=0", "--etcd-snapshot-retention 0: must be at least 1 and at most 10000"},
-		"snapshots next to the data":       {"--data-dir=d --etcd-snapshot-dir=d/snapshots", ""},
+		"snapshots beside the data":        {"--data-dir=d --etcd-snapshot-dir=d/snapshots", ""},
 		"vCenter without TLS":              {"--data-dir=d --vcenter-url=http://vc/sdk --vcenter-credentials-file=f", "--vcenter-url"},
 		"vCenter without credentials":      {"--data-dir=d --vcenter-url=https://vc/sdk", "--vcenter-credentials-file"},
 		"two sources of credentials":       {"--data-dir=d " + vcenter + " --vcenter-credentials-secret=a/b", "exactly one of"},
@@ -95,7 +95,7 @@ func TestOutsideOfTheHostClusterKubeconfigsAreNeeded(t *testing.T) {
 	err := parse(t, "--data-dir=d").Validate()
 	for _, flag := range []string{"--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig"} {
 		if err == nil || !strings.Contains(err.Error(), flag+" must be given") {
-			t.Errorf("error %v, want one that requires %s", err, flag)
+			t.Errorf("error %v, want one that asks for %s", err, flag)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestStandaloneServerHasNoVCenter(t *testing.T) {
 	}
 	o.VCenter.URL, o.VCenter.CredentialsFile = "https://vc/sdk", "f"
 	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "management cluster") {
-		t.Errorf("error %v, want one about the management cluster", err)
+		t.Errorf("error %v, want one about the host cluster", err)
 	}
 }
 

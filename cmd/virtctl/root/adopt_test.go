@@ -117,7 +117,7 @@ func TestAdoptSaysWhatIsWrong(t *testing.T) {
 		"no such folder":      {[]string{"--folder", "/DC0/vm/none"}, nil, `--folder "/DC0/vm/none": not found, or not visible to the account`},
 		"another vCenter":     {[]string{"/DC0/vm/slipway/old/*"}, []vmv1alpha1.VCenter{other}, "is not managed by Slipway (known: west)"},
 		"nothing to take":     {[]string{"/DC0/vm/slipway/old/*"}, nil, "skipped /DC0/vm/slipway/old/vCLS-1: it is a system VM of vSphere Cluster Services"},
-		"a password is wrong": {[]string{"web", "--vcenter-username", "unknown"}, nil, "logging in to vCenter"},
+		"a password is wrong": {[]string{"web", "--vcenter-username", "nobody"}, nil, "logging in to vCenter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errOut := run(t, &clitest.APIServer{Vcenters: tc.vcenters}, append([]string{"adopt"}, tc.args...)...)

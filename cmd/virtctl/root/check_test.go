@@ -30,13 +30,13 @@ var neededKinds = map[string][]string{
 // mostFindings is how many findings of a kind check prints.
 const mostFindings = 10
 
-// checkedCluster is a cluster to check.
+// checkedCluster is one that check looks at.
 type checkedCluster struct {
 	// unserved are the groups and versions that it does not serve.
 	unserved []string
 	// aggregation is on.
 	aggregation bool
-	// apis maps each APIService to the reason why it is not available, empty if it is.
+	// apis say of each APIService what it waits for, empty when it is available.
 	apis map[string]string
 	// refused are verbs and resources, as in "create namespaces".
 	refused []string
@@ -161,7 +161,7 @@ func TestCheckTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// saying returns an object with the condition Ready.
+// saying is an object that says whether it is ready.
 func saying(kind, name, status, reason, message string) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":"vm.slipway.dev/v1alpha1","metadata":{"name":%q},"status":{"conditions":[{"type":"Ready","status":%q,"reason":%q,"message":%q}]}}`, kind, name, status, reason, message)
 }
@@ -205,7 +205,7 @@ func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
 				t.Errorf("exit %d, want %d: %s\n%s\nwant\n%s%s", code, c.code, errOut, out, available, c.want)
 			}
 			if c.ready == 0 && (strings.Count(out, " zone/") != mostFindings || !strings.HasSuffix(out, "MISSING  2 more zones are not ready: run kubectl get zones\n")) {
-				t.Errorf("the report of the zones:\n%s", out)
+				t.Errorf("the zones are told so:\n%s", out)
 			}
 		})
 	}

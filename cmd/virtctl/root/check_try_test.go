@@ -107,7 +107,7 @@ func (s *tried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run runs check --try and reports whether a requirement is not met. synctest must be on.
+// run tries a virtual machine, and says whether something is lacking. synctest must be on.
 func (s *tried) run(ctx context.Context, t *testing.T, flags ...string) bool {
 	t.Helper()
 	s.aggregation, s.apis = true, map[string]string{vmAPI: "", instancetypeAPI: "", clusterAPI: ""}

@@ -49,8 +49,8 @@ func TestEventsAreThoseOfTheVirtualMachineAndOfWhatBelongsToIt(t *testing.T) {
 	if n := strings.Count(out, "\ndev         2026-"); n != 8 || !strings.HasPrefix(out, "NAMESPACE   LAST SEEN") {
 		t.Errorf("%d events of all namespaces, want 8:\n%s", n, out)
 	}
-	code, out, errOut = run(t, s, "events", "absent")
-	if code != 0 || out != "" || errOut != "No events of virtualmachine dev/absent.\n" {
+	code, out, errOut = run(t, s, "events", "nobody")
+	if code != 0 || out != "" || errOut != "No events of virtualmachine dev/nobody.\n" {
 		t.Errorf("of one without events: exit code %d, %q, %q", code, out, errOut)
 	}
 }

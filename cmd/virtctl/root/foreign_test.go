@@ -197,7 +197,7 @@ func TestForeign_WhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "ns/web/uid"}}
 		},
 		"its setting slipway.vm specifies another owner": func(vm *mo.VirtualMachine) {
-			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "other"}}
+			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "somebody"}}
 		},
 	} {
 		m := byHand()
@@ -248,8 +248,8 @@ func TestForeign_TheZoneIsWhereTheVMIs(t *testing.T) {
 		})}, "z", ""},
 		"by its pool":                 {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster, s.ResourcePools = "", []string{"other", "prod"} })}, "z", ""},
 		"below the folder of another": {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Folder = "elsewhere" })}, "", "move it below the folder elsewhere (zone z)"},
-		"on another cluster":          {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster = "C1" })}, "", "no zone contains /DC0/host/C0"},
-		"in a pool of no zone":        {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster, s.ResourcePools = "", []string{"test"} })}, "", "no zone contains /DC0/host/C0"},
+		"on another cluster":          {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster = "C1" })}, "", "/DC0/host/C0 belongs to none"},
+		"in a pool of nobody":         {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster, s.ResourcePools = "", []string{"test"} })}, "", "/DC0/host/C0 belongs to none"},
 		"in another datacenter":       {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Datacenter = "DC1" })}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/imagefile"
 )
 
-// TestImageFile_OpenAcceptsGovmomiDescriptors opens the OVF descriptors of govmomi's test data
+// TestImageFile_OpenTakesTheDescriptorsOfGovmomi opens the OVF descriptors of govmomi's test data
 // (Apache-2.0, in the module), each beside files of the names and sizes that it states.
-func TestImageFile_OpenAcceptsGovmomiDescriptors(t *testing.T) {
+func TestImageFile_OpenTakesTheDescriptorsOfGovmomi(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/vmware/govmomi").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestImageFile_OpenAcceptsGovmomiDescriptors(t *testing.T) {
 	}
 }
 
-// maxSparse is the maximum size of a sparse file created next to a descriptor.
+// maxSparse is the largest file that is made beside a descriptor; it has no content.
 const maxSparse = 1 << 38
 
 var ownWords = regexp.MustCompile(`"[^"]*"|\S+\.\S+|[0-9]+`)

@@ -266,7 +266,7 @@ func TestImageFile_AnImageThatIsNotRightIsRefused(t *testing.T) {
 		"another XML":                 {imageDirectory(t, imageWith("vm.ovf", "<html/>")), "it is no OVF"},
 		"no virtual machine":          {imageDirectory(t, imageWith("vm.ovf", "<Envelope/>")), "describes no virtual machine"},
 		"a huge descriptor":           {imageDirectory(t, imageWith("vm.ovf", descriptorText+strings.Repeat(" ", 4<<20))), "at most 4194304 are read"},
-		"an invalid manifest":         {imageDirectory(t, imageWith("vm.mf", "hello")), "line 1: must have the form"},
+		"a manifest that is none":     {imageDirectory(t, imageWith("vm.mf", "hello")), "line 1 is none of the form"},
 		"a digest of another length":  {imageDirectory(t, imageWith("vm.mf", "SHA256(vm.ovf)= abcd")), "a digest of SHA256 has 64 digits, not 4"},
 		"an unknown algorithm":        {imageDirectory(t, imageWith("vm.mf", "MD5(vm.ovf)= "+strings.Repeat("0", 32))), `algorithm "MD5" is not supported`},
 		"two digests of a file":       {imageDirectory(t, imageWith("vm.mf", "SHA1(a)= "+strings.Repeat("0", 40)+"\nSHA1(a)= "+strings.Repeat("1", 40))), "another digest of a"},

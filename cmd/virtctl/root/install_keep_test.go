@@ -16,7 +16,7 @@ const externalEtcd = "--etcd-servers=https://etcd.example.com:2379"
 
 const serverPath = "/apis/apps/v1/namespaces/slipway-system/statefulsets/slipway-apiserver"
 
-// runs reports whether the server that was applied last has an image and replicas.
+// runs tells whether the server that was applied last has an image and replicas.
 func (h *installHost) runs(image, replicas string) bool {
 	applied, _ := h.objects[serverPath]["applied"].(string)
 	return strings.Contains(applied, `"image":"`+image+`"`) && strings.Contains(applied, `"replicas":`+replicas+`,`)

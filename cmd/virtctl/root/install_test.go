@@ -29,13 +29,13 @@ type installHost struct {
 	// order are the paths in the order in which objects came.
 	order    []string
 	versions int
-	// conflict is the path of an object that another client has changed.
+	// conflict is the path of an object that somebody else has changed.
 	conflict string
-	// unavailable is the number of requests for which the APIServices are not available.
+	// unavailable is what the APIServices say that are not, for so many questions.
 	unavailable []string
-	// early is the number of requests that fail although the APIServices are available.
+	// early is how many requests to them are not passed on although they say that they are available.
 	early int
-	// replicas is the status of the StatefulSet's replicas in successive reads before the rollout is complete.
+	// replicas is what the StatefulSet says of its replicas, for so many questions, before it has rolled out.
 	replicas []map[string]any
 }
 
@@ -196,14 +196,14 @@ func TestInstallTellsWhatItWaitsForAndDescribesTheVCenterThen(t *testing.T) {
 	}
 }
 
-// The previous server continues to serve for a while, so an available API does not show that the update is complete.
+// The server of before serves on for a while, so that an API that is available tells nothing of an update.
 func TestInstallWaitsUntilTheReplicasAreWhatWasApplied(t *testing.T) {
 	h := newInstallHost()
 	if code, _, errOut := h.install(t, "--apply", imageFlag); code != 0 {
 		t.Fatal(errOut)
 	}
 	before := map[string]any{"updatedReplicas": 0, "readyReplicas": 1}
-	// It is read twice before apply: for the settings to keep, and to detect changes.
+	// Twice it is read before anything is applied: for what is kept, and to tell what changes.
 	h.replicas = []map[string]any{before, before, before, {"updatedReplicas": 1, "readyReplicas": 0}}
 	code, out, errOut := h.install(t, "--apply", "--wait", "--image=registry.example.com/s:v2")
 	if code != 0 || !strings.HasSuffix(out, "statefulset/slipway-apiserver ready\n") {

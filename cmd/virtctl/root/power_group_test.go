@@ -28,7 +28,7 @@ func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
 		"suspend": {[]string{"suspend", "virtualmachinegroup/shop"}, []string{path + ` {"spec":{"powerState":"Suspended"}}`}, "virtualmachinegroup dev/shop will be suspended\n", "", 0},
 		"dry run": {[]string{"stop", "group/shop", "--dry-run"}, []string{path + `?dryRun=All {"spec":{"powerState":"PoweredOff"}}`},
 			"virtualmachinegroup dev/shop will be powered off (dry run)\n", "", 0},
-		"with a virtual machine": {[]string{"start", "a", "group/shop"}, []string{path + ` {"spec":{"powerState":"PoweredOn"}}`, clitest.APIPrefix + "dev/virtualmachines/a/start"},
+		"beside a virtual machine": {[]string{"start", "a", "group/shop"}, []string{path + ` {"spec":{"powerState":"PoweredOn"}}`, clitest.APIPrefix + "dev/virtualmachines/a/start"},
 			"virtualmachinegroup dev/shop will be powered on\nvirtualmachine dev/a will be powered on\n", "", 0},
 		"one that is not there": {[]string{"stop", "group/none", "group/shop"},
 			[]string{clitest.APIPrefix + `dev/virtualmachinegroups/none {"spec":{"powerState":"PoweredOff"}}`, path + ` {"spec":{"powerState":"PoweredOff"}}`},
@@ -77,14 +77,14 @@ func TestPower_WaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
 		done         bool
 		doing, fails string
 	}{
-		"no condition yet":      {now: group(on), doing: "waiting for the server"},
-		"an outdated condition": {now: group(on, condition(2, synced, "Succeeded", "")), doing: "waiting for the server"},
-		"a step waits":          {now: group(on, condition(3, synced, "WaitingForMembers", "step 2 of 3 waits")), doing: "step 2 of 3 waits"},
-		"all are on":            {now: group(on, condition(3, synced, "Succeeded", "")), done: true, doing: "PoweredOn"},
+		"nothing is told":         {now: group(on), doing: "waiting for the server"},
+		"what was before is told": {now: group(on, condition(2, synced, "Succeeded", "")), doing: "waiting for the server"},
+		"a step waits":            {now: group(on, condition(3, synced, "WaitingForMembers", "step 2 of 3 waits")), doing: "step 2 of 3 waits"},
+		"all are on":              {now: group(on, condition(3, synced, "Succeeded", "")), done: true, doing: "PoweredOn"},
 		"all are on, one is not ready": {now: group(on, condition(3, synced, "Succeeded", ""), condition(3, vmv1alpha1.ConditionReady, "NotReady", "not Ready: db")),
 			ready: true, doing: "not Ready: db"},
 		"all are ready":            {now: group(on, condition(4, vmv1alpha1.ConditionReady, "Succeeded", "")), ready: true, done: true, doing: "Ready"},
-		"another client stops it":  {now: group(vmv1alpha1.PoweredOff, condition(4, synced, "Succeeded", "")), fails: "a different power state: PoweredOff"},
+		"somebody stops it":        {now: group(vmv1alpha1.PoweredOff, condition(4, synced, "Succeeded", "")), fails: "another power state meanwhile: PoweredOff"},
 		"another one has its name": {now: another, fails: "another one has its name"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func TestPowerSendsModeAndDryRun(t *testing.T) {
 func TestStartSaysWhatKeepsTheVMFromPoweringOn(t *testing.T) {
 	lost := clitest.Machine("dev", "a")
 	lost.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse,
-		Message: `its revision is not found; "virtctl -n dev refresh instancetype a" takes the newest generation`}}
+		Message: `its revision is gone; "virtctl -n dev refresh instancetype a" takes the newest generation`}}
 	for verb, want := range map[string]string{
 		"start": "warning: virtualmachine dev/a cannot be powered on until this is resolved: " + lost.Status.Conditions[0].Message + "\n",
 		"stop":  "",

@@ -73,7 +73,7 @@ func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
 		"it is on and was ready":                 {asked: asked, vm: powered(3, on, synced, of(2, is("Ready", ""))), ready: true, doing: "Starting"},
 		"it is on and ready":                     {asked: asked, vm: powered(3, on, synced, is("Ready", "")), ready: true, done: true, doing: "Ready"},
 		"it failed":                              {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "Error", "no space")), fails: "no space; the server will retry"},
-		"it cannot become so":                    {asked: asked, vm: powered(3, off, is("Stalled", "the class is not found")), fails: "Stalled: the class is not found"},
+		"it cannot become so":                    {asked: asked, vm: powered(3, off, is("Stalled", "the class is gone")), fails: "Stalled: the class is gone"},
 		"it is on, a part is refused":            {asked: asked, vm: powered(3, on, synced, is("Stalled", "volumes[d]: no slot")), done: true, doing: "PoweredOn"},
 		"it starts, a part is refused":           {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "PoweringOn", ""), is("Stalled", "volumes[d]: no slot")), doing: "PoweringOn"},
 		"it is left off":                         {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "GuestShutdown", "shut down"), is("Stalled", "PowerStateSynced is False: shut down")), fails: "Stalled: PowerStateSynced is False: shut down"},

@@ -20,8 +20,8 @@ import (
 
 const lostUID = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
 
-// lostVM is a VM with a record of an object that does not exist.
-func lostVM(t *testing.T, name string, change func(*orphans.RecordedVM, *vmv1alpha1.VirtualMachine)) orphans.RecordedVM {
+// lostVM is a VM whose object is gone, and which keeps the record of it.
+func lostVM(t *testing.T, name string, change func(*orphans.Kept, *vmv1alpha1.VirtualMachine)) orphans.Kept {
 	t.Helper()
 	vm := clitest.Machine("dev", name)
 	vm.UID, vm.Generation = lostUID, 7
@@ -162,12 +162,12 @@ func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s, requests %q; want it refused: %s", name, code, out, errOut, s.Requests, tc.says)
 		}
 	}
-	// With a copy present, the original is recreated.
-	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{
-		lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID, k.UniqueID = "x", "vm-8" }),
+	// Beside a copy the one that it is a copy of is made again.
+	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.Kept{
+		lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID, k.UniqueID = "x", "vm-8" }),
 	}}}
 	if _, out, errOut := run(t, s, "recover", "--all", "-A"); !strings.Contains(out, "virtualmachine dev/web created") || !strings.Contains(errOut, "vm-8") {
-		t.Errorf("with a copy: %s%s", out, errOut)
+		t.Errorf("beside a copy: %s%s", out, errOut)
 	}
 }
 

@@ -157,10 +157,10 @@ func (s lateCapture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestRefreshTellsWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := clitest.Machine("dev", "a")
-		vm.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Reason: "NotFound", Message: "instance type small is not found"}}
+		vm.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Reason: "NotFound", Message: "instance type small is gone"}}
 		s := lateCapture{&clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Refresh: clitest.Refreshed}, time.Now().Add(10 * time.Second)}
 		code, _, errOut := clitest.RunInBubble(t.Context(), t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1m")
-		if want := "virtualmachine dev/a: waiting for revision \"a-2\": instance type small is not found\n"; code != 0 || errOut != want {
+		if want := "virtualmachine dev/a: waiting for revision \"a-2\": instance type small is gone\n"; code != 0 || errOut != want {
 			t.Errorf("exit code %d, it tells %q, want %q", code, errOut, want)
 		}
 	})

@@ -220,14 +220,14 @@ func TestUninstallTellsWhatItWaitsFor(t *testing.T) {
 		cluster := installedWith()
 		cluster.held = time.Now().Add(10 * time.Second)
 		code, out, errOut := cluster.uninstall(t)
-		if want := "waiting for the deletion of statefulset/slipway-apiserver, blocked by finalizers: foregroundDeletion\n"; code != 0 || errOut != want || !strings.Contains(out, "statefulset/slipway-apiserver deleted\n") {
+		if want := "waiting until statefulset/slipway-apiserver is gone, blocked by finalizers: foregroundDeletion\n"; code != 0 || errOut != want || !strings.Contains(out, "statefulset/slipway-apiserver deleted\n") {
 			t.Errorf("exit code %d, it tells %q, want %q; and\n%s", code, errOut, want, out)
 		}
 
 		cluster.held = cluster.held.Add(time.Hour)
 		cluster.objects[pathOf(serverSet())] = serverSet()
 		code, _, errOut = cluster.uninstall(t)
-		if want := "error: partially uninstalled; run the command again (--timeout 1m0s): waiting for the deletion of statefulset/slipway-apiserver, blocked by finalizers: foregroundDeletion\n"; code != 3 || !strings.HasSuffix(errOut, want) {
+		if want := "error: partially uninstalled; run the command again (--timeout 1m0s): waiting until statefulset/slipway-apiserver is gone, blocked by finalizers: foregroundDeletion\n"; code != 3 || !strings.HasSuffix(errOut, want) {
 			t.Errorf("exit code %d, %q, want %q", code, errOut, want)
 		}
 	})

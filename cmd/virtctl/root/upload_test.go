@@ -142,7 +142,7 @@ func TestUpload_AnImageIsUploadedAndReplacedByANewVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if arrived != i.Size() || first.Item == "" || first.ContentVersion == "" {
-		t.Errorf("%d of %d bytes were reported, result %+v", arrived, i.Size(), first)
+		t.Errorf("%d of %d bytes were told, result %+v", arrived, i.Size(), first)
 	}
 	if _, err := w.run(uploadedImage(t, "other"), nil); err == nil || !strings.Contains(err.Error(), `has an item "mine": use --update`) {
 		t.Errorf("a name that is taken: %v", err)
@@ -255,12 +255,12 @@ func TestUpload_AnUploadThatCannotBeSaysWhy(t *testing.T) {
 		"an item of another type": {
 			prepare: func(w *uploadWorld) { w.makeISO("mine") }, change: func(u *upload.Upload) { u.Update = true }, want: `has type "iso"`, left: true,
 		},
-		"another client's update": {prepare: func(w *uploadWorld) {
+		"somebody else's update": {prepare: func(w *uploadWorld) {
 			if _, err := w.run(uploadedImage(w.t, "one"), nil); err != nil {
 				w.t.Fatal(err)
 			}
 			w.vc.Updates().Busy(w.id("mine"))
-		}, change: func(u *upload.Upload) { u.Update = true }, want: "is being changed by another client", left: true},
+		}, change: func(u *upload.Upload) { u.Update = true }, want: "is being changed by somebody else", left: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newUploadWorld(t)
