@@ -183,7 +183,7 @@ func powersInDashboard(t *testing.T) {
 	d.quiet()
 
 	d.stop()
-	d.shows("Not live: virtctl does not respond; check that it is running")
+	d.shows("Not live: virtctl does not answer: has it ended?")
 }
 
 // parameters are the query parameters of the address.

@@ -48,7 +48,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"certificate that is not there":    {"--data-dir=d --tls-cert-file=/absent --tls-private-key-file=/absent", "--tls-cert-file: open /absent"},
 		"kubeconfig that is not there":     {"--data-dir=d --kubeconfig=/absent", "--kubeconfig: open /absent"},
 		"CA of etcd that is not there":     {"--etcd-servers=https://e --etcd-cafile=/absent", "--etcd-cafile: open /absent"},
-		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "require --vcenter-url"},
+		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "need --vcenter-url"},
 		"bad namespace of Secrets":         {"--data-dir=d --vcenter-secrets-namespace=a/b", `--vcenter-secrets-namespace "a/b"`},
 		"empty network, no vCenter":        {"--data-dir=d --vcenter-networks=a,,b", "--vcenter-networks"},
 		"no creations":                     {"--data-dir=d --machine-creations-per-minute=0", "--machine-creations-per-minute 0: must be at least 1 and at most 10000"},
@@ -118,7 +118,7 @@ func TestStandaloneServerHasNoVCenter(t *testing.T) {
 		t.Errorf("the standalone options are refused: %v", err)
 	}
 	o.VCenter.URL, o.VCenter.CredentialsFile = "https://vc/sdk", "f"
-	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "management cluster") {
+	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "host cluster") {
 		t.Errorf("error %v, want one about the host cluster", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestAnUnknownFlagGetsALineAndNoPagesOfHelp(t *testing.T) {
 	cmd.SilenceErrors = true
 	cmd.SetArgs([]string{"--bogus"})
 	err := cmd.Execute()
-	if err == nil || err.Error() != "unknown flag: --bogus; run slipway-apiserver --help for the list of flags" || out.Len() > 0 {
+	if err == nil || err.Error() != "unknown flag: --bogus; slipway-apiserver --help lists the flags" || out.Len() > 0 {
 		t.Errorf("error %v, output %q", err, out.String())
 	}
 }

@@ -50,16 +50,16 @@ func TestEventsAreThoseOfTheVirtualMachineAndOfWhatBelongsToIt(t *testing.T) {
 		t.Errorf("%d events of all namespaces, want 8:\n%s", n, out)
 	}
 	code, out, errOut = run(t, s, "events", "nobody")
-	if code != 0 || out != "" || errOut != "No events of virtualmachine dev/nobody.\n" {
+	if code != 0 || out != "" || errOut != "There are no events of virtualmachine dev/nobody.\n" {
 		t.Errorf("of one without events: exit code %d, %q, %q", code, out, errOut)
 	}
 }
 
 func TestEventsSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		`--all-namespaces cannot be combined with a name: got "web"`: {"events", "web", "-A"},
-		`--type "warning": must be Normal or Warning`:                {"events", "--type", "warning"},
-		"accepts at most 1 arg(s), received 2":                       {"events", "web", "db"},
+		`--all-namespaces goes without a name: got "web"`: {"events", "web", "-A"},
+		`--type "warning": must be Normal or Warning`:     {"events", "--type", "warning"},
+		"accepts at most 1 arg(s), received 2":            {"events", "web", "db"},
 	} {
 		if code, _, errOut := run(t, &clitest.APIServer{}, args...); code != 1 || !strings.Contains(errOut, want) {
 			t.Errorf("%v: exit code %d, %q; want %q", args, code, errOut, want)

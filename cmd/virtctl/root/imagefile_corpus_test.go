@@ -38,11 +38,11 @@ func TestImageFile_OpenTakesTheDescriptorsOfGovmomi(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int{
-		"opened":                         654,
-		"it contains no virtual machine": 166,
-		"it has … bytes, and at most … are read":                                                      2,
-		"reference to a file: … is not a valid file name: it must be relative and inside the package": 126,
-		"file … is split into chunks, which is not supported: merge them with ovftool":                2,
+		"opened":                          654,
+		"it describes no virtual machine": 166,
+		"it has … bytes, and at most … are read": 2,
+		"reference to a file: … is no name of a file in the package: it must be relative and must not lead out of it": 126,
+		"file … is in chunks, which is not supported: join them with ovftool":                                         2,
 		"names the file …": 2,
 		// What follows are descriptors that are malformed on purpose.
 		"it is no OVF: EOF": 1,

@@ -214,7 +214,7 @@ func TestInstallWaitsUntilTheReplicasAreWhatWasApplied(t *testing.T) {
 	}
 	h.replicas = slices.Repeat([]map[string]any{before}, 1000)
 	code, _, errOut = h.install(t, "--apply", "--wait", "--image=registry.example.com/none:v3", "--timeout=50ms")
-	if code != 3 || !strings.Contains(errOut, "not all replicas are updated and ready (--timeout 50ms): waiting for the server: 0 of 1 replicas are updated") {
+	if code != 3 || !strings.Contains(errOut, "not all replicas run as applied (--timeout 50ms): waiting for the server: 0 of 1 replicas are updated") {
 		t.Errorf("exit %d with an image that is not there: %s", code, errOut)
 	}
 }
@@ -250,12 +250,12 @@ func TestInstallRefusesWhatItCannotDoBeforeItDoesAnything(t *testing.T) {
 	}{
 		{"--replicas 2: more than 1 requires --etcd-servers", []string{"--replicas=2"}},
 		{"--wait goes with --apply", []string{"--wait"}},
-		{"--force-conflicts requires --apply", []string{"--force-conflicts"}},
+		{"--force-conflicts goes with --apply", []string{"--force-conflicts"}},
 		{"--timeout 0s: must be more than 0s", []string{"--timeout=0s"}},
-		{`--namespace "prod": the server can only be installed into slipway-system`, []string{"-n", "prod"}},
+		{`--namespace "prod": the server is installed into slipway-system`, []string{"-n", "prod"}},
 		{"reading --etcd-cafile: open /none", []string{"--etcd-servers=https://a:2379", "--etcd-cafile=/none"}},
 		{"must not be empty", []string{"--etcd-servers=https://a:2379", "--etcd-cafile=" + empty}},
-		{"require --vcenter-url", []string{"--vcenter-username=u"}},
+		{"need --vcenter-url", []string{"--vcenter-username=u"}},
 		{"--vcenter-insecure: the server always checks", []string{"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"}},
 	} {
 		h := newInstallHost()

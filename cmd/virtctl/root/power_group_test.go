@@ -34,7 +34,7 @@ func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
 			[]string{clitest.APIPrefix + `dev/virtualmachinegroups/none {"spec":{"powerState":"PoweredOff"}}`, path + ` {"spec":{"powerState":"PoweredOff"}}`},
 			"virtualmachinegroup dev/shop will be powered off\n", "error: virtualmachinegroup dev/none: not found\n", 1},
 		"restart": {[]string{"restart", "group/shop"}, nil, "", "error: \"group/shop\" is a group, which this is not for: name its virtual machines; kubectl get vmgroup shop -o wide shows what the group waits for\n", 1},
-		"a mode":  {[]string{"stop", "group/shop", "--mode", "Hard"}, nil, "", "error: --mode applies to virtual machines only: each member of a group has its own setting\n", 1},
+		"a mode":  {[]string{"stop", "group/shop", "--mode", "Hard"}, nil, "", "error: --mode is for virtual machines: each member of a group has its own\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}, Groups: []string{"shop"}}
@@ -103,7 +103,7 @@ func TestPower_GroupsAndVirtualMachinesAreWaitedForTogether(t *testing.T) {
 	vm := *powered(1, vmv1alpha1.PoweredOn, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionTrue})
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Groups: []string{"shop"}}, "start", "a", "group/shop", "--wait", "--timeout", "1ms")
 	const asked = "virtualmachinegroup dev/shop will be powered on\nvirtualmachine dev/a will be powered on\n"
-	const left = "error: virtualmachinegroup dev/shop: not completed within --timeout 1ms; the server continues"
+	const left = "error: virtualmachinegroup dev/shop: not done within --timeout 1ms, and the server goes on"
 	if code != 3 || !strings.HasPrefix(out, asked) || !strings.Contains(errOut, left) {
 		t.Errorf("exit code %d, output %q, errors %q; want 3 and that the group is not done", code, out, errOut)
 	}

@@ -195,7 +195,7 @@ func TestUpload_AnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
 			if !w.saidThat("trying again in") {
 				t.Errorf("it said %v, want that it tries again", w.said)
 			}
-			if want := !strings.Contains(name, "expires"); w.saidThat("disk1.vmdk is already uploaded") != want {
+			if want := !strings.Contains(name, "expires"); w.saidThat("disk1.vmdk has arrived already") != want {
 				t.Errorf("it said %v; that the first disk is not sent again: want %v", w.said, want)
 			}
 		})
@@ -218,7 +218,7 @@ func TestUpload_AnotherProcessGoesOnWithTheUpload(t *testing.T) {
 	if _, err := w.run(i, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"resuming the previous upload", "vm.ovf is already uploaded", "disk1.vmdk is already uploaded"}, w.said); diff != "" {
+	if diff := cmp.Diff([]string{"going on with the upload that was begun before", "vm.ovf has arrived already", "disk1.vmdk has arrived already"}, w.said); diff != "" {
 		t.Errorf("said (-want +got):\n%s", diff)
 	}
 }
@@ -231,7 +231,7 @@ func TestUpload_AnUploadOfSomethingElseDoesNotTakeWhatHasArrived(t *testing.T) {
 	if _, err := w.run(uploadedImage(t, "eno"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if w.saidThat("disk1.vmdk is already uploaded") {
+	if w.saidThat("disk1.vmdk has arrived already") {
 		t.Error("another disk of the same name and size was taken for the one that is meant")
 	}
 }
@@ -250,7 +250,7 @@ func TestUpload_AnUploadThatCannotBeSaysWhy(t *testing.T) {
 			change: func(u *upload.Upload) { u.Server.Thumbprint = strings.Repeat("00:", 19) + "00" }, want: "thumbprint does not match",
 		},
 		"no privilege":              {prepare: func(w *uploadWorld) { w.vc.Updates().Forbid(true) }, want: "the account lacks a privilege"},
-		"no space":                  {prepare: func(w *uploadWorld) { w.vc.Updates().Space(1) }, want: "vCenter rejected vm.ovf: there is not enough space"},
+		"no space":                  {prepare: func(w *uploadWorld) { w.vc.Updates().Space(1) }, want: "vCenter did not take vm.ovf: there is not enough space"},
 		"a file that is not stored": {prepare: func(w *uploadWorld) { w.vc.Updates().Lose("disk2.vmdk") }, want: "the file disk2.vmdk cannot be stored"},
 		"an item of another type": {
 			prepare: func(w *uploadWorld) { w.makeISO("mine") }, change: func(u *upload.Upload) { u.Update = true }, want: `has type "iso"`, left: true,

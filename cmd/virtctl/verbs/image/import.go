@@ -35,7 +35,7 @@ func newImageImportCommand(f command) *cobra.Command {
 		Use:   "import FILE",
 		Short: "Upload an OVA, OVF or ISO into a content library of vSphere",
 		Long: "Upload an OVA, an OVF with its files (the file *.ovf or its directory), or an ISO into a content library of vSphere. A ContentLibrary\n" +
-			"object that publishes the library creates an image of the item. --wait waits for the image.\n\n" +
+			"object that publishes the library makes an image of it, for which --wait waits.\n\n" +
 			"Before the upload, the files are checked for completeness, and their digests are compared with the manifest\n" +
 			"(*.mf: SHA1, SHA256 or SHA512). vCenter verifies the digest of each file. Interrupted transfers are retried. The same command\n" +
 			"resumes an interrupted upload within five minutes, after which vCenter discards the received files.\n\n" +
