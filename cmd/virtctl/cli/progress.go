@@ -15,31 +15,31 @@ import (
 )
 
 const (
-	// barWidth is the width of a full bar, in characters.
+	// barWidth is that of a full bar, in characters.
 	barWidth = 30
-	// lineStep is the number of percent between two lines if the output is not a terminal.
+	// lineStep is after how many percent a line is printed where there is no terminal.
 	lineStep = 10
-	// lineInterval is the time between two lines if the total is unknown. barInterval is the time between two
-	// updates of a terminal.
+	// lineInterval is how often one is, of what has no end that is known, and barInterval how
+	// often a terminal is told.
 	lineInterval, barInterval = 10 * time.Second, 200 * time.Millisecond
 )
 
-// Progress shows the progress of an operation, as a bar on a terminal and otherwise as lines.
+// Progress shows how far something has come: as a bar on a terminal, else as lines.
 type Progress struct {
 	Out io.Writer
-	// Bar is the terminal, nil if there is none. Columns returns its width; it is nil or returns 0 if the width is
-	// unknown.
+	// Bar is the terminal itself, nil where there is none, and Columns how wide that is, 0 or nil
+	// if it is not known.
 	Bar     io.Writer
 	Columns func() int
 
 	mu sync.Mutex
-	// doing and percent are the state shown.
+	// doing is what is shown, at so many percent.
 	doing   string
 	percent int64
 	shown   bool
-	// width is the width of the last state in characters, which the next one must overwrite.
+	// width is that of the last state, in characters: the next one covers it.
 	width int
-	// grownAt is the time of the last report with an unknown total.
+	// grownAt is when it was last told how much there is.
 	grownAt time.Time
 }
 
@@ -63,7 +63,7 @@ func ProgressOn(out io.Writer) *Progress {
 	return p
 }
 
-// At shows the progress by bytes done.
+// At shows that of all bytes some are done.
 func (p *Progress) At(doing string, done, all int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +92,8 @@ func (p *Progress) At(doing string, done, all int64) {
 	fmt.Fprintf(p.Bar, "\r%-9s [%s%s] %3d%% of %s", doing, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), percent, Amount(all))
 }
 
-// State shows the state of one object and returns it. A terminal also shows all, the overall progress. Without a
-// terminal it prints a line if the state differs from the given one.
+// State shows what something does, with how far all of it is on a terminal, and returns it. Where
+// there is none it is a line, unless it was told.
 func (p *Progress) State(doing, told, all string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *Progress) State(doing, told, all string) string {
 	return doing
 }
 
-// Far shows the overall progress on a terminal.
+// Far shows how far all is on a terminal; elsewhere what is said of each tells it.
 func (p *Progress) Far(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *Progress) Far(format string, args ...any) {
 	}
 }
 
-// Grown shows the number of bytes so far if the total is unknown.
+// Grown shows how many bytes there are of what has no end that is known.
 func (p *Progress) Grown(doing string, bytes int64, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,11 +137,12 @@ func (p *Progress) Grown(doing string, bytes int64, now time.Time) {
 	fmt.Fprintf(p.Out, "%s: %s\n", doing, Amount(bytes))
 }
 
-// line replaces the terminal's current line. It truncates the description so that the line does not wrap.
+// line replaces the line of the terminal. One that is too long would begin another one each time:
+// what something does is cut, and what changes stays.
 func (p *Progress) line(doing, changes string) {
 	line, end := []rune(Cell(doing)), []rune(Cell(changes))
 	if p.Columns != nil {
-		// Leave the last column empty: some terminals wrap a full line.
+		// The last column is left: a full line makes some terminals begin another one.
 		if room := p.Columns() - 1 - len(end); room > 0 && len(line) > room {
 			line = append(line[:room-1], '…')
 		}
@@ -151,7 +152,7 @@ func (p *Progress) line(doing, changes string) {
 	p.shown, p.width = true, len(line)
 }
 
-// Say prints a separate line.
+// Say prints a line of its own.
 func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +160,7 @@ func (p *Progress) Say(format string, args ...any) {
 	fmt.Fprintf(p.Out, format+"\n", args...)
 }
 
-// End moves the cursor below the bar.
+// End leaves the line of the bar.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,7 +174,7 @@ func (p *Progress) finish() {
 	}
 }
 
-// Amount formats a number of bytes.
+// Amount is a number of bytes for people.
 func Amount(bytes int64) string {
 	value, unit := float64(bytes), 0
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
