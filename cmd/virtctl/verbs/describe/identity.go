@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// identity shows the identity and the location of the virtual machine.
+// identity says what the virtual machine is, and where.
 func (l *look) identity(w io.Writer) bool {
 	vm, s := l.vm, &l.vm.Status
 	for _, line := range [][2]string{
@@ -37,7 +37,7 @@ func (l *look) identity(w io.Writer) bool {
 	return true
 }
 
-// StateOf returns the STATUS of kubectl get and the power state.
+// StateOf is the STATUS of kubectl get, with the power state.
 func StateOf(vm *vmv1alpha1.VirtualMachine) string {
 	status := cmp.Or(vm.Status.PrintableStatus, string(vm.Status.Phase), "Pending")
 	if vm.DeletionTimestamp != nil && vm.Status.PrintableStatus == "" {
@@ -61,7 +61,7 @@ func (l *look) readiness() string {
 	return text + ", for " + cli.Age(l.now, &c.LastTransitionTime)
 }
 
-// capturedRef is the common part of the pinned instance type and preference in status.
+// capturedRef is what instance types and preferences have in common.
 type capturedRef struct {
 	name, kind, revision string
 	generation, latest   int64
@@ -89,7 +89,7 @@ func revisionName(r *vmv1alpha1.ControllerRevisionRef) string {
 	return r.Name
 }
 
-// wantedInstancetype returns the name in the spec, or ofTheImage if it is inferred, or an empty string.
+// wantedInstancetype is what is named in the spec, or that it follows from the image; empty for none.
 func wantedInstancetype(m *vmv1alpha1.InstancetypeMatcher) string {
 	if m == nil {
 		return ""
@@ -104,31 +104,32 @@ func wantedPreference(m *vmv1alpha1.PreferenceMatcher) string {
 	return cmp.Or(m.Name, ofTheImage)
 }
 
-// ofTheImage is shown for a name that is inferred from the image's labels.
-const ofTheImage = "inferred from the image"
+// ofTheImage stands for a name that the labels of the image give.
+const ofTheImage = "as the image says"
 
-// captured describes the pinned generation of an instance type or preference, and whether it is outdated.
+// captured tells of an instance type or preference in which generation it is used, and whether
+// that is the one of today.
 func (l *look) captured(what string, r *capturedRef, wanted string) string {
 	switch {
 	case r == nil && wanted != "":
-		return wanted + ", not pinned yet"
+		return wanted + ", not captured yet"
 	case r == nil || r.name == "":
 		return ""
 	}
 	text := r.name
 	if !strings.Contains(r.kind, "cluster") {
-		text += " (namespaced)"
+		text += " of the namespace"
 	}
 	if r.generation > 0 {
 		text += fmt.Sprintf(", generation %d", r.generation)
 	}
 	switch {
 	case r.outdated && r.latest == 0:
-		text += ", OUTDATED: deleted since"
+		text += ", OUTDATED: it was deleted since"
 	case r.outdated && r.latest == r.generation:
-		text += fmt.Sprintf(", OUTDATED: deleted and recreated since, see %s refresh %s %s --dry-run", l.program, what, l.vm.Name)
+		text += fmt.Sprintf(", OUTDATED: it was deleted and created again since, see %s refresh %s %s --dry-run", l.program, what, l.vm.Name)
 	case r.outdated:
-		text += fmt.Sprintf(", OUTDATED: generation %d is available, see %s refresh %s %s --dry-run", r.latest, l.program, what, l.vm.Name)
+		text += fmt.Sprintf(", OUTDATED: it has generation %d now, see %s refresh %s %s --dry-run", r.latest, l.program, what, l.vm.Name)
 	}
 	return text
 }
@@ -140,7 +141,7 @@ func className(vm *vmv1alpha1.VirtualMachine) string {
 	return vm.Spec.ClassName
 }
 
-// resourcesOf formats a size.
+// resourcesOf is a size for people.
 func resourcesOf(r *vmv1alpha1.VirtualMachineResources) string {
 	if r == nil {
 		return ""
@@ -152,7 +153,7 @@ func resourcesOf(r *vmv1alpha1.VirtualMachineResources) string {
 	return joined(", ", vcpus, cli.BytesOf(r.Memory))
 }
 
-// counted formats a number, empty for 0.
+// counted is a number, empty for none.
 func counted(n int32) string {
 	if n == 0 {
 		return ""
@@ -165,11 +166,11 @@ func imageOf(i *vmv1alpha1.VirtualMachineImageRef) string {
 	case i == nil:
 		return ""
 	case i.Kind == vmv1alpha1.ClusterImageKind:
-		return i.Name + " (cluster-scoped)"
+		return i.Name + " of the cluster"
 	case i.Kind == vmv1alpha1.MachineMemberKind && i.Snapshot != "":
-		return fmt.Sprintf("clone of %s at snapshot %s", i.Name, i.Snapshot)
+		return fmt.Sprintf("a clone of %s at snapshot %s", i.Name, i.Snapshot)
 	case i.Kind == vmv1alpha1.MachineMemberKind:
-		return "clone of " + i.Name
+		return "a clone of " + i.Name
 	}
 	return i.Name
 }
@@ -178,9 +179,9 @@ func guestOf(g *vmv1alpha1.VirtualMachineGuestStatus) string {
 	if g == nil {
 		return ""
 	}
-	tools := "VMware Tools not running"
+	tools := "VMware Tools do not run"
 	if g.ToolsRunning {
-		tools = joined(" ", "VMware Tools", g.ToolsVersion, "running")
+		tools = joined(" ", "VMware Tools", g.ToolsVersion, "run")
 	}
 	heartbeat := ""
 	if g.Heartbeat != "" {
@@ -216,7 +217,7 @@ func snapshotsOf(s *vmv1alpha1.VirtualMachineStatus) string {
 	case len(s.Snapshots) == 0:
 		return ""
 	case s.CurrentSnapshot != "":
-		return fmt.Sprintf("%d, current: %s", len(s.Snapshots), s.CurrentSnapshot)
+		return fmt.Sprintf("%d, it runs on %s", len(s.Snapshots), s.CurrentSnapshot)
 	}
 	return fmt.Sprint(len(s.Snapshots))
 }
@@ -239,7 +240,7 @@ func inVSphere(s *vmv1alpha1.VirtualMachineStatus) string {
 	return joined(", ", s.UniqueID, hardware, uuid)
 }
 
-// joined joins the texts that are not empty.
+// joined leaves out what is empty.
 func joined(separator string, parts ...string) string {
 	var there []string
 	for _, p := range parts {

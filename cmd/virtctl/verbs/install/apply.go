@@ -20,10 +20,10 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
 )
 
-// installManager is the field manager of install.
+// installManager owns the fields of what install has made.
 const installManager = "virtctl-install"
 
-// Applier applies manifests with server-side apply.
+// Applier applies manifests on the server's side.
 type Applier struct {
 	f         command
 	Client    dynamic.Interface
@@ -31,7 +31,7 @@ type Applier struct {
 	force     bool
 }
 
-// NewApplier returns an applier. With force it overrides fields of other managers.
+// NewApplier returns an applier; force takes over fields of others.
 func NewApplier(factory *cli.Factory, force bool) (*Applier, error) {
 	f := command{factory}
 	config, err := f.Config()
@@ -49,21 +49,21 @@ func NewApplier(factory *cli.Factory, force bool) (*Applier, error) {
 	return &Applier{f: f, Client: client, Discovery: served, force: force}, nil
 }
 
-// resource returns the client for an object's resource.
+// resource is where an object of the installation is.
 func (a *Applier) resource(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind()) // exact for these kinds
+	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind()) // of these kinds it is no guess
 	if o.GetNamespace() == "" {
 		return a.Client.Resource(resource)
 	}
 	return a.Client.Resource(resource).Namespace(o.GetNamespace())
 }
 
-// Called returns the display name of an object.
+// Called is how an object is named in what is printed.
 func Called(o *unstructured.Unstructured) string {
 	return strings.ToLower(o.GetKind()) + "/" + o.GetName()
 }
 
-// apply applies an object and reports whether it changed.
+// apply makes an object what it is to be, and says whether it was.
 func (a *Applier) apply(ctx context.Context, o *unstructured.Unstructured) error {
 	before, err := a.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -76,7 +76,7 @@ func (a *Applier) apply(ctx context.Context, o *unstructured.Unstructured) error
 	after, applyErr := a.resource(o).Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: installManager, Force: &a.force})
 	switch {
 	case apierrors.IsConflict(applyErr):
-		return fmt.Errorf("applying %s: %w; use --force-conflicts to override the fields", Called(o), applyErr)
+		return fmt.Errorf("applying %s: %w; --force-conflicts takes the fields over", Called(o), applyErr)
 	case applyErr != nil:
 		return fmt.Errorf("applying %s: %w", Called(o), applyErr)
 	}
