@@ -109,7 +109,7 @@ func TestCheckOfVCenterLooksForWhatZonesName(t *testing.T) {
 		t.Errorf("the report does not report that there is no such policy:\n%s", out)
 	}
 
-	for name, text := range map[string]string{"it has no Zone": "kind: ConfigMap\n", "spec.folder": "kind: Zone\nmetadata: {name: a}\n", "json": "kind: [\n"} {
+	for name, text := range map[string]string{"the file contains no Zone": "kind: ConfigMap\n", "spec.folder": "kind: Zone\nmetadata: {name: a}\n", "json": "kind: [\n"} {
 		if _, err := check(write("bad", text)); err == nil || !strings.Contains(err.Error(), "--check-vcenter-zones") || !strings.Contains(err.Error(), name) && name != "json" {
 			t.Errorf("%q: %v, want an error that says %q", text, err, name)
 		}

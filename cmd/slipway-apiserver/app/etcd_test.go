@@ -46,20 +46,20 @@ func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
 	expect(file+": 0 keys", "", "snapshot", file)
 	stream := expect("", "", "snapshot", "-")
 	expect("server runs: true", "", "status")
-	expect("alarms: none\nrestored, waits for release: false", "", "defrag")
+	expect("alarms: none\nrestored, waiting for release: false", "", "defrag")
 	if _, err := runEtcd(t, "", "check", in); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("check beside a server: %v", err)
+		t.Errorf("check while a server is running: %v", err)
 	}
 	etcd.Close()
 	expect("ok: 0 keys", "", "check")
 	expect("etcd release --data-dir="+dir, "", "restore", file)
-	expect("The data of before is in "+dir, stream, "restore", "-")
+	expect("The previous data is in "+dir, stream, "restore", "-")
 	expect("server runs: false", "", "status")
-	expect("restored, waits for release: true", "", "status")
+	expect("restored, waiting for release: true", "", "status")
 	expect("released", "", "release")
 	expect("nothing to release", "", "release")
 	for _, flags := range [][]string{nil, {in, "--etcd-servers=http://127.0.0.1:1"}} {
-		if _, err := runEtcd(t, "", append([]string{"release"}, flags...)...); err == nil || !strings.Contains(err.Error(), "give one of the flags --data-dir and --etcd-servers") {
+		if _, err := runEtcd(t, "", append([]string{"release"}, flags...)...); err == nil || !strings.Contains(err.Error(), "specify either --data-dir or --etcd-servers") {
 			t.Errorf("release %q: %v", flags, err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
 	}
 }
 
-// Without any disk left the server ends, and a snapshot for standard output is beside its data first.
+// With a full disk the server ends. A snapshot for standard output is first written next to the data.
 func TestASnapshotThatWouldFillTheDiskOfTheServerIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", dir).CombinedOutput(); err != nil {

@@ -25,7 +25,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 )
 
-// The log of client-go's own requests is looked at, so that a new wording of it shows.
+// The test uses client-go's own log lines, so that it fails when their text changes.
 func TestNoLevelOfLoggingShowsSecretsOrTokens(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

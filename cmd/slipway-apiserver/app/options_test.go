@@ -33,10 +33,10 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"quota of an etcd of others":       {"--etcd-servers=http://e --etcd-quota-backend-bytes=67108864", "cannot be used with --etcd-servers"},
 		"a delay without end":              {"--data-dir=d --shutdown-delay-duration=1h", "--shutdown-delay-duration 1h0m0s: must be at least 0s and at most 10m0s"},
 		"snapshots of an etcd of others":   {"--etcd-servers=http://e --etcd-snapshot-dir=s", ""},
-		"snapshots among the data":         {"--data-dir=d --etcd-snapshot-dir=d/member-data/s", "--etcd-snapshot-dir d/member-data/s: is what etcd keeps"},
+		"snapshots among the data":         {"--data-dir=d --etcd-snapshot-dir=d/member-data/s", "--etcd-snapshot-dir d/member-data/s: must not be inside the etcd data"},
 		"snapshots all the time":           {"--data-dir=d --etcd-snapshot-interval=1s", "--etcd-snapshot-interval 1s: must be at least 1m0s"},
 		"no snapshot is kept":              {"--data-dir=d --etcd-snapshot-retention=0", "--etcd-snapshot-retention 0: must be at least 1 and at most 10000"},
-		"snapshots beside the data":        {"--data-dir=d --etcd-snapshot-dir=d/snapshots", ""},
+		"snapshots next to the data":       {"--data-dir=d --etcd-snapshot-dir=d/snapshots", ""},
 		"vCenter without TLS":              {"--data-dir=d --vcenter-url=http://vc/sdk --vcenter-credentials-file=f", "--vcenter-url"},
 		"vCenter without credentials":      {"--data-dir=d --vcenter-url=https://vc/sdk", "--vcenter-credentials-file"},
 		"two sources of credentials":       {"--data-dir=d " + vcenter + " --vcenter-credentials-secret=a/b", "exactly one of"},
@@ -48,7 +48,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"certificate that is not there":    {"--data-dir=d --tls-cert-file=/absent --tls-private-key-file=/absent", "--tls-cert-file: open /absent"},
 		"kubeconfig that is not there":     {"--data-dir=d --kubeconfig=/absent", "--kubeconfig: open /absent"},
 		"CA of etcd that is not there":     {"--etcd-servers=https://e --etcd-cafile=/absent", "--etcd-cafile: open /absent"},
-		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "need --vcenter-url"},
+		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "require --vcenter-url"},
 		"bad namespace of Secrets":         {"--data-dir=d --vcenter-secrets-namespace=a/b", `--vcenter-secrets-namespace "a/b"`},
 		"empty network, no vCenter":        {"--data-dir=d --vcenter-networks=a,,b", "--vcenter-networks"},
 		"no creations":                     {"--data-dir=d --machine-creations-per-minute=0", "--machine-creations-per-minute 0: must be at least 1 and at most 10000"},
@@ -95,7 +95,7 @@ func TestOutsideOfTheHostClusterKubeconfigsAreNeeded(t *testing.T) {
 	err := parse(t, "--data-dir=d").Validate()
 	for _, flag := range []string{"--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig"} {
 		if err == nil || !strings.Contains(err.Error(), flag+" must be given") {
-			t.Errorf("error %v, want one that asks for %s", err, flag)
+			t.Errorf("error %v, want one that requires %s", err, flag)
 		}
 	}
 }
@@ -118,8 +118,8 @@ func TestStandaloneServerHasNoVCenter(t *testing.T) {
 		t.Errorf("the standalone options are refused: %v", err)
 	}
 	o.VCenter.URL, o.VCenter.CredentialsFile = "https://vc/sdk", "f"
-	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "host cluster") {
-		t.Errorf("error %v, want one about the host cluster", err)
+	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "management cluster") {
+		t.Errorf("error %v, want one about the management cluster", err)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestAnUnknownFlagGetsALineAndNoPagesOfHelp(t *testing.T) {
 	cmd.SilenceErrors = true
 	cmd.SetArgs([]string{"--bogus"})
 	err := cmd.Execute()
-	if err == nil || err.Error() != "unknown flag: --bogus; slipway-apiserver --help lists the flags" || out.Len() > 0 {
+	if err == nil || err.Error() != "unknown flag: --bogus; run slipway-apiserver --help for the list of flags" || out.Len() > 0 {
 		t.Errorf("error %v, output %q", err, out.String())
 	}
 }

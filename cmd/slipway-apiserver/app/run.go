@@ -31,34 +31,34 @@ func (s *Server) LoopbackClientConfig() *rest.Config {
 
 // Run serves until ctx is done or a component fails, and returns when everything has stopped. It returns nil if ctx
 // is done.
-func (s *Server) Run(told context.Context) error {
+func (s *Server) Run(parent context.Context) error {
 	defer s.close()
 	// The reason of a stop is stored before the stop begins; only watch begins a stop.
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(told))
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	defer cancel(nil)
-	go s.watch(ctx, told, cancel)
-	var beside sync.WaitGroup
-	beside.Go(func() {
+	go s.watch(ctx, parent, cancel)
+	var background sync.WaitGroup
+	background.Go(func() {
 		if err := s.store.Run(ctx); err != nil {
 			s.fail(err)
 		}
 	})
 	if s.prober != nil {
-		beside.Go(func() { s.storeHealth.Run(ctx, s.prober.Probe) })
+		background.Go(func() { s.storeHealth.Run(ctx, s.prober.Probe) })
 	}
-	beside.Go(func() { tendMemory(ctx, s.gcPercent) })
+	background.Go(func() { tendMemory(ctx, s.gcPercent) })
 	if s.certificate != nil {
-		beside.Go(func() { s.certificate.Run(ctx) })
+		background.Go(func() { s.certificate.Run(ctx) })
 	}
-	beside.Go(func() { s.maintenance.Run(ctx) })
+	background.Go(func() { s.maintenance.Run(ctx) })
 	if schedule, ok := s.snapshots.schedule(s.maintenance.External()); ok {
-		beside.Go(func() { s.maintenance.KeepSnapshots(ctx, schedule) })
+		background.Go(func() { s.maintenance.KeepSnapshots(ctx, schedule) })
 	}
 
 	err := s.generic.PrepareRun().RunWithContext(ctx)
 	cancel(nil)
 	s.runner.running.Wait()
-	beside.Wait()
+	background.Wait()
 	// Flush the last writes to the management cluster. If that cluster is unreachable, the server stops as well.
 	_ = s.store.Compare(context.WithoutCancel(ctx))
 	if err != nil {
@@ -78,14 +78,14 @@ type partError struct{ error }
 func (e *partError) Unwrap() error { return e.error }
 
 // watch ends Run when ctx is done or a component fails.
-func (s *Server) watch(ctx, told context.Context, cancel context.CancelCauseFunc) {
+func (s *Server) watch(ctx, parent context.Context, cancel context.CancelCauseFunc) {
 	var etcd <-chan error
 	if s.etcd != nil {
 		etcd = s.etcd.Failed()
 	}
 	select {
 	case <-ctx.Done():
-	case <-told.Done():
+	case <-parent.Done():
 		cancel(nil)
 	case err := <-s.failed:
 		s.generic.ShutdownDelayDuration = 0 // a failed server must not continue to serve

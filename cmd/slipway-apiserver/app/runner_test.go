@@ -35,7 +35,7 @@ func newRunner(host *fake.Clientset, elect bool, start func(ctx context.Context,
 	return r, failed
 }
 
-// holder is who has the Lease of the controllers, empty for nobody.
+// holder is the holder of the controllers' Lease, empty for none.
 func holder(host *fake.Clientset) string {
 	held, err := host.CoordinationV1().Leases(defaultNamespace).Get(context.Background(), connections.ControllersLease, metav1.GetOptions{})
 	if err != nil {
@@ -119,7 +119,7 @@ func TestControllersEndAndLeasesGoBackWhileTheServerServes(t *testing.T) {
 	if who := holder(host); who != "" {
 		t.Errorf("the Lease is still held by %s", who)
 	}
-	if err := atStart(serving); err != nil { // the server was told to stop before its hooks ran
+	if err := atStart(serving); err != nil { // the server was stopped before its hooks ran
 		t.Fatal(err)
 	}
 	r.running.Wait()
@@ -163,7 +163,7 @@ func TestControllers_OfAStoreThatIsNotServedTakeNoLease(t *testing.T) {
 		time.Sleep(deadline)
 		synctest.Wait()
 		if calls := host.Actions(); len(calls) > 0 {
-			t.Errorf("calls to the host cluster: %v", calls)
+			t.Errorf("calls to the management cluster: %v", calls)
 		}
 		stop()
 		<-ended

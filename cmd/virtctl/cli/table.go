@@ -75,4 +75,4 @@ func Printable(text string) string {
 }
 
 // Clipped is text of the API for a terminal, on one line and of at most so many bytes.
-func Clipped(text string, most int) string { return Printable(conditions.Line(text, most)) }
+func Clipped(text string, most int) string { return Printable(conditions.TruncateLine(text, most)) }

@@ -21,7 +21,7 @@ import (
 const lostUID = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
 
 // lostVM is a VM whose object is gone, and which keeps the record of it.
-func lostVM(t *testing.T, name string, change func(*orphans.Kept, *vmv1alpha1.VirtualMachine)) orphans.Kept {
+func lostVM(t *testing.T, name string, change func(*orphans.RecordedVM, *vmv1alpha1.VirtualMachine)) orphans.RecordedVM {
 	t.Helper()
 	vm := clitest.Machine("dev", name)
 	vm.UID, vm.Generation = lostUID, 7
@@ -149,12 +149,12 @@ func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 		kept []orphans.RecordedVM
 		says string
 	}{
-		"a copy":                 {[]orphans.Kept{lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID = "x" })}, "it is a copy"},
-		"two of a name":          {[]orphans.Kept{lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.UniqueID = "vm-8" })}, "2 VMs say that they are it, vm-7 in vc, vm-8 in vc"},
-		"another's record":       {[]orphans.Kept{lostVM(t, "web", func(_ *orphans.Kept, vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "prod" })}, "its record is one of prod/web"},
-		"a record of another ID": {[]orphans.Kept{lostVM(t, "web", func(_ *orphans.Kept, vm *vmv1alpha1.VirtualMachine) { vm.UID = "other" })}, "with UID other"},
-		"something else":         {[]orphans.Kept{lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.Record = "%" })}, "not in base64"},
-		"another object":         {[]orphans.Kept{lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.State = orphans.NameTaken })}, "another object has the name"},
+		"a copy":                 {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID = "x" })}, "it is a copy"},
+		"two of a name":          {[]orphans.RecordedVM{lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.UniqueID = "vm-8" })}, "2 VMs say that they are it, vm-7 in vc, vm-8 in vc"},
+		"another's record":       {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "prod" })}, "its record is one of prod/web"},
+		"a record of another ID": {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.UID = "other" })}, "with UID other"},
+		"something else":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.Record = "%" })}, "not in base64"},
+		"another object":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.State = orphans.NameTaken })}, "another object has the name"},
 	} {
 		s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: tc.kept}}
 		code, out, errOut := run(t, s, "recover", "--all", "-A")
@@ -163,8 +163,8 @@ func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 		}
 	}
 	// Beside a copy the one that it is a copy of is made again.
-	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.Kept{
-		lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.Kept, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID, k.UniqueID = "x", "vm-8" }),
+	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{
+		lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID, k.UniqueID = "x", "vm-8" }),
 	}}}
 	if _, out, errOut := run(t, s, "recover", "--all", "-A"); !strings.Contains(out, "virtualmachine dev/web created") || !strings.Contains(errOut, "vm-8") {
 		t.Errorf("beside a copy: %s%s", out, errOut)

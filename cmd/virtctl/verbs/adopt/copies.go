@@ -97,7 +97,7 @@ func (f command) confirmCopy(ctx context.Context, client versioned.Interface, t 
 		return fmt.Errorf("vSphere shows it, or there is no copy of it: its condition Created does not say %s", vmv1alpha1.ReasonCopyFound)
 	case len(ids) != 1:
 		return fmt.Errorf("%d copies of it are reported (%s): set the annotation %s=%s=ID with the ID of the right one", len(ids), strings.Join(ids, ", "),
-			vmv1alpha1.AnnotationConfirmedGone, vm.Status.UniqueID)
+			vmv1alpha1.AnnotationConfirmedMissing, vm.Status.UniqueID)
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": vm.UID, "annotations": map[string]string{vmv1alpha1.AnnotationConfirmedMissing: vm.Status.UniqueID + "=" + ids[0]},

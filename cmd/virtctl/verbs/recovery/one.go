@@ -24,8 +24,8 @@ import (
 
 // recover makes the virtual machine again that all of group say they are. More than one may:
 // copies, and VMs of earlier objects of the name.
-func (r *recovery) recover(ctx context.Context, group []orphans.Kept) {
-	var usable []orphans.Kept
+func (r *recovery) recover(ctx context.Context, group []orphans.RecordedVM) {
+	var usable []orphans.RecordedVM
 	var records []*vmrecord.Record
 	for _, k := range group {
 		switch rec, err := readRecord(&k); {
@@ -60,7 +60,7 @@ func (r *recovery) recover(ctx context.Context, group []orphans.Kept) {
 
 // readRecord reads the record that a VM keeps. Whoever can change the settings of a VM can
 // change that: it counts for the object alone that the VM belongs to.
-func readRecord(k *orphans.Kept) (*vmrecord.Record, error) {
+func readRecord(k *orphans.RecordedVM) (*vmrecord.Record, error) {
 	if k.State == orphans.NameTaken {
 		return nil, fmt.Errorf("another object has the name: the VM belonged to one with UID %s", k.UID)
 	}
@@ -83,7 +83,7 @@ func readRecord(k *orphans.Kept) (*vmrecord.Record, error) {
 // makeAgain makes the object of rec, or makes it what rec says, and tells what was done. What
 // it has captured comes first, for an object without it would have no size, and so do the
 // groups that it keeps, of which nobody is told any more once it is there.
-func (r *recovery) makeAgain(ctx context.Context, k *orphans.Kept, rec *vmrecord.Record) (string, error) {
+func (r *recovery) makeAgain(ctx context.Context, k *orphans.RecordedVM, rec *vmrecord.Record) (string, error) {
 	for i := range rec.Revisions {
 		if err := r.ensure(ctx, &rec.Revisions[i], rec.Namespace); err != nil {
 			return "", err
@@ -112,7 +112,7 @@ func (r *recovery) makeAgain(ctx context.Context, k *orphans.Kept, rec *vmrecord
 
 // update makes the object what rec says: first what it has captured, for with the rest its
 // configuration counts again.
-func (r *recovery) update(ctx context.Context, k *orphans.Kept, rec *vmrecord.Record) error {
+func (r *recovery) update(ctx context.Context, k *orphans.RecordedVM, rec *vmrecord.Record) error {
 	machines := r.client.VmV1alpha1().VirtualMachines(rec.Namespace)
 	vm, err := machines.Get(ctx, rec.Name, metav1.GetOptions{})
 	if err != nil {

@@ -96,8 +96,8 @@ func (r *recovery) run(ctx context.Context) error {
 	found, vcenter := false, ""
 	for _, name := range names {
 		// Those of one name come one after the other.
-		var group []orphans.Kept
-		last, err := r.each(ctx, orphans.Texts, name, func(k orphans.Kept) {
+		var group []orphans.RecordedVM
+		last, err := r.each(ctx, orphans.RecordsWithContent, name, func(k orphans.RecordedVM) {
 			if len(group) > 0 && (group[0].Namespace != k.Namespace || group[0].Name != k.Name) {
 				r.recover(ctx, group)
 				group = nil
@@ -129,7 +129,7 @@ func (r *recovery) run(ctx context.Context) error {
 }
 
 // each reads all pages, and returns the last report.
-func (r *recovery) each(ctx context.Context, records, name string, do func(orphans.Kept)) (*orphans.Report, error) {
+func (r *recovery) each(ctx context.Context, records, name string, do func(orphans.RecordedVM)) (*orphans.Report, error) {
 	var next string
 	for {
 		answer := r.client.VmV1alpha1().RESTClient().Get().AbsPath(orphans.Path).Param(orphans.ParamRecords, records).

@@ -66,7 +66,7 @@ func revisionAt(all []revision, number int64) (revision, error) {
 	for _, r := range all {
 		kept = append(kept, strconv.FormatInt(r.number, 10))
 	}
-	return revision{}, fmt.Errorf("there is no revision %d; kept are %s", number, conditions.List(kept, ", "))
+	return revision{}, fmt.Errorf("there is no revision %d; kept are %s", number, conditions.JoinLimited(kept, ", "))
 }
 
 // unrolled returns what d still waits for, and why it lasts if that is known; empty if d has what it wants.
