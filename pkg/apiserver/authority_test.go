@@ -161,7 +161,7 @@ func TestAuthority_ReportsAnInvalidSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := made(t, time.Now())
-	for key, want := range map[string]string{"tls.key": "tls.crt and tls.key", "ca.crt": "not among those of ca.crt"} {
+	for key, want := range map[string]string{"tls.key": "tls.crt and tls.key", "ca.crt": "not contained in ca.crt"} {
 		bad := good.DeepCopy()
 		bad.Data[key] = other[key]
 		if _, err := authority.Load(t.Context(), fake.NewClientset(bad), namespace, name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {

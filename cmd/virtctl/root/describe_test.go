@@ -112,7 +112,7 @@ In vSphere:      vm-42, vmx-21, instance UUID u-1
 Created:         2d2h ago, 2026-04-29T10:00:00Z
 
 WAITS FOR                   REASON            FOR   MESSAGE
-ConfigurationSynced=False   RestartRequired   60m   the next power cycle changes cpu.cores
+ConfigurationSynced=False   RestartRequired   60m   a power cycle is needed to change cpu.cores
 A restart applies what waits for a power cycle: virtctl restart web
 
 LAST DONE                WHEN

@@ -153,7 +153,7 @@ func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 		"two of a name":          {[]orphans.RecordedVM{lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.UniqueID = "vm-8" })}, "2 VMs say that they are it, vm-7 in vc, vm-8 in vc"},
 		"another's record":       {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "prod" })}, "its record is one of prod/web"},
 		"a record of another ID": {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.UID = "other" })}, "with UID other"},
-		"something else":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.Record = "%" })}, "not in base64"},
+		"something else":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.Record = "%" })}, "not valid base64"},
 		"another object":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.State = orphans.NameTaken })}, "another object has the name"},
 	} {
 		s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: tc.kept}}

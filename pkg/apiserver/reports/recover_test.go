@@ -156,7 +156,7 @@ func TestRecordReport_RequiresAPrivilegedUser(t *testing.T) {
 			t.Errorf("%s: an ordinary user got %d %s", query, code, body)
 		}
 	}
-	for query, says := range map[string]string{"records=other": "allowed are heads, texts", "records=heads&continue=%25": "continue"} {
+	for query, says := range map[string]string{"records=other": "supported values are heads, texts", "records=heads&continue=%25": "continue"} {
 		var status metav1.Status
 		code, body := ask("operator", query)
 		if err := json.Unmarshal([]byte(body), &status); err != nil || code != http.StatusBadRequest || !strings.Contains(status.Message, says) {

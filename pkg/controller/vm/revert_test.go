@@ -153,7 +153,7 @@ func TestRevert_ReportsWhyTheObjectCannotBeRestored(t *testing.T) {
 		wantMessage string
 	}{
 		"a quota is exceeded":              {keptRecord(t, running(atSnapshot)), apierrors.NewForbidden(vmv1alpha1.Resource("virtualmachines"), "vm", errTest), "retrying"},
-		"the record cannot be read":        {&provider.StoredSnapshotRecord{UID: "uid-before", Record: "%"}, nil, "not in base64"},
+		"the record cannot be read":        {&provider.StoredSnapshotRecord{UID: "uid-before", Record: "%"}, nil, "not valid base64"},
 		"the record belongs to another VM": {keptRecord(t, running(another)), nil, "UID another"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -167,7 +167,7 @@ func TestPublish_RefusesToExportSecrets(t *testing.T) {
 		says      string
 		change    func(*provider.Publication)
 	}{
-		"a running VM":         {on, "SourceValid NotReady", "only one that is PoweredOff", nil},
+		"a running VM":         {on, "SourceValid NotReady", "must be PoweredOff", nil},
 		"OVF properties":       {properties, "SourceValid Invalid", `OVF property "user-data"`, nil},
 		"a claim":              {claim, "SourceValid Invalid", "1 disks of claims", nil},
 		"no such library":      {plain, "TargetValid NotFound", `no content library "none"`, func(p *provider.Publication) { p.Library = "none" }},

@@ -296,7 +296,7 @@ func TestSnapshot_WaitsForThePromotion(t *testing.T) {
 	l.until("the VM runs", isRunning(req), req)
 	_, err := l.takeSnapshot(snapshotOf(req, "early"))
 	var refused *provider.SnapshotRefusedError
-	if !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || !strings.Contains(refused.Message, "made independent first") {
+	if !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || !strings.Contains(refused.Message, "are promoted first") {
 		t.Errorf("a snapshot before the disks are promoted: %v", err)
 	}
 	req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled

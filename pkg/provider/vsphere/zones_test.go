@@ -118,7 +118,7 @@ func TestZone_WithoutAFolderDoesNotAffectOthers(t *testing.T) {
 	}
 	l.until("the unknown zone is reported", func() bool {
 		c := conditions.Find(gone.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
-		return c != nil && c.Status == metav1.ConditionUnknown && strings.Contains(c.Message, `Zone "gone" does not exist`)
+		return c != nil && c.Status == metav1.ConditionUnknown && strings.Contains(c.Message, `there is no Zone "gone"`)
 	}, gone)
 	parent, err := find.NewFinder(simulated.Operator(t, ready).Client).Folder(t.Context(), "/DC0/vm")
 	if err != nil {
