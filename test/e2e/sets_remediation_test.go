@@ -47,7 +47,7 @@ func TestMachineHealthCheck_ReplacesNoMoreMachinesThanMaxInFlight(t *testing.T) 
 	all := s.Machines()
 	sick := all[:2]
 	for _, name := range sick {
-		s.Annotate("machine/"+name, preTerminate+"=") // It stays while it goes.
+		s.Annotate("machines.cluster.slipway.dev/"+name, preTerminate+"=") // It stays while it goes.
 	}
 	s.Put(healthCheck(""))
 	s.Wants("machinehealthcheck/workers", ".status.currentHealthy", "3")
@@ -76,12 +76,12 @@ func TestMachineHealthCheck_ReplacesNoMoreMachinesThanMaxInFlight(t *testing.T) 
 		}
 		return nil
 	})
-	if text := s.Get("machine/"+waiting, `.status.conditions[?(@.type=="OwnerRemediated")].message`); text != "Waiting because there are already too many remediations in progress (spec.remediation.maxInFlight is 1)" {
+	if text := s.Get("machines.cluster.slipway.dev/"+waiting, `.status.conditions[?(@.type=="OwnerRemediated")].message`); text != "Waiting because there are already too many remediations in progress (spec.remediation.maxInFlight is 1)" {
 		t.Errorf("OwnerRemediated of the waiting Machine is %q", text)
 	}
 
 	t.Log("the other one is deleted next")
-	s.Annotate("machine/"+going, preTerminate+"-")
+	s.Annotate("machines.cluster.slipway.dev/"+going, preTerminate+"-")
 	s.Eventually("the other one is deleted", func() error {
 		m, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(t.Context(), waiting, metav1.GetOptions{})
 		if err == nil && m.DeletionTimestamp == nil {
@@ -89,7 +89,7 @@ func TestMachineHealthCheck_ReplacesNoMoreMachinesThanMaxInFlight(t *testing.T) 
 		}
 		return err
 	})
-	s.Annotate("machine/"+waiting, preTerminate+"-")
+	s.Annotate("machines.cluster.slipway.dev/"+waiting, preTerminate+"-")
 	s.Available(3)
 	if got := s.Machines(); !slices.Contains(got, all[2]) || slices.Contains(got, sick[0]) || slices.Contains(got, sick[1]) {
 		t.Errorf("Machines are %s, want %s and two others than %s", got, all[2], sick)
@@ -110,18 +110,18 @@ spec: {template: {spec: {how: hard}}}
 	all := s.Machines()
 	sick := all[0]
 	s.silence(sick)
-	s.Wants("machine/"+sick, `.status.conditions[?(@.type=="ExternallyRemediated")].reason`, "WaitingForRemediation")
+	s.Wants("machines.cluster.slipway.dev/"+sick, `.status.conditions[?(@.type=="ExternallyRemediated")].reason`, "WaitingForRemediation")
 	request := "exampleremediation/" + sick
 	if got := s.Get(request, ".spec.how") + " " + s.Get(request, ".metadata.ownerReferences[0].kind") + " " + s.Get(request, ".metadata.ownerReferences[0].name"); got != "hard Machine "+sick {
 		s.Errorf("the request has %q, want the template's content and the Machine as owner", got)
 	}
-	s.statuses("whose Node is silent", "machine/"+sick, "InProgress")
+	s.statuses("whose Node is silent", "machines.cluster.slipway.dev/"+sick, "InProgress")
 
 	s.Log("when the Machine is well again the request is taken back")
 	s.Must(s.Work.SetReady(s.Context(), s.Node(sick), corev1.ConditionTrue))
 	s.Kubectl("wait", "--for=delete", request, "--timeout=120s")
-	s.Wants("machine/"+sick, `.status.conditions[?(@.type=="HealthCheckSucceeded")].status`, "True")
-	s.Wants("machine/"+sick, `.status.conditions[?(@.type=="ExternallyRemediated")].reason`, "")
+	s.Wants("machines.cluster.slipway.dev/"+sick, `.status.conditions[?(@.type=="HealthCheckSucceeded")].status`, "True")
+	s.Wants("machines.cluster.slipway.dev/"+sick, `.status.conditions[?(@.type=="ExternallyRemediated")].reason`, "")
 	if got := s.Machines(); !slices.Equal(got, all) {
 		s.Errorf("Machines are %s, want %s as before", got, all)
 	}

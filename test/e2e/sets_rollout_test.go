@@ -19,7 +19,8 @@ import (
 //go:embed testdata/sets.yaml
 var setProvider string
 
-// setScene is a Cluster with MachineDeployments.
+// setScene is a Cluster with MachineDeployments. Its stories name Machines with their group, because the kinds of Cluster API
+// are known in the test process if a story has installed them before.
 type setScene struct{ *testenv.MachineSets }
 
 func newSetScene(t *testing.T) *setScene {
@@ -52,7 +53,7 @@ func TestMachineDeployment_ScalesRollsAndIsRolledBack(t *testing.T) {
 		t.Errorf("virtual machines are %s", got)
 	}
 	m := s.Machines()[0]
-	if owner, machine := s.Get("vm/"+m, ".metadata.ownerReferences[0].uid"), s.Get("machine/"+m, ".metadata.uid"); owner != machine {
+	if owner, machine := s.Get("vm/"+m, ".metadata.ownerReferences[0].uid"), s.Get("machines.cluster.slipway.dev/"+m, ".metadata.uid"); owner != machine {
 		t.Errorf("virtual machine %s is owned by %s, want its Machine %s", m, owner, machine)
 	}
 
@@ -83,7 +84,7 @@ func TestMachineDeployment_ScalesRollsAndIsRolledBack(t *testing.T) {
 
 	t.Log("all of it goes with the Cluster")
 	s.Delete("clusters.cluster.slipway.dev/c")
-	for _, kind := range []string{"machinedeployments", "machinesets", "machines", "vm", "slipwayclusters"} {
+	for _, kind := range []string{"machinedeployments", "machinesets", "machines.cluster.slipway.dev", "vm", "slipwayclusters"} {
 		if left := s.Kubectl("get", kind, "-o", "name"); left != "" {
 			t.Errorf("left of the Cluster: %s", left)
 		}
@@ -167,7 +168,7 @@ spec:
 	s.Kubectl("delete", "machinedeployment/workers", "--cascade=foreground", "--timeout=240s")
 	// The garbage collector may delete the deployment first, if it has not seen the new owner of the MachineSet.
 	s.Eventually("nothing is left of the deployment", func() error {
-		if left := s.Kubectl("get", "machines,vm", "-o", "name"); left != "" {
+		if left := s.Kubectl("get", "machines.cluster.slipway.dev,vm", "-o", "name"); left != "" {
 			return errors.New(left)
 		}
 		return nil

@@ -69,11 +69,11 @@ func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
 	s.statuses("that was just made", "machinedeployment/workers", "InProgress")
 	s.Available(2)
 	first := s.Machines()
-	s.Wants("machine/"+first[0], `.status.conditions[?(@.type=="Ready")].status`, "True")
+	s.Wants("machines.cluster.slipway.dev/"+first[0], `.status.conditions[?(@.type=="Ready")].status`, "True")
 	s.Wants("clusters.cluster.slipway.dev/c", `.status.conditions[?(@.type=="Available")].status`, "True")
 	set := strings.TrimSpace(s.Kubectl("get", "machinesets", "-o", "name"))
 	s.statuses("that has all it wants",
-		"machinedeployment/workers", "Current", set, "Current", "machine/"+first[0], "Current", "clusters.cluster.slipway.dev/c", "Current")
+		"machinedeployment/workers", "Current", set, "Current", "machines.cluster.slipway.dev/"+first[0], "Current", "clusters.cluster.slipway.dev/c", "Current")
 
 	t.Log("OnDelete: a Machine is replaced only after a user deletes it")
 	s.UseTemplate("large")
@@ -88,7 +88,7 @@ func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
 	if got := s.Machines(); !slices.Equal(got, first) {
 		t.Errorf("Machines are %s, want %s as before", got, first)
 	}
-	s.Delete("machine/" + first[0])
+	s.Delete("machines.cluster.slipway.dev/" + first[0])
 	s.Wants("machinedeployment/workers", ".status.upToDateReplicas", "1")
 	s.Wants("machinedeployment/workers", ".status.availableReplicas", "2")
 	if got := s.Machines(); !slices.Contains(got, first[1]) || len(got) != 2 || s.Sizes() != "large small" {
@@ -123,10 +123,10 @@ func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
 	})
 
 	t.Log("what goes is Terminating")
-	s.Annotate("machine/"+s.Machines()[0], "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test=")
+	s.Annotate("machines.cluster.slipway.dev/"+s.Machines()[0], "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test=")
 	last := s.Machines()[0]
-	s.Remove("machine/" + last)
-	s.statuses("that is deleted", "machine/"+last, "Terminating")
-	s.Annotate("machine/"+last, "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test-")
+	s.Remove("machines.cluster.slipway.dev/" + last)
+	s.statuses("that is deleted", "machines.cluster.slipway.dev/"+last, "Terminating")
+	s.Annotate("machines.cluster.slipway.dev/"+last, "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test-")
 	s.Available(2)
 }

@@ -164,7 +164,7 @@ func (s *MachineSets) MostMachines() int {
 
 // Overview returns the objects of the namespace as kubectl prints them, for the message of a failed test.
 func (s *MachineSets) Overview() string {
-	out, _, _ := s.Try("", "kubectl", "get", "machinedeployments,machinesets,machines,vm", "-o", "wide")
+	out, _, _ := s.Try("", "kubectl", "get", "machinedeployments,machinesets,machines.cluster.slipway.dev,vm", "-o", "wide")
 	return out
 }
 
