@@ -86,7 +86,7 @@ spec:
   cpu: {sockets: 1}
   memory: {guest: 1Gi}
   image: {kind: VirtualMachine, name: self}
-`, "spec.image.name", "another virtual machine")
+`, "spec.image.name", "must not be the virtual machine itself")
 	u.Virtctl("start", "source")
 	u.Ready("vm/source")
 	u.Wants("vm/clone", ".status.powerState", "PoweredOn")
