@@ -83,7 +83,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 		t.Errorf("the members were asked for at %s, want db before app-1, and that before web", since)
 	}
 	table := u.Kubectl("get", "vmgroup")
-	for _, want := range []string{"POWER", "ASKED", "MEMBERS", "READY", "PoweredOn", "4/4", "True"} {
+	for _, want := range []string{"POWER", "REQUESTED", "MEMBERS", "READY", "PoweredOn", "4/4", "True"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("kubectl get vmgroup lacks %q:\n%s", want, table)
 		}

@@ -214,7 +214,7 @@ func (u user) holdsOfTheExample() {
 	u.Put(strings.NewReplacer("vm-sizes", u.Namespace, "team-a", u.Namespace).Replace(string(example)))
 	for _, manifest := range []string{
 		testenv.VMWith("big", "cpu: {sockets: 9}", "memory: {guest: 1Gi}"),
-		testenv.Manifest("vm", "VirtualMachineTemplate", "big", "template: {spec: {cpu: {sockets: 9}, memory: {guest: 1Gi}, image: {name: photon-5}}}"),
+		testenv.Manifest("vm", "VirtualMachineTemplate", "huge", "template: {spec: {cpu: {sockets: 9}, memory: {guest: 1Gi}, image: {name: photon-5}}}"),
 	} {
 		u.DeniedAtLast(manifest, "at most 8 sockets, not 9")
 	}

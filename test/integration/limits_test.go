@@ -72,7 +72,7 @@ func TestS5ObjectsAboveOneMebibyteAreRefusedInWords(t *testing.T) {
 
 func wantTooLarge(t *testing.T, what string, err error) {
 	t.Helper()
-	if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "may have 1048576") {
+	if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "the maximum is 1048576") {
 		t.Errorf("%s: answer %.300v, want 413 that names the bound", what, err)
 	}
 }

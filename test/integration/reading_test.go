@@ -133,7 +133,7 @@ func TestTableHasTheColumnsOfADatacenter(t *testing.T) {
 	if len(table.Rows) != 1 {
 		t.Fatalf("%d rows, want 1", len(table.Rows))
 	}
-	want := []any{"shown", "Running", "PoweredOn", "small", "", "2 (4 wanted)", "2Gi", "192.0.2.7", "esx-1"}
+	want := []any{"shown", "Running", "PoweredOn", "small", "", "2 (4 desired)", "2Gi", "192.0.2.7", "esx-1"}
 	if diff := cmp.Diff(want, table.Rows[0].Cells[:len(want)]); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)
 	}
