@@ -111,7 +111,7 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 	u.Put("apiVersion: v1\nkind: Secret\nmetadata: {name: data}\nstringData: {user-data: hunter2}\n")
 	u.tells("node", "BootstrapReady", "NotFound", `has no key "value"`)
 	u.Patch("secret/data", `{"stringData":{"value":"#cloud-config\n# of the node\n","format":"toml"}}`)
-	u.tells("node", "BootstrapReady", "Invalid", "allowed are cloud-config and ignition")
+	u.tells("node", "BootstrapReady", "Invalid", "allowed: cloud-config, ignition")
 	u.Patch("secret/data", fmt.Sprintf(`{"stringData":{"value":%q,"format":"cloud-config"}}`, noise(100_000)))
 	u.tells("node", "BootstrapReady", "Invalid", `the value of key "value" of Secret "data"`)
 	if _, made := testenv.Inventory(t, u.Namespace)["node"]; made {
