@@ -4,13 +4,19 @@
 package e2e
 
 import (
+	_ "embed"
 	"os"
 	"testing"
 
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
+// kinds are those of a provider of Cluster API, for the stories about Machines.
+//
+//go:embed testdata/sets.yaml
+var kinds []byte
+
+func TestMain(m *testing.M) { os.Exit(testenv.Main(m, kinds)) }
 
 // user is one person, in one namespace.
 type user struct{ testenv.User }

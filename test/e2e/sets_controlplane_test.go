@@ -9,7 +9,6 @@ import "testing"
 func TestCluster_FollowsItsControlPlaneObject(t *testing.T) {
 	t.Parallel()
 	s := newSetScene(t)
-	s.putProvider()
 	const of, plane = "clusters.cluster.slipway.dev/other", "examplecontrolplane/other"
 	s.Put(`
 apiVersion: cluster.slipway.dev/v1alpha1

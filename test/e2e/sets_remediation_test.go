@@ -41,7 +41,6 @@ func (s *setScene) silence(names ...string) {
 func TestMachineHealthCheck_ReplacesNoMoreMachinesThanMaxInFlight(t *testing.T) {
 	t.Parallel()
 	s := newSetScene(t)
-	s.putProvider()
 	s.Put(testenv.Workers(3, "remediation: {maxInFlight: 1}"))
 	s.Available(3)
 	all := s.Machines()

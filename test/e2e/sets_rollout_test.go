@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	_ "embed"
 	"errors"
 	"slices"
 	"strings"
@@ -16,9 +15,6 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-//go:embed testdata/sets.yaml
-var setProvider string
-
 // setScene is a Cluster with MachineDeployments. Its stories name Machines with their group, because the kinds of Cluster API
 // are known in the test process if a story has installed them before.
 type setScene struct{ *testenv.MachineSets }
@@ -26,14 +22,6 @@ type setScene struct{ *testenv.MachineSets }
 func newSetScene(t *testing.T) *setScene {
 	t.Helper()
 	return &setScene{testenv.NewMachineSets(t)}
-}
-
-// putProvider creates the kinds of a provider for control planes and remediation. They stay, since stories share them.
-func (s *setScene) putProvider() {
-	s.Helper()
-	s.Put(setProvider)
-	s.Meets("Established", "crd/exampleremediations.remediation.example.org", "crd/exampleremediationtemplates.remediation.example.org",
-		"crd/examplecontrolplanes.controlplane.example.org")
 }
 
 func TestMachineDeployment_ScalesRollsAndIsRolledBack(t *testing.T) {

@@ -4,7 +4,6 @@
 package operations
 
 import (
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,9 +28,6 @@ var (
 	exampleConfigs  = schema.GroupVersionResource{Group: "bootstrap.example.org", Version: "v1", Resource: "exampleconfigs"}
 )
 
-//go:embed testdata/deletion.yaml
-var exampleProvider string
-
 // Hooks of the test at the deletion of a Machine.
 const (
 	preDrainHook     = clusterv1alpha1.PreDrainDeleteHookAnnotationPrefix + "/test"
@@ -53,8 +49,6 @@ func newDeletionScene(t *testing.T) *deletionScene {
 	t.Helper()
 	s := &deletionScene{Scene: testenv.NewScene(t)}
 	s.objects, s.nodes = dynamic.NewForConfigOrDie(s.Host.RestConfig()), s.Work.Client()
-	s.Put(exampleProvider)
-	s.Meets("Established", "crd/examplemachines.infrastructure.example.org", "crd/exampleconfigs.bootstrap.example.org")
 	s.WorkNamespace()
 	c, err := s.API.ClusterV1alpha1().Clusters(s.Namespace).Create(t.Context(), &clusterv1alpha1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "c"},

@@ -4,13 +4,19 @@
 package operations
 
 import (
+	_ "embed"
 	"os"
 	"testing"
 
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
+// kinds are those of a provider of Cluster API, for the stories about Machines.
+//
+//go:embed testdata/deletion.yaml
+var kinds []byte
+
+func TestMain(m *testing.M) { os.Exit(testenv.Main(m, kinds)) }
 
 // user is an operator of Slipway.
 type user struct{ testenv.User }

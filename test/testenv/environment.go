@@ -36,8 +36,8 @@ var BinDir = sync.OnceValue(func() string {
 	return dir
 })
 
-// Main starts the environment that tests share, runs them and returns the exit status.
-func Main(m *testing.M) (code int) {
+// Main starts the environment that tests share, applies manifests, runs the tests and returns the exit status.
+func Main(m *testing.M, manifests []byte) (code int) {
 	dir, err := os.MkdirTemp("", "slipway-test-")
 	if err != nil {
 		return report(err)
@@ -67,6 +67,9 @@ func Main(m *testing.M) (code int) {
 			code = max(code, report(err))
 		}
 	}()
+	if err := shared.Apply(context.Background(), manifests); err != nil {
+		return report(err)
+	}
 	return stopWorkload(m.Run())
 }
 
