@@ -42,7 +42,7 @@ func run(dirs []string, out io.Writer) error {
 		groups = append(groups, g)
 	}
 	if len(groups) == 0 {
-		return errors.New("usage: api-docs DIRECTORY...")
+		return errors.New("no directory of API types was given")
 	}
 	_, _ = io.WriteString(out, head)
 	for _, g := range groups {

@@ -65,7 +65,7 @@ type Controller[K comparable] struct {
 	options  Options[K]
 	counts   counts
 	recorder events.EventRecorder
-	// isReported has the keys whose objects have the WritesWithinLimit condition.
+	// reported has the keys whose objects have the WritesWithinLimit condition.
 	reported sync.Map
 }
 

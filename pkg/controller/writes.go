@@ -42,7 +42,7 @@ type bucket struct {
 	at     time.Time
 	// since is the time of the first refusal. It is zero before that, and again when half of the tokens are available.
 	since time.Time
-	// isReported is true if the refusals were reported.
+	// reported is true if the refusals were reported.
 	reported bool
 }
 

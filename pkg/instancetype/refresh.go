@@ -27,7 +27,7 @@ func (e *NoMatcherError) Error() string {
 type SourceDeletedError struct {
 	// Role is the role to refresh.
 	Role Role
-	// DecodedRevision is true if the virtual machine uses a revision of the object.
+	// Captured is true if the virtual machine uses a revision of the object.
 	Captured bool
 	// Err is the cause.
 	Err error

@@ -171,7 +171,7 @@ func TestLeases_AreDividedEvenly(t *testing.T) {
 	})
 }
 
-// SharedTimes promises 20 seconds, however many Leases the remaining processes hold.
+// sharedTimes promises 20 seconds, however many Leases the remaining processes hold.
 func TestLeases_OfAProcessThatDiedAreAcquiredInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()

@@ -32,7 +32,7 @@ type Result struct {
 	Started string
 	// Ended receives the error of the started operation and is then closed. It is nil if none was started.
 	Ended <-chan error
-	// AttachedKnown is true if Observation.Attached is complete and no running or started operation changes it.
+	// AttachedKnown is true if Observation.RetainedDisks is complete and no running or started operation changes it.
 	AttachedKnown bool
 	// Reverted is the record of the snapshot to which the virtual machine was reverted, if the object does not reflect
 	// the revert yet; otherwise nil.

@@ -102,7 +102,7 @@ func describe(m *clusterv1alpha1.Machine) string {
 	return text
 }
 
-// provisioned waits until a Machine has its virtual machine, and joins its Node.
+// join waits until a Machine has its virtual machine, and joins its Node.
 func (s *scene) join(name string) *clusterv1alpha1.Machine {
 	s.Helper()
 	m := s.until(name, "the Machine is provisioned", func(m *clusterv1alpha1.Machine) bool {

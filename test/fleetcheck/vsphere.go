@@ -102,7 +102,7 @@ func fingerprint(v *mo.VirtualMachine) (string, error) {
 	return string(text), err
 }
 
-// directories of machines on all datastores, those that were there before left out.
+// directoriesOf returns the directories of machines on all datastores, those that were there before left out.
 func (c *Checker) directoriesOf(ctx context.Context, client *govmomi.Client) ([]string, error) {
 	var stores []mo.Datastore
 	if err := vsphereclient.Everything(ctx, client, "Datastore", []string{"name", "browser"}, &stores); err != nil {

@@ -36,7 +36,7 @@ import (
 
 func TestMain(m *testing.M) { simulated.Main(m) }
 
-// world is a server, a vCenter and a controller between them.
+// vmWorld is a server, a vCenter and a controller between them.
 type vmWorld struct {
 	// Interface is a user's client.
 	versioned.Interface
@@ -186,7 +186,7 @@ func (c *countWrites) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// journal keeps the reasons of events by object.
+// vmJournal keeps the reasons of events by object.
 type vmJournal struct {
 	mu      sync.Mutex
 	reasons map[string][]string

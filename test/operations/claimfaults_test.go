@@ -205,7 +205,7 @@ func TestEveryFaultOfStorageIsNamedByACondition(t *testing.T) {
 	s.end()
 }
 
-// classes are the StorageClasses of the rows.
+// faultyClasses are the StorageClasses of the rows.
 func faultyClasses() []*storagev1.StorageClass {
 	class := func(name, provisioner string, parameters map[string]string) *storagev1.StorageClass {
 		return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "faulty-" + name}, Provisioner: provisioner, Parameters: parameters, AllowVolumeExpansion: new(true)}

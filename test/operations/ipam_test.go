@@ -49,7 +49,7 @@ func (u user) runsWith(vm, address string) {
 	u.Wants("vm/"+vm, ".status.claimedAddresses[*].address", address+"/24")
 }
 
-// lists the objects of a kind, and waits until there are so many.
+// count lists the objects of a kind, and waits until there are so many.
 func (u user) count(kind string, want int) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("there are %d %s", want, kind), func() error {

@@ -25,7 +25,7 @@ import (
 
 const limit = time.Minute
 
-// connect returns a client of a simulator with the fast collector.
+// fastcollectorConnect returns a client of a simulator with the fast collector.
 func fastcollectorConnect(t *testing.T) (context.Context, *govmomi.Client, *fastcollector.Hub) {
 	t.Helper()
 	model := simulator.VPX()

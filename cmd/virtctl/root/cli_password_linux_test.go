@@ -56,7 +56,7 @@ func shows(t *testing.T, file *os.File) bool {
 	return state.Lflag&unix.ECHO != 0
 }
 
-// asked begins to read a password from a terminal, and returns when that shows nothing any more.
+// passwordAsked begins to read a password from a terminal, and returns when that shows nothing any more.
 func passwordAsked(ctx context.Context, t *testing.T, program *os.File) (password <-chan string, failed <-chan error) {
 	t.Helper()
 	read, write := io.Pipe()

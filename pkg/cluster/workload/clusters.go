@@ -22,7 +22,7 @@ import (
 const (
 	// DefaultGrace is the default of Options.Grace, the same as in Cluster API.
 	DefaultGrace = 5 * time.Minute
-	// DefaultMaxConcurrent is the default of Options.Places. A silent cluster occupies a worker for 5 of every 30 seconds, so
+	// DefaultMaxConcurrent is the default of Options.MaxConcurrent. A silent cluster occupies a worker for 5 of every 30 seconds, so
 	// 256 workers suffice for 1,000 silent clusters.
 	DefaultMaxConcurrent = 256
 	// period is the time between two probes.

@@ -29,7 +29,7 @@
 // seconds, and immediately when the Secret changes. A connection that is no longer needed is closed within one probe
 // period.
 //
-// All clusters share one queue. In addition to the watches of connected clusters there are at most Options.Places
+// All clusters share one queue. In addition to the watches of connected clusters there are at most Options.MaxConcurrent
 // goroutines. Clusters that answer are processed before clusters that do not. All goroutines have stopped when Run
 // returns.
 //

@@ -129,7 +129,7 @@ func (a *api) store(resource schema.GroupVersionResource, obj runtime.Object) er
 	return a.Tracker().Update(resource, obj, meta.GetNamespace())
 }
 
-// mergeConditions does what the server's update strategies do.
+// merge does what the server's update strategies do.
 func merge(stored, next runtime.Object, subresource string) runtime.Object {
 	switch next := next.(type) {
 	case *vmv1alpha1.VirtualMachine:

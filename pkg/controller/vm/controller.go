@@ -184,7 +184,7 @@ type Deps struct {
 	// Client writes virtual machines and their instances.
 	Client versioned.Interface
 	// Informers watch Slipway's kinds. New registers the informers that it needs, and Run starts them. They must not
-	// resync on their own. Their only transform may be controller.AsKept.
+	// resync on their own. Their only transform may be controller.StripManagedFields.
 	Informers externalversions.SharedInformerFactory
 	// Host is a client of the management cluster, which has the Secrets and claims. It also has the ControllerRevisions
 	// of versions that did not store them in Slipway's own API.

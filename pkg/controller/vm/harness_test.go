@@ -349,7 +349,7 @@ func (h *harness) refresh() {
 	}
 }
 
-// reconciliation runs one reconcile and fails the test if it returns an error.
+// mustReconcile runs one reconcile and fails the test if it returns an error.
 func (h *harness) mustReconcile() controller.Result {
 	h.t.Helper()
 	result, err := h.tryReconcile()

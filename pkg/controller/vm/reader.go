@@ -43,7 +43,7 @@ type objectReader struct {
 	images  vmlisters.VirtualMachineImageLister
 	// clusterImages has the images of all namespaces.
 	clusterImages vmlisters.ClusterVirtualMachineImageLister
-	// machineHandlers has the sources of clones.
+	// machines has the sources of clones.
 	machines  vmlisters.VirtualMachineLister
 	revisions *revisionStore
 	claims    corev1client.PersistentVolumeClaimsGetter

@@ -222,7 +222,7 @@ func isConfigured(all []metav1.Condition) bool {
 	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == vmv1alpha1.ReasonNotApplied || c.Reason == vmv1alpha1.ReasonRestartRequired)
 }
 
-// takeCalls adds the report of a step and returns the step's error.
+// addReport adds the report of a step and returns the step's error.
 func (p *reconciliation) addReport(report step.Report, err error) error {
 	p.Add(report)
 	return err

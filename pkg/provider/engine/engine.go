@@ -151,7 +151,7 @@ func (e *Engine) Healthy(ctx context.Context) error { return e.driver.Healthy(ct
 // Forget implements provider.Provider.
 func (e *Engine) Forget(key types.NamespacedName) { e.forget(provider.VirtualMachineKey(key)) }
 
-// Unread implements provider.Provider.
+// IsUnread implements provider.Provider.
 func (e *Engine) IsUnread(vm *vmv1alpha1.VirtualMachine) bool {
 	if !e.driver.Starting() || e.Unreachable() != nil || e.driver.Observe(identity(vm)).State != driver.Unknown {
 		return false

@@ -119,7 +119,7 @@ func (d *Driver) Synced() bool {
 	return d.readable
 }
 
-// Managed implements driver.Driver.
+// CountOwned implements driver.Driver.
 func (d *Driver) CountOwned() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -157,7 +157,7 @@ func (d *Driver) Record(uniqueID string) string {
 	return ""
 }
 
-// Look implements driver.Driver.
+// Observe implements driver.Driver.
 func (d *Driver) Observe(id driver.Identity) driver.Observed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,7 +196,7 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (found driver.S
 	return found, err
 }
 
-// Refused implements driver.Driver.
+// CheckDesired implements driver.Driver.
 func (d *Driver) CheckDesired(*driver.Desired) driver.Refusals { return driver.Refusals{} }
 
 // Check implements driver.Driver. All prerequisites exist.
@@ -204,7 +204,7 @@ func (d *Driver) Check(context.Context, *driver.Desired, ...string) driver.Repor
 	return driver.Report{}
 }
 
-// Offer implements driver.Driver. Every zone has enough resources.
+// CheckZone implements driver.Driver. Every zone has enough resources.
 func (d *Driver) CheckZone(_ context.Context, _ *driver.Desired, zone string) provider.ZoneCheck {
 	return provider.ZoneCheck{Zone: zone}
 }

@@ -72,7 +72,7 @@ func (m machine) Compare(w *driver.Desired) driver.Comparison {
 // Record implements driver.Machine.
 func (m machine) Record() string { return m.vm.Record.Text }
 
-// Keep implements driver.Machine.
+// StoreRecord implements driver.Machine.
 func (m machine) StoreRecord(r driver.Record) driver.Difference {
 	return driver.Difference{
 		Path: "metadata.record", Running: m.vm.Record.Head.String(), Desired: r.Head.String(), Live: true, IsMetadata: true,
@@ -80,7 +80,7 @@ func (m machine) StoreRecord(r driver.Record) driver.Difference {
 	}
 }
 
-// Lacking implements driver.Machine.
+// MissingMetadata implements driver.Machine.
 func (m machine) MissingMetadata(*driver.Desired, int) []driver.Difference {
 	if !m.vm.MissesMetadata {
 		return nil
@@ -189,7 +189,7 @@ func (m machine) Revert(_ driver.Identity, to provider.RevertTarget) driver.Oper
 	}}
 }
 
-// DropKept implements driver.Machine.
+// DropSnapshotRecord implements driver.Machine.
 func (m machine) DropSnapshotRecord() driver.Operation {
 	op := m.operation(driver.KindReconfigure, func(v *VM) { v.Kept = nil })
 	op.Detail = "drop snapshot record"

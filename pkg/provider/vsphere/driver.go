@@ -175,7 +175,7 @@ func (d *Driver) Starting() bool { return d.inventory.Starting() }
 // Synced implements driver.Driver.
 func (d *Driver) Synced() bool { return d.inventory.Synced() }
 
-// Managed implements driver.Driver.
+// CountOwned implements driver.Driver.
 func (d *Driver) CountOwned() int { return d.inventory.CountOwners() }
 
 // Owned implements driver.Driver.
@@ -187,7 +187,7 @@ func (d *Driver) Record(uniqueID string) string {
 	return observe.ExtraConfig(vm, observe.RecordKey)
 }
 
-// Look implements driver.Driver.
+// Observe implements driver.Driver.
 func (d *Driver) Observe(id driver.Identity) driver.Observed {
 	names := namesOf(id)
 	if folder, ok := d.resolver(id.Zone).KnownNamespaceFolder(id.Key.Namespace); ok {
@@ -216,7 +216,7 @@ func ownershipOf(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 	return observe.OwnershipOf(vm, owner)
 }
 
-// Refused implements driver.Driver.
+// CheckDesired implements driver.Driver.
 func (d *Driver) CheckDesired(w *driver.Desired) driver.Refusals {
 	refused := configspec.Refused(d.desiredSpec(w), &mo.VirtualMachine{})
 	refused.NotAllowed, _ = d.disallowedDevices(w)

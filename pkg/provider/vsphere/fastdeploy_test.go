@@ -27,7 +27,7 @@ import (
 // cachedDisk is the path of the copy of the image's disk.
 const cachedDisk = "[LocalDS_0] images/photon-5/disk.vmdk"
 
-// imageFiles is a datastore in an administrator's session.
+// files is a datastore in an administrator's session.
 type files struct {
 	t  *testing.T
 	ds *object.Datastore

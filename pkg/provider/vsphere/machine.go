@@ -68,12 +68,12 @@ func (m machine) Compare(w *driver.Desired) driver.Comparison {
 // Record implements driver.Machine.
 func (m machine) Record() string { return observe.ExtraConfig(m.vm, observe.RecordKey) }
 
-// KeepConnection implements driver.Machine.
+// StoreRecord implements driver.Machine.
 func (m machine) StoreRecord(r driver.Record) driver.Difference {
 	return convertDifference(configspec.StoreRecord(m.vm, r))
 }
 
-// Lacking implements driver.Machine.
+// MissingMetadata implements driver.Machine.
 func (m machine) MissingMetadata(w *driver.Desired, since int) []driver.Difference {
 	var out []driver.Difference
 	for _, d := range configspec.MissingRecords(m.driver.desiredSpec(w), m.vm, since) {

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
-// Offer implements driver.Driver.
+// CheckZone implements driver.Driver.
 func (d *Driver) CheckZone(ctx context.Context, w *driver.Desired, zone string) provider.ZoneCheck {
 	o := provider.ZoneCheck{Zone: zone}
 	desired := *w

@@ -63,7 +63,7 @@ func (m machine) Revert(id driver.Identity, to provider.RevertTarget) driver.Ope
 	}}
 }
 
-// DropKept implements driver.Machine.
+// DropSnapshotRecord implements driver.Machine.
 func (m machine) DropSnapshotRecord() driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure, Detail: "remove the snapshot record", Run: func(ctx context.Context) error {
 		return m.driver.actor.RemoveSnapshotRecord(ctx, m.ref())

@@ -31,7 +31,7 @@ type zone struct {
 	// spec is nil for the zone that the flags specify.
 	spec     *vmv1alpha1.ZoneSpec
 	resolver *placement.Resolver
-	// zoneReadError is the reason why the zone's folder was not read with the inventory. It is nil if it
+	// readErr is the reason why the zone's folder was not read with the inventory. It is nil if it
 	// was read.
 	readErr error
 }

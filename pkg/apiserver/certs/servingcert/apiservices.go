@@ -68,7 +68,7 @@ func (m *Manager) step(ctx context.Context) error {
 	}
 	next, err := authority.Next(SecretName, secret.Data, now)
 	if err != nil {
-		return fmt.Errorf("Secret %s/%s: %w", o.Namespace, SecretName, err)
+		return fmt.Errorf("read the CA in Secret %s/%s: %w", o.Namespace, SecretName, err)
 	}
 	if next == nil {
 		return nil

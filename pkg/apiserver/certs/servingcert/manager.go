@@ -81,7 +81,7 @@ func (m *Manager) serve(ctx context.Context) (trusted []byte, err error) {
 	}
 	a, err := authority.Parse(secret.Data)
 	if err != nil {
-		return nil, fmt.Errorf("Secret %s/%s: %w", o.Namespace, SecretName, err)
+		return nil, fmt.Errorf("read the CA in Secret %s/%s: %w", o.Namespace, SecretName, err)
 	}
 	return a.Trusted, m.renew(ctx, a, now)
 }

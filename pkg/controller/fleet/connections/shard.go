@@ -43,7 +43,7 @@ func (s shard) Bind(ctx context.Context, vcenter string) (context.Context, error
 	return s.leases.Bind(ctx, s.leaseFor(vcenter))
 }
 
-// Held implements controller.Shard.
+// IsOwned implements controller.Shard.
 func (s shard) IsOwned(vcenter string) bool { return !s.leases.Held(s.leaseFor(vcenter)).IsZero() }
 
 // Watch implements controller.Shard.

@@ -22,7 +22,7 @@ type Machine interface {
 	Record() string
 	// StoreRecord returns the change that stores a record.
 	StoreRecord(r Record) Difference
-	// NotFoundFailure returns the changes for data that is missing because the virtual machine was last written with schema
+	// MissingMetadata returns the changes for data that is missing because the virtual machine was last written with schema
 	// since (see vmrecord.Schema). They are applied once.
 	MissingMetadata(w *Desired, since int) []Difference
 
@@ -54,9 +54,9 @@ type Machine interface {
 	Snapshot(id Identity, s provider.Snapshot) (Operation, error)
 	// RemoveSnapshot removes the snapshot and keeps its children.
 	RemoveSnapshot(id Identity, s provider.Snapshot) Operation
-	// Revert reverts the machine to the snapshot. Observation.Kept is then set until DropSnapshotRecord has run.
+	// Revert reverts the machine to the snapshot. Observation.StoredSnapshot is then set until DropSnapshotRecord has run.
 	Revert(id Identity, to provider.RevertTarget) Operation
-	// DropSnapshotRecord removes the snapshot record that Observation.Kept reports.
+	// DropSnapshotRecord removes the snapshot record that Observation.StoredSnapshot reports.
 	DropSnapshotRecord() Operation
 	// Unregister removes the machine from the inventory and keeps its files.
 	Unregister(id Identity) Operation
@@ -83,7 +83,7 @@ type Difference struct {
 
 // Comparison is the result of a comparison with the desired state.
 type Comparison struct {
-	// CheckDesired lists desired settings that the machine cannot have.
+	// Refused lists desired settings that the machine cannot have.
 	Refused Refusals
 	// NotApplied lists desired settings that the hypervisor does not support or that the machine does not need.
 	NotApplied []string

@@ -60,7 +60,7 @@ type Operation struct {
 type Failure int
 
 const (
-	// CheckDesired means that a user must fix the cause.
+	// Refused means that a user must fix the cause.
 	Refused Failure = iota
 	// NotFoundFailure means that a referenced object does not exist in the hypervisor.
 	NotFoundFailure

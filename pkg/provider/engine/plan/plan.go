@@ -58,7 +58,7 @@ type Plan struct {
 	Unresolved []string
 	// Records is true if Operation writes the record.
 	Records bool
-	// HoldFor is true if an operation must wait before it is retried.
+	// Held is true if an operation must wait before it is retried.
 	Held bool
 	// metadata has the metadata to store in the virtual machine: missing data of newer schemas, and the object record.
 	// It is written together with configuration changes, or separately.

@@ -25,7 +25,7 @@ import (
 type Object struct {
 	// Zone is the Zone that specifies the object. It is empty if the flags specify it.
 	Zone string
-	// Kind is Root or a kind of placement.Surveyed.
+	// Kind is Root or a kind of placement.SurveyResult.
 	Kind string
 	// Name is its inventory path or name.
 	Name string

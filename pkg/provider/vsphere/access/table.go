@@ -6,7 +6,7 @@ package access
 import "github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 
 // Root is the kind of vCenter's root folder. Privileges for content libraries and global
-// permissions apply to it. The other kinds of objects are those of placement.Surveyed.
+// permissions apply to it. The other kinds of objects are those of placement.SurveyResult.
 const Root = "vCenter"
 
 // Required lists the required privileges by kind of object. The vSphere Web Services API names them

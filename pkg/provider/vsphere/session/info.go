@@ -38,7 +38,7 @@ func (s *Session) Info() Info {
 	return s.info
 }
 
-// checkInstallation returns an error if the instance UUID is not the one that Options.Installation requires.
+// checkInstallation returns an error if the instance UUID is not the one that Options.InstanceUUID requires.
 func (s *Session) checkInstallation(c *vim25.Client) error {
 	if s.opts.InstanceUUID == nil {
 		return nil

@@ -52,7 +52,7 @@ func newUndecided(err error) Decision { return Decision{Behavior: BehaviorUndeci
 type DecisionInputs struct {
 	// Now is the time of the reconcile.
 	Now time.Time
-	// IsUnreachable is true if the kubelet of the Node no longer reports. Pods on the Node are not removed after their
+	// Unreachable is true if the kubelet of the Node no longer reports. Pods on the Node are not removed after their
 	// deletion then.
 	Unreachable bool
 	// DaemonSets are the controllers of Pods of the Node.

@@ -128,7 +128,7 @@ func names(entries []Entry) string {
 	return strings.Join(all, ", ")
 }
 
-// truncate limits the length of text. Unlike conditions.Line it preserves lines. The text contains names from the
+// truncate limits the length of text. Unlike conditions.TruncateLine it preserves lines. The text contains names from the
 // untrusted workload cluster.
 func truncate(text string, bound int) string {
 	const ellipsis = "…"

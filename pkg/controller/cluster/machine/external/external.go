@@ -25,7 +25,7 @@ const providerDelay = 5 * time.Second
 
 // Objects reads objects of external kinds.
 type Objects interface {
-	// Get returns a shared object, or the API's NotFound if the object does not exist (see contract.IsGone). Other
+	// Get returns a shared object, or the API's NotFound if the object does not exist (see contract.IsNotFound). Other
 	// errors mean that its state is unknown.
 	Get(ctx context.Context, ref contract.Reference, namespace string) (*unstructured.Unstructured, contract.Kind, error)
 }

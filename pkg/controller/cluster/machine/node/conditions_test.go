@@ -106,7 +106,7 @@ func facts(change ...func(*State)) State {
 	return f
 }
 
-// Changes of facts.
+// known adds the conditions of a known Node.
 func known(f *State) {
 	f.Machine.Status.Conditions = []metav1.Condition{{Type: "NodeReady", Status: "True"}, {Type: "NodeHealthy", Status: "True"}}
 }
