@@ -9736,7 +9736,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "key, including class and instance, as used in spec.bootstrap.vAppConfig.",
+							Description: "key of the property, with class and instance, as used in spec.bootstrap.vAppConfig.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",

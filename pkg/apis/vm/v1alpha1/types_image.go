@@ -193,7 +193,7 @@ type VirtualMachineImageDisk struct {
 
 // VirtualMachineImageProperty is an OVF property of an image.
 type VirtualMachineImageProperty struct {
-	// key, including class and instance, as used in spec.bootstrap.vAppConfig.
+	// key of the property, with class and instance, as used in spec.bootstrap.vAppConfig.
 	// +required
 	Key string `json:"key" protobuf:"bytes,1,opt,name=key"`
 	// type of the value in vSphere syntax, for example string(1..), boolean or ip.

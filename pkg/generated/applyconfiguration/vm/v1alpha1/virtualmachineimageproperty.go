@@ -10,7 +10,7 @@ package v1alpha1
 //
 // VirtualMachineImageProperty is an OVF property of an image.
 type VirtualMachineImagePropertyApplyConfiguration struct {
-	// key, including class and instance, as used in spec.bootstrap.vAppConfig.
+	// key of the property, with class and instance, as used in spec.bootstrap.vAppConfig.
 	Key *string `json:"key,omitempty"`
 	// type of the value in vSphere syntax, for example string(1..), boolean or ip.
 	Type *string `json:"type,omitempty"`
