@@ -104,7 +104,7 @@ var claimFaults = []storageFault{
 	{name: "volume-deleted", claim: func(c *faultyClaim) { c.pvDeleted = true }, condition: volumes, reason: "NotReady", says: []string{`"volume-deleted" is bound to PersistentVolume`, "which is being deleted"}},
 	{name: "host-path", claim: func(c *faultyClaim) {
 		c.pv.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}
-	}, condition: volumes, reason: "Unsupported", says: []string{`"host-path" is bound`, "is not of a CSI driver"}},
+	}, condition: volumes, reason: "Unsupported", says: []string{`"host-path" is bound`, "does not use a CSI driver"}},
 	{name: "other-driver", claim: func(c *faultyClaim) { c.pv.Spec.CSI.Driver = "ebs.csi.aws.com" }, condition: volumes, reason: "Unsupported", says: []string{`"other-driver" is bound`, `CSI driver "ebs.csi.aws.com"`}},
 	{name: "file-share", claim: func(c *faultyClaim) { c.pv.Spec.CSI.VolumeHandle = "file:" + c.id }, condition: volumes, reason: "Unsupported", says: []string{`"file-share" is bound`, "is a file share and not a disk"}},
 	{name: "supervisor", claim: func(c *faultyClaim) { c.pv.Spec.CSI.VolumeHandle = "2041ff4a-ns-data" }, condition: volumes, reason: "Unsupported", says: []string{`"supervisor" is bound`, `volumeHandle "2041ff4a-ns-data" is not the UUID`}},

@@ -316,7 +316,7 @@ func (s *zonesScene) removal(in []string) {
 		return v.Status.Conditions, nil
 	}, vmv1alpha1.ConditionDeleting, "True InUse waiting for the deletion of zone third")
 	s.must(s.api.Zones().Delete(s.Context(), "third", metav1.DeleteOptions{}))
-	s.condition("zone third", s.zone("third"), vmv1alpha1.ConditionDeleting, "True InUse 4 virtual machines are in it")
+	s.condition("zone third", s.zone("third"), vmv1alpha1.ConditionDeleting, "True InUse waiting for the deletion of 4 virtual machines in the zone")
 	s.create("too-late", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "third" })
 	s.refused("too-late", "zone third: the zone is being deleted")
 	for _, name := range append(in, "by-label", "on-backup") {
