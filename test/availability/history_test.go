@@ -71,7 +71,7 @@ func observed(history []porcupine.Operation) []porcupine.Operation {
 }
 
 // The check must find a lost write.
-func TestHistory_ImpossibleOnesAreFound(t *testing.T) {
+func TestHistory_ImpossibleSequencesAreFound(t *testing.T) {
 	t.Parallel()
 	did := func(called, returned int64, in operation, out outcome) porcupine.Operation {
 		in.object = "a"

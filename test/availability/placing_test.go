@@ -27,7 +27,7 @@ const controllersLease = "slipway-controllers"
 
 // The replica that chooses zones queries vCenters that other replicas manage, and these replicas create the VMs. If
 // it dies, another replica chooses.
-func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
+func TestPlacement_UsesVCentersOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	s := newSceneWith(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 3 },
 		"--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")

@@ -25,7 +25,7 @@ import (
 )
 
 // Each replica has its own view of the quota, and may not have received the charges of another replica.
-func TestRequestsToThreeReplicasCannotOverrunAQuota(t *testing.T) {
+func TestQuota_IsNotExceededByRequestsToThreeReplicas(t *testing.T) {
 	t.Parallel()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {

@@ -36,7 +36,7 @@ func freePort(t *testing.T) string {
 }
 
 // A process that was stopped knows nothing of the replica that took its Lease.
-func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
+func TestStoppedReplica_WritesNothingWhenItContinues(t *testing.T) {
 	t.Parallel()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
 
 // With the embedded etcd no other replica can replace the process. It continues when it has confirmed that it holds
 // the Lease.
-func TestF2AProcessThatWasStoppedAloneGoesOn(t *testing.T) {
+func TestStoppedProcess_ContinuesIfItIsTheOnlyOne(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("alone")
@@ -103,7 +103,7 @@ func TestF2AProcessThatWasStoppedAloneGoesOn(t *testing.T) {
 	}
 }
 
-func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
+func TestManagementCluster_OutageStopsNoServer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("busy", "waiting")
@@ -150,7 +150,7 @@ func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
 	}
 }
 
-func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
+func TestStart_WaitsForTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("old")
@@ -188,7 +188,7 @@ func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
 	s.powered("old", vimtypes.VirtualMachinePowerStatePoweredOff)
 }
 
-func TestF7AServerThatWaitsForTheHostClusterCanBeStopped(t *testing.T) {
+func TestStart_CanBeCanceledWhileItWaitsForTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	if err := s.KillSlipway(); err != nil {
@@ -222,7 +222,7 @@ func (s *scene) endsCleanly() {
 	}
 }
 
-func TestAStopIsCleanAndTheNextStartTakesTheLease(t *testing.T) {
+func TestStop_ReleasesTheLeaseForTheNextStart(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("kept")

@@ -77,7 +77,7 @@ func (s *scene) released(args ...string) {
 }
 
 // The etcd cluster gets the data of a snapshot while no server runs.
-func TestServers_DoNothingInVSphereBeforeARestoredStoreIsReleased(t *testing.T) {
+func TestServers_WriteNothingToVSphereBeforeARestoredStoreIsReleased(t *testing.T) {
 	t.Parallel()
 	etcd := newEtcd(t, 3)
 	s := newSet(t, etcd, "--shutdown-delay-duration=0s")

@@ -127,7 +127,7 @@ func (l *load) succeeds(what string, f func()) {
 	})
 }
 
-func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) {
+func TestServingCertificate_IsManagedAndRotatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newSetWith(t, newEtcd(t, 1), func(o *localcluster.Options) { o.ManagedCertificate = true })
 	first := s.servingAuthority().Data["ca.crt"]

@@ -30,7 +30,7 @@ func (s *scene) powerCalls(n int) string {
 
 // Three replicas take care of three vCenters with their virtual machines. One replica dies, and
 // its vCenters go to those that are left.
-func TestVCentersSpreadOverReplicas(t *testing.T) {
+func TestVCenters_AreSpreadOverReplicas(t *testing.T) {
 	t.Parallel()
 	s := newSceneWith(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 3 },
 		"--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")

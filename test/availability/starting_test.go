@@ -70,7 +70,7 @@ func (s *scene) hostThatHolds() (letGo func()) {
 
 // The server listens after a short wait for the authorities of users. A client that connects earlier is not treated
 // as system:anonymous.
-func TestF1NobodyIsRefusedBeforeTheAuthoritiesAreRead(t *testing.T) {
+func TestStart_ListensAfterTheAuthoritiesAreRead(t *testing.T) {
 	t.Parallel()
 	const list = "/apis/vm.slipway.dev/v1alpha1/namespaces/default/virtualmachines"
 	s := newScene(t)

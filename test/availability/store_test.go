@@ -189,7 +189,7 @@ func (s *scene) refuses(o *other, reason string) (id string) {
 
 // Two replicas share an etcd. Its volume is replaced first by another one, then by an older copy, which is finally
 // accepted.
-func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
+func TestReplicas_DoNotServeAReplacedStore(t *testing.T) {
 	t.Parallel()
 	etcd := newStore(t)
 	s := newScene(t, "--etcd-servers="+etcd.url, "--etcd-unsafe-no-fsync=false")

@@ -75,7 +75,7 @@ func (s *scene) made() map[string]int {
 
 // One of three replicas that share an etcd of three members is killed while it makes virtual
 // machines. Another one goes on with them.
-func TestTheVCenterOfAReplicaThatDiedIsTakenOver(t *testing.T) {
+func TestVCenter_OfAKilledReplicaIsManagedByAnother(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")
 	replicas := s.three()

@@ -96,7 +96,7 @@ func (s *scene) password(password string) {
 
 // A server that was started without a vCenter is configured, without a restart, with a vCenter, another password,
 // other certificates and a wrong vCenter.
-func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
+func TestVCenter_FollowsItsObject(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, withoutFlags...)
 	pid := s.PID(slipway)
@@ -202,7 +202,7 @@ func (s *scene) goes() {
 }
 
 // The flags describe the vCenter until an object does, and again when it does no more.
-func TestAVCenterTakesThePlaceOfTheFlagsAndGivesItBack(t *testing.T) {
+func TestVCenter_ObjectOverridesTheFlags(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("first")
@@ -230,7 +230,7 @@ func TestAVCenterTakesThePlaceOfTheFlagsAndGivesItBack(t *testing.T) {
 }
 
 // The password is changed in vCenter first, then a session ends, then the Secret follows.
-func TestAPasswordIsRotatedWhileVMsRun(t *testing.T) {
+func TestVCenter_PasswordIsRotatedWhileVMsRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, withoutFlags...)
 	pid := s.PID(slipway)

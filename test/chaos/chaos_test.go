@@ -29,7 +29,7 @@ var (
 	eventsFlag = flag.String("events", "", "names of the events, separated by commas, or all; empty takes those that need not be asked for")
 )
 
-func TestNothingIsLostDoubledOrLeftWhenEverythingGoesWrong(t *testing.T) {
+func TestChaos_LosesDuplicatesAndLeavesNothing(t *testing.T) {
 	machines, rounds, settle := 24, 4, 2*time.Minute
 	if *long {
 		machines, rounds, settle = 300, 20, 10*time.Minute

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-func TestEventsThatDoNotExistAreRefused(t *testing.T) {
+func TestEvents_RejectUnknownNames(t *testing.T) {
 	if _, err := selected("kill,flood"); err == nil || !strings.Contains(err.Error(), `"flood" given`) || !strings.Contains(err.Error(), "sessions") {
 		t.Errorf("error %v, want one that names flood and what is allowed", err)
 	}
 }
 
-func TestARunWithoutASeedTakesThatOfTheShuffle(t *testing.T) {
+func TestSeed_DefaultsToThatOfTheShuffle(t *testing.T) {
 	if got := otherwise("1795440123456789"); got != 1795440123456789 {
 		t.Errorf("with -shuffle=1795440123456789 the seed is %d", got)
 	}
@@ -26,7 +26,7 @@ func TestARunWithoutASeedTakesThatOfTheShuffle(t *testing.T) {
 	}
 }
 
-func TestGoroutinesOfOthersAndOfRequestsDoNotCount(t *testing.T) {
+func TestGoroutines_ExcludeThoseOfRequestsAndOtherCode(t *testing.T) {
 	const profile = `goroutine profile: total 42
 7 @ 0x1 0x2
 #	0x1	github.com/slipway-dev/slipway/pkg/controller.(*Controller).Run+0x1	controller.go:1
@@ -55,7 +55,7 @@ func TestGoroutinesOfOthersAndOfRequestsDoNotCount(t *testing.T) {
 	}
 }
 
-func TestWhatAProcessHasLeftIsNamed(t *testing.T) {
+func TestLeftovers_OfAProcessAreReported(t *testing.T) {
 	start := time.Now()
 	fresh := use{goroutines: 40, files: 50, opened: 7}
 	ended := map[string]time.Time{"of a process before": start.Add(-time.Second), "soap": start, "rest": start}

@@ -61,7 +61,7 @@ func eventually(t *testing.T, what string, check func(context.Context) error) {
 	}
 }
 
-func TestMarkersForClusterAPITakeNothingFromSlipway(t *testing.T) {
+func TestMarkers_DoNotReplaceSlipwaysKinds(t *testing.T) {
 	for _, plural := range []string{"virtualmachines", "virtualmachinetemplates", "slipwayclusters"} {
 		eventually(t, "the definition of "+plural+" is established", func(ctx context.Context) error {
 			u, err := env.objects.Resource(definitions).Get(ctx, plural+"."+vmv1alpha1.GroupName, metav1.GetOptions{})

@@ -28,7 +28,7 @@ var (
 )
 
 // The example, from nothing to nodes and back, by the real controllers of Cluster API.
-func TestClusterAPIMakesNodesOfVirtualMachines(t *testing.T) {
+func TestClusterAPI_CreatesNodesFromVirtualMachines(t *testing.T) {
 	s := newScene(t)
 	for _, step := range []struct {
 		name string

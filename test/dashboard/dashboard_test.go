@@ -40,7 +40,7 @@ type scene struct {
 	address string
 }
 
-func TestDashboardOfManyVirtualMachines(t *testing.T) {
+func TestDashboard_ShowsManyVirtualMachines(t *testing.T) {
 	if !*long {
 		t.Log("NOT RUN: it takes minutes; -long runs it")
 		return

@@ -44,7 +44,7 @@ func (u user) atLast(args ...string) (out string) {
 
 // The test uses one VM of a user who has the ClusterRole edit, and gets further permissions step by step. F156 is the last
 // step: the permission to refresh, which edit does not include.
-func TestAccess_IsWhatRolesOfTheManagementClusterSay(t *testing.T) {
+func TestAccess_FollowsRolesOfTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue)

@@ -181,7 +181,7 @@ func asMe(t *testing.T) []string {
 	return []string{"--vcenter-url", at.Host, "--vcenter-username", vc.Username, "--vcenter-password-file", password, "--vcenter-ca-file", vc.CAFile}
 }
 
-func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
+func TestAdopt_KeepsAdoptedVMsUnchanged(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	l := newLegacy(t, "legacy-"+u.Namespace)

@@ -140,7 +140,7 @@ func (u user) attached(c *testenv.Claim, vm string) {
 	}
 }
 
-func TestNamespace_ThatIsDeletedLeavesTheDisksOfClaimsAlone(t *testing.T) {
+func TestNamespace_DeletionKeepsTheDisksOfClaims(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	nowhere := u

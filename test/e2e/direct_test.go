@@ -28,7 +28,7 @@ import (
 )
 
 // Requests that do not pass kube-apiserver.
-func TestDirectRequests_AreJudgedByTheManagementCluster(t *testing.T) {
+func TestDirectRequests_AreAuthorizedByTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.part("authenticated", func(t *testing.T, _ user) {

@@ -29,7 +29,7 @@ func (u user) example(file string, replacements ...string) {
 
 // The examples are used together, as by a user who tries one after the other. Those of storage, publishing, content
 // libraries, quotas and policies are tested elsewhere.
-func TestExamples_Run(t *testing.T) {
+func TestExamples_AreApplied(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue)

@@ -39,7 +39,7 @@ spec:
 	return parents[0]
 }
 
-func TestImageImport_GoesOnAfterABreakAndLeavesTheDisksOfBefore(t *testing.T) {
+func TestImageImport_ResumesAfterAnInterruptionAndKeepsPreviousDisks(t *testing.T) {
 	// Not in parallel: the ContentLibraries of other tests would create images of the imported item as well.
 	u := admin(t)
 	item := "imported-" + u.Namespace[len(u.Namespace)-5:]

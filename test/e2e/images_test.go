@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestImages_ReportWhatTheyAreMadeOf(t *testing.T) {
+func TestImages_ReportTheirContents(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue + `

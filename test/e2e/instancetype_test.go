@@ -188,7 +188,7 @@ func (u user) previews(t *testing.T, old string) {
 }
 
 // F122 F125 F129 F147, and the values of a claim that the VM boots from.
-func TestInference_GoesToStatusOnly(t *testing.T) {
+func TestInference_ChangesStatusOnly(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	foo, pref := u.clusterKinds()

@@ -17,7 +17,7 @@ import (
 )
 
 // F26 F60, and the output of kubectl.
-func TestVirtualMachine_LivesFromApplyToDelete(t *testing.T) {
+func TestVirtualMachine_IsAppliedChangedAndDeleted(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	for _, api := range []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev", "v1alpha1.cluster.slipway.dev"} {
@@ -118,7 +118,7 @@ func (u user) is(object, what string, want kstatus.Status, text string) {
 	})
 }
 
-func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
+func TestKstatus_DistinguishesProgressFromFailure(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	of := u.Namespace // in the names of objects that are of no namespace
@@ -151,7 +151,7 @@ func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
 }
 
 // The names are Slipway's, KubeVirt's and VM Operator's for the same things.
-func TestKinds_HaveTheNamesThatPeopleTry(t *testing.T) {
+func TestKinds_HaveCommonShortNames(t *testing.T) {
 	t.Parallel()
 	u := testenv.AsAdmin(t, testenv.Of(t).AdminKubeconfig)
 	var all []string

@@ -17,7 +17,7 @@ import (
 )
 
 // The output of virtctl for a running VM and a waiting one.
-func TestVirtctl_ShowsWhyNotAndWhatRuns(t *testing.T) {
+func TestVirtctl_ShowsBlockingReasonsAndRunningOperations(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue + testenv.VM("web", "powerState: PoweredOff") + testenv.InlineVM("lost", "nowhere"))

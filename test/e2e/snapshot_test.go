@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestSnapshots_AreKeptAsLongAsAskedAndRevertedTo(t *testing.T) {
+func TestSnapshots_AreKeptAsRequestedAndRevertedTo(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue)

@@ -36,13 +36,13 @@ func change(s *Sight, f func(*object)) {
 	s.objects["ns/a"] = o
 }
 
-func TestHealthyIsNoProblem(t *testing.T) {
+func TestProblems_NoneForAHealthyFleet(t *testing.T) {
 	if found := problems(healthy()); len(found) > 0 {
 		t.Errorf("found %q", found)
 	}
 }
 
-func TestEveryKindOfProblemIsFound(t *testing.T) {
+func TestProblems_OfEveryKindAreFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(*Sight)
 		want  string

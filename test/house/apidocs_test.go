@@ -18,7 +18,7 @@ var (
 )
 
 // A type that is linked to and has no section is one that hack/api-docs did not reach.
-func TestEveryTypeThatTheAPIDocumentNamesIsInIt(t *testing.T) {
+func TestAPIDocument_HasEveryReferencedType(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/api.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // examples are where manifests for users are, seen from the root.
 const examples = "artifacts/examples/"
 
-func TestEveryExampleIsAppliedByAnEndToEndTest(t *testing.T) {
+func TestExamples_AreAppliedByEndToEndTests(t *testing.T) {
 	files, err := os.ReadDir(filepath.Join(root, examples))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("examples: %v, %v", files, err)

@@ -18,7 +18,7 @@ const (
 // which make generate writes.
 var Groups = []Group{
 	{"Create and change VMs", []Limit{
-		{"creates", "operations concurrently in each vCenter; a namespace has at most half of them while others wait", "concurrent-creates", "12", waiting, "provider/engine/TestS14Slots_NamespaceUsesAtMostHalfWhileOthersWait",
+		{"creates", "operations concurrently in each vCenter; a namespace has at most half of them while others wait", "concurrent-creates", "12", waiting, "provider/engine/TestSlots_NamespaceUsesAtMostHalfWhileOthersWait",
 			"", operations},
 		{"reconfigurations", "operations concurrently in each vCenter", "concurrent-reconfigurations", "32", waiting, "provider/engine/TestSlots_AreSeparateForEachKind",
 			"", operations},
@@ -128,7 +128,7 @@ var Groups = []Group{
 			"The number of vCenters is the administrator's, and a wait ends with its Lease.", "lease/Leases.elect lease/Leases.elector lease/Leases.Contend lease/Leases.Close lease/Leases.Await lease/patientLock.acquire lease/fence/Fence.Wait"},
 		{"serving certificate and CA bundles", "one object; checked every hour, after a failure 100 ms, doubled up to 1 min", "", "", "", "apiserver/certs/servingcert/TestServingCert_IsRenewedAfterAThirdOfItsValidity",
 			"It watches one Secret and three APIServices.", "apiserver/certs/servingcert/Manager.Run apiserver/certs/servingcert/Manager.watch"},
-		{"reads that the start needs", "every second; 5 s for the authorities of clients", "", "", "", "test/availability/TestF7AStartWaitsForTheHostCluster",
+		{"reads that the start needs", "every second; 5 s for the authorities of clients", "", "", "", "test/availability/TestStart_WaitsForTheManagementCluster",
 			"One request is sent at a time, and the log reports the wait.", "cmd/slipway-apiserver/app/repeat apiserver/primed.RunOnce"},
 		{"watch of the addresses of the management cluster", "one watch each of Nodes and ServiceCIDRs, of which the addresses are kept", "", "", "", "cluster/management/TestAddresses_DenyAddressesOfTheManagementCluster",
 			"Nothing is read if `--probe-networks` and `--workload-networks` are set.", "cluster/management/New cluster/management/Addresses.Run"},
@@ -144,9 +144,9 @@ var Groups = []Group{
 			"The space of the store limits the objects.", "apiserver/ShareObjects apiserver/shared.list apiserver/shared.watch cmd/slipway-apiserver/app/newInformers"},
 		{"check of the vCenters by /readyz", "2 s, one goroutine for each vCenter", "", "", "", "apiserver/TestControllerHealth_FailsForASilentVCenter",
 			"It ends with its request.", "apiserver/ControllerHealth.checkVCenter"},
-		{"start and stop of the controllers", "each controller once", "", "", "slipway_controller_active_workers", "cmd/slipway-apiserver/app/TestControllersEndAndLeasesGoBackWhileTheServerServes",
+		{"start and stop of the controllers", "each controller once", "", "", "slipway_controller_active_workers", "cmd/slipway-apiserver/app/TestRunner_EndsControllersAndReleasesLeasesWhileTheServerServes",
 			"The number of controllers is fixed.", "cmd/slipway-apiserver/app/runner.hook cmd/slipway-apiserver/app/controllers.run"},
-		{"memory after the start", "checked every 10 s", "gc-percent", "100", "", "cmd/slipway-apiserver/app/TestASmallHeapGrowsFurtherOnceTheServerHasSettled",
+		{"memory after the start", "checked every 10 s", "gc-percent", "100", "", "cmd/slipway-apiserver/app/TestHeap_SmallOneGrowsFurtherAfterTheStart",
 			"It reads one number.", "cmd/slipway-apiserver/app/tendMemory"},
 	}},
 	{"Store", []Limit{
@@ -154,13 +154,13 @@ var Groups = []Group{
 			"It reads one key.", "apiserver/StoreHealth.Run"},
 		{"space", "measured every 10 s, 1 s for each member", "etcd-quota-backend-bytes", "0", "slipway_etcd_size_bytes", "store/maintenance/TestStore_RefusesCreationsThenUpdatesAndTakesDeletions",
 			"", "store/maintenance/Store.Run store/maintenance/Store.each"},
-		{"snapshots", "one at a time; after a failure 1 min, doubled up to the interval", "etcd-snapshot-interval", "6h0m0s", "slipway_etcd_snapshots_total", "store/maintenance/TestNextSnapshotIsDueByTheNewestAndByFailures",
+		{"snapshots", "one at a time; after a failure 1 min, doubled up to the interval", "etcd-snapshot-interval", "6h0m0s", "slipway_etcd_snapshots_total", "store/maintenance/TestSchedule_NextTimeFollowsTheNewestSnapshotAndFailures",
 			"", "store/maintenance/Store.KeepSnapshots store/maintenance/unlessDone"},
 		{"comparison with the known store", "every 2 s, one at a time, 5 s", "", "", "", "store/identity/TestGate_StaysOpenWhileTheStoreCannotBeRead",
 			"It reads a few keys, and a ConfigMap once a minute.", "store/identity/Gate.Run store/identity/Gate.Await"},
-		{"start of the embedded member", "2 s for the lock of the directory, 5 min until it answers", "", "", "", "store/embedded/TestF4StartThatHangsIsGivenUpWhenTold",
+		{"start of the embedded member", "2 s for the lock of the directory, 5 min until it answers", "", "", "", "store/embedded/TestStart_ThatHangsIsCanceledWithItsContext",
 			"It happens once, before the server serves.", "store/embedded/awaitLock store/embedded/Server.start store/embedded/Start"},
-		{"removal of old files of the embedded member", "every 30 s", "", "", "", "store/embedded/TestPurge_GoesOnAfterAnError",
+		{"removal of old files of the embedded member", "every 30 s", "", "", "", "store/embedded/TestPurge_ContinuesAfterAnError",
 			"It keeps five files of each kind.", "store/embedded/purge"},
 	}},
 }

@@ -87,7 +87,7 @@ func contentOf(path string) (string, error) {
 	return string(data), err
 }
 
-func TestEveryLinkOfADocumentLeadsSomewhere(t *testing.T) {
+func TestLinks_HaveATarget(t *testing.T) {
 	links := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -117,7 +117,7 @@ func TestEveryLinkOfADocumentLeadsSomewhere(t *testing.T) {
 	}
 }
 
-func TestBrokenLinksAreFound(t *testing.T) {
+func TestLinks_BrokenOnesAreFound(t *testing.T) {
 	pages := map[string]string{"docs/a.md": "# Who, what & `why`\n## Twice\n## Twice\n", "x.go": ""}
 	read := func(path string) (string, error) {
 		if content, ok := pages[path]; ok {

@@ -33,7 +33,7 @@ func foreign(deps []string) []string {
 	})
 }
 
-func TestClientsOutsideOfTheModuleGetNothingOfTheServer(t *testing.T) {
+func TestClients_ImportNoServerPackages(t *testing.T) {
 	t.Parallel()
 	for name, most := range map[string]int{"go": 330, "controller-runtime": 600} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestClientsOutsideOfTheModuleGetNothingOfTheServer(t *testing.T) {
 	}
 }
 
-func TestWhatClientsShouldNotHaveIsFound(t *testing.T) {
+func TestClients_ServerImportsAreFound(t *testing.T) {
 	t.Parallel()
 	deps := []string{"k8s.io/client-go/rest", "k8s.io/apiserver/pkg/server", module + "pkg/apis/vm/v1alpha1", module + "pkg/registry/vm", "go.etcd.io/etcd/api/v3/version"}
 	want := []string{"k8s.io/apiserver/pkg/server", module + "pkg/registry/vm", "go.etcd.io/etcd/api/v3/version"}

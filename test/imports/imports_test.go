@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestImportsGoOneWay(t *testing.T) {
+func TestImports_FollowTheRules(t *testing.T) {
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Deps", "./...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
@@ -56,7 +56,7 @@ func TestDocument_HasTheCurrentRules(t *testing.T) {
 	}
 }
 
-func TestEveryRuleHasAReason(t *testing.T) {
+func TestImports_EveryRuleHasAReason(t *testing.T) {
 	for _, r := range table {
 		if r.why == "" {
 			t.Errorf("the rule of %q has none", r.tree)
@@ -64,7 +64,7 @@ func TestEveryRuleHasAReason(t *testing.T) {
 	}
 }
 
-func TestViolationsAreFound(t *testing.T) {
+func TestImports_ViolationsAreFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path    string
 		imports []string

@@ -17,7 +17,7 @@ import (
 )
 
 // Clients decide by code and reason. The message is for users.
-func TestAnswersHaveTheCodeOfTheMistake(t *testing.T) {
+func TestErrors_HaveTheCodeOfTheirCause(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))
 	const (

@@ -50,7 +50,7 @@ func save(t *testing.T, config *rest.Config) (code int, body []byte) {
 
 // A snapshot that is saved while the server runs, on demand or on schedule, has all earlier writes. A server that is
 // restored from it serves them.
-func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
+func TestStore_IsSavedWhileServedAndRestored(t *testing.T) {
 	scheduled := filepath.Join(t.TempDir(), "snapshots")
 	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Snapshots.Dir = scheduled })
 	if _, err := s.Client(t).VmV1alpha1().VirtualMachines(namespace).Create(t.Context(), inlineVM("kept"), metav1.CreateOptions{}); err != nil {

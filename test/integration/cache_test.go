@@ -23,7 +23,7 @@ import (
 
 // The watch cache hands its objects to all requests, and the version that clients see
 // is the one that it holds: a request that wrote into one would change it for all.
-func TestRequestsLeaveTheWatchCacheAsItIs(t *testing.T) {
+func TestWatchCache_IsNotModifiedByRequests(t *testing.T) {
 	const machines, rounds = 3, 10
 	const json, meta = "application/json", ";v=v1;g=meta.k8s.io"
 	// Of one object, or a watch, and of a list.

@@ -34,7 +34,7 @@ func deployment(name string) *clusterv1alpha1.MachineDeployment {
 	return d
 }
 
-func TestCreationOfAMachineFillsWhatNoControllerHasToWrite(t *testing.T) {
+func TestMachine_CreationSetsDefaults(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	machines := c.ClusterV1alpha1().Machines(namespace)
 	asked := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Spec: machineSpec()}
@@ -69,7 +69,7 @@ func TestCreationOfAMachineFillsWhatNoControllerHasToWrite(t *testing.T) {
 	}
 }
 
-func TestCreationOfAClusterSetsItsFinalizer(t *testing.T) {
+func TestCluster_CreationSetsItsFinalizer(t *testing.T) {
 	clusters := framework.StartStandalone(t).Client(t).ClusterV1alpha1().Clusters(namespace)
 	got, err := clusters.Create(t.Context(), &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Finalizers: []string{"example.com/other"}}}, metav1.CreateOptions{})
 	if err != nil {
@@ -103,7 +103,7 @@ func TestCreationOfAClusterSetsItsFinalizer(t *testing.T) {
 	}
 }
 
-func TestStatusOfMachinesChangesThroughStatusAlone(t *testing.T) {
+func TestMachine_StatusChangesThroughTheStatusEndpointOnly(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	machines := c.ClusterV1alpha1().Machines(namespace)
 	m, err := machines.Create(t.Context(), &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Spec: machineSpec()}, metav1.CreateOptions{})
@@ -132,7 +132,7 @@ func TestStatusOfMachinesChangesThroughStatusAlone(t *testing.T) {
 	}
 }
 
-func TestDeploymentsAreScaledThroughScale(t *testing.T) {
+func TestMachineDeployment_IsScaledThroughScale(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	deployments := c.ClusterV1alpha1().MachineDeployments(namespace)
 	d, err := deployments.Create(t.Context(), deployment("workers"), metav1.CreateOptions{})
@@ -198,7 +198,7 @@ func TestDeploymentsAreScaledThroughScale(t *testing.T) {
 	}
 }
 
-func TestReplicasBelongToWhoScaled(t *testing.T) {
+func TestMachineDeployment_ReplicasAreOwnedByTheScalingClient(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	deployments := c.ClusterV1alpha1().MachineDeployments(namespace)
 	const manifest = `{"apiVersion":"cluster.slipway.dev/v1alpha1","kind":"MachineDeployment","metadata":{"name":"workers"},"spec":{"clusterName":"shop","replicas":2,
@@ -227,7 +227,7 @@ func TestReplicasBelongToWhoScaled(t *testing.T) {
 	}
 }
 
-func TestTemplatesOfMachinesAreAdmitted(t *testing.T) {
+func TestMachineTemplate_IsAdmitted(t *testing.T) {
 	c := framework.Client(t, framework.StartStandalone(t).ConfigFor("alice"))
 	of := deployment("other")
 	of.Spec.Template.Metadata.Annotations = map[string]string{"a.protected/b": "c"}

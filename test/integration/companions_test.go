@@ -69,7 +69,7 @@ var companions = []companion{
 	},
 }
 
-func TestSnapshotsGroupsAndPublishRequestsAreValidatedAndHaveAStatusOfTheirOwn(t *testing.T) {
+func TestCompanionKinds_AreValidatedAndHaveAStatus(t *testing.T) {
 	// In JSON, as kubectl speaks.
 	config := framework.StartStandalone(t).Config()
 	config.ContentType, config.AcceptContentTypes = "", ""

@@ -17,7 +17,7 @@ import (
 // F158: a refresh races with a switch to another instance type. The switch carries the resource version that it is
 // based on. If the switch is applied before the refresh, the refresh uses the new instance type. Otherwise the switch
 // is refused and the refresh uses the old one.
-func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
+func TestRefresh_DuringASwitchHasOneWinner(t *testing.T) {
 	const rounds = 20
 	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
@@ -71,7 +71,7 @@ func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
 }
 
 // F158: a status that was computed before a refresh cannot bring the old revision back.
-func TestStatusFromBeforeARefreshIsRefused(t *testing.T) {
+func TestRefresh_RejectsAnEarlierStatus(t *testing.T) {
 	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	small := createClusterInstancetype(t, c, "small", 2, "2Gi")

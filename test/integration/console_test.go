@@ -16,7 +16,7 @@ import (
 )
 
 // The server has no vCenter: only answers that need none are tested.
-func TestConsolesAreAskedForAndNotKept(t *testing.T) {
+func TestConsole_RequestsAreNotStored(t *testing.T) {
 	s := framework.StartStandalone(t)
 	c := s.Client(t)
 	createVM(t, c, inlineVM("vm"))
@@ -57,7 +57,7 @@ func TestConsolesAreAskedForAndNotKept(t *testing.T) {
 	}
 }
 
-func TestOneUserCannotAskForConsolesWithoutEnd(t *testing.T) {
+func TestConsole_RequestsOfAUserAreLimited(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))
 	client, err := rest.HTTPClientFor(s.Config())

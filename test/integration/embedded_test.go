@@ -51,7 +51,7 @@ func consistentReads(t *testing.T, s *framework.Server) (cached, others float64)
 }
 
 // Without the progress of watches each list would be read and decoded from etcd.
-func TestConsistentListsAreAnsweredByTheWatchCacheOverTheEmbeddedEtcd(t *testing.T) {
+func TestEmbeddedEtcd_ConsistentListsAreServedFromTheWatchCache(t *testing.T) {
 	const lists = 20
 	s := framework.StartStandalone(t)
 	c := s.Client(t)
@@ -84,7 +84,7 @@ func TestConsistentListsAreAnsweredByTheWatchCacheOverTheEmbeddedEtcd(t *testing
 
 // Admission reads from the watch caches, and a revision never changes. A create or a change therefore reads only the
 // object itself from etcd.
-func TestAdmissionAsksEtcdForNothing(t *testing.T) {
+func TestAdmission_DoesNotReadFromEtcd(t *testing.T) {
 	s := framework.StartStandalone(t)
 	c := s.Client(t)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")

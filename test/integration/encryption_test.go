@@ -62,7 +62,7 @@ const (
 	secret    = "confidential-value"
 )
 
-func TestObjectsOfAllKindsAreEncryptedAtRest(t *testing.T) {
+func TestEncryption_CoversAllKinds(t *testing.T) {
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)

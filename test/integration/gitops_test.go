@@ -100,7 +100,7 @@ func applyClientSide(t *testing.T, client *rest.RESTClient, kind schema.Kind, li
 }
 
 // The times of managedFields are of a second: with the same time etcd finds the same bytes, whatever the server does.
-func TestApplyingTheSameAgainWritesNothing(t *testing.T) {
+func TestApply_OfTheSameManifestWritesNothing(t *testing.T) {
 	for way, apply := range map[string]func(*testing.T, *rest.RESTClient, schema.Kind, *unstructured.Unstructured) *unstructured.Unstructured{
 		"server-side apply": func(t *testing.T, client *rest.RESTClient, kind schema.Kind, _ *unstructured.Unstructured) *unstructured.Unstructured {
 			return applied(t, client, kind)
@@ -121,7 +121,7 @@ func TestApplyingTheSameAgainWritesNothing(t *testing.T) {
 }
 
 // Flux, Argo CD and others would treat a new object as ready before the controller has reconciled it.
-func TestNoKindIsTakenForReadyBeforeAnybodyHasLookedAtIt(t *testing.T) {
+func TestKstatus_NewObjectIsNotReadyBeforeItsFirstReconcile(t *testing.T) {
 	checks, err := argocd.Shipped()
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestPowerEndpointsGiveAMemberAPowerStateOfItsOwn(t *testing.T) {
+func TestGroupMember_GetsItsOwnPowerStateFromPowerEndpoints(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	for name, tc := range map[string]struct {
@@ -55,7 +55,7 @@ func TestPowerEndpointsGiveAMemberAPowerStateOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestThePowerStateOfAMemberIsGivenBackToItsGroup(t *testing.T) {
+func TestGroupMember_PowerStateIsReturnedToTheGroup(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	vm := createVM(t, c, inlineVM("late"))
@@ -81,7 +81,7 @@ func TestThePowerStateOfAMemberIsGivenBackToItsGroup(t *testing.T) {
 	}
 }
 
-func TestGroupsAreAppliedAsTheyWereWritten(t *testing.T) {
+func TestGroup_IsAppliedUnchanged(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	groups := c.VmV1alpha1().VirtualMachineGroups(namespace)
 	const manifest = `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachineGroup","metadata":{"name":"shop"},

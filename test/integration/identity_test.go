@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestS8AnEditorCannotLeaveAVMRunningWithoutItsObject(t *testing.T) {
+func TestFinalizer_CannotBeRemovedByAnEditor(t *testing.T) {
 	s := startWithOperator(t)
 	alice := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
 	operator := framework.Client(t, s.ConfigFor("operator")).VmV1alpha1().VirtualMachines(namespace)
@@ -52,7 +52,7 @@ func TestS8AnEditorCannotLeaveAVMRunningWithoutItsObject(t *testing.T) {
 
 // Garbage collection and the deletion of a namespace delete as ordinary users do: they
 // put finalizers of their own on an object and remove these.
-func TestS8OtherFinalizersComeAndGo(t *testing.T) {
+func TestFinalizer_OthersCanBeAddedAndRemoved(t *testing.T) {
 	s := startWithOperator(t)
 	alice := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
 	createVM(t, s.Client(t), inlineVM("owner"))
@@ -70,7 +70,7 @@ func TestS8OtherFinalizersComeAndGo(t *testing.T) {
 	}
 }
 
-func TestOwnership_CannotBeForgedByAnyWayOfWriting(t *testing.T) {
+func TestOwnership_CannotBeForgedByAnyVerb(t *testing.T) {
 	s := startWithOperator(t)
 	vm := createVM(t, s.Client(t), inlineVM("web"))
 	owner := func(uid types.UID) metav1.OwnerReference {
@@ -129,7 +129,7 @@ func TestOwnership_CannotBeForgedByAnyWayOfWriting(t *testing.T) {
 	}
 }
 
-func TestS9NobodyPassesForAnotherVM(t *testing.T) {
+func TestInstanceUUID_OfAnotherVMIsRejected(t *testing.T) {
 	s := startWithOperator(t)
 	victim := createVM(t, s.Client(t), inlineVM("victim"))
 	named := func(name, uuid string) *vmv1alpha1.VirtualMachine {
@@ -166,7 +166,7 @@ func TestS9NobodyPassesForAnotherVM(t *testing.T) {
 	}
 }
 
-func TestS9AVMKeepsItsUUIDWhenItIsChangedByItsManifest(t *testing.T) {
+func TestInstanceUUID_IsKeptWhenTheManifestIsApplied(t *testing.T) {
 	s := startWithOperator(t)
 	createVM(t, s.Client(t), inlineVM("exported"))
 	alice := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// describeImages makes the images of TestWhatDoesNotFitTheImageIsRefused.
+// describeImages makes the images of TestAdmission_RejectsAVMThatDoesNotFitItsImage.
 func describeImages(t *testing.T, client versioned.Interface) {
 	t.Helper()
 	ready := metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.Now()}
@@ -62,7 +62,7 @@ func describeImages(t *testing.T, client versioned.Interface) {
 	}
 }
 
-func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
+func TestAdmission_RejectsAVMThatDoesNotFitItsImage(t *testing.T) {
 	config := framework.StartStandalone(t).Config()
 	client, vms := restClient(t, config), versioned.NewForConfigOrDie(config)
 	describeImages(t, vms)

@@ -52,7 +52,7 @@ func (w *world) only() *vmv1alpha1.VirtualMachineImageCache {
 	return &all.Items[0]
 }
 
-func TestANewVersionIsCopiedAndTheOldOneStaysWhileADiskDependsOnIt(t *testing.T) {
+func TestImageCache_CopiesANewVersionAndKeepsTheOldOneWhileUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.start("a")
@@ -94,7 +94,7 @@ func TestANewVersionIsCopiedAndTheOldOneStaysWhileADiskDependsOnIt(t *testing.T)
 	}
 }
 
-func TestARenamedDatastoreKeepsItsCopies(t *testing.T) {
+func TestImageCache_KeepsCopiesOfARenamedDatastore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.start("a")
@@ -119,7 +119,7 @@ func TestARenamedDatastoreKeepsItsCopies(t *testing.T) {
 	}
 }
 
-func TestALocationTellsWhenItWasUsedLast(t *testing.T) {
+func TestImageCache_ReportsTheLastUseOfALocation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.start("a")
@@ -152,7 +152,7 @@ func TestALocationTellsWhenItWasUsedLast(t *testing.T) {
 	}
 }
 
-func TestEachVCenterHasCopiesOfItsOwn(t *testing.T) {
+func TestImageCache_HasCopiesForEachVCenter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := &world{t: t, ready: simulated.Start(t)}

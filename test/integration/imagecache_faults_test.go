@@ -17,7 +17,7 @@ import (
 )
 
 // An object that does not exist is reported with its name.
-func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
+func TestImageCache_ReportsWhyALocationCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
@@ -68,7 +68,7 @@ func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 }
 
 // A failed operation is repeated, and leaves no files.
-func TestACopyThatFailsIsMadeAgain(t *testing.T) {
+func TestImageCache_RetriesAFailedCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
@@ -95,7 +95,7 @@ func TestACopyThatFailsIsMadeAgain(t *testing.T) {
 }
 
 // Half of the files would be of one version, and half of another.
-func TestAnItemThatChangesWhileItIsCopiedIsCopiedAgain(t *testing.T) {
+func TestImageCache_CopiesAnItemAgainIfItChangesDuringTheCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
@@ -116,7 +116,7 @@ func TestAnItemThatChangesWhileItIsCopiedIsCopiedAgain(t *testing.T) {
 	w.settled()
 }
 
-func TestAFileThatIsGoneIsCopiedAgain(t *testing.T) {
+func TestImageCache_CopiesADeletedFileAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.start("a")
@@ -131,7 +131,7 @@ func TestAFileThatIsGoneIsCopiedAgain(t *testing.T) {
 	w.settled()
 }
 
-func TestALocationThatIsTakenAwayGivesItsCopiesUp(t *testing.T) {
+func TestImageCache_DeletesTheCopiesOfARemovedLocation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
@@ -148,7 +148,7 @@ func TestALocationThatIsTakenAwayGivesItsCopiesUp(t *testing.T) {
 	simulated.Eventually(t, "nothing is left on the other datastore", func() bool { return len(w.below("LocalDS_1")) == 0 })
 }
 
-func TestOnVSANCopiesAreInADirectoryOfTheNamespaceManager(t *testing.T) {
+func TestImageCache_UsesADirectoryOfTheNamespaceManagerOnVSAN(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.order(http.MethodPut, "/datastores/toplevel", "datastore", "LocalDS_1", "allowed", "false")

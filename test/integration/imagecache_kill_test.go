@@ -56,7 +56,7 @@ func (w *world) settled() {
 }
 
 // The files of a killed process are removed, and the copies are created, for every time of the kill.
-func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
+func TestImageCache_RemovesFilesOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.order(http.MethodPut, "/datastores/disksize", "bytes", "10485760")

@@ -118,7 +118,7 @@ func (w *world) destroy(name string) {
 
 // Thirty images share space for eight, while virtual machines of them are created and deleted. Each VM is created, no
 // VM loses a disk that it depends on, and in the end no copy is left.
-func TestVirtualMachinesAreMadeWhateverCopiesHaveToGo(t *testing.T) {
+func TestImageCache_CreatesVMsWhileCopiesAreEvicted(t *testing.T) {
 	t.Parallel()
 	const count, atOnce, disk = 30, 3, 100 << 20
 	w := newWorld(t)

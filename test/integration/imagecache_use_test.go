@@ -27,7 +27,7 @@ func why(c *vmv1alpha1.VirtualMachineImageCache) string {
 
 // A copy that disks depend on stays until they are deleted, independent of their owner. It also stays while the dependent
 // disks are unknown.
-func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
+func TestImageCache_KeepsCopiesWhileADiskDependsOnThem(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		// hide makes vSphere return incomplete data of the virtual machine.
@@ -78,7 +78,7 @@ func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 }
 
 // Two servers on one vCenter do not remove each other's copies, although neither knows the caches of the other.
-func TestServersLeaveEachOthersCopiesAlone(t *testing.T) {
+func TestImageCache_KeepsCopiesOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
 	other.ready = w.ready

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestAWatchInTheProcessSeesEveryChangeInOrder(t *testing.T) {
+func TestInProcessClient_WatchReceivesEveryChangeInOrder(t *testing.T) {
 	s := framework.StartStandalone(t)
 	vms := framework.Client(t, s.InProcessConfig()).VmV1alpha1().VirtualMachines(namespace)
 	empty, err := vms.List(t.Context(), metav1.ListOptions{})
@@ -65,7 +65,7 @@ func next(t *testing.T, w watch.Interface) watch.Event {
 	return event
 }
 
-func TestRequestsInTheProcessAreJudgedAsThoseOfOthers(t *testing.T) {
+func TestInProcessClient_PassesAuthorizationAndAdmission(t *testing.T) {
 	s := framework.StartStandalone(t)
 	config := s.InProcessConfig()
 	config.Impersonate = rest.ImpersonationConfig{UserName: "missing"}

@@ -17,7 +17,7 @@ import (
 )
 
 // An unknown state is not reported as an empty one.
-func TestS8AServerWithoutControllersDoesNotSayThatThereAreNoOrphans(t *testing.T) {
+func TestOrphans_AreUnknownWithoutControllers(t *testing.T) {
 	s := framework.StartStandalone(t)
 	for resource, path := range map[string]string{orphans.Resource: orphans.Path, queues.Resource: queues.Path} {
 		t.Run(resource, func(t *testing.T) { tellsNothing(t, s, resource, path) })

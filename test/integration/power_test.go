@@ -21,7 +21,7 @@ import (
 
 type powerCall func(ctx context.Context, name string, body *vmv1alpha1.PowerOptions, opts metav1.CreateOptions) (*vmv1alpha1.VirtualMachine, error)
 
-func TestPowerEndpointsSetWhatSpecWants(t *testing.T) {
+func TestPowerEndpoints_SetTheSpec(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	for name, tc := range map[string]struct {
@@ -73,7 +73,7 @@ func TestPowerEndpointsSetWhatSpecWants(t *testing.T) {
 
 // A VM that went off by itself is started although its spec has PoweredOn: its powerPolicy, or a
 // pause between attempts, may keep it off.
-func TestStart_RequestsOneOfAVMThatShouldRunAndDoesNot(t *testing.T) {
+func TestStart_RequestsARestartOfAVMThatDoesNotRun(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	for name, tc := range map[string]struct {
@@ -110,7 +110,7 @@ func TestStart_RequestsOneOfAVMThatShouldRunAndDoesNot(t *testing.T) {
 	}
 }
 
-func TestRestartAsksForOneRestartNow(t *testing.T) {
+func TestRestart_RequestsOneRestartNow(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vm := createVM(t, c, inlineVM("again"))
 	before := time.Now().Truncate(time.Second)
@@ -127,7 +127,7 @@ func TestRestartAsksForOneRestartNow(t *testing.T) {
 	}
 }
 
-func TestNowIsReplacedByTheTimeOfTheRequest(t *testing.T) {
+func TestRestart_ReplacesNowByTheTimeOfTheRequest(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vm := createVM(t, c, inlineVM("now"))
 	vm.Spec.NextRestartTime = "now"
@@ -141,7 +141,7 @@ func TestNowIsReplacedByTheTimeOfTheRequest(t *testing.T) {
 }
 
 // Who may start a VM may not therefore read it.
-func TestS11PowerEndpointsAnswerWithoutTheSecretsOfTheSpec(t *testing.T) {
+func TestPowerEndpoints_DoNotReturnSecretsOfTheSpec(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	vm := inlineVM("secret")
@@ -166,7 +166,7 @@ func TestS11PowerEndpointsAnswerWithoutTheSecretsOfTheSpec(t *testing.T) {
 	}
 }
 
-func TestPowerEndpointOfAMissingVMIsNotFound(t *testing.T) {
+func TestPowerEndpoints_ReturnNotFoundForAMissingVM(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	_, err := c.VmV1alpha1().VirtualMachines(namespace).Stop(t.Context(), "missing", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{})
 	if !apierrors.IsNotFound(err) {
@@ -179,7 +179,7 @@ func TestPowerEndpointOfAMissingVMIsNotFound(t *testing.T) {
 	}
 }
 
-func TestSubresourceIsRecordedInManagedFields(t *testing.T) {
+func TestPowerEndpoints_AreRecordedInManagedFields(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	createVM(t, c, inlineVM("owned"))
 	got, err := c.VmV1alpha1().VirtualMachines(namespace).Stop(t.Context(), "owned", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{FieldManager: "operator"})

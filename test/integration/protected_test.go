@@ -26,7 +26,7 @@ func startWithOperator(t *testing.T) *framework.Server {
 	return framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.PrivilegedUsers = []string{"operator"} })
 }
 
-func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
+func TestProtectedKeys_AreReservedForPrivilegedUsers(t *testing.T) {
 	s := startWithOperator(t)
 	patches := map[string]string{
 		"set an annotation":    `{"metadata":{"annotations":{"` + key + `":"1"}}}`,
@@ -91,7 +91,7 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 	})
 }
 
-func TestProtectedKeysHoldOnEveryWayIn(t *testing.T) {
+func TestProtectedKeys_AreEnforcedForEveryVerb(t *testing.T) {
 	s := startWithOperator(t)
 	patch := `{"metadata":{"annotations":{"` + key + `":"1"},"labels":{"` + key + `":"1"}}}`
 	t.Run("server-side apply", func(t *testing.T) {

@@ -61,7 +61,7 @@ func grow(t *testing.T, c versioned.Interface, source *itv1alpha1.VirtualMachine
 }
 
 // F150 F155 F157 F159: nothing else changes, so no power state either.
-func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
+func TestRefresh_ReleasesTheRevisionInSpecAndStatusTogether(t *testing.T) {
 	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
@@ -121,7 +121,7 @@ func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
 }
 
 // F151
-func TestRefreshOfTheNewestRevisionWritesNothing(t *testing.T) {
+func TestRefresh_OfTheNewestRevisionWritesNothing(t *testing.T) {
 	c := startWithHost(t)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
 	before := capture(t, c, createVM(t, c, typedVM("newest", "small")), source)
@@ -137,7 +137,7 @@ func TestRefreshOfTheNewestRevisionWritesNothing(t *testing.T) {
 	}
 }
 
-func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
+func TestRefresh_RejectionReportsTheFieldAndChangesNothing(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
@@ -181,7 +181,7 @@ func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestExpandShowsTheSizeAndStoresNothing(t *testing.T) {
+func TestExpand_ReturnsTheSizeAndStoresNothing(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	createClusterInstancetype(t, c, "small", 2, "2Gi")

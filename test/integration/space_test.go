@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestStore_FullRefusesCreationsThenChangesAndTakesDeletions(t *testing.T) {
+func TestStore_FullRejectsCreatesThenUpdatesAndAcceptsDeletes(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
 		s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.EtcdQuotaBytes = maintenance.MinQuota })
 		fillAndDelete(t, s, func() {})

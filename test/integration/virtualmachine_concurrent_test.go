@@ -20,7 +20,7 @@ import (
 
 // F158: refreshes and switches that come while the controller captures leave every
 // virtual machine with the instance type of its spec, and with that revision only.
-func TestRefreshesAndSwitchesAtOnceEndWithTheRevisionOfTheSpec(t *testing.T) {
+func TestRefresh_DuringSwitchesEndsWithTheRevisionOfTheSpec(t *testing.T) {
 	const count = 4
 	w := newVMWorld(t)
 	w.image()

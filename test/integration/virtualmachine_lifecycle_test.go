@@ -144,7 +144,7 @@ func (w *vmWorld) revisions() []string {
 	return names
 }
 
-func TestVMLivesFromCreateToDelete(t *testing.T) {
+func TestVM_IsCreatedChangedAndDeleted(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "1Gi")
 	w.image()
@@ -214,7 +214,7 @@ func (w *vmWorld) runsWith(name string, cpus int32, memory, revision string) {
 }
 
 // F48 F137 F142 F150: live growth, and the old revision goes.
-func TestRefreshGrowsARunningVM(t *testing.T) {
+func TestRefresh_GrowsARunningVM(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(1, "1Gi")
 	w.image()
@@ -227,7 +227,7 @@ func TestRefreshGrowsARunningVM(t *testing.T) {
 }
 
 // F138 F139 F141 F142 F159
-func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
+func TestRefresh_ThatCannotBeLiveTakesEffectAtTheRestart(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "2Gi")
 	w.image()
@@ -250,7 +250,7 @@ func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
 }
 
 // F139: a change that is reverted needs no restart any more.
-func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
+func TestRestartRequired_IsRemovedWhenTheChangeIsReverted(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "2Gi")
 	w.image()
@@ -270,7 +270,7 @@ func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
 }
 
 // F56
-func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
+func TestPrerequisites_CreatedLaterAreFound(t *testing.T) {
 	w := newVMWorld(t)
 	w.create("early")
 	w.until("early", "reports what is missing", func(vm *vmv1alpha1.VirtualMachine) bool {
@@ -287,7 +287,7 @@ func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
 	w.until("early", "is ready", isVMReady)
 }
 
-func TestRestartOfTheControllerInTheMiddleOfCreatesMakesNoneTwice(t *testing.T) {
+func TestControllerRestart_DuringCreatesCreatesNoVMTwice(t *testing.T) {
 	const count = 20
 	w := newVMWorld(t)
 	w.size(1, "1Gi")

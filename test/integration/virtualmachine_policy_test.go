@@ -26,7 +26,7 @@ func expanded(vm *vmv1alpha1.VirtualMachine) bool {
 }
 
 // The policies are F131 and F132.
-func TestPoliciesExpandReferencesAsTheyPromise(t *testing.T) {
+func TestInstancetypePolicies_ExpandReferences(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "2Gi")
 	w.image()

@@ -47,7 +47,7 @@ var waysToEtcd = map[string]func(t *testing.T) (start func() (versioned.Interfac
 	},
 }
 
-func TestTheAPIKeepsItsContractOverBothWaysToEtcd(t *testing.T) {
+func TestAPI_BehavesTheSameWithEmbeddedAndExternalEtcd(t *testing.T) {
 	for way, over := range waysToEtcd {
 		t.Run(way, func(t *testing.T) {
 			start := over(t)

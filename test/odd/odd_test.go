@@ -31,7 +31,7 @@ const (
 	together = 250
 )
 
-func TestOddMachinesAreReadyOrSayWhyNot(t *testing.T) {
+func TestOddMachines_AreReadyOrReportWhyNot(t *testing.T) {
 	e := start(t)
 	accepted := e.accepted()
 	var changes []oddity

@@ -175,7 +175,7 @@ var outages = []struct {
 
 // Every row is a virtual machine of its own. Faults of one disk apply to all rows at the same time. Services fail one
 // after the other.
-func TestEveryFaultOfStorageIsNamedByACondition(t *testing.T) {
+func TestStorageFaults_AreReportedByConditions(t *testing.T) {
 	testenv.Own(t)
 	if n := len(refusedVolumes) + len(claimFaults) + len(serviceFaults) + len(policyFaults) + len(outages); n < 40 {
 		t.Fatalf("%d rows, want at least 40", n)

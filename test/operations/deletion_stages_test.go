@@ -59,9 +59,9 @@ func (s *deletionScene) attached(name, node string) {
 	workloadcluster.AttachVolume(s.T, s.nodes, s.Namespace, s.Namespace+"-"+name, node)
 }
 
-// TestMachineDeletion_GoesOnAfterAKillAtEachStage is MT14 and MT16-27: the complete deletion of a Machine with every
+// TestMachineDeletion_ContinuesAfterAKillAtEachStage is MT14 and MT16-27: the complete deletion of a Machine with every
 // possible obstacle. The test removes each obstacle after it has killed the server.
-func TestMachineDeletion_GoesOnAfterAKillAtEachStage(t *testing.T) {
+func TestMachineDeletion_ContinuesAfterAKillAtEachStage(t *testing.T) {
 	s := newDeletionScene(t)
 	const m = "m"
 	s.machine(m, hookedAtBoth, func(m *clusterv1alpha1.Machine) { m.Spec.Deletion.NodeDeletionTimeoutSeconds = ptr.To(int32(0)) })

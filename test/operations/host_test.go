@@ -23,7 +23,7 @@ import (
 
 // The management cluster does not answer. Requests that need a quota decision are refused with the reason, and all
 // others succeed.
-func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
+func TestManagementCluster_UnreachableRejectsOnlyRequestsThatItDecides(t *testing.T) {
 	u, free := admin(t), admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("web"))
 	u.Kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")

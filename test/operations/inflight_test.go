@@ -11,7 +11,7 @@ import (
 )
 
 // vCenter completes operations of a killed server. A machine that appears after its object was deleted is an orphan.
-func TestVirtualMachineDeletedWhileItIsMadeLeavesNothingWhenTheServerIsKilled(t *testing.T) {
+func TestVirtualMachine_DeletedDuringItsCreationLeavesNothingWhenTheServerIsKilled(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue)
 	testenv.Order(t, http.MethodPut, "/taskdelay?method=CreateVm&ms=10000")

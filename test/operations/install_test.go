@@ -52,7 +52,7 @@ func (i installer) does(args []string, says ...string) string {
 }
 
 // From a cluster that knows nothing of Slipway to a VM, and back, as a cluster administrator.
-func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) {
+func TestInstall_CreatesAVMAndIsUninstalled(t *testing.T) {
 	pods, change := newContainers(t)
 	testenv.Own(t, change)
 	pods.run()

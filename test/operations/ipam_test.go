@@ -61,7 +61,7 @@ func (u user) count(kind string, want int) {
 }
 
 // One test, for the kinds of the contract are the whole cluster's, which is its own.
-func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
+func TestAddresses_AreAllocatedFromPoolsAndReturned(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + withAddress("first", "front"))
 	u.says("first", "NotFound", "does not serve IPAddressClaims", "ipam.cluster.x-k8s.io")

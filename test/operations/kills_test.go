@@ -45,7 +45,7 @@ func (u user) killedAt(step string, begin func()) {
 	u.RestartSlipway()
 }
 
-func TestAServerThatIsKilledWhilePublishingPublishesOnce(t *testing.T) {
+func TestKilledServer_PublishesOnce(t *testing.T) {
 	u := admin(t)
 	item := u.SharedLibrary()
 	defer u.Kubectl("delete", "contentlibrary", item)
@@ -76,7 +76,7 @@ spec:
 	u.Wants("cvmimage/"+item, `.status.conditions[?(@.type=="Ready")].status`, "True")
 }
 
-func TestAServerThatIsKilledWhileCloningClonesOnce(t *testing.T) {
+func TestKilledServer_ClonesOnce(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("source", "powerState: PoweredOff"))
 	u.Kubectl("wait", "--for=condition=Created", "vm/source", "--timeout=90s")
@@ -105,7 +105,7 @@ spec:
 
 // Whenever the server is killed, the disk is in one place afterwards, and the record in
 // the claim names who has it.
-func TestServerKilledWhileADiskIsAttached(t *testing.T) {
+func TestKilledServer_AttachesADiskToOneVM(t *testing.T) {
 	for name, held := range map[string]string{"before": "CnsAttachVolume", "after": "answer.CnsAttachVolume"} {
 		t.Run(name, func(t *testing.T) {
 			u := admin(t)
@@ -133,7 +133,7 @@ func TestServerKilledWhileADiskIsAttached(t *testing.T) {
 	}
 }
 
-func TestWhatVSphereSaysOfAVMIsAnEventOnce(t *testing.T) {
+func TestVSphereEvents_AreRecordedOnce(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue)
 	u.Apply(testenv.VM("moved"))

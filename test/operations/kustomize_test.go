@@ -188,7 +188,7 @@ func (i installer) describesVCenter() {
 }
 
 // A real kube-apiserver checks the overlays: each field is known and valid.
-func TestEveryOverlayIsAcceptedByTheHostCluster(t *testing.T) {
+func TestOverlays_AreAcceptedByTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	u := user{testenv.User{T: t, Kubeconfig: testenv.Of(t).AdminKubeconfig}} // the objects have namespaces
 	overlays, err := filepath.Glob(filepath.Join(project, "artifacts/deploy/overlays/*"))

@@ -34,7 +34,7 @@ type watched struct{ where, expr, legend string }
 // byScraping are the labels that the scraper adds to a metric.
 var byScraping = []string{"job", "instance"}
 
-func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
+func TestDashboardsAndAlerts_UseMetricsOfTheServer(t *testing.T) {
 	testenv.Own(t, func(o *localcluster.Options) {
 		o.Zones = true
 		o.SlipwayArgs = append(o.SlipwayArgs, "--vm-metrics=usage", "--etcd-snapshot-dir="+t.TempDir())
@@ -251,7 +251,7 @@ func unknownTo(shown map[string][]string, a selectors, legend string) []string {
 	return wrong
 }
 
-func TestWhatNoServerShowsIsFoundInQueries(t *testing.T) {
+func TestDashboardsAndAlerts_UnknownMetricsAreFound(t *testing.T) {
 	t.Parallel()
 	shown := map[string][]string{"up": {"zone"}, "down": {}}
 	for query, want := range map[string]string{

@@ -24,7 +24,7 @@ import (
 )
 
 // Features that need the newest vCenter, or zones.
-func TestTheNewestVCenterWithZones(t *testing.T) {
+func TestNewestVCenter_WithZones(t *testing.T) {
 	testenv.Own(t, func(o *localcluster.Options) {
 		o.Zones, o.VCenters = true, 2
 		o.VCenterArgs = append(o.VCenterArgs, "--api-version=9.1.0.0")

@@ -77,7 +77,7 @@ func TestRestart_NewVMWaitsForTheInventoryAndNotForTheLease(t *testing.T) {
 // A starting server reads the authorities of users from the management cluster, and fills its caches. A stopping
 // server completes its requests. In both states clients, through kube-apiserver or directly, must get a Retry-After
 // answer and no refusal, because clients give up after a refusal. The log has the duration of the outage.
-func TestF1NobodyIsRefusedWhileTheServerStopsAndStarts(t *testing.T) {
+func TestRestart_RejectsNoRequests(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.VM("asked"))
 	vms := "/apis/vm.slipway.dev/v1alpha1/namespaces/" + u.Namespace + "/virtualmachines"

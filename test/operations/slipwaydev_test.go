@@ -97,7 +97,7 @@ func nothingLeft(t *testing.T, dir string) {
 	})
 }
 
-func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
+func TestSlipwayDev_ResumesAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := devDir(t)
 	out := slipwayDev(t, dir, "up")
@@ -165,7 +165,7 @@ func interruptRun(t *testing.T, dir, text string, inside func()) string {
 	return strings.Join(seen, "\n")
 }
 
-func TestSlipwayDevThatIsInterruptedOrKilledLeavesNothingBehind(t *testing.T) {
+func TestSlipwayDev_LeavesNothingWhenInterruptedOrKilled(t *testing.T) {
 	t.Parallel()
 	dir := devDir(t)
 	for _, step := range []string{"  etcd ", "  kube-apiserver ", "  slipway-apiserver "} {
@@ -188,7 +188,7 @@ func TestSlipwayDevThatIsInterruptedOrKilledLeavesNothingBehind(t *testing.T) {
 	nothingLeft(t, dir)
 }
 
-func TestPortInUseGetsOneLine(t *testing.T) {
+func TestSlipwayDev_ReportsAPortInUseInOneLine(t *testing.T) {
 	t.Parallel()
 	dir := devDir(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

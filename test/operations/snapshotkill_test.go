@@ -11,7 +11,7 @@ import (
 
 // Whenever the server is killed, its successor takes the snapshot once, ends the revert with
 // the object and the VM of then, and deletes no more than was asked for.
-func TestAServerThatIsKilledWithASnapshotGoesOnWithIt(t *testing.T) {
+func TestKilledServer_ContinuesWithASnapshot(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("web"))
 	u.Kubectl("label", "vm/web", "release=1")

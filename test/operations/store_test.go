@@ -98,7 +98,7 @@ func wantComeAgain(t *testing.T) {
 }
 
 // Each leaves the environment with a store that is served. The last one ends it.
-func TestStore_LosesNothingWhenItIsLostOlderOrAnotherOne(t *testing.T) {
+func TestStore_LosesNothingWhenDeletedRestoredOrReplaced(t *testing.T) {
 	testenv.Own(t)
 	t.Run("a backup is restored", restoredStore)
 	t.Run("it is lost", lostStore)

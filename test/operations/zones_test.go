@@ -191,7 +191,7 @@ func (s *zonesScene) must(err error) {
 	}
 }
 
-func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
+func TestVirtualMachines_AreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	testenv.Own(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 2 })
 	s := newZonesScene(t)
 	pid := s.PID(serverName)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func TestAgree_FindsObjectsThatWaitersJudgeDifferently(t *testing.T) {
+func TestAgree_FindsObjectsWithDifferentResults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		observed   int64
 		conditions map[string]string

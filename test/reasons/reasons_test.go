@@ -130,7 +130,7 @@ func object(kind string, group, condition, status, reason string) *unstructured.
 	}}
 }
 
-func TestCheck_NamesWhatTheTableLacks(t *testing.T) {
+func TestCheck_ReportsMissingRowsOfTheTable(t *testing.T) {
 	const vms, clusters = "vm.slipway.dev/v1alpha1", "cluster.slipway.dev/v1alpha1"
 	group := object("VirtualMachineGroup", vms, "Ready", "True", "Succeeded")
 	_ = unstructured.SetNestedSlice(group.Object, []any{map[string]any{"conditions": []any{map[string]any{"type": "PowerStateSynced", "status": "False", "reason": "Nonsense"}}}}, "status", "members")
@@ -164,7 +164,7 @@ func TestCheck_NamesWhatTheTableLacks(t *testing.T) {
 	}
 }
 
-func TestFollow_ReportsWhatObjectsHaveAndHad(t *testing.T) {
+func TestFollow_ReportsCurrentAndPreviousValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const group = "vm.slipway.dev/v1alpha1"
 		kinds := map[schema.GroupVersionResource]string{}

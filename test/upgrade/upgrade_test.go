@@ -209,7 +209,7 @@ func (s *scene) web2() {
 	}
 }
 
-func TestAStoreIsServedByAnOlderServerThisOneAndTheOlderOneAgain(t *testing.T) {
+func TestUpgrade_AndDowngradeServeTheSameStore(t *testing.T) {
 	if *older == "" {
 		t.Log("NOT RUN: make test-upgrade builds the older server")
 		return

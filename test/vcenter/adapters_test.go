@@ -20,7 +20,7 @@ func card(key int32, mac string) *types.VirtualVmxnet3 {
 	return c
 }
 
-func TestARunningVMPlugsCardsAndChangesNoneOfTheirAddresses(t *testing.T) {
+func TestRunningVM_HotPlugsAdaptersAndKeepsTheirAddresses(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)
@@ -80,7 +80,7 @@ func TestARunningVMPlugsCardsAndChangesNoneOfTheirAddresses(t *testing.T) {
 	}
 }
 
-func TestAVMWithSRIOVStartsOnlyWithAllOfItsMemoryReserved(t *testing.T) {
+func TestSRIOV_RequiresThatAllMemoryIsReserved(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)

@@ -29,7 +29,7 @@ func stateOf(ctx context.Context, t *testing.T, c *govmomi.Client, task *object.
 	return m.Info
 }
 
-func TestASecondOperationOnABusyMachineIsRefused(t *testing.T) {
+func TestBusyVM_RejectsASecondOperation(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -74,7 +74,7 @@ func TestASecondOperationOnABusyMachineIsRefused(t *testing.T) {
 	}
 }
 
-func TestTasksThatRunStayOnTheListOfRecentOnes(t *testing.T) {
+func TestRecentTasks_IncludeAllRunningTasks(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -100,7 +100,7 @@ func TestTasksThatRunStayOnTheListOfRecentOnes(t *testing.T) {
 	}
 }
 
-func TestTasksOfAHostWaitForTheirTurn(t *testing.T) {
+func TestTasks_OfAHostAreQueued(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -155,7 +155,7 @@ func TestTasksOfAHostWaitForTheirTurn(t *testing.T) {
 	eventually(ctx, t, "the others had their turn", func() bool { return count()[types.TaskInfoStateSuccess] == len(vms)-limit })
 }
 
-func TestAQuestionBlocksAMachineUntilItIsAnswered(t *testing.T) {
+func TestQuestion_BlocksAVMUntilItIsAnswered(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -201,7 +201,7 @@ func TestAQuestionBlocksAMachineUntilItIsAnswered(t *testing.T) {
 	}
 }
 
-func TestMethodsAreDisabledWhileALibraryItemIsImported(t *testing.T) {
+func TestLibraryImport_DisablesMethods(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -240,7 +240,7 @@ func TestMethodsAreDisabledWhileALibraryItemIsImported(t *testing.T) {
 	eventually(ctx, t, "a restart has ended the import and removed the machine", func() bool { return findByUUID(ctx, t, again, id) == "" })
 }
 
-func TestControlsSayWhatIsWrongWithAnOrder(t *testing.T) {
+func TestQuestion_OfAMissingVMIsRejected(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

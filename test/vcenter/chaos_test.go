@@ -79,7 +79,7 @@ func standings(s *Server) []standing {
 	return all
 }
 
-func TestEveryDisturbanceIsSeenAndItsInverseGivesBackWhatWas(t *testing.T) {
+func TestDisturbances_AreVisibleAndReversible(t *testing.T) {
 	for _, kind := range events.Kinds() {
 		t.Run(kind, func(t *testing.T) {
 			ctx := testContext(t)
@@ -141,7 +141,7 @@ func TestEveryDisturbanceIsSeenAndItsInverseGivesBackWhatWas(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOpenIsListed(t *testing.T) {
+func TestOpened_ListsSessionsAndViews(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{ControlListen: DefaultListen})
 	if n := s.Front().RESTSessions(); n != 0 {
@@ -194,7 +194,7 @@ func TestWhatIsLeftOpenIsListed(t *testing.T) {
 	}
 }
 
-func TestOrdersThatCannotBeCarriedOutSayWhy(t *testing.T) {
+func TestCommands_ReportWhyTheyFailed(t *testing.T) {
 	s := startServer(t, Options{ControlListen: DefaultListen})
 	for _, test := range []struct{ method, path, query, want string }{
 		{"POST", "/vm/hide", "vm=missing", `vm: "missing"`},
@@ -220,7 +220,7 @@ func TestOrdersThatCannotBeCarriedOutSayWhy(t *testing.T) {
 	}
 }
 
-func TestClientsWorkOnWhileMachinesAreDisturbed(t *testing.T) {
+func TestDisturbances_DoNotAffectOtherClients(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	var working sync.WaitGroup

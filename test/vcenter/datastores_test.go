@@ -105,7 +105,7 @@ func (f *filer) copyDisk(ctx context.Context, from, to string) *object.Task {
 	return task
 }
 
-func TestACopyTellsItsProgressAndTakesItsSpace(t *testing.T) {
+func TestDiskCopy_ReportsProgressAndUsesSpace(t *testing.T) {
 	ctx := testContext(t)
 	f, disk := newFiler(ctx, t)
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] a/b", f.dc, true))
@@ -149,7 +149,7 @@ func (a *atLeastOnce) Sink() chan<- progress.Report {
 	return ch
 }
 
-func TestACopyThatFailsLeavesAFileThatLooksLikeADisk(t *testing.T) {
+func TestDiskCopy_LeavesAFileIfItFails(t *testing.T) {
 	ctx := testContext(t)
 	for name, test := range map[string]struct {
 		prepare func(f *filer)
@@ -189,7 +189,7 @@ func TestACopyThatFailsLeavesAFileThatLooksLikeADisk(t *testing.T) {
 	}
 }
 
-func TestWhatIsCopiedCannotBeDeleted(t *testing.T) {
+func TestDiskCopy_LocksItsSource(t *testing.T) {
 	ctx := testContext(t)
 	f, disk := newFiler(ctx, t)
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] a", f.dc, true))
@@ -206,7 +206,7 @@ func TestWhatIsCopiedCannotBeDeleted(t *testing.T) {
 	f.must(copying.Cancel(ctx))
 }
 
-func TestTopLevelDirectoriesOfVSANAreMadeByNamespacesOnly(t *testing.T) {
+func TestVSAN_TopLevelDirectoriesAreCreatedByTheNamespaceManagerOnly(t *testing.T) {
 	ctx := testContext(t)
 	f, disk := newFiler(ctx, t)
 	f.order(http.MethodPut, "/datastores/toplevel?datastore=LocalDS_0&allowed=false")
@@ -231,7 +231,7 @@ func TestTopLevelDirectoriesOfVSANAreMadeByNamespacesOnly(t *testing.T) {
 	}
 }
 
-func TestFileCallsFailAsOrdered(t *testing.T) {
+func TestFileCalls_FailAsConfigured(t *testing.T) {
 	ctx := testContext(t)
 	f, disk := newFiler(ctx, t)
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] a", f.dc, true))

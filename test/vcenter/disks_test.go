@@ -63,7 +63,7 @@ func has(t *testing.T, s *Server, file string) bool {
 	return slices.Contains(files, file)
 }
 
-func TestDestroyTakesForeignDisksAlong(t *testing.T) {
+func TestDestroy_DeletesDisksOfOtherVMs(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -90,7 +90,7 @@ func TestDestroyTakesForeignDisksAlong(t *testing.T) {
 	}
 }
 
-func TestADiskIsWrittenByOneRunningMachineUnlessBothShareIt(t *testing.T) {
+func TestDisk_IsLockedByOneRunningVMUnlessShared(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)
@@ -118,7 +118,7 @@ func TestADiskIsWrittenByOneRunningMachineUnlessBothShareIt(t *testing.T) {
 	}
 }
 
-func TestDestroyKeepsFirstClassDisksThatAreToBeKept(t *testing.T) {
+func TestDestroy_KeepsFirstClassDisksMarkedForIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		keep  *bool
 		stays bool

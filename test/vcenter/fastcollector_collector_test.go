@@ -118,7 +118,7 @@ func annotate(ctx context.Context, t *testing.T, c *govmomi.Client, ref types.Ma
 	}
 }
 
-func TestVersions(t *testing.T) {
+func TestPropertyCollector_ChecksVersions(t *testing.T) {
 	ctx, c, _ := fastcollectorConnect(t)
 	vm := machines(ctx, t, c)[0]
 	pc := open(ctx, t, c, named(vm))
@@ -152,7 +152,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestMembershipFollowsListView(t *testing.T) {
+func TestPropertyCollector_FollowsAListView(t *testing.T) {
 	ctx, c, _ := fastcollectorConnect(t)
 	refs := machines(ctx, t, c)
 	list, err := view.NewManager(c.Client).CreateListView(ctx, refs[:1])
@@ -182,7 +182,7 @@ func TestMembershipFollowsListView(t *testing.T) {
 	}
 }
 
-func TestMembershipFollowsFolders(t *testing.T) {
+func TestPropertyCollector_FollowsFolders(t *testing.T) {
 	ctx, c, _ := fastcollectorConnect(t)
 	refs := machines(ctx, t, c)
 	parent, err := object.NewVirtualMachine(c.Client, refs[0]).ResourcePool(ctx)
@@ -227,7 +227,7 @@ func TestMembershipFollowsFolders(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWhenCancelledReplacedOrClosed(t *testing.T) {
+func TestPropertyCollector_WaitEndsWhenCanceledReplacedOrClosed(t *testing.T) {
 	ctx, c, hub := fastcollectorConnect(t)
 	vm := machines(ctx, t, c)[0]
 	for name, end := range map[string]func(*property.Collector, string) error{

@@ -90,7 +90,7 @@ func (s *stream) next(ctx context.Context, t *testing.T) map[string]types.Object
 	return updates
 }
 
-func TestAnInaccessibleMachineHasNoConfigurationAndCanDoNothingUntilItIsBack(t *testing.T) {
+func TestInaccessibleVM_HasNoConfigurationAndRejectsOperations(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -151,7 +151,7 @@ func TestAnInaccessibleMachineHasNoConfigurationAndCanDoNothingUntilItIsBack(t *
 	wait(ctx, t, task, err)
 }
 
-func TestConnectionStatesDifferInWhatTheyShow(t *testing.T) {
+func TestConnectionStates_ShowDifferentProperties(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -209,7 +209,7 @@ func login(ctx context.Context, t *testing.T, s *Server, account string) *govmom
 	return c
 }
 
-func TestWithoutPrivilegesAMachineIsNeitherSeenNorTouched(t *testing.T) {
+func TestVM_IsHiddenWithoutPrivileges(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c, operator := connect(ctx, t, s), login(ctx, t, s, OperatorUsername)
@@ -269,7 +269,7 @@ func TestWithoutPrivilegesAMachineIsNeitherSeenNorTouched(t *testing.T) {
 	wait(ctx, t, task, err)
 }
 
-func TestPrivilegesAreListedByObjectAndNeededByCalls(t *testing.T) {
+func TestPrivileges_AreListedPerObjectAndEnforced(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

@@ -29,7 +29,7 @@ func gone(ctx context.Context, t *testing.T, c *govmomi.Client, o object.Referen
 	}
 }
 
-func TestARegisteredMachineIsTheOneThatWasUnregisteredUnderAnotherID(t *testing.T) {
+func TestRegister_RestoresAVMUnderAnotherID(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)
@@ -80,7 +80,7 @@ func TestARegisteredMachineIsTheOneThatWasUnregisteredUnderAnotherID(t *testing.
 	gone(ctx, t, c, again)
 }
 
-func TestAnInstanceUUIDInConflictIsReplaced(t *testing.T) {
+func TestRegister_ReplacesAConflictingInstanceUUID(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -147,7 +147,7 @@ func TestAnInstanceUUIDInConflictIsReplaced(t *testing.T) {
 	}
 }
 
-func TestTheMachinesOfARemovedHostAreBackUnderOtherIDsWithIt(t *testing.T) {
+func TestRemovedHost_ReturnsWithItsVMsUnderOtherIDs(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{GuestBootDelay: DefaultGuestBootDelay})
 	c := connect(ctx, t, s)
@@ -214,7 +214,7 @@ func TestTheMachinesOfARemovedHostAreBackUnderOtherIDsWithIt(t *testing.T) {
 	wait(ctx, t, task, err)
 }
 
-func TestAContainerViewFollowsMovesAndRenames(t *testing.T) {
+func TestContainerView_FollowsMovesAndRenames(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

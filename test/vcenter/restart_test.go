@@ -27,7 +27,7 @@ func eventually(ctx context.Context, t *testing.T, what string, done func() bool
 	}
 }
 
-func TestARestartOfVpxdForgetsSessionsAndTasksAndEndsOperationsOrNot(t *testing.T) {
+func TestVpxdRestart_DropsSessionsAndTasks(t *testing.T) {
 	for name, end := range map[string]bool{"operations end": true, "operations go on": false} {
 		t.Run(name, func(t *testing.T) {
 			ctx := testContext(t)
@@ -90,7 +90,7 @@ func TestARestartOfVpxdForgetsSessionsAndTasksAndEndsOperationsOrNot(t *testing.
 	}
 }
 
-func TestARestartLetsRESTStartLater(t *testing.T) {
+func TestVpxdRestart_CanDelayREST(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	s.RestartVpxd(Restart{REST: 300 * time.Millisecond})

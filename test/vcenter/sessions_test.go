@@ -12,7 +12,7 @@ import (
 )
 
 // A server that is stopped during startup logs out while its first calls run.
-func TestWhoLogsOutBesideACallKeepsNobodyElseOut(t *testing.T) {
+func TestLogout_DuringACallDoesNotAffectOtherSessions(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	for range 300 {

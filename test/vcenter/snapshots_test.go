@@ -16,7 +16,7 @@ import (
 
 // A virtual machine that was reverted to its first snapshot, which is then removed, follows
 // none any more, and keeps the others.
-func TestTheFirstSnapshotCanBeRemovedWhileItIsTheCurrentOne(t *testing.T) {
+func TestSnapshot_FirstCanBeRemovedWhileItIsCurrent(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

@@ -34,7 +34,7 @@ func policyNames(ctx context.Context, t *testing.T, c *govmomi.Client) (string, 
 	return policies.Gold, nil
 }
 
-func TestServicesForStorageAreAwayOneByOne(t *testing.T) {
+func TestStorageServices_BecomeUnavailableSeparately(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -63,7 +63,7 @@ func TestServicesForStorageAreAwayOneByOne(t *testing.T) {
 	}
 }
 
-func TestServicesForStorageAskForTheirPrivileges(t *testing.T) {
+func TestStorageServices_RequirePrivileges(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -115,7 +115,7 @@ func causedBy(fault types.BaseMethodFault) string {
 	return ""
 }
 
-func TestFaultsOfOneVolumeAreNotThoseOfOthers(t *testing.T) {
+func TestStorageServices_FaultsOfAVolumeDoNotAffectOthers(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -137,7 +137,7 @@ func TestFaultsOfOneVolumeAreNotThoseOfOthers(t *testing.T) {
 	}
 }
 
-func TestPoliciesComeAndGo(t *testing.T) {
+func TestStoragePolicies_CanBeRemovedAndFail(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -157,7 +157,7 @@ func TestPoliciesComeAndGo(t *testing.T) {
 }
 
 // The simulator's own catalogue of disks is a plain map.
-func TestDisksAreMadeWhileOthersAreLookedAt(t *testing.T) {
+func TestFirstClassDisks_AreCreatedDuringReads(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

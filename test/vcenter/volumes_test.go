@@ -86,7 +86,7 @@ func volumeDisk(ctx context.Context, t *testing.T, c *govmomi.Client, vm *object
 	return nil
 }
 
-func TestAVolumeIsADiskOfOneVirtualMachine(t *testing.T) {
+func TestVolume_IsAttachedToOneVM(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -138,7 +138,7 @@ func is[F types.BaseMethodFault](f types.BaseMethodFault) bool {
 	return ok
 }
 
-func TestOnlyLateVersionsTakeThePlaceOfAVolume(t *testing.T) {
+func TestVolume_AttachAcceptsADiskPositionFromVersion91(t *testing.T) {
 	for version, takes := range map[string]bool{"8.0.3.0": false, "9.0.0.0": false, "9.1.0.0": true} {
 		t.Run(version, func(t *testing.T) {
 			ctx := testContext(t)

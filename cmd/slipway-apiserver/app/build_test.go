@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
-func TestMetricsOfTheEmbeddedEtcdAreServed(t *testing.T) {
+func TestMetrics_IncludeTheEmbeddedEtcd(t *testing.T) {
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestNetworks_NamedByBothFlagsReadNothing(t *testing.T) {
 }
 
 // The Lease of one that was killed is not given back.
-func TestTheLeaseOfAKilledProcessIsTakenOverAtOnce(t *testing.T) {
+func TestLease_OfAKilledProcessIsAcquiredImmediately(t *testing.T) {
 	o := NewOptions()
 	o.DataDir = t.TempDir()
 	killed, err := lease.ReplicaName(filepath.Join(o.DataDir, embedded.IdentityFile))
@@ -107,7 +107,7 @@ func TestTheLeaseOfAKilledProcessIsTakenOverAtOnce(t *testing.T) {
 	}
 }
 
-func TestQuotasAreChargedLastOfAllPlugins(t *testing.T) {
+func TestAdmission_ChargesQuotasLast(t *testing.T) {
 	order := NewOptions().Recommended.Admission.RecommendedPluginOrder
 	if last := order[len(order)-1]; last != "ResourceQuota" || slices.Index(order, last) != len(order)-1 {
 		t.Errorf("the order of plugins is %v, want ResourceQuota last", order)

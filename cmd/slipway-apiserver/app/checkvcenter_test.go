@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { simulated.Main(m) }
 
-func TestCheckOfVCenterEndsByWhatIsMissing(t *testing.T) {
+func TestCheckVCenter_FailsIfPrivilegesAreMissing(t *testing.T) {
 	ready := simulated.Start(t)
 	credentials := filepath.Join(t.TempDir(), "credentials")
 	write := func(password string) {
@@ -53,7 +53,7 @@ func TestCheckOfVCenterEndsByWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestCheckOfVCenterLooksForWhatZonesName(t *testing.T) {
+func TestCheckVCenter_ChecksTheObjectsOfZones(t *testing.T) {
 	ready := simulated.Start(t, func(o *vcenter.Options) { o.Clusters = 2 })
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-func TestTheHeapAimsBelowTheMemoryLimitOfTheContainer(t *testing.T) {
+func TestMemoryLimit_IsBelowThatOfTheContainer(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	const limit = 4 << 30
@@ -44,7 +44,7 @@ func TestTheHeapAimsBelowTheMemoryLimitOfTheContainer(t *testing.T) {
 	}
 }
 
-func TestAHeapGrowsToASizeOrByAShare(t *testing.T) {
+func TestHeap_GrowsToAMinimumOrByAPercentage(t *testing.T) {
 	const mb = 1 << 20
 	for _, tc := range []struct {
 		used    uint64
@@ -66,7 +66,7 @@ func TestAHeapGrowsToASizeOrByAShare(t *testing.T) {
 	}
 }
 
-func TestGarbageIsCollectedAsTheFlagSaysUnlessTheEnvironmentDoes(t *testing.T) {
+func TestGarbageCollection_FollowsTheFlagUnlessTheEnvironmentIsSet(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 	for env, want := range map[string]int{"": 40, "300": 100} {
@@ -79,7 +79,7 @@ func TestGarbageIsCollectedAsTheFlagSaysUnlessTheEnvironmentDoes(t *testing.T) {
 	}
 }
 
-func TestASmallHeapGrowsFurtherOnceTheServerHasSettled(t *testing.T) {
+func TestHeap_SmallOneGrowsFurtherAfterTheStart(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 	for env, follows := range map[string]bool{"": true, "300": false} {

@@ -17,7 +17,7 @@ import (
 // inHostCluster is where no kubeconfig is needed.
 func inHostCluster(t *testing.T) { t.Setenv(serviceHost, "10.0.0.1") }
 
-func TestBadFlagsAreNamed(t *testing.T) {
+func TestOptions_ReportInvalidFlags(t *testing.T) {
 	inHostCluster(t)
 	thumbprint := " --vcenter-thumbprint=" + strings.Repeat("0A:", 19) + "0A"
 	notPEM := filepath.Join(t.TempDir(), "ca.crt")
@@ -90,7 +90,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 	}
 }
 
-func TestOutsideOfTheHostClusterKubeconfigsAreNeeded(t *testing.T) {
+func TestOptions_RequireKubeconfigsOutsideOfTheManagementCluster(t *testing.T) {
 	t.Setenv(serviceHost, "")
 	err := parse(t, "--data-dir=d").Validate()
 	for _, flag := range []string{"--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig"} {
@@ -100,7 +100,7 @@ func TestOutsideOfTheHostClusterKubeconfigsAreNeeded(t *testing.T) {
 	}
 }
 
-func TestCredentialsInTheURLAreRefusedWithoutShowingThem(t *testing.T) {
+func TestOptions_RejectCredentialsInTheURLWithoutShowingThem(t *testing.T) {
 	inHostCluster(t)
 	err := parse(t, "--data-dir=d --vcenter-url=https://root:hunter2@vc/sdk --vcenter-credentials-file=f").Validate()
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
@@ -108,7 +108,7 @@ func TestCredentialsInTheURLAreRefusedWithoutShowingThem(t *testing.T) {
 	}
 }
 
-func TestStandaloneServerHasNoVCenter(t *testing.T) {
+func TestOptions_StandaloneServerHasNoVCenter(t *testing.T) {
 	o, err := NewStandaloneOptions(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func parse(t *testing.T, args string) *Options {
 	return o
 }
 
-func TestAnUnknownFlagGetsALineAndNoPagesOfHelp(t *testing.T) {
+func TestOptions_UnknownFlagIsReportedInOneLine(t *testing.T) {
 	cmd := NewCommand(t.Context())
 	var out strings.Builder
 	cmd.SetOut(&out)

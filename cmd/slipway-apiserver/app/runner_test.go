@@ -45,7 +45,7 @@ func holder(host *fake.Clientset) string {
 }
 
 // An operation in vCenter may outlast the HTTP server. The process ends when run returns.
-func TestLeasesAreHeldUntilTheControllersHaveEnded(t *testing.T) {
+func TestRunner_HoldsLeasesUntilTheControllersHaveEnded(t *testing.T) {
 	host := fake.NewClientset()
 	started, finish := make(chan struct{}), make(chan struct{})
 	r, failed := newRunner(host, true, func(ctx context.Context, l *lease.Leases) error {
@@ -88,7 +88,7 @@ func TestLeasesAreHeldUntilTheControllersHaveEnded(t *testing.T) {
 }
 
 // While they end, which takes them seconds, users are served.
-func TestControllersEndAndLeasesGoBackWhileTheServerServes(t *testing.T) {
+func TestRunner_EndsControllersAndReleasesLeasesWhileTheServerServes(t *testing.T) {
 	host := fake.NewClientset()
 	started := make(chan struct{})
 	r, failed := newRunner(host, true, func(ctx context.Context, l *lease.Leases) error {
@@ -130,7 +130,7 @@ func TestControllersEndAndLeasesGoBackWhileTheServerServes(t *testing.T) {
 	}
 }
 
-func TestFailedControllerEndsTheProcess(t *testing.T) {
+func TestRunner_FailedControllerEndsTheProcess(t *testing.T) {
 	cause := errors.New("bad CA")
 	r, failed := newRunner(fake.NewClientset(), false, func(context.Context, *lease.Leases) error { return cause })
 	r.run(t.Context())

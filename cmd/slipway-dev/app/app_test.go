@@ -24,7 +24,7 @@ func pipe() (*report, io.Reader) {
 	return &report{out: io.Discard, notify: writer}, reader
 }
 
-func TestWaitingCommandSeesProgressUntilReady(t *testing.T) {
+func TestFollow_PrintsProgressUntilReady(t *testing.T) {
 	r, reader := pipe()
 	done := make(chan error, 1)
 	go func() {
@@ -48,7 +48,7 @@ func TestWaitingCommandSeesProgressUntilReady(t *testing.T) {
 	}
 }
 
-func TestWaitingCommandSeesTheError(t *testing.T) {
+func TestFollow_ReturnsTheError(t *testing.T) {
 	r, reader := pipe()
 	go func() { _ = r.finish(errors.New("port 6443 is in use")) }()
 	ready, err := follow(reader, io.Discard)
@@ -57,7 +57,7 @@ func TestWaitingCommandSeesTheError(t *testing.T) {
 	}
 }
 
-func TestSilentEndIsAnError(t *testing.T) {
+func TestFollow_EndWithoutAResultIsAnError(t *testing.T) {
 	r, reader := pipe()
 	go func() { _ = r.finish(nil) }()
 	ready, err := follow(reader, io.Discard)
@@ -74,7 +74,7 @@ func TestSilentEndIsAnError(t *testing.T) {
 	}
 }
 
-func TestWhatToTryNextFindsSomething(t *testing.T) {
+func TestNextCommands_UseExistingObjects(t *testing.T) {
 	const restart = "virtctl restart web-1"
 	for name, tc := range map[string]struct {
 		vcenters int
@@ -99,7 +99,7 @@ func TestWhatToTryNextFindsSomething(t *testing.T) {
 	}
 }
 
-func TestMainReportsOneLine(t *testing.T) {
+func TestMain_ReportsOneLine(t *testing.T) {
 	empty := t.TempDir()
 	data := filepath.Join(empty, "data")
 	foreign := t.TempDir()
@@ -135,7 +135,7 @@ func TestMainReportsOneLine(t *testing.T) {
 	}
 }
 
-func TestStatusCountsWhatIsMissing(t *testing.T) {
+func TestStatus_CountsMissingPrograms(t *testing.T) {
 	up := localcluster.ServerStatus{Name: "a", Address: "127.0.0.1:1", Listening: true}
 	down := localcluster.ServerStatus{Name: "b", Address: "127.0.0.1:2"}
 	for name, tc := range map[string]struct {

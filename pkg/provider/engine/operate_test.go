@@ -396,7 +396,7 @@ func TestSlots_AreSeparateForEachKind(t *testing.T) {
 	})
 }
 
-func TestF2Operation_DoesNotStartWithoutPermission(t *testing.T) {
+func TestOperation_DoesNotStartWithoutPermission(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		refused := errors.New("another replica may be active")

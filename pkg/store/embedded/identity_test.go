@@ -23,7 +23,7 @@ func clusterID(t *testing.T, s *Server) uint64 {
 	return status.Header.GetClusterId()
 }
 
-func TestEachStoreAndEachRestoreIsAClusterOfItsOwn(t *testing.T) {
+func TestClusterID_DiffersForEachStoreAndRestore(t *testing.T) {
 	born, other := t.TempDir(), t.TempDir()
 	s := start(t, born)
 	put(t, connect(t, s), "/k", "v")
@@ -56,7 +56,7 @@ func TestEachStoreAndEachRestoreIsAClusterOfItsOwn(t *testing.T) {
 }
 
 // Before they had one of their own all stores had the same identity.
-func TestStoreOfBeforeGoesOn(t *testing.T) {
+func TestStore_OfAnEarlierVersionIsUsed(t *testing.T) {
 	dir := t.TempDir()
 	at, err := socketPaths(dir)
 	if err != nil {

@@ -49,7 +49,7 @@ func value(t *testing.T, c *clientv3.Client, key string) string {
 	return string(answer.Kvs[0].Value)
 }
 
-func TestF9RunningMemberIsSavedAndLookedAtFromOutside(t *testing.T) {
+func TestSave_OfARunningMemberIsCheckedFromOutside(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	revision := put(t, connect(t, s), "/k", "v")
@@ -79,7 +79,7 @@ func TestF9RunningMemberIsSavedAndLookedAtFromOutside(t *testing.T) {
 	}
 }
 
-func TestF9StoppedMemberIsSavedAndChecked(t *testing.T) {
+func TestSave_OfAStoppedMemberIsChecked(t *testing.T) {
 	dir := stopped(t)
 	if content, err := Check(dir); err != nil || content.Keys != 2 {
 		t.Errorf("content %+v, %v; want two keys", content, err)
@@ -96,7 +96,7 @@ func TestF9StoppedMemberIsSavedAndChecked(t *testing.T) {
 	}
 }
 
-func TestF8RestoredStoreIsAheadOfAllThatWasSeen(t *testing.T) {
+func TestRestore_RevisionsAreLaterThanAnyObservedOne(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	c := connect(t, s)
@@ -169,7 +169,7 @@ func TestRestore_PreparesTheDataBeforeItIsInItsPlace(t *testing.T) {
 	}
 }
 
-func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
+func TestRestore_RejectsIncompleteSnapshots(t *testing.T) {
 	dir := stopped(t)
 	file := filepath.Join(t.TempDir(), "snapshot")
 	a := attach(t, dir)
@@ -216,7 +216,7 @@ func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
 	})
 }
 
-func TestSnapshotWithTheAlarmOfAMemberThatIsGoneIsRestored(t *testing.T) {
+func TestRestore_AcceptsASnapshotWithTheAlarmOfARemovedMember(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	alarm := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: 42, Alarm: etcdserverpb.AlarmType_NOSPACE}

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-func TestNextSnapshotIsDueByTheNewestAndByFailures(t *testing.T) {
+func TestSchedule_NextTimeFollowsTheNewestSnapshotAndFailures(t *testing.T) {
 	now := time.Now()
 	o := Schedule{Interval: time.Hour}
 	for name, tc := range map[string]struct {
@@ -41,7 +41,7 @@ func TestNextSnapshotIsDueByTheNewestAndByFailures(t *testing.T) {
 	}
 }
 
-func TestOnlyNamesOfSnapshotsAreTakenForThem(t *testing.T) {
+func TestSchedule_RecognizesSnapshotsByName(t *testing.T) {
 	at := time.Date(2026, 11, 23, 13, 15, 0, 0, time.UTC)
 	if got, ok := takenAt(filepath.Base(Schedule{}.name(at.In(time.FixedZone("", 3600))))); !ok || !got.Equal(at) {
 		t.Errorf("the own name is of %s, %t", got, ok)
@@ -77,7 +77,7 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-func TestScheduleKeepsTheNewestSnapshotsAndTouchesNothingElse(t *testing.T) {
+func TestSchedule_KeepsTheNewestSnapshotsAndOtherFiles(t *testing.T) {
 	s, c := embeddedStore(t, 0)
 	if _, err := c.Put(t.Context(), "/k", "v"); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestScheduleKeepsTheNewestSnapshotsAndTouchesNothingElse(t *testing.T) {
 	}
 }
 
-func TestSnapshotThatFailsLetsNoOlderOneGoAndIsCounted(t *testing.T) {
+func TestSchedule_FailureIsCountedAndDeletesNoSnapshot(t *testing.T) {
 	s, _ := embeddedStore(t, 0)
 	dir := t.TempDir()
 	o := Schedule{Dir: filepath.Join(dir, "file"), Interval: time.Hour, Keep: 1}
@@ -134,7 +134,7 @@ func TestSnapshotThatFailsLetsNoOlderOneGoAndIsCounted(t *testing.T) {
 	}
 }
 
-func TestSnapshotHasEveryWriteThatWasAcknowledgedBefore(t *testing.T) {
+func TestSnapshot_HasAllAcknowledgedWrites(t *testing.T) {
 	s, c := embeddedStore(t, 0)
 	for i := range 5 {
 		if _, err := c.Put(t.Context(), fmt.Sprintf("/k/%d", i), strings.Repeat("v", 1000)); err != nil {
@@ -163,7 +163,7 @@ func (w *slowly) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-func TestSlowReaderOfASnapshotKeepsNobodyElseWaiting(t *testing.T) {
+func TestSnapshot_SlowReaderDoesNotDelayOthers(t *testing.T) {
 	s, c := embeddedStore(t, 0)
 	w := &slowly{began: make(chan struct{}), goOn: make(chan struct{})}
 	began, saved := w.began, make(chan error, 1)
@@ -181,7 +181,7 @@ func TestSlowReaderOfASnapshotKeepsNobodyElseWaiting(t *testing.T) {
 	}
 }
 
-func TestScheduleEndsWithItsContextWhileItWaits(t *testing.T) {
+func TestSchedule_EndsWithItsContext(t *testing.T) {
 	s, _ := embeddedStore(t, 0)
 	o := Schedule{Dir: t.TempDir(), Interval: time.Hour, Keep: 1}
 	if err := os.WriteFile(o.name(time.Now()), nil, 0o600); err != nil {

@@ -19,7 +19,7 @@ func written() []byte {
 	return append(database, sum[:]...)
 }
 
-func TestFileComesBackWholeInWhateverPieces(t *testing.T) {
+func TestReader_ReturnsTheFileForReadsOfAnySize(t *testing.T) {
 	file := written()
 	for name, r := range map[string]io.Reader{
 		"at once": bytes.NewReader(file), "byte by byte": iotest.OneByteReader(bytes.NewReader(file)), "by halves": iotest.HalfReader(bytes.NewReader(file)),
@@ -31,7 +31,7 @@ func TestFileComesBackWholeInWhateverPieces(t *testing.T) {
 	}
 }
 
-func TestFileThatWasCutOrChangedIsAnError(t *testing.T) {
+func TestReader_ReportsATruncatedOrChangedFile(t *testing.T) {
 	file := written()
 	flipped := bytes.Clone(file)
 	flipped[page] ^= 1

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/schema"
 )
 
-func TestEveryKindAndSubresourceIsTried(t *testing.T) {
+func TestSubjects_CoverEveryKindAndSubresource(t *testing.T) {
 	s := start(t)
 	tried := map[string][]string{}
 	for _, k := range schema.Kinds {

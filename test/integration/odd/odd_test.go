@@ -78,9 +78,9 @@ func write(way string, k schema.Kind, version, place, value string) request {
 	return r
 }
 
-// TestS4S6OddValuesEverywhereAreAnsweredByNamingTheField tries two values at each place in the
+// TestOddValues_AreRejectedWithTheField tries two values at each place in the
 // short form, others and by other ways of writing at each, and all with -long.
-func TestS4S6OddValuesEverywhereAreAnsweredByNamingTheField(t *testing.T) {
+func TestOddValues_AreRejectedWithTheField(t *testing.T) {
 	s := start(t)
 	for _, k := range schema.Kinds {
 		version := s.make(k)

@@ -31,8 +31,8 @@ func endpoints(k schema.Kind) []string {
 	return all
 }
 
-// TestS4OddBodiesOfActionsAreAnsweredByNamingTheField tests the schemas of the bodies of actions and deletions.
-func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
+// TestOddBodies_OfActionsAreRejectedWithTheField tests the schemas of the bodies of actions and deletions.
+func TestOddBodies_OfActionsAreRejectedWithTheField(t *testing.T) {
 	s := start(t)
 	for _, k := range schema.Kinds {
 		s.make(k)
@@ -74,9 +74,9 @@ func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
 	s.report()
 }
 
-// TestS4OddParametersAreRefusedAtNoCost tries every verb at every endpoint with odd
+// TestOddParameters_AreRejectedCheaply tries every verb at every endpoint with odd
 // parameters.
-func TestS4OddParametersAreRefusedAtNoCost(t *testing.T) {
+func TestOddParameters_AreRejectedCheaply(t *testing.T) {
 	s := start(t)
 	count := 0
 	for _, k := range schema.Kinds {
@@ -111,9 +111,9 @@ func parameterized(verb, path, parameter, argument string) request {
 	return r
 }
 
-// TestS4OddBodiesAreRefusedAtNoCost tries every verb at every endpoint with odd bodies in
+// TestOddBodies_AreRejectedCheaply tries every verb at every endpoint with odd bodies in
 // all formats.
-func TestS4OddBodiesAreRefusedAtNoCost(t *testing.T) {
+func TestOddBodies_AreRejectedCheaply(t *testing.T) {
 	s := start(t)
 	count := 0
 	for _, k := range schema.Kinds {

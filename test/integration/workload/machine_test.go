@@ -45,7 +45,7 @@ func taintsOf(n *corev1.Node) []string {
 }
 
 // MB22, MB63, MB65-66, MB74, MB80, MB88, MB93: the Node has no annotations of ours when it comes.
-func TestANodeThatComesIsTakenByItsMachine(t *testing.T) {
+func TestNode_IsClaimedByItsMachine(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
 	f.says("a", nodeReady, "Unknown InspectionFailed", "Waiting for ExampleMachine to report spec.providerID")
@@ -74,7 +74,7 @@ func TestANodeThatComesIsTakenByItsMachine(t *testing.T) {
 }
 
 // MB70-72, MB75-79, MB83, MB85
-func TestLabelsAnnotationsAndTaintsFollowTheMachine(t *testing.T) {
+func TestNode_LabelsAnnotationsAndTaintsFollowTheMachine(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a", func(m *clusterv1alpha1.Machine) {
 		m.Labels = map[string]string{"node-role.kubernetes.io/worker": "", "node.cluster.x-k8s.io/a": "1", "example.org/b": "2", "plain": "no"}
@@ -165,7 +165,7 @@ func (f *fleet) writesSince(name, version string) int {
 }
 
 // MB18, MB67-68, MB91-92
-func TestANodeThatIsDeletedIsMissedUntilTheMachineGoesToo(t *testing.T) {
+func TestNode_DeletionIsReportedUntilTheMachineIsDeleted(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
 	f.provisioned("a")
@@ -182,7 +182,7 @@ func TestANodeThatIsDeletedIsMissedUntilTheMachineGoesToo(t *testing.T) {
 }
 
 // MB69, MB95
-func TestTwoNodesOfOneProviderIDAreNobodysAndOneIsTheMachines(t *testing.T) {
+func TestNode_IsUsedOnlyIfItsProviderIDIsUnique(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
 	f.node("n1", "a")
@@ -198,7 +198,7 @@ func TestTwoNodesOfOneProviderIDAreNobodysAndOneIsTheMachines(t *testing.T) {
 }
 
 // MB73
-func TestAMachineThatMayBeTakenAwayIsInterruptible(t *testing.T) {
+func TestNode_OfAnInterruptibleMachineHasTheLabel(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
 	f.provisioned("a")
@@ -211,7 +211,7 @@ func TestAMachineThatMayBeTakenAwayIsInterruptible(t *testing.T) {
 }
 
 // MB78, MB82
-func TestNodesOfAnOlderRevisionAreTainted(t *testing.T) {
+func TestNode_OfAnEarlierRevisionIsTainted(t *testing.T) {
 	f := newFleet(t)
 	template := clusterv1alpha1.MachineTemplateSpec{
 		Metadata: clusterv1alpha1.ObjectMeta{Labels: map[string]string{"x": "y"}},

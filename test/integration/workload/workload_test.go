@@ -185,7 +185,7 @@ func names(nodes []*workload.Node) []string {
 	return all
 }
 
-func TestNodesAreFoundByProviderIDOnceTheClusterIsConnected(t *testing.T) {
+func TestWorkloadCluster_FindsNodesByProviderID(t *testing.T) {
 	w := start(t)
 	a := w.node(t, "a", "vsphere://"+w.namespace)
 	if _, err := w.Connection(w.key("blue")); !errors.Is(err, workload.ErrNotConnected) {
@@ -230,7 +230,7 @@ func TestNodesAreFoundByProviderIDOnceTheClusterIsConnected(t *testing.T) {
 	}
 }
 
-func TestChangesOfNodesAreToldAndHeartbeatsAreNot(t *testing.T) {
+func TestWorkloadCluster_SendsEventsForNodeChangesButNotForHeartbeats(t *testing.T) {
 	w := start(t)
 	a := w.node(t, "a", "vsphere://"+w.namespace)
 	w.node(t, "stranger", "vsphere://stranger-"+w.namespace)
@@ -281,7 +281,7 @@ func TestChangesOfNodesAreToldAndHeartbeatsAreNot(t *testing.T) {
 	}
 }
 
-func TestAKubeconfigThatTheClusterRefusesIsReplacedWhenItChanges(t *testing.T) {
+func TestWorkloadCluster_UsesAChangedKubeconfigAfterARejection(t *testing.T) {
 	w := start(t)
 	bad := strings.Replace(string(cluster.Kubeconfig()), "client-certificate-data", "client-certificate-dat", 1)
 	bad = strings.Replace(bad, "client-key-data", "token", 1)
@@ -294,7 +294,7 @@ func TestAKubeconfigThatTheClusterRefusesIsReplacedWhenItChanges(t *testing.T) {
 	w.connected(t, "blue")
 }
 
-func TestAUserWhoMayNotListNodesIsNamed(t *testing.T) {
+func TestWorkloadCluster_ReportsTheUserThatMayNotListNodes(t *testing.T) {
 	w := start(t)
 	kubeconfig, err := cluster.UserKubeconfig("guest")
 	if err != nil {
@@ -307,7 +307,7 @@ func TestAUserWhoMayNotListNodesIsNamed(t *testing.T) {
 	})
 }
 
-func TestCallersDoNotWaitForAClusterThatIsSilent(t *testing.T) {
+func TestWorkloadCluster_CallersDoNotWaitForASilentCluster(t *testing.T) {
 	w := start(t)
 	w.secret(t, "blue", cluster.Kubeconfig())
 	conn := w.connected(t, "blue")

@@ -27,7 +27,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, r.Body)
 }
 
-func TestHeldCallsAreCarriedOutLaterAndHeldAnswersAreGivenLater(t *testing.T) {
+func TestHold_DelaysCallsAndResponses(t *testing.T) {
 	const deploy = libraryItemPath + "id:x?~action=deploy"
 	for name, tc := range map[string]struct {
 		hold, path, body string

@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-func TestPoolsSayWhatIsUsed(t *testing.T) {
+func TestPools_ReportUsage(t *testing.T) {
 	model := simulator.VPX()
 	model.Host, model.Machine, model.Autostart = 0, 3, false
 	if err := model.Create(); err != nil {
