@@ -23,7 +23,7 @@ func checks(t *testing.T) Checks {
 	return c
 }
 
-// object is one of generation 2 with conditions such as "Ready=False".
+// object returns an object of generation 2 with conditions such as "Ready=False".
 func object(group, kind string, observed int64, conditions ...string) *unstructured.Unstructured {
 	all := []any{}
 	for _, c := range conditions {

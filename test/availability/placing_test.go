@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// controllersLease is that of the replica that chooses zones.
+// controllersLease is the Lease of the replica that chooses zones.
 const controllersLease = "slipway-controllers"
 
 // The replica that chooses zones queries vCenters that other replicas manage, and these replicas create the VMs. If
@@ -89,7 +89,7 @@ func sharedWith(holders map[string]int, one int) bool {
 	return false
 }
 
-// showsConsoles checks consoles and pictures of virtual machines, independent of the replica that manages them.
+// showsConsoles checks that any replica serves consoles and screenshots of VMs, whichever replica manages them.
 func (s *scene) showsConsoles(client versioned.Interface, names ...string) {
 	s.Helper()
 	for _, name := range names {
@@ -110,7 +110,7 @@ func (s *scene) showsConsoles(client versioned.Interface, names ...string) {
 	}
 }
 
-// in wants virtual machines in all vCenters, each made once in that of its zone.
+// in checks that each VM was created once, in the vCenter of its zone.
 func (s *scene) in(client versioned.Interface, vcenterOf map[string]string, names ...string) {
 	s.Helper()
 	want := map[string]int{}
@@ -140,7 +140,7 @@ func (s *scene) describedIn(client versioned.Interface, vcenters ...string) {
 	})
 }
 
-// fitsNowhere requests more than any zone has, and waits until the condition lists every zone.
+// fitsNowhere creates a VM that no zone has enough capacity for, and waits until its condition lists every zone.
 func (s *scene) fitsNowhere(client versioned.Interface, zones map[string]string) {
 	s.Helper()
 	memory := resource.MustParse("1Ti")
@@ -176,7 +176,7 @@ func (s *scene) knowsOfOrphans(r replica, vcenters int) {
 		code, _, text := s.ask(r.direct, orphans.Path)
 		var report orphans.Report
 		if code == http.StatusServiceUnavailable {
-			return nil // it takes care of none
+			return nil // it manages no vCenter
 		}
 		if err := json.Unmarshal([]byte(text), &report); err != nil {
 			return fmt.Errorf("%d %s", code, text)

@@ -24,7 +24,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
-// Each replica has its own view of the quota, and may not have received the charges of another replica.
+// Each replica computes the usage of the quota from its own caches, and may not have received the charges of another
+// replica.
 func TestQuota_IsNotExceededByRequestsToThreeReplicas(t *testing.T) {
 	t.Parallel()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
@@ -75,8 +76,8 @@ func TestQuota_IsNotExceededByRequestsToThreeReplicas(t *testing.T) {
 	})
 }
 
-// crowd makes VMs of one vCPU, all at the same time, until each was made or refused by a
-// quota, and returns how many were made.
+// crowd creates VMs of one vCPU concurrently and waits until a quota rejects each or it is created. It returns the
+// number of created VMs.
 func (s *scene) crowd(clients []versioned.Interface, requests int) int64 {
 	s.Helper()
 	var created atomic.Int64

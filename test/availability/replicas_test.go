@@ -35,7 +35,7 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(chosen[slipway])
 }
 
-// A process that was stopped knows nothing of the replica that took its Lease.
+// A process that was stopped does not know that another replica has acquired its Lease.
 func TestStoppedReplica_WritesNothingWhenItContinues(t *testing.T) {
 	t.Parallel()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})

@@ -14,8 +14,8 @@ var (
 	serverArgs = flag.String("server-args", "", "further arguments of the servers of the rolling restarts, separated by blanks")
 )
 
-// A server that is restarted asks clients to come again, or closes their connections. The figures of
-// docs/benchmarks.md about rolling restarts are of the long form.
+// A server that is restarted answers with Retry-After, or closes its connections. With -long the test measures the
+// rolling restarts in docs/benchmarks.md.
 func TestServers_RollWithoutALostWrite(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"--shutdown-delay-duration=2s"}, strings.Fields(*serverArgs)...)
@@ -49,7 +49,7 @@ func TestServers_RollWithoutALostWrite(t *testing.T) {
 	l.check()
 }
 
-// taken are the failures of the last call of during.
+// taken returns the failures of the last call of during.
 func (l *load) taken() map[failure]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

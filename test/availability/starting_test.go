@@ -44,7 +44,7 @@ func (s *scene) hostThatHolds() (letGo func()) {
 	}
 	held := make(chan struct{})
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(host) }, Transport: transport, FlushInterval: -1}
-	// Watches that begin while the server is closed would keep it from closing.
+	// Watches that begin while the server closes would prevent it from closing.
 	ctx, cancel := context.WithCancel(context.Background())
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/v1/namespaces/kube-system/configmaps" { // a list or a watch

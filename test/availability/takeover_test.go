@@ -22,17 +22,17 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// vcenterLease is the Lease of the vCenter of the environment.
+// vcenterLease is the Lease of the environment's vCenter.
 const vcenterLease = "slipway-vcenter-default"
 
-// replica is one of several, by how to reach it.
+// replica is one of several replicas, with its clients.
 type replica struct {
 	name   string
 	direct *rest.Config
 	kill   func() error
 }
 
-// three starts two more replicas and waits until all serve.
+// three starts two more replicas and waits until all are ready.
 func (s *scene) three() []replica {
 	s.Helper()
 	all := []replica{{name: "first", direct: s.direct(""), kill: s.KillSlipway}}
@@ -62,7 +62,7 @@ func (s *scene) holds(lease string, among []replica) (i int) {
 	return i
 }
 
-// made are how often VMs were deployed and powered on since the start.
+// made returns how often VMs were deployed and powered on since the start.
 func (s *scene) made() map[string]int {
 	s.Helper()
 	var all map[string]int
@@ -73,8 +73,8 @@ func (s *scene) made() map[string]int {
 	return all
 }
 
-// One of three replicas that share an etcd of three members is killed while it makes virtual
-// machines. Another one goes on with them.
+// One of three replicas that share an etcd cluster of three members is killed while it creates virtual machines.
+// Another replica continues.
 func TestVCenter_OfAKilledReplicaIsManagedByAnother(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")

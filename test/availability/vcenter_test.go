@@ -24,16 +24,16 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// withoutFlags lets a server know of no vCenter.
+// withoutFlags removes the vCenter flags from the options of an environment.
 var withoutFlags = []string{"--vcenter-url=", "--vcenter-ca-file=", "--vcenter-credentials-file="}
 
-// vcenters reads and writes VCenters.
+// vcenters returns a client of VCenter objects.
 func (s *scene) vcenters() vmclient.VCenterInterface {
 	s.Helper()
 	return s.client(s.RestConfig()).VmV1alpha1().VCenters()
 }
 
-// describe applies the example with the address of the simulated vCenter.
+// describe applies the VCenter example with the address of the simulated vCenter.
 func (s *scene) describe() {
 	s.Helper()
 	example, err := os.ReadFile("../../artifacts/examples/vcenter.yaml")
@@ -65,7 +65,7 @@ func (s *scene) change(change func(*vmv1alpha1.VCenterSpec)) {
 	}
 }
 
-// says waits until a condition of the VCenter, for its current generation, has a reason.
+// says waits until a condition of the VCenter has a reason for the current generation.
 func (s *scene) says(kind, reason string) *vmv1alpha1.VCenter {
 	s.Helper()
 	var vc *vmv1alpha1.VCenter
@@ -81,7 +81,7 @@ func (s *scene) says(kind, reason string) *vmv1alpha1.VCenter {
 	return vc
 }
 
-// password changes the one in the Secret.
+// password changes the password in the Secret.
 func (s *scene) password(password string) {
 	s.Helper()
 	host, err := kubernetes.NewForConfig(s.RestConfig())
@@ -94,8 +94,8 @@ func (s *scene) password(password string) {
 	}
 }
 
-// A server that was started without a vCenter is configured, without a restart, with a vCenter, another password,
-// other certificates and a wrong vCenter.
+// A server that was started without a vCenter is configured without a restart: with a vCenter, another password, other
+// certificates and an invalid vCenter.
 func TestVCenter_FollowsItsObject(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, withoutFlags...)
@@ -170,7 +170,7 @@ func (s *scene) refusesAnother() {
 	s.says("Ready", vmv1alpha1.ReasonSucceeded)
 }
 
-// goesWhenItIsEmpty deletes the VCenter, and then the virtual machines for which it stays.
+// goesWhenItIsEmpty deletes the VCenter, and then the virtual machines that block its deletion.
 func (s *scene) goesWhenItIsEmpty(names ...string) {
 	s.Helper()
 	if err := s.vcenters().Delete(s.Context(), "default", metav1.DeleteOptions{}); err != nil {
@@ -201,7 +201,7 @@ func (s *scene) goes() {
 	})
 }
 
-// The flags describe the vCenter until an object does, and again when it does no more.
+// The flags define the vCenter while no VCenter object does.
 func TestVCenter_ObjectOverridesTheFlags(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -229,7 +229,7 @@ func TestVCenter_ObjectOverridesTheFlags(t *testing.T) {
 	}
 }
 
-// The password is changed in vCenter first, then a session ends, then the Secret follows.
+// First the password is changed in vCenter, then a session ends, then the Secret is updated.
 func TestVCenter_PasswordIsRotatedWhileVMsRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, withoutFlags...)

@@ -58,8 +58,8 @@ func TestChaos_LosesDuplicatesAndLeavesNothing(t *testing.T) {
 	s.emptied(settle)
 }
 
-// otherwise is the seed with which the tests are shuffled. Packages that run together with chaos have no flag -seed,
-// so chaos repeats a run with their seed.
+// otherwise returns the seed of the shuffle of the tests. Packages that run together with chaos have no flag -seed, so
+// a run of them can be repeated with -shuffle.
 func otherwise(shuffle string) uint64 {
 	if s, err := strconv.ParseUint(shuffle, 10, 64); err == nil && s != 0 {
 		return s
@@ -67,7 +67,7 @@ func otherwise(shuffle string) uint64 {
 	return rand.Uint64()
 }
 
-// begin starts the environment and creates the objects that must not be changed.
+// begin starts the environment and creates foreign objects, which must not change.
 func begin(t *testing.T, machines, rounds int) *storm {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slipway-chaos-")
@@ -108,7 +108,7 @@ func begin(t *testing.T, machines, rounds int) *storm {
 	return s
 }
 
-// startEtcd starts an etcd that outlives kills of the server, and returns its endpoint.
+// startEtcd starts an etcd that keeps running when the server is killed, and returns its endpoint.
 func startEtcd(t *testing.T, dir string) string {
 	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true})
@@ -119,7 +119,7 @@ func startEtcd(t *testing.T, dir string) string {
 	return etcd.Endpoint()
 }
 
-// settled waits until everything is as wanted.
+// settled waits until all objects are in their desired state.
 func (s *storm) settled(limit time.Duration, when string) {
 	s.t.Helper()
 	begun := time.Now()
@@ -142,8 +142,8 @@ func (s *storm) settled(limit time.Duration, when string) {
 	s.t.Logf("%s: %d machines are as wanted after %s", when, len(s.fleet.wanted()), time.Since(begun).Round(time.Second))
 }
 
-// leavesNothing runs another storm with a fresh process, which must then return to its previous resource usage.
-// Resources of an earlier process end with it.
+// leavesNothing injects failures again with a new process, which must then return to its previous resource usage.
+// Resources of an earlier process end with that process.
 func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -169,7 +169,7 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	}
 	s.t.Logf("after the restart %s", fresh)
 	for key, at := range earlier {
-		// One of a process that was killed could not be logged out.
+		// A session of a killed process cannot be logged out.
 		if _, kept := fresh.sessions[key]; kept && !at.Before(begun) {
 			s.t.Errorf("left: the session %s of a process that has ended", key)
 		}
@@ -194,7 +194,7 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	}
 }
 
-// emptied deletes the machines of one namespace individually, and the other namespaces with their contents.
+// emptied deletes the VMs of one namespace one by one, and the other namespaces with their contents.
 func (s *storm) emptied(limit time.Duration) {
 	s.t.Helper()
 	ctx := s.t.Context()

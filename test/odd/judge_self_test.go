@@ -80,7 +80,7 @@ func TestRepeated_DetectsCallsWithoutBackoff(t *testing.T) {
 	}
 }
 
-// The odd value must be the only problem of the machine.
+// The odd value must be the only problem of the VM.
 func TestOddMachine_HasThePrerequisitesOfItsValue(t *testing.T) {
 	for place, want := range map[string]string{
 		".spec.instancetype.kind":                      `"instancetype":{"name":"small","kind":"x"}`,
