@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// forbidden wants virtctl to be refused with the text.
+// forbidden checks that a virtctl command is rejected with the text.
 func (u user) forbidden(text string, args ...string) {
 	u.T.Helper()
 	if out, errOut, err := u.Try("", "virtctl", args...); err == nil || !strings.Contains(errOut, text) {
@@ -28,7 +28,7 @@ func (u user) forbidden(text string, args ...string) {
 	}
 }
 
-// atLast waits until virtctl is no longer refused, and returns its output.
+// atLast waits until a virtctl command is permitted, and returns its output.
 func (u user) atLast(args ...string) (out string) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Short, "virtctl "+strings.Join(args, " ")+" is allowed", func() error {
@@ -42,8 +42,8 @@ func (u user) atLast(args ...string) (out string) {
 	return out
 }
 
-// The test uses one VM of a user who has the ClusterRole edit, and gets further permissions step by step. F156 is the last
-// step: the permission to refresh, which edit does not include.
+// The test uses one VM of a user with the ClusterRole edit, and grants further permissions step by step. F156 is the
+// last step: the permission to refresh, which edit does not include.
 func TestAccess_FollowsRolesOfTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -96,7 +96,7 @@ func TestAccess_FollowsRolesOfTheManagementCluster(t *testing.T) {
 	part("left in vSphere", func(t *testing.T, u, alice user) { u.orphansAreReported(t, alice) })
 }
 
-// consoles are a right of their own, as screenshots are.
+// consoles checks that consoles and screenshots each need their own permission.
 func (u user) consoles(t *testing.T, alice user, name string) {
 	alice.forbidden("virtualmachines/console", "console", "hers")
 	alice.forbidden("virtualmachines/screenshot", "screenshot", "hers", "-o", "-")
@@ -159,7 +159,7 @@ func (u user) machinesRequireDelete(machinist string) {
 	testenv.Eventually(u.T, testenv.Short, "who may delete the virtual machine may name it", func() error { return as.TryCreate(machine) })
 }
 
-// heldByAnnotations are power-on and deletion.
+// heldByAnnotations tests the annotations that block power-on and deletion.
 func (u user) heldByAnnotations(t *testing.T, alice user) {
 	const powerOn, remove = "poweron.check.vm.slipway.dev/cmdb", "delete.check.vm.slipway.dev/backup"
 	alice.Put(strings.Replace(testenv.VM("held"), "{name: held}", "{name: held, annotations: {"+powerOn+": not registered yet}}", 1))
@@ -181,7 +181,7 @@ func (u user) heldByAnnotations(t *testing.T, alice user) {
 	u.Wants("vm/held", ".metadata.name", "")
 }
 
-// orphansAreReported checks that a user cannot remove the finalizer, and that the server reports a VM that it left in vSphere
+// orphansAreReported checks that a user cannot remove the finalizer, and that the server reports a VM in vSphere
 // without an object. S8
 func (u user) orphansAreReported(t *testing.T, alice user) {
 	left := func() []orphans.Orphan {

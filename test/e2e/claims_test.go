@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// The disk of one claim goes from VM to VM, grows, is in use elsewhere, and stays when the namespace goes.
+// The disk of one claim is moved between VMs, grows, is in use elsewhere, and is kept when the namespace is deleted.
 func TestClaim_IsAtOneVMAtATime(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -121,7 +121,7 @@ func (u user) inUse(vm, why string) {
 	})
 }
 
-// attached wants the disk of a claim at a VM, as its status has it.
+// attached checks that the disk of a claim is attached to a VM as its status reports.
 func (u user) attached(c *testenv.Claim, vm string) {
 	u.T.Helper()
 	u.Ready("vm/" + vm)

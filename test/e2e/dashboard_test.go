@@ -17,17 +17,17 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// tab is a page of a dashboard in a browser, in a test.
+// tab is a page of a dashboard in a browser.
 type tab struct {
 	*browser.Page
 	t *testing.T
 	// origin is the only origin that the page may request.
 	origin string
-	// stop ends virtctl, once.
+	// stop stops virtctl.
 	stop func()
 }
 
-// dashboard opens the dashboard of u, nil where there is no browser.
+// dashboard opens the dashboard of u. It returns nil if no browser is installed.
 func (u user) dashboard(args ...string) *tab {
 	u.T.Helper()
 	b, err := browser.Start(context.Background())
@@ -138,7 +138,7 @@ func powersInDashboard(t *testing.T) {
 		return
 	}
 
-	// By the keys: search, go down, open.
+	// With the keyboard: search, go down, open.
 	d.keys("/")
 	d.until(`document.activeElement.id === 'search'`)
 	for _, c := range u.Namespace {
@@ -186,7 +186,7 @@ func powersInDashboard(t *testing.T) {
 	d.shows("Not live: virtctl does not answer: has it ended?")
 }
 
-// parameters are the query parameters of the address.
+// parameters returns the query parameters of the address.
 func (d *tab) parameters() (hash string) {
 	d.t.Helper()
 	d.must(d.Eval("location.hash", &hash))
@@ -229,7 +229,7 @@ func refreshesInDashboard(t *testing.T) {
 	d.quiet()
 }
 
-// viewsDashboard by a user who may do no more in the page than elsewhere.
+// viewsDashboard tests the dashboard with a user who has only the ClusterRole view.
 func viewsDashboard(t *testing.T) {
 	u := admin(t)
 	u.Put(testenv.Catalogue + testenv.VM("web", "powerState: PoweredOff"))

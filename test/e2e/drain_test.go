@@ -32,7 +32,7 @@ func ready(status corev1.ConditionStatus) func(*corev1.Node) {
 	}
 }
 
-// daemonSet creates a DaemonSet, and returns a function that makes a Pod belong to it.
+// daemonSet creates a DaemonSet, and returns a function that makes it the owner of a Pod.
 func (s *drainScene) daemonSet() func(*corev1.Pod) {
 	s.Helper()
 	labels := map[string]string{"app": "agent"}
@@ -52,7 +52,7 @@ func (s *drainScene) daemonSet() func(*corev1.Pod) {
 	}
 }
 
-// ruleForLast puts the Pods of app last, of this namespace, into a later group.
+// ruleForLast puts the Pods of the app last in this namespace into a later group.
 func (s *drainScene) ruleForLast() *clusterv1alpha1.MachineDrainRule {
 	return &clusterv1alpha1.MachineDrainRule{
 		ObjectMeta: metav1.ObjectMeta{Name: "last"},
@@ -66,7 +66,7 @@ func (s *drainScene) ruleForLast() *clusterv1alpha1.MachineDrainRule {
 	}
 }
 
-// TestDrain_EvictsPodsInOrder goes through MB121-125 and MB138-139 on one Node, pass after pass.
+// TestDrain_EvictsPodsInOrder tests MB121-125 and MB138-139 on one Node, one reconcile after another.
 func TestDrain_EvictsPodsInOrder(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
@@ -139,8 +139,8 @@ func TestDrain_EvictsPodsInOrder(t *testing.T) {
 	}
 }
 
-// TestDrain_DoesNotEvictARecreatedPod has a Pod go and come back on another Node between
-// the reading of the Pods and the eviction, as those of StatefulSets do.
+// TestDrain_DoesNotEvictARecreatedPod recreates a Pod on another Node between the list and the eviction, as a
+// StatefulSet does.
 func TestDrain_DoesNotEvictARecreatedPod(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
@@ -161,7 +161,7 @@ func TestDrain_DoesNotEvictARecreatedPod(t *testing.T) {
 	}
 }
 
-// TestDrain_DoesNotWaitForAPodDeletedMeanwhile has it removed before it is evicted.
+// TestDrain_DoesNotWaitForAPodDeletedMeanwhile removes the Pod before the eviction.
 func TestDrain_DoesNotWaitForAPodDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
@@ -200,7 +200,7 @@ func TestDrain_OfAnUnreachableNodeNeedsNoKubelet(t *testing.T) {
 	}
 }
 
-// TestDrainRehearsal_ChangesNothing asks the real API for evictions as a dry run.
+// TestDrainRehearsal_ChangesNothing requests evictions from the real API as a dry run.
 func TestDrainRehearsal_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)

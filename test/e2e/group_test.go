@@ -23,7 +23,7 @@ spec:
   - {members: [{name: web}]}
 `
 
-// power is the power state of each VM of a list, in its order.
+// power returns the power state of each VM of a list, in the same order.
 func (u user) power(vms ...string) string {
 	u.T.Helper()
 	var states []string
@@ -57,7 +57,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 		manifest += testenv.VM(name, "groupName: shop")
 	}
 	u.Put(manifest)
-	// The VMs specify no power state: they are created, and stay powered off.
+	// The VMs specify no power state, so they are created powered off.
 	u.Wants("vmgroup/shop", `.status.conditions[?(@.type=="Ready")].status`, "True")
 	if got := u.power("db", "app-1", "app-2", "web"); got != "PoweredOff PoweredOff PoweredOff PoweredOff" {
 		t.Fatalf("before the group is started its members are %s", got)
@@ -89,7 +89,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 		}
 	}
 
-	// A paused VM does not follow its group: the tiers below it keep running.
+	// A paused VM does not follow its group, and the tiers below it keep running.
 	u.Annotate("vm/web", "vm.slipway.dev/paused=")
 	u.Wants("vm/web", `.status.conditions[?(@.type=="Paused")].status`, "True")
 	u.Virtctl("stop", "group/shop")
@@ -107,7 +107,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 		t.Errorf("the members were asked for at %s, want web before app-1, and that before db", since)
 	}
 
-	// Nothing of it was written into a spec.
+	// The power state was not written into a spec.
 	if got := u.Get("vm", ".items[*].spec.powerState"); strings.TrimSpace(got) != "" {
 		t.Errorf("members have spec.powerState %q", got)
 	}

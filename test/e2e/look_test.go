@@ -62,7 +62,7 @@ func (u user) described(t *testing.T) {
 	}
 }
 
-// watched by a process of its own, which is killed.
+// watched runs virtctl as a separate process, which the test kills.
 func (u user) watched(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Long)
 	defer cancel()
@@ -75,7 +75,7 @@ func (u user) watched(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := bufio.NewScanner(out)
-	// until reads lines to one that has the texts.
+	// until reads lines until one has the texts.
 	until := func(texts ...string) {
 		t.Helper()
 		for seen.Scan() {
@@ -96,7 +96,7 @@ func (u user) watched(t *testing.T) {
 	_ = cmd.Wait() // it is killed
 }
 
-// reached is checked with an ssh that records its arguments.
+// reached tests virtctl ssh with an ssh that records its arguments.
 func (u user) reached(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte("#!/bin/sh\nfor a; do echo \"$a\"; done\nexit 7\n"), 0o700); err != nil {

@@ -19,13 +19,13 @@ import (
 //go:embed testdata/clusterapi.yaml
 var clusterAPIKinds string
 
-// Kinds of Cluster API, by names that our own kinds do not have.
+// Kinds of Cluster API whose names differ from those of our own kinds.
 const (
 	machineKind = "machines.cluster.x-k8s.io/"
 	clusterKind = "clusters.cluster.x-k8s.io/"
 )
 
-// installClusterAPI gives the environment Machines and Clusters until the test ends.
+// installClusterAPI installs the kinds Machine and Cluster until the test ends.
 func (u user) installClusterAPI() {
 	u.T.Helper()
 	u.Put(clusterAPIKinds)
@@ -56,12 +56,12 @@ metadata: {name: shop}
 spec: {}
 `
 
-// nodeVM is a VM that is made for a Machine of the cluster.
+// nodeVM is a VM that is created for a Machine of the cluster.
 func nodeVM(name string, lines ...string) string {
 	return strings.Replace(testenv.VM(name, lines...), "metadata: {name: "+name+"}", "metadata: {name: "+name+", labels: {cluster.x-k8s.io/cluster-name: shop}}", 1)
 }
 
-// adopts does the same as Cluster API when it finds the infrastructure of a Machine.
+// adopts sets the owner that Cluster API sets on the infrastructure of a Machine.
 func (u user) adopts(machine, vm string) {
 	u.T.Helper()
 	u.owns(vm, machine, u.Get(machineKind+machine, ".metadata.uid"))
@@ -73,7 +73,7 @@ func (u user) owns(vm, machine, uid string) {
 		`{"metadata":{"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":%q,"uid":%q,"controller":true}]}}`, machine, uid))
 }
 
-// tells waits until a condition of a VM has a reason and a message that contains text.
+// tells waits until a condition of a VM has a reason and a message with the text.
 func (u user) tells(vm, condition, reason, text string) {
 	u.T.Helper()
 	field := func(name string) string { return fmt.Sprintf(`.status.conditions[?(@.type==%q)].%s`, condition, name) }
@@ -85,7 +85,7 @@ func (u user) tells(vm, condition, reason, text string) {
 	})
 }
 
-// One test, for the kinds are the whole cluster's.
+// All checks are in one test, because the kinds are installed in the whole cluster.
 func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) {
 	u := admin(t)
 	u.Put(testenv.Catalogue + nodeVM("early"))
@@ -203,7 +203,7 @@ func pausesAndGoes(u user) {
 	u.Wants("vm/coreos", ".status.powerState", "PoweredOff")
 }
 
-// noise is text that cannot be packed.
+// noise is text that cannot be compressed.
 func noise(n int) string {
 	out, state := make([]byte, n), uint32(1)
 	for i := range out {

@@ -43,7 +43,7 @@ func (u user) probed(vm, condition, want string, texts ...string) {
 	})
 }
 
-// Readiness is decided by a socket, variables and the heartbeat of the guest.
+// Readiness depends on a socket, variables and the heartbeat of the guest.
 func TestReadinessProbe_DecidesReadiness(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -53,7 +53,7 @@ func TestReadinessProbe_DecidesReadiness(t *testing.T) {
 }
 
 func (u user) probesSocket(t *testing.T) {
-	// The guest is at an address of this host.
+	// The guest has an address of this host.
 	const address = "127.0.7.1"
 	listener, err := net.Listen("tcp", address+":0")
 	if err != nil {

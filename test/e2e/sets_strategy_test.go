@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// patch merges into the deployment.
+// patch applies a merge patch to the deployment.
 func (s *setScene) patch(text string) {
 	s.Helper()
 	s.Patch("machinedeployment/workers", text)
@@ -48,7 +48,7 @@ func (s *setScene) statuses(when string, pairs ...string) {
 	}
 }
 
-// replaced waits until none of the previous Machines is left, and the given number is available.
+// replaced waits until the previous Machines are deleted and this many are available.
 func (s *setScene) replaced(before []string, n int) {
 	s.Helper()
 	s.Eventually("all Machines are others", func() error {

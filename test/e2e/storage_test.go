@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// The example names a class that does not exist at first.
+// The example uses a class that does not exist at first.
 func TestDisks_FollowTheirStorageClasses(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -70,7 +70,7 @@ provisioner: ebs.csi.aws.com
 	u.part("discs go in and out of a running VM", func(t *testing.T, u user) { u.changesDiscs(t) })
 }
 
-// drive is the file in the CD-ROM drive of a VM, and whether it is connected.
+// drive returns the file in the CD-ROM drive of a VM, and whether the drive is connected.
 func (u user) drive(vm string) (iso string, connected bool) {
 	u.T.Helper()
 	have := testenv.Inventory(u.T, u.Namespace)[vm]

@@ -22,10 +22,10 @@ func hookedAtBoth(m *clusterv1alpha1.Machine) {
 	m.Annotations[preDrainHook], m.Annotations[preTerminateHook] = "", "x"
 }
 
-// finalized keeps a Pod in deletion until the test takes the finalizer away.
+// finalized is a finalizer that blocks the deletion of a Pod until the test removes it.
 func finalized(p *corev1.Pod) { p.Finalizers = []string{heldFinalizer} }
 
-// daemonSet makes one with a volume, whose Pods run on node alone, and waits for its Pod.
+// daemonSet creates a DaemonSet with a volume whose Pods run only on node, and waits for its Pod.
 func (s *deletionScene) daemonSet(name, node string) {
 	s.Helper()
 	labels := map[string]string{"app": name}
@@ -53,7 +53,7 @@ func (s *deletionScene) daemonSet(name, node string) {
 	})
 }
 
-// attached makes a volume with a claim of its name, attached to node.
+// attached creates a volume with a claim of its name, attached to node.
 func (s *deletionScene) attached(name, node string) {
 	s.Helper()
 	workloadcluster.AttachVolume(s.T, s.nodes, s.Namespace, s.Namespace+"-"+name, node)
@@ -109,7 +109,7 @@ func TestMachineDeletion_ContinuesAfterAKillAtEachStage(t *testing.T) {
 	}
 }
 
-// objectsAndNodeGo is the second half of a deletion, with a kill at each stage.
+// objectsAndNodeGo tests the second half of a deletion, with a kill at each stage.
 func (s *deletionScene) objectsAndNodeGo(m string) {
 	s.Helper()
 	s.isDeleted(exampleMachines, m)
@@ -139,7 +139,7 @@ func (s *deletionScene) objectsAndNodeGo(m string) {
 	}
 }
 
-// keeps compares when stages began, as a server that was killed and its successor have it.
+// keeps checks that the start times of the stages are the same before and after a kill.
 func (s *deletionScene) keeps(before, after *clusterv1alpha1.Machine) {
 	s.Helper()
 	times := func(m *clusterv1alpha1.Machine) []*metav1.Time {
@@ -154,7 +154,8 @@ func (s *deletionScene) keeps(before, after *clusterv1alpha1.Machine) {
 	}
 }
 
-// onlyLateAndAgentAreLeft is after the drain: Pods that were scheduled to the Node later are not drained again.
+// onlyLateAndAgentAreLeft checks the Pods after the drain. Pods that were scheduled to the Node later are not drained
+// again.
 func (s *deletionScene) onlyLateAndAgentAreLeft() {
 	s.Helper()
 	list, err := s.nodes.CoreV1().Pods(s.Namespace).List(s.Context(), metav1.ListOptions{})

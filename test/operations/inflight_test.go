@@ -21,8 +21,7 @@ func TestVirtualMachine_DeletedDuringItsCreationLeavesNothingWhenTheServerIsKill
 	u.Kubectl("delete", "vm/web", "--wait=false")
 	u.KillSlipway()
 	u.Wants("vm/web", ".metadata.name", "")
-	// The last that the dead server asked for has ended when a task that was begun after
-	// it, and takes as long, has.
+	// The last operation of the killed server has ended when a task that started later and takes as long has ended.
 	u.Apply(testenv.VM("later"))
 	u.Kubectl("wait", "--for=condition=Ready", "vm/later", "--timeout=120s")
 	for name := range testenv.Inventory(t, u.Namespace) {

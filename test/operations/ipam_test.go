@@ -16,7 +16,7 @@ import (
 //go:embed testdata/ipam.yaml
 var ipamKinds string
 
-// withAddress is a VM whose address a pool gives.
+// withAddress is a VM whose address is allocated from a pool.
 func withAddress(name, pool string) string {
 	return testenv.InlineVM(name, "photon-5", "bootstrap: {cloudInit: {}}",
 		"network: {interfaces: [{name: eth0, addressesFromPools: [{apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: "+pool+"}]}]}")
@@ -49,7 +49,7 @@ func (u user) runsWith(vm, address string) {
 	u.Wants("vm/"+vm, ".status.claimedAddresses[*].address", address+"/24")
 }
 
-// count lists the objects of a kind, and waits until there are so many.
+// count waits until there are this many objects of a kind.
 func (u user) count(kind string, want int) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("there are %d %s", want, kind), func() error {
@@ -60,7 +60,8 @@ func (u user) count(kind string, want int) {
 	})
 }
 
-// One test, for the kinds of the contract are the whole cluster's, which is its own.
+// All checks are in one test, because the kinds of the contract are installed in the whole cluster. The test has its
+// own environment.
 func TestAddresses_AreAllocatedFromPoolsAndReturned(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + withAddress("first", "front"))

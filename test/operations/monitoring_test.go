@@ -42,7 +42,7 @@ func TestDashboardsAndAlerts_UseMetricsOfTheServer(t *testing.T) {
 	u := admin(t)
 	reads := startPrometheus(t)
 	u.Apply(testenv.Catalogue + testenv.InlineVM("lost", "nowhere"))
-	for _, name := range []string{"a", "b", "c"} { // one after the other: a rate takes two
+	for _, name := range []string{"a", "b", "c"} { // two scrapes, because a rate needs two
 		u.Apply(testenv.InlineVM(name, "photon-5"))
 		u.Wants("vm/"+name, ".status.printableStatus", "Running")
 	}
@@ -77,7 +77,7 @@ func TestDashboardsAndAlerts_UseMetricsOfTheServer(t *testing.T) {
 	answers(t, reads, all)
 }
 
-// metricsOf are the labels of the metrics that the server shows.
+// metricsOf returns the labels of the server's metrics.
 func metricsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	config, err := testenv.Of(t).DirectConfig("prometheus", "system:masters")
@@ -160,7 +160,7 @@ func dashboardQueries(t *testing.T) []watched {
 	return all
 }
 
-// alertQueries are those of the alerting rules.
+// alertQueries returns the queries of the alerting rules.
 func alertQueries(t *testing.T) []watched {
 	t.Helper()
 	var rules struct {
@@ -184,7 +184,7 @@ func alertQueries(t *testing.T) []watched {
 	return all
 }
 
-// selectors returns the selectors of a query: see hack/tools-promql.
+// selectors returns the selectors of a query. See hack/tools-promql.
 type selectors struct {
 	Error    string
 	Metrics  map[string][]string
@@ -216,7 +216,7 @@ func selectorsOf(t *testing.T, all []watched) []selectors {
 
 var legendLabel = regexp.MustCompile(`{{(\w+)}}`)
 
-// unknownTo returns the selectors of a query that the server has no data for.
+// unknownTo returns the selectors of a query for which the server has no data.
 func unknownTo(shown map[string][]string, a selectors, legend string) []string {
 	if a.Error != "" {
 		return []string{a.Error}

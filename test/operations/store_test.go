@@ -64,7 +64,7 @@ func (u user) storeRefused(texts ...string) (accept []string) {
 	return accept
 }
 
-// releaseStore lets the controllers act on the store that was accepted.
+// releaseStore releases the accepted store, so that the controllers act on it.
 func releaseStore(t *testing.T) {
 	t.Helper()
 	release := exec.CommandContext(t.Context(), filepath.Join(testenv.BinDir(), "slipway-apiserver"), "etcd", "release", "--data-dir="+testenv.Of(t).SlipwayDataDir())
@@ -73,7 +73,7 @@ func releaseStore(t *testing.T) {
 	}
 }
 
-// wantComeAgain asks the server itself as privileged user.
+// wantComeAgain sends requests to the server as a privileged user and checks that they are answered with Retry-After.
 func wantComeAgain(t *testing.T) {
 	t.Helper()
 	config, err := testenv.Of(t).DirectConfig("slipway-admin", "system:masters")
@@ -97,7 +97,7 @@ func wantComeAgain(t *testing.T) {
 	}
 }
 
-// Each leaves the environment with a store that is served. The last one ends it.
+// Each subtest leaves the environment with a store that is served. The last one uninstalls it.
 func TestStore_LosesNothingWhenDeletedRestoredOrReplaced(t *testing.T) {
 	testenv.Own(t)
 	t.Run("a backup is restored", restoredStore)

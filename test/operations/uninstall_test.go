@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// uninstalled takes the API away before the server, and leaves no namespace terminating: an
-// APIService that leads to nothing keeps every namespace of the cluster from being deleted.
+// uninstalled removes the API before the server and leaves no namespace terminating. An APIService without a server
+// would block the deletion of every namespace in the cluster.
 func uninstalled(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("kept"))

@@ -11,7 +11,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// grouped makes the members of groups that are to be together, and apart, at the same time.
+// grouped creates the members of groups with affinity and with anti-affinity at the same time.
 func (s *zonesScene) grouped() {
 	for policy, want := range map[vmv1alpha1.PlacementPolicy]int{vmv1alpha1.PlacementTogether: 1, vmv1alpha1.PlacementApart: 3} {
 		group := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Name: "placed", Namespace: "default"}}
