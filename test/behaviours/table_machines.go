@@ -7,12 +7,11 @@ package behaviours
 type machineRow struct {
 	number int
 	about  string
-	// left is why no test names it: it is not built. Empty for all others.
+	// left is the reason why no test refers to it: it is not implemented. It is empty for all others.
 	left string
 }
 
-// otherwise is how a row is built that the product does not keep to the letter: its tests assert
-// this instead.
+// otherwise describes a row that Slipway implements in a different way. Its tests assert that.
 type otherwise struct {
 	// reason describes the behaviour of the product and its reason.
 	reason string
@@ -20,7 +19,7 @@ type otherwise struct {
 	documented string
 }
 
-// machineOtherwise are the rows that are built otherwise, by list and number.
+// machineOtherwise are the rows with a different behaviour, by list and number.
 var machineOtherwise = map[string]otherwise{
 	"MT29": {
 		"NodeHealthy is False with the reason NodeDeleted, and there is no failure message: that the Node is deleted is known, and a MachineHealthCheck decides what follows",
@@ -28,7 +27,7 @@ var machineOtherwise = map[string]otherwise{
 	},
 }
 
-// notServed is the reason of rows about conditions in the form of Cluster API's v1beta1.
+// notServed is the reason of rows about conditions in the format of Cluster API's v1beta1.
 const notServed = "otherwise: not served, the group was never released"
 
 // machineTransitions are the rows of the transition tables of the specification of the

@@ -27,7 +27,7 @@ var (
 	slipwayClusters = vmv1alpha1.SchemeGroupVersion.WithResource("slipwayclusters")
 )
 
-// The example, from nothing to nodes and back, by the real controllers of Cluster API.
+// The example, with the real controllers of Cluster API, from the creation of nodes to their deletion.
 func TestClusterAPI_CreatesNodesFromVirtualMachines(t *testing.T) {
 	s := newScene(t)
 	for _, step := range []struct {
@@ -50,13 +50,13 @@ func TestClusterAPI_CreatesNodesFromVirtualMachines(t *testing.T) {
 	}
 }
 
-// controlPlane waits for the node of the Machine that is made for it.
+// controlPlane waits for the node of the control plane's Machine.
 func (s *scene) controlPlane() {
 	s.wants(clusters, "demo", ".status.initialization.infrastructureProvisioned", "true",
 		".spec.controlPlaneEndpoint.host", s.endpoint.Hostname(), ".spec.controlPlaneEndpoint.port", s.endpoint.Port(),
 		".status.failureDomains[*].name", "default second")
-	// Cluster API watches nodes only of a cluster whose control plane is initialized, and looks
-	// for the first one when something else happens.
+	// Cluster API only watches nodes of a cluster whose control plane is initialized, and finds the first node at the
+	// next reconcile.
 	eventually(s.T, "the Machine of the control plane has a node", func(ctx context.Context) error {
 		now := fmt.Sprintf(`{"metadata":{"annotations":{"looked-at":%q}}}`, time.Now())
 		u, err := s.of(capiMachines).Patch(ctx, "demo-control-plane", types.MergePatchType, []byte(now), metav1.PatchOptions{})
@@ -71,7 +71,7 @@ func (s *scene) controlPlane() {
 	s.wants(clusters, "demo", `.status.conditions[?(@.type=="ControlPlaneInitialized")].status`, "True")
 }
 
-// scale is kubectl scale.
+// scale scales the deployment as kubectl scale does.
 func (s *scene) scale(replicas int) {
 	s.Helper()
 	_, err := s.of(deployments).Patch(s.Context(), "demo-workers", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas), metav1.PatchOptions{}, "scale")
@@ -110,7 +110,7 @@ func (s *scene) provisioned(vms []vmv1alpha1.VirtualMachine) {
 	s.applied(&vms[0])
 }
 
-// applied wants the two field managers of a MachineSet to own each its part.
+// applied checks that each of the two field managers of a MachineSet owns its fields.
 func (s *scene) applied(vm *vmv1alpha1.VirtualMachine) {
 	got := map[string]bool{}
 	for _, f := range vm.ManagedFields {
@@ -129,7 +129,7 @@ func (s *scene) applied(vm *vmv1alpha1.VirtualMachine) {
 	}
 }
 
-// relabelled changes a label of the template of the Machines, which replaces none of them.
+// relabelled changes a label in the template of the Machines, which does not replace them.
 func (s *scene) relabelled() {
 	before, err := s.workers(s.Context())
 	s.must(err)
@@ -153,7 +153,7 @@ func (s *scene) relabelled() {
 	}
 }
 
-// rolledOut gives the deployment another template, and a failure domain.
+// rolledOut changes the template of the deployment and sets a failure domain.
 func (s *scene) rolledOut() {
 	before := s.settled(2)
 	template, err := s.vms.VirtualMachineTemplates(s.namespace).Get(s.Context(), "demo-workers", metav1.GetOptions{})
@@ -216,7 +216,7 @@ func (s *scene) paused() {
 	s.gone(capiMachines, name)
 }
 
-// drained deletes a Machine whose node has a Pod that may not go yet.
+// drained deletes a Machine whose node has a Pod that may not be evicted yet.
 func (s *scene) drained() {
 	vms := s.settled(2)
 	name := vms[0].Name

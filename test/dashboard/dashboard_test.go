@@ -66,7 +66,7 @@ func TestDashboard_ShowsManyVirtualMachines(t *testing.T) {
 	}
 }
 
-// open starts everything.
+// open starts the environment, the dashboard and a browser.
 func open(t *testing.T) *scene {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slipway-dashboard-")
@@ -118,7 +118,7 @@ func (s *scene) visit(t *testing.T, view, until string) {
 	must(t, s.Until(patience, until))
 }
 
-// picture takes one, light or dark, if pictures are wanted.
+// picture takes a screenshot, light or dark, if the test was asked to write them.
 func (s *scene) picture(t *testing.T, name string, dark bool) {
 	t.Helper()
 	if *pictures == "" {

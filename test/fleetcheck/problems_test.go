@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// healthy is one machine as wanted, and one that is not ours.
+// healthy has one VM in its desired state, and one foreign VM.
 func healthy() (e expected, s Sight) {
 	e = expected{
 		want:       map[string]Wish{"ns/a": {Namespace: "ns", Name: "a", On: true, VCPUs: 2, MemoryMB: 2048}},
@@ -29,7 +29,7 @@ func healthy() (e expected, s Sight) {
 	return e, s
 }
 
-// change alters the one object.
+// change changes the object.
 func change(s *Sight, f func(*object)) {
 	o := s.objects["ns/a"]
 	f(&o)

@@ -38,7 +38,7 @@ func readWorkflow(t *testing.T) workflow {
 	return w
 }
 
-// A tag of an action can be moved to other code, its commit cannot.
+// The tag of an action can be moved to other code. Its commit cannot.
 func TestWorkflow_PinsActionsByCommit(t *testing.T) {
 	pinned := regexp.MustCompile(`^actions/[a-z-]+@[0-9a-f]{40}$`)
 	uses := 0

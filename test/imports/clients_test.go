@@ -12,18 +12,18 @@ import (
 	"testing"
 )
 
-// serverOnly are packages that no client needs.
+// serverOnly are packages that clients do not need.
 var serverOnly = []string{
 	"k8s.io/apiserver", "k8s.io/component-base", "k8s.io/kms", "go.etcd.io", govmomi, "google.golang.org/grpc", "go.opentelemetry.io", "github.com/google/cel-go",
 	"github.com/spf13/cobra",
 }
 
-// clientTrees are those of this module that clients import.
+// clientTrees are the trees of this module that clients import.
 var clientTrees = []string{
 	"pkg/apis", "pkg/generated/applyconfiguration", "pkg/generated/clientset", "pkg/generated/informers", "pkg/generated/listers",
 }
 
-// foreign are the packages of deps that a client should not have.
+// foreign returns the packages of deps that a client must not import.
 func foreign(deps []string) []string {
 	return slices.DeleteFunc(slices.Clone(deps), func(dep string) bool {
 		if ours, ok := strings.CutPrefix(dep, module); ok {

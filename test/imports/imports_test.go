@@ -36,7 +36,7 @@ func TestImports_FollowTheRules(t *testing.T) {
 			t.Error(v)
 		}
 	}
-	// An empty list would pass too.
+	// With an empty list the test would pass.
 	if packages < len(table) {
 		t.Errorf("the go command listed %d packages, want at least %d", packages, len(table))
 	}

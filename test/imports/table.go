@@ -19,12 +19,11 @@ const (
 // a longer tree that fits too. All trees of this module are relative to it.
 type rule struct {
 	tree string
-	// ours are the trees of this module that may be reached, besides the tree itself.
-	// Nil means all.
+	// ours are the trees of this module that may be imported in addition to the tree itself. Nil means all.
 	ours []string
 	// single are packages of this module that are allowed without the packages below them.
 	single []string
-	// never are import paths, with all below them, that may not be reached.
+	// never are import paths that must not be imported, including the packages below them.
 	never []string
 	// neverDirect may not be imported by the packages themselves.
 	neverDirect []string
@@ -32,7 +31,7 @@ type rule struct {
 	why string
 }
 
-// only means: of this module nothing but the tree itself.
+// only allows no package of this module except the tree itself.
 var only = []string{}
 
 // vcenterReaders are packages of the server that read a vCenter, and their dependencies.
@@ -280,7 +279,7 @@ type pkg struct {
 	Deps       []string
 }
 
-// ruleFor is the rule with the longest tree that holds p.
+// ruleFor returns the rule with the longest tree that contains p.
 func ruleFor(path string) rule {
 	var best rule
 	for _, r := range table {

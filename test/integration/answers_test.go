@@ -69,7 +69,7 @@ func TestErrors_HaveTheCodeOfTheirCause(t *testing.T) {
 	})
 }
 
-// ask sends a request and returns the Status that it is answered with.
+// ask sends a request and returns the Status of the response.
 func ask(t *testing.T, config *rest.Config, method, path, contentType, body string) metav1.Status {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, config.Host+path, strings.NewReader(body))

@@ -26,7 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// save asks a server for its store.
+// save requests a snapshot of the store from a server.
 func save(t *testing.T, config *rest.Config) (code int, body []byte) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
@@ -123,7 +123,7 @@ func TestStore_OfEtcdServersIsSavedByRequestAndBySchedule(t *testing.T) {
 	}
 }
 
-// alertedOn are the metrics of the alerting rules about the store.
+// alertedOn are the metrics of the alerting rules for the store.
 func alertedOn(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile("../../artifacts/monitoring/alerts.yaml")
@@ -142,7 +142,7 @@ func alertedOn(t *testing.T) []string {
 	metric := regexp.MustCompile(`\b(slipway|etcd)_\w+`)
 	var all []string
 	for _, g := range rules.Groups {
-		if g.Name != "slipway-store" { // the others are tried with controllers
+		if g.Name != "slipway-store" { // the others are tested with controllers
 			continue
 		}
 		for _, r := range g.Rules {

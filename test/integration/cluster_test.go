@@ -58,7 +58,7 @@ func TestMachine_CreationSetsDefaults(t *testing.T) {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 
-	// The manifest once more, as kubectl replace sends it.
+	// The same manifest again, as kubectl replace sends it.
 	again := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", ResourceVersion: got.ResourceVersion}, Spec: machineSpec()}
 	replaced, err := machines.Update(t.Context(), again, metav1.UpdateOptions{})
 	if err != nil {
@@ -87,7 +87,7 @@ func TestCluster_CreationSetsItsFinalizer(t *testing.T) {
 	if diff := cmp.Diff(want[1:], got.Finalizers); diff != "" {
 		t.Errorf("finalizers after an update (-want +got):\n%s", diff)
 	}
-	// While it is deleted that is on purpose.
+	// The finalizer can be removed while the object is being deleted.
 	if err := clusters.Delete(t.Context(), "shop", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 // companion is a kind that specifies operations on virtual machines.
 type companion struct {
 	kind, resource string
-	// spec is an allowed spec, and status a status of a controller.
+	// spec is a valid spec, and status is a status as a controller sets it.
 	spec, status string
 	// refused are invalid specs with their messages.
 	refused map[string]string
@@ -135,7 +135,7 @@ func (c *companion) test(t *testing.T, objects dynamic.ResourceInterface) {
 	}
 }
 
-// object is one with a spec, and a status that is not its author's to give.
+// object returns an object with a spec, and a status that its author cannot set.
 func (c *companion) object(t *testing.T, spec string) *unstructured.Unstructured {
 	t.Helper()
 	return &unstructured.Unstructured{Object: map[string]any{
@@ -149,7 +149,7 @@ func (c *companion) statusOf(u *unstructured.Unstructured) map[string]any {
 	return status
 }
 
-// asMap reads JSON with whole numbers, as clients do.
+// asMap decodes JSON with integers, as clients do.
 func asMap(t *testing.T, text string) map[string]any {
 	t.Helper()
 	u := &unstructured.Unstructured{}

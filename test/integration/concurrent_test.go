@@ -62,7 +62,7 @@ func TestRefresh_DuringASwitchHasOneWinner(t *testing.T) {
 			if result.OldRevision != old || after.Status.InstancetypeRef.ControllerRevisionRef != nil {
 				t.Errorf("the refresh released %q, status names %+v; want %q and none", result.OldRevision, after.Status.InstancetypeRef, old)
 			}
-			// Until the next capture is written the old one must be there.
+			// The previous revision must exist until the next one is pinned in the status.
 			if _, err := c.InstancetypeV1alpha1().ControllerRevisions(namespace).Get(t.Context(), old, metav1.GetOptions{}); err != nil {
 				t.Errorf("the old revision: %v", err)
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// The server has no vCenter: only answers that need none are tested.
+// The server has no vCenter, so only requests that need none are tested.
 func TestConsole_RequestsAreNotStored(t *testing.T) {
 	s := framework.StartStandalone(t)
 	c := s.Client(t)
@@ -64,7 +64,7 @@ func TestConsole_RequestsOfAUserAreLimited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const bound, most = 20, 10_000 // what comes back each second is soon asked for
+	const bound, most = 20, 10_000 // the limiter refills every second
 	for i := range most {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Config().Host+machinesPath+"/vm/screenshot", nil)
 		if err != nil {

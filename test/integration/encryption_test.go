@@ -39,8 +39,7 @@ func encryption(t *testing.T) string {
 	return file
 }
 
-// stored are the values of a store by their keys, of the objects that have plain in their
-// keys.
+// stored returns the stored values by key, for the keys that contain plain.
 func stored(t *testing.T, store *clientv3.Client, name string) map[string][]byte {
 	t.Helper()
 	all, err := store.Get(t.Context(), "/", clientv3.WithPrefix())

@@ -66,7 +66,7 @@ func TestGroupMember_PowerStateIsReturnedToTheGroup(t *testing.T) {
 		patch string
 		want  vmv1alpha1.PowerState
 	}{
-		{`{"spec":{"groupName":"shop"}}`, vmv1alpha1.PoweredOn}, // what it has it keeps
+		{`{"spec":{"groupName":"shop"}}`, vmv1alpha1.PoweredOn}, // the previous value is kept
 		{`{"spec":{"powerState":null}}`, ""},
 		{`{"metadata":{"labels":{"a":"b"}}}`, ""},
 		{`{"spec":{"groupName":null}}`, vmv1alpha1.PoweredOn},
@@ -102,7 +102,7 @@ func TestGroup_IsAppliedUnchanged(t *testing.T) {
 	if _, err := groups.UpdateStatus(t.Context(), g, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// virtctl start: a field that another client owns.
+	// As virtctl start does: another client owns the field.
 	if _, err := groups.Patch(t.Context(), "shop", types.MergePatchType, []byte(`{"spec":{"powerState":"PoweredOn"}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}

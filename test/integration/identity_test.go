@@ -50,8 +50,8 @@ func TestFinalizer_CannotBeRemovedByAnEditor(t *testing.T) {
 	}
 }
 
-// Garbage collection and the deletion of a namespace delete as ordinary users do: they
-// put finalizers of their own on an object and remove these.
+// The garbage collector and the deletion of a namespace act as ordinary users: they add their own finalizers to an
+// object and remove them.
 func TestFinalizer_OthersCanBeAddedAndRemoved(t *testing.T) {
 	s := startWithOperator(t)
 	alice := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)

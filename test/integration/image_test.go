@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// describeImages makes the images of TestAdmission_RejectsAVMThatDoesNotFitItsImage.
+// describeImages creates the images of TestAdmission_RejectsAVMThatDoesNotFitItsImage.
 func describeImages(t *testing.T, client versioned.Interface) {
 	t.Helper()
 	ready := metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.Now()}
@@ -72,7 +72,7 @@ func TestAdmission_RejectsAVMThatDoesNotFitItsImage(t *testing.T) {
 	rows := 0
 	for name, tc := range map[string]struct {
 		image, spec string
-		// field is the refused field, empty if the VM is admitted. The field says is the message.
+		// field is the rejected field. It is empty if the VM is admitted. says is a part of the message.
 		field, says string
 	}{
 		"what it needs":                               {"appliance", full, "", ""},

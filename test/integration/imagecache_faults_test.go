@@ -94,7 +94,7 @@ func TestImageCache_RetriesAFailedCopy(t *testing.T) {
 	}
 }
 
-// Half of the files would be of one version, and half of another.
+// Otherwise some files would be of one version, and the others of another.
 func TestImageCache_CopiesAnItemAgainIfItChangesDuringTheCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -159,7 +159,7 @@ func TestImageCache_UsesADirectoryOfTheNamespaceManagerOnVSAN(t *testing.T) {
 		t.Errorf("directory %q, want one below a UUID", l.Directory)
 	}
 	first.stop()
-	w.start("a") // which finds the directory that it does not have to make
+	w.start("a") // the directory already exists
 	w.createOf("appliance", "ubuntu-24.04-appliance", on("LocalDS_1"))
 	w.until("appliance", "is ready", ready)
 	for _, name := range []string{"photon", "appliance"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// held waits until a call waits.
+// held waits until a call is held.
 func (w *world) held(method string) {
 	w.t.Helper()
 	simulated.Eventually(w.t, method+" waits", func() bool {
@@ -28,7 +28,7 @@ func (w *world) held(method string) {
 	})
 }
 
-// settled waits until the directories of LocalDS_0 are those that caches name.
+// settled waits until the directories in LocalDS_0 are those in the caches' status.
 func (w *world) settled() {
 	w.t.Helper()
 	var have, want []string
@@ -63,8 +63,8 @@ func TestImageCache_RemovesFilesOfAKilledProcess(t *testing.T) {
 	w.createOf("warm", "ubuntu-24.04-appliance", on("LocalDS_0"))
 	removes := func(w *world) { w.delete("photon") }
 	for name, step := range map[string]struct {
-		// hold is the call that waits when the process is killed, if it is not in the middle
-		// of a copy.
+		// hold is the call that is held when the process is killed. If it is empty, the process is killed during a
+		// copy.
 		hold string
 		// act starts the operation of the step. If it is nil, the cache is created.
 		act func(*world)

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// why is the reason of the condition Ready of the only location, empty for none.
+// why returns the reason of the condition Ready of the only location, or an empty string.
 func why(c *vmv1alpha1.VirtualMachineImageCache) string {
 	if len(c.Status.Locations) == 1 {
 		if ready := conditions.Find(c.Status.Locations[0].Conditions, vmv1alpha1.ConditionReady); ready != nil {
@@ -30,7 +30,7 @@ func why(c *vmv1alpha1.VirtualMachineImageCache) string {
 func TestImageCache_KeepsCopiesWhileADiskDependsOnThem(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		// hide makes vSphere return incomplete data of the virtual machine.
+		// hide makes vSphere return incomplete data for the virtual machine.
 		hide   func(w *world)
 		show   func(w *world)
 		reason string
@@ -90,7 +90,7 @@ func TestImageCache_KeepsCopiesOfAnotherServer(t *testing.T) {
 	w.create("photon", on("LocalDS_0"))
 	w.until("photon", "is ready", ready)
 	first.kill()
-	w.start("a") // which searches for directories that no object names
+	w.start("a") // it searches for directories that no object refers to
 	w.delete("photon")
 	w.gone("photon")
 	simulated.Eventually(t, "the directory of the other server is left, and no more", func() bool {

@@ -55,7 +55,7 @@ func TestInProcessClient_WatchReceivesEveryChangeInOrder(t *testing.T) {
 	}
 }
 
-// next waits for an event as long as the test may run.
+// next waits for an event until the test ends.
 func next(t *testing.T, w watch.Interface) watch.Event {
 	t.Helper()
 	event, more := <-w.ResultChan()

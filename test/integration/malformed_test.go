@@ -48,7 +48,7 @@ func TestMalformedBody_ReportsAnInvalidQuantityForEveryVerb(t *testing.T) {
 	}
 }
 
-// test/integration/odd measures the cost. This test checks that the request ends, and its answer.
+// test/integration/odd measures the cost. This test checks that the request ends and how it is answered.
 func TestMalformedBody_ExpensivePatchIsRejectedBeforeTheMerge(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))
@@ -75,7 +75,7 @@ func TestMalformedBody_ExpensivePatchIsRejectedBeforeTheMerge(t *testing.T) {
 	}
 }
 
-// The library names each item again that is there twice.
+// The library reports every duplicate of an item again.
 func TestMalformedBody_ResponseToAnApplyIsShort(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))

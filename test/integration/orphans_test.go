@@ -24,7 +24,7 @@ func TestOrphans_AreUnknownWithoutControllers(t *testing.T) {
 	}
 }
 
-// tellsNothing wants that a report is refused, to who may not have it for that.
+// tellsNothing checks that a report is rejected, and that users without the permission get Forbidden.
 func tellsNothing(t *testing.T, s *framework.Server, resource, path string) {
 	stranger := s.Config()
 	stranger.Impersonate = rest.ImpersonationConfig{UserName: "mallory"}

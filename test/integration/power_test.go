@@ -71,8 +71,8 @@ func TestPowerEndpoints_SetTheSpec(t *testing.T) {
 	}
 }
 
-// A VM that went off by itself is started although its spec has PoweredOn: its powerPolicy, or a
-// pause between attempts, may keep it off.
+// A VM that powered itself off is started although its spec has PoweredOn, because its powerPolicy, or the delay
+// between attempts, may keep it off.
 func TestStart_RequestsARestartOfAVMThatDoesNotRun(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
@@ -140,7 +140,7 @@ func TestRestart_ReplacesNowByTheTimeOfTheRequest(t *testing.T) {
 	}
 }
 
-// Who may start a VM may not therefore read it.
+// The permission to start a VM does not include the permission to read it.
 func TestPowerEndpoints_DoNotReturnSecretsOfTheSpec(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
@@ -172,7 +172,7 @@ func TestPowerEndpoints_ReturnNotFoundForAMissingVM(t *testing.T) {
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("stopping a VM that does not exist: %v, want NotFound", err)
 	}
-	// A VM that lacks fields would be refused for them, were it created on the way.
+	// If the VM were created by the request, it would be rejected because of missing fields.
 	list, err := c.VmV1alpha1().VirtualMachines(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("there are %d VMs (%v), want none", len(list.Items), err)

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// key is a protected one.
+// key is a protected key.
 const key = "vm.slipway.dev.protected/skip-delete-platform-resource"
 
 // startWithOperator starts a server that has the privileged user operator.

@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// capture does the same as the controller that pins source: it creates a revision, which may exist already, and a
-// status that names it.
+// capture pins source as the controller does: it creates a revision, which may already exist, and a status that refers
+// to it.
 func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine, source *itv1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	revision, err := instancetype.NewRevision(vm.Namespace, instancetype.FromClusterInstancetype(source))
@@ -60,7 +60,7 @@ func grow(t *testing.T, c versioned.Interface, source *itv1alpha1.VirtualMachine
 	}
 }
 
-// F150 F155 F157 F159: nothing else changes, so no power state either.
+// F150 F155 F157 F159: nothing else changes, including the power state.
 func TestRefresh_ReleasesTheRevisionInSpecAndStatusTogether(t *testing.T) {
 	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)

@@ -94,7 +94,7 @@ func TestStrictValidation_RejectsAnUnknownField(t *testing.T) {
 	}
 }
 
-// causes returns the fields that a refusal names.
+// causes returns the fields in the causes of a rejection.
 func causes(err error) []string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

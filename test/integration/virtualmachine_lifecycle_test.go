@@ -85,7 +85,7 @@ func (w *vmWorld) vm(name string) *vmv1alpha1.VirtualMachine {
 	return vm
 }
 
-// vmi returns the instance, nil when there is none.
+// vmi returns the instance, or nil if it does not exist.
 func (w *vmWorld) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
 	w.t.Helper()
 	vmi, err := w.VmV1alpha1().VirtualMachineInstances(vmNamespace).Get(w.t.Context(), name, metav1.GetOptions{})
@@ -98,7 +98,7 @@ func (w *vmWorld) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
 	return vmi
 }
 
-// until waits until the virtual machine satisfies cond, and shows it when it does not.
+// until waits until cond accepts the virtual machine. It prints the virtual machine if that fails.
 func (w *vmWorld) until(name, what string, cond func(*vmv1alpha1.VirtualMachine) bool) *vmv1alpha1.VirtualMachine {
 	w.t.Helper()
 	var vm *vmv1alpha1.VirtualMachine
@@ -201,8 +201,7 @@ func (w *vmWorld) refresh(name string, cpus int32, memory string) (before, after
 	return before, vm.Status.InstancetypeRef.ControllerRevisionRef.Name
 }
 
-// runsWith waits until the instance has a size and a revision, and no other revision
-// is left.
+// runsWith waits until the instance has a size and a revision, and no other revision exists.
 func (w *vmWorld) runsWith(name string, cpus int32, memory, revision string) {
 	w.t.Helper()
 	simulated.Eventually(w.t, name+": the instance has the new size", func() bool {
@@ -213,7 +212,7 @@ func (w *vmWorld) runsWith(name string, cpus int32, memory, revision string) {
 	simulated.Eventually(w.t, "only the new revision is left", func() bool { return cmp.Equal([]string{revision}, w.revisions()) })
 }
 
-// F48 F137 F142 F150: live growth, and the old revision goes.
+// F48 F137 F142 F150: the VM grows while it runs, and the previous revision is deleted.
 func TestRefresh_GrowsARunningVM(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(1, "1Gi")
@@ -249,7 +248,7 @@ func TestRefresh_ThatCannotBeLiveTakesEffectAtTheRestart(t *testing.T) {
 	w.runsWith("web", 1, "1Gi", after)
 }
 
-// F139: a change that is reverted needs no restart any more.
+// F139: no restart is required if the change is reverted.
 func TestRestartRequired_IsRemovedWhenTheChangeIsReverted(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "2Gi")

@@ -5,7 +5,7 @@ package reasons
 
 import vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 
-// readable are the reasons of an object that names something in vSphere.
+// readable are the reasons of an object that refers to an object in vSphere.
 func readable(what string, more ...Reason) []Reason {
 	return append([]Reason{
 		met("vSphere has the " + what + "."),

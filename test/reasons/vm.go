@@ -22,7 +22,7 @@ var machineKinds = []Kind{
 	}},
 }
 
-// vmSummary has the conditions that sum a VirtualMachine up.
+// vmSummary has the conditions that summarize a VirtualMachine.
 var vmSummary = []Condition{
 	{Type: "Ready", Normal: isTrue,
 		Means: "The VM exists and has the desired power state. If it is powered on with a network, it has an address, and its readiness probe succeeds.",
@@ -190,7 +190,7 @@ var vmPrerequisites = []Condition{
 		}},
 }
 
-// held are the reasons of a condition whose operation failed a moment ago.
+// held are the reasons of a condition whose operation has recently failed.
 func held(what string) []Reason {
 	return []Reason{
 		{isFalse, "Error", what + " failed.", retried},

@@ -17,8 +17,7 @@ import (
 
 var verbs = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions, "ODD"}
 
-// endpoints are all paths of a kind, one of an object that does not exist and one that is
-// not served among them.
+// endpoints returns all paths of a kind, including that of a missing object and one that is not served.
 func endpoints(k schema.Kind) []string {
 	item := k.Collection(namespace) + "/" + k.Item()
 	all := []string{k.Collection(namespace), item, item + "/status", k.Collection(namespace) + "/gone", item + "/scale"}
@@ -60,7 +59,7 @@ func TestOddBodies_OfActionsAreRejectedWithTheField(t *testing.T) {
 						continue
 					}
 					if strings.HasPrefix(place, ".dryRun") {
-						s.make(k) // the one before may be deleted
+						s.make(k) // the previous object may be deleted
 					}
 					body := schema.With(schema.With(schema.With(valid, ".kind", `"`+options+`"`), ".apiVersion", `"`+group+`"`), place, value)
 					s.try(request{
@@ -81,7 +80,7 @@ func TestOddParameters_AreRejectedCheaply(t *testing.T) {
 	count := 0
 	for _, k := range schema.Kinds {
 		for _, path := range endpoints(k) {
-			s.make(k) // the last one may be deleted
+			s.make(k) // the previous object may be deleted
 			for _, verb := range verbs {
 				for _, parameter := range parameters {
 					for _, argument := range arguments {

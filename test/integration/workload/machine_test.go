@@ -44,7 +44,7 @@ func taintsOf(n *corev1.Node) []string {
 	return keys
 }
 
-// MB22, MB63, MB65-66, MB74, MB80, MB88, MB93: the Node has no annotations of ours when it comes.
+// MB22, MB63, MB65-66, MB74, MB80, MB88, MB93: a new Node has no annotations of Slipway.
 func TestNode_IsClaimedByItsMachine(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
@@ -139,7 +139,7 @@ func TestNode_LabelsAnnotationsAndTaintsFollowTheMachine(t *testing.T) {
 		with(always, "cluster.x-k8s.io/labels-from-machine", "example.org/b,node.cluster.x-k8s.io/a"),
 		[]string{"example.org/other", "example.org/once"},
 	})
-	// One change of the Machine that concerns the Node is one write of it, and another is none.
+	// A change of the Machine that affects the Node is one write of the Node. Another change is none.
 	if writes := f.writesSince("n", version); writes != 1 {
 		t.Errorf("%d writes of the Node, want 1", writes)
 	}
