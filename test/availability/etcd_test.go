@@ -145,7 +145,7 @@ func (e *etcd) start(which ...int) {
 		e.await(e.members[i].spec.Name+" has a leader", func(ctx context.Context) error {
 			status, err := e.api.Status(ctx, "http://"+e.members[i].client)
 			if err == nil && status.Leader == 0 {
-				err = errors.New("it has none")
+				err = errors.New("it has no leader")
 			}
 			return err
 		})
@@ -196,5 +196,5 @@ func (e *etcd) await(what string, check func(context.Context) error) {
 			return
 		}
 	}
-	e.Fatalf("%s: not within %s; last: %v", what, deadline, last)
+	e.Fatalf("%s: not within %s; last error: %v", what, deadline, last)
 }

@@ -220,7 +220,7 @@ func (l *load) flows() {
 	}
 	for !served() {
 		if time.Since(began) > deadline {
-			l.Fatal("a client is not served any more")
+			l.Fatal("a client gets no more responses")
 		}
 		<-time.After(loadPause)
 	}
@@ -256,7 +256,7 @@ func (l *load) check() {
 	case porcupine.Ok:
 		l.Logf("%d operations are linearizable, with %d acknowledged writes", len(l.history), writes)
 	case porcupine.Unknown:
-		l.Errorf("whether %d operations are linearizable was not found out within %s", len(l.history), deadline)
+		l.Errorf("the check whether %d operations are linearizable did not finish within %s", len(l.history), deadline)
 	case porcupine.Illegal:
 		l.Errorf("%d operations are not linearizable", len(l.history))
 	}

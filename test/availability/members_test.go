@@ -55,7 +55,7 @@ func members(t *testing.T) string {
 		select {
 		case <-member.Server.ReadyNotify():
 		case <-time.After(deadline):
-			t.Fatal("the members do not find each other")
+			t.Fatal("the members do not form a cluster")
 		}
 	}
 	return strings.Join(endpoints, ",")

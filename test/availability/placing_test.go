@@ -48,7 +48,7 @@ func TestPlacement_UsesVCentersOfOtherReplicas(t *testing.T) {
 		holders, chooser = s.spread(leases, replicas), s.holds(controllersLease, replicas)
 	}
 	if !sharedWith(holders, chooser) {
-		t.Fatalf("the replica that chooses takes care of all vCenters: %v", holders)
+		t.Fatalf("the replica that chooses zones manages all vCenters: %v", holders)
 	}
 	client := s.client(replicas[chooser].direct)
 	var names []string
@@ -76,7 +76,7 @@ func TestPlacement_UsesVCentersOfOtherReplicas(t *testing.T) {
 	}
 	s.readyOn(client, names...)
 	s.in(client, vcenterOf, names...)
-	t.Logf("replica %d chose, and %d does now", chooser, s.holds(controllersLease, left))
+	t.Logf("replica %d chose zones, and replica %d does now", chooser, s.holds(controllersLease, left))
 }
 
 // sharedWith reports whether replicas other than the given one hold Leases.
@@ -154,7 +154,7 @@ func (s *scene) fitsNowhere(client versioned.Interface, zones map[string]string)
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.eventually("all zones refuse what is too large", func() error {
+	s.eventually("all zones reject a VM that is too large", func() error {
 		vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(s.Context(), "huge", metav1.GetOptions{})
 		if err != nil {
 			return err

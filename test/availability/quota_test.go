@@ -58,9 +58,9 @@ func TestQuota_IsNotExceededByRequestsToThreeReplicas(t *testing.T) {
 	}
 	created := s.crowd(clients, requests)
 	if created > limit {
-		t.Errorf("%d VMs of one vCPU were created, and the quota allows %d", created, limit)
+		t.Errorf("%d VMs of one vCPU were created, but the quota allows %d", created, limit)
 	}
-	s.eventually("as much is charged as is there", func() error {
+	s.eventually("the charged VMs are the existing ones", func() error {
 		q, err := s.host().CoreV1().ResourceQuotas(namespace).Get(t.Context(), "team", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -70,7 +70,7 @@ func TestQuota_IsNotExceededByRequestsToThreeReplicas(t *testing.T) {
 			return errors.New("nothing is counted")
 		}
 		if n.Value() != created {
-			return fmt.Errorf("%d are charged and %d are there", n.Value(), created)
+			return fmt.Errorf("%d are charged, but %d exist", n.Value(), created)
 		}
 		return nil
 	})

@@ -43,7 +43,7 @@ func (s *scene) apiServices() dynamic.ResourceInterface {
 // trusted waits until every APIService has exactly this CA bundle.
 func (s *scene) trusted(bundle []byte) {
 	s.Helper()
-	s.eventually("the APIServices trust what the Secret does", func() error {
+	s.eventually("the APIServices have the CA bundle of the Secret", func() error {
 		for _, name := range apiServiceNames {
 			api, err := s.apiServices().Get(s.Context(), name, metav1.GetOptions{})
 			if err != nil {

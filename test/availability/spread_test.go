@@ -56,7 +56,7 @@ func TestVCenters_AreSpreadOverReplicas(t *testing.T) {
 	}
 	left := slices.Delete(slices.Clone(replicas), i, i+1)
 	holders := s.spread(zones, left)
-	t.Logf("those of the two that are left: %v", holders)
+	t.Logf("Leases of the two running replicas: %v", holders)
 	client := s.client(left[0].direct)
 	for lease, zone := range zones {
 		s.powerOff(s.client(left[1-holders[lease]].direct), zone+"-1") // sent to a replica that does not manage the VM

@@ -88,7 +88,7 @@ func TestStart_ListensAfterTheAuthoritiesAreRead(t *testing.T) {
 		case code == 0:
 			return fmt.Errorf("no answer: %s", text)
 		case code != http.StatusServiceUnavailable || !again:
-			t.Fatalf("an administrator is answered %d, Retry-After %t: %s", code, again, text)
+			t.Fatalf("the response to an administrator is %d, Retry-After %t: %s", code, again, text)
 		}
 		if answers++; answers < 20 {
 			return fmt.Errorf("%d times", answers)
@@ -99,7 +99,7 @@ func TestStart_ListensAfterTheAuthoritiesAreRead(t *testing.T) {
 	s.eventually("they are served", func() error {
 		code, again, text := s.ask(direct, list)
 		if code != http.StatusOK && (code != http.StatusServiceUnavailable || !again) {
-			t.Fatalf("an administrator is answered %d, Retry-After %t: %s", code, again, text)
+			t.Fatalf("the response to an administrator is %d, Retry-After %t: %s", code, again, text)
 		}
 		if code != http.StatusOK {
 			return fmt.Errorf("%d: %s", code, text)

@@ -111,7 +111,7 @@ func (s *scene) collects(number string, left ...string) {
 	})
 	for _, name := range append(left, "in-doubt-"+number) {
 		if _, err := maps.Get(s.Context(), name, metav1.GetOptions{}); err != nil {
-			s.Errorf("what belongs to a VM: %v", err)
+			s.Errorf("a dependent of a VM: %v", err)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (s *scene) bothEnd(o *other, reason string) {
 			s.Errorf("the first replica ended: %v, want %q", err, says+reason)
 		}
 	case <-time.After(deadline):
-		s.Fatal("the first replica goes on with another store")
+		s.Fatal("the first replica still runs with another store")
 	}
 	select {
 	case <-o.Done():
@@ -157,7 +157,7 @@ func (s *scene) bothEnd(o *other, reason string) {
 			s.Errorf("the second replica ended: %v, want %q", err, says+reason)
 		}
 	case <-time.After(deadline):
-		s.Fatal("the second replica goes on with another store")
+		s.Fatal("the second replica still runs with another store")
 	}
 }
 
@@ -228,7 +228,7 @@ func TestReplicas_DoNotServeAReplacedStore(t *testing.T) {
 		return errors.Join(os.RemoveAll(etcd.data("now")), os.Rename(etcd.data("own"), etcd.data("now")))
 	})
 	if err := <-started; err != nil {
-		t.Fatalf("the own store is not served: %v", err)
+		t.Fatalf("the original store is not served: %v", err)
 	}
 	s.serves(o.direct)
 	for _, name := range []string{"kept", "since"} {
@@ -247,7 +247,7 @@ func TestReplicas_DoNotServeAReplacedStore(t *testing.T) {
 	id := s.refuses(o, "it is an older copy")
 	s.collects("2", "owned")
 	if diff := cmp.Diff(before, s.effects()); diff != "" {
-		t.Errorf("something was done in vSphere (-before +after):\n%s", diff)
+		t.Errorf("vSphere was changed (-before +after):\n%s", diff)
 	}
 
 	accept := fmt.Appendf(nil, `{"metadata":{"annotations":{"slipway.dev/accept-store":%q}}}`, id)
@@ -272,7 +272,7 @@ func (s *scene) actsOnlyAfterTheRelease(o *other, etcd *store, before map[string
 	s.awaitsRelease(s.direct(""), filepath.Join(localcluster.LogDir(s.dir), slipway+".log"))
 	s.awaitsRelease(o.direct, o.spec.LogFile)
 	if diff := cmp.Diff(before, s.effects()); diff != "" {
-		s.Errorf("something was done in vSphere before the release (-before +after):\n%s", diff)
+		s.Errorf("vSphere was changed before the release (-before +after):\n%s", diff)
 	}
 	s.released("--etcd-servers=" + etcd.url)
 	s.powered("kept", vimtypes.VirtualMachinePowerStatePoweredOff)
@@ -285,9 +285,9 @@ func (s *scene) actsOnlyAfterTheRelease(o *other, etcd *store, before map[string
 // did waits until this many changes were made in vSphere, and checks that no more follow.
 func (s *scene) did(want map[string]int) {
 	s.Helper()
-	s.eventually("what was asked for is done in vSphere, and no more", func() error {
+	s.eventually("exactly the requested changes are made in vSphere", func() error {
 		if diff := cmp.Diff(want, s.effects()); diff != "" {
-			return fmt.Errorf("(-wanted +done):\n%s", diff)
+			return fmt.Errorf("(-want +got):\n%s", diff)
 		}
 		return nil
 	})

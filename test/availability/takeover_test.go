@@ -89,7 +89,7 @@ func TestVCenter_OfAKilledReplicaIsManagedByAnother(t *testing.T) {
 	dead, left := replicas[i], slices.Delete(slices.Clone(replicas), i, i+1)
 	client := s.client(left[0].direct)
 	for _, name := range making {
-		s.eventually(name+" is being made", func() error {
+		s.eventually(name+" is being created", func() error {
 			vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -105,10 +105,10 @@ func TestVCenter_OfAKilledReplicaIsManagedByAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	heir := left[s.holds(vcenterLease, left)]
-	t.Logf("the %s replica died, and the %s had the Lease %s later", dead.name, heir.name, time.Since(died).Round(time.Millisecond))
+	t.Logf("the %s replica was killed, and the %s replica acquired the Lease %s later", dead.name, heir.name, time.Since(died).Round(time.Millisecond))
 	s.order(http.MethodPut, "/taskdelay?method=CreateVm&ms=0", nil)
 	s.readyOn(client, making...)
-	t.Logf("what was being made was ready %s after the death", time.Since(died).Round(time.Millisecond))
+	t.Logf("the VMs that were being created were ready %s after the kill", time.Since(died).Round(time.Millisecond))
 
 	for _, r := range left {
 		name := "by-" + r.name
@@ -122,6 +122,6 @@ func TestVCenter_OfAKilledReplicaIsManagedByAnother(t *testing.T) {
 		want[call] = n / 3 * (3 + len(making) + len(left))
 	}
 	if diff := cmp.Diff(want, s.made()); diff != "" {
-		t.Errorf("calls by which VMs are made, once for each (-want +got):\n%s", diff)
+		t.Errorf("calls that create VMs, one for each VM (-want +got):\n%s", diff)
 	}
 }

@@ -162,7 +162,7 @@ func (s *scene) refusesAnother() {
 	})
 	s.says("Connected", vmv1alpha1.ReasonOtherVCenter)
 	if calls := other.Front().Calls(); calls["Login"] != 0 || calls["RetrieveServiceContent"] == 0 {
-		s.Errorf("the other vCenter was asked %v", calls)
+		s.Errorf("the other vCenter received %v", calls)
 	}
 	s.change(func(spec *vmv1alpha1.VCenterSpec) {
 		spec.URL, spec.Thumbprint = s.VCenter().URL, s.VCenter().Thumbprint
@@ -189,7 +189,7 @@ func (s *scene) goesWhenItIsEmpty(names ...string) {
 // goes waits until the VCenter is deleted.
 func (s *scene) goes() {
 	s.Helper()
-	s.eventually("the VCenter goes", func() error {
+	s.eventually("the VCenter is deleted", func() error {
 		vc, err := s.vcenters().Get(s.Context(), "default", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -240,7 +240,7 @@ func TestVCenter_PasswordIsRotatedWhileVMsRun(t *testing.T) {
 
 	s.order(http.MethodPut, "/password?to=rotated", nil)
 	s.powerOff(s.client(s.RestConfig()), "second")
-	s.eventually("the session goes on", func() error {
+	s.eventually("the server logs in again", func() error {
 		if s.calls("PowerOffVM_Task") == effects["PowerOffVM_Task"] {
 			return errors.New("nothing was powered off")
 		}
@@ -253,7 +253,7 @@ func TestVCenter_PasswordIsRotatedWhileVMsRun(t *testing.T) {
 	s.says("Ready", vmv1alpha1.ReasonSucceeded)
 	s.ready("first")
 	if diff := cmp.Diff(effects, s.effects()); diff != "" {
-		t.Errorf("VMs were touched because of a password (-before +after):\n%s", diff)
+		t.Errorf("VMs were changed because of the password (-before +after):\n%s", diff)
 	}
 	var lockout struct{ Locked []string }
 	if s.order(http.MethodGet, "/lockout", &lockout); len(lockout.Locked) != 0 {

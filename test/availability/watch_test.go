@@ -136,7 +136,7 @@ func (w *watched) await(t *testing.T, last map[string]string) {
 func (w *watched) check(t *testing.T, name string, acked map[string]int64) {
 	t.Helper()
 	if len(w.problems) > 0 {
-		t.Errorf("events of the watch are out of order or come twice: %v", w.problems)
+		t.Errorf("events of the watch are out of order or duplicated: %v", w.problems)
 	}
 	missing, untold := 0, 0
 	for value, version := range acked {

@@ -124,7 +124,7 @@ func (s *storm) settled(limit time.Duration, when string) {
 	s.t.Helper()
 	begun := time.Now()
 	var found []string
-	err := s.until(s.t.Context(), limit, "everything is as wanted", func(ctx context.Context) error {
+	err := s.until(s.t.Context(), limit, "all objects are in their desired state", func(ctx context.Context) error {
 		seen, err := s.check.Look(ctx)
 		if err != nil {
 			return err
@@ -135,11 +135,11 @@ func (s *storm) settled(limit time.Duration, when string) {
 		return s.foreignDisksStay(ctx)
 	})
 	if err != nil {
-		s.t.Errorf("%s: %v\n%d problems when it was last seen:\n%s", when, err, len(found), strings.Join(found, "\n"))
+		s.t.Errorf("%s: %v\n%d problems in the last observation:\n%s", when, err, len(found), strings.Join(found, "\n"))
 		s.explain(found)
 		return
 	}
-	s.t.Logf("%s: %d machines are as wanted after %s", when, len(s.fleet.wanted()), time.Since(begun).Round(time.Second))
+	s.t.Logf("%s: %d machines are in their desired state after %s", when, len(s.fleet.wanted()), time.Since(begun).Round(time.Second))
 }
 
 // leavesNothing injects failures again with a new process, which must then return to its previous resource usage.
@@ -156,7 +156,7 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	if err := s.cluster.RestartSlipway(ctx); err != nil {
 		s.t.Fatal(err)
 	}
-	err = s.until(ctx, limit, "the fresh process works", func(ctx context.Context) error {
+	err = s.until(ctx, limit, "the new process reconciles", func(ctx context.Context) error {
 		return s.works(ctx, len(s.fleet.wanted()))
 	})
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 		s.t.Fatal(err)
 	}
 	s.settled(limit, "after a storm around the same process")
-	err = s.until(ctx, limit, "what the storm took is given back", func(ctx context.Context) error {
+	err = s.until(ctx, limit, "the process returns to its previous resource usage", func(ctx context.Context) error {
 		tired, err := s.use(ctx)
 		if err != nil {
 			return err

@@ -88,7 +88,7 @@ func selected(list string) ([]string, error) {
 	names := strings.Split(list, ",")
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("-events: %q given, all or some of %s are allowed", name, strings.Join(all, ","))
+			return nil, fmt.Errorf("-events: %q: want all, or a list of %s", name, strings.Join(all, ","))
 		}
 	}
 	return names, nil

@@ -285,7 +285,7 @@ func (s *storm) destroyCopies(ctx context.Context) error {
 		case !owned || err == nil && vm.Status.UniqueID == moID:
 			continue
 		case err == nil && vm.Status.UniqueID == "":
-			return fmt.Errorf("%s has no VM yet, and %s may be it", owner, moID)
+			return fmt.Errorf("%s has no VM yet, and %s may be its VM", owner, moID)
 		case err != nil && !apierrors.IsNotFound(err):
 			return err
 		}

@@ -66,7 +66,7 @@ func (s *storm) anyMachine(ctx context.Context) (*mo.VirtualMachine, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, errors.New("there is no machine yet")
+		return nil, errors.New("there is no VM yet")
 	}
 	v := &all[s.random.IntN(len(all))]
 	s.belongs(v, v.Self.Value)

@@ -237,12 +237,12 @@ func (s *storm) calm(ctx context.Context) error {
 	if err := s.orders.Wait(); err != nil {
 		return err
 	}
-	return s.until(ctx, accepted, "copies that came back with a host are destroyed", s.destroyCopies)
+	return s.until(ctx, accepted, "copies that were added again with a host are destroyed", s.destroyCopies)
 }
 
 // end ends an event. It retries, because other events may cause failures.
 func (s *storm) end(ctx context.Context, end func(context.Context) error) error {
-	return s.until(ctx, 3*time.Minute, "an event is taken back", func(ctx context.Context) error { return end(ctx) })
+	return s.until(ctx, 3*time.Minute, "an event ends", func(ctx context.Context) error { return end(ctx) })
 }
 
 // someCalls waits for a random number of calls to vSphere, or for a short time if there are none. The server is killed

@@ -11,7 +11,7 @@ import (
 
 func TestEvents_RejectUnknownNames(t *testing.T) {
 	if _, err := selected("kill,flood"); err == nil || !strings.Contains(err.Error(), `"flood" given`) || !strings.Contains(err.Error(), "sessions") {
-		t.Errorf("error %v, want one that names flood and what is allowed", err)
+		t.Errorf("error %v, want one with flood and the allowed names", err)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestGoroutines_ExcludeThoseOfRequestsAndOtherCode(t *testing.T) {
 #	0x1	github.com/slipway-dev/slipway/pkg/controller.(*Controller).Run+0x1	controller.go:1
 `
 	if got := more(stacks, fresh); got != want {
-		t.Errorf("what is more:\n%s\nwant:\n%s", got, want)
+		t.Errorf("additional stacks:\n%s\nwant:\n%s", got, want)
 	}
 }
 

@@ -125,7 +125,7 @@ func (s *scene) applied(vm *vmv1alpha1.VirtualMachine) {
 	}
 	want := map[string]bool{`capi-machineset "f:spec"`: true, `capi-machineset-metadata "f:labels"`: true}
 	if diff := cmp.Diff(want, got); diff != "" {
-		s.Errorf("what is applied of %s (-want +got):\n%s", vm.Name, diff)
+		s.Errorf("applied fields of %s (-want +got):\n%s", vm.Name, diff)
 	}
 }
 

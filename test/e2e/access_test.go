@@ -24,7 +24,7 @@ import (
 func (u user) forbidden(text string, args ...string) {
 	u.T.Helper()
 	if out, errOut, err := u.Try("", "virtctl", args...); err == nil || !strings.Contains(errOut, text) {
-		u.T.Errorf("virtctl %s: %v %s%s, want a refusal with %q", strings.Join(args, " "), err, out, errOut, text)
+		u.T.Errorf("virtctl %s: %v %s%s, want an error with %q", strings.Join(args, " "), err, out, errOut, text)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestAccess_FollowsRolesOfTheManagementCluster(t *testing.T) {
 			t.Errorf("the backup has %+v, %v", content, err)
 		}
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the file: %v, %v; want that others cannot read it", info.Mode(), err)
+			t.Errorf("the file: %v, %v; want that only the owner can read it", info.Mode(), err)
 		}
 	})
 	part("left in vSphere", func(t *testing.T, u, alice user) { u.orphansAreReported(t, alice) })
@@ -126,7 +126,7 @@ func (u user) consoles(t *testing.T, alice user, name string) {
 	raw := alice.Kubectl("get", "--raw", "/apis/vm.slipway.dev/v1alpha1/namespaces/"+u.Namespace+"/virtualmachines/hers/screenshot")
 	for by, picture := range map[string][]byte{"virtctl": data, "kubectl": []byte(raw)} {
 		if _, err := png.Decode(bytes.NewReader(picture)); err != nil {
-			t.Errorf("what %s got, %d bytes, is no PNG: %v", by, len(picture), err)
+			t.Errorf("the %d bytes for %s are not a PNG: %v", by, len(picture), err)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (u user) copyingRequiresUpdate(t *testing.T, creator string) {
 	}
 	u.Allow(creator, "updater", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines], resourceNames: [hers], verbs: [update]}")
 	for _, manifest := range []string{clone, request} {
-		testenv.Eventually(t, testenv.Long, "who may update it may copy it", func() error { return as.TryCreate(manifest) })
+		testenv.Eventually(t, testenv.Long, "a user who can update it can copy it", func() error { return as.TryCreate(manifest) })
 	}
 }
 
@@ -156,7 +156,7 @@ func (u user) machinesRequireDelete(machinist string) {
 	as := u.As(machinist)
 	as.DeniedAtLast(machine, "spec.infrastructureRef: this reference requires permission to update virtualmachines.vm.slipway.dev hers")
 	u.Allow(machinist, "owner", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines], verbs: [update, delete]}")
-	testenv.Eventually(u.T, testenv.Short, "who may delete the virtual machine may name it", func() error { return as.TryCreate(machine) })
+	testenv.Eventually(u.T, testenv.Short, "a user who can delete the virtual machine can refer to it", func() error { return as.TryCreate(machine) })
 }
 
 // heldByAnnotations tests the annotations that block power-on and deletion.

@@ -197,11 +197,11 @@ func TestAdopt_KeepsAdoptedVMsUnchanged(t *testing.T) {
 	}
 	for _, want := range []string{"golden: it is a template", "vCLS-1: it is a system VM", "others would be named twin too", "it has 1 snapshots"} {
 		if !strings.Contains(errOut, want) {
-			t.Errorf("the output of the dry run lacks %q:\n%s", want, errOut)
+			t.Errorf("the output of the dry run is missing %q:\n%s", want, errOut)
 		}
 	}
 	if got := strings.Fields(u.Get("vm", ".items[*].metadata.name")); len(got) > 0 {
-		t.Fatalf("the dry run has made %q", got)
+		t.Fatalf("the dry run has created %q", got)
 	}
 	tried := time.Now()
 	u.Virtctl(adopt("--folder", l.path, "--apply", "--timeout", "110s")...)

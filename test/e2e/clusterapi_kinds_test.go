@@ -157,7 +157,7 @@ spec:
 
 	u.Kubectl("scale", "md/shop-md-0", "--replicas=4")
 	if got := u.Get("md/shop-md-0", ".spec.replicas"); got != "4" {
-		t.Errorf("after kubectl scale %s replicas are wanted, want 4", got)
+		t.Errorf("after kubectl scale %s replicas are desired, want 4", got)
 	}
 	u.Refused("", []string{"scale", "md/shop-md-0", "--replicas=10001"}, "spec.replicas", "from 0 to 10000")
 	u.Kubectl("scale", "md/shop-md-0", "--replicas=1", "--dry-run=server")

@@ -103,7 +103,7 @@ func (d *tab) quiet(allowed ...string) {
 	d.t.Helper()
 	for _, r := range d.Requests() {
 		if !strings.HasPrefix(r, d.origin) {
-			d.t.Errorf("the page asked %s, which is not at %s", r, d.origin)
+			d.t.Errorf("the page requested %s, which is not at %s", r, d.origin)
 		}
 		if strings.Contains(r, "token=") && !strings.Contains(r, "#token=") {
 			d.t.Errorf("the token is in %s", r)
@@ -121,8 +121,8 @@ const rowCount = `document.querySelector('.rows').getAttribute('aria-rowcount')`
 func TestDashboard_ShowsAndChangesVirtualMachines(t *testing.T) {
 	t.Parallel()
 	t.Run("powered", powersInDashboard)
-	t.Run("refreshed, and previewed before", refreshesInDashboard)
-	t.Run("of a user who may do little", viewsDashboard)
+	t.Run("previewed and refreshed", refreshesInDashboard)
+	t.Run("of a user with few permissions", viewsDashboard)
 }
 
 func powersInDashboard(t *testing.T) {
@@ -167,7 +167,7 @@ func powersInDashboard(t *testing.T) {
 	d.click("Stop")
 	d.until(`document.querySelector('dialog[open] h2').innerText === 'Stop web?'`)
 	if got := u.Get("vm/web", ".spec.powerState"); got != "PoweredOn" {
-		t.Errorf("a question alone asks for %s", got)
+		t.Errorf("the dialog alone requested %s", got)
 	}
 	d.must(d.Eval(`void (document.getElementById('mode').value = 'Hard')`, nil))
 	d.click("Stop")
@@ -250,7 +250,7 @@ func viewsDashboard(t *testing.T) {
 	d.click("Start")
 	d.shows("virtualmachines/start")
 	if got := u.Get("vm/web", ".spec.powerState"); got != "PoweredOff" {
-		t.Errorf("the viewer asked for %s", got)
+		t.Errorf("the viewer requested %s", got)
 	}
 	d.must(d.Eval(`void (location.hash = '#/queue')`, nil))
 	d.shows("You may not read the queue.")

@@ -261,7 +261,7 @@ func (u user) audited(t *testing.T) {
 		t.Fatal(err)
 	}
 	vms, secret := client.VmV1alpha1().VirtualMachines(u.Namespace), "in-"+u.Namespace
-	testenv.Eventually(t, testenv.Short, "the rights hold", func() error {
+	testenv.Eventually(t, testenv.Short, "the permissions are effective", func() error {
 		_, err := vms.List(t.Context(), metav1.ListOptions{})
 		return err
 	})
@@ -290,7 +290,7 @@ func (u user) audited(t *testing.T) {
 	testenv.Eventually(t, testenv.Short, "the log has the event", func() error {
 		events, text := auditLog(t)
 		if strings.Contains(text, `"`+secret+`"`) {
-			t.Fatal("the log testenv.Holds what is in an object")
+			t.Fatal("the log contains the content of an object")
 		}
 		var got []string
 		for _, event := range events {
@@ -311,7 +311,7 @@ func (u user) audited(t *testing.T) {
 	if slices.ContainsFunc(events, func(e auditv1.Event) bool {
 		return e.ObjectRef != nil && e.ObjectRef.Resource == "vcenters" && e.User.Username == jane
 	}) {
-		t.Error("the server was asked for what kube-apiserver refuses")
+		t.Error("the server received a request that kube-apiserver rejects")
 	}
 }
 

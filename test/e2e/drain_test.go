@@ -135,7 +135,7 @@ func TestDrain_EvictsPodsInOrder(t *testing.T) {
 		t.Errorf("last pass (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]bool{"agent": false, "skipped": false, "job": false, "ended": false}, s.deleted()); diff != "" {
-		t.Errorf("what is left, and whether it is deleted (-want +got):\n%s", diff)
+		t.Errorf("remaining Pods, and whether they are being deleted (-want +got):\n%s", diff)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestDrain_DoesNotEvictARecreatedPod(t *testing.T) {
 		t.Errorf("next pass = %+v, want it to be done", got)
 	}
 	if diff := cmp.Diff(map[string]bool{"web-0": false}, s.deleted()); diff != "" {
-		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
+		t.Errorf("Pods, and whether they are being deleted (-want +got):\n%s", diff)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestDrain_OfAnUnreachableNodeNeedsNoKubelet(t *testing.T) {
 		return nil
 	})
 	if diff := cmp.Diff(map[string]bool{"a": true, "guarded": true}, s.deleted()); diff != "" {
-		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
+		t.Errorf("Pods, and whether they are being deleted (-want +got):\n%s", diff)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestDrainRehearsal_ChangesNothing(t *testing.T) {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]bool{"agent": false, "guarded": false, "job": false, "plain": false}, s.deleted()); diff != "" {
-		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
+		t.Errorf("Pods, and whether they are being deleted (-want +got):\n%s", diff)
 	}
 	node, err := s.client.CoreV1().Nodes().Get(t.Context(), s.node, metav1.GetOptions{})
 	s.must(err)

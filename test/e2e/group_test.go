@@ -60,7 +60,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 	// The VMs specify no power state, so they are created powered off.
 	u.Wants("vmgroup/shop", `.status.conditions[?(@.type=="Ready")].status`, "True")
 	if got := u.power("db", "app-1", "app-2", "web"); got != "PoweredOff PoweredOff PoweredOff PoweredOff" {
-		t.Fatalf("before the group is started its members are %s", got)
+		t.Fatalf("before the start of the group its members are %s", got)
 	}
 
 	if out := u.Virtctl("start", "group/shop"); !strings.Contains(out, "shop will be powered on") {
@@ -80,7 +80,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 	}
 	since := strings.Fields(u.Get("vmgroup/shop", ".status.members[*].desiredSince"))
 	if len(since) != 4 || since[0] >= since[1] || since[1] >= since[3] {
-		t.Errorf("the members were asked for at %s, want db before app-1, and that before web", since)
+		t.Errorf("the members were requested at %s, want db before app-1, and that before web", since)
 	}
 	table := u.Kubectl("get", "vmgroup")
 	for _, want := range []string{"POWER", "REQUESTED", "MEMBERS", "READY", "PoweredOn", "4/4", "True"} {
@@ -104,7 +104,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 	}
 	since = strings.Fields(u.Get("vmgroup/shop", ".status.members[*].desiredSince"))
 	if len(since) != 4 || since[0] <= since[1] || since[1] <= since[3] {
-		t.Errorf("the members were asked for at %s, want web before app-1, and that before db", since)
+		t.Errorf("the members were requested at %s, want web before app-1, and that before db", since)
 	}
 
 	// The power state was not written into a spec.

@@ -139,7 +139,7 @@ func TestRefresh_MovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 			t.Errorf("spec.instancetype is %s, it was %s", got, spec)
 		}
 	})
-	u.part("of a source that was deleted", func(t *testing.T, u user) {
+	u.part("of a deleted source", func(t *testing.T, u user) {
 		now := u.Get("vm/web", revisionOf)
 		u.Delete("virtualmachineinstancetype/small")
 		if out, errOut, err := u.Try("", "virtctl", "refresh", "instancetype", "web"); err == nil || !strings.Contains(errOut, "small") {
@@ -148,7 +148,7 @@ func TestRefresh_MovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 		u.Wants("vm/web", revisionOf, now)
 		u.cycles("web")
 	})
-	u.part("a revision stays as long as a VM pins it", func(_ *testing.T, u user) {
+	u.part("a revision is kept while a VM pins it", func(_ *testing.T, u user) {
 		u.Delete("vm/web")
 		u.Virtctl("restart", "pins")
 		u.Restarted("pins")

@@ -35,7 +35,7 @@ func TestVirtctl_ShowsBlockingReasonsAndRunningOperations(t *testing.T) {
 		u.Ready("vm/web")
 	})
 	u.part("described", func(t *testing.T, u user) { u.described(t) })
-	u.part("its events, as they happen", func(t *testing.T, u user) { u.watched(t) })
+	u.part("its events", func(t *testing.T, u user) { u.watched(t) })
 	u.part("reached by ssh", func(t *testing.T, u user) { u.reached(t) })
 }
 
@@ -58,7 +58,7 @@ func (u user) described(t *testing.T) {
 	testenv.Holds(t, "virtctl describe of one that runs", screen, "small of the namespace, generation 1, OUTDATED: it has generation 2 now", "It waits for nothing.", "created in vSphere",
 		"snapshot before taken", "powerState   PoweredOn   PoweredOn   same", "(boot disk)", u.Get("vm/web", ".status.network.primaryIP4"), u.Get("vm/web", ".status.uniqueID"))
 	if strings.Contains(screen, "lost") {
-		t.Errorf("it shows what is of another one:\n%s", screen)
+		t.Errorf("it shows data of another VM:\n%s", screen)
 	}
 }
 

@@ -115,7 +115,7 @@ func TestMachine_BecomesANodeAndIsDeletedInOrder(t *testing.T) {
 		t.Errorf("the virtual machine of a deleted Machine: %v", err)
 	}
 	if n := s.workNode("m1"); n != nil {
-		t.Error("the Node of a deleted Machine is left")
+		t.Error("the Node of a deleted Machine exists")
 	}
 }
 
@@ -169,7 +169,7 @@ func TestMachine_IsDeletedWithItsCluster(t *testing.T) {
 		t.Errorf("the virtual machine of a deleted Machine: %v", err)
 	}
 	if n := s.workNode("m1"); n == nil || n.Spec.Unschedulable {
-		t.Errorf("Node %v of a Cluster that goes", n)
+		t.Errorf("Node %v of a deleted Cluster", n)
 	}
 	s.Eventually("the Cluster is deleted", func() error {
 		_, err := s.API.ClusterV1alpha1().Clusters(s.Namespace).Get(t.Context(), "c", metav1.GetOptions{})

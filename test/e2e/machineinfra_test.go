@@ -115,10 +115,10 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 	u.Patch("secret/data", fmt.Sprintf(`{"stringData":{"value":%q,"format":"cloud-config"}}`, noise(100_000)))
 	u.tells("node", "BootstrapReady", "Invalid", `the value of key "value" of Secret "data"`)
 	if _, made := testenv.Inventory(t, u.Namespace)["node"]; made {
-		t.Error("a VM was made without the data of its Machine")
+		t.Error("a VM was created without the data of its Machine")
 	}
 
-	t.Log("a failure domain that is no zone, and one that is")
+	t.Log("a failure domain that is not a zone, and one that is")
 	u.Patch("secret/data", `{"stringData":{"value":"#cloud-config\n# of the node\n"}}`)
 	u.tells("node", "PlacementReady", "NotFound", "zone nowhere: the Zone does not exist")
 	u.Patch(machineKind+"node", `{"spec":{"failureDomain":"default"}}`)
@@ -144,7 +144,7 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 		return nil
 	})
 
-	t.Log("Ignition, and what does not fit")
+	t.Log("Ignition, and data that is too large")
 	u.Put("apiVersion: v1\nkind: Secret\nmetadata: {name: ignition}\nstringData: {format: ignition, value: '{\"ignition\":{\"version\":\"3.4.0\"}}'}\n")
 	u.Put(theirMachine("coreos", "coreos", "bootstrap: {dataSecretName: ignition}") + nodeVM("coreos") +
 		theirMachine("elsewhere", "elsewhere", "failureDomain: other", "bootstrap: {dataSecretName: data}") + nodeVM("elsewhere", "zone: default") +
@@ -160,7 +160,7 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 	}
 	for _, vm := range []string{"elsewhere", "thief"} {
 		if _, made := testenv.Inventory(t, u.Namespace)[vm]; made {
-			t.Errorf("%s was made all the same", vm)
+			t.Errorf("%s was created", vm)
 		}
 	}
 	pausesAndGoes(u)

@@ -114,7 +114,7 @@ func (u user) limits(t *testing.T) {
 	u.used("team", "running.vm.slipway.dev/vcpus", "2")
 	_, errOut, err := u.Try("", "virtctl", "start", "spare")
 	if want := "exceeded quota: team, requested: running.vm.slipway.dev/vcpus=2, used: running.vm.slipway.dev/vcpus=2, limited: running.vm.slipway.dev/vcpus=3"; err == nil || !strings.Contains(errOut, want) {
-		t.Errorf("starting beyond the quota: %v %s, want a refusal with %q", err, errOut, want)
+		t.Errorf("starting beyond the quota: %v %s, want an error with %q", err, errOut, want)
 	}
 	u.PatchDenied("vm/spare", `{"spec":{"powerState":"PoweredOn"}}`, "exceeded quota: team")
 	if got := u.Get("vm/spare", ".spec.powerState"); got != "PoweredOff" {
@@ -157,7 +157,7 @@ spec: {cpu: {sockets: 1}, memory: {guest: 1Gi}}
 	captured := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
 	_, errOut, err := u.Try("", "virtctl", "refresh", "instancetype", "web")
 	if want := "exceeded quota: team, requested: vm.slipway.dev/vcpus=6, " + words; err == nil || !strings.Contains(errOut, want) {
-		t.Errorf("refreshing beyond the quota: %v %s, want a refusal with %q", err, errOut, want)
+		t.Errorf("refreshing beyond the quota: %v %s, want an error with %q", err, errOut, want)
 	}
 	if got := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name"); got != captured {
 		t.Errorf("a refused refresh changed the revision from %q to %q", captured, got)
@@ -246,7 +246,7 @@ func (u user) cannotOverrun(t *testing.T) {
 			}
 		}
 	}
-	testenv.Eventually(t, testenv.Long, "as much is charged as is there", func() error {
+	testenv.Eventually(t, testenv.Long, "the charged VMs are the existing ones", func() error {
 		want := fmt.Sprint(len(listed(t, client, u.Namespace)))
 		if diff := cmp.Diff(want, u.Get("resourcequota/team", `.status.used.vm\.slipway\.dev/vcpus`)); diff != "" {
 			return fmt.Errorf("%s", diff)

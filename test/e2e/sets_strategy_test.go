@@ -95,7 +95,7 @@ func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
 		t.Errorf("Machines are %s of %s, want %s and one large one", got, s.Sizes(), first[1])
 	}
 
-	t.Log("RollingUpdate: what is left of the old template goes")
+	t.Log("RollingUpdate: the Machines of the previous template are deleted")
 	s.patch(`{"spec":{"rollout":{"strategy":{"type":"RollingUpdate"}}}}`)
 	s.Available(2)
 	if got := s.Sizes(); got != "large large" {

@@ -59,7 +59,7 @@ provisioner: ebs.csi.aws.com
 	} {
 		_, errOut, err := u.Try("", "kubectl", "patch", "vm/database", "--type=strategic", "-p", patch)
 		if err == nil || !strings.Contains(errOut, want) {
-			t.Errorf("%s: %v %s, want it refused with %q", patch, err, errOut, want)
+			t.Errorf("%s: %v %s, want an error with %q", patch, err, errOut, want)
 		}
 	}
 	u.Patch("vm/database", `{"spec":{"bootDisk":{"size":"30Gi"}}}`)

@@ -207,7 +207,7 @@ func (c *cell) strike(ctx context.Context, start fleetcheck.Moment) error {
 		return err
 	}
 	if c.fault.goesOn {
-		err := until(ctx, "vSphere carries out what it was asked for", func(ctx context.Context) error {
+		err := until(ctx, "vSphere completes the requested operations", func(ctx context.Context) error {
 			for _, m := range c.machines {
 				done, err := c.check.Done(ctx, start, m.name)
 				if err != nil {

@@ -61,7 +61,7 @@ func fillDisk(ctx context.Context, e *environment) error {
 			return fmt.Errorf("the server ends without %q: %w", noSpace, err)
 		}
 	case <-time.After(deadline):
-		return errors.New("the server goes on without room")
+		return errors.New("the server runs although its disk is full")
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -151,7 +151,7 @@ func until(ctx context.Context, what string, check func(ctx context.Context) err
 
 // settled waits until all objects are in their desired state and there are no others.
 func (e *environment) settled(ctx context.Context, want map[string]fleetcheck.Wish) error {
-	return until(ctx, "everything is as wanted", func(ctx context.Context) error {
+	return until(ctx, "all objects are in their desired state", func(ctx context.Context) error {
 		seen, err := e.check.Look(ctx)
 		if err != nil {
 			return err

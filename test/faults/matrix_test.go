@@ -35,7 +35,7 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 	rows := make([]string, len(faults))
-	t.Cleanup(func() { t.Logf("what was found:\n%s", table(rows)) })
+	t.Cleanup(func() { t.Logf("results:\n%s", table(rows)) })
 	for i, f := range faults {
 		if slices.Contains(chosen, f.name) {
 			t.Run(f.name, func(t *testing.T) {

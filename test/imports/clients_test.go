@@ -51,7 +51,7 @@ func TestClients_ImportNoServerPackages(t *testing.T) {
 				t.Errorf("%s reaches %s", name, dep)
 			}
 			if len(deps) > most {
-				t.Errorf("%s reaches %d packages besides those of Go, more than %d: what is new?", name, len(deps), most)
+				t.Errorf("%s imports %d packages outside of the standard library, more than %d", name, len(deps), most)
 			}
 		})
 	}

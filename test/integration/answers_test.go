@@ -57,7 +57,7 @@ func TestErrors_HaveTheCodeOfTheirCause(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a format that cannot be given", func(t *testing.T) {
+	t.Run("a format that is not supported", func(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Config().Host+"/apis/vm.slipway.dev/v1alpha1/namespaces/"+namespace+"/virtualmachines/vm", nil)
 		if err != nil {
 			t.Fatal(err)

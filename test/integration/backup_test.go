@@ -81,7 +81,7 @@ func TestStore_IsSavedWhileServedAndRestored(t *testing.T) {
 		return len(all) == 1, err
 	})
 	if err != nil {
-		t.Fatalf("the schedule took no snapshot at the start: %v", err)
+		t.Fatalf("the schedule created no snapshot at the start: %v", err)
 	}
 	metrics, err := s.Client(t).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 	if err != nil || !strings.Contains(string(metrics), "\nslipway_etcd_snapshot_timestamp_seconds ") || !strings.Contains(string(metrics), `slipway_etcd_snapshots_total{result="success"}`) {
@@ -89,7 +89,7 @@ func TestStore_IsSavedWhileServedAndRestored(t *testing.T) {
 	}
 	for _, metric := range alertedOn(t) {
 		if !strings.Contains(string(metrics), "\n"+metric) {
-			t.Errorf("an alerting rule is about %s, which the server does not show", metric)
+			t.Errorf("an alerting rule uses %s, which the server does not have", metric)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func alertedOn(t *testing.T) []string {
 		for _, r := range g.Rules {
 			found := metric.FindAllString(r.Expr, -1)
 			if len(found) == 0 || r.Alert == "" {
-				t.Errorf("rule %q is about no metric: %s", r.Alert, r.Expr)
+				t.Errorf("rule %q uses no metric: %s", r.Alert, r.Expr)
 			}
 			all = append(all, found...)
 		}

@@ -98,7 +98,7 @@ func TestWatchCache_IsNotModifiedByRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(stored, cached); diff != "" {
-			t.Errorf("%s is otherwise in the watch cache (-stored +cached):\n%s", name, diff)
+			t.Errorf("%s differs in the watch cache (-stored +cached):\n%s", name, diff)
 		}
 	}
 }

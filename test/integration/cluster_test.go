@@ -92,7 +92,7 @@ func TestCluster_CreationSetsItsFinalizer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err = clusters.Get(t.Context(), "shop", metav1.GetOptions{}); err != nil {
-		t.Fatalf("the Cluster went without its controller: %v", err)
+		t.Fatalf("the Cluster was deleted without its controller: %v", err)
 	}
 	got.Finalizers = nil
 	if _, err := clusters.Update(t.Context(), got, metav1.UpdateOptions{}); err != nil {
@@ -167,7 +167,7 @@ func TestMachineDeployment_IsScaledThroughScale(t *testing.T) {
 		return *d.Spec.Replicas
 	}
 	if got := replicas(); got != 1 {
-		t.Errorf("after a dry run %d replicas are wanted, want 1", got)
+		t.Errorf("after a dry run %d replicas are desired, want 1", got)
 	}
 	scale.ResourceVersion = d.ResourceVersion
 	if _, err = deployments.UpdateScale(t.Context(), "workers", scale, metav1.UpdateOptions{}); err != nil || replicas() != 7 || d.Generation != 2 {
@@ -184,17 +184,17 @@ func TestMachineDeployment_IsScaledThroughScale(t *testing.T) {
 		t.Errorf("a patch of the scale: %v", err)
 	}
 	if got := replicas(); got != 4 {
-		t.Errorf("after a patch of the scale %d replicas are wanted, want 4", got)
+		t.Errorf("after a patch of the scale %d replicas are desired, want 4", got)
 	}
 	if err := patch(`{"spec":{"replicas":-1}}`, metav1.PatchOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.replicas") {
 		t.Errorf("a negative scale: %v", err)
 	}
 	if _, err = deployments.GetScale(t.Context(), "gone", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the scale of what is not there: %v", err)
+		t.Errorf("the scale of a missing object: %v", err)
 	}
 	scale.Name, scale.ResourceVersion = "gone", ""
 	if _, err = deployments.UpdateScale(t.Context(), "gone", scale, metav1.UpdateOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("scaling what is not there: %v", err)
+		t.Errorf("scaling a missing object: %v", err)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestCompanionKinds_AreValidatedAndHaveAStatus(t *testing.T) {
 func (c *companion) test(t *testing.T, objects dynamic.ResourceInterface) {
 	for spec, want := range c.refused {
 		if _, err := objects.Create(t.Context(), c.object(t, spec), metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want it refused with %q", spec, err, want)
+			t.Errorf("%s: %v, want an error with %q", spec, err, want)
 		}
 	}
 	made, err := objects.Create(t.Context(), c.object(t, c.spec), metav1.CreateOptions{})
@@ -95,7 +95,7 @@ func (c *companion) test(t *testing.T, objects dynamic.ResourceInterface) {
 	}
 	before := c.statusOf(made)
 	if cmp.Equal(before, asMap(t, c.status)) || made.GetGeneration() != 1 {
-		t.Errorf("a new one has generation %d and the status %v that its author gave it", made.GetGeneration(), before)
+		t.Errorf("a new object has generation %d and the status %v from its author", made.GetGeneration(), before)
 	}
 
 	patch := func(patch string, subresources ...string) (*unstructured.Unstructured, error) {
@@ -123,7 +123,7 @@ func (c *companion) test(t *testing.T, objects dynamic.ResourceInterface) {
 	}
 	const nonsense = `{"status":{"conditions":[{"type":"Ready","status":"Perhaps","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
 	if _, err = patch(nonsense, "status"); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "status.conditions[0].status") {
-		t.Errorf("a condition that is perhaps so: %v, want it refused with its field", err)
+		t.Errorf("a condition with an invalid status: %v, want an error with its field", err)
 	}
 
 	got, err = patch(c.patch)
@@ -131,7 +131,7 @@ func (c *companion) test(t *testing.T, objects dynamic.ResourceInterface) {
 	case c.patched == "" && (err != nil || got.GetGeneration() != 2):
 		t.Errorf("%s: %v, generation %d, want 2", c.patch, err, got.GetGeneration())
 	case c.patched != "" && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), c.patched)):
-		t.Errorf("%s: %v, want it refused with %q", c.patch, err, c.patched)
+		t.Errorf("%s: %v, want an error with %q", c.patch, err, c.patched)
 	}
 }
 

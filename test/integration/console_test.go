@@ -37,8 +37,8 @@ func TestConsole_RequestsAreNotStored(t *testing.T) {
 		code               int
 		says               string
 	}{
-		"a console of what is not there":    {"POST", "/gone/console", `{}`, 404, `"gone" not found`},
-		"a picture of what is not there":    {"GET", "/gone/screenshot", "", 404, `"gone" not found`},
+		"a console of a missing VM":         {"POST", "/gone/console", `{}`, 404, `"gone" not found`},
+		"a screenshot of a missing VM":      {"GET", "/gone/screenshot", "", 404, `"gone" not found`},
 		"a console by GET":                  {"GET", "/vm/console", "", 405, "does not allow this method"},
 		"a picture by POST":                 {"POST", "/vm/screenshot", `{}`, 405, "does not allow this method"},
 		"the body speaks of another":        {"POST", "/vm/console", `{"metadata":{"name":"other"}}`, 422, "metadata.name"},

@@ -77,7 +77,7 @@ func TestEmbeddedEtcd_ConsistentListsAreServedFromTheWatchCache(t *testing.T) {
 	}
 	cached, others := consistentReads(t, s)
 	if cached-cachedBefore != lists || others != othersBefore {
-		t.Errorf("the watch cache answered %v consistent lists, and %v went another way; want %d and none", cached-cachedBefore, others-othersBefore, lists)
+		t.Errorf("the watch cache served %v consistent lists, and %v were not served by it; want %d and none", cached-cachedBefore, others-othersBefore, lists)
 	}
 }
 

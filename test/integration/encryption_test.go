@@ -84,7 +84,7 @@ func TestEncryption_CoversAllKinds(t *testing.T) {
 	}
 	for key, value := range stored(t, store, "early") {
 		if !bytes.Contains(value, []byte(secret)) {
-			t.Errorf("without encryption %s does not hold the text that is looked for", key)
+			t.Errorf("without encryption %s does not contain the text", key)
 		}
 	}
 	stop()
@@ -119,7 +119,7 @@ func TestEncryption_CoversAllKinds(t *testing.T) {
 	// Existing plain data is readable, and is encrypted at the next write.
 	patch := client.Patch(types.MergePatchType).AbsPath(early.Collection(namespace), "early").Body([]byte(`{"metadata":{"labels":{"a":"b"}}}`))
 	if read, err := patch.Do(t.Context()).Raw(); err != nil || !bytes.Contains(read, []byte(secret)) {
-		t.Errorf("writing what was stored before: %v\n%s", err, read)
+		t.Errorf("writing a plain object: %v\n%s", err, read)
 	}
 	for key, value := range stored(t, store, "early") {
 		if !bytes.HasPrefix(value, []byte(encrypted)) {

@@ -28,7 +28,7 @@ func TestGroupMember_GetsItsOwnPowerStateFromPowerEndpoints(t *testing.T) {
 		"stop":                         {vms.Stop, vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, ""},
 		"suspend":                      {vms.Suspend, vmv1alpha1.PoweredOn, vmv1alpha1.Suspended, ""},
 		"restart leaves it to inherit": {vms.Restart, vmv1alpha1.PoweredOn, "", ""},
-		"suspend what the group powers off": {vms.Suspend, vmv1alpha1.PoweredOff, "",
+		"suspend a member of a powered-off group": {vms.Suspend, vmv1alpha1.PoweredOff, "",
 			"cannot suspend a virtual machine whose power state in its group is PoweredOff: only PoweredOn can be suspended"},
 		"restart a VM that was never powered on": {vms.Restart, "", "",
 			"cannot restart a virtual machine whose power state in its group is PoweredOff: only PoweredOn can be restarted"},
@@ -60,7 +60,7 @@ func TestGroupMember_PowerStateIsReturnedToTheGroup(t *testing.T) {
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	vm := createVM(t, c, inlineVM("late"))
 	if vm.Spec.PowerState != vmv1alpha1.PoweredOn {
-		t.Fatalf("spec.powerState is %q, want the default of what is in no group", vm.Spec.PowerState)
+		t.Fatalf("spec.powerState is %q, want the default of a VM without a group", vm.Spec.PowerState)
 	}
 	for _, step := range []struct {
 		patch string

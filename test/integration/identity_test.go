@@ -28,10 +28,10 @@ func TestFinalizer_CannotBeRemovedByAnEditor(t *testing.T) {
 	}
 
 	if err := strip(alice); err != nil {
-		t.Errorf("a manifest without finalizers: %v, want that they stay", err)
+		t.Errorf("a manifest without finalizers: %v, want that they are kept", err)
 	}
 	if got := getVM(t, s.Client(t), "kept").Finalizers; !slices.Contains(got, vmv1alpha1.VirtualMachineFinalizer) {
-		t.Fatalf("finalizers of a VM that lives: %q, want the server's kept", got)
+		t.Fatalf("finalizers of a VM that is not being deleted: %q, want the server's kept", got)
 	}
 	if err := alice.Delete(t.Context(), "kept", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

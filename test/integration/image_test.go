@@ -75,7 +75,7 @@ func TestAdmission_RejectsAVMThatDoesNotFitItsImage(t *testing.T) {
 		// field is the rejected field. It is empty if the VM is admitted. says is a part of the message.
 		field, says string
 	}{
-		"what it needs":                               {"appliance", full, "", ""},
+		"sufficient":                                  {"appliance", full, "", ""},
 		"a misspelt property":                         {"appliance", vApp("properties: {password: hunter2, hostnam: web}"), properties, "it has hostname, password"},
 		"a property in another case":                  {"appliance", vApp("properties: {password: hunter2, Hostname: web}"), properties, `"Hostname"`},
 		"a property of the image's own":               {"appliance", vApp("properties: {password: hunter2, build: '7'}"), properties, "is not user-configurable"},
@@ -111,7 +111,7 @@ func TestAdmission_RejectsAVMThatDoesNotFitItsImage(t *testing.T) {
 		})
 	}
 
-	t.Run("an update is refused for what it adds, and none once the VM is there", func(t *testing.T) {
+	t.Run("an update is rejected for its changes, but not after the VM is created", func(t *testing.T) {
 		machines := vms.VmV1alpha1().VirtualMachines(namespace)
 		if err := postYAML(t, client, machinesPath, manifest("VirtualMachine", "late", "{cpu: {sockets: 1}, memory: {guest: 1Gi}, image: {name: appliance}, "+full+"}")); err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestAdmission_RejectsAVMThatDoesNotFitItsImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := patch(small); err != nil {
-			t.Errorf("of a VM that is there: %v", err)
+			t.Errorf("of an existing VM: %v", err)
 		}
 	})
 }

@@ -80,8 +80,8 @@ func TestImageCache_RetriesAFailedCopy(t *testing.T) {
 		{"the source is deleted", "CopyVirtualDisk_Task", "FileNotFound"},
 		{"a host does not answer", "CopyVirtualDisk_Task", "HostCommunication"},
 		{"the datastore is full", "CopyVirtualDisk_Task", "NoDiskSpace"},
-		{"the datastore is away", "CopyVirtualDisk_Task", "InaccessibleDatastore"},
-		{"what was copied cannot be listed", "SearchDatastore_Task", "SystemError"},
+		{"the datastore is inaccessible", "CopyVirtualDisk_Task", "InaccessibleDatastore"},
+		{"copied files cannot be listed", "SearchDatastore_Task", "SystemError"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w.order(http.MethodPut, "/datastores/fault", "call", test.call, "fault", test.fault, "times", "1")

@@ -34,7 +34,7 @@ func (w *world) settled() {
 	var have, want []string
 	defer func() {
 		if w.t.Failed() {
-			w.t.Logf("directories (-named +there):\n%s", cmp.Diff(want, have))
+			w.t.Logf("directories (-want +got):\n%s", cmp.Diff(want, have))
 		}
 	}()
 	simulated.Eventually(w.t, "there are the directories that caches name, and no others", func() bool {

@@ -145,7 +145,7 @@ func TestImageCache_CreatesVMsWhileCopiesAreEvicted(t *testing.T) {
 	}
 	all.Wait()
 	if evicted := slices.DeleteFunc(w.events.of(), func(r string) bool { return r != "Evicted" }); len(evicted) < count-8-atOnce {
-		t.Errorf("%d copies have gone, want most of %d", len(evicted), count)
+		t.Errorf("%d copies were evicted, want most of %d", len(evicted), count)
 	}
 	if broken := w.broken(); len(broken) != 0 {
 		t.Errorf("virtual machines have lost disks that they depend on: %q", broken)

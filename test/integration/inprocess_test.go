@@ -89,6 +89,6 @@ func TestInProcessClient_PassesAuthorizationAndAdmission(t *testing.T) {
 	cancel()
 	_, err = framework.Client(t, s.InProcessConfig()).VmV1alpha1().VirtualMachines(namespace).List(ended, metav1.ListOptions{})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("listing for a caller that has gone: %v, want that it is cancelled", err)
+		t.Errorf("a list whose context was canceled: %v, want that it is canceled", err)
 	}
 }

@@ -33,8 +33,8 @@ func tellsNothing(t *testing.T, s *framework.Server, resource, path string) {
 		code   int
 		says   string
 	}{
-		"who may":     {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers have not started in this replica"},
-		"who may not": {stranger, http.StatusForbidden, `cannot list resource \"` + resource + `\" in API group \"vm.slipway.dev\" at the cluster scope`},
+		"permitted": {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers have not started in this replica"},
+		"forbidden": {stranger, http.StatusForbidden, `cannot list resource \"` + resource + `\" in API group \"vm.slipway.dev\" at the cluster scope`},
 	} {
 		client, err := rest.HTTPClientFor(tc.config)
 		if err != nil {

@@ -39,8 +39,8 @@ func TestPowerEndpoints_SetTheSpec(t *testing.T) {
 		"stop in an unknown mode":  {call: vms.Stop, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.PoweredOn, body: vmv1alpha1.PowerOptions{Mode: "Gentle"}, refused: apierrors.IsInvalid},
 		"stop in a dry run":        {call: vms.Stop, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.PoweredOn, body: vmv1alpha1.PowerOptions{DryRun: []string{metav1.DryRunAll}}},
 		"suspend":                  {call: vms.Suspend, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.Suspended},
-		"suspend what is off":      {call: vms.Suspend, from: vmv1alpha1.PoweredOff, want: vmv1alpha1.PoweredOff, refused: apierrors.IsConflict},
-		"restart what is off":      {call: vms.Restart, from: vmv1alpha1.PoweredOff, want: vmv1alpha1.PoweredOff, refused: apierrors.IsConflict},
+		"suspend a powered-off VM": {call: vms.Suspend, from: vmv1alpha1.PoweredOff, want: vmv1alpha1.PoweredOff, refused: apierrors.IsConflict},
+		"restart a powered-off VM": {call: vms.Restart, from: vmv1alpha1.PoweredOff, want: vmv1alpha1.PoweredOff, refused: apierrors.IsConflict},
 		"body about another VM":    {call: vms.Stop, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.PoweredOn, body: vmv1alpha1.PowerOptions{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, refused: apierrors.IsInvalid},
 		"unknown value of dry run": {call: vms.Stop, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.PoweredOn, body: vmv1alpha1.PowerOptions{DryRun: []string{"Some"}}, refused: apierrors.IsInvalid},
 	} {

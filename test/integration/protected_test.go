@@ -62,7 +62,7 @@ func TestProtectedKeys_AreReservedForPrivilegedUsers(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a lost virtual machine is made again", func(t *testing.T) {
+	t.Run("a lost virtual machine is recreated", func(t *testing.T) {
 		const lost = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
 		again := func(user string) (*vmv1alpha1.VirtualMachine, error) {
 			vm := inlineVM("lost")

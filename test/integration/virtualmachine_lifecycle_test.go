@@ -272,7 +272,7 @@ func TestRestartRequired_IsRemovedWhenTheChangeIsReverted(t *testing.T) {
 func TestPrerequisites_CreatedLaterAreFound(t *testing.T) {
 	w := newVMWorld(t)
 	w.create("early")
-	w.until("early", "reports what is missing", func(vm *vmv1alpha1.VirtualMachine) bool {
+	w.until("early", "reports the missing prerequisites", func(vm *vmv1alpha1.VirtualMachine) bool {
 		for _, missing := range []string{vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ConditionImageReady} {
 			c := meta.FindStatusCondition(vm.Status.Conditions, missing)
 			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonNotFound {

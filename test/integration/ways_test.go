@@ -192,6 +192,6 @@ func refusesWhatIsStale(t *testing.T, vms vmclient.VirtualMachineInterface) {
 		}
 	}
 	if vm, err := vms.Get(t.Context(), "stale", metav1.GetOptions{}); err != nil || vm.Spec.GuestID != "other" || vm.DeletionTimestamp != nil {
-		t.Errorf("what was refused was done: %+v, %v", vm, err)
+		t.Errorf("a rejected request took effect: %+v, %v", vm, err)
 	}
 }

@@ -53,7 +53,7 @@ func TestKinds_AreTriedWithOddValuesOrListedAsUnused(t *testing.T) {
 	for _, k := range schema.Kinds {
 		_, referred := references[k.Name]
 		if odd := k.Name == machineKind || referred; odd == slices.Contains(unused, k.Name) {
-			t.Errorf("%s: machines are made with odd ones: %t, unused: %t; one of them is right", k.Name, odd, odd)
+			t.Errorf("%s: VMs are created with odd values: %t, unused: %t; exactly one must be true", k.Name, odd, odd)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func TestAddresses_AreAllocatedFromPoolsAndReturned(t *testing.T) {
 		t.Error("a VM was created with an address of another owner")
 	}
 
-	t.Log("with the namespace all goes, and everything is given back")
+	t.Log("deleting the namespace deletes all objects and returns the addresses")
 	u.Kubectl("delete", "namespace", u.Namespace, "--timeout=120s")
 	testenv.Gone(t, u.Namespace)
 }

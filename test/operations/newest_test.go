@@ -58,7 +58,7 @@ func sharedDisk(t *testing.T) {
 	c.Lives("two")
 	u.Wants("vm/two", ".status.powerState", "PoweredOn")
 	if got := u.Get("pvc/data", ".metadata.deletionTimestamp"); got == "" {
-		t.Error("the claim is not being deleted, or gone")
+		t.Error("the claim is not being deleted, or is deleted")
 	}
 	u.Kubectl("delete", "vm/two", "--timeout=110s")
 	u.Wants("pvc/data", ".metadata.name", "")

@@ -51,7 +51,7 @@ func TestRestart_NewVMWaitsForTheInventoryAndNotForTheLease(t *testing.T) {
 	})
 	u.Apply(testenv.VM("new"))
 	const created = `{.status.conditions[?(@.type=="Created")].status} {.status.conditions[?(@.type=="Created")].message}`
-	testenv.Eventually(t, testenv.Long, "the new VM reports what it waits for", func() error {
+	testenv.Eventually(t, testenv.Long, "the new VM reports its missing prerequisites", func() error {
 		if got := u.Kubectl("get", "vm", "new", "-o", "jsonpath="+created); got != "Unknown the inventory of vCenter is being read" {
 			return fmt.Errorf("its condition Created is %q", got)
 		}

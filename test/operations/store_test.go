@@ -86,7 +86,7 @@ func wantComeAgain(t *testing.T) {
 	}
 	got := answer(t.Context(), client, config.Host+"/apis/vm.slipway.dev/v1alpha1/virtualmachines")
 	if got.code != http.StatusServiceUnavailable || !got.again {
-		t.Errorf("an administrator was answered %d, Retry-After %t: %s; want 503 and that users may come again", got.code, got.again, got.text)
+		t.Errorf("the response to an administrator is %d, Retry-After %t: %s; want 503 and Retry-After", got.code, got.again, got.text)
 	}
 	got = answer(t.Context(), client, config.Host+"/readyz/store-identity")
 	if got.code != http.StatusInternalServerError {

@@ -22,7 +22,7 @@ func uninstalled(t *testing.T) {
 		out, errOut, err := u.Try("", "virtctl", "uninstall")
 		for _, text := range says {
 			if err == nil || !strings.Contains(errOut, text) || out != "" {
-				t.Errorf("virtctl uninstall: %v %s%s, want a refusal with %q", err, out, errOut, text)
+				t.Errorf("virtctl uninstall: %v %s%s, want an error with %q", err, out, errOut, text)
 			}
 		}
 	}

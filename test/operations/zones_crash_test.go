@@ -62,7 +62,7 @@ func (s *zonesScene) begun() {
 	}
 	s.create("now", nil)
 	if vm := s.ready("now"); vm.Status.Zone == chosen {
-		s.Error("what is created now is in the same zone: nothing is shown")
+		s.Error("a new VM is in the same zone, so the test shows nothing")
 	}
 	if in := s.machines()["once"]; !slices.Contains(of[chosen], in) {
 		s.Errorf("once is on datastore %q, want one of %v", in, of[chosen])

@@ -130,7 +130,7 @@ func (u User) DeniedAtLast(manifest string, texts ...string) {
 // lacks returns nil for an error that has all texts.
 func lacks(refusal error, texts []string) error {
 	if refusal == nil {
-		return fmt.Errorf("it was allowed, want a refusal with %q", texts)
+		return fmt.Errorf("it was allowed, want an error with %q", texts)
 	}
 	for _, text := range texts {
 		if !strings.Contains(refusal.Error(), text) {

@@ -135,7 +135,7 @@ func (u User) Refused(stdin string, args []string, texts ...string) {
 	u.T.Helper()
 	out, errOut, err := u.Try(stdin, "kubectl", args...)
 	if err == nil {
-		u.T.Errorf("kubectl %s succeeded, want a refusal with %q\n%s", strings.Join(args, " "), texts, out)
+		u.T.Errorf("kubectl %s succeeded, want an error with %q\n%s", strings.Join(args, " "), texts, out)
 		return
 	}
 	for _, text := range texts {

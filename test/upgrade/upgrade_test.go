@@ -259,6 +259,6 @@ func TestUpgrade_AndDowngradeServeTheSameStore(t *testing.T) {
 		_, second := s.client.Resource(vms).Namespace(namespace).Get(ctx, "web-2", metav1.GetOptions{})
 		return apierrors.IsNotFound(first) && apierrors.IsNotFound(second), nil
 	}); err != nil {
-		t.Errorf("the VMs are not gone: %v", err)
+		t.Errorf("the VMs are not deleted: %v", err)
 	}
 }

@@ -245,9 +245,9 @@ func TestQuestion_OfAMissingVMIsRejected(t *testing.T) {
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
 	if err := s.Events().Ask("missing", false, "?", "yes"); err == nil {
-		t.Error("a question to a machine that is not there")
+		t.Error("a question to a missing VM")
 	}
 	if _, err := methods.AnswerVM(ctx, c, &types.AnswerVM{This: *ref("VirtualMachine", "vm-999")}); !fault.Is(err, &types.ManagedObjectNotFound{}) {
-		t.Errorf("answer for a machine that is not there: %v", err)
+		t.Errorf("an answer for a missing VM: %v", err)
 	}
 }

@@ -131,7 +131,7 @@ func TestDiskCopy_ReportsProgressAndUsesSpace(t *testing.T) {
 	f.must(err)
 	f.must(removal.Wait(ctx))
 	if left := f.below("a/"); len(left) != 0 || f.free(ctx) != before {
-		t.Errorf("left %q, %d bytes not given back", left, before-f.free(ctx))
+		t.Errorf("left %q, %d bytes not released", left, before-f.free(ctx))
 	}
 }
 
@@ -201,7 +201,7 @@ func TestDiskCopy_LocksItsSource(t *testing.T) {
 	removal, err := f.files.DeleteDatastoreFile(ctx, "[LocalDS_0] a", f.dc)
 	f.must(err)
 	if err := removal.Wait(ctx); !fault.Is(err, &types.FileLocked{}) {
-		t.Errorf("deleting what is written: %v, want FileLocked", err)
+		t.Errorf("deleting a file that is being written: %v, want FileLocked", err)
 	}
 	f.must(copying.Cancel(ctx))
 }

@@ -209,7 +209,7 @@ func TestRemovedHost_ReturnsWithItsVMsUnderOtherIDs(t *testing.T) {
 	if host.Name != hosts[0].Name() || len(host.Vm) != 1 || host.Vm[0] != back.Reference() {
 		t.Errorf("it is on %s, which has %v", host.Name, host.Vm)
 	}
-	eventually(ctx, t, "its guest goes on booting", func() bool { return read(ctx, t, c, back).Guest.IpAddress != "" })
+	eventually(ctx, t, "its guest completes its boot", func() bool { return read(ctx, t, c, back).Guest.IpAddress != "" })
 	task, err = back.PowerOff(ctx)
 	wait(ctx, t, task, err)
 }

@@ -145,14 +145,14 @@ func TestStoragePolicies_CanBeRemovedAndFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := policyNames(ctx, t, c); err == nil {
-		t.Error("a policy that was deleted is there")
+		t.Error("a deleted policy exists")
 	}
 	if err := s.policies.Remove(policies.Gold); err == nil || !strings.Contains(err.Error(), `"Gold": must be one of [`) {
 		t.Errorf("deleted again: %v", err)
 	}
 	s.policies.Fail("PbmQueryProfile", &types.NoPermission{PrivilegeId: "StorageProfile.View"})
 	if _, err := policyNames(ctx, t, c); lacks(err) != "StorageProfile.View" {
-		t.Errorf("a fault that was ordered: %v", err)
+		t.Errorf("an injected fault: %v", err)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestRunner_HoldsLeasesUntilTheControllersHaveEnded(t *testing.T) {
 	wait("the controller did not start", started)
 	stop()
 	if holder(host) == "" {
-		t.Error("the Lease was given back while the controller was working")
+		t.Error("the Lease was released while the controller was working")
 	}
 	close(finish)
 	wait("the process does not end", ended)

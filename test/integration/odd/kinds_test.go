@@ -41,7 +41,7 @@ func TestSubjects_CoverEveryKindAndSubresource(t *testing.T) {
 		slices.Sort(names)
 		slices.Sort(tried)
 		if diff := cmp.Diff(names, tried); diff != "" {
-			t.Errorf("%s: what is served and what schema.Kinds lists (-served +listed):\n%s", base, diff)
+			t.Errorf("%s: served kinds and schema.Kinds (-served +listed):\n%s", base, diff)
 		}
 	}
 }

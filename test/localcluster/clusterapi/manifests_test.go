@@ -77,7 +77,7 @@ func TestManifests_ReachWebhooksByURLAndHaveNoPods(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what is applied (-want +got):\n%s", diff)
+		t.Errorf("applied objects (-want +got):\n%s", diff)
 	}
 }
 

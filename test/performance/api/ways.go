@@ -163,7 +163,7 @@ func (w way) measure(ctx context.Context, costs *costs, s settings, round int) e
 		return err
 	}
 	if got, want := last.Status, running.Status(w.captured, s.objects-1); len(got.Conditions) != len(want.Conditions) || got.UniqueID != want.UniqueID || last.Spec.GuestID != applied {
-		return fmt.Errorf("the last object is not what was written: %+v", last)
+		return fmt.Errorf("the last object differs from the written one: %+v", last)
 	}
 	return nil
 }

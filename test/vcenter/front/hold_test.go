@@ -77,7 +77,7 @@ func TestHold_DelaysCallsAndResponses(t *testing.T) {
 				t.Errorf("the answer is %q, want %q", got, want)
 			}
 			if n := next.n.Load(); n != 1+tc.before {
-				t.Errorf("%d calls were carried out, want %d: the client of one had gone", n, 1+tc.before)
+				t.Errorf("%d calls were executed, want %d: one client had disconnected", n, 1+tc.before)
 			}
 			awaitHeld(t, f, map[string]int{}, nil)
 		})

@@ -57,7 +57,7 @@ func (k *Keeper) run(ctx context.Context) {
 		k.settle()
 		began := time.Now()
 		if err := k.save(); err != nil {
-			klog.FromContext(ctx).Error(err, "Saving what has changed failed")
+			klog.FromContext(ctx).Error(err, "Saving changes failed")
 		}
 		pause := time.NewTimer(rest * time.Since(began))
 		select {
