@@ -20,7 +20,7 @@ type failure string
 
 const (
 	// asksAgain is a 429 or 503 response with Retry-After.
-	asksAgain failure = "asked to come again"
+	asksAgain failure = "asked to retry"
 	// connectionEnded is a request whose connection was closed before a response.
 	connectionEnded failure = "connection ended"
 	// unreachable is the 503 response of kube-apiserver if it cannot reach the server. It has no Retry-After

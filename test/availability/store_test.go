@@ -107,7 +107,7 @@ func (s *scene) collects(number string, left ...string) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is there: %w", err)
+		return fmt.Errorf("it exists: %w", err)
 	})
 	for _, name := range append(left, "in-doubt-"+number) {
 		if _, err := maps.Get(s.Context(), name, metav1.GetOptions{}); err != nil {

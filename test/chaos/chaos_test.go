@@ -26,7 +26,7 @@ var (
 	long       = flag.Bool("long", false, "take 300 machines and 20 kills instead of a minute's worth")
 	seed       = flag.Uint64("seed", 0, "repeat the orders and events of a run; 0 takes that of -test.shuffle, or draws one")
 	external   = flag.Bool("external-etcd", false, "let the server use an etcd of its own instead of the embedded one")
-	eventsFlag = flag.String("events", "", "names of the events, separated by commas, or all; empty takes those that need not be asked for")
+	eventsFlag = flag.String("events", "", "names of the events, separated by commas, or all; empty selects those that need not be listed")
 )
 
 func TestChaos_LosesDuplicatesAndLeavesNothing(t *testing.T) {
@@ -224,7 +224,7 @@ func (s *storm) emptied(limit time.Duration) {
 			if err != nil {
 				return err
 			}
-			return fmt.Errorf("it is there: %v", n.Status.Conditions)
+			return fmt.Errorf("it exists: %v", n.Status.Conditions)
 		}); err != nil {
 			s.t.Error(err)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestEvents_RejectUnknownNames(t *testing.T) {
-	if _, err := selected("kill,flood"); err == nil || !strings.Contains(err.Error(), `"flood" given`) || !strings.Contains(err.Error(), "sessions") {
+	if _, err := selected("kill,flood"); err == nil || !strings.Contains(err.Error(), `"flood": want all`) || !strings.Contains(err.Error(), "sessions") {
 		t.Errorf("error %v, want one with flood and the allowed names", err)
 	}
 }

@@ -155,7 +155,7 @@ func (s *scene) gone(resource schema.GroupVersionResource, name string) {
 		u, err := s.of(resource).Get(ctx, name, metav1.GetOptions{})
 		if err == nil {
 			status, _ := json.Marshal(u.Object["status"])
-			return fmt.Errorf("it is there: %s", status)
+			return fmt.Errorf("it exists: %s", status)
 		}
 		if apierrors.IsNotFound(err) {
 			return nil

@@ -61,7 +61,7 @@ func TestDashboard_ShowsManyVirtualMachines(t *testing.T) {
 	origin, _, _ := strings.Cut(s.address, "#")
 	for _, r := range s.Requests() {
 		if !strings.HasPrefix(r, origin) {
-			t.Errorf("the page asked %s", r)
+			t.Errorf("the page requested %s", r)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (u user) described(t *testing.T) {
 	u.Patch("virtualmachineinstancetype/small", `{"spec":{"cpu":{"guest":8}}}`)
 	u.Wants("vm/web", ".status.instancetypeRef.outdated", "true")
 	u.Wants("vm/web", ".status.currentSnapshot", "before")
-	testenv.Eventually(t, testenv.Short, "the events are there", func() error {
+	testenv.Eventually(t, testenv.Short, "the events exist", func() error {
 		if out := u.Virtctl("events", "web"); !strings.Contains(out, "PoweredOn") || !strings.Contains(out, "virtualmachinesnapshot/before") {
 			return fmt.Errorf("%s", out)
 		}

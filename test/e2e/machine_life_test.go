@@ -174,7 +174,7 @@ func TestMachine_IsDeletedWithItsCluster(t *testing.T) {
 	s.Eventually("the Cluster is deleted", func() error {
 		_, err := s.API.ClusterV1alpha1().Clusters(s.Namespace).Get(t.Context(), "c", metav1.GetOptions{})
 		if err == nil {
-			return errors.New("it is there")
+			return errors.New("it exists")
 		}
 		if apierrors.IsNotFound(err) {
 			return nil

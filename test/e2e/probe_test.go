@@ -79,7 +79,7 @@ func (u user) probesSocket(t *testing.T) {
 	u.probed("web", "Ready", "False/NotReady", at+" refuses the connection")
 	testenv.Eventually(t, testenv.Long, "an event reports that the probe failed", func() error {
 		if out := u.Get("events", `.items[?(@.reason=="ProbeFailed")].metadata.name`); out == "" {
-			return fmt.Errorf("there is none")
+			return fmt.Errorf("it does not exist")
 		}
 		return nil
 	})

@@ -119,7 +119,7 @@ func (u user) publishesAgain(t *testing.T) {
 	}
 	// A request with a TTL is deleted, and its item is kept.
 	u.Virtctl("publish", "source", "--library", item, "--item", item, "--ttl", "1s")
-	testenv.Eventually(t, testenv.Long, "a third version is there, and its request is not", func() error {
+	testenv.Eventually(t, testenv.Long, "a third version exists, and its request is deleted", func() error {
 		left, version := strings.Fields(u.Get("vmpub", `.items[?(@.spec.ttlSecondsAfterFinished==1)].metadata.name`)), u.Get("cvmimage/"+item, ".status.contentVersion")
 		if len(left) != 0 || version == second {
 			return fmt.Errorf("there are %q, and version %s", left, version)

@@ -233,7 +233,7 @@ func (u user) cannotOverrun(t *testing.T) {
 		}
 		list := listed(t, client, u.Namespace)
 		if len(list) > limit {
-			t.Fatalf("%d VMs are there, and the quota allows %d", len(list), limit)
+			t.Fatalf("%d VMs exist, but the quota allows %d", len(list), limit)
 		}
 		if round == 0 && int(created.Load()) != limit {
 			t.Errorf("%d VMs were created in the empty namespace, want %d", created.Load(), limit)

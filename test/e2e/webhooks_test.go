@@ -91,7 +91,7 @@ func TestWebhooks_HoldForVirtualMachinesAndTheirSubresources(t *testing.T) {
 	u.RemoveAtEnd("mutatingwebhookconfiguration/"+u.Namespace, "validatingwebhookconfiguration/"+u.Namespace)
 	h := newHook(t)
 	u.Put(testenv.Catalogue + h.manifest(u.Namespace))
-	testenv.Eventually(t, testenv.Long, "the hooks are asked", func() error {
+	testenv.Eventually(t, testenv.Long, "the webhooks receive reviews", func() error {
 		_, errOut, err := u.Try(testenv.VM("bad"), "kubectl", "create", "--dry-run=server", "-f", "-")
 		if err == nil || !strings.Contains(errOut, "refused by the hook") {
 			return fmt.Errorf("%v: %s", err, errOut)

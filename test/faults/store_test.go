@@ -121,7 +121,7 @@ func heal(ctx context.Context, e *environment) error {
 		return err
 	}
 	if diff := cmp.Diff(before, after); diff != "" {
-		return fmt.Errorf("before the release something was asked of vSphere (-before +after):\n%s", diff)
+		return fmt.Errorf("before the release vSphere received calls (-before +after):\n%s", diff)
 	}
 	return e.etcdCommand(ctx, "release")
 }

@@ -77,7 +77,7 @@ func TestImports_ViolationsAreFound(t *testing.T) {
 			path: "pkg/registry/vm", deps: []string{module + "pkg/apis/vm", module + "pkg/controller"},
 			want: []string{"pkg/registry/vm reaches pkg/controller"},
 		},
-		"loop reaches what is below the queue": {
+		"loop imports a package below the queue": {
 			path: "pkg/controller", deps: []string{module + "pkg/priorityqueue/page"},
 			want: []string{"pkg/controller reaches pkg/priorityqueue/page"},
 		},

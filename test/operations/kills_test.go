@@ -155,7 +155,7 @@ func TestVSphereEvents_AreRecordedOnce(t *testing.T) {
 	testenv.Order(t, http.MethodPost, "/vm/event?"+q.Encode())
 	testenv.Eventually(t, testenv.Long, "what happens after a restart is an event", func() error {
 		if got := u.Kubectl("get", "events", "--field-selector=reason=ResetByHA,involvedObject.name=moved", "-o", "name"); got == "" {
-			return fmt.Errorf("there is none")
+			return fmt.Errorf("it does not exist")
 		}
 		return nil
 	})

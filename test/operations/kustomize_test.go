@@ -137,7 +137,7 @@ func (i installer) turnsSnapshotsOn(pods *containers) {
 	testenv.Eventually(i.T, testenv.Long, "the replica has taken a snapshot", func() error {
 		files, err := filepath.Glob(filepath.Join(pods.snapshots("*"), "slipway-*.db"))
 		if err == nil && len(files) == 0 {
-			err = errors.New("there is none")
+			err = errors.New("it does not exist")
 		}
 		return err
 	})

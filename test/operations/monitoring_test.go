@@ -265,6 +265,6 @@ func TestDashboardsAndAlerts_UnknownMetricsAreFound(t *testing.T) {
 		}
 	}
 	if got := unknownTo(shown, selectors{Metrics: map[string][]string{"up": nil}}, "{{node}}"); len(got) != 1 {
-		t.Errorf("a legend with a label that is not there: %q", got)
+		t.Errorf("a legend with a missing label: %q", got)
 	}
 }

@@ -39,7 +39,7 @@ func (s *zonesScene) added() {
 	}, vmv1alpha1.ConditionReady, "True")
 	s.zonesReady("late")
 	if vm := s.ready("early"); vm.Status.Zone != "late" {
-		s.Errorf("what asked for it is in zone %s", vm.Status.Zone)
+		s.Errorf("the VM that requested the zone is in zone %s", vm.Status.Zone)
 	}
 	// The other zones are in use, and this one is almost empty.
 	s.free(1, 8<<30, "LocalDS_0", "LocalDS_1", "DC0_C1_DS")

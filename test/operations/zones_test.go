@@ -147,7 +147,7 @@ func (s *zonesScene) gone(what string, get func() error) {
 		case err != nil:
 			return err
 		}
-		return fmt.Errorf("it is there")
+		return fmt.Errorf("it exists")
 	})
 }
 

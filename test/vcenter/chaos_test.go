@@ -113,7 +113,7 @@ func TestDisturbances_AreVisibleAndReversible(t *testing.T) {
 			for _, was := range ids {
 				_, ok := findVM(s, func(vm events.VM) bool { return vm.ID == was.ID || vm.InstanceUUID == was.InstanceUUID })
 				if gone := kind == events.KindRenumber || kind == events.KindUnregister; !was.Template && ok == gone {
-					t.Errorf("%s: a machine of its ID or instance UUID is there: %t", was.Name, ok)
+					t.Errorf("%s: a VM with its ID or instance UUID exists: %t", was.Name, ok)
 				}
 			}
 			command(t, s, http.MethodDelete, "/chaos", url.Values{"id": {fmt.Sprint(all[0].ID)}}, nil)

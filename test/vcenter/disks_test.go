@@ -81,7 +81,7 @@ func TestDestroy_DeletesDisksOfOtherVMs(t *testing.T) {
 	task, err = proxy.PowerOff(ctx)
 	wait(ctx, t, task, err)
 	if !has(t, s, file) {
-		t.Fatalf("%s is not there", file)
+		t.Fatalf("%s does not exist", file)
 	}
 	task, err = proxy.Destroy(ctx)
 	wait(ctx, t, task, err)

@@ -140,7 +140,7 @@ func TestPropertyCollector_ChecksVersions(t *testing.T) {
 	}
 	again, err := poll(ctx, c, pc, first.Version, 0)
 	if diff := cmp.Diff(second, again); err != nil || diff != "" {
-		t.Errorf("a lost answer asked for again differs (error %v):\n%s", err, diff)
+		t.Errorf("a lost response that is requested again differs (error %v):\n%s", err, diff)
 	}
 	annotate(ctx, t, c, vm, "two")
 	third, err := poll(ctx, c, pc, second.Version, 30)
@@ -232,7 +232,7 @@ func TestPropertyCollector_WaitEndsWhenCanceledReplacedOrClosed(t *testing.T) {
 	vm := machines(ctx, t, c)[0]
 	for name, end := range map[string]func(*property.Collector, string) error{
 		"cancelled": func(pc *property.Collector, _ string) error { return pc.CancelWaitForUpdates(ctx) },
-		"client gone": func(pc *property.Collector, _ string) error {
+		"client disconnected": func(pc *property.Collector, _ string) error {
 			hub.Cancel(pc.Reference())
 			return nil
 		},

@@ -84,7 +84,7 @@ func startProgram(t *testing.T, state string, args ...string) *program {
 		case <-p.exited:
 		case <-time.After(testTimeout):
 			_ = cmd.Process.Kill()
-			t.Error("the program did not end when asked to")
+			t.Error("the program did not end after the signal")
 		}
 	})
 	select {

@@ -177,7 +177,7 @@ func TestRemovedHost_ReturnsWithItsVMsUnderOtherIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{vm.Reference().Value}, away); diff != "" {
-		t.Errorf("the machines that left (-want +got):\n%s", diff)
+		t.Errorf("the removed VMs (-want +got):\n%s", diff)
 	}
 	gone(ctx, t, c, vm)
 	gone(ctx, t, c, hosts[0])

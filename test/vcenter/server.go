@@ -194,7 +194,7 @@ func (s *Server) makeTemplate(ctx context.Context) error {
 	}
 	vm, ok := registry.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
-		return fmt.Errorf("create template %s: %s is not there", Template, ref)
+		return fmt.Errorf("create template %s: %s does not exist", Template, ref)
 	}
 	sim := &simulator.Context{Context: ctx, Map: registry}
 	sim.WithLock(vm, func() { markAsTemplate(vm) })

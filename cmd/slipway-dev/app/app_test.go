@@ -94,7 +94,7 @@ func TestNextCommands_UseExistingObjects(t *testing.T) {
 			}
 		}
 		if strings.Contains(out.String(), restart) != (len(tc.want) > 1) {
-			t.Errorf("%s: whether a VM is restarted does not follow from whether it is there:\n%s", name, &out)
+			t.Errorf("%s: a restart must be printed if the VM exists:\n%s", name, &out)
 		}
 	}
 }
