@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// card is a network card on the network of all virtual machines.
+// card returns a network card on the network of all virtual machines.
 func card(key int32, mac string) *types.VirtualVmxnet3 {
 	c := &types.VirtualVmxnet3{}
 	c.Key, c.MacAddress = key, mac

@@ -85,7 +85,7 @@ func TestRecentTasks_IncludeAllRunningTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const completed = 200 // are on the list at most
+	const completed = 200 // is the maximum length of the list
 	for i := range completed + 20 {
 		task, err := other.Reconfigure(ctx, types.VirtualMachineConfigSpec{NumCPUs: int32(1 + i%2)})
 		wait(ctx, t, task, err)
@@ -94,7 +94,7 @@ func TestRecentTasks_IncludeAllRunningTasks(t *testing.T) {
 	if err := property.DefaultCollector(c.Client).RetrieveOne(ctx, *c.ServiceContent.TaskManager, []string{"recentTask"}, &m); err != nil {
 		t.Fatal(err)
 	}
-	// Those that ended since the last one began are still to go.
+	// Tasks that ended since the last one began are still on the list.
 	if !slices.Contains(m.RecentTask, runs.Reference()) || len(m.RecentTask) > completed+10 {
 		t.Errorf("%d tasks are listed, want about %d completed ones and %v", len(m.RecentTask), completed, runs.Reference())
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-// captures orders how captures end.
+// captures sends a control request that sets the result of captures.
 func captures(t *testing.T, s *Server, query string) {
 	t.Helper()
 	mux := http.NewServeMux()

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/events"
 )
 
-// command sends an order to the control page, and decodes the answer into out.
+// command sends a control request and decodes the response into out.
 func command(t *testing.T, s *Server, method, path string, q url.Values, out any) (code int, text string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.Ready().ControlURL+path+"?"+q.Encode(), nil)
@@ -58,7 +58,7 @@ func destroyRunning(ctx context.Context, c *govmomi.Client, id string) error {
 	return nil
 }
 
-// findVM returns the virtual machine that fits.
+// findVM returns the virtual machine that matches.
 func findVM(s *Server, fits func(events.VM) bool) (events.VM, bool) {
 	all := s.Events().VMs()
 	if i := slices.IndexFunc(all, fits); i >= 0 {
@@ -127,7 +127,7 @@ func TestDisturbances_AreVisibleAndReversible(t *testing.T) {
 			if d := cmp.Diff(filesBefore, filesAfter); d != "" || err != nil {
 				t.Errorf("files after the inverse (-before +after):\n%s, %v", d, err)
 			}
-			// Each can be worked with.
+			// Each can be reconfigured.
 			c = connect(ctx, t, s)
 			for _, vm := range s.Events().VMs() {
 				if vm.Template {
@@ -225,8 +225,8 @@ func TestDisturbances_DoNotAffectOtherClients(t *testing.T) {
 	s := startServer(t, Options{})
 	var working sync.WaitGroup
 	done := make(chan struct{})
-	// One client: the simulator books the space of disks that several make at the same
-	// time without a lock, which the race detector sees.
+	// One client only: the simulator updates the space of disks without a lock, and the race detector reports
+	// concurrent creations.
 	const clients, each = 1, 30
 	for i := range clients {
 		c := connect(ctx, t, s)
@@ -247,7 +247,7 @@ func TestDisturbances_DoNotAffectOtherClients(t *testing.T) {
 		default:
 			if d, err := s.Events().Disturb("", "/DC0/vm/slipway", "/DC0/vm"); err == nil {
 				if disturbed++; disturbed%2 == 0 {
-					_ = s.Events().Undo(d.ID) // its machine may be gone
+					_ = s.Events().Undo(d.ID) // its VM may be deleted
 				}
 			}
 		}

@@ -37,7 +37,7 @@ type filer struct {
 
 const mib = 1 << 20
 
-// newFiler has a library whose disks take 100 MiB, and returns the path of one.
+// newFiler creates a library whose disks have 100 MiB, and returns the path of one.
 func newFiler(ctx context.Context, t *testing.T) (*filer, string) {
 	s := startServer(t, Options{ControlListen: "127.0.0.1:0"})
 	f := &filer{t: t, s: s, c: connect(ctx, t, s)}
@@ -67,7 +67,7 @@ func (f *filer) order(method, path string) (out []byte) {
 	return out
 }
 
-// list are the files of LocalDS_0.
+// list returns the files of LocalDS_0.
 func (f *filer) list() (all []string) {
 	f.t.Helper()
 	if err := json.Unmarshal(f.order(http.MethodGet, "/datastores/list?datastore=LocalDS_0"), &all); err != nil {
@@ -76,7 +76,7 @@ func (f *filer) list() (all []string) {
 	return all
 }
 
-// below are those of a directory.
+// below returns the files in a directory.
 func (f *filer) below(dir string) []string {
 	return slices.DeleteFunc(f.list(), func(p string) bool { return !strings.HasPrefix(p, dir) })
 }
@@ -135,7 +135,7 @@ func TestDiskCopy_ReportsProgressAndUsesSpace(t *testing.T) {
 	}
 }
 
-// atLeastOnce looks for a report of something that is under way.
+// atLeastOnce waits for a progress report of a running task.
 type atLeastOnce struct{ between bool }
 
 // Sink implements progress.Sinker.
@@ -195,7 +195,7 @@ func TestDiskCopy_LocksItsSource(t *testing.T) {
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] a", f.dc, true))
 	f.order(http.MethodPut, "/datastores/rate?bytes=1048576")
 	copying := f.copyDisk(ctx, disk, "[LocalDS_0] a/d.vmdk")
-	for len(f.below("a/d.vmdk")) == 0 { // It has begun.
+	for len(f.below("a/d.vmdk")) == 0 { // It has started.
 		f.must(ctx.Err())
 	}
 	removal, err := f.files.DeleteDatastoreFile(ctx, "[LocalDS_0] a", f.dc)

@@ -38,7 +38,7 @@ func encodeSpec(t *testing.T, spec types.VirtualMachineConfigSpec) *vcenter.VmCo
 	return &vcenter.VmConfigSpec{Provider: "XML", XML: base64.StdEncoding.EncodeToString(out.Bytes())}
 }
 
-// libraryItem finds the library item by the names that are promised.
+// libraryItem finds the library item by its documented names.
 func libraryItem(t *testing.T, r *rest.Client) string {
 	t.Helper()
 	m := library.NewManager(r)

@@ -44,7 +44,7 @@ func attach(ctx context.Context, t *testing.T, vm *object.VirtualMachine, file s
 	return faultOf(ctx, task, err)
 }
 
-// shares makes every disk of a machine a multi-writer one.
+// shares makes every disk of a VM a multi-writer disk.
 func shares(spec types.VirtualMachineConfigSpec) types.VirtualMachineConfigSpec {
 	for _, c := range spec.DeviceChange {
 		if disk, ok := c.GetVirtualDeviceConfigSpec().Device.(*types.VirtualDisk); ok {

@@ -49,7 +49,7 @@ func fastcollectorConnect(t *testing.T) (context.Context, *govmomi.Client, *fast
 	return ctx, c, hub
 }
 
-// open makes a collector with one filter.
+// open creates a collector with one filter.
 func open(ctx context.Context, t *testing.T, c *govmomi.Client, spec types.PropertyFilterSpec) *property.Collector {
 	t.Helper()
 	pc, err := property.DefaultCollector(c.Client).Create(ctx)
@@ -62,7 +62,7 @@ func open(ctx context.Context, t *testing.T, c *govmomi.Client, spec types.Prope
 	return pc
 }
 
-// poll asks for the updates after a version; with seconds 0 it does not wait.
+// poll requests the updates after a version. With seconds 0 it does not wait.
 func poll(ctx context.Context, c *govmomi.Client, pc *property.Collector, version string, seconds int32) (*types.UpdateSet, error) {
 	res, err := methods.WaitForUpdatesEx(ctx, c, &types.WaitForUpdatesEx{
 		This: pc.Reference(), Version: version, Options: &types.WaitOptions{MaxWaitSeconds: &seconds},
@@ -276,7 +276,7 @@ func endsWait(ctx context.Context, t *testing.T, c *govmomi.Client, vm types.Man
 				t.Errorf("the wait ended with %v, want RequestCanceled", err)
 			}
 			return
-		case <-time.After(10 * time.Millisecond): // the wait may not have begun: once more
+		case <-time.After(10 * time.Millisecond): // the wait may not have begun, so it is canceled again
 		}
 	}
 }

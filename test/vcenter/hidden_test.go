@@ -21,7 +21,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// findByUUID looks a virtual machine up as clients do; an empty result is none.
+// findByUUID finds a virtual machine as clients do. The result is empty if there is none.
 func findByUUID(ctx context.Context, t *testing.T, c *govmomi.Client, id string) string {
 	t.Helper()
 	found, err := object.NewSearchIndex(c.Client).FindByUuid(ctx, nil, id, true, types.NewBool(true))
@@ -189,8 +189,7 @@ func TestConnectionStates_ShowDifferentProperties(t *testing.T) {
 	if _, err := s.Events().Hide("db", "connected"); err == nil || !strings.Contains(err.Error(), "inaccessible") {
 		t.Errorf("hide as connected: %v, want an error with the allowed values", err)
 	}
-	// "A virtual machine that is unregistered or deleted directly on a host" is got
-	// rid of by unregistering it.
+	// "A virtual machine that is unregistered or deleted directly on a host" is removed by unregistering it.
 	if _, err := s.Events().Hide("db", types.VirtualMachineConnectionStateOrphaned); err != nil {
 		t.Fatal(err)
 	}

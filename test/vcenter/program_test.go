@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is a simulated vCenter in a process of its own.
+// program is a simulated vCenter in its own process.
 type program struct {
 	cmd    *exec.Cmd
 	exited chan error

@@ -19,7 +19,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// gone ends the test unless vCenter knows no object of the reference.
+// gone fails the test if vCenter has an object with the reference.
 func gone(ctx context.Context, t *testing.T, c *govmomi.Client, o object.Reference) {
 	t.Helper()
 	var content []types.ObjectContent
@@ -158,7 +158,7 @@ func TestRemovedHost_ReturnsWithItsVMsUnderOtherIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if template := read(ctx, t, c, p.template); *template.Runtime.Host == hosts[0].Reference() {
-		slices.Reverse(hosts) // the template stays
+		slices.Reverse(hosts) // the template is kept
 	}
 	task, err := p.folder.CreateVM(ctx, machine("db"), p.pool, hosts[0])
 	wait(ctx, t, task, err)

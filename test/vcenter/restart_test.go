@@ -13,7 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// eventually waits for something to become true.
+// eventually waits until a condition is true.
 func eventually(ctx context.Context, t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -69,7 +69,7 @@ func TestVpxdRestart_DropsSessionsAndTasks(t *testing.T) {
 				t.Errorf("tasks that clients see: %v", tasks)
 			}
 			has := func(name string) bool {
-				_, err := s.Events().SetInstanceUUID(name, "") // any event that needs it
+				_, err := s.Events().SetInstanceUUID(name, "") // any event that requires the VM
 				return err == nil || fault.Is(err, &types.TaskInProgress{})
 			}
 			if !end {

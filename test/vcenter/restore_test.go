@@ -137,8 +137,8 @@ func TestVCenters_HaveDifferentInstanceUUIDs(t *testing.T) {
 	}
 }
 
-// goesOn checks that the restored inventory works: machines can be destroyed,
-// their names used again, and new ones get references and addresses of their own.
+// goesOn checks that the restored inventory can be used: VMs can be destroyed, their names can be used again, and new
+// ones get their own references and addresses.
 func goesOn(ctx context.Context, t *testing.T, s *Server, refs map[string]types.ManagedObjectReference, old map[string]facts) {
 	t.Helper()
 	c := connect(ctx, t, s)

@@ -41,7 +41,7 @@ func TestKeeper_SavesShortlyAfterAChange(t *testing.T) {
 				})
 				for _, at := range tc.changes {
 					<-time.After(at - time.Since(began))
-					k.RemoveObject(nil, types.ManagedObjectReference{Type: "SessionManager"}) // none of what is kept
+					k.RemoveObject(nil, types.ManagedObjectReference{Type: "SessionManager"}) // not a saved kind
 					k.RemoveObject(nil, machine)
 				}
 				<-time.After(time.Minute)

@@ -38,7 +38,7 @@ func booted(ctx context.Context, t *testing.T, c *govmomi.Client, vm *object.Vir
 
 const mac = "00:50:56:00:00:07"
 
-// seeded is a machine with cloud-init's metadata in guestinfo.
+// seeded returns a VM with cloud-init's metadata in guestinfo.
 func seeded(metadata map[string]any) types.VirtualMachineConfigSpec {
 	text, err := json.Marshal(metadata)
 	if err != nil {

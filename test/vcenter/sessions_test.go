@@ -19,7 +19,7 @@ func TestLogout_DuringACallDoesNotAffectOtherSessions(t *testing.T) {
 		c := connect(ctx, t, s)
 		content := c.ServiceContent
 		var calls sync.WaitGroup
-		for range 4 { // a session may have ended in between
+		for range 4 { // a session may have ended meanwhile
 			calls.Go(func() {
 				_, _ = methods.CreateCollectorForEvents(ctx, c, &types.CreateCollectorForEvents{This: *content.EventManager})
 			})

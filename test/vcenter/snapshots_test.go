@@ -14,8 +14,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A virtual machine that was reverted to its first snapshot, which is then removed, follows
-// none any more, and keeps the others.
+// A virtual machine is reverted to its first snapshot, which is then removed. It then has no current snapshot and keeps
+// the others.
 func TestSnapshot_FirstCanBeRemovedWhileItIsCurrent(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})

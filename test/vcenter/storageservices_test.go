@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/volumes"
 )
 
-// policyNames are the names of the policies, or why they cannot be read.
+// policyNames returns the names of the policies, or the error of the request.
 func policyNames(ctx context.Context, t *testing.T, c *govmomi.Client) (string, error) {
 	t.Helper()
 	service, err := pbm.NewClient(ctx, c.Client)
@@ -156,7 +156,7 @@ func TestStoragePolicies_CanBeRemovedAndFail(t *testing.T) {
 	}
 }
 
-// The simulator's own catalogue of disks is a plain map.
+// The simulator's own catalog of disks is a plain map.
 func TestFirstClassDisks_AreCreatedDuringReads(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})

@@ -83,7 +83,7 @@ func TestStream_MirrorsParallelClients(t *testing.T) {
 		})
 	}
 	c := connect(ctx, t, s)
-	// Of eight machines of a client two are destroyed, and six run with two CPUs.
+	// Of eight VMs of a client two are destroyed, and six run with two CPUs.
 	watch(ctx, t, c, func(m mirror) bool {
 		right := 0
 		for _, values := range m {
@@ -137,7 +137,7 @@ func TestContainerView_IncludesChangesDuringItsCreation(t *testing.T) {
 	}
 }
 
-// live creates and resizes a machine, then powers it on or, every fourth, destroys it.
+// live creates and resizes a VM. It then destroys every fourth, and powers the others on.
 func live(ctx context.Context, c *govmomi.Client, p places, name string, n int) error {
 	task, err := p.folder.CreateVM(ctx, machine(name), p.pool, nil)
 	if err != nil {

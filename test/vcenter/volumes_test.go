@@ -14,7 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// volumeClient is a client of the volume service in the session of c.
+// volumeClient returns a client of the volume service in the session of c.
 func volumeClient(ctx context.Context, t *testing.T, c *govmomi.Client) *cns.Client {
 	t.Helper()
 	v, err := cns.NewClient(ctx, c.Client)
@@ -24,7 +24,7 @@ func volumeClient(ctx context.Context, t *testing.T, c *govmomi.Client) *cns.Cli
 	return v
 }
 
-// newVolume makes a volume as the vSphere CSI driver does, and returns its identifier.
+// newVolume creates a volume as the vSphere CSI driver does, and returns its ID.
 func newVolume(ctx context.Context, t *testing.T, v *cns.Client, ds types.ManagedObjectReference, mib int64) string {
 	t.Helper()
 	task, err := v.CreateVolume(ctx, []cnstypes.CnsVolumeCreateSpec{{
@@ -75,7 +75,7 @@ func detachVolume(ctx context.Context, t *testing.T, v *cns.Client, spec cnstype
 	return fault
 }
 
-// volumeDisk is the disk of vm that is the volume, nil if there is none.
+// volumeDisk returns the disk of vm that is the volume, or nil if there is none.
 func volumeDisk(ctx context.Context, t *testing.T, c *govmomi.Client, vm *object.VirtualMachine, id string) *types.VirtualDisk {
 	t.Helper()
 	for _, d := range read(ctx, t, c, vm).Config.Hardware.Device {

@@ -31,7 +31,7 @@ func TestMetrics_IncludeTheEmbeddedEtcd(t *testing.T) {
 	}
 	t.Cleanup(etcd.Close)
 	registerEmbeddedMetrics()
-	registerEmbeddedMetrics() // by a second server of the process
+	registerEmbeddedMetrics() // by a second server in the process
 	families, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestNetworks_NamedByBothFlagsReadNothing(t *testing.T) {
 	}
 }
 
-// The Lease of one that was killed is not given back.
+// A killed process does not release its Lease.
 func TestLease_OfAKilledProcessIsAcquiredImmediately(t *testing.T) {
 	o := NewOptions()
 	o.DataDir = t.TempDir()

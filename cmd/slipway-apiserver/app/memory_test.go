@@ -71,7 +71,7 @@ func TestGarbageCollection_FollowsTheFlagUnlessTheEnvironmentIsSet(t *testing.T)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 	for env, want := range map[string]int{"": 40, "300": 100} {
 		t.Setenv("GOGC", env)
-		debug.SetGCPercent(100) // what the runtime has read of the environment
+		debug.SetGCPercent(100) // the value from the environment
 		collectGarbage(40)
 		if got := debug.SetGCPercent(100); got != want {
 			t.Errorf("GOGC=%q: the heap may grow by %d %%, want %d", env, got, want)
@@ -86,7 +86,7 @@ func TestHeap_SmallOneGrowsFurtherAfterTheStart(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			t.Setenv("GOGC", env)
 			debug.SetGCPercent(100)
-			runtime.GC() // so that something is known of the heap, which is smaller than a small one
+			runtime.GC() // so that the size of the heap is known, which is below that of a small one
 			ctx, cancel := context.WithCancel(t.Context())
 			go tendMemory(ctx, 100)
 			time.Sleep(settled - time.Second)

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/house"
 )
 
-// inHostCluster is where no kubeconfig is needed.
+// inHostCluster simulates a Pod, which needs no kubeconfig.
 func inHostCluster(t *testing.T) { t.Setenv(serviceHost, "10.0.0.1") }
 
 func TestOptions_ReportInvalidFlags(t *testing.T) {

@@ -35,7 +35,7 @@ func newRunner(host *fake.Clientset, elect bool, start func(ctx context.Context,
 	return r, failed
 }
 
-// holder is the holder of the controllers' Lease, empty for none.
+// holder returns the holder of the controllers' Lease, or an empty string.
 func holder(host *fake.Clientset) string {
 	held, err := host.CoordinationV1().Leases(defaultNamespace).Get(context.Background(), connections.ControllersLease, metav1.GetOptions{})
 	if err != nil {
@@ -55,7 +55,7 @@ func TestRunner_HoldsLeasesUntilTheControllersHaveEnded(t *testing.T) {
 		}
 		close(started)
 		<-ctx.Done()
-		<-finish // the last pass takes its time
+		<-finish // the last reconcile takes some time
 		return ctx.Err()
 	})
 	ctx, stop := context.WithCancel(t.Context())
@@ -87,7 +87,7 @@ func TestRunner_HoldsLeasesUntilTheControllersHaveEnded(t *testing.T) {
 	}
 }
 
-// While they end, which takes them seconds, users are served.
+// Users are served while the controllers end, which takes seconds.
 func TestRunner_EndsControllersAndReleasesLeasesWhileTheServerServes(t *testing.T) {
 	host := fake.NewClientset()
 	started := make(chan struct{})
@@ -108,7 +108,7 @@ func TestRunner_EndsControllersAndReleasesLeasesWhileTheServerServes(t *testing.
 	); err != nil {
 		t.Fatal(err)
 	}
-	serving := genericapiserver.PostStartHookContext{Context: t.Context()} // until the server listens no more
+	serving := genericapiserver.PostStartHookContext{Context: t.Context()} // until the server no longer listens
 	if err := atStart(serving); err != nil {
 		t.Fatal(err)
 	}

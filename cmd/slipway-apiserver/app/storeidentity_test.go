@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
-// compared starts the store of dir, writes that many times, compares it with the known one, and stops it
+// compared starts the store of dir, writes this many times, compares the store with the recorded one, and stops it
 // again. waits reports whether the controllers would wait.
 func compared(t *testing.T, dir string, host kubernetes.Interface, writes int) (waits bool, err error) {
 	t.Helper()

@@ -41,7 +41,7 @@ func TestFollow_PrintsProgressUntilReady(t *testing.T) {
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
-	// What comes later reaches the own output only, and does not fail.
+	// Later output is only printed by the process itself, and writing it does not fail.
 	r.printf("later")
 	if err := r.finish(errors.New("later")); err != nil {
 		t.Error(err)

@@ -84,7 +84,7 @@ func TestHold_DelaysCallsAndResponses(t *testing.T) {
 	}
 }
 
-// awaitHeld waits for an end of a call, if given, and until so many are held.
+// awaitHeld waits until this many calls are held, and first for the end of a call if one is given.
 func awaitHeld(t *testing.T, f *Front, want map[string]int, ended <-chan string) {
 	t.Helper()
 	if ended != nil {
