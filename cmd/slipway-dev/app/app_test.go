@@ -129,7 +129,7 @@ func TestMain_ReportsOneLine(t *testing.T) {
 				t.Errorf("standard error %q, want one line with %q for a failure, none otherwise", got, tc.want)
 			}
 			if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the data directory: %v, want that nothing was made", err)
+				t.Errorf("the data directory: %v, want that it does not exist", err)
 			}
 		})
 	}

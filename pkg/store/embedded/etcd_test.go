@@ -75,7 +75,7 @@ func TestEtcd_RejectsADirectoryInUse(t *testing.T) {
 	s := start(t, dir)
 	_, err := Start(t.Context(), Options{Dir: dir, UnsafeNoFsync: true})
 	if err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Fatalf("second start: error %v, want one that says the directory is in use", err)
+		t.Fatalf("second start: error %v, want one that reports the directory as in use", err)
 	}
 	if _, err := connect(t, s).Put(t.Context(), "/k", "v"); err != nil {
 		t.Fatalf("the first server was harmed: %v", err)
@@ -147,7 +147,7 @@ func TestLog_HasWarningsOfEtcd(t *testing.T) {
 	}, funcr.Options{}))
 	var p phase
 	logger := newLogger(klog.FromContext(ctx), &p).With(zap.String("member", "m"))
-	logger.Warn("is said of our settings while it starts")
+	logger.Warn("is logged about our settings during the start")
 	p.serving.Store(true)
 	logger.Info("is left out")
 	for range 10 {
@@ -155,7 +155,7 @@ func TestLog_HasWarningsOfEtcd(t *testing.T) {
 	}
 	logger.Error("no space", zap.String("alarm", "NOSPACE"))
 	p.closing.Store(true)
-	logger.Warn("is said while it stops")
+	logger.Warn("is logged during the stop")
 	close(lines)
 	var got []string
 	for line := range lines {

@@ -51,7 +51,7 @@ func TestClusterID_DiffersForEachStoreAndRestore(t *testing.T) {
 		differs(other, what)
 	}
 	if again := start(t, other); value(t, connect(t, again), "/k") != "v" {
-		t.Error("the restored store does not have what the snapshot has")
+		t.Error("the restored store differs from the snapshot")
 	}
 }
 

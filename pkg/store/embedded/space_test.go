@@ -72,6 +72,6 @@ func TestStart_CompactsAndDefragments(t *testing.T) {
 	}
 	got, err := connect(t, again).Get(t.Context(), "/k")
 	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != value {
-		t.Errorf("the key is not what it was: %v", err)
+		t.Errorf("the key has changed: %v", err)
 	}
 }

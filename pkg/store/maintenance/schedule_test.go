@@ -26,14 +26,14 @@ func TestSchedule_NextTimeFollowsTheNewestSnapshotAndFailures(t *testing.T) {
 		failures int
 		want     time.Duration
 	}{
-		"there is none":                  {time.Time{}, 0, 0},
-		"one was just taken":             {now, 0, time.Hour},
-		"most of the interval has gone":  {now.Add(-50 * time.Minute), 0, 10 * time.Minute},
-		"it is late, after a stop":       {now.Add(-30 * time.Hour), 0, 0},
-		"one of the future":              {now.Add(1000 * time.Hour), 0, time.Hour},
-		"the first failure":              {now.Add(-2 * time.Hour), 1, time.Minute},
-		"the third":                      {now.Add(-2 * time.Hour), 3, 4 * time.Minute},
-		"many, no longer than the usual": {now.Add(-2 * time.Hour), 100, time.Hour},
+		"there is none":                   {time.Time{}, 0, 0},
+		"one was just taken":              {now, 0, time.Hour},
+		"most of the interval has passed": {now.Add(-50 * time.Minute), 0, 10 * time.Minute},
+		"it is late, after a stop":        {now.Add(-30 * time.Hour), 0, 0},
+		"one of the future":               {now.Add(1000 * time.Hour), 0, time.Hour},
+		"the first failure":               {now.Add(-2 * time.Hour), 1, time.Minute},
+		"the third":                       {now.Add(-2 * time.Hour), 3, 4 * time.Minute},
+		"many, no longer than the usual":  {now.Add(-2 * time.Hour), 100, time.Hour},
 	} {
 		if got := o.pause(tc.last, tc.failures, now); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
@@ -53,7 +53,7 @@ func TestSchedule_RecognizesSnapshotsByName(t *testing.T) {
 	}
 }
 
-// keepUntil runs a schedule until the directory has what is wanted.
+// keepUntil runs a schedule until the directory has the expected files.
 func keepUntil(t *testing.T, s *Store, o Schedule, want func() bool) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func keepUntil(t *testing.T, s *Store, o Schedule, want func() bool) {
 	go func() { s.KeepSnapshots(ctx, o); close(ended) }()
 	defer func() { stop(); <-ended }()
 	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return want(), nil }); err != nil {
-		t.Fatalf("the schedule did not do what is wanted: %v", err)
+		t.Fatalf("the directory does not have the expected files: %v", err)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestSchedule_FailureIsCountedAndDeletesNoSnapshot(t *testing.T) {
 	before := failed()
 	keepUntil(t, s, o, func() bool { return failed() > before })
 	if got := failed() - before; got != 1 {
-		t.Errorf("%v failures at once: it did not pause", got)
+		t.Errorf("%v failures without a pause", got)
 	}
 }
 
