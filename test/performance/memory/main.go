@@ -26,7 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
-// part is the process that is measured.
+// part is the measured process.
 const part = "slipway-apiserver"
 
 type settings struct {
@@ -146,7 +146,7 @@ func run(ctx context.Context, s settings) (err error) {
 	return server.KeepProfile(ctx, "heap?gc=1", s.profile)
 }
 
-// measureOn measures at each time since began.
+// measureOn measures at each time after began.
 func (s settings) measureOn(ctx context.Context, server pages.Source, cluster *localcluster.Cluster, began time.Time) error {
 	for _, after := range s.after {
 		if err := running.Pause(ctx, time.Until(began.Add(after))); err != nil {

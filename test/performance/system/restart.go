@@ -24,23 +24,23 @@ import (
 
 // Times of a restart.
 const (
-	// applyAfter is how long after the start of the process the early machine is
-	// first submitted; it is submitted until the server takes it.
+	// applyAfter is the time after the start of the process at which the early machine is first submitted. It is
+	// submitted until the server accepts it.
 	applyAfter = time.Second
-	// tryAgain is the pause between two attempts while the server refuses a request.
+	// tryAgain is the pause between two attempts while the server rejects a request.
 	tryAgain = 5 * time.Millisecond
-	// longestRestart ends a try that hangs.
+	// longestRestart is the time limit for a restart.
 	longestRestart = 5 * time.Minute
-	// profiledStart is how long the CPU profile of a restart is.
+	// profiledStart is the duration of the CPU profile of a restart.
 	profiledStart = 10 * time.Second
-	// tracedCalls are more than a restart and a new machine need.
+	// tracedCalls is more than the number of calls of a restart and a new machine.
 	tracedCalls = 50_000
 )
 
-// newcomer is a machine that is made while the server starts.
+// newcomer is a machine that is created while the server starts.
 type newcomer struct {
-	// event is when its watch event arrived here, call when the first vSphere call that
-	// names it arrived at vCenter, created when its condition Created became True.
+	// event is when its watch event was received, call when vCenter received the first vSphere call for it, and created
+	// when its condition Created became True.
 	event, call, created time.Time
 	// method is the first call that names the machine, and queued is the length of the queue when the machine was
 	// created.
