@@ -36,7 +36,7 @@ func TestServers_RollWithoutALostWrite(t *testing.T) {
 				s.start(i)
 				l.flows()
 			})
-			for f, n := range l.taken() {
+			for f, n := range l.lastFailures() {
 				failed[f] += n
 			}
 		}
@@ -49,8 +49,8 @@ func TestServers_RollWithoutALostWrite(t *testing.T) {
 	l.check()
 }
 
-// taken returns the failures of the last call of during.
-func (l *load) taken() map[failure]int {
+// lastFailures returns the failures of the last call of during.
+func (l *load) lastFailures() map[failure]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := l.failures

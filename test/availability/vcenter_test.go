@@ -65,8 +65,8 @@ func (s *scene) change(change func(*vmv1alpha1.VCenterSpec)) {
 	}
 }
 
-// says waits until a condition of the VCenter has a reason for the current generation.
-func (s *scene) says(kind, reason string) *vmv1alpha1.VCenter {
+// awaitCondition waits until a condition of the VCenter has a reason for the current generation.
+func (s *scene) awaitCondition(kind, reason string) *vmv1alpha1.VCenter {
 	s.Helper()
 	var vc *vmv1alpha1.VCenter
 	s.eventually("the condition "+kind+" of the VCenter has reason "+reason, func() (err error) {
@@ -117,7 +117,7 @@ func TestVCenter_FollowsItsObject(t *testing.T) {
 	s.describe()
 	s.ready("first")
 	s.eventually("the status contains session and inventory", func() error {
-		st := s.says("Ready", vmv1alpha1.ReasonSucceeded).Status
+		st := s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded).Status
 		if st.Session == nil || st.Session.UserName != s.VCenter().Username || st.Session.LoginTime.IsZero() ||
 			st.Inventory == nil || st.Inventory.VirtualMachines != 1 || st.Version == "" || st.APIVersion == "" || st.InstanceUUID == "" {
 			return fmt.Errorf("status %+v", st)
@@ -127,14 +127,14 @@ func TestVCenter_FollowsItsObject(t *testing.T) {
 
 	s.password("not this one")
 	s.order(http.MethodPost, "/sessions/drop", nil)
-	s.says("Connected", vmv1alpha1.ReasonLoginRefused)
+	s.awaitCondition("Connected", vmv1alpha1.ReasonLoginRefused)
 	s.password(s.VCenter().Password)
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 
 	s.change(func(spec *vmv1alpha1.VCenterSpec) { spec.Thumbprint = strings.Repeat("00", 20) })
-	s.says("Connected", vmv1alpha1.ReasonUntrusted)
+	s.awaitCondition("Connected", vmv1alpha1.ReasonUntrusted)
 	s.change(func(spec *vmv1alpha1.VCenterSpec) { spec.Thumbprint = s.VCenter().Thumbprint })
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 	s.make("second")
 
 	s.refusesAnother()
@@ -160,14 +160,14 @@ func (s *scene) refusesAnother() {
 	s.change(func(spec *vmv1alpha1.VCenterSpec) {
 		spec.URL, spec.Thumbprint = other.Ready().URL, other.Ready().Thumbprint
 	})
-	s.says("Connected", vmv1alpha1.ReasonOtherVCenter)
+	s.awaitCondition("Connected", vmv1alpha1.ReasonOtherVCenter)
 	if calls := other.Front().Calls(); calls["Login"] != 0 || calls["RetrieveServiceContent"] == 0 {
 		s.Errorf("the other vCenter received %v", calls)
 	}
 	s.change(func(spec *vmv1alpha1.VCenterSpec) {
 		spec.URL, spec.Thumbprint = s.VCenter().URL, s.VCenter().Thumbprint
 	})
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 }
 
 // goesWhenItIsEmpty deletes the VCenter, and then the virtual machines that block its deletion.
@@ -176,18 +176,18 @@ func (s *scene) goesWhenItIsEmpty(names ...string) {
 	if err := s.vcenters().Delete(s.Context(), "default", metav1.DeleteOptions{}); err != nil {
 		s.Fatal(err)
 	}
-	s.says("Deleting", vmv1alpha1.ReasonInUse)
+	s.awaitCondition("Deleting", vmv1alpha1.ReasonInUse)
 	s.ready(names...)
 	for _, name := range names {
 		if err := s.client(s.RestConfig()).VmV1alpha1().VirtualMachines(namespace).Delete(s.Context(), name, metav1.DeleteOptions{}); err != nil {
 			s.Fatal(err)
 		}
 	}
-	s.goes()
+	s.awaitVCenterDeleted()
 }
 
-// goes waits until the VCenter is deleted.
-func (s *scene) goes() {
+// awaitVCenterDeleted waits until the VCenter is deleted.
+func (s *scene) awaitVCenterDeleted() {
 	s.Helper()
 	s.eventually("the VCenter is deleted", func() error {
 		vc, err := s.vcenters().Get(s.Context(), "default", metav1.GetOptions{})
@@ -212,12 +212,12 @@ func TestVCenter_ObjectOverridesTheFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.describe()
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 	s.make("second")
 	if err := s.vcenters().Delete(t.Context(), "default", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.goes()
+	s.awaitVCenterDeleted()
 	s.make("third")
 	s.ready("first", "second")
 	after, err := vms.Get(t.Context(), "first", metav1.GetOptions{})
@@ -248,9 +248,9 @@ func TestVCenter_PasswordIsRotatedWhileVMsRun(t *testing.T) {
 	})
 	effects = s.effects()
 	s.order(http.MethodPost, "/sessions/drop", nil)
-	s.says("Connected", vmv1alpha1.ReasonLoginRefused)
+	s.awaitCondition("Connected", vmv1alpha1.ReasonLoginRefused)
 	s.password("rotated")
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 	s.ready("first")
 	if diff := cmp.Diff(effects, s.effects()); diff != "" {
 		t.Errorf("VMs were changed because of the password (-before +after):\n%s", diff)

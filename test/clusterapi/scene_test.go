@@ -148,8 +148,8 @@ func (s *scene) wants(resource schema.GroupVersionResource, name string, pairs .
 	})
 }
 
-// gone waits until an object is deleted.
-func (s *scene) gone(resource schema.GroupVersionResource, name string) {
+// awaitDeleted waits until an object is deleted.
+func (s *scene) awaitDeleted(resource schema.GroupVersionResource, name string) {
 	s.Helper()
 	eventually(s.T, resource.Resource+" "+name+" is deleted", func(ctx context.Context) error {
 		u, err := s.of(resource).Get(ctx, name, metav1.GetOptions{})

@@ -164,7 +164,7 @@ func (s *scene) rolledOut() {
 	s.must(err)
 	s.patch(deployments, "demo-workers", `{"spec":{"template":{"spec":{"failureDomain":"second","infrastructureRef":{"name":"demo-workers-2"}}}}}`)
 	for _, vm := range before {
-		s.gone(machines, vm.Name)
+		s.awaitDeleted(machines, vm.Name)
 	}
 	for _, vm := range s.settled(2) {
 		if vm.Annotations["generation"] != "2" || vm.Status.Zone != "second" {
@@ -179,8 +179,8 @@ func (s *scene) remediated() {
 	before := s.settled(2)
 	s.patch(healthChecks, "demo-workers", `{"spec":{"checks":{"unhealthyNodeConditions":[{"type":"Ready","status":"False","timeoutSeconds":0}]}}}`)
 	s.must(env.Work.SetReady(s.Context(), before[0].Name, corev1.ConditionFalse))
-	s.gone(capiMachines, before[0].Name)
-	s.gone(machines, before[0].Name)
+	s.awaitDeleted(capiMachines, before[0].Name)
+	s.awaitDeleted(machines, before[0].Name)
 	if vms := s.settled(2); !slices.ContainsFunc(vms, func(vm vmv1alpha1.VirtualMachine) bool { return vm.UID == before[1].UID }) {
 		s.Errorf("the healthy %s was replaced, too", before[1].Name)
 	}
@@ -212,8 +212,8 @@ func (s *scene) paused() {
 		return nil
 	})
 	s.patch(machines, name, `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)
-	s.gone(machines, name)
-	s.gone(capiMachines, name)
+	s.awaitDeleted(machines, name)
+	s.awaitDeleted(capiMachines, name)
 }
 
 // drained deletes a Machine whose node has a Pod that may not be evicted yet.
@@ -246,8 +246,8 @@ func (s *scene) drained() {
 		s.Errorf("%s is deleted before its node is drained", name)
 	}
 	s.must(workload.PolicyV1().PodDisruptionBudgets("default").Delete(s.Context(), "guard", metav1.DeleteOptions{}))
-	s.gone(machines, name)
-	s.gone(capiMachines, name)
+	s.awaitDeleted(machines, name)
+	s.awaitDeleted(capiMachines, name)
 	pods, err := workload.CoreV1().Pods("default").List(s.Context(), metav1.ListOptions{})
 	s.must(err)
 	if len(pods.Items) != 0 {
@@ -259,10 +259,10 @@ func (s *scene) drained() {
 func (s *scene) deleted() {
 	s.settled(2)
 	s.remove(clusters, "demo")
-	s.gone(clusters, "demo")
-	s.gone(slipwayClusters, "demo")
+	s.awaitDeleted(clusters, "demo")
+	s.awaitDeleted(slipwayClusters, "demo")
 	for _, template := range []string{"demo-workers", "demo-workers-2"} {
-		s.gone(templates, template)
+		s.awaitDeleted(templates, template)
 	}
 	if left := append(s.list(capiMachines, ""), s.list(machines, "")...); len(left) != 0 {
 		s.Errorf("left of the Cluster: %v", left)

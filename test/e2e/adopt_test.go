@@ -216,7 +216,7 @@ func TestAdopt_KeepsAdoptedVMsUnchanged(t *testing.T) {
 			t.Errorf("%s was changed (-before +after):\n%s", name, diff)
 		}
 	}
-	u.taken(machines)
+	u.checkAdopted(machines)
 	if out := u.Virtctl("adopt", "--help"); !strings.Contains(out, "deleted with its object") {
 		t.Errorf("the help does not describe the effect of a deletion:\n%s", out)
 	}
@@ -261,8 +261,8 @@ func (u user) ownsWhatItTook(l *legacy) {
 	}
 }
 
-// taken checks that this many VMs are adopted and match their specs.
-func (u user) taken(machines int) {
+// checkAdopted checks that this many VMs are adopted and match their specs.
+func (u user) checkAdopted(machines int) {
 	u.T.Helper()
 	out := u.Kubectl("get", "vm", "-o", `jsonpath={range .items[*]}{.status.conditions[?(@.type=="ConfigurationSynced")].reason} {.status.restartRequired} {.metadata.name}{"\n"}{end}`)
 	lines := strings.Split(strings.TrimSpace(out), "\n")

@@ -149,7 +149,7 @@ func (u user) clusterOfTheExample(t *testing.T) {
 		testenv.Holds(t, "the user data of "+vm, settings(t, u.Get("vm/"+vm, ".status.uniqueID"))["guestinfo.userdata"], "the node joins its cluster here")
 	}
 	u.Patch("clusters.cluster.slipway.dev/shop", `{"spec":{"paused":true}}`)
-	u.tells("shop-control-plane", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
+	u.awaitCondition("shop-control-plane", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
 	u.Patch("clusters.cluster.slipway.dev/shop", `{"spec":{"paused":false}}`)
 	u.Delete(machine)
 	u.Wants("vm/shop-control-plane", ".metadata.name", "")

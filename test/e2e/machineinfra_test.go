@@ -73,8 +73,8 @@ func (u user) owns(vm, machine, uid string) {
 		`{"metadata":{"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":%q,"uid":%q,"controller":true}]}}`, machine, uid))
 }
 
-// tells waits until a condition of a VM has a reason and a message with the text.
-func (u user) tells(vm, condition, reason, text string) {
+// awaitCondition waits until a condition of a VM has a reason and a message with the text.
+func (u user) awaitCondition(vm, condition, reason, text string) {
 	u.T.Helper()
 	field := func(name string) string { return fmt.Sprintf(`.status.conditions[?(@.type==%q)].%s`, condition, name) }
 	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("%s of %s has reason %s", condition, vm, reason), func() error {
@@ -89,38 +89,38 @@ func (u user) tells(vm, condition, reason, text string) {
 func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) {
 	u := admin(t)
 	u.Put(testenv.Catalogue + nodeVM("early"))
-	u.tells("early", "MachineReady", "WaitingForMachine", "no Machine owns it yet")
+	u.awaitCondition("early", "MachineReady", "WaitingForMachine", "no Machine owns it yet")
 	u.owns("early", "node", "8d3b2c4e-0000-4000-8000-000000000001")
-	u.tells("early", "MachineReady", "WaitingForMachine", "does not serve cluster.x-k8s.io/v1beta2")
+	u.awaitCondition("early", "MachineReady", "WaitingForMachine", "does not serve cluster.x-k8s.io/v1beta2")
 	u.Delete("vm/early")
 
 	t.Log("Cluster API is installed while the server runs")
 	u.installClusterAPI()
 	u.Put(theirCluster + theirMachine("node", "node", "failureDomain: nowhere", "bootstrap: {}") + nodeVM("node"))
-	u.tells("node", "MachineReady", "WaitingForMachine", "no Machine owns it yet")
+	u.awaitCondition("node", "MachineReady", "WaitingForMachine", "no Machine owns it yet")
 	u.adopts("node", "node")
-	u.tells("node", "MachineReady", "WaitingForClusterInfrastructureReady", `Cluster "shop"`)
+	u.awaitCondition("node", "MachineReady", "WaitingForClusterInfrastructureReady", `Cluster "shop"`)
 	u.Wants("vm/node", ".status.machine.name", "node")
 	u.Wants("vm/node", ".status.printableStatus", "MachineWaitingForClusterInfrastructureReady")
 	u.Patch(clusterKind+"shop", `{"status":{"initialization":{"infrastructureProvisioned":true}}}`, "status")
-	u.tells("node", "MachineReady", "WaitingForBootstrapData", `Machine "node"`)
+	u.awaitCondition("node", "MachineReady", "WaitingForBootstrapData", `Machine "node"`)
 
 	t.Log("data that cannot be used")
 	u.Patch(machineKind+"node", `{"spec":{"bootstrap":{"dataSecretName":"data"}}}`)
-	u.tells("node", "BootstrapReady", "NotFound", `Secret "data" does not exist`)
+	u.awaitCondition("node", "BootstrapReady", "NotFound", `Secret "data" does not exist`)
 	u.Put("apiVersion: v1\nkind: Secret\nmetadata: {name: data}\nstringData: {user-data: hunter2}\n")
-	u.tells("node", "BootstrapReady", "NotFound", `has no key "value"`)
+	u.awaitCondition("node", "BootstrapReady", "NotFound", `has no key "value"`)
 	u.Patch("secret/data", `{"stringData":{"value":"#cloud-config\n# of the node\n","format":"toml"}}`)
-	u.tells("node", "BootstrapReady", "Invalid", "allowed: cloud-config, ignition")
+	u.awaitCondition("node", "BootstrapReady", "Invalid", "allowed: cloud-config, ignition")
 	u.Patch("secret/data", fmt.Sprintf(`{"stringData":{"value":%q,"format":"cloud-config"}}`, noise(100_000)))
-	u.tells("node", "BootstrapReady", "Invalid", `the value of key "value" of Secret "data"`)
+	u.awaitCondition("node", "BootstrapReady", "Invalid", `the value of key "value" of Secret "data"`)
 	if _, made := testenv.Inventory(t, u.Namespace)["node"]; made {
 		t.Error("a VM was created without the data of its Machine")
 	}
 
 	t.Log("a failure domain that is not a zone, and one that is")
 	u.Patch("secret/data", `{"stringData":{"value":"#cloud-config\n# of the node\n"}}`)
-	u.tells("node", "PlacementReady", "NotFound", "zone nowhere: the Zone does not exist")
+	u.awaitCondition("node", "PlacementReady", "NotFound", "zone nowhere: the Zone does not exist")
 	u.Patch(machineKind+"node", `{"spec":{"failureDomain":"default"}}`)
 	u.Ready("vm/node")
 	u.Wants("vm/node", ".status.failureDomain", "default")
@@ -152,8 +152,8 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 	for machine, vm := range map[string]string{"coreos": "coreos", "elsewhere": "elsewhere", "victim": "thief"} {
 		u.adopts(machine, vm)
 	}
-	u.tells("elsewhere", "MachineReady", "Invalid", `failure domain "other", but the zone of the virtual machine is "default"`)
-	u.tells("thief", "MachineReady", "Invalid", `spec.infrastructureRef of Machine "victim" of cluster.x-k8s.io does not refer to the virtual machine`)
+	u.awaitCondition("elsewhere", "MachineReady", "Invalid", `failure domain "other", but the zone of the virtual machine is "default"`)
+	u.awaitCondition("thief", "MachineReady", "Invalid", `spec.infrastructureRef of Machine "victim" of cluster.x-k8s.io does not refer to the virtual machine`)
 	u.Ready("vm/coreos")
 	if got := settings(t, u.Get("vm/coreos", ".status.uniqueID"))["guestinfo.ignition.config.data"]; !strings.Contains(got, "3.4.0") {
 		t.Errorf("Ignition has %q", got)
@@ -181,12 +181,12 @@ func pausesAndGoes(u user) {
 
 	t.Log("the Cluster is paused, and one of its VMs by itself")
 	u.Patch(clusterKind+"shop", `{"spec":{"paused":true}}`)
-	u.tells("node", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
-	u.tells("coreos", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
+	u.awaitCondition("node", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
+	u.awaitCondition("coreos", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
 	u.Annotate("vm/coreos", "cluster.x-k8s.io/paused=")
 	u.Patch("vm/coreos", `{"spec":{"powerState":"PoweredOff"}}`)
 	u.Remove("vm/node")
-	u.tells("node", "Paused", "Paused", "deletion is paused")
+	u.awaitCondition("node", "Paused", "Paused", "deletion is paused")
 	for _, vm := range []string{"node", "coreos"} {
 		if state := testenv.Inventory(t, u.Namespace)[vm].Runtime.PowerState; state != "poweredOn" {
 			t.Errorf("%s is %q while it is paused", vm, state)
@@ -195,7 +195,7 @@ func pausesAndGoes(u user) {
 	u.Patch(clusterKind+"shop", `{"spec":{"paused":false}}`)
 	u.Wants("vm/node", ".metadata.name", "")
 	volume.Lives()
-	u.tells("coreos", "Paused", "Paused", "by annotation cluster.x-k8s.io/paused")
+	u.awaitCondition("coreos", "Paused", "Paused", "by annotation cluster.x-k8s.io/paused")
 	if state := testenv.Inventory(t, u.Namespace)["coreos"].Runtime.PowerState; state != "poweredOn" {
 		t.Errorf("coreos is %q while it is paused", state)
 	}

@@ -57,7 +57,7 @@ func (c *cell) run(ctx context.Context, t *testing.T) map[string]fleetcheck.Coun
 	if err := c.prepare(ctx); err != nil {
 		t.Fatalf("before the order: %v", err)
 	}
-	before, err := c.asked(ctx, nil)
+	before, err := c.countCalls(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func (c *cell) run(ctx context.Context, t *testing.T) map[string]fleetcheck.Coun
 	if err := c.settled(ctx, c.wanted(false)); err != nil {
 		t.Errorf("after the fault: %v", err)
 	}
-	counts, err := c.asked(ctx, before)
+	counts, err := c.countCalls(ctx, before)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,8 +229,8 @@ func (c *cell) strike(ctx context.Context, start fleetcheck.Moment) error {
 	return nil
 }
 
-// asked counts the vSphere calls by machine since the given count.
-func (c *cell) asked(ctx context.Context, before map[string]fleetcheck.Counts) (map[string]fleetcheck.Counts, error) {
+// countCalls counts the vSphere calls by machine since the given count.
+func (c *cell) countCalls(ctx context.Context, before map[string]fleetcheck.Counts) (map[string]fleetcheck.Counts, error) {
 	seen, err := c.check.Look(ctx)
 	if err != nil {
 		return nil, err

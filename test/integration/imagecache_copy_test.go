@@ -46,7 +46,7 @@ func TestImageCache_CopiesAnImageAndDeletesItWithTheCache(t *testing.T) {
 		}
 	}
 	w.delete(example.Name)
-	w.gone(example.Name)
+	w.awaitDeleted(example.Name)
 	if left := w.below("LocalDS_0"); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}

@@ -59,7 +59,7 @@ func TestImageCache_ReportsWhyALocationCannotBeUsed(t *testing.T) {
 				t.Errorf("messages %q, want %s", text, test.named)
 			}
 			w.delete(name)
-			w.gone(name)
+			w.awaitDeleted(name)
 		})
 	}
 	if left := w.below("LocalDS_0"); len(left) != 0 {
@@ -89,7 +89,7 @@ func TestImageCache_RetriesAFailedCopy(t *testing.T) {
 			w.until("photon", "is ready", ready)
 			w.settled()
 			w.delete("photon")
-			w.gone("photon")
+			w.awaitDeleted("photon")
 		})
 	}
 }
@@ -164,6 +164,6 @@ func TestImageCache_UsesADirectoryOfTheNamespaceManagerOnVSAN(t *testing.T) {
 	w.until("appliance", "is ready", ready)
 	for _, name := range []string{"photon", "appliance"} {
 		w.delete(name)
-		w.gone(name)
+		w.awaitDeleted(name)
 	}
 }

@@ -111,7 +111,7 @@ func TestImageCache_RemovesFilesOfAKilledProcess(t *testing.T) {
 				w.settled()
 				w.delete("photon")
 			}
-			w.gone("photon")
+			w.awaitDeleted("photon")
 			w.settled()
 		})
 	}

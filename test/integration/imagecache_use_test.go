@@ -71,7 +71,7 @@ func TestImageCache_KeepsCopiesWhileADiskDependsOnThem(t *testing.T) {
 				test.show(w)
 			}
 			w.destroy("web")
-			w.gone(cache)
+			w.awaitDeleted(cache)
 			simulated.Eventually(t, "no directory is left", func() bool { return len(w.below("LocalDS_0")) == 0 })
 		})
 	}
@@ -92,7 +92,7 @@ func TestImageCache_KeepsCopiesOfAnotherServer(t *testing.T) {
 	first.kill()
 	w.start("a") // it searches for directories that no object refers to
 	w.delete("photon")
-	w.gone("photon")
+	w.awaitDeleted("photon")
 	simulated.Eventually(t, "the directory of the other server is left, and no more", func() bool {
 		left := prefixed(w.directories("LocalDS_0"))
 		return len(left) == 1 && left[0] == theirs+"/"

@@ -272,8 +272,8 @@ func (w *world) delete(name string) {
 	}
 }
 
-// gone waits until a cache is deleted.
-func (w *world) gone(name string) {
+// awaitDeleted waits until a cache is deleted.
+func (w *world) awaitDeleted(name string) {
 	w.t.Helper()
 	simulated.Eventually(w.t, name+" is deleted", func() bool { return w.get(name) == nil })
 }

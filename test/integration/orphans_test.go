@@ -20,12 +20,12 @@ import (
 func TestOrphans_AreUnknownWithoutControllers(t *testing.T) {
 	s := framework.StartStandalone(t)
 	for resource, path := range map[string]string{orphans.Resource: orphans.Path, queues.Resource: queues.Path} {
-		t.Run(resource, func(t *testing.T) { tellsNothing(t, s, resource, path) })
+		t.Run(resource, func(t *testing.T) { checkUnknown(t, s, resource, path) })
 	}
 }
 
-// tellsNothing checks that a report is rejected, and that users without the permission get Forbidden.
-func tellsNothing(t *testing.T, s *framework.Server, resource, path string) {
+// checkUnknown checks that a report is rejected, and that users without the permission get Forbidden.
+func checkUnknown(t *testing.T, s *framework.Server, resource, path string) {
 	stranger := s.Config()
 	stranger.Impersonate = rest.ImpersonationConfig{UserName: "mallory"}
 	for name, tc := range map[string]struct {

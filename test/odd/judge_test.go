@@ -39,15 +39,15 @@ func unsettled(vm *vmv1alpha1.VirtualMachine, odd []oddity) string {
 		return ""
 	}
 	for _, c := range all {
-		if says(c) && !slices.Contains(passing, c.Reason) && slices.ContainsFunc(odd, func(o oddity) bool { return names(c.Message, o) }) {
+		if reportsProblem(c) && !slices.Contains(passing, c.Reason) && slices.ContainsFunc(odd, func(o oddity) bool { return names(c.Message, o) }) {
 			return ""
 		}
 	}
 	return "no condition explains why:  " + summary(all)
 }
 
-// says reports whether a condition reports a problem.
-func says(c metav1.Condition) bool {
+// reportsProblem reports whether a condition reports a problem.
+func reportsProblem(c metav1.Condition) bool {
 	good := metav1.ConditionTrue
 	if c.Type == vmv1alpha1.ConditionStalled {
 		good = metav1.ConditionFalse
@@ -79,7 +79,7 @@ func has(message string, value any) bool {
 func summary(all []metav1.Condition) string {
 	var parts []string
 	for _, c := range all {
-		if c.Status != metav1.ConditionTrue || says(c) {
+		if c.Status != metav1.ConditionTrue || reportsProblem(c) {
 			parts = append(parts, fmt.Sprintf("%s=%s %s: %.200s", c.Type, c.Status, c.Reason, c.Message))
 		}
 	}

@@ -194,10 +194,10 @@ func TestStorageFaults_AreReportedByConditions(t *testing.T) {
 			row.later(s, s.claims[row.name])
 		}
 	}
-	s.says(rows...)
+	s.awaitResults(rows...)
 	for _, o := range outages {
 		s.make(o.storageFault)
-		s.says(o.storageFault)
+		s.awaitResults(o.storageFault)
 		method, path, _ := strings.Cut(o.undo, " ")
 		testenv.Order(t, method, path)
 	}

@@ -288,8 +288,8 @@ func (s *faultScene) made(name string) *object.VirtualMachine {
 	return object.NewVirtualMachine(s.vcenter.Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: id})
 }
 
-// says waits until every row has the expected result. Operations that are retried have reason InProgress until then.
-func (s *faultScene) says(rows ...storageFault) {
+// awaitResults waits until every row has the expected result. Operations that are retried have reason InProgress until then.
+func (s *faultScene) awaitResults(rows ...storageFault) {
 	s.Helper()
 	left := map[string]error{}
 	for _, row := range rows {

@@ -144,8 +144,8 @@ func (s *deletionScene) waitsAt(name string, stage clusterv1alpha1.MachineDeleti
 	return m
 }
 
-// gone waits until a Machine is deleted.
-func (s *deletionScene) gone(name string) {
+// awaitDeleted waits until a Machine is deleted.
+func (s *deletionScene) awaitDeleted(name string) {
 	s.Helper()
 	s.Eventually("Machine "+name+" is deleted", func() error {
 		if m := s.get(name); m.Name != "" {

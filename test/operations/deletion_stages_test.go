@@ -84,7 +84,7 @@ func TestMachineDeletion_ContinuesAfterAKillAtEachStage(t *testing.T) {
 	drains := s.waitsAt(m, clusterv1alpha1.MachineDeletionStageDrain, clusterv1alpha1.DrainingNodeReason,
 		"Pod "+s.Namespace+"/slow: deletionTimestamp set, but still not removed from the Node",
 		"Pod "+s.Namespace+"/guarded: cannot evict pod as it would violate the pod's disruption budget. The disruption budget guarded needs 1 healthy pods and has 1 currently")
-	s.keeps(hooks, drains)
+	s.checkStageTimes(hooks, drains)
 	s.KillSlipway()
 	s.Must(s.nodes.PolicyV1().PodDisruptionBudgets(s.Namespace).Delete(t.Context(), "guarded", metav1.DeleteOptions{}))
 	_, err = s.nodes.CoreV1().Pods(s.Namespace).Patch(t.Context(), "slow", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
@@ -92,14 +92,14 @@ func TestMachineDeletion_ContinuesAfterAKillAtEachStage(t *testing.T) {
 
 	detaches := s.waitsAt(m, clusterv1alpha1.MachineDeletionStageVolumeDetach, clusterv1alpha1.WaitingForVolumeDetachReason,
 		"\n* PersistentVolumeClaims: "+s.Namespace+"/"+s.Namespace+"-web")
-	s.keeps(drains, detaches)
+	s.checkStageTimes(drains, detaches)
 	_, err = s.Work.AddPod(t.Context(), s.Namespace, "late", node)
 	s.Must(err)
 	s.KillSlipway()
 	s.Must(s.nodes.StorageV1().VolumeAttachments().Delete(t.Context(), s.Namespace+"-web", metav1.DeleteOptions{}))
 
 	hooks = s.waitsAt(m, clusterv1alpha1.MachineDeletionStagePreTerminateHook, clusterv1alpha1.WaitingForPreTerminateHookReason, preTerminateHook)
-	s.keeps(detaches, hooks)
+	s.checkStageTimes(detaches, hooks)
 	s.KillSlipway()
 	s.onlyLateAndAgentAreLeft()
 	s.unhook(m, preTerminateHook)
@@ -133,14 +133,14 @@ func (s *deletionScene) objectsAndNodeGo(m string) {
 	s.KillSlipway()
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageNode, clusterv1alpha1.DeletingNodeReason)
 	s.Must(s.Work.Thaw())
-	s.gone(m)
+	s.awaitDeleted(m)
 	if s.hasNode(m) {
 		s.Error("the Node is left")
 	}
 }
 
-// keeps checks that the start times of the stages are the same before and after a kill.
-func (s *deletionScene) keeps(before, after *clusterv1alpha1.Machine) {
+// checkStageTimes checks that the start times of the stages are the same before and after a kill.
+func (s *deletionScene) checkStageTimes(before, after *clusterv1alpha1.Machine) {
 	s.Helper()
 	times := func(m *clusterv1alpha1.Machine) []*metav1.Time {
 		d := m.Status.Deletion

@@ -33,7 +33,7 @@ func TestMachineDeletion_WaitsForASilentWorkloadCluster(t *testing.T) {
 	s.release(exampleMachines, "limited")
 	s.isDeleted(exampleConfigs, "limited")
 	s.release(exampleConfigs, "limited")
-	s.gone("limited")
+	s.awaitDeleted("limited")
 	s.waitsAt("patient", clusterv1alpha1.MachineDeletionStageDrain, clusterv1alpha1.DrainingNodeReason)
 	s.KillSlipway() // which has no connection then and cannot open one
 	s.waitsAt("patient", clusterv1alpha1.MachineDeletionStageDrain, clusterv1alpha1.DrainingNodeReason, "the workload cluster cannot be reached")
@@ -48,7 +48,7 @@ func TestMachineDeletion_WaitsForASilentWorkloadCluster(t *testing.T) {
 	s.release(exampleMachines, "patient")
 	s.isDeleted(exampleConfigs, "patient")
 	s.release(exampleConfigs, "patient")
-	s.gone("patient")
+	s.awaitDeleted("patient")
 	if diff := cmp.Diff([]bool{true, false}, []bool{s.hasNode("limited"), s.hasNode("patient")}); diff != "" {
 		t.Errorf("whether Nodes are left (-want +got):\n%s", diff)
 	}

@@ -39,7 +39,7 @@ func (s *zonesScene) grouped() {
 		s.must(s.api.VirtualMachineGroups("default").Delete(s.Context(), group.Name, metav1.DeleteOptions{}))
 		for _, m := range step.Members {
 			s.must(s.api.VirtualMachines("default").Delete(s.Context(), m.Name, metav1.DeleteOptions{}))
-			s.gone(m.Name, func() error {
+			s.awaitDeleted(m.Name, func() error {
 				_, err := s.api.VirtualMachines("default").Get(s.Context(), m.Name, metav1.GetOptions{})
 				return err
 			})

@@ -137,8 +137,8 @@ func (s *zonesScene) zone(name string) func() ([]metav1.Condition, error) {
 	}
 }
 
-// gone waits until an object is deleted.
-func (s *zonesScene) gone(what string, get func() error) {
+// awaitDeleted waits until an object is deleted.
+func (s *zonesScene) awaitDeleted(what string, get func() error) {
 	s.Helper()
 	s.eventually(what+" is deleted", func() error {
 		switch err := get(); {
@@ -178,7 +178,7 @@ func (s *zonesScene) order(n int, method, path string) []byte {
 
 func (s *zonesScene) zoneGone(name string) {
 	s.Helper()
-	s.gone("zone "+name, func() error {
+	s.awaitDeleted("zone "+name, func() error {
 		_, err := s.api.Zones().Get(s.Context(), name, metav1.GetOptions{})
 		return err
 	})
@@ -229,7 +229,7 @@ func TestVirtualMachines_AreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 
 	s.imageOf("photon-5", "default", "vcenter-2")
 	s.grouped()
-	s.asked()
+	s.requestZones()
 	s.full()
 	s.missing()
 	s.removal(spread["third"])
@@ -253,8 +253,8 @@ func TestVirtualMachines_AreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	s.begun()
 }
 
-// asked requests zones, by spec and by label.
-func (s *zonesScene) asked() {
+// requestZones requests zones, by spec and by label.
+func (s *zonesScene) requestZones() {
 	s.create("by-label", func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{vmv1alpha1.LabelZone: "third"} })
 	s.create("by-spec", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "second" })
 	s.create("nowhere", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "none" })
@@ -323,7 +323,7 @@ func (s *zonesScene) removal(in []string) {
 		s.must(s.api.VirtualMachines("default").Delete(s.Context(), name, metav1.DeleteOptions{}))
 	}
 	s.zoneGone("third")
-	s.gone("the VCenter", func() error {
+	s.awaitDeleted("the VCenter", func() error {
 		_, err := s.api.VCenters().Get(s.Context(), "vcenter-2", metav1.GetOptions{})
 		return err
 	})
@@ -331,7 +331,7 @@ func (s *zonesScene) removal(in []string) {
 	// A VM that was never created can be deleted without a vCenter.
 	for _, name := range []string{"too-late", "nowhere", "no-space", "no-backup"} {
 		s.must(s.api.VirtualMachines("default").Delete(s.Context(), name, metav1.DeleteOptions{}))
-		s.gone(name, func() error {
+		s.awaitDeleted(name, func() error {
 			_, err := s.api.VirtualMachines("default").Get(s.Context(), name, metav1.GetOptions{})
 			return err
 		})

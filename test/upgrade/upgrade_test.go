@@ -175,8 +175,8 @@ func (s *scene) resource(kind kinds.Kind) dynamic.ResourceInterface {
 	return r.Namespace(namespace)
 }
 
-// keeps checks that every object exists with its UID and spec.
-func (s *scene) keeps(before map[string]*unstructured.Unstructured) {
+// checkObjects checks that every object exists with its UID and spec.
+func (s *scene) checkObjects(before map[string]*unstructured.Unstructured) {
 	s.Helper()
 	for _, kind := range kinds.Kinds {
 		was := before[kind.Name]
@@ -229,7 +229,7 @@ func TestUpgrade_AndDowngradeServeTheSameStore(t *testing.T) {
 				t.Errorf("%s: %s of web-1 is %q, was %q", what, strings.Join(path, "."), got, want)
 			}
 		}
-		s.keeps(before)
+		s.checkObjects(before)
 	}
 
 	s.becomes(s.now)

@@ -19,8 +19,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// gone fails the test if vCenter has an object with the reference.
-func gone(ctx context.Context, t *testing.T, c *govmomi.Client, o object.Reference) {
+// expectDeleted fails the test if vCenter has an object with the reference.
+func expectDeleted(ctx context.Context, t *testing.T, c *govmomi.Client, o object.Reference) {
 	t.Helper()
 	var content []types.ObjectContent
 	err := property.DefaultCollector(c.Client).RetrieveOne(ctx, o.Reference(), []string{"name"}, &content)
@@ -45,7 +45,7 @@ func TestRegister_RestoresAVMUnderAnotherID(t *testing.T) {
 	if u := watched.next(ctx, t)[vm.Reference().Value]; u.Kind != types.ObjectUpdateKindLeave {
 		t.Errorf("the stream sent %q of it, want leave", u.Kind)
 	}
-	gone(ctx, t, c, vm)
+	expectDeleted(ctx, t, c, vm)
 	task, err := p.folder.RegisterVM(ctx, before.Config.Files.VmPathName, "", false, p.pool, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestRegister_RestoresAVMUnderAnotherID(t *testing.T) {
 		task, err := do(ctx)
 		wait(ctx, t, task, err)
 	}
-	gone(ctx, t, c, again)
+	expectDeleted(ctx, t, c, again)
 }
 
 func TestRegister_ReplacesAConflictingInstanceUUID(t *testing.T) {
@@ -179,8 +179,8 @@ func TestRemovedHost_ReturnsWithItsVMsUnderOtherIDs(t *testing.T) {
 	if diff := cmp.Diff([]string{vm.Reference().Value}, away); diff != "" {
 		t.Errorf("the removed VMs (-want +got):\n%s", diff)
 	}
-	gone(ctx, t, c, vm)
-	gone(ctx, t, c, hosts[0])
+	expectDeleted(ctx, t, c, vm)
+	expectDeleted(ctx, t, c, hosts[0])
 	if found := findByUUID(ctx, t, c, before.Config.InstanceUuid); found != "" {
 		t.Errorf("FindByUuid gave %s", found)
 	}

@@ -60,7 +60,7 @@ func TestVpxdRestart_DropsSessionsAndTasks(t *testing.T) {
 			}
 			again := connect(ctx, t, s)
 			for _, task := range []*object.Task{clone, destroy} {
-				gone(ctx, t, again, task)
+				expectDeleted(ctx, t, again, task)
 				if err := object.NewTask(again.Client, task.Reference()).Cancel(ctx); !fault.Is(err, &types.ManagedObjectNotFound{}) {
 					t.Errorf("cancel a task from before the restart: got %v, want ManagedObjectNotFound", err)
 				}

@@ -103,7 +103,7 @@ func TestRestore_KeepsTheInventory(t *testing.T) {
 		t.Fatalf("%d machines in the folder, error %v", len(list), err)
 	}
 	libraryItem(t, connectREST(ctx, t, c))
-	goesOn(ctx, t, second, refs, before)
+	checkUsable(ctx, t, second, refs, before)
 }
 
 func TestRestore_KeepsTheNameOfARenamedNetwork(t *testing.T) {
@@ -137,9 +137,9 @@ func TestVCenters_HaveDifferentInstanceUUIDs(t *testing.T) {
 	}
 }
 
-// goesOn checks that the restored inventory can be used: VMs can be destroyed, their names can be used again, and new
+// checkUsable checks that the restored inventory can be used: VMs can be destroyed, their names can be used again, and new
 // ones get their own references and addresses.
-func goesOn(ctx context.Context, t *testing.T, s *Server, refs map[string]types.ManagedObjectReference, old map[string]facts) {
+func checkUsable(ctx context.Context, t *testing.T, s *Server, refs map[string]types.ManagedObjectReference, old map[string]facts) {
 	t.Helper()
 	c := connect(ctx, t, s)
 	p := findPlaces(ctx, t, c)

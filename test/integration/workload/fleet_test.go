@@ -233,8 +233,8 @@ func (f *fleet) until(what string, condition func() bool) {
 	}
 }
 
-// says waits until a condition of a Machine has the expected status, reason and part of the message.
-func (f *fleet) says(name, kind, want, message string) {
+// awaitCondition waits until a condition of a Machine has the expected status, reason and part of the message.
+func (f *fleet) awaitCondition(name, kind, want, message string) {
 	f.t.Helper()
 	var got string
 	deadline := time.Now().Add(patience)

@@ -48,12 +48,12 @@ func taintsOf(n *corev1.Node) []string {
 func TestNode_IsClaimedByItsMachine(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
-	f.says("a", nodeReady, "Unknown InspectionFailed", "Waiting for ExampleMachine to report spec.providerID")
+	f.awaitCondition("a", nodeReady, "Unknown InspectionFailed", "Waiting for ExampleMachine to report spec.providerID")
 	f.provisioned("a")
-	f.says("a", nodeHealthy, "Unknown InspectionFailed", "Waiting for a Node with spec.providerID "+f.id("a")+" to exist")
+	f.awaitCondition("a", nodeHealthy, "Unknown InspectionFailed", "Waiting for a Node with spec.providerID "+f.id("a")+" to exist")
 	f.node("n", "a", uninitialized, twoAddresses)
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
-	f.says("a", nodeReady, "True NodeReady", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeReady, "True NodeReady", "")
 	m := f.read("a")
 	if m.Status.NodeRef.Name != f.name("n") || m.Status.NodeInfo == nil || m.Status.NodeInfo.KubeletVersion != "v1.37.2" || m.Status.Phase != clusterv1alpha1.MachinePhaseRunning {
 		t.Errorf("nodeRef %v, nodeInfo %v, phase %s", m.Status.NodeRef, m.Status.NodeInfo, m.Status.Phase)
@@ -69,8 +69,8 @@ func TestNode_IsClaimedByItsMachine(t *testing.T) {
 		}
 	}
 	f.must(cluster.SetReady(t.Context(), f.name("n"), corev1.ConditionFalse))
-	f.says("a", nodeReady, "False NodeNotReady", "* Node.Ready: set by the test")
-	f.says("a", nodeHealthy, "False NodeNotHealthy", "* Node.Ready: set by the test")
+	f.awaitCondition("a", nodeReady, "False NodeNotReady", "* Node.Ready: set by the test")
+	f.awaitCondition("a", nodeHealthy, "False NodeNotHealthy", "* Node.Ready: set by the test")
 }
 
 // MB70-72, MB75-79, MB83, MB85
@@ -90,7 +90,7 @@ func TestNode_LabelsAnnotationsAndTaintsFollowTheMachine(t *testing.T) {
 		n.Annotations = map[string]string{"example.org/other": "x"}
 		n.Spec.Taints = []corev1.Taint{{Key: "example.org/other", Effect: "NoSchedule"}}
 	})
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
 	type state struct {
 		labels, annotations map[string]string
 		taints              []string
@@ -170,9 +170,9 @@ func TestNode_DeletionIsReportedUntilTheMachineIsDeleted(t *testing.T) {
 	f.machine("a")
 	f.provisioned("a")
 	f.node("n", "a")
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
 	f.removeNode("n")
-	f.says("a", nodeHealthy, "False NodeDeleted", "Node "+f.name("n")+" has been deleted while the Machine still exists")
+	f.awaitCondition("a", nodeHealthy, "False NodeDeleted", "Node "+f.name("n")+" has been deleted while the Machine still exists")
 	f.must(f.client.ClusterV1alpha1().Machines(f.namespace).Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	f.until("the Machine is deleted", func() bool {
 		list, err := f.client.ClusterV1alpha1().Machines(f.namespace).List(t.Context(), metav1.ListOptions{})
@@ -188,13 +188,13 @@ func TestNode_IsUsedOnlyIfItsProviderIDIsUnique(t *testing.T) {
 	f.node("n1", "a")
 	f.node("n2", "a")
 	f.provisioned("a")
-	f.says("a", nodeHealthy, "Unknown NodeAmbiguous", "2 Nodes have provider ID example://"+f.name("a")+": "+f.name("n1")+" (Ready=True), "+f.name("n2")+
+	f.awaitCondition("a", nodeHealthy, "Unknown NodeAmbiguous", "2 Nodes have provider ID example://"+f.name("a")+": "+f.name("n1")+" (Ready=True), "+f.name("n2")+
 		" (Ready=True); delete the Nodes that do not belong to this Machine")
 	if ref := f.read("a").Status.NodeRef.Name; ref != "" {
 		t.Errorf("nodeRef is %s", ref)
 	}
 	f.removeNode("n2")
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
 }
 
 // MB73
@@ -239,7 +239,7 @@ func TestNode_OfAnEarlierRevisionIsTainted(t *testing.T) {
 	})
 	f.provisioned("a")
 	f.node("n", "a")
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
 	n := f.readNode("n")
 	if n.Annotations[clusterv1alpha1.OwnerKindAnnotation] != "MachineSet" || n.Annotations[clusterv1alpha1.OwnerNameAnnotation] != "ms" || taintsOf(n) != nil {
 		t.Errorf("annotations %v, taints %v", n.Annotations, n.Spec.Taints)

@@ -46,8 +46,8 @@ func auditArgs(dir string) ([]string, error) {
 // asking is a kind of read: the program and the resource.
 type asking struct{ by, verb, what string }
 
-// asked counts the reads that began in a period.
-func (e *environment) asked(from, to time.Time) (map[asking]int, error) {
+// countReads counts the reads that began in a period.
+func (e *environment) countReads(from, to time.Time) (map[asking]int, error) {
 	f, err := os.Open(auditLog(e.dir))
 	if err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)

@@ -88,7 +88,7 @@ func run(ctx context.Context, s settings) (err error) {
 	if err != nil {
 		return err
 	}
-	asked, err := e.asked(begin, time.Now())
+	asked, err := e.countReads(begin, time.Now())
 	if err != nil {
 		return err
 	}
