@@ -152,7 +152,7 @@ var Groups = []Group{
 	{"Store", []Limit{
 		{"check whether etcd answers", "every second, one at a time, 3 s", "", "", "", "apiserver/TestStoreHealth_RejectsRequestsWhileEtcdIsSilent",
 			"It reads one key.", "apiserver/StoreHealth.Run"},
-		{"space", "measured every 10 s, 1 s for each member", "etcd-quota-backend-bytes", "0", "slipway_etcd_size_bytes", "store/maintenance/TestStore_RefusesCreationsThenUpdatesAndTakesDeletions",
+		{"space", "measured every 10 s, 1 s for each member", "etcd-quota-backend-bytes", "0", "slipway_etcd_size_bytes", "store/maintenance/TestStore_RejectsCreatesThenUpdatesAndAcceptsDeletes",
 			"", "store/maintenance/Store.Run store/maintenance/Store.each"},
 		{"snapshots", "one at a time; after a failure 1 min, doubled up to the interval", "etcd-snapshot-interval", "6h0m0s", "slipway_etcd_snapshots_total", "store/maintenance/TestSchedule_NextTimeFollowsTheNewestSnapshotAndFailures",
 			"", "store/maintenance/Store.KeepSnapshots store/maintenance/unlessDone"},

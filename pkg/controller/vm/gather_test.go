@@ -290,7 +290,7 @@ func TestCreatedVM_ReadsNoPrerequisites(t *testing.T) {
 }
 
 // Unmet prerequisites of a create do not matter for a VM that exists, for example for a recovered one.
-func TestCreatedVM_DropsWhatOnlyACreationWaitsFor(t *testing.T) {
+func TestCreatedVM_DropsConditionsOfTheCreation(t *testing.T) {
 	h := newHarness(t, running(failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound),
 		failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)))
 	h.mustReconcile()

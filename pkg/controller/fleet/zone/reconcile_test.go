@@ -167,7 +167,7 @@ func TestStatus_OfAnEarlierVersionIsWrittenOnce(t *testing.T) {
 	}
 }
 
-func TestReady_ReportsWhatAZoneLacks(t *testing.T) {
+func TestReady_ReportsMissingResourcesOfAZone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trouble, unseen error
 		want            string
