@@ -120,7 +120,7 @@ var machineBehaviours = []machineRow{
 	{47, "paused infrastructure gives its values, too", ""},
 	{48, "without provider ID nothing is copied, for 5 s", ""},
 	{49, "provisioned infrastructure stays provisioned", ""},
-	{50, "its values follow all the same", ""},
+	{50, "its values are still copied", ""},
 	{51, "a read error takes nothing back", ""},
 	{52, "deleted infrastructure is a final failure", ""},
 	{53, "but not while the Machine is deleted", ""},

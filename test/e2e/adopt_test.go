@@ -223,7 +223,7 @@ func TestAdopt_KeepsAdoptedVMsUnchanged(t *testing.T) {
 
 	// The owner of a VM is reported.
 	if _, errOut, err := u.Try("", "virtctl", adopt("--folder", l.path, "--apply")...); err == nil || !strings.Contains(errOut, "it belongs to VirtualMachine "+u.Namespace+"/legacy-vm-02 already") {
-		t.Errorf("once more: %v %s", err, errOut)
+		t.Errorf("second run: %v %s", err, errOut)
 	}
 
 	u.ownsWhatItTook(l)

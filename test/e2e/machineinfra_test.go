@@ -179,7 +179,7 @@ func pausesAndGoes(u user) {
 	})
 	volume.Lives("node")
 
-	t.Log("the Cluster is paused, and one of its VMs by itself")
+	t.Log("the Cluster is paused, and one of its VMs separately")
 	u.Patch(clusterKind+"shop", `{"spec":{"paused":true}}`)
 	u.awaitCondition("node", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
 	u.awaitCondition("coreos", "Paused", "Paused", `by spec.paused of Cluster "shop"`)

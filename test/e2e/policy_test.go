@@ -28,7 +28,7 @@ func TestPolicy_OfTheManagementClusterHolds(t *testing.T) {
 		u.police(smallScale)
 		u.holdsForScale()
 	})
-	u.part("for what controllers create from templates", func(t *testing.T, u user) {
+	u.part("for objects that controllers create from templates", func(t *testing.T, u user) {
 		u.police(refusing)
 		u.holdsForTemplates(t)
 	})

@@ -122,7 +122,7 @@ func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
 		return err
 	})
 
-	t.Log("what goes is Terminating")
+	t.Log("deleted Machines are Terminating")
 	s.Annotate("machines.cluster.slipway.dev/"+s.Machines()[0], "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test=")
 	last := s.Machines()[0]
 	s.Remove("machines.cluster.slipway.dev/" + last)

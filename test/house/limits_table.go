@@ -62,7 +62,7 @@ var Groups = []Group{
 			"", "provider/vsphere/inventory/readPaths provider/vsphere/inventory/ReadUsage controller/fleet/vmmetrics/usageCollector.latest"},
 		{"compliance with storage policies", "all VMs every 10 min, a changed one after 2 s, 200 objects in a call", "", "", calls, "provider/vsphere/TestCompliance_IsReported",
 			"One query runs at a time for each vCenter.", "provider/vsphere/compliance/Checker.Run provider/vsphere/compliance/Checker.query"},
-		{"Events of what vSphere reports", "4,096 wait, more are dropped; one is written at a time, in five tries 2 s apart", "", "", "slipway_vcenter_events_total", "controller/fleet/vcenterevents/TestEvents_AreDroppedIfTheQueueIsFull",
+		{"Events that vSphere reports", "4,096 wait, more are dropped; one is written at a time, in five tries 2 s apart", "", "", "slipway_vcenter_events_total", "controller/fleet/vcenterevents/TestEvents_AreDroppedIfTheQueueIsFull",
 			"What waits takes a few MiB at most.", "controller/fleet/vcenterevents/Recorder.Run controller/fleet/vcenterevents/Recorder.write"},
 		{"connections to the vCenters of other replicas", "one for each VCenter", "", "", calls, "controller/fleet/connections/TestReaders_DoNotChangeTheVCenterOfAnotherReplica",
 			vcenters, "controller/fleet/connections/readers.of"},

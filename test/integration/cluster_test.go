@@ -171,7 +171,7 @@ func TestMachineDeployment_IsScaledThroughScale(t *testing.T) {
 	}
 	scale.ResourceVersion = d.ResourceVersion
 	if _, err = deployments.UpdateScale(t.Context(), "workers", scale, metav1.UpdateOptions{}); err != nil || replicas() != 7 || d.Generation != 2 {
-		t.Errorf("after an update of the scale (%v) %d replicas are wanted, generation %d", err, replicas(), d.Generation)
+		t.Errorf("after an update of the scale (%v) %d replicas are desired, generation %d", err, replicas(), d.Generation)
 	}
 	if _, err = deployments.UpdateScale(t.Context(), "workers", scale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 		t.Errorf("an update of an old scale: %v, want a conflict", err)

@@ -78,7 +78,7 @@ func TestProtectedKeys_AreReservedForPrivilegedUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if st := vm.Status; vm.UID != lost || vm.Generation != 7 || st.UniqueID != "vm-7" || st.Zone != "east" || st.Phase != "" {
-			t.Errorf("UID %s, generation %d, status %+v; want those of the lost one, and of status what names its VM", vm.UID, vm.Generation, st)
+			t.Errorf("UID %s, generation %d, status %+v; want those of the lost object, and the part of status that identifies its VM", vm.UID, vm.Generation, st)
 		}
 	})
 	t.Run("creation by an ordinary user", func(t *testing.T) {

@@ -232,7 +232,7 @@ func TestRefresh_ThatCannotBeLiveTakesEffectAtTheRestart(t *testing.T) {
 	w.image()
 	w.create("web")
 	before, after := w.refresh("web", 1, "1Gi")
-	w.until("web", "lists what waits for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
+	w.until("web", "lists the changes that wait for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
 		return len(vm.Status.RestartRequired) > 0 && vm.Status.PrintableStatus == "RestartRequired"
 	})
 	if got := w.vmi("web").Spec.Instancetype.RevisionName; got != before {
@@ -255,7 +255,7 @@ func TestRestartRequired_IsRemovedWhenTheChangeIsReverted(t *testing.T) {
 	w.image()
 	w.create("web")
 	w.refresh("web", 1, "1Gi")
-	w.until("web", "lists what waits for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
+	w.until("web", "lists the changes that wait for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
 		return len(vm.Status.RestartRequired) > 0 && vm.Status.PrintableStatus == "RestartRequired"
 	})
 	_, after := w.refresh("web", 2, "2Gi")

@@ -115,7 +115,7 @@ func (c *Cluster) servingCA() ([]byte, error) {
 	}
 	secret, err := host.CoreV1().Secrets(namespace).Get(context.Background(), servingSecret, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("reading what slipway-apiserver is trusted by: %w", err)
+		return nil, fmt.Errorf("reading the CA bundle of slipway-apiserver: %w", err)
 	}
 	return secret.Data["ca.crt"], nil
 }

@@ -19,7 +19,7 @@ import (
 
 var (
 	long = flag.Bool("long", false, "make twenty times as many")
-	part = flag.Int("part", 0, "make one of so many values; 0 leaves it to -long")
+	part = flag.Int("part", 0, "use one of this many values; 0 means the default, which depends on -long")
 )
 
 const (

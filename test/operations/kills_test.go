@@ -153,7 +153,7 @@ func TestVSphereEvents_AreRecordedOnce(t *testing.T) {
 	// New events after the restart are sent after the repeated ones.
 	q.Set("kind", "VmDasBeingResetEvent")
 	testenv.Order(t, http.MethodPost, "/vm/event?"+q.Encode())
-	testenv.Eventually(t, testenv.Long, "what happens after a restart is an event", func() error {
+	testenv.Eventually(t, testenv.Long, "an event after a restart is recorded", func() error {
 		if got := u.Kubectl("get", "events", "--field-selector=reason=ResetByHA,involvedObject.name=moved", "-o", "name"); got == "" {
 			return fmt.Errorf("it does not exist")
 		}

@@ -52,7 +52,7 @@ func TestDashboardsAndAlerts_UseMetricsOfTheServer(t *testing.T) {
 	}
 	var shown map[string][]string
 	// The usage of VMs is read every 20 seconds.
-	testenv.Eventually(t, testenv.Short, "the server shows a snapshot of its store, and what VMs use", func() error {
+	testenv.Eventually(t, testenv.Short, "the server has metrics of a snapshot of its store, and of the usage of VMs", func() error {
 		shown = metricsOf(t)
 		for _, late := range []string{"slipway_etcd_snapshot_timestamp_seconds", "slipway_virtualmachine_cpu_usage_hertz"} {
 			if _, ok := shown[late]; !ok {

@@ -246,7 +246,7 @@ func restoredStore(t *testing.T) {
 	if diff := cmp.Diff(before, s.inventory()); diff != "" {
 		t.Errorf("an older store has changed VMs (-before +after):\n%s", diff)
 	}
-	s.eventually("what differs is listed", func(context.Context) error {
+	s.eventually("the differences are listed", func(context.Context) error {
 		out, err := s.virtctl("", "recover", "-A")
 		if err == nil && (strings.Count(out, " Older ") != 1 || strings.Count(out, " Missing ") != 1) {
 			err = fmt.Errorf("listed: %s", out)

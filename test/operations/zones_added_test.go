@@ -45,6 +45,6 @@ func (s *zonesScene) added() {
 	s.free(1, 8<<30, "LocalDS_0", "LocalDS_1", "DC0_C1_DS")
 	s.create("late", nil)
 	if vm := s.ready("late"); vm.Status.Zone != "late" {
-		s.Errorf("what can go anywhere is in zone %s, want the one that has most", vm.Status.Zone)
+		s.Errorf("a VM without a zone is in zone %s, want the one with most space", vm.Status.Zone)
 	}
 }

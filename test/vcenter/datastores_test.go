@@ -217,7 +217,7 @@ func TestVSAN_TopLevelDirectoriesAreCreatedByTheNamespaceManagerOnly(t *testing.
 	made, err := namespaces.CreateDirectory(ctx, f.ds, "a", "")
 	f.must(err)
 	if _, err := namespaces.CreateDirectory(ctx, f.ds, "a", ""); !fault.Is(err, &types.FileAlreadyExists{}) {
-		t.Errorf("the same once more: %v, want FileAlreadyExists", err)
+		t.Errorf("the same again: %v, want FileAlreadyExists", err)
 	}
 	id := made[strings.LastIndexByte(made, '/')+1:]
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] "+id+"/b", f.dc, false))

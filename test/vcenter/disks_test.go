@@ -123,9 +123,9 @@ func TestDestroy_KeepsFirstClassDisksMarkedForIt(t *testing.T) {
 		keep  *bool
 		stays bool
 	}{
-		"kept":               {types.NewBool(true), true},
-		"kept, as by itself": {nil, true},
-		"not kept":           {types.NewBool(false), false},
+		"kept":            {types.NewBool(true), true},
+		"kept by default": {nil, true},
+		"not kept":        {types.NewBool(false), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := testContext(t)

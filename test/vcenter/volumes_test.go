@@ -111,7 +111,7 @@ func TestVolume_IsAttachedToOneVM(t *testing.T) {
 	}
 	for _, vm := range []*object.VirtualMachine{one, other} {
 		if _, fault := attachVolume(ctx, t, v, spec(vm)); !is[*types.ResourceInUse](fault) {
-			t.Errorf("attach what %s has to %s: %T, want ResourceInUse", one.Reference(), vm.Reference(), fault)
+			t.Errorf("attaching the volume of %s to %s: %T, want ResourceInUse", one.Reference(), vm.Reference(), fault)
 		}
 	}
 	task, err := v.ExtendVolume(ctx, []cnstypes.CnsVolumeExtendSpec{{VolumeId: cnstypes.CnsVolumeId{Id: id}, CapacityInMb: 20}})

@@ -201,7 +201,7 @@ func (r request) String() string {
 // report logs the tested request.
 func (s *server) report() {
 	s.t.Helper()
-	s.t.Logf("%d requests, answers by code %v, %s of processor time each; the dearest refusal %s: %s", s.tried, s.codes, s.spent/time.Duration(max(s.tried, 1)), s.most, s.worst)
+	s.t.Logf("%d requests, answers by code %v, %s of processor time each; the most expensive rejection %s: %s", s.tried, s.codes, s.spent/time.Duration(max(s.tried, 1)), s.most, s.worst)
 }
 
 // processorTime returns the CPU time of this process, which includes the server.

@@ -114,7 +114,7 @@ func (e *environment) makeClusters(ctx context.Context) error {
 			"status": map[string]any{"initialization": map[string]any{"provisioned": true}},
 		}}
 		if _, err := e.objects.Resource(infraCluster).Namespace(namespace).Create(ctx, below, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("making what Cluster %s stands on: %w", name, err)
+			return fmt.Errorf("creating the infrastructure of Cluster %s: %w", name, err)
 		}
 		cluster := e.object("Cluster", name, nil, map[string]any{
 			"controlPlaneEndpoint": endpoint,

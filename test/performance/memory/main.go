@@ -60,7 +60,7 @@ func parse() (settings, error) {
 	flag.StringVar(&after, "after", "1m,10m", "times after a start to measure at")
 	flag.IntVar(&s.starts, "starts", 1, "starts to measure; 0 measures the process that has made them, from their creation on")
 	flag.StringVar(&slipwayArgs, "slipway-args", "", "more arguments for slipway-apiserver, separated by blanks; GOGC and GOMEMLIMIT are taken from the environment")
-	flag.StringVar(&s.data, "data", "", "directory that keeps the data; what an earlier run has left there is measured again")
+	flag.StringVar(&s.data, "data", "", "directory that keeps the data; data of an earlier run is measured again")
 	flag.StringVar(&s.profile, "profile", "", "file for a profile of the heap at the end")
 	flag.Parse()
 	s.slipwayArgs = strings.Fields(slipwayArgs)

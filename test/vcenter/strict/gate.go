@@ -67,7 +67,7 @@ type Gate struct {
 	asked   map[types.ManagedObjectReference]*question                    // waiting for an answer
 	// ignoring are the virtual machines whose guests ignore shutdown requests.
 	ignoring map[types.ManagedObjectReference]bool
-	ended    chan struct{} // closed when a restart ends what runs
+	ended    chan struct{} // closed when a restart ends running operations
 	// generation counts those restarts.
 	generation int
 	// captureTime is the duration of creating a library item from a virtual machine.

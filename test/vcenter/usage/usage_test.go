@@ -21,7 +21,7 @@ func TestPools_ReportUsage(t *testing.T) {
 	registry := model.Map()
 	ctx := &simulator.Context{Context: context.Background(), Map: registry, Session: &simulator.Session{Registry: simulator.NewRegistry(), Map: registry}}
 	k := Install(ctx)
-	k.Close() // what follows is added up here
+	k.Close() // later usage is added up here
 	cluster := registry.Any("ClusterComputeResource").(*simulator.ClusterComputeResource)
 	pool := registry.Get(*cluster.ResourcePool).(*simulator.ResourcePool)
 	has := pool.Runtime.Memory
