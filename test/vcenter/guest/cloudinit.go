@@ -28,7 +28,7 @@ type seed struct {
 	ethernets map[string]ethernet
 	// guestInfo is true if the seed was read from guestinfo.
 	guestInfo bool
-	// instanceID tells cloud-init whether it has configured the guest before.
+	// instanceID is the ID by which cloud-init recognizes a guest that it has configured before.
 	instanceID string
 }
 
