@@ -71,7 +71,7 @@ func (r *release) build(ctx context.Context, p build.Platform, what program) (b 
 	}
 	fmt.Printf("built %s for %s in %.0f s\n", what.name, p, time.Since(start).Seconds())
 	if p.Native() {
-		if err := build.Says(ctx, r.version, path, what.version...); err != nil {
+		if err := build.CheckVersion(ctx, r.version, path, what.version...); err != nil {
 			return b, err
 		}
 	}

@@ -298,7 +298,7 @@ const everything = `cpu: {sockets: 2, cores: 3, threads: 4, maxSockets: 5, hotAd
     disableHotplug: true, autoattachGraphicsDevice: true, autoattachSerialConsole: true},
   nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 10`
 
-func TestField_CopiesWhatItsPathNamesAndNothingElse(t *testing.T) {
+func TestField_CopiesOnlyTheFieldsOfItsPath(t *testing.T) {
 	fields := func(spec *vmv1alpha1.VirtualMachineInstanceSpec) map[string]any {
 		all, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // F26 F60, and the output of kubectl.
-func TestVirtualMachine_LivesFromApplyToDelete(t *testing.T) {
+func TestVirtualMachine_IsAppliedChangedAndDeleted(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	for _, api := range []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev", "v1alpha1.cluster.slipway.dev"} {
@@ -94,8 +94,8 @@ func (u user) powers(t *testing.T) {
 	}
 }
 
-// is waits until the kstatus library, which Flux and kpt use, computes the given status of an object, with a message
-// that contains text. The health in Argo CD has to agree.
+// is waits until the kstatus library, which Flux and kpt use, computes the given status of an object and a message with
+// the text. The health in Argo CD must agree.
 func (u user) is(object, what string, want kstatus.Status, text string) {
 	u.T.Helper()
 	checks, err := argocd.Shipped()
@@ -118,10 +118,10 @@ func (u user) is(object, what string, want kstatus.Status, text string) {
 	})
 }
 
-func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
+func TestKstatus_DistinguishesProgressFromFailure(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	of := u.Namespace // in the names of objects that are of no namespace
+	of := u.Namespace // in the names of cluster-scoped objects
 	u.Put(testenv.Catalogue + testenv.InlineVM("web", "photon-5", "preference: {name: large, kind: VirtualMachinePreference}"))
 	u.is("vm/web", "waiting for a preference", kstatus.InProgressStatus, "")
 	u.Wants("vm/web", `.status.conditions[?(@.type=="PreferenceReady")].reason`, "NotFound")
@@ -150,8 +150,8 @@ func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
 	}
 }
 
-// The names are Slipway's, KubeVirt's and VM Operator's for the same things.
-func TestKinds_HaveTheNamesThatPeopleTry(t *testing.T) {
+// The names are those that Slipway, KubeVirt and VM Operator use for the same kinds.
+func TestKinds_HaveCommonShortNames(t *testing.T) {
 	t.Parallel()
 	u := testenv.AsAdmin(t, testenv.Of(t).AdminKubeconfig)
 	var all []string

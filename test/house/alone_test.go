@@ -31,7 +31,7 @@ func beginAlone(t *testing.T, dir, command string) (cmd *exec.Cmd, in io.WriteCl
 	return cmd, in, bufio.NewReader(out)
 }
 
-func TestAloneScript_RunsOneBuildAfterTheOtherAndReportsTheWait(t *testing.T) {
+func TestAloneScript_RunsBuildsOneByOneAndReportsTheWait(t *testing.T) {
 	if _, err := exec.LookPath("flock"); err != nil {
 		t.Logf("NOT RUN: %v", err)
 		return

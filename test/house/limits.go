@@ -23,7 +23,7 @@ type Limit struct {
 	Flag, Default string
 	// Metric reports the work. It is empty if there is no metric.
 	Metric string
-	// Test is of the limit: a directory and the name of a test.
+	// Test is the test of the limit: a directory and a name.
 	Test string
 	// Harmless is a sentence. Work that has no flag or no metric needs one.
 	Harmless string

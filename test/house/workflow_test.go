@@ -38,8 +38,8 @@ func readWorkflow(t *testing.T) workflow {
 	return w
 }
 
-// A tag of an action can be moved to other code, its commit cannot.
-func TestActionsOfPublicCIArePinnedByCommit(t *testing.T) {
+// The tag of an action can be moved to other code. Its commit cannot.
+func TestWorkflow_PinsActionsByCommit(t *testing.T) {
 	pinned := regexp.MustCompile(`^actions/[a-z-]+@[0-9a-f]{40}$`)
 	uses := 0
 	for name, job := range readWorkflow(t).Jobs {
@@ -61,7 +61,7 @@ func TestActionsOfPublicCIArePinnedByCommit(t *testing.T) {
 	}
 }
 
-func TestPublicCIRunsAllChecksBeforeItPublishes(t *testing.T) {
+func TestWorkflow_RunsAllChecksBeforeItPublishes(t *testing.T) {
 	w := readWorkflow(t)
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {

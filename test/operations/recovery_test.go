@@ -23,11 +23,11 @@ import (
 
 const (
 	teamA, teamB = "team-a", "team-b"
-	// each is how many virtual machines a namespace has.
+	// each is the number of virtual machines in a namespace.
 	each = 15
 )
 
-// lostStore is made again from vSphere.
+// lostStore deletes the store and recovers the objects from vSphere.
 func lostStore(t *testing.T) {
 	s := newStoreScene(t)
 	if err := s.Apply(t.Context(), catalogue.Manifests(teamA)); err != nil {
@@ -94,7 +94,7 @@ func lostStore(t *testing.T) {
 	if out, err := s.virtctl("", "recover", "-A"); err != nil || !strings.Contains(out, "nothing to recover") {
 		t.Errorf("after all: %v\n%s", err, out)
 	}
-	// They are managed as before.
+	// The VMs are managed as before.
 	if out, err := s.virtctl("", "-n", teamA, "stop", "web-00", "--mode", "Hard"); err != nil {
 		t.Fatal(out, err)
 	}
@@ -106,10 +106,10 @@ func lostStore(t *testing.T) {
 	})
 }
 
-// recover makes all again, and is killed again and again.
+// recover recreates all objects while virtctl is killed repeatedly.
 func (s *storeScene) recover() {
 	s.Helper()
-	// virtctl is killed after each thing that it makes for one VM, and then among many.
+	// virtctl is killed after each object that it creates for one VM, and then between VMs.
 	virtctl := func(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 	s.killed(1, virtctl, "recover", "-n", teamA, keeper)
 	s.killed(1, virtctl, "recover", "-n", teamA, keeper)
@@ -151,7 +151,7 @@ func (s *storeScene) restart() {
 	}
 }
 
-// forbidden wants that ordinary users read no records, also with the right to list orphans.
+// forbidden checks that ordinary users cannot read records, even with the permission to list orphans.
 func (s *storeScene) forbidden() {
 	s.Helper()
 	const binding = `
@@ -177,7 +177,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 	}
 }
 
-// killed runs virtctl and kills something when it has made some objects.
+// killed runs virtctl, and kills a process when virtctl has created this many objects.
 func (s *storeScene) killed(some int, kill func(*exec.Cmd) error, args ...string) {
 	s.Helper()
 	cmd := s.command("", args...)
@@ -201,8 +201,8 @@ func (s *storeScene) killed(some int, kill func(*exec.Cmd) error, args ...string
 	}
 }
 
-// restoredStore destroys and duplicates nothing, and brings the restored store up to date. The commands are those of
-// docs/operations.md.
+// restoredStore checks that nothing is destroyed or duplicated, and that the restored store is updated from vSphere.
+// The commands are those of docs/operations.md.
 func restoredStore(t *testing.T) {
 	s := newStoreScene(t)
 	const machines = 3
@@ -246,7 +246,7 @@ func restoredStore(t *testing.T) {
 	if diff := cmp.Diff(before, s.inventory()); diff != "" {
 		t.Errorf("an older store has changed VMs (-before +after):\n%s", diff)
 	}
-	s.eventually("what differs is listed", func(context.Context) error {
+	s.eventually("the differences are listed", func(context.Context) error {
 		out, err := s.virtctl("", "recover", "-A")
 		if err == nil && (strings.Count(out, " Older ") != 1 || strings.Count(out, " Missing ") != 1) {
 			err = fmt.Errorf("listed: %s", out)
@@ -280,7 +280,7 @@ func restoredStore(t *testing.T) {
 	})
 }
 
-// since switches one virtual machine off, deletes one and makes one.
+// since powers one virtual machine off, deletes one and creates one.
 func (s *storeScene) since() {
 	s.Helper()
 	vms := s.api.VmV1alpha1().VirtualMachines(teamA)

@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// uninstalled takes the API away before the server, and leaves no namespace terminating: an
-// APIService that leads to nothing keeps every namespace of the cluster from being deleted.
+// uninstalled removes the API before the server and leaves no namespace terminating. An APIService without a server
+// would block the deletion of every namespace in the cluster.
 func uninstalled(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("kept"))
@@ -22,7 +22,7 @@ func uninstalled(t *testing.T) {
 		out, errOut, err := u.Try("", "virtctl", "uninstall")
 		for _, text := range says {
 			if err == nil || !strings.Contains(errOut, text) || out != "" {
-				t.Errorf("virtctl uninstall: %v %s%s, want a refusal with %q", err, out, errOut, text)
+				t.Errorf("virtctl uninstall: %v %s%s, want an error with %q", err, out, errOut, text)
 			}
 		}
 	}

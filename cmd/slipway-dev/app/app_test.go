@@ -24,7 +24,7 @@ func pipe() (*report, io.Reader) {
 	return &report{out: io.Discard, notify: writer}, reader
 }
 
-func TestWaitingCommandSeesProgressUntilReady(t *testing.T) {
+func TestFollow_PrintsProgressUntilReady(t *testing.T) {
 	r, reader := pipe()
 	done := make(chan error, 1)
 	go func() {
@@ -41,14 +41,14 @@ func TestWaitingCommandSeesProgressUntilReady(t *testing.T) {
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
-	// What comes later reaches the own output only, and does not fail.
+	// Later output is only printed by the process itself, and writing it does not fail.
 	r.printf("later")
 	if err := r.finish(errors.New("later")); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestWaitingCommandSeesTheError(t *testing.T) {
+func TestFollow_ReturnsTheError(t *testing.T) {
 	r, reader := pipe()
 	go func() { _ = r.finish(errors.New("port 6443 is in use")) }()
 	ready, err := follow(reader, io.Discard)
@@ -57,7 +57,7 @@ func TestWaitingCommandSeesTheError(t *testing.T) {
 	}
 }
 
-func TestSilentEndIsAnError(t *testing.T) {
+func TestFollow_EndWithoutAResultIsAnError(t *testing.T) {
 	r, reader := pipe()
 	go func() { _ = r.finish(nil) }()
 	ready, err := follow(reader, io.Discard)
@@ -74,7 +74,7 @@ func TestSilentEndIsAnError(t *testing.T) {
 	}
 }
 
-func TestWhatToTryNextFindsSomething(t *testing.T) {
+func TestNextCommands_UseExistingObjects(t *testing.T) {
 	const restart = "virtctl restart web-1"
 	for name, tc := range map[string]struct {
 		vcenters int
@@ -94,12 +94,12 @@ func TestWhatToTryNextFindsSomething(t *testing.T) {
 			}
 		}
 		if strings.Contains(out.String(), restart) != (len(tc.want) > 1) {
-			t.Errorf("%s: whether a VM is restarted does not follow from whether it is there:\n%s", name, &out)
+			t.Errorf("%s: a restart must be printed if the VM exists:\n%s", name, &out)
 		}
 	}
 }
 
-func TestMainReportsOneLine(t *testing.T) {
+func TestMain_ReportsOneLine(t *testing.T) {
 	empty := t.TempDir()
 	data := filepath.Join(empty, "data")
 	foreign := t.TempDir()
@@ -129,13 +129,13 @@ func TestMainReportsOneLine(t *testing.T) {
 				t.Errorf("standard error %q, want one line with %q for a failure, none otherwise", got, tc.want)
 			}
 			if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the data directory: %v, want that nothing was made", err)
+				t.Errorf("the data directory: %v, want that it does not exist", err)
 			}
 		})
 	}
 }
 
-func TestStatusCountsWhatIsMissing(t *testing.T) {
+func TestStatus_CountsMissingPrograms(t *testing.T) {
 	up := localcluster.ServerStatus{Name: "a", Address: "127.0.0.1:1", Listening: true}
 	down := localcluster.ServerStatus{Name: "b", Address: "127.0.0.1:2"}
 	for name, tc := range map[string]struct {

@@ -51,9 +51,9 @@ func (m Module) command(ctx context.Context, p Platform, args ...string) *exec.C
 // Native reports whether programs of the platform run on this machine.
 func (p Platform) Native() bool { return p.OS == runtime.GOOS && p.Arch == runtime.GOARCH }
 
-// Says runs a program and returns an error unless a word of its output is want. It detects a version that was not
+// CheckVersion runs a program and returns an error unless a word of its output is want. It detects a version that was not
 // stamped before the program is published.
-func Says(ctx context.Context, want, path string, args ...string) error {
+func CheckVersion(ctx context.Context, want, path string, args ...string) error {
 	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("running %s %s: %w: %s", path, strings.Join(args, " "), err, out)

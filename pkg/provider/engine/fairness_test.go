@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-func TestS14Slots_ManyCreatesInOneNamespaceDoNotDelayOthers(t *testing.T) {
+func TestSlots_ManyCreatesInOneNamespaceDoNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places, flood = 12, 2000
 		d := fake.New()

@@ -238,7 +238,7 @@ func TestCreate_IsRetriedImmediatelyAfterAChangeOfTheSpec(t *testing.T) {
 
 // A virtual machine that receives an offer may have been deleted or paused in the meantime. There may be no other
 // operation whose end wakes the next one.
-func TestSlots_UnusedOfferGoesToTheNext(t *testing.T) {
+func TestSlots_UnusedSlotGoesToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
 		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 1}, OfferTimeout: 30 * time.Second})
@@ -396,7 +396,7 @@ func TestSlots_AreSeparateForEachKind(t *testing.T) {
 	})
 }
 
-func TestF2Operation_DoesNotStartWithoutPermission(t *testing.T) {
+func TestOperation_DoesNotStartWithoutPermission(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		req := s.running("vm")
 		refused := errors.New("another replica may be active")

@@ -31,7 +31,7 @@ func (s *scene) orphansOf(all ...*provider.Request) engine.FindOrphans {
 	}
 }
 
-func TestS8Orphans_ListsVMsWithoutAnObject(t *testing.T) {
+func TestOrphans_ListVMsWithoutAnObject(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		first, second, third := s.running("first"), s.running("second"), s.running("third")
 		names := func(find engine.FindOrphans) string {

@@ -48,7 +48,7 @@ func (c *crowd) end(namespace string) (called []string) {
 	return called
 }
 
-func TestS14Slots_NamespaceUsesAtMostHalfWhileOthersWait(t *testing.T) {
+func TestSlots_NamespaceUsesAtMostHalfWhileOthersWait(t *testing.T) {
 	c := newCrowd()
 	c.ask("slow", 0, 100, 0)
 	if n := len(c.running["slow"]); n != 12 {
@@ -81,7 +81,7 @@ func TestS14Slots_NamespaceUsesAtMostHalfWhileOthersWait(t *testing.T) {
 	}
 }
 
-func TestS14Slots_HigherPriorityComesFirstInAnyNamespace(t *testing.T) {
+func TestSlots_HigherPriorityIsFirstInAnyNamespace(t *testing.T) {
 	c := newCrowd()
 	c.ask("slow", 0, 12, 0)
 	c.ask("other", 0, 1, 0)

@@ -26,7 +26,7 @@ func isFalseWith(st *vmv1alpha1.VirtualMachineStatus, kind, reason string, words
 	return true
 }
 
-func TestS10Network_MustBeAllowed(t *testing.T) {
+func TestNetwork_MustBeAllowed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(s *settings) { s.Networks = []string{"/DC0/network/tenants"} })
@@ -64,7 +64,7 @@ func TestS10Network_MustBeAllowed(t *testing.T) {
 	}
 }
 
-func TestS10HostDevice_MustBeAllowed(t *testing.T) {
+func TestHostDevice_MustBeAllowed(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	with := func(name string, gpu, host string) *vmv1alpha1.VirtualMachineDevices {

@@ -165,7 +165,7 @@ func TestNetwork_RecreatedIsUsedWithItsNewKey(t *testing.T) {
 	}, other)
 }
 
-func TestS7Networks_AreFoundByNameAndNotByPattern(t *testing.T) {
+func TestNetworks_AreFoundByNameAndNotByPattern(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	for _, name := range []string{"prod[10]", "prod1", "pro?1", `a*`, "abc"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-func TestS8Orphans_AreFound(t *testing.T) {
+func TestOrphans_AreFound(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	first, _ := startProvider(t, ready, nil)

@@ -107,7 +107,7 @@ func TestKindOf_UsesFaultTypes(t *testing.T) {
 	}
 }
 
-func TestGone_RequiresTheGivenObject(t *testing.T) {
+func TestIsNotFound_RequiresTheGivenObject(t *testing.T) {
 	vm := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}
 	gone := func(kind, id string) types.BaseMethodFault {
 		return &types.ManagedObjectNotFound{Obj: types.ManagedObjectReference{Type: kind, Value: id, ServerGUID: "guid"}}
@@ -130,7 +130,7 @@ func TestGone_RequiresTheGivenObject(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := vimfault.IsNotFound(tc.err, vm); got != tc.want {
-				t.Errorf("Gone(%v) = %v, want %v", tc.err, got, tc.want)
+				t.Errorf("IsNotFound(%v) = %v, want %v", tc.err, got, tc.want)
 			}
 		})
 	}

@@ -133,7 +133,7 @@ func TestZone_WithoutAFolderDoesNotAffectOthers(t *testing.T) {
 	})
 }
 
-func TestS10Zone_LimitsNetworksAndDevicesToNamespaces(t *testing.T) {
+func TestZone_LimitsNetworksAndDevicesToNamespaces(t *testing.T) {
 	t.Parallel()
 	_, l, _, _ := startZones(t)
 	with := func(name, network string, labels map[string]string) *provider.Request {

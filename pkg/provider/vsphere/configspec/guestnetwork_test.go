@@ -130,7 +130,7 @@ func TestBootstrap_CloudInitRemovesTheImagesOVFProperties(t *testing.T) {
 }
 
 // If the VM has all adapters, one reconfiguration is sufficient.
-func TestTellsLater_OnlyForMissingAdapters(t *testing.T) {
+func TestNeedsAdapters_OnlyForMissingAdapters(t *testing.T) {
 	w, vm := want(), have()
 	w.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
 	if NeedsAdapters(w, vm) {
