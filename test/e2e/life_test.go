@@ -150,31 +150,32 @@ func TestKstatus_DistinguishesProgressFromFailure(t *testing.T) {
 	}
 }
 
-// The names are those that Slipway, KubeVirt and VM Operator use for the same kinds.
+// The names are those that KubeVirt, VM Operator and Cluster API use for the same kinds, and one of Slipway alone.
 func TestKinds_HaveCommonShortNames(t *testing.T) {
 	t.Parallel()
 	u := testenv.AsAdmin(t, testenv.Of(t).AdminKubeconfig)
 	var all []string
 	for resource, names := range map[string]string{
-		"virtualmachines":                    "vm vms virtualmachine virtualmachines VirtualMachine",
-		"virtualmachineinstances":            "vmi vmis virtualmachineinstance",
-		"virtualmachineclasses":              "vmclass vmclasses virtualmachineclass",
-		"virtualmachinegroups":               "vmg vmgs vmgroup vmgroups",
-		"virtualmachineimages":               "vmimage vmimages",
-		"clustervirtualmachineimages":        "cvmi cvmis cvmimage cvmimages clustervmimage",
-		"virtualmachineimagecaches":          "vmic vmicache vmicaches vmimagecache",
-		"virtualmachinesnapshots":            "vmsnap vmsnaps vmsnapshot vmsnapshots",
-		"virtualmachinepublishrequests":      "vmpub vmpubs",
-		"virtualmachinetemplates":            "vmtemplate vmtemplates",
-		"contentlibraries":                   "clib clibs contentlibrary",
-		"vcenters":                           "vc vcs vcenter",
-		"zones":                              "zone",
-		"virtualmachineinstancetypes":        "vminstancetype vminstancetypes vmf vmfs",
-		"virtualmachineclusterinstancetypes": "vmclusterinstancetype vmclusterinstancetypes vmcf vmcfs",
-		"virtualmachinepreferences":          "vmpref vmprefs vmp vmps",
-		"virtualmachineclusterpreferences":   "vmclusterpref vmclusterprefs vmcp vmcps",
-		"controllerrevisions":                "vmrev vmrevs vmrevision vmrevisions",
-		"machines":                           "ma", "machinesets": "ms", "machinedeployments": "md", "machinehealthchecks": "mhc mhcs", "machinedrainrules": "mdr", "clusters": "cl",
+		"virtualmachines":                    "vm vms svm svms virtualmachine virtualmachines VirtualMachine",
+		"virtualmachineinstances":            "vmi vmis svmi svmis virtualmachineinstance",
+		"virtualmachineclasses":              "vmclass vmclasses svmclass svmclasses virtualmachineclass",
+		"virtualmachinegroups":               "vmg vmgs svmg svmgs vmgroup vmgroups",
+		"virtualmachineimages":               "vmimage vmimages svmimage svmimages",
+		"clustervirtualmachineimages":        "cvmi cvmis scvmimage scvmimages cvmimage cvmimages clustervmimage",
+		"virtualmachineimagecaches":          "vmic svmic svmics vmicache vmicaches vmimagecache",
+		"virtualmachinesnapshots":            "vmsnap vmsnaps svmsnap svmsnaps vmsnapshot vmsnapshots",
+		"virtualmachinepublishrequests":      "vmpub vmpubs svmpub svmpubs",
+		"virtualmachinetemplates":            "vmtemplate vmtemplates svmtemplate svmtemplates",
+		"contentlibraries":                   "clib clibs sclib sclibs contentlibrary",
+		"vcenters":                           "vc vcs svcenter svcenters vcenter",
+		"slipwayclusters":                    "slc slcs slipwaycluster",
+		"zones":                              "zone szone szones",
+		"virtualmachineinstancetypes":        "vminstancetype vminstancetypes vmf vmfs svmf svmfs",
+		"virtualmachineclusterinstancetypes": "vmclusterinstancetype vmclusterinstancetypes vmcf vmcfs svmcf svmcfs",
+		"virtualmachinepreferences":          "vmpref vmprefs vmp vmps svmp svmps",
+		"virtualmachineclusterpreferences":   "vmclusterpref vmclusterprefs vmcp vmcps svmcp svmcps",
+		"controllerrevisions":                "vmrev vmrevs vmrevision vmrevisions svmrev svmrevs",
+		"machines":                           "ma sma", "machinesets": "ms sms", "machinedeployments": "md smd", "machinehealthchecks": "mhc mhcs smhc smhcs", "machinedrainrules": "mdr smdr", "clusters": "cl scl",
 	} {
 		for _, name := range strings.Fields(names) {
 			all = append(all, name)
