@@ -165,11 +165,15 @@ test-e2e: tools build python-client ## Run the tests against the whole environme
 
 .PHONY: nightly-short
 nightly-short: tools build tools-cluster-api tools-promql ## Run the short forms of the nightly suites, and all of test-operations.
-	$(GOTEST) -p 1 ./test/operations ./test/chaos ./test/odd ./test/faults ./test/clusterapi ./test/availability
+	$(GOTEST) -p 1 ./test/operations ./test/pages ./test/chaos ./test/odd ./test/faults ./test/clusterapi ./test/availability
 
 .PHONY: test-operations
 test-operations: tools build tools-promql ## Install, start, stop, kill, restore and remove the server, and lose its store.
 	$(GOTEST) ./test/operations
+
+.PHONY: test-pages
+test-pages: tools build ## Run the commands of the tutorial and of the how-to pages in the local environment.
+	$(GOTEST) ./test/pages
 
 .PHONY: test-cluster-api
 test-cluster-api: tools build tools-cluster-api ## Let the manager of Cluster API create and delete machines whose infrastructure are our VMs.
