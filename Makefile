@@ -35,6 +35,11 @@ VERSION_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=$(VERS
 # Stamping component-base would turn off the Kubernetes features of the server that
 # are newer than our version number.
 SERVER_LDFLAGS := $(LDFLAGS) -X github.com/slipway-dev/slipway/cmd/slipway-apiserver/app.version=$(VERSION)
+KUBERNETES_VERSION := $(shell sed -n 's|^.*k8s.io/kubernetes \(v[0-9.]*\) // indirect$$|\1|p' hack/tools/go.mod)
+KUBERNETES_NUMBERS := $(subst ., ,$(KUBERNETES_VERSION:v%=%))
+KUBERNETES_LDFLAGS := $(LDFLAGS) $(foreach p,k8s.io/component-base/version k8s.io/client-go/pkg/version,-X $p.gitVersion=$(KUBERNETES_VERSION) \
+	-X $p.gitMajor=$(word 1,$(KUBERNETES_NUMBERS)) -X $p.gitMinor=$(word 2,$(KUBERNETES_NUMBERS)) -X $p.gitTreeState=clean)
+KUBERNETES_FLAGS := -ldflags 'k8s.io/kubernetes/cmd/...=$(KUBERNETES_LDFLAGS)'
 # What go build is asked for our own programs: the same flags and packages wherever they are
 # built, so that none is linked twice.
 OWN_FLAGS = -ldflags './cmd/...=$(SERVER_LDFLAGS)' -ldflags './cmd/virtctl=$(VERSION_LDFLAGS)'
@@ -73,7 +78,7 @@ build: ## Build our own programs into bin/.
 
 .PHONY: tools
 tools: ## Build kube-apiserver, kube-controller-manager, kubectl, etcd and etcdutl into bin/, once, and our own programs with them.
-	@hack/alone.sh bin hack/build-tools.sh $(OWN)
+	@hack/alone.sh bin hack/build-tools.sh $(KUBERNETES_FLAGS) $(OWN)
 
 .PHONY: tools-cluster-api
 tools-cluster-api: tools ## Build the manager of Cluster API into bin/, once; tests run it.
@@ -113,7 +118,7 @@ endif
 .PHONY: release
 release: ## Make all that is published in dist/: image, programs for PLATFORMS, manifests that name the image, SBOMs and sums; the image is pushed to IMAGE if that is given.
 	@rm -rf dist
-	@$(RELEASE) all $(OWN_FLAGS)
+	@$(RELEASE) all $(KUBERNETES_FLAGS) $(OWN_FLAGS)
 
 .PHONY: image-twice
 image-twice: ## Make the image of what is committed twice, the second time elsewhere and with an empty build cache, and compare the digests.

@@ -4,6 +4,8 @@
 package house
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +23,10 @@ type workflow struct {
 		Timeout     int               `json:"timeout-minutes"`
 		Permissions map[string]string `json:"permissions"`
 		Needs       []string
-		Steps       []struct{ Uses, Run string }
+		Steps       []struct {
+			Uses, Run string
+			With      map[string]any
+		}
 	}
 }
 
@@ -58,6 +63,29 @@ func TestWorkflow_PinsActionsByCommit(t *testing.T) {
 	}
 	if uses < 8 {
 		t.Errorf("only %d actions found", uses)
+	}
+}
+
+// Files and image of a release have a signed provenance, which is published with them.
+func TestWorkflow_SignsTheProvenanceBeforeTheRelease(t *testing.T) {
+	job := readWorkflow(t).Jobs["publish"]
+	for _, permission := range []string{"id-token", "attestations"} {
+		if job.Permissions[permission] != "write" {
+			t.Errorf("publish has the permissions %v, want also %s", job.Permissions, permission)
+		}
+	}
+	var subjects []string
+	for _, step := range job.Steps {
+		if strings.HasPrefix(step.Uses, "actions/attest@") {
+			subjects = append(subjects, fmt.Sprint(cmp.Or(step.With["subject-checksums"], step.With["subject-digest"])))
+		}
+		if strings.Contains(step.Run, "gh release create") {
+			subjects = append(subjects, "release")
+		}
+	}
+	want := []string{"dist/SHA256SUMS", "${{ steps.image.outputs.digest }}", "release"}
+	if !slices.Equal(subjects, want) {
+		t.Errorf("publish attests %v, want %v", subjects, want)
 	}
 }
 

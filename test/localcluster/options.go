@@ -124,7 +124,7 @@ func checkPrograms(binDir string, programs []program) error {
 	for _, p := range programs {
 		info, err := os.Stat(filepath.Join(binDir, p.name))
 		if errors.Is(err, os.ErrNotExist) || err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {
-			return fmt.Errorf("%s is missing in %s: run \"make %s\"", p.name, binDir, p.target)
+			return fmt.Errorf("%s is missing in %s: run \"make %s\", or unpack all files of the release archive there", p.name, binDir, p.target)
 		}
 		if err != nil {
 			return fmt.Errorf("looking for %s: %w", p.name, err)

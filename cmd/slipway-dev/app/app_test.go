@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,6 +73,19 @@ func TestFollow_EndWithoutAResultIsAnError(t *testing.T) {
 	if err := o.ended(crash, nil); !errors.Is(err, crash) || errors.Is(err, errInterrupted) || !strings.Contains(err.Error(), "/data/logs/slipway-dev.log") {
 		t.Errorf("ended = %v, want that it crashed, and where its log is", err)
 	}
+}
+
+func TestReport_PrintsALineEveryFourSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		stop := (&report{out: &out}).alive("start")
+		time.Sleep(9 * time.Second) // the clock of synctest
+		stop()
+		time.Sleep(time.Minute)
+		if want := "  start: not finished after 4 s\n  start: not finished after 8 s\n"; out.String() != want {
+			t.Errorf("output %q, want %q", &out, want)
+		}
+	})
 }
 
 func TestNextCommands_UseExistingObjects(t *testing.T) {
