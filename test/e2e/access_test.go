@@ -126,7 +126,7 @@ func (u user) consoles(t *testing.T, alice user, name string) {
 	raw := alice.Kubectl("get", "--raw", "/apis/vm.slipway.dev/v1alpha1/namespaces/"+u.Namespace+"/virtualmachines/hers/screenshot")
 	for by, picture := range map[string][]byte{"virtctl": data, "kubectl": []byte(raw)} {
 		if _, err := png.Decode(bytes.NewReader(picture)); err != nil {
-			t.Errorf("the %d bytes for %s are not a PNG: %v", by, len(picture), err)
+			t.Errorf("%s returned %d bytes that are not a PNG: %v", by, len(picture), err)
 		}
 	}
 }
