@@ -195,7 +195,7 @@ func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
 	if err != nil || strings.Count(out, " none\n") != machines {
 		t.Fatalf("dry run: %v, want %d VMs of which nothing changes\n%s%s", err, machines, out, errOut)
 	}
-	for _, want := range []string{"golden: it is a template", "vCLS-1: it is a system VM", "others would be named twin too", "it has 1 snapshots"} {
+	for _, want := range []string{"golden: it is a template", "vCLS-1: it is a system VM", "other VMs would also be named twin too", "it has 1 snapshots"} {
 		if !strings.Contains(errOut, want) {
 			t.Errorf("the output of the dry run lacks %q:\n%s", want, errOut)
 		}

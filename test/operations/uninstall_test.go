@@ -26,7 +26,7 @@ func uninstalled(t *testing.T) {
 			}
 		}
 	}
-	refused("there are objects: ", " virtualmachines", "--leave-objects")
+	refused("objects still exist: ", " virtualmachines", "--leave-objects")
 
 	// The server is lost.
 	if err := testenv.Of(t).KillSlipway(); err != nil {

@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// upstream is an API server that tells what it was asked.
+// upstream is an API server that returns the request it received.
 type upstream struct {
 	*httptest.Server
 	asked []string
@@ -219,7 +219,7 @@ func TestRefusalsOfTheAPIServerArePassedOnAndAnswersThatLeadElsewhereAreNot(t *t
 	}
 }
 
-// A watch is told event by event, also that there is none yet, and ends with the page.
+// A watch is flushed event by event, even if there is none yet, and ends with the page.
 func TestAWatchIsToldAtOnce(t *testing.T) {
 	u := newUpstream(t)
 	ended, answered := make(chan struct{}), make(chan struct{})
@@ -320,7 +320,7 @@ func TestFilesAreSmallPackedAndOfThisHostAlone(t *testing.T) {
 		}
 		for _, made := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", " style=", "onclick="} {
 			if strings.Contains(string(a.plain), made) {
-				t.Errorf("%s has %q: markup and scripts are not made of texts", name, made)
+				t.Errorf("%s has %q: text must not become markup or scripts", name, made)
 			}
 		}
 	}

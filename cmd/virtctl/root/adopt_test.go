@@ -51,25 +51,25 @@ func TestAdoptPrintsShowsAndTakesOver(t *testing.T) {
 	}
 
 	code, out, errOut = run(t, s, "adopt", "--folder", folder, "--apply", "--timeout", "5s")
-	if code != 3 || out != folder+"/slow: Created is False: Error the folder\n"+folder+"/web is VirtualMachine dev/web\n" {
+	if code != 3 || out != folder+"/slow: Created is False: Error the folder\n"+folder+"/web is adopted as VirtualMachine dev/web\n" {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	for _, want := range []string{
-		"error: " + folder + "/forbidden: only privileged users", "error: " + folder + "/slow: not taken over yet: Created is False: Error the folder",
-		"1 of 3 virtual machines are not taken over",
+		"error: " + folder + "/forbidden: only privileged users", "error: " + folder + "/slow: not adopted yet: Created is False: Error the folder",
+		"1 of 3 virtual machines are not adopted",
 	} {
 		if !strings.Contains(errOut, want) {
 			t.Errorf("%s\nwant %q", errOut, want)
 		}
 	}
 	// The same again goes on with the same objects.
-	if _, out, errOut = run(t, s, "adopt", folder+"/web", "--apply"); out != folder+"/web is VirtualMachine dev/web\n" || len(s.VMs) != 2 {
+	if _, out, errOut = run(t, s, "adopt", folder+"/web", "--apply"); out != folder+"/web is adopted as VirtualMachine dev/web\n" || len(s.VMs) != 2 {
 		t.Errorf("once more: %s%s, %d objects", out, errOut, len(s.VMs))
 	}
 	for i := range s.VMs {
 		s.VMs[i].Spec.InstanceUUID = "another"
 	}
-	if _, out, _ = run(t, s, "adopt", folder+"/web"); !strings.Contains(out, "# - others would be named web too") {
+	if _, out, _ = run(t, s, "adopt", folder+"/web"); !strings.Contains(out, "# - other VMs would also be named web too") {
 		t.Errorf("with another object of that name:\n%s", out)
 	}
 }
@@ -92,7 +92,7 @@ func TestAdopt_OfAnOrphanNamesTheCommandThatRecoversIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const orphan = "it belongs to VirtualMachine dev/one, which does not exist: create the object again with virtctl recover -n dev one"
+	const orphan = "it belongs to VirtualMachine dev/one, which does not exist: recreate the object with virtctl recover -n dev one"
 	if code, _, errOut := run(t, &clitest.APIServer{}, "adopt", "/DC0/vm/slipway/old/one"); code != 1 || !strings.Contains(errOut, orphan) {
 		t.Errorf("exit code %d, %s; want %q", code, errOut, orphan)
 	}
@@ -112,12 +112,12 @@ func TestAdoptSaysWhatIsWrong(t *testing.T) {
 		want     string
 	}{
 		"nothing named":       {nil, nil, "no virtual machine given"},
-		"both":                {[]string{"web", "--apply", "--dry-run"}, nil, "--apply and --dry-run exclude each other"},
-		"no such VM":          {[]string{"/DC0/vm/none"}, nil, `looking for "/DC0/vm/none": there is none that the account may see`},
-		"no such folder":      {[]string{"--folder", "/DC0/vm/none"}, nil, `--folder "/DC0/vm/none": there is none that the account may see`},
+		"both":                {[]string{"web", "--apply", "--dry-run"}, nil, "--apply and --dry-run are mutually exclusive"},
+		"no such VM":          {[]string{"/DC0/vm/none"}, nil, `looking for "/DC0/vm/none": not found, or not visible to the account`},
+		"no such folder":      {[]string{"--folder", "/DC0/vm/none"}, nil, `--folder "/DC0/vm/none": not found, or not visible to the account`},
 		"another vCenter":     {[]string{"/DC0/vm/slipway/old/*"}, []vmv1alpha1.VCenter{other}, "is not managed by Slipway (known: west)"},
 		"nothing to take":     {[]string{"/DC0/vm/slipway/old/*"}, nil, "skipped /DC0/vm/slipway/old/vCLS-1: it is a system VM of vSphere Cluster Services"},
-		"a password is wrong": {[]string{"web", "--vcenter-username", "nobody"}, nil, "logging in to vCenter"},
+		"a password is wrong": {[]string{"web", "--vcenter-username", "unknown"}, nil, "logging in to vCenter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errOut := run(t, &clitest.APIServer{Vcenters: tc.vcenters}, append([]string{"adopt"}, tc.args...)...)

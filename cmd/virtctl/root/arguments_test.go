@@ -51,7 +51,7 @@ func TestArguments_AVirtualMachineIsNamedAsForKubectlWhereverOneIs(t *testing.T)
 			_, out, errOut := run(t, s, args...)
 			told := out + errOut + strings.Join(s.Requests, "\n")
 			if !strings.Contains(told, "dev/web") && !strings.Contains(told, `"web"`) && !strings.Contains(told, "/web/") || strings.Contains(errOut, "want NAME") {
-				t.Errorf("virtctl %s does not tell of dev/web:\n%s", strings.Join(args, " "), told)
+				t.Errorf("virtctl %s does not mention dev/web:\n%s", strings.Join(args, " "), told)
 			}
 			if strings.Contains(told, "dev/vm") || strings.Contains(told, "/virtualmachines/vm") {
 				t.Errorf("virtctl %s takes the kind for a name:\n%s", strings.Join(args, " "), told)

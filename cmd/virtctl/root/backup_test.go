@@ -37,7 +37,7 @@ func TestBackupIsAFileThatFitsItsChecksumOrNone(t *testing.T) {
 			code, out, errOut := run(t, &clitest.APIServer{Store: tc.answer}, "backup", file)
 			got, err := os.ReadFile(file)
 			if tc.says == "" {
-				if code != 0 || err != nil || !bytes.Equal(got, whole) || !strings.Contains(errOut, file+": 4.0 KiB, its checksum fits") || out != "" {
+				if code != 0 || err != nil || !bytes.Equal(got, whole) || !strings.Contains(errOut, file+": 4.0 KiB, checksum verified") || out != "" {
 					t.Errorf("exit code %d, %s%s, %d bytes, %v", code, out, errOut, len(got), err)
 				}
 			} else if code != 1 || !os.IsNotExist(err) || !strings.Contains(errOut, tc.says) {

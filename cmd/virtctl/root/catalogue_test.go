@@ -116,7 +116,7 @@ spec: {cpu: {guest: 2}, memory: {guest: 2G}}
 		t.Errorf("exit code %d, output:\n%s\nwant the objects that the server accepts, and failure", code, out)
 	}
 	for _, want := range []string{
-		`VirtualMachineClusterPreference/bad: left out, the server would refuse it: spec.devices.preferredInterfaceModel: Unsupported value: "token-ring"`,
+		`VirtualMachineClusterPreference/bad: skipped, the server would reject it: spec.devices.preferredInterfaceModel: Unsupported value: "token-ring"`,
 		"VirtualMachineClusterPreference/igb: spec.devices.preferredInterfaceModel: has no effect on vSphere",
 		"VirtualMachineClusterInstancetype/private: converted",
 		"1 of 3 objects were left out",
@@ -140,7 +140,7 @@ func TestImportRefusesAnUnknownKindOfTheGroup(t *testing.T) {
 
 func TestImportOfNothingFails(t *testing.T) {
 	code, out, errOut := runAs(t, "virtctl", "foo: bar\n", &clitest.APIServer{}, "import", "-f", "-")
-	if code != 1 || out != "" || !strings.Contains(errOut, `the catalogue has no object of group instancetype.kubevirt.io`) {
+	if code != 1 || out != "" || !strings.Contains(errOut, `the catalogue contains no object of group instancetype.kubevirt.io`) {
 		t.Errorf("exit code %d, output %q, error %q", code, out, errOut)
 	}
 }

@@ -46,7 +46,7 @@ func newTerminal(t *testing.T) (program, person *os.File) {
 	return program, person
 }
 
-// shows tells whether a terminal shows what is typed.
+// shows reports whether a terminal echoes input.
 func shows(t *testing.T, file *os.File) bool {
 	t.Helper()
 	state, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)

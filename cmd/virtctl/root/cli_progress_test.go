@@ -92,7 +92,7 @@ func TestProgress_WhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testin
 		succeeded bool
 	}{
 		"so":   {nil, "", true},
-		"gone": {gone, "not seen so (--timeout 1m0s): it is gone: deleted", false},
+		"gone": {gone, "not seen so (--timeout 1m0s): not found: deleted", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestProgress_WhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testin
 					case 2:
 						return false, "", errors.New("away for a moment")
 					}
-					return c.end == nil, "it is gone: deleted", c.end
+					return c.end == nil, "not found: deleted", c.end
 				})
 				if (err == nil) != c.succeeded || err != nil && err.Error() != c.want || out.String() != "Uploading\n" {
 					t.Errorf("%v, %q; want %q", err, out.String(), c.want)

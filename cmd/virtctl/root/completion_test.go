@@ -34,7 +34,7 @@ func TestCompletionOffersWhatMayCome(t *testing.T) {
 		"values of --mode":                 {[]string{"stop", "a", "--mode", ""}, "Hard\nSoft\nTrySoft\n:4\n"},
 		"values of --output":               {[]string{"refresh", "preference", "a", "-o", ""}, "table\nyaml\njson\n:4\n"},
 		"values of --dry-run":              {[]string{"stop", "a", "--dry-run="}, "none\nserver\n:4\n"},
-		"what can be refreshed":            {[]string{"refresh", "i"}, "instancetype\tMove virtual machines to the newest generation of their instance type\n:4\n"},
+		"what can be refreshed":            {[]string{"refresh", "i"}, "instancetype\tUpdate virtual machines to the latest generation of their instance type\n:4\n"},
 		"libraries that are published":     {[]string{"image", "import", "--library", ""}, "golden\n:4\n"},
 		"files that can be imported":       {[]string{"image", "import", "--library", "golden", ""}, "ova\novf\niso\n:8\n"},
 		"nothing when there is no cluster": {[]string{"--server=http://127.0.0.1:1", "start", ""}, ":4\n"},

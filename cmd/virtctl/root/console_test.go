@@ -77,7 +77,7 @@ func TestScreenshotWritesThePictureAsItIs(t *testing.T) {
 	if code, _, errOut = run(t, s, "screenshot", "a"); code != 1 || !strings.Contains(errOut, "--output is required") {
 		t.Errorf("without a file: exit code %d, %q", code, errOut)
 	}
-	if code, _, errOut = run(t, s, "screenshot", "a", "-o", filepath.Join(t.TempDir(), "none", "a.png")); code != 1 || !strings.Contains(errOut, "writing the picture") {
+	if code, _, errOut = run(t, s, "screenshot", "a", "-o", filepath.Join(t.TempDir(), "none", "a.png")); code != 1 || !strings.Contains(errOut, "writing the screenshot") {
 		t.Errorf("into a directory that is not there: exit code %d, %q", code, errOut)
 	}
 }

@@ -124,8 +124,8 @@ func TestCreateRefusesBadFlagsWithTheAllowedValues(t *testing.T) {
 		"vm --name a --image floppy/i --class c":                            `kind of image "floppy" is not supported: use VirtualMachineImage or ClusterVirtualMachineImage`,
 		"vm --name a --image i":                                             "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 0 given",
 		"vm --name a --image i --class c --instancetype u":                  "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 2 given",
-		"vm --name a --image i --class c --preference p --infer-preference": "--preference and --infer-preference exclude each other",
-		"vm --name a --image i --cpu 1":                                     "--cpu 1 needs --memory beside it, such as --memory 4Gi",
+		"vm --name a --image i --class c --preference p --infer-preference": "--preference and --infer-preference are mutually exclusive",
+		"vm --name a --image i --cpu 1":                                     "--cpu 1 requires --memory, such as --memory 4Gi",
 		"vm --name a --image i --cpu 1 --memory 300":                        "--memory 300: must be a multiple of 4Mi, from 4Mi to 24Ti",
 		"vm --name a": `required flag(s) "image" not set`,
 	} {

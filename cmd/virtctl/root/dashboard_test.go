@@ -28,7 +28,7 @@ import (
 func TestDashboardRefusesWhatIsNoPort(t *testing.T) {
 	for _, port := range []string{"-1", "65536"} {
 		code, out, errOut := run(t, &clitest.APIServer{}, "dashboard", "--port", port)
-		if code != 1 || out != "" || errOut != "error: --port: "+port+" is no port, allowed are 0 (a free one) to 65535\n" {
+		if code != 1 || out != "" || errOut != "error: --port: "+port+": must be from 0 (a free port) to 65535\n" {
 			t.Errorf("port %s: exit code %d, %q %q", port, code, out, errOut)
 		}
 	}

@@ -180,7 +180,7 @@ func TestDeployment_OptionsReportInvalidValuesWithFlagAndAllowedValues(t *testin
 		`--etcd-certfile and --etcd-keyfile belong together`:           {EtcdServers: []string{"https://a:2379"}, EtcdKey: []byte("x")},
 		`--server-arg "v=2": must be a flag of slipway-apiserver`:      {ServerArgs: []string{"v=2"}},
 		`--server-arg "--data-dir=/x": the installation sets --data-d`: {ServerArgs: []string{"--data-dir=/x"}},
-		`use --etcd-servers of virtctl install`:                        {ServerArgs: []string{"--etcd-servers=x"}},
+		`use --etcd-servers instead`:                                   {ServerArgs: []string{"--etcd-servers=x"}},
 		`--vcenter-url "http://vc/sdk": must have the form https://`:   vcenter(func(v *deployment.VCenter) { v.URL = "http://vc/sdk" }),
 		`--vcenter-url: must not contain credentials`:                  vcenter(func(v *deployment.VCenter) { v.URL = "https://u:p@vc/sdk" }),
 		`--vcenter-ca-file: must contain only certificates`:            vcenter(func(v *deployment.VCenter) { v.CA = []byte("x") }),

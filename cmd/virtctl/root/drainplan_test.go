@@ -28,7 +28,7 @@ func TestDrainPlan_ADrainPlanSaysOfEachPodWhatBecomesOfIt(t *testing.T) {
 		plan drain.Plan
 		want string
 	}{
-		"no pods": {nil, "Node node-1 of machine m has no pods, or is gone.\n"},
+		"no pods": {nil, "Node node-1 of machine m has no pods or does not exist.\n"},
 		"pods": {
 			drain.Plan{
 				{Pod: named("agent"), Step: drain.Ignored, Decision: drain.Decision{By: "DaemonSet agent", Warnings: []string{"ignoring DaemonSet-managed Pod"}}},

@@ -107,9 +107,9 @@ zone: a
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
 	notes := []string{
-		"interface eth1 stays on its network, /DC0/network/backup, which the manifest does not name",
-		"interface eth1 keeps its model VirtualPCNet32, which a manifest cannot name",
-		"VirtualTPM stays, and is not in the manifest",
+		"interface eth1 stays on its network, /DC0/network/backup, which is not in the manifest",
+		"interface eth1 keeps its model VirtualPCNet32, which manifests do not support",
+		"VirtualTPM stays attached and is not in the manifest",
 	}
 	if diff := cmp.Diff(notes, c.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
@@ -185,19 +185,19 @@ func TestForeign_WhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
 	for want, change := range map[string]func(*mo.VirtualMachine){
 		"":                                 func(*mo.VirtualMachine) {},
 		"its configuration cannot be read": func(vm *mo.VirtualMachine) { vm.Config = nil },
-		"it is a template: offer it as a VirtualMachineImage": func(vm *mo.VirtualMachine) { vm.Config.Template = true },
-		"it is a system VM of vSphere Cluster Services":       func(vm *mo.VirtualMachine) { vm.Name = "vCLS-4c4c4544" },
+		"it is a template: use it as a VirtualMachineImage": func(vm *mo.VirtualMachine) { vm.Config.Template = true },
+		"it is a system VM of vSphere Cluster Services":     func(vm *mo.VirtualMachine) { vm.Name = "vCLS-4c4c4544" },
 		"it is orphaned":          func(vm *mo.VirtualMachine) { vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateOrphaned },
 		"it has no instance UUID": func(vm *mo.VirtualMachine) { vm.Config.InstanceUuid = "" },
-		"it has fault tolerance, which Slipway does not know": func(vm *mo.VirtualMachine) { vm.Config.FtInfo = &types.FaultToleranceConfigInfo{} },
-		"another product manages it: com.vmware.vcenter.wcp": func(vm *mo.VirtualMachine) {
+		"it uses fault tolerance, which Slipway does not support": func(vm *mo.VirtualMachine) { vm.Config.FtInfo = &types.FaultToleranceConfigInfo{} },
+		"it is managed by another product: com.vmware.vcenter.wcp": func(vm *mo.VirtualMachine) {
 			vm.Config.ManagedBy = &types.ManagedByInfo{ExtensionKey: "com.vmware.vcenter.wcp"}
 		},
 		"it belongs to VirtualMachine ns/web already": func(vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "ns/web/uid"}}
 		},
-		"its setting slipway.vm names another owner": func(vm *mo.VirtualMachine) {
-			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "somebody"}}
+		"its setting slipway.vm specifies another owner": func(vm *mo.VirtualMachine) {
+			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "other"}}
 		},
 	} {
 		m := byHand()
@@ -226,7 +226,7 @@ func TestForeign_NamesAreValidAndTellVMsApart(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	for i, want := range []string{"others would be named web-1 too", "others would be named web-1 too", `the name in vSphere is "DB_3.example.org", and stays`, "has nothing that an object can be named by", "others would be named taken too"} {
+	for i, want := range []string{"other VMs would also be named web-1 too", "other VMs would also be named web-1 too", `the name in vSphere is "DB_3.example.org", and stays`, "has nothing that an object can be named by", "other VMs would also be named taken too"} {
 		if got := notes[machines[i]]; !strings.Contains(got, want) {
 			t.Errorf("note on %q is %q, want %q", machines[i].VM.Name, got, want)
 		}
@@ -248,8 +248,8 @@ func TestForeign_TheZoneIsWhereTheVMIs(t *testing.T) {
 		})}, "z", ""},
 		"by its pool":                 {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster, s.ResourcePools = "", []string{"other", "prod"} })}, "z", ""},
 		"below the folder of another": {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Folder = "elsewhere" })}, "", "move it below the folder elsewhere (zone z)"},
-		"on another cluster":          {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster = "C1" })}, "", "/DC0/host/C0 belongs to none"},
-		"in a pool of nobody":         {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster, s.ResourcePools = "", []string{"test"} })}, "", "/DC0/host/C0 belongs to none"},
+		"on another cluster":          {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster = "C1" })}, "", "no zone contains /DC0/host/C0"},
+		"in a pool of no zone":        {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster, s.ResourcePools = "", []string{"test"} })}, "", "no zone contains /DC0/host/C0"},
 		"in another datacenter":       {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Datacenter = "DC1" })}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

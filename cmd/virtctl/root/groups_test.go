@@ -24,7 +24,7 @@ func TestHelpHasEveryCommandInAGroup(t *testing.T) {
 	if code != 0 || strings.Contains(out, "Additional Commands:") {
 		t.Errorf("exit %d: some commands are in no group: %s\n%s", code, errOut, out)
 	}
-	for _, title := range []string{"Look at virtual machines:\n", "Install and run Slipway:\n", "Other commands:\n  completion "} {
+	for _, title := range []string{"View virtual machines:\n", "Install and operate Slipway:\n", "Other commands:\n  completion "} {
 		if !strings.Contains(out, title) {
 			t.Errorf("there is no %q:\n%s", title, out)
 		}

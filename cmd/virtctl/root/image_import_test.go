@@ -37,7 +37,7 @@ func TestImageImportShowsWhatHappens(t *testing.T) {
 	code, out, errOut := run(t, &clitest.APIServer{}, "image", "import", path, "--library", "slipway", "--name", "Tools 12")
 	// In which pieces it is sent is the transport's matter.
 	out = regexp.MustCompile(`uploading: [0-9]0?% .*\n`).ReplaceAllString(out, "")
-	want := "no manifest has digests of tools.iso, which are sent as they are\nchecking: 80% of 40.0 KiB\nchecking: 100% of 40.0 KiB\n" +
+	want := "no manifest has digests of tools.iso; sending without verification\nchecking: 80% of 40.0 KiB\nchecking: 100% of 40.0 KiB\n" +
 		"uploading: 100% of 40.0 KiB\nimported " + path + " as item \"Tools 12\" of content library \"slipway\", version 2\n"
 	if diff := cmp.Diff(want, out); code != 0 || diff != "" {
 		t.Errorf("exit code %d, %s (-want +got):\n%s", code, errOut, diff)
@@ -57,7 +57,7 @@ func TestImageImportWaitsForTheImage(t *testing.T) {
 	}
 	s.Libraries = []vmv1alpha1.ContentLibrary{{ObjectMeta: metav1.ObjectMeta{Name: "all"}, Spec: vmv1alpha1.ContentLibrarySpec{Library: "slipway"}}}
 	code, _, errOut = run(t, s, "image", "import", anISO(t), "--library", "slipway", "--wait", "--timeout", "1ms")
-	if code != 3 || !strings.Contains(errOut, `item "tools" was imported, and no image of it is ready yet: there is none`) {
+	if code != 3 || !strings.Contains(errOut, `item "tools" was imported, but no image of it is ready yet: there is none`) {
 		t.Errorf("without an image: exit code %d, %s", code, errOut)
 	}
 	image := vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "tools"}}

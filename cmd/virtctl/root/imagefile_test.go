@@ -244,21 +244,21 @@ func TestImageFile_AnImageThatIsNotRightIsRefused(t *testing.T) {
 	}{
 		"no such file":               {filepath.Join(t.TempDir(), "none.ova"), "no such file"},
 		"another kind of file":       {imageFile(t, "vm.vmdk", []byte("x")), "none of the files that can be imported"},
-		"a directory without an OVF": {t.TempDir(), "has 0 files *.ovf, and must have one"},
+		"a directory without an OVF": {t.TempDir(), "has 0 files *.ovf, expected one"},
 		"no archive":                 {imageFile(t, "vm.ova", bytes.Repeat([]byte("x"), 2000)), "cannot be read as a tar archive"},
 		"an archive without an OVF":  {imageFile(t, "vm.ova", ovaOf(t, imageWith("vm.ovf", ""))), "there is no file *.ovf in it"},
 		"an empty archive":           {imageFile(t, "vm.ova", nil), "there is no file *.ovf in it"},
 		"two descriptors":            {imageFile(t, "vm.ova", ovaOf(t, imageWith("other.ovf", descriptorText))), "two descriptors, vm.ovf and other.ovf"},
 		"a file twice":               {imageFile(t, "vm.ova", ovaOf(t, append(goodImage(), goodImage()[2]))), `two files "disk1.vmdk"`},
-		"an archive cut in a file":   {imageFile(t, "vm.ova", whole[:bytes.Index(whole, []byte("some disk"))+4]), "cut short: of disk1.vmdk 5 bytes are missing"},
+		"an archive cut in a file":   {imageFile(t, "vm.ova", whole[:bytes.Index(whole, []byte("some disk"))+4]), "cut short: of disk1.vmdk 5 bytes"},
 		"an archive cut in a header": {imageFile(t, "vm.ova", whole[:700]), "cut short"},
 		"a path out of the archive":  {imageFile(t, "vm.ova", ovaOf(t, imageWith("../../etc/passwd", "x"))), `"../../etc/passwd" is no name of a file`},
 		"a path of Windows":          {imageFile(t, "vm.ova", ovaOf(t, imageWith(`..\evil.vmdk`, "x"))), "is no name of a file"},
 		"a link": {imageFile(t, "vm.ova", changed(func(h *tar.Header) { h.Typeflag, h.Linkname, h.Size = tar.TypeSymlink, "/etc/passwd", 0 })),
-			`entry "disk1.vmdk" of the archive is no plain file`},
+			`entry "disk1.vmdk" of the archive is not a regular file`},
 		"a missing disk":              {imageDirectory(t, imageWith("disk1.vmdk", "")), "names the file disk1.vmdk, which is not in"},
 		"a missing disk of an OVA":    {imageFile(t, "vm.ova", ovaOf(t, imageWith("disk1.vmdk", ""))), "names the file disk1.vmdk, which is not in"},
-		"a disk that is cut short":    {imageDirectory(t, imageWith("disk1.vmdk", "some")), "disk1.vmdk is cut short: it has 4 bytes"},
+		"a disk that is cut short":    {imageDirectory(t, imageWith("disk1.vmdk", "some")), "disk1.vmdk is truncated: it has 4 bytes"},
 		"a disk elsewhere":            {imageDirectory(t, imageWith("vm.ovf", strings.Replace(descriptorText, "disk1.vmdk", "/etc/shadow", 1))), `"/etc/shadow" is no name`},
 		"a disk of the web":           {imageDirectory(t, imageWith("vm.ovf", strings.Replace(descriptorText, "disk1.vmdk", "http://x/d.vmdk", 1))), "is no name of a file"},
 		"a disk in chunks":            {imageDirectory(t, imageWith("vm.ovf", strings.Replace(descriptorText, "ovf:id=", `ovf:chunkSize="4" ovf:id=`, 1))), "is in chunks"},
@@ -266,7 +266,7 @@ func TestImageFile_AnImageThatIsNotRightIsRefused(t *testing.T) {
 		"another XML":                 {imageDirectory(t, imageWith("vm.ovf", "<html/>")), "it is no OVF"},
 		"no virtual machine":          {imageDirectory(t, imageWith("vm.ovf", "<Envelope/>")), "describes no virtual machine"},
 		"a huge descriptor":           {imageDirectory(t, imageWith("vm.ovf", descriptorText+strings.Repeat(" ", 4<<20))), "at most 4194304 are read"},
-		"a manifest that is none":     {imageDirectory(t, imageWith("vm.mf", "hello")), "line 1 is none of the form"},
+		"an invalid manifest":         {imageDirectory(t, imageWith("vm.mf", "hello")), "line 1: must have the form"},
 		"a digest of another length":  {imageDirectory(t, imageWith("vm.mf", "SHA256(vm.ovf)= abcd")), "a digest of SHA256 has 64 digits, not 4"},
 		"an unknown algorithm":        {imageDirectory(t, imageWith("vm.mf", "MD5(vm.ovf)= "+strings.Repeat("0", 32))), `algorithm "MD5" is not supported`},
 		"two digests of a file":       {imageDirectory(t, imageWith("vm.mf", "SHA1(a)= "+strings.Repeat("0", 40)+"\nSHA1(a)= "+strings.Repeat("1", 40))), "another digest of a"},
@@ -292,7 +292,7 @@ func TestImageFile_ADamagedFileIsFoundByTheManifest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := i.Verify(t.Context(), func(int64) {}); err == nil || !strings.Contains(err.Error(), "disk1.vmdk was damaged or changed: its SHA256 is") {
+		if err := i.Verify(t.Context(), func(int64) {}); err == nil || !strings.Contains(err.Error(), "disk1.vmdk is damaged or was changed: its SHA256 is") {
 			t.Errorf("%s: error %v", name, err)
 		}
 		_ = i.Close()

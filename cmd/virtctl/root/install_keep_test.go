@@ -16,7 +16,7 @@ const externalEtcd = "--etcd-servers=https://etcd.example.com:2379"
 
 const serverPath = "/apis/apps/v1/namespaces/slipway-system/statefulsets/slipway-apiserver"
 
-// runs tells whether the server that was applied last has an image and replicas.
+// runs reports whether the server that was applied last has an image and replicas.
 func (h *installHost) runs(image, replicas string) bool {
 	applied, _ := h.objects[serverPath]["applied"].(string)
 	return strings.Contains(applied, `"image":"`+image+`"`) && strings.Contains(applied, `"replicas":`+replicas+`,`)
@@ -28,9 +28,9 @@ func TestInstallKeepsImageAndReplicasThatRunWhenNoFlagSaysOtherwise(t *testing.T
 		t.Fatalf("exit %d: %s", code, errOut)
 	}
 	for _, c := range []struct{ args, says, image, replicas string }{
-		{"", "kept, for the installation has it and no flag says otherwise: --image=registry.example.com/s:v1 --replicas=1\n", "registry.example.com/s:v1", "1"},
-		{"--image=registry.example.com/s:v2", "kept, for the installation has it and no flag says otherwise: --replicas=1\n", "registry.example.com/s:v2", "1"},
-		{"--replicas=3", "kept, for the installation has it and no flag says otherwise: --image=registry.example.com/s:v2\n", "registry.example.com/s:v2", "3"},
+		{"", "kept from the existing installation: --image=registry.example.com/s:v1 --replicas=1\n", "registry.example.com/s:v1", "1"},
+		{"--image=registry.example.com/s:v2", "kept from the existing installation: --replicas=1\n", "registry.example.com/s:v2", "1"},
+		{"--replicas=3", "kept from the existing installation: --image=registry.example.com/s:v2\n", "registry.example.com/s:v2", "3"},
 		{"--replicas=1 --image=registry.example.com/s:v3", "", "registry.example.com/s:v3", "1"},
 	} {
 		code, _, errOut := h.install(t, append([]string{"--apply", externalEtcd}, strings.Fields(c.args)...)...)
@@ -58,7 +58,7 @@ func TestInstallKeepsNoNumberOfReplicasThatItDoesNotMake(t *testing.T) {
 		t.Fatal(errOut)
 	}
 	h.objects[serverPath]["spec"].(map[string]any)["replicas"] = 0
-	if code, out, errOut := h.install(t, "--apply"); code != 1 || out != "" || !strings.Contains(errOut, "the installation has 0 replicas, which are not kept: give --replicas") {
+	if code, out, errOut := h.install(t, "--apply"); code != 1 || out != "" || !strings.Contains(errOut, "the installation has 0 replicas: specify --replicas") {
 		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
 }

@@ -29,13 +29,13 @@ type installHost struct {
 	// order are the paths in the order in which objects came.
 	order    []string
 	versions int
-	// conflict is the path of an object that somebody else has changed.
+	// conflict is the path of an object that another client has changed.
 	conflict string
-	// unavailable is what the APIServices say that are not, for so many questions.
+	// unavailable is the number of requests for which the APIServices are not available.
 	unavailable []string
-	// early is how many requests to them are not passed on although they say that they are available.
+	// early is the number of requests that fail although the APIServices are available.
 	early int
-	// replicas is what the StatefulSet says of its replicas, for so many questions, before it has rolled out.
+	// replicas is the status of the StatefulSet's replicas in successive reads before the rollout is complete.
 	replicas []map[string]any
 }
 
@@ -196,14 +196,14 @@ func TestInstallTellsWhatItWaitsForAndDescribesTheVCenterThen(t *testing.T) {
 	}
 }
 
-// The server of before serves on for a while, so that an API that is available tells nothing of an update.
+// The previous server continues to serve for a while, so an available API does not show that the update is complete.
 func TestInstallWaitsUntilTheReplicasAreWhatWasApplied(t *testing.T) {
 	h := newInstallHost()
 	if code, _, errOut := h.install(t, "--apply", imageFlag); code != 0 {
 		t.Fatal(errOut)
 	}
 	before := map[string]any{"updatedReplicas": 0, "readyReplicas": 1}
-	// Twice it is read before anything is applied: for what is kept, and to tell what changes.
+	// It is read twice before apply: for the settings to keep, and to detect changes.
 	h.replicas = []map[string]any{before, before, before, {"updatedReplicas": 1, "readyReplicas": 0}}
 	code, out, errOut := h.install(t, "--apply", "--wait", "--image=registry.example.com/s:v2")
 	if code != 0 || !strings.HasSuffix(out, "statefulset/slipway-apiserver ready\n") {
@@ -214,7 +214,7 @@ func TestInstallWaitsUntilTheReplicasAreWhatWasApplied(t *testing.T) {
 	}
 	h.replicas = slices.Repeat([]map[string]any{before}, 1000)
 	code, _, errOut = h.install(t, "--apply", "--wait", "--image=registry.example.com/none:v3", "--timeout=50ms")
-	if code != 3 || !strings.Contains(errOut, "not all replicas run as applied (--timeout 50ms): waiting for the server: 0 of 1 replicas are updated") {
+	if code != 3 || !strings.Contains(errOut, "not all replicas are updated and ready (--timeout 50ms): waiting for the server: 0 of 1 replicas are updated") {
 		t.Errorf("exit %d with an image that is not there: %s", code, errOut)
 	}
 }
@@ -250,12 +250,12 @@ func TestInstallRefusesWhatItCannotDoBeforeItDoesAnything(t *testing.T) {
 	}{
 		{"--replicas 2: more than 1 requires --etcd-servers", []string{"--replicas=2"}},
 		{"--wait goes with --apply", []string{"--wait"}},
-		{"--force-conflicts goes with --apply", []string{"--force-conflicts"}},
+		{"--force-conflicts requires --apply", []string{"--force-conflicts"}},
 		{"--timeout 0s: must be more than 0s", []string{"--timeout=0s"}},
-		{`--namespace "prod": the server is installed into slipway-system`, []string{"-n", "prod"}},
+		{`--namespace "prod": the server can only be installed into slipway-system`, []string{"-n", "prod"}},
 		{"reading --etcd-cafile: open /none", []string{"--etcd-servers=https://a:2379", "--etcd-cafile=/none"}},
 		{"must not be empty", []string{"--etcd-servers=https://a:2379", "--etcd-cafile=" + empty}},
-		{"need --vcenter-url", []string{"--vcenter-username=u"}},
+		{"require --vcenter-url", []string{"--vcenter-username=u"}},
 		{"--vcenter-insecure: the server always checks", []string{"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"}},
 	} {
 		h := newInstallHost()

@@ -72,8 +72,8 @@ func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
 		"it is on and not ready":                 {asked: asked, vm: powered(3, on, synced), ready: true, doing: "Starting"},
 		"it is on and was ready":                 {asked: asked, vm: powered(3, on, synced, of(2, is("Ready", ""))), ready: true, doing: "Starting"},
 		"it is on and ready":                     {asked: asked, vm: powered(3, on, synced, is("Ready", "")), ready: true, done: true, doing: "Ready"},
-		"it failed":                              {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "Error", "no space")), fails: "no space; the server tries again"},
-		"it cannot become so":                    {asked: asked, vm: powered(3, off, is("Stalled", "the class is gone")), fails: "Stalled: the class is gone"},
+		"it failed":                              {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "Error", "no space")), fails: "no space; the server will retry"},
+		"it cannot become so":                    {asked: asked, vm: powered(3, off, is("Stalled", "the class is not found")), fails: "Stalled: the class is not found"},
 		"it is on, a part is refused":            {asked: asked, vm: powered(3, on, synced, is("Stalled", "volumes[d]: no slot")), done: true, doing: "PoweredOn"},
 		"it starts, a part is refused":           {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "PoweringOn", ""), is("Stalled", "volumes[d]: no slot")), doing: "PoweringOn"},
 		"it is left off":                         {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "GuestShutdown", "shut down"), is("Stalled", "PowerStateSynced is False: shut down")), fails: "Stalled: PowerStateSynced is False: shut down"},
@@ -108,7 +108,7 @@ func TestPower_WaitTellsOfEachAndFailsWithTheMessageOfTheCondition(t *testing.T)
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{good, bad}}, "start", "a", "b", "--wait")
 	want := []any{
 		1, "virtualmachine dev/a will be powered on\nvirtualmachine dev/b will be powered on\nvirtualmachine dev/a is PoweredOn\n",
-		"error: virtualmachine dev/b: no licence; the server tries again\n",
+		"error: virtualmachine dev/b: no licence; the server will retry\n",
 	}
 	if diff := cmp.Diff(want, []any{code, out, errOut}); diff != "" {
 		t.Error(diff)
@@ -118,7 +118,7 @@ func TestPower_WaitTellsOfEachAndFailsWithTheMessageOfTheCondition(t *testing.T)
 func TestPower_WaitEndsWithItsTimeoutAndSaysWhatIsLeft(t *testing.T) {
 	slow := *powered(1, vmv1alpha1.PoweredOff)
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{slow}}, "start", "a", "missing", "--wait", "--timeout", "1ms")
-	if code != 3 || !strings.Contains(errOut, "\nerror: virtualmachine dev/a: not done within --timeout 1ms, and the server goes on") ||
+	if code != 3 || !strings.Contains(errOut, "\nerror: virtualmachine dev/a: not completed within --timeout 1ms; the server continues") ||
 		!strings.HasPrefix(errOut, "error: virtualmachine dev/missing: not found\n") {
 		t.Errorf("exit code %d, output %q, errors %q; want 3 and what it waited for", code, out, errOut)
 	}
@@ -129,9 +129,9 @@ func TestPower_WaitRefusesWhatMakesNoSense(t *testing.T) {
 		args []string
 		want string
 	}{
-		"ready alone":      {[]string{"start", "a", "--ready"}, "error: --ready goes with --wait\n"},
-		"a dry run":        {[]string{"start", "a", "--wait", "--dry-run"}, "error: --wait and --dry-run exclude each other: nothing happens that could be waited for\n"},
-		"no time":          {[]string{"stop", "a", "--wait", "--timeout", "0s"}, "error: --timeout: 0s: must be more than nothing\n"},
+		"ready alone":      {[]string{"start", "a", "--ready"}, "error: --ready requires --wait\n"},
+		"a dry run":        {[]string{"start", "a", "--wait", "--dry-run"}, "error: --wait and --dry-run are mutually exclusive\n"},
+		"no time":          {[]string{"stop", "a", "--wait", "--timeout", "0s"}, "error: --timeout: 0s: must be more than 0s\n"},
 		"ready and a stop": {[]string{"stop", "a", "--wait", "--ready"}, "error: unknown flag: --ready\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

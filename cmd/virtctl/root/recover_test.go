@@ -20,7 +20,7 @@ import (
 
 const lostUID = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
 
-// lostVM is a VM whose object is gone, and which keeps the record of it.
+// lostVM is a VM with a record of an object that does not exist.
 func lostVM(t *testing.T, name string, change func(*orphans.RecordedVM, *vmv1alpha1.VirtualMachine)) orphans.RecordedVM {
 	t.Helper()
 	vm := clitest.Machine("dev", name)
@@ -60,11 +60,11 @@ func TestRecover_WhatCanBeRecoveredIsListed(t *testing.T) {
 	if diff := cmp.Diff(want, out); code != 0 || diff != "" || len(s.Requests) != 0 {
 		t.Errorf("exit code %d, %s, requests %q (-want +got):\n%s", code, errOut, s.Requests, diff)
 	}
-	if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, "recover", "-A"); out != "There is nothing to recover in vCenter vc.\n" {
+	if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, "recover", "-A"); out != "Nothing to recover in vCenter vc.\n" {
 		t.Errorf("without any: %q", out)
 	}
 	for _, args := range [][]string{{"recover", "--all", "-A"}, {"recover", "--all", "-A", "--dry-run"}} {
-		if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, args...); out != "There is nothing to recover in vCenter vc.\n" {
+		if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, args...); out != "Nothing to recover in vCenter vc.\n" {
 			t.Errorf("%v without any: %q", args, out)
 		}
 	}
@@ -139,7 +139,7 @@ func TestRecover_GroupsAreMadeAgainBeforeTheirVirtualMachines(t *testing.T) {
 		}
 	}
 	if code, out, errOut = run(t, &clitest.APIServer{Orphans: report, Refuse: "virtualmachinegroups"}, "recover", "--all", "-A"); code == 0 || strings.Contains(out, "dev/db") ||
-		!strings.Contains(errOut, "making VirtualMachineGroup shop again") {
+		!strings.Contains(errOut, "recreating VirtualMachineGroup shop again") {
 		t.Errorf("without its group: exit code %d, %s%s; want no virtual machine, which would be listed no more", code, out, errOut)
 	}
 }
@@ -150,8 +150,8 @@ func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 		says string
 	}{
 		"a copy":                 {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID = "x" })}, "it is a copy"},
-		"two of a name":          {[]orphans.RecordedVM{lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.UniqueID = "vm-8" })}, "2 VMs say that they are it, vm-7 in vc, vm-8 in vc"},
-		"another's record":       {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "prod" })}, "its record is one of prod/web"},
+		"two of a name":          {[]orphans.RecordedVM{lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.UniqueID = "vm-8" })}, "2 VMs claim to be this virtual machine, vm-7 in vc, vm-8 in vc"},
+		"another's record":       {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "prod" })}, "its record belongs to prod/web"},
 		"a record of another ID": {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.UID = "other" })}, "with UID other"},
 		"something else":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.Record = "%" })}, "not valid base64"},
 		"another object":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.State = orphans.NameTaken })}, "another object has the name"},
@@ -162,12 +162,12 @@ func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s, requests %q; want it refused: %s", name, code, out, errOut, s.Requests, tc.says)
 		}
 	}
-	// Beside a copy the one that it is a copy of is made again.
+	// With a copy present, the original is recreated.
 	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{
 		lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID, k.UniqueID = "x", "vm-8" }),
 	}}}
 	if _, out, errOut := run(t, s, "recover", "--all", "-A"); !strings.Contains(out, "virtualmachine dev/web created") || !strings.Contains(errOut, "vm-8") {
-		t.Errorf("beside a copy: %s%s", out, errOut)
+		t.Errorf("with a copy: %s%s", out, errOut)
 	}
 }
 

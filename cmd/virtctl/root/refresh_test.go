@@ -61,7 +61,7 @@ func TestRefresh_WaitEndsWithTheCaptureOfTheSameReference(t *testing.T) {
 		s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Refresh: vmv1alpha1.RefreshResult{SourceKind: tc.kind, OldRevision: tc.old, NewRevision: "a-2", Changed: true}}
 		synctest.Test(t, func(t *testing.T) {
 			code, _, errOut := clitest.RunInBubble(t.Context(), t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1s")
-			if (code == 0) != tc.want || !tc.want && !strings.Contains(errOut, `revision "a-2" is not seen in status (--timeout 1s)`) {
+			if (code == 0) != tc.want || !tc.want && !strings.Contains(errOut, `revision "a-2" yet (--timeout 1s)`) {
 				t.Errorf("%s: exit code %d, %q; want it captured: %t", name, code, errOut, tc.want)
 			}
 		})
@@ -133,7 +133,7 @@ func TestRefreshWaitsUntilStatusNamesTheNewRevision(t *testing.T) {
 	}
 	s.VMs[0].Status.InstancetypeRef.ControllerRevisionRef.Name = "a-1"
 	code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1ms")
-	if want := "error: virtualmachine dev/a: revision \"a-2\" is not seen in status (--timeout 1ms): "; code != 1 || !strings.Contains(errOut, want) {
+	if want := "error: virtualmachine dev/a: revision \"a-2\" yet (--timeout 1ms): "; code != 1 || !strings.Contains(errOut, want) {
 		t.Errorf("exit code %d, error %q, want 1 and %q", code, errOut, want)
 	}
 	if code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--dry-run"); code != 1 || !strings.Contains(errOut, "exclude each other") {
@@ -157,10 +157,10 @@ func (s lateCapture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestRefreshTellsWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := clitest.Machine("dev", "a")
-		vm.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Reason: "NotFound", Message: "instance type small is gone"}}
+		vm.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Reason: "NotFound", Message: "instance type small is not found"}}
 		s := lateCapture{&clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Refresh: clitest.Refreshed}, time.Now().Add(10 * time.Second)}
 		code, _, errOut := clitest.RunInBubble(t.Context(), t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1m")
-		if want := "virtualmachine dev/a: waiting until its status names revision \"a-2\": instance type small is gone\n"; code != 0 || errOut != want {
+		if want := "virtualmachine dev/a: waiting for revision \"a-2\": instance type small is not found\n"; code != 0 || errOut != want {
 			t.Errorf("exit code %d, it tells %q, want %q", code, errOut, want)
 		}
 	})
@@ -179,7 +179,7 @@ func TestRefreshTakesManyNamesOrASelector(t *testing.T) {
 		"selector":                   {[]string{"-l", "app=web"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b"}, ""},
 		"all namespaces":             {[]string{"-A", "-l", "app=web"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b", "prod/virtualmachines/c"}, ""},
 		"one of them fails":          {[]string{"missing", "b"}, 1, []string{"dev/virtualmachines/missing", "dev/virtualmachines/b"}, "error: virtualmachine dev/missing: not found\n"},
-		"a selector without match":   {[]string{"-l", "app=none"}, 0, nil, "No virtual machine matches selector \"app=none\".\n"},
+		"a selector without match":   {[]string{"-l", "app=none"}, 0, nil, "No virtual machines match selector \"app=none\".\n"},
 		"neither names nor selector": {nil, 1, nil, "error: no virtual machine given: name one or more, or use --selector\n"},
 	} {
 		for _, program := range []string{"virtctl", "kubectl-virt"} {

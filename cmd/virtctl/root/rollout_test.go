@@ -114,8 +114,8 @@ func TestRolloutStatusTellsWhatIsLeft(t *testing.T) {
 		change func()
 		want   string
 	}{
-		{func() {}, "waiting for the controller to see the change"},
-		{func() { d.Status.ObservedGeneration = 2 }, "0 of 3 machines are there"},
+		{func() {}, "waiting for the controller to observe the change"},
+		{func() { d.Status.ObservedGeneration = 2 }, "0 of 3 machines exist"},
 		{func() {
 			d.Status.Replicas = ptr.To[int32](3)
 			d.Status.Conditions = []metav1.Condition{{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionTrue, Message: "Rolling out 2"}}
@@ -130,10 +130,10 @@ func TestRolloutStatusTellsWhatIsLeft(t *testing.T) {
 			d.Status.Conditions[0] = metav1.Condition{Type: clusterv1alpha1.ScalingUpCondition, Status: metav1.ConditionTrue, Message: "MachineSet s is blocked because: T t does not exist"}
 			d.Status.Conditions[1].Status = metav1.ConditionTrue
 			d.Status.Replicas = ptr.To[int32](2)
-		}, "2 of 3 machines are there: MachineSet s is blocked because: T t does not exist"},
+		}, "2 of 3 machines exist: MachineSet s is blocked because: T t does not exist"},
 		{func() {
 			d.Status.Conditions[1] = metav1.Condition{Type: clusterv1alpha1.PausedCondition, Status: metav1.ConditionTrue, Message: "Cluster spec.paused is set to true"}
-		}, "it is paused: Cluster spec.paused is set to true"},
+		}, "the rollout is paused: Cluster spec.paused is set to true"},
 		{func() {
 			d.Status.Conditions = []metav1.Condition{
 				{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionTrue, Reason: "WaitingForTemplate", Message: "Rolling out 2. MachineSet s: T t does not exist"},
@@ -157,7 +157,7 @@ func TestRolloutStatusTellsWhatIsLeft(t *testing.T) {
 	for _, c := range []struct {
 		command, says string
 		code          int
-	}{{"resume", "it is not paused", 1}, {"pause", "", 0}, {"pause", "it is paused already", 1}, {"resume", "", 0}} {
+	}{{"resume", "the rollout is not paused", 1}, {"pause", "", 0}, {"pause", "the rollout is already paused", 1}, {"resume", "", 0}} {
 		if code, _, errOut := s.rollout(t, c.command); code != c.code || !strings.Contains(errOut, c.says) {
 			t.Errorf("%s: exit code %d, %q; what is paused is resumed, and the other way round", c.command, code, errOut)
 		}

@@ -21,7 +21,7 @@ import (
 func TestSnapshotSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"accepts between 1 and 2 arg(s), received 0": {"snapshot", "create"},
-		"--keep: 0: must be 1 or more":               {"snapshot", "create", "web", "--keep", "0"},
+		"--keep: 0: must be at least 1":              {"snapshot", "create", "web", "--keep", "0"},
 		`--quiesce: "1m": must be a duration`:        {"snapshot", "create", "web", "--quiesce=1m"},
 		`--quiesce: "soon": must be a duration`:      {"snapshot", "create", "web", "--quiesce=soon"},
 		"accepts 2 arg(s), received 1":               {"snapshot", "revert", "web"},
@@ -88,7 +88,7 @@ func TestSnapshot_TheTreeShowsWhatFollowsWhat(t *testing.T) {
 	s.VMs[0].Status.Snapshots = []vmv1alpha1.VirtualMachineSnapshotNode{
 		{UniqueID: "snapshot-1", Name: "one", SnapshotName: "one"}, {UniqueID: "snapshot-2", Name: "by hand", Parent: "snapshot-1"},
 	}
-	if code, out, errOut := run(t, s, "-n", "ns", "snapshot", "list", "web"); code != 0 || !strings.Contains(out, "\n  by hand   <not of an object>") {
+	if code, out, errOut := run(t, s, "-n", "ns", "snapshot", "list", "web"); code != 0 || !strings.Contains(out, "\n  by hand   <no object>") {
 		t.Errorf("exit code %d, %s\n%s", code, errOut, out)
 	}
 }

@@ -114,7 +114,7 @@ func TestSSHNoticesAVMThatWasMadeAgain(t *testing.T) {
 
 func TestSSHGoesToNoAddressButThatOfTheVM(t *testing.T) {
 	for name, tc := range map[string]struct{ address, want string }{
-		"none":            {"", "it has no address: it is Running"},
+		"none":            {"", "it has no address; its status is Running"},
 		"loopback":        {"127.0.0.1", "at which is no virtual machine"},
 		"loopback as IP6": {"::ffff:127.0.0.1", "at which is no virtual machine"},
 		"everywhere":      {"0.0.0.0", "at which is no virtual machine"},

@@ -49,7 +49,7 @@ dev         web    PoweredOn    2     4.0 GiB   3.0 GiB   16.0 GiB
 	if _, out, _ = run(t, s, "top", "vm", "web"); strings.Count(out, "\n") != 2 || !strings.Contains(out, "\nweb ") {
 		t.Errorf("of one:\n%s", out)
 	}
-	if code, _, errOut = run(t, s, "top", "vm", "-l", "app=none"); code != 0 || errOut != "There are no virtual machines.\n" {
+	if code, _, errOut = run(t, s, "top", "vm", "-l", "app=none"); code != 0 || errOut != "No virtual machines.\n" {
 		t.Errorf("of none: exit code %d, %q", code, errOut)
 	}
 }
