@@ -139,7 +139,7 @@ func (a *Argument) Plain(args []string, allowed func([]string) error) ([]string,
 
 func (a *Argument) unclear(arg string) error {
 	if kind, name, _ := strings.Cut(arg, "/"); slices.Contains(groupKinds, bareKind(kind)) {
-		return fmt.Errorf("%q is a group, which this command does not accept: specify its virtual machines; see kubectl get vmgroup %s -o wide", arg, name)
+		return fmt.Errorf("%q is a group, which this command does not accept: specify its virtual machines; kubectl get vmgroup %s -o wide shows what the group is waiting for", arg, name)
 	}
 	return fmt.Errorf("%q is not a valid %s: use NAME, %s, and -n NAMESPACE for another namespace", arg, a.Word, a.forms())
 }

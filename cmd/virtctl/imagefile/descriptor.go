@@ -179,7 +179,7 @@ func parse(descriptor *File) (*envelope, error) {
 	e := &envelope{}
 	switch err := xml.NewDecoder(io.LimitReader(descriptor.Reader(), maxDescriptor)).Decode(e); {
 	case err != nil:
-		return nil, fmt.Errorf("it is no OVF: %w", err)
+		return nil, fmt.Errorf("not a valid OVF descriptor: %w", err)
 	case len(e.Files) > maxEntries:
 		return nil, fmt.Errorf("it refers to %d files, at most %d are supported", len(e.Files), maxEntries)
 	case e.System == nil && e.Collection == nil:

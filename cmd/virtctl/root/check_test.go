@@ -120,7 +120,7 @@ const (
 	clusterIsWell                      = "ok       Kubernetes v1.37.2\nok       the aggregation layer is enabled\n"
 )
 
-func TestCheckTellsWhatIsMissing(t *testing.T) {
+func TestCheck_ReportsMissingRequirements(t *testing.T) {
 	for name, c := range map[string]struct {
 		cluster checkedCluster
 		code    int
@@ -132,8 +132,8 @@ func TestCheckTellsWhatIsMissing(t *testing.T) {
 		},
 		"before, rights": {
 			checkedCluster{aggregation: true, refused: []string{"create namespaces", "patch statefulsets", "escalate clusterroles"}}, 1,
-			clusterIsWell + "ok       Slipway is not installed yet\nMISSING  you may not create namespaces in the cluster\n" +
-				"MISSING  you may not patch statefulsets.apps in namespace slipway-system\nMISSING  you may not escalate clusterroles.rbac.authorization.k8s.io in the cluster\n",
+			clusterIsWell + "ok       Slipway is not installed yet\nMISSING  you have no permission to create namespaces in the cluster\n" +
+				"MISSING  you have no permission to patch statefulsets.apps in namespace slipway-system\nMISSING  you have no permission to escalate clusterroles.rbac.authorization.k8s.io in the cluster\n",
 		},
 		"before, the cluster is old and closed": {
 			checkedCluster{unserved: []string{"flowcontrol.apiserver.k8s.io/v1"}}, 1,
@@ -166,7 +166,7 @@ func saying(kind, name, status, reason, message string) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":"vm.slipway.dev/v1alpha1","metadata":{"name":%q},"status":{"conditions":[{"type":"Ready","status":%q,"reason":%q,"message":%q}]}}`, kind, name, status, reason, message)
 }
 
-func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
+func TestCheck_ReportsPartsOfTheInstallationThatAreNotReady(t *testing.T) {
 	apis := map[string]string{vmAPI: "", instancetypeAPI: "", clusterAPI: ""}
 	available := clusterIsWell + "ok       APIService v1alpha1.vm.slipway.dev is available\nok       APIService v1alpha1.instancetype.slipway.dev is available\nok       APIService v1alpha1.cluster.slipway.dev is available\n"
 	var many []string
@@ -181,7 +181,7 @@ func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
 	}{
 		"all are": {
 			3, map[string]string{"vcenters": saying("VCenter", "default", "True", "", ""), "zones": saying("Zone", "a", "True", "", "") + "," + saying("Zone", "b", "True", "", "")}, 0,
-			"ok       3 of 3 replicas of the server are ready\nok       all vcenters are ready: 1\nok       all zones are ready: 2\n",
+			"ok       3 of 3 replicas of the server are ready\nok       all vcenters are ready (1)\nok       all zones are ready (2)\n",
 		},
 		"one of each is not": {
 			2, map[string]string{
@@ -194,7 +194,7 @@ func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
 		},
 		"many are not": {
 			0, map[string]string{"zones": strings.Join(many, ",")}, 1,
-			"MISSING  0 of 3 replicas of the server are ready: kubectl get pods -n slipway-system tells which\n" +
+			"MISSING  0 of 3 replicas of the server are ready: run kubectl get pods -n slipway-system for details\n" +
 				"MISSING  zone/z00 is not ready: the server has not reported a status yet\n",
 		},
 	} {
@@ -211,7 +211,7 @@ func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
 	}
 }
 
-func TestCheckSaysThatVCenterCannotBeReached(t *testing.T) {
+func TestCheck_ReportsThatVCenterIsUnreachable(t *testing.T) {
 	silent := httptest.NewTLSServer(http.NotFoundHandler())
 	silent.Close()
 	c := checkedCluster{aggregation: true}
@@ -221,14 +221,14 @@ func TestCheckSaysThatVCenterCannotBeReached(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesFlagsThatAreWrong(t *testing.T) {
+func TestCheck_RejectsInvalidFlags(t *testing.T) {
 	c := checkedCluster{aggregation: true}
 	for want, args := range map[string][]string{
-		"require --vcenter-url":             {"--vcenter-username=u"},
-		"--record requires --vcenter-url":   {"--record=x"},
-		`--server-arg "x": must be a flag`:  {"--server-arg=x"},
-		"--vcenter-thumbprint \"zz\":":      {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-thumbprint=zz"},
-		"--vcenter-insecure: the server al": {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"},
+		"require --vcenter-url":                                           {"--vcenter-username=u"},
+		"--record requires --vcenter-url":                                 {"--record=x"},
+		`--server-arg "x": must be a flag`:                                {"--server-arg=x"},
+		"--vcenter-thumbprint \"zz\":":                                    {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-thumbprint=zz"},
+		"--vcenter-insecure is not supported: the server always verifies": {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"},
 	} {
 		if code, out, errOut := c.check(t, args...); code != 1 || out != "" || !strings.Contains(errOut, want) {
 			t.Errorf("%v: exit %d %s%s, want %q", args, code, out, errOut, want)

@@ -84,7 +84,7 @@ func passwordAsked(ctx context.Context, t *testing.T, program *os.File) (passwor
 	return passwords, errs
 }
 
-func TestPassword_APasswordIsAskedForAtATerminalThatDoesNotShowIt(t *testing.T) {
+func TestPassword_IsReadFromATerminalWithoutEcho(t *testing.T) {
 	program, person := newTerminal(t)
 	if program == nil {
 		return
@@ -112,7 +112,7 @@ func TestPassword_APasswordIsAskedForAtATerminalThatDoesNotShowIt(t *testing.T) 
 	}
 }
 
-func TestPassword_ATerminalShowsAgainWhatIsTypedWhenAskingIsInterrupted(t *testing.T) {
+func TestPassword_RestoresEchoWhenInterrupted(t *testing.T) {
 	program, _ := newTerminal(t)
 	if program == nil {
 		return

@@ -26,7 +26,7 @@ func onTerminal(out *bytes.Buffer) *cli.Progress {
 	return &cli.Progress{Out: out, Bar: out, Columns: func() int { return 20 }}
 }
 
-func TestProgress_ATerminalHasOneLineOfProgressThatFitsInIt(t *testing.T) {
+func TestProgress_FitsInOneLineOfATerminal(t *testing.T) {
 	var out bytes.Buffer
 	p := onTerminal(&out)
 	told := p.State("web: Creating", "", "1 of 2")
@@ -42,7 +42,7 @@ func TestProgress_ATerminalHasOneLineOfProgressThatFitsInIt(t *testing.T) {
 	}
 }
 
-func TestProgress_APipeHasALineForEachStateAndNoneForHowFarAllIs(t *testing.T) {
+func TestProgress_PrintsOneLinePerStateToAPipe(t *testing.T) {
 	var out bytes.Buffer
 	p := cli.ProgressOn(cli.Terminal{Out: &out})
 	told := ""
@@ -56,7 +56,7 @@ func TestProgress_APipeHasALineForEachStateAndNoneForHowFarAllIs(t *testing.T) {
 	}
 }
 
-func TestProgress_WhatGrowsIsToldNowAndThen(t *testing.T) {
+func TestProgress_ReportsGrowthPeriodically(t *testing.T) {
 	began := time.Unix(1000, 0)
 	for name, c := range map[string]struct {
 		terminal bool
@@ -82,7 +82,7 @@ func TestProgress_WhatGrowsIsToldNowAndThen(t *testing.T) {
 	}
 }
 
-func TestProgress_WhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testing.T) {
+func TestProgress_ReportsEachAwaitedStateOnce(t *testing.T) {
 	var out bytes.Buffer
 	f := cli.NewFactory(nil, genericiooptions.IOStreams{ErrOut: cli.Terminal{Out: &out}})
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "it")

@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestEventsAreThoseOfTheVirtualMachineAndOfWhatBelongsToIt(t *testing.T) {
+func TestEvents_ListsTheEventsOfTheVMAndItsParts(t *testing.T) {
 	often := clitest.EventOf("VirtualMachineInstance", "web", "Often", "again\nand again", time.Minute)
 	often.Series = &corev1.EventSeries{Count: 7, LastObservedTime: metav1.NewMicroTime(clitest.Noon)}
 	s := clitest.WithEvents(
@@ -55,7 +55,7 @@ func TestEventsAreThoseOfTheVirtualMachineAndOfWhatBelongsToIt(t *testing.T) {
 	}
 }
 
-func TestEventsSaysWhatIsWrongWithItsFlags(t *testing.T) {
+func TestEvents_RejectsInvalidFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--all-namespaces cannot be combined with a name: got "web"`: {"events", "web", "-A"},
 		`--type "warning": must be Normal or Warning`:                {"events", "--type", "warning"},
@@ -84,7 +84,7 @@ func (l *untilLines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-func TestEvents_AWatchOfEventsGoesOnAfterABreakAndPrintsNothingTwice(t *testing.T) {
+func TestEvents_ResumesAWatchWithoutDuplicates(t *testing.T) {
 	event := func(uid, version, name, kind string) corev1.Event {
 		e := clitest.EventOf(kind, name, "E"+uid, "m", time.Minute)
 		e.TypeMeta, e.UID, e.ResourceVersion = metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}, types.UID(uid), version

@@ -64,7 +64,7 @@ func foreignZone(name string, change func(*vmv1alpha1.ZoneSpec)) vmv1alpha1.Zone
 	return z
 }
 
-func TestForeign_AManifestIsTheVMAndChangesNothingOfIt(t *testing.T) {
+func TestForeign_ManifestMatchesTheVM(t *testing.T) {
 	m, z := byHand(), foreignZone("a", nil)
 	c := foreign.Describe(m, "legacy", "web-1", foreign.Place{Zone: &z})
 	got, err := yaml.Marshal(c.Object.Spec)
@@ -107,7 +107,7 @@ zone: a
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
 	notes := []string{
-		"interface eth1 stays on its network, /DC0/network/backup, which is not in the manifest",
+		"interface eth1 stays on its network /DC0/network/backup, which is not in the manifest",
 		"interface eth1 keeps its model VirtualPCNet32, which manifests do not support",
 		"VirtualTPM stays attached and is not in the manifest",
 	}
@@ -129,7 +129,7 @@ zone: a
 	}
 }
 
-func TestForeign_DisksThatAreNotTheVMsOwnStayOutOfTheManifest(t *testing.T) {
+func TestForeign_ManifestOmitsDisksThatTheVMDoesNotOwn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*types.VirtualDisk)
 		note   string
@@ -139,11 +139,11 @@ func TestForeign_DisksThatAreNotTheVMsOwnStayOutOfTheManifest(t *testing.T) {
 		"shared": {func(d *types.VirtualDisk) {
 			d.Backing.(*types.VirtualDiskFlatVer2BackingInfo).Sharing = "sharingMultiWriter"
 		}, "several VMs write to it", false},
-		"a raw device": {func(d *types.VirtualDisk) { d.Backing = &types.VirtualDiskRawDiskMappingVer1BackingInfo{} }, "it is a VirtualDiskRawDiskMappingVer1", false},
+		"a raw device": {func(d *types.VirtualDisk) { d.Backing = &types.VirtualDiskRawDiskMappingVer1BackingInfo{} }, "its type is VirtualDiskRawDiskMappingVer1", false},
 		"in another directory": {func(d *types.VirtualDisk) {
 			d.Backing.(*types.VirtualDiskFlatVer2BackingInfo).FileName = "[ds] db/x.vmdk"
 		}, "is not in the directory of the VM", false},
-		"of no whole mebibytes": {func(d *types.VirtualDisk) { d.CapacityInBytes++ }, "no multiple of 1 MiB", false},
+		"of no whole mebibytes": {func(d *types.VirtualDisk) { d.CapacityInBytes++ }, "its size is not a multiple of 1 MiB", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := byHand()
@@ -159,7 +159,7 @@ func TestForeign_DisksThatAreNotTheVMsOwnStayOutOfTheManifest(t *testing.T) {
 	}
 }
 
-func TestForeign_ALinkedCloneStaysOneAndItsSnapshotsAreCounted(t *testing.T) {
+func TestForeign_KeepsLinkedClonesAndCountsSnapshots(t *testing.T) {
 	m := byHand()
 	backing := m.VM.Config.Hardware.Device[2].(*types.VirtualDisk).Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	parent := &types.VirtualDiskFlatVer2BackingInfo{}
@@ -171,7 +171,7 @@ func TestForeign_ALinkedCloneStaysOneAndItsSnapshotsAreCounted(t *testing.T) {
 	if got := c.Object.Spec.PromoteDisksMode; got != vmv1alpha1.PromoteDisksModeDisabled {
 		t.Errorf("promoteDisksMode = %q: its disks would be copied", got)
 	}
-	for _, want := range []string{"it has 2 snapshots", "disks depend on those of another VM", "it is suspended", "also in the zones b"} {
+	for _, want := range []string{"the VM has 2 snapshots", "disks depend on those of another VM", "the VM is suspended", "also in the zones b"} {
 		if !strings.Contains(strings.Join(c.Notes, "\n"), want) {
 			t.Errorf("notes %q do not say %q", c.Notes, want)
 		}
@@ -181,7 +181,7 @@ func TestForeign_ALinkedCloneStaysOneAndItsSnapshotsAreCounted(t *testing.T) {
 	}
 }
 
-func TestForeign_WhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
+func TestForeign_SkipsVMsWithAReason(t *testing.T) {
 	for want, change := range map[string]func(*mo.VirtualMachine){
 		"":                                 func(*mo.VirtualMachine) {},
 		"its configuration cannot be read": func(vm *mo.VirtualMachine) { vm.Config = nil },
@@ -193,7 +193,7 @@ func TestForeign_WhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
 		"it is managed by another product: com.vmware.vcenter.wcp": func(vm *mo.VirtualMachine) {
 			vm.Config.ManagedBy = &types.ManagedByInfo{ExtensionKey: "com.vmware.vcenter.wcp"}
 		},
-		"it belongs to VirtualMachine ns/web already": func(vm *mo.VirtualMachine) {
+		"it already belongs to VirtualMachine ns/web": func(vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "ns/web/uid"}}
 		},
 		"its setting slipway.vm specifies another owner": func(vm *mo.VirtualMachine) {
@@ -213,7 +213,7 @@ func TestForeign_WhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestForeign_NamesAreValidAndTellVMsApart(t *testing.T) {
+func TestForeign_NamesAreValidAndUnique(t *testing.T) {
 	var machines []*foreign.Machine
 	for i, name := range []string{"web-1", "Web 1", "DB_3.example.org", "数据", "taken", strings.Repeat("x", 80), "-9%2f"} {
 		m := byHand()
@@ -226,14 +226,14 @@ func TestForeign_NamesAreValidAndTellVMsApart(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	for i, want := range []string{"other VMs would also be named web-1 too", "other VMs would also be named web-1 too", `the name in vSphere is "DB_3.example.org", and stays`, "has nothing that an object can be named by", "other VMs would also be named taken too"} {
+	for i, want := range []string{"other VMs would also be named web-1", "other VMs would also be named web-1", `the name in vSphere is "DB_3.example.org" and is kept`, "has no characters that object names support", "other VMs would also be named taken"} {
 		if got := notes[machines[i]]; !strings.Contains(got, want) {
 			t.Errorf("note on %q is %q, want %q", machines[i].VM.Name, got, want)
 		}
 	}
 }
 
-func TestForeign_TheZoneIsWhereTheVMIs(t *testing.T) {
+func TestForeign_ZoneIsTheOneThatContainsTheVM(t *testing.T) {
 	spec := func(change func(*vmv1alpha1.ZoneSpec)) vmv1alpha1.Zone { return foreignZone("z", change) }
 	for name, tc := range map[string]struct {
 		zones []vmv1alpha1.Zone

@@ -36,7 +36,7 @@ func imageServer() *clitest.APIServer {
 	}
 }
 
-func TestImagesAreListed(t *testing.T) {
+func TestImage_ListsImages(t *testing.T) {
 	s := imageServer()
 	code, out, errOut := run(t, s, "image", "list")
 	want := "" +
@@ -58,7 +58,7 @@ func TestImagesAreListed(t *testing.T) {
 	}
 }
 
-func TestImagesThatMayNotBeListedAreWarnedOf(t *testing.T) {
+func TestImage_WarnsAboutImagesThatCannotBeListed(t *testing.T) {
 	const own, ofCluster = clitest.APIPrefix + "dev/virtualmachineimages", "/apis/vm.slipway.dev/v1alpha1/clustervirtualmachineimages"
 	for name, tc := range map[string]struct {
 		refused      []string
@@ -78,7 +78,7 @@ func TestImagesThatMayNotBeListedAreWarnedOf(t *testing.T) {
 	}
 }
 
-func TestImage_AnImageIsDescribed(t *testing.T) {
+func TestImage_DescribesAnImage(t *testing.T) {
 	s := imageServer()
 	code, out, errOut := run(t, s, "image", "describe", "clustervirtualmachineimage/photon")
 	want := `Name:             photon

@@ -40,15 +40,15 @@ func TestImageFile_OpenAcceptsGovmomiDescriptors(t *testing.T) {
 	want := map[string]int{
 		"opened":                         654,
 		"it contains no virtual machine": 166,
-		"it has … bytes, and at most … are read":                                                      2,
+		"it has … bytes, at most … are supported":                                                     2,
 		"reference to a file: … is not a valid file name: it must be relative and inside the package": 126,
 		"file … is split into chunks, which is not supported: merge them with ovftool":                2,
-		"names the file …": 2,
+		"refers to file …": 2,
 		// What follows are descriptors that are malformed on purpose.
-		"it is no OVF: EOF": 1,
-		"it is no OVF: XML syntax error on line …: illegal character code U+…C":  1,
-		"it is no OVF: expected element type <Envelope> but have <FakeEnvelope>": 2,
-		"it is no OVF: expected element type <Envelope> but have <HTML>":         3,
+		"not a valid OVF descriptor: EOF": 1,
+		"not a valid OVF descriptor: XML syntax error on line …: illegal character code U+…C":  1,
+		"not a valid OVF descriptor: expected element type <Envelope> but have <FakeEnvelope>": 2,
+		"not a valid OVF descriptor: expected element type <Envelope> but have <HTML>":         3,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("descriptors by outcome (-want +got):\n%s", diff)

@@ -22,7 +22,7 @@ func (h *installHost) runs(image, replicas string) bool {
 	return strings.Contains(applied, `"image":"`+image+`"`) && strings.Contains(applied, `"replicas":`+replicas+`,`)
 }
 
-func TestInstallKeepsImageAndReplicasThatRunWhenNoFlagSaysOtherwise(t *testing.T) {
+func TestInstall_KeepsTheRunningImageAndReplicasByDefault(t *testing.T) {
 	h := newInstallHost()
 	if code, _, errOut := h.install(t, "--apply", imageFlag, "--replicas=1", externalEtcd); code != 0 || errOut != "" {
 		t.Fatalf("exit %d: %s", code, errOut)
@@ -41,7 +41,7 @@ func TestInstallKeepsImageAndReplicasThatRunWhenNoFlagSaysOtherwise(t *testing.T
 }
 
 // An installation with several replicas cannot go back to the embedded etcd because a flag was forgotten.
-func TestInstall_RefusesSeveralReplicasThatAreKeptWithoutEtcdServers(t *testing.T) {
+func TestInstall_RejectsSeveralReplicasWithoutEtcdServers(t *testing.T) {
 	h := newInstallHost()
 	if code, _, errOut := h.install(t, "--apply", imageFlag, externalEtcd); code != 0 || !h.runs("registry.example.com/s:v1", "2") {
 		t.Fatalf("exit %d with %v: %s", code, h.objects[serverPath]["spec"], errOut)
@@ -52,7 +52,7 @@ func TestInstall_RefusesSeveralReplicasThatAreKeptWithoutEtcdServers(t *testing.
 	}
 }
 
-func TestInstallKeepsNoNumberOfReplicasThatItDoesNotMake(t *testing.T) {
+func TestInstall_RejectsReplicasThatItDoesNotSupport(t *testing.T) {
 	h := newInstallHost()
 	if code, _, errOut := h.install(t, "--apply", imageFlag); code != 0 {
 		t.Fatal(errOut)
@@ -63,12 +63,12 @@ func TestInstallKeepsNoNumberOfReplicasThatItDoesNotMake(t *testing.T) {
 	}
 }
 
-func TestInstallNeedsAnImageTheFirstTimeUnlessTheReleaseHasOne(t *testing.T) {
+func TestInstall_RequiresAnImageUnlessTheReleaseHasOne(t *testing.T) {
 	h := newInstallHost()
-	if code, out, errOut := h.install(t, "--apply"); code != 1 || out != "" || len(h.order) > 0 || !strings.Contains(errOut, "--image is needed") || !strings.Contains(errOut, "make image IMAGE=") {
+	if code, out, errOut := h.install(t, "--apply"); code != 1 || out != "" || len(h.order) > 0 || !strings.Contains(errOut, "--image is required") || !strings.Contains(errOut, "make image IMAGE=") {
 		t.Errorf("without an image: exit %d, %d objects applied: %s%s", code, len(h.order), out, errOut)
 	}
-	if code, out, errOut := h.install(t); code != 0 || !strings.Contains(errOut, "warning: no --image is given") || !strings.Contains(out, "image: slipway-apiserver:") {
+	if code, out, errOut := h.install(t); code != 0 || !strings.Contains(errOut, "warning: --image is not set") || !strings.Contains(out, "image: slipway-apiserver:") {
 		t.Errorf("printed without an image: exit %d: %s", code, errOut)
 	}
 	install.ReleasedImage = "registry.example.com/released:v1"
@@ -82,7 +82,7 @@ func TestInstallNeedsAnImageTheFirstTimeUnlessTheReleaseHasOne(t *testing.T) {
 }
 
 // The linker passes over what it does not find.
-func TestMakeReleaseStampsTheImageThatInstallTakes(t *testing.T) {
+func TestInstall_UsesTheImageOfMakeRelease(t *testing.T) {
 	makefile, err := os.ReadFile("../../../Makefile")
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 )
 
-func TestAnInterruptionEndsWhatAsksASilentServer(t *testing.T) {
+func TestInterrupt_EndsRequestsWhenTheServerDoesNotAnswer(t *testing.T) {
 	silent, let := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-silent.Done() }))
 	t.Cleanup(server.Close)
@@ -42,7 +42,7 @@ func TestAnInterruptionEndsWhatAsksASilentServer(t *testing.T) {
 	}
 }
 
-func TestAnInterruptionEndsAnUninstallationThatAsksASilentServerForItsKinds(t *testing.T) {
+func TestInterrupt_EndsAnUninstallWhenTheServerDoesNotAnswerDiscovery(t *testing.T) {
 	silent, let := context.WithCancel(context.Background())
 	asked := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

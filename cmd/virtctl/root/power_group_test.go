@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
+func TestPower_SetsThePowerStateOfGroups(t *testing.T) {
 	const path = clitest.APIPrefix + "dev/virtualmachinegroups/shop"
 	for name, tc := range map[string]struct {
 		args      []string
@@ -33,7 +33,7 @@ func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
 		"one that is not there": {[]string{"stop", "group/none", "group/shop"},
 			[]string{clitest.APIPrefix + `dev/virtualmachinegroups/none {"spec":{"powerState":"PoweredOff"}}`, path + ` {"spec":{"powerState":"PoweredOff"}}`},
 			"virtualmachinegroup dev/shop will be powered off\n", "error: virtualmachinegroup dev/none: not found\n", 1},
-		"restart": {[]string{"restart", "group/shop"}, nil, "", "error: \"group/shop\" is a group, which this is not for: name its virtual machines; kubectl get vmgroup shop -o wide shows what the group waits for\n", 1},
+		"restart": {[]string{"restart", "group/shop"}, nil, "", "error: \"group/shop\" is a group, which this command does not accept: specify its virtual machines; kubectl get vmgroup shop -o wide shows what the group is waiting for\n", 1},
 		"a mode":  {[]string{"stop", "group/shop", "--mode", "Hard"}, nil, "", "error: --mode applies to virtual machines only: each member of a group has its own setting\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
 	}
 }
 
-func TestPower_WaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
+func TestPower_WaitForAGroupReportsItsConditions(t *testing.T) {
 	condition := func(generation int64, kind, reason, message string) metav1.Condition {
 		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: generation}
 		if reason == "Succeeded" {
@@ -85,7 +85,7 @@ func TestPower_WaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
 			ready: true, doing: "not Ready: db"},
 		"all are ready":            {now: group(on, condition(4, vmv1alpha1.ConditionReady, "Succeeded", "")), ready: true, done: true, doing: "Ready"},
 		"another client stops it":  {now: group(vmv1alpha1.PoweredOff, condition(4, synced, "Succeeded", "")), fails: "a different power state: PoweredOff"},
-		"another one has its name": {now: another, fails: "another one has its name"},
+		"another one has its name": {now: another, fails: "it was deleted, and a new object has the same name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done, doing, err := power.SettledGroup(asked, tc.now, tc.ready)
@@ -99,7 +99,7 @@ func TestPower_WaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
 	}
 }
 
-func TestPower_GroupsAndVirtualMachinesAreWaitedForTogether(t *testing.T) {
+func TestPower_WaitsForGroupsAndVMsTogether(t *testing.T) {
 	vm := *powered(1, vmv1alpha1.PoweredOn, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionTrue})
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Groups: []string{"shop"}}, "start", "a", "group/shop", "--wait", "--timeout", "1ms")
 	const asked = "virtualmachinegroup dev/shop will be powered on\nvirtualmachine dev/a will be powered on\n"

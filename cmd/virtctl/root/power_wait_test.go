@@ -30,7 +30,7 @@ func powered(generation int64, state vmv1alpha1.PowerState, conditions ...metav1
 	return &vm
 }
 
-func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
+func TestPower_WaitEndsWhenTheStatusIsUpToDate(t *testing.T) {
 	const on, off = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff
 	powerIs := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: status, Reason: reason, Message: message}
@@ -82,9 +82,9 @@ func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
 				vm.Annotations = map[string]string{vmv1alpha1.AnnotationStartRequested: "2026-01-02T03:04:05Z"}
 			}), doing: "shut down"},
 		"it is paused":                 {asked: asked, vm: powered(3, off, is("Paused", "by annotation")), fails: "Paused: by annotation"},
-		"another one has its name":     {asked: asked, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "another" }), fails: "another one has its name"},
+		"another one has its name":     {asked: asked, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "another" }), fails: "it was deleted, and a new object has the same name"},
 		"it is deleted":                {asked: asked, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.DeletionTimestamp = at("2026-01-02T03:04:05Z") }), fails: "being deleted"},
-		"another client powers it off": {asked: asked, vm: changed(powered(4, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = off }), fails: "another power state"},
+		"another client powers it off": {asked: asked, vm: changed(powered(4, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = off }), fails: "a different power state: PoweredOff"},
 		"it is yet to be restarted":    {asked: restart, vm: powered(3, on, synced), doing: "Restarting"},
 		"it was restarted before":      {asked: restart, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.LastRestartTime = at("2026-01-02T03:04:04Z") }), doing: "Restarting"},
 		"it was restarted":             {asked: restart, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.LastRestartTime = at("2026-01-02T03:04:05Z") }), done: true, doing: "PoweredOn"},
@@ -101,7 +101,7 @@ func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestPower_WaitTellsOfEachAndFailsWithTheMessageOfTheCondition(t *testing.T) {
+func TestPower_WaitReportsEachVMAndFailsWithTheConditionMessage(t *testing.T) {
 	good := *powered(1, vmv1alpha1.PoweredOn, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionTrue})
 	bad := *powered(1, vmv1alpha1.PoweredOff, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionFalse, Reason: "Error", Message: "no licence"})
 	bad.Name = "b"
@@ -115,7 +115,7 @@ func TestPower_WaitTellsOfEachAndFailsWithTheMessageOfTheCondition(t *testing.T)
 	}
 }
 
-func TestPower_WaitEndsWithItsTimeoutAndSaysWhatIsLeft(t *testing.T) {
+func TestPower_WaitTimeoutReportsPendingVMs(t *testing.T) {
 	slow := *powered(1, vmv1alpha1.PoweredOff)
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{slow}}, "start", "a", "missing", "--wait", "--timeout", "1ms")
 	if code != 3 || !strings.Contains(errOut, "\nerror: virtualmachine dev/a: not completed within --timeout 1ms; the server continues") ||
@@ -124,14 +124,14 @@ func TestPower_WaitEndsWithItsTimeoutAndSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestPower_WaitRefusesWhatMakesNoSense(t *testing.T) {
+func TestPower_WaitRejectsInvalidFlags(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string
 		want string
 	}{
 		"ready alone":      {[]string{"start", "a", "--ready"}, "error: --ready requires --wait\n"},
 		"a dry run":        {[]string{"start", "a", "--wait", "--dry-run"}, "error: --wait and --dry-run are mutually exclusive\n"},
-		"no time":          {[]string{"stop", "a", "--wait", "--timeout", "0s"}, "error: --timeout: 0s: must be more than 0s\n"},
+		"no time":          {[]string{"stop", "a", "--wait", "--timeout", "0s"}, "error: --timeout 0s: must be more than 0s\n"},
 		"ready and a stop": {[]string{"stop", "a", "--wait", "--ready"}, "error: unknown flag: --ready\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

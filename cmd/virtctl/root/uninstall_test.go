@@ -127,7 +127,7 @@ func ofServer(kind, name, manager string) *unstructured.Unstructured {
 	return o
 }
 
-func TestUninstallTakesTheVCenterOfInstallAwayFirstAndRefusesForAllElse(t *testing.T) {
+func TestUninstall_DeletesItsVCenterFirstAndRefusesIfOtherObjectsExist(t *testing.T) {
 	ours := ofServer("VCenter", "default", "virtctl-install")
 	machine := ofServer("VirtualMachine", "web", "kubectl")
 	machine.SetNamespace("dev")
@@ -178,7 +178,7 @@ func ofComponents(t *testing.T) []*unstructured.Unstructured {
 	return added
 }
 
-func TestUninstallRemovesWhatComponentsHaveMade(t *testing.T) {
+func TestUninstall_DeletesObjectsThatComponentsCreated(t *testing.T) {
 	for args, kept := range map[string]int{"--leave-objects=false": 0, "--leave-objects": 3} {
 		synctest.Test(t, func(t *testing.T) {
 			made := ofComponents(t)
@@ -203,7 +203,7 @@ func TestUninstallRemovesWhatComponentsHaveMade(t *testing.T) {
 	}
 }
 
-func TestUninstallLeavesOnlyTheSetsToTheGarbageCollector(t *testing.T) {
+func TestUninstall_LeavesOnlyStatefulSetsToTheGarbageCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := installedWith(ofComponents(t)...)
 		if code, _, errOut := cluster.uninstall(t); code != 0 {
@@ -215,7 +215,7 @@ func TestUninstallLeavesOnlyTheSetsToTheGarbageCollector(t *testing.T) {
 	})
 }
 
-func TestUninstallTellsWhatItWaitsFor(t *testing.T) {
+func TestUninstall_ReportsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := installedWith()
 		cluster.held = time.Now().Add(10 * time.Second)

@@ -133,7 +133,7 @@ func (w *uploadWorld) saidThat(text string) bool {
 	return slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, text) })
 }
 
-func TestUpload_AnImageIsUploadedAndReplacedByANewVersion(t *testing.T) {
+func TestUpload_UploadsAnImageAndReplacesItsVersion(t *testing.T) {
 	w := newUploadWorld(t)
 	arrived := int64(0)
 	i := uploadedImage(t, "one", "two")
@@ -176,7 +176,7 @@ func whenArrived(i *imagefile.Image, do func()) func(int64) {
 	}
 }
 
-func TestUpload_AnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
+func TestUpload_ResumesAfterAnInterruption(t *testing.T) {
 	for name, brk := range map[string]func(*uploadWorld){
 		"the connection breaks in a file":            func(w *uploadWorld) { w.vc.Updates().CutNext(3) },
 		"the login is lost":                          func(w *uploadWorld) { w.vc.Front().DropSessions() },
@@ -192,7 +192,7 @@ func TestUpload_AnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
 			if got := w.files("mine"); len(got) != 4 {
 				t.Errorf("the item has %v, want all 4 files", got)
 			}
-			if !w.saidThat("trying again in") {
+			if !w.saidThat("retrying in 1s") {
 				t.Errorf("it said %v, want that it tries again", w.said)
 			}
 			if want := !strings.Contains(name, "expires"); w.saidThat("disk1.vmdk is already uploaded") != want {
@@ -203,7 +203,7 @@ func TestUpload_AnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
 }
 
 // A process that was killed has left its session, which the next one finds.
-func TestUpload_AnotherProcessGoesOnWithTheUpload(t *testing.T) {
+func TestUpload_ResumesInAnotherProcess(t *testing.T) {
 	w := newUploadWorld(t)
 	i := uploadedImage(t, "one", "two")
 	ctx, stop := context.WithCancel(t.Context())
@@ -223,7 +223,7 @@ func TestUpload_AnotherProcessGoesOnWithTheUpload(t *testing.T) {
 	}
 }
 
-func TestUpload_AnUploadOfSomethingElseDoesNotTakeWhatHasArrived(t *testing.T) {
+func TestUpload_DoesNotReuseFilesOfADifferentImage(t *testing.T) {
 	w := newUploadWorld(t)
 	first := uploadedImage(t, "one", "two")
 	ctx, stop := context.WithCancel(t.Context())
@@ -236,7 +236,7 @@ func TestUpload_AnUploadOfSomethingElseDoesNotTakeWhatHasArrived(t *testing.T) {
 	}
 }
 
-func TestUpload_AnUploadThatCannotBeSaysWhy(t *testing.T) {
+func TestUpload_ReportsPermanentErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		prepare func(*uploadWorld)
 		change  func(*upload.Upload)
@@ -244,7 +244,7 @@ func TestUpload_AnUploadThatCannotBeSaysWhy(t *testing.T) {
 		left    bool
 	}{
 		"a library that is not there": {change: func(u *upload.Upload) { u.Library = "none" }, want: `has 0 content libraries "none"`},
-		"a wrong password":            {change: func(u *upload.Upload) { u.Server.User = url.UserPassword("x", "y") }, want: "user name or password are wrong"},
+		"a wrong password":            {change: func(u *upload.Upload) { u.Server.User = url.UserPassword("x", "y") }, want: "rejected the login of x: wrong user name or password"},
 		"a server that is not there":  {change: func(u *upload.Upload) { u.Server.URL = &url.URL{Scheme: "https", Host: "127.0.0.1:1"} }, want: "connection refused"},
 		"a certificate that is not trusted": {
 			change: func(u *upload.Upload) { u.Server.Thumbprint = strings.Repeat("00:", 19) + "00" }, want: "thumbprint does not match",

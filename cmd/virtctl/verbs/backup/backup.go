@@ -99,7 +99,7 @@ func (f command) readBackup(ctx context.Context, file string, out io.Writer) (in
 	defer p.End()
 	size, err := snapshotfile.Copy(&measured{Writer: out, tell: func(bytes int64) { p.Grown(doing, bytes, time.Now()) }}, answer)
 	if err != nil {
-		return size, fmt.Errorf("reading the backup: the response ended after %s and is incomplete: %w; if it took a minute, see docs/operations.md", cli.Amount(size), err)
+		return size, fmt.Errorf("reading the backup: the response ended after %s and is not valid: %w; if it ended after a minute, see docs/operations.md", cli.Amount(size), err)
 	}
 	return size, nil
 }

@@ -64,7 +64,7 @@ func (t *trial) make(ctx context.Context) error {
 	defer cancel()
 	asked, err := t.vms.Create(asking, t.vm.DeepCopy(), createOptions)
 	if err != nil {
-		return fmt.Errorf("making %s: %s", t.what, cli.Reason(err))
+		return fmt.Errorf("creating %s: %s", t.what, cli.Reason(err))
 	}
 	began, off := time.Now(), asked.Spec.PowerState == vmv1alpha1.PoweredOff
 	var now *vmv1alpha1.VirtualMachine

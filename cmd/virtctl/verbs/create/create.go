@@ -47,7 +47,7 @@ func parseParams(flag, value string, required ...string) (map[string]string, err
 	}
 	for _, k := range required {
 		if params[k] == "" {
-			return nil, fmt.Errorf("--%s %q lacks %s; wanted: %s", flag, value, k, strings.Join(required, ", "))
+			return nil, fmt.Errorf("--%s %q lacks %s; required: %s", flag, value, k, strings.Join(required, ", "))
 		}
 	}
 	if len(params) != len(required) {

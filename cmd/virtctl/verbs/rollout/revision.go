@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,8 +53,11 @@ func revisions(d *clusterv1alpha1.MachineDeployment, sets []clusterv1alpha1.Mach
 // revisionAt returns the revision with the number, or for 0 the one before the last.
 func revisionAt(all []revision, number int64) (revision, error) {
 	if number == 0 {
-		if len(all) < 2 {
-			return revision{}, fmt.Errorf("no previous revision: %d revisions exist", len(all))
+		switch len(all) {
+		case 0:
+			return revision{}, errors.New("no revision exists")
+		case 1:
+			return revision{}, fmt.Errorf("no previous revision: the only one is %d", all[0].number)
 		}
 		return all[len(all)-2], nil
 	}
