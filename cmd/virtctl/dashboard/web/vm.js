@@ -71,7 +71,7 @@ function waiting({ metadata: m, status: t = {} }) {
     h('div', null, chip(conditionTone(c), c.type), h('b', null, c.reason), h('span', { class: 'dim' }, ' since ', time(c.lastTransitionTime))),
     c.message && h('p', null, c.message)));
   if (m.deletionTimestamp) list.unshift(h('li', { class: 'wait' }, h('div', null, chip('wait', 'Deleting'), time(m.deletionTimestamp))));
-  if (!t.conditions) list.push(h('li', { class: 'wait' }, h('div', null, chip('wait', 'Pending'), 'The server has not looked at it yet.')));
+  if (!t.conditions) list.push(h('li', { class: 'wait' }, h('div', null, chip('wait', 'Pending'), 'The server has not reconciled it yet.')));
   return panel('Waiting for', list.length ? h('ul', { class: 'waits' }, list) : h('p', { class: 'calm' }, chip('ok', 'Nothing'), 'The virtual machine matches its spec.'));
 }
 
@@ -95,7 +95,7 @@ function desired(vm, instance) {
   const effective = [...flat(instance?.spec ?? {})].filter(([path]) => !/^(bootstrap|instancetype\.kind|preference\.kind)/.test(path));
   return panel('Desired beside running',
     table('Desired beside running', ['Field', 'Desired', 'Running', ''], rows.map(([path, want, have, how]) => [mono(path), want || '–', have || '–',
-      how ? chip('warn', 'waits for a restart') : differs(want, have) ? chip('wait', 'not yet') : chip('ok', 'same')]), ''),
+      how ? chip('warn', 'requires a restart') : differs(want, have) ? chip('wait', 'not yet') : chip('ok', 'same')]), ''),
     instance ? h('details', null, h('summary', null, `Effective spec: ${effective.length} fields that it runs with`),
       table('Effective spec', ['Field', 'Runs with', 'Given by'], effective.map(([path, value]) => [mono(path), value,
         asked.get(path) === value ? 'spec' : h('span', { class: 'dim' }, 'inherited')]), ''),

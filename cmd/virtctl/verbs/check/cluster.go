@@ -34,7 +34,7 @@ var needed = map[string][]string{
 func (c *check) checkCluster(ctx context.Context) error {
 	version, err := c.cluster.Discovery.ServerVersionWithContext(ctx)
 	if err != nil {
-		return fmt.Errorf("asking the cluster for its version: %w", err)
+		return fmt.Errorf("reading the version of the cluster: %w", err)
 	}
 	lacking := c.unserved(ctx)
 	for _, name := range lacking {

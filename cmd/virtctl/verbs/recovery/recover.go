@@ -139,11 +139,11 @@ func (r *recovery) each(ctx context.Context, records, name string, do func(orpha
 			if said := strings.TrimSpace(string(data)); said != "" && !strings.HasPrefix(said, "{") {
 				return nil, fmt.Errorf("reading the records in VMs: %s", cli.Printable(said))
 			}
-			return nil, fmt.Errorf("reading what VMs keep of virtual machines: %s", cli.Reason(err))
+			return nil, fmt.Errorf("reading the records of virtual machines in vSphere: %s", cli.Reason(err))
 		}
 		report := &orphans.Report{}
 		if err := json.Unmarshal(data, report); err != nil {
-			return nil, fmt.Errorf("reading what VMs keep of virtual machines: %w", err)
+			return nil, fmt.Errorf("reading the records of virtual machines in vSphere: %w", err)
 		}
 		for _, k := range report.Kept {
 			do(k)
