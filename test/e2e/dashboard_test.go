@@ -183,7 +183,7 @@ func powersInDashboard(t *testing.T) {
 	d.quiet()
 
 	d.stop()
-	d.shows("Not live: virtctl does not answer: has it ended?")
+	d.shows("Not live: virtctl does not respond; check that it is running")
 }
 
 // parameters returns the query parameters of the address.

@@ -66,7 +66,7 @@ func TestImageImport_ResumesAfterAnInterruptionAndKeepsPreviousDisks(t *testing.
 	// The connection breaks during the first file.
 	testenv.Order(t, http.MethodPut, "/library/cut?bytes=100")
 	out := importImage()
-	for _, want := range []string{"trying again in", "uploading: 100%", "imported " + archive, "VirtualMachineImage/" + item + " of namespace " + u.Namespace + " is ready"} {
+	for _, want := range []string{"retrying in", "uploading: 100%", "imported " + archive, "VirtualMachineImage/" + item + " in namespace " + u.Namespace + " is ready"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output of virtctl image import lacks %q:\n%s", want, out)
 		}

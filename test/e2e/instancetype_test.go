@@ -97,7 +97,7 @@ func TestInstancetype_OfARunningVMIsPinnedAndSwitched(t *testing.T) {
 // needsRestartFor waits until a VM reports changes that require a restart.
 func (u user) needsRestartFor(vm string, paths ...string) {
 	u.T.Helper()
-	testenv.Eventually(u.T, testenv.Long, "a change waits for a restart", func() error {
+	testenv.Eventually(u.T, testenv.Long, "a change requires a restart", func() error {
 		got := u.Get("vm/"+vm, ".status.restartRequired[*].path")
 		for _, path := range paths {
 			if !strings.Contains(got, path) {

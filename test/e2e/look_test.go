@@ -55,7 +55,7 @@ func (u user) described(t *testing.T) {
 		return nil
 	})
 	screen := u.Virtctl("describe", "web")
-	testenv.Holds(t, "virtctl describe of one that runs", screen, "small of the namespace, generation 1, OUTDATED: it has generation 2 now", "It waits for nothing.", "created in vSphere",
+	testenv.Holds(t, "virtctl describe of one that runs", screen, "small (namespaced), generation 1, OUTDATED: generation 2 is available", "All conditions are fulfilled.", "created in vSphere",
 		"snapshot before taken", "powerState   PoweredOn   PoweredOn   same", "(boot disk)", u.Get("vm/web", ".status.network.primaryIP4"), u.Get("vm/web", ".status.uniqueID"))
 	if strings.Contains(screen, "lost") {
 		t.Errorf("it shows data of another VM:\n%s", screen)

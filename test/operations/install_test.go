@@ -63,12 +63,12 @@ func TestInstall_CreatesAVMAndIsUninstalled(t *testing.T) {
 		"--server-arg=--vcenter-networks=*", "--server-arg=--authorization-webhook-cache-unauthorized-ttl=0s",
 	}, i.vcenter...)
 
-	i.does(append([]string{"check"}, i.vcenter...), "ok       Kubernetes v1.", "ok       the aggregation layer is on\n", "ok       Slipway is not installed yet\n",
-		"ok       you have the rights that the installation takes\n", "datastore /DC0/datastore/LocalDS_0: ok\n", "folder /DC0/vm/slipway: ok\n",
+	i.does(append([]string{"check"}, i.vcenter...), "ok       Kubernetes v1.", "ok       the aggregation layer is enabled\n", "ok       Slipway is not installed yet\n",
+		"ok       you have the permissions that an installation requires\n", "datastore /DC0/datastore/LocalDS_0: ok\n", "folder /DC0/vm/slipway: ok\n",
 		"datastores visible to the account: ", "  LocalDS_0: ", ", usable\n", "content libraries visible to the account: ", "  slipway: ")
 	i.does(install, "namespace/slipway-system created\n", "statefulset/slipway-apiserver created\n", "waiting for the API: ",
 		"the API is available: v1alpha1.vm.slipway.dev, ", "vcenter/default created\n", "vcenter/default ready\n")
-	i.does([]string{"check"}, "ok       APIService v1alpha1.vm.slipway.dev is available\n", "ok       1 of 1 replicas of the server are ready\n", "ok       all vcenters are ready: 1\n")
+	i.does([]string{"check"}, "ok       APIService v1alpha1.vm.slipway.dev is available\n", "ok       1 of 1 replicas of the server are ready\n", "ok       all vcenters are ready (1)\n")
 	if pod := pods.all()[serverName+"-0"]; pod == nil || pod.image != "registry.example.com/slipway-apiserver:v1" {
 		t.Errorf("the pod is %+v", pod)
 	}
@@ -84,7 +84,7 @@ func TestInstall_CreatesAVMAndIsUninstalled(t *testing.T) {
 	forgotten := slices.DeleteFunc(slices.Clone(install), func(arg string) bool {
 		return strings.HasPrefix(arg, "--image=")
 	})
-	i.does(forgotten, "kept, for the installation has it and no flag says otherwise: --image=registry.example.com/slipway-apiserver:v1 --replicas=1\n", "statefulset/slipway-apiserver unchanged\n")
+	i.does(forgotten, "kept from the existing installation: --image=registry.example.com/slipway-apiserver:v1 --replicas=1\n", "statefulset/slipway-apiserver unchanged\n")
 
 	// Objects of users block the removal. The VCenter that install has created does not.
 	u.Kubectl("delete", "vm/first")

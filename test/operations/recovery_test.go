@@ -91,7 +91,7 @@ func lostStore(t *testing.T) {
 	if diff := cmp.Diff(machines, s.inventory()); diff != "" {
 		t.Errorf("VMs of vCenter (-before +after):\n%s", diff)
 	}
-	if out, err := s.virtctl("", "recover", "-A"); err != nil || !strings.Contains(out, "nothing to recover") {
+	if out, err := s.virtctl("", "recover", "-A"); err != nil || !strings.Contains(out, "Nothing to recover in vCenter ") {
 		t.Errorf("after all: %v\n%s", err, out)
 	}
 	// The VMs are managed as before.

@@ -26,7 +26,7 @@ func uninstalled(t *testing.T) {
 			}
 		}
 	}
-	refused("there are objects: ", " virtualmachines", "--leave-objects")
+	refused("objects still exist: ", " virtualmachines", "--leave-objects")
 
 	// The server is lost.
 	if err := testenv.Of(t).KillSlipway(); err != nil {
@@ -41,7 +41,7 @@ func uninstalled(t *testing.T) {
 		}
 		return nil
 	})
-	refused("cannot be asked", "docs/operations.md")
+	refused("cannot check for objects of ", "docs/operations.md")
 
 	if out := u.Virtctl("uninstall", "--leave-objects", "--dry-run"); !strings.Contains(out, "apiservice/v1alpha1.vm.slipway.dev deleted (server dry run)") {
 		t.Errorf("the dry run prints\n%s", out)

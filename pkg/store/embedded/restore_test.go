@@ -186,7 +186,7 @@ func TestRestore_RejectsIncompleteSnapshots(t *testing.T) {
 		want    string
 	}{
 		"truncated":   {whole[:len(whole)/2/4096*4096], "has no checksum"},
-		"changed":     {append(append([]byte{}, whole[:len(whole)-40]...), make([]byte, 40)...), "does not fit its checksum"},
+		"changed":     {append(append([]byte{}, whole[:len(whole)-40]...), make([]byte, 40)...), "does not match its checksum"},
 		"a text file": {[]byte("hello"), "has no checksum"},
 	} {
 		t.Run(name, func(t *testing.T) {
