@@ -1,7 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command virtctl controls the virtual machines of Slipway. Installed as kubectl-virt it is also `kubectl virt`.
+// Command virtctl controls the virtual machines of Slipway. Installed as kubectl-virt or
+// kubectl-slipway it is also `kubectl virt` or `kubectl slipway`.
 package main
 
 import (

@@ -141,7 +141,7 @@ func TestRelease_IsReproducibleWithAllFilesAndChecksums(t *testing.T) {
 func TestRelease_ArchivesContainProgramLicenseAndCompletion(t *testing.T) {
 	files, _ := pushedRelease(t)
 	unix := untar(t, files["virtctl_v1.2.3_linux_amd64.tar.gz"])
-	wantModes := map[string]int64{"virtctl": 0o755, "kubectl_complete-virt": 0o755, "LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644}
+	wantModes := map[string]int64{"virtctl": 0o755, "kubectl_complete-virt": 0o755, "kubectl_complete-slipway": 0o755, "LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644}
 	if diff := cmp.Diff(wantModes, modes(unix)); diff != "" {
 		t.Errorf("virtctl for Linux (-want +got):\n%s", diff)
 	}

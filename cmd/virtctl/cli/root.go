@@ -50,10 +50,11 @@ func (e *ExitError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// ProgramName returns how the user called the program: "kubectl virt" for the kubectl plugin.
+// ProgramName returns the name by which the user called the program, for example "kubectl slipway" for the kubectl plugin
+// kubectl-slipway.
 func ProgramName(arg0 string) string {
-	if strings.HasPrefix(filepath.Base(arg0), "kubectl-") {
-		return "kubectl virt"
+	if plugin, ok := strings.CutPrefix(filepath.Base(arg0), "kubectl-"); ok {
+		return "kubectl " + plugin
 	}
 	return "virtctl"
 }

@@ -80,7 +80,7 @@ func TestOutput_RejectsUnknownFormatsWithTheAllowedOnes(t *testing.T) {
 }
 
 func TestProgramName_IsTheNameThatWasCalled(t *testing.T) {
-	for arg0, want := range map[string]string{"/usr/bin/virtctl": "virtctl", "/usr/bin/kubectl-virt": "kubectl virt"} {
+	for arg0, want := range map[string]string{"/usr/bin/virtctl": "virtctl", "/usr/bin/kubectl-virt": "kubectl virt", "kubectl-slipway": "kubectl slipway"} {
 		if got := cli.ProgramName(arg0); got != want {
 			t.Errorf("programName(%q) = %q, want %q", arg0, got, want)
 		}
