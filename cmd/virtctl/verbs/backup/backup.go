@@ -28,7 +28,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 		Long: "Save the store of the server, with all objects of all namespaces, to a file that is not there yet, while the server serves.\n" +
 			"The file takes its name when it was read to its end and fits its checksum; \"slipway-apiserver etcd restore\" takes it.\n" +
 			"It takes the right to create backups in vm.slipway.dev (ClusterRole slipway-backup). The host cluster gives an answer a\n" +
-			"minute (--request-timeout of kube-apiserver): docs/operations.md has how to save a store that takes longer.",
+			"minute (--request-timeout of kube-apiserver): docs/how-to/operate/back-up-the-store.md has how to save a store that takes longer.",
 		Example: fmt.Sprintf("  %[1]s backup slipway.db\n  %[1]s backup - | age -r RECIPIENT >slipway.db.age", f.Program),
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.backup(cmd.Context(), args[0]) },
@@ -99,7 +99,7 @@ func (f command) readBackup(ctx context.Context, file string, out io.Writer) (in
 	defer p.End()
 	size, err := snapshotfile.Copy(&measured{Writer: out, tell: func(bytes int64) { p.Grown(doing, bytes, time.Now()) }}, answer)
 	if err != nil {
-		return size, fmt.Errorf("reading the backup: the answer ended after %s and is not whole: %w; if that was a minute, see docs/operations.md", cli.Amount(size), err)
+		return size, fmt.Errorf("reading the backup: the answer ended after %s and is not whole: %w; if that was a minute, see docs/how-to/operate/back-up-the-store.md", cli.Amount(size), err)
 	}
 	return size, nil
 }

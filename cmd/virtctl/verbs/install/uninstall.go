@@ -140,7 +140,7 @@ func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured
 		}
 		found, own, err := u.objects(ctx, api)
 		if err != nil {
-			return nil, fmt.Errorf("whether there are objects of %s cannot be asked: %w; bring the server back, or leave what there may be with --leave-objects (docs/operations.md, Uninstall)", api.GetName(), err)
+			return nil, fmt.Errorf("whether there are objects of %s cannot be asked: %w; bring the server back, or leave what there may be with --leave-objects (docs/how-to/operate/uninstall.md)", api.GetName(), err)
 		}
 		there, made = append(there, found...), append(made, own...)
 	}

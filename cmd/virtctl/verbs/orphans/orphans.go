@@ -24,7 +24,7 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 		Long: "List the VMs of vSphere that belong to a virtual machine which does not exist, for example because its deletion was told\n" +
 			"to leave the VM, and those that have the identity of a virtual machine which has another VM: copies. A VM of another Slipway\n" +
 			"that uses the same folder is listed, too. Nothing is done to them: delete each in vCenter, or create\n" +
-			"its virtual machine again with recover (docs/recovery.md). A copy that is the VM of an object whose STATUS is CopyFound is confirmed with adopt --copies. With several vCenters the replica of the server that answers may not take care of all:\n" +
+			"its virtual machine again with recover (docs/how-to/operate/recover-a-lost-store.md). A copy that is the VM of an object whose STATUS is CopyFound is confirmed with adopt --copies. With several vCenters the replica of the server that answers may not take care of all:\n" +
 			"it ends with an error that names those of which nothing is known. It takes the right to list orphans in vm.slipway.dev.",
 		Example: fmt.Sprintf("  %[1]s orphans\n  %[1]s orphans -o json", f.Program),
 		Args:    cobra.NoArgs,

@@ -51,7 +51,7 @@ func newTopVMCommand(f command) *cobra.Command {
 			"space that they could grow to (PROVISIONED).\n\n" +
 			"What they use of it is a metric of the server, with --vm-metrics=usage: a file of these metrics (- for standard\n" +
 			"input) is given with --metrics, one of each replica. /metrics takes a right of its own and is not reached through\n" +
-			"kube-apiserver: docs/operations.md tells how to read it.",
+			"kube-apiserver: docs/how-to/operate/monitoring.md tells how to read it.",
 		Example:           fmt.Sprintf("  %[1]s top vm\n  %[1]s top vm -A --sort-by memory --sum\n  curl -s --cacert ca.crt -H \"Authorization: Bearer $TOKEN\" https://localhost:8443/metrics | %[1]s top vm -A --metrics - --sort-by cpu-used", f.Program),
 		ValidArgsFunction: f.CompleteVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
