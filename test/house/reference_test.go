@@ -24,26 +24,32 @@ var (
 	comment      = regexp.MustCompile(`(?m)^\s*//.*$`)
 	metricPrefix = regexp.MustCompile(`"(slipway_[a-z_]*_)"`)
 	metricName   = regexp.MustCompile(`"(slipway_[a-z_]*[a-z])"`)
-	metricHelp   = regexp.MustCompile(`\("([a-z_]+)",\s*"[A-Z1]`)
+	metricHelp   = regexp.MustCompile(`(?:[dD]esc|gauge)\("([a-z_]+)",\s*"[A-Z1]`)
 	metricRow    = regexp.MustCompile("(?m)^\\| `(slipway_[a-z_]+)` \\|")
 	eventReason  = regexp.MustCompile("`([A-Z][A-Za-z]+)`")
 )
 
-// declaredMetrics returns the metrics of Slipway in the source of the server. A file may add a prefix to names that are
-// followed by their help text.
+// declaredMetrics returns the metrics of Slipway in the source of the server. A function of a package may add a prefix to
+// names that are followed by their help text.
 func declaredMetrics(all []source) map[string]bool {
-	metrics := map[string]bool{}
+	metrics, prefixes := map[string]bool{}, map[string][]string{}
+	text := map[string]string{}
 	for _, s := range all {
 		if s.isTest() || !s.ofServer() {
 			continue
 		}
-		text := comment.ReplaceAllString(s.text, "")
-		for _, m := range metricName.FindAllStringSubmatch(text, -1) {
+		text[s.path] = comment.ReplaceAllString(s.text, "")
+		for _, m := range metricPrefix.FindAllStringSubmatch(text[s.path], -1) {
+			prefixes[filepath.Dir(s.path)] = append(prefixes[filepath.Dir(s.path)], m[1])
+		}
+	}
+	for path, code := range text {
+		for _, m := range metricName.FindAllStringSubmatch(code, -1) {
 			metrics[m[1]] = true
 		}
-		for _, prefix := range metricPrefix.FindAllStringSubmatch(text, -1) {
-			for _, m := range metricHelp.FindAllStringSubmatch(text, -1) {
-				metrics[prefix[1]+m[1]] = true
+		for _, prefix := range prefixes[filepath.Dir(path)] {
+			for _, m := range metricHelp.FindAllStringSubmatch(code, -1) {
+				metrics[prefix+m[1]] = true
 			}
 		}
 	}
