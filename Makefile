@@ -100,6 +100,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@$(GO) run ./hack/imports-table docs/contributing/imports.md
 	@$(GO) run ./hack/reference-table docs/reference/limits.md
 	@$(GO) run ./hack/reference-table docs/reference/conditions.md
+	@$(GO) run ./hack/reference-table docs/reference/flags.md
 	@hack/update-api-docs.sh
 	@hack/update-json-schema.sh
 	@$(GO) run ./hack/prometheus-rule artifacts/monitoring/alerts.yaml artifacts/monitoring/prometheusrule.yaml

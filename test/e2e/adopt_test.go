@@ -216,25 +216,14 @@ func TestAdopt_KeepsAdoptedVMsUnchanged(t *testing.T) {
 			t.Errorf("%s was changed (-before +after):\n%s", name, diff)
 		}
 	}
-<<<<<<< HEAD
 	u.checkAdopted(machines)
-	if out := u.Virtctl("adopt", "--help"); !strings.Contains(out, "deleted with its object") {
-		t.Errorf("the help does not describe the effect of a deletion:\n%s", out)
-	}
-
-	// The owner of a VM is reported.
-	if _, errOut, err := u.Try("", "virtctl", adopt("--folder", l.path, "--apply")...); err == nil || !strings.Contains(errOut, "it belongs to VirtualMachine "+u.Namespace+"/legacy-vm-02 already") {
-		t.Errorf("second run: %v %s", err, errOut)
-=======
-	u.taken(machines)
 	if out := u.Virtctl("adopt", "--help"); !strings.Contains(out, "deleting the object deletes the VM") {
 		t.Errorf("the help does not describe the effect of a deletion:\n%s", out)
 	}
 
-	// The owner of a VM is named.
+	// The owner of a VM is reported.
 	if _, errOut, err := u.Try("", "virtctl", adopt("--folder", l.path, "--apply")...); err == nil || !strings.Contains(errOut, "it already belongs to VirtualMachine "+u.Namespace+"/legacy-vm-02") {
-		t.Errorf("once more: %v %s", err, errOut)
->>>>>>> cli
+		t.Errorf("second run: %v %s", err, errOut)
 	}
 
 	u.ownsWhatItTook(l)

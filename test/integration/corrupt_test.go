@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// As docs/operations.md describes: no database check detects a corrupt object. It breaks lists of its kind until it
+// As docs/how-to/operate/repair-a-damaged-store.md describes: no database check detects a corrupt object. It breaks lists of its kind until it
 // is deleted by name.
 func TestCorruptObject_IsReportedByNameAndCanBeDeleted(t *testing.T) {
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})

@@ -46,7 +46,7 @@ func TestManifests_InstallAReplicaThatCreatesAVMAsDocumented(t *testing.T) {
 	pods.run()
 	u := admin(t)
 	i := newInstaller(t, u)
-	commands, err := documented.Commands(project, "### By the manifests")
+	commands, err := documented.Commands(project, documented.Operate+"install-with-manifests.md", "## Install")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func (i installer) scalesInVain(pods *containers) {
 // updates changes the image of the replica as documented.
 func (i installer) updates(pods *containers) {
 	i.T.Helper()
-	i.typesAll("### Update", "apiservice.apiregistration.k8s.io/v1alpha1.vm.slipway.dev condition met")
+	i.typesAll("upgrade.md", "## Change the image alone", "apiservice.apiregistration.k8s.io/v1alpha1.vm.slipway.dev condition met")
 	for name, pod := range pods.all() {
 		if !strings.HasSuffix(pod.image, ":v0.2.0") {
 			i.T.Errorf("%s runs %s after the update", name, pod.image)
@@ -133,7 +133,7 @@ func (i installer) updates(pods *containers) {
 func (i installer) turnsSnapshotsOn(pods *containers) {
 	i.T.Helper()
 	pods.orphaned.Store(true)
-	i.typesAll("### Snapshots on a schedule", "statefulset.apps/slipway-apiserver created\n")
+	i.typesAll("back-up-the-store.md", "## Snapshots on a schedule", "statefulset.apps/slipway-apiserver created\n")
 	testenv.Eventually(i.T, testenv.Long, "the replica has taken a snapshot", func() error {
 		files, err := filepath.Glob(filepath.Join(pods.snapshots("*"), "slipway-*.db"))
 		if err == nil && len(files) == 0 {
@@ -143,10 +143,10 @@ func (i installer) turnsSnapshotsOn(pods *containers) {
 	})
 }
 
-// typesAll runs all commands of a section and checks their output.
-func (i installer) typesAll(heading, want string) {
+// typesAll runs all commands of a section of a page for operators and checks their output.
+func (i installer) typesAll(page, heading, want string) {
 	i.T.Helper()
-	commands, err := documented.Commands(project, heading)
+	commands, err := documented.Commands(project, documented.Operate+page, heading)
 	if err != nil {
 		i.T.Fatal(err)
 	}

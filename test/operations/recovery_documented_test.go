@@ -21,10 +21,10 @@ import (
 // theVolume is the data directory of the server in its container.
 const theVolume = "/data"
 
-// documented returns the commands of the section of docs/operations.md with this heading.
-func (s *storeScene) documented(heading string) []string {
+// documented returns the commands of a section of a page for operators.
+func (s *storeScene) documented(page, heading string) []string {
 	s.Helper()
-	all, err := documented.Commands(project, heading)
+	all, err := documented.Commands(project, documented.Operate+page, heading)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -124,10 +124,10 @@ func (s *storeScene) recover() {
 	})
 }
 
-// lose kills the server, removes its data and serves an empty store, as docs/operations.md describes.
+// lose kills the server, removes its data and serves an empty store, as docs/how-to/operate/recover-a-lost-store.md describes.
 func (s *storeScene) lose() {
 	s.Helper()
-	commands := s.documented("### Lose everything")
+	commands := s.documented("recover-a-lost-store.md", "## Start with an empty store")
 	s.follow(commands[:len(commands)-1])
 	if err := os.RemoveAll(s.SlipwayDataDir()); err != nil {
 		s.Fatal(err)
@@ -202,7 +202,7 @@ func (s *storeScene) killed(some int, kill func(*exec.Cmd) error, args ...string
 }
 
 // restoredStore checks that nothing is destroyed or duplicated, and that the restored store is updated from vSphere.
-// The commands are those of docs/operations.md.
+// The commands are those of docs/how-to/operate.
 func restoredStore(t *testing.T) {
 	s := newStoreScene(t)
 	const machines = 3
@@ -213,22 +213,20 @@ func restoredStore(t *testing.T) {
 		s.create(teamA, fmt.Sprintf("web-%02d", i), "")
 	}
 	s.ready(machines, teamA)
-	s.follow(s.documented("### Backup"))
+	s.follow(s.documented("back-up-the-store.md", "## On demand"))
 
 	s.since()
 	vms := s.api.VmV1alpha1().VirtualMachines(teamA)
 	objects, before := s.ready(machines, teamA), s.inventory()
 
-	restore := s.documented("### Restore")
-	released := len(restore) - 1
-	s.follow(restore[:released])
+	s.follow(s.documented("restore-the-store.md", "## Restore into the embedded etcd"))
 	if list, err := vms.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != machines {
 		t.Errorf("%d virtual machines are served before the release, %v; want %d", len(list.Items), err, machines)
 	}
 	if out, err := s.virtctl("", "recover", "-A"); err == nil {
 		t.Errorf("the controllers run before the release: %s", out)
 	}
-	s.follow(restore[released:])
+	s.follow(s.documented("restore-the-store.md", "## Release the store"))
 	s.eventually("one is older than its record, and one is missing", func(ctx context.Context) error {
 		older, err := vms.Get(ctx, "web-00", metav1.GetOptions{})
 		if err != nil {

@@ -41,7 +41,7 @@ func uninstalled(t *testing.T) {
 		}
 		return nil
 	})
-	refused("cannot check for objects of ", "docs/operations.md")
+	refused("cannot check for objects of ", "docs/how-to/operate/uninstall.md")
 
 	if out := u.Virtctl("uninstall", "--leave-objects", "--dry-run"); !strings.Contains(out, "apiservice/v1alpha1.vm.slipway.dev deleted (server dry run)") {
 		t.Errorf("the dry run prints\n%s", out)

@@ -10,14 +10,19 @@ const src = join(dirname(fileURLToPath(import.meta.url)), '..', 'src')
 const root = join(src, '..', '..', '..')
 const repository = 'https://github.com/slipway-dev/slipway/blob/main/'
 
+// pagesIn returns the pages of a directory of docs in alphabetical order.
+const pagesIn = (directory) => readdirSync(join(src, 'docs', directory)).filter((f) => f.endsWith('.md')).map((f) => `${directory}/${f.slice(0, -3)}`)
+
 // Pages in the sidebar, in this order. Other pages follow.
 const sections = {
-  'Use': ['virtualmachines', 'instancetypes', 'images', 'bootstrap', 'snapshots', 'groups', 'adoption', 'access', 'dashboard', 'quota'],
+  'Use': ['virtualmachines', 'instancetypes', 'images', 'bootstrap', 'snapshots', 'groups', 'adoption', 'access', 'dashboard'],
   'Programs': ['clients', 'gitops', 'editors', 'api'],
   'Kubernetes nodes': ['machines', 'machine-sets', 'cluster-api', 'workload-clusters'],
-  'vSphere': ['vcenters', 'storage', 'claims', 'networks', 'imagecache'],
-  'Run': ['operations', 'recovery', 'hardening', 'faults', 'benchmarks', 'releasing', 'vm-controller'],
-  'Contribute': ['contributing/imports'],
+  'vSphere': ['storage', 'claims', 'networks', 'imagecache'],
+  'Operate': pagesIn('how-to/operate'),
+  'Concepts': pagesIn('concepts'),
+  'Reference': pagesIn('reference'),
+  'Contribute': [...pagesIn('contributing'), 'faults', 'benchmarks', 'releasing', 'vm-controller'],
 }
 
 const listed = new Set(Object.values(sections).flat())

@@ -168,7 +168,7 @@ func TestBootstrap_ReportsPropertiesThatVSphereWouldChange(t *testing.T) {
 }
 
 // S12: a user who can create a VM can use any Secret of its namespace and none of another namespace, as
-// docs/operations.md describes.
+// docs/concepts/security.md describes.
 func TestBootstrap_ReadsSecretsOfTheVMsNamespaceOnly(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("any", "")), photon())
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "any"}, Data: map[string][]byte{"user-data": []byte("foreign")}}

@@ -3,7 +3,7 @@
 
 // Program sizing measures the cost of a number of virtual machines: memory of slipway-apiserver and of the management
 // cluster, disk, a restart, reading and writing. The virtual machines and their instances have the content of running
-// ones, and are paused, so that neither vSphere nor its simulator is measured. All controllers run. docs/sizing.md
+// ones, and are paused, so that neither vSphere nor its simulator is measured. All controllers run. docs/reference/sizing.md
 // contains the results.
 package main
 

@@ -28,7 +28,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 		Long: "Back up the server's store, with all objects of all namespaces, to a new file while the server is running.\n" +
 			"The file appears under its name when it is complete and its checksum is verified. Restore it with \"slipway-apiserver etcd restore\".\n" +
 			"Requires permission to create backups in vm.slipway.dev (ClusterRole slipway-backup). kube-apiserver limits a response to one\n" +
-			"minute by default (its flag --request-timeout); for larger stores see docs/operations.md.",
+			"minute by default (its flag --request-timeout); for larger stores see docs/how-to/operate/back-up-the-store.md.",
 		Example: fmt.Sprintf("  %[1]s backup slipway.db\n  %[1]s backup - | age -r RECIPIENT >slipway.db.age", f.Program),
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.backup(cmd.Context(), args[0]) },
@@ -99,7 +99,7 @@ func (f command) readBackup(ctx context.Context, file string, out io.Writer) (in
 	defer p.End()
 	size, err := snapshotfile.Copy(&measured{Writer: out, tell: func(bytes int64) { p.Grown(doing, bytes, time.Now()) }}, answer)
 	if err != nil {
-		return size, fmt.Errorf("reading the backup: the response ended after %s and is not valid: %w; if it ended after a minute, see docs/operations.md", cli.Amount(size), err)
+		return size, fmt.Errorf("reading the backup: the response ended after %s and is not valid: %w; if it ended after a minute, see docs/how-to/operate/back-up-the-store.md", cli.Amount(size), err)
 	}
 	return size, nil
 }

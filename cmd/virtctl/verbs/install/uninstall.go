@@ -140,7 +140,7 @@ func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured
 		}
 		found, own, err := u.objects(ctx, api)
 		if err != nil {
-			return nil, fmt.Errorf("cannot check for objects of %s: %w; restore the server, or use --leave-objects to leave any objects (docs/operations.md, Uninstall)", api.GetName(), err)
+			return nil, fmt.Errorf("cannot check for objects of %s: %w; restore the server, or use --leave-objects to leave any objects (docs/how-to/operate/uninstall.md)", api.GetName(), err)
 		}
 		there, made = append(there, found...), append(made, own...)
 	}

@@ -24,7 +24,7 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 		Long: "List vSphere VMs whose VirtualMachine does not exist, for example because it was deleted with the option\n" +
 			"to keep the VM, and copies: VMs with the identity of a VirtualMachine that has another VM. VMs of another Slipway\n" +
 			"installation in the same folder are listed as well. Nothing is changed: delete a VM in vCenter, or recreate\n" +
-			"its object with recover (docs/recovery.md). If an object's STATUS is CopyFound, confirm the copy with adopt --copies.\nWith several vCenters, the replica that responds may not manage all of them; then the command fails with the names of the others.\n" +
+			"its object with recover (docs/how-to/operate/recover-a-lost-store.md). If an object's STATUS is CopyFound, confirm the copy with adopt --copies.\nWith several vCenters, the replica that responds may not manage all of them; then the command fails with the names of the others.\n" +
 			"Requires permission to list orphans in vm.slipway.dev.",
 		Example: fmt.Sprintf("  %[1]s orphans\n  %[1]s orphans -o json", f.Program),
 		Args:    cobra.NoArgs,

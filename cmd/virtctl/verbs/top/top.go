@@ -51,7 +51,7 @@ func newTopVMCommand(f command) *cobra.Command {
 			"maximum space that they can use (PROVISIONED).\n\n" +
 			"CPU and memory in use are metrics of a server with --vm-metrics=usage. --metrics reads files with the metrics of\n" +
 			"each replica (- for standard input). /metrics requires a separate permission and is not reachable through\n" +
-			"kube-apiserver; see docs/operations.md.",
+			"kube-apiserver; see docs/how-to/operate/monitoring.md.",
 		Example:           fmt.Sprintf("  %[1]s top vm\n  %[1]s top vm -A --sort-by memory --sum\n  curl -s --cacert ca.crt -H \"Authorization: Bearer $TOKEN\" https://localhost:8443/metrics | %[1]s top vm -A --metrics - --sort-by cpu-used", f.Program),
 		ValidArgsFunction: f.CompleteVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
