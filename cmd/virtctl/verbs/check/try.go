@@ -139,7 +139,7 @@ func (o *tryFlags) chooseImage(ctx context.Context, client versioned.Interface, 
 	}
 	i := smallestImage(images)
 	if i == nil {
-		return fmt.Errorf("there is no image in namespace %s or in the cluster that is ready, of %d: make one (docs/images.md), or name one with --image", namespace, len(images))
+		return fmt.Errorf("there is no image in namespace %s or in the cluster that is ready, of %d: make one (docs/how-to/offer-an-image.md), or name one with --image", namespace, len(images))
 	}
 	o.vm.Image = image.KindOfImage(i) + "/" + i.Name
 	return nil
