@@ -206,7 +206,7 @@ func TestPrivileges_AreDocumented(t *testing.T) {
 			}
 		}
 	}
-	optional, err := os.ReadFile("../../../../docs/reference/privileges-by-feature.md")
+	optional, err := os.ReadFile("../../../../docs/reference/privileges.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestPrivileges_AreDocumented(t *testing.T) {
 		for kind, ids := range f.Privileges {
 			for _, id := range strings.Split(strings.Join(ids, Or), Or) {
 				if !found || !strings.Contains(row, "`"+id+"`") {
-					t.Errorf("%s on the %s: privilege %s is not in the table of docs/reference/privileges-by-feature.md", f.Name, kind, id)
+					t.Errorf("%s on the %s: privilege %s is not in the table of docs/reference/privileges.md", f.Name, kind, id)
 				}
 			}
 		}
