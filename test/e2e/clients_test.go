@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// clients are the examples of docs/clients.md.
+// clients are the examples of docs/how-to/go-client.md.
 const clients = "../../artifacts/clients"
 
 // lifeOf runs an example and checks that its output covers the whole life of a VM.

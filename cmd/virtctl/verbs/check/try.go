@@ -138,7 +138,7 @@ func (o *tryFlags) chooseImage(ctx context.Context, client versioned.Interface, 
 	}
 	i := smallestImage(images)
 	if i == nil {
-		return fmt.Errorf("namespace %s and the cluster have no ready image (%d exist): create one (docs/images.md) or specify one with --image", namespace, len(images))
+		return fmt.Errorf("namespace %s and the cluster have no ready image (%d exist): create one (docs/how-to/offer-an-image.md) or specify one with --image", namespace, len(images))
 	}
 	o.vm.Image = image.KindOfImage(i) + "/" + i.Name
 	return nil
