@@ -70,7 +70,7 @@ func TestFingerprint_IgnoresTheCurrentValue(t *testing.T) {
 
 // A restart that is never recorded, and a value that vSphere returns differently, both succeed. Both wait longer each
 // time.
-func TestS1S2Outcomes_DelayRepeatedSuccesses(t *testing.T) {
+func TestOutcomes_DelayRepeatedSuccesses(t *testing.T) {
 	for name, op := range map[string]driver.Operation{
 		"S1 restart": {Kind: driver.KindRestart, Detail: "0001-01-01T00:00:00Z"},
 		"S2 value":   change("devices.gpus", "grid\ufffdx", "grid\u001bx"),

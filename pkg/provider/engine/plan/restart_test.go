@@ -15,7 +15,7 @@ import (
 )
 
 // Validation rejects such times; stored objects may have them.
-func TestS1Restart_RejectsTimesThatCannotBeRecorded(t *testing.T) {
+func TestRestart_RejectsTimesThatCannotBeRecorded(t *testing.T) {
 	for _, text := range []string{"0001-01-01T00:00:00Z", "0000-01-01T00:00:00+23:59", "1999-12-31T23:59:59Z"} {
 		vm := &vmv1alpha1.VirtualMachine{}
 		vm.Spec.NextRestartTime = text
@@ -27,7 +27,7 @@ func TestS1Restart_RejectsTimesThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-func TestS1Restart_IsDueOnce(t *testing.T) {
+func TestRestart_IsDueOnce(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{}
 	vm.Spec.NextRestartTime = now.Add(-time.Minute).Format(time.RFC3339)
 	in := &Input{VM: vm, Observation: provider.Observation{}, Now: now}
