@@ -14,14 +14,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-func TestS8Orphans_AreFound(t *testing.T) {
+func TestOrphans_AreFound(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	first, _ := startProvider(t, ready, nil)
 	l := newLoop(t, first)
 	left, kept := newRequest("left", libraryImage()), newRequest("kept", libraryImage())
 	l.until("both VMs run", func() bool { return isRunning(left)() && isRunning(kept)() }, left, kept)
-	makeVM(t, ready, "/DC0/vm/slipway", "by-hand")
+	createVM(t, ready, "/DC0/vm/slipway", "by-hand")
 
 	// Another process knows only the state in vCenter.
 	p, _ := startProvider(t, ready, nil)

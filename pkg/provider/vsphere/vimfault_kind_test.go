@@ -67,11 +67,11 @@ func TestKindOf_UsesFaultTypes(t *testing.T) {
 		{"a TaskInProgress of a vApp", task(&types.VAppTaskInProgress{}), vimfault.Temporary},
 		{"a HostCommunication", task(&types.HostNotReachable{}), vimfault.Temporary},
 		{"a method that a backup disabled", task(&types.MethodDisabled{}), vimfault.Temporary},
-		{"a file that is locked", task(&types.FileLocked{}), vimfault.Temporary},
+		{"a locked file", task(&types.FileLocked{}), vimfault.Temporary},
 		{"an inaccessible datastore", task(&types.InaccessibleDatastore{}), vimfault.Temporary},
 		{"an ended session, a NoPermission", task(&types.NotAuthenticated{}), vimfault.Temporary},
 		{"an InvalidHostState", task(&types.InvalidHostConnectionState{}), vimfault.WrongState},
-		{"a question is pending, an InvalidState", task(&types.QuestionPending{}), vimfault.WrongState},
+		{"a pending question, an InvalidState", task(&types.QuestionPending{}), vimfault.WrongState},
 		{"admission control of HA, an InsufficientResourcesFault", task(&types.InsufficientFailoverResourcesFault{}), vimfault.NoResources},
 		{"an InsufficientResourcesFault", task(&types.InsufficientStorageSpace{}), vimfault.NoResources},
 		{"a NoCompatibleHost", task(&types.NoCompatibleHostWithAccessToDevice{}), vimfault.NoResources},
@@ -82,8 +82,8 @@ func TestKindOf_UsesFaultTypes(t *testing.T) {
 		{"caused by a full datastore", task(causedBy(&types.GenericVmConfigFault{}, &types.NoDiskSpace{})), vimfault.NoResources},
 		{"the fault's own kind, not its cause's", task(causedBy(&types.InvalidArgument{}, &types.NoDiskSpace{})), vimfault.Invalid},
 		{"caused by another object that was not found", task(causedBy(&types.CannotAccessVmComponent{}, &types.ManagedObjectNotFound{})), vimfault.Other},
-		{"the second of two", errors.Join(io.ErrNoProgress, task(&types.NoPermission{})), vimfault.Denied},
-		{"a task that is lost", fmt.Errorf("destroying: %w", &vimfault.TaskLostError{}), vimfault.Temporary},
+		{"the second of two errors", errors.Join(io.ErrNoProgress, task(&types.NoPermission{})), vimfault.Denied},
+		{"a lost task", fmt.Errorf("destroying: %w", &vimfault.TaskLostError{}), vimfault.Temporary},
 		{"401 of REST", restStatus(t, http.StatusUnauthorized), vimfault.Denied},
 		{"403 of REST", restStatus(t, http.StatusForbidden), vimfault.Denied},
 		{"404 of REST", restStatus(t, http.StatusNotFound), vimfault.NotFound},
@@ -107,7 +107,7 @@ func TestKindOf_UsesFaultTypes(t *testing.T) {
 	}
 }
 
-func TestGone_RequiresTheGivenObject(t *testing.T) {
+func TestIsNotFound_RequiresTheGivenObject(t *testing.T) {
 	vm := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}
 	gone := func(kind, id string) types.BaseMethodFault {
 		return &types.ManagedObjectNotFound{Obj: types.ManagedObjectReference{Type: kind, Value: id, ServerGUID: "guid"}}
@@ -121,7 +121,7 @@ func TestGone_RequiresTheGivenObject(t *testing.T) {
 		{"the VM", soap.WrapVimFault(gone("VirtualMachine", "vm-1")), true},
 		{"the VM, reported by a task", task(gone("VirtualMachine", "vm-1")), true},
 		{"the VM, as the cause", task(causedBy(&types.CannotAccessVmComponent{}, gone("VirtualMachine", "vm-1"))), true},
-		{"the VM, second of two", errors.Join(task(&types.NoPermission{}), soap.WrapVimFault(gone("VirtualMachine", "vm-1"))), true},
+		{"the VM, second of two errors", errors.Join(task(&types.NoPermission{}), soap.WrapVimFault(gone("VirtualMachine", "vm-1"))), true},
 		{"the task", fmt.Errorf("waiting: %w", soap.WrapVimFault(gone("Task", "vm-1"))), false},
 		{"another VM", soap.WrapVimFault(gone("VirtualMachine", "vm-2")), false},
 		{"an object without a name", soap.WrapVimFault(&types.ManagedObjectNotFound{}), false},
@@ -130,7 +130,7 @@ func TestGone_RequiresTheGivenObject(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := vimfault.IsNotFound(tc.err, vm); got != tc.want {
-				t.Errorf("Gone(%v) = %v, want %v", tc.err, got, tc.want)
+				t.Errorf("IsNotFound(%v) = %v, want %v", tc.err, got, tc.want)
 			}
 		})
 	}
@@ -147,12 +147,12 @@ func TestRefused_RequiresAFault(t *testing.T) {
 		{"fault of a call", soap.WrapVimFault(&types.ToolsUnavailable{}), true},
 		{"busy with another task", task(&types.TaskInProgress{}), true},
 		{"a disconnected host", task(&types.HostNotConnected{}), true},
-		{"the host did not answer in time", task(&types.HostNotReachable{}), false},
+		{"the host did not respond in time", task(&types.HostNotReachable{}), false},
 		{"the task is lost", &vimfault.TaskLostError{}, false},
 		{"both", errors.Join(task(&types.NoPermission{}), io.EOF), true},
 		{"cancelled task", task(&types.RequestCanceled{}), false},
-		{"the host did not answer", task(&types.HostCommunication{}), false},
-		{"answer lost", fmt.Errorf("resetting: %w", io.EOF), false},
+		{"the host did not respond", task(&types.HostCommunication{}), false},
+		{"response lost", fmt.Errorf("resetting: %w", io.EOF), false},
 		{"the caller stopped waiting", context.Canceled, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

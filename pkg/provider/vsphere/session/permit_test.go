@@ -44,7 +44,7 @@ func (g *gate) Wait(ctx context.Context) error {
 	return nil
 }
 
-func TestF2Changes_WaitForPermission(t *testing.T) {
+func TestChanges_WaitForPermission(t *testing.T) {
 	g := &gate{closed: true}
 	var sent []string
 	s := startServer(t).open(t, func(o *Options) {
@@ -80,7 +80,7 @@ func TestF2Changes_WaitForPermission(t *testing.T) {
 	}
 }
 
-func TestF2Changes_IncludeUnknownMethods(t *testing.T) {
+func TestChanges_IncludeUnknownMethods(t *testing.T) {
 	for method, want := range map[string]bool{
 		"PowerOnVM_Task": true, "ReconfigVM_Task": true, "ShutdownGuest": true, "UnregisterVM": true, "CancelTask": true,
 		"CreateFolder": true, "CloneVM_Task": true, "SomethingNew": true, "rest.DeployLibraryItem": true, "rest.SomethingNew": true,
