@@ -35,6 +35,11 @@ VERSION_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=$(VERS
 # Stamping component-base would turn off the Kubernetes features of the server that
 # are newer than our version number.
 SERVER_LDFLAGS := $(LDFLAGS) -X github.com/slipway-dev/slipway/cmd/slipway-apiserver/app.version=$(VERSION)
+KUBERNETES_VERSION := $(shell sed -n 's|^.*k8s.io/kubernetes \(v[0-9.]*\) // indirect$$|\1|p' hack/tools/go.mod)
+KUBERNETES_NUMBERS := $(subst ., ,$(KUBERNETES_VERSION:v%=%))
+KUBERNETES_LDFLAGS := $(LDFLAGS) $(foreach p,k8s.io/component-base/version k8s.io/client-go/pkg/version,-X $p.gitVersion=$(KUBERNETES_VERSION) \
+	-X $p.gitMajor=$(word 1,$(KUBERNETES_NUMBERS)) -X $p.gitMinor=$(word 2,$(KUBERNETES_NUMBERS)) -X $p.gitTreeState=clean)
+KUBERNETES_FLAGS := -ldflags 'k8s.io/kubernetes/cmd/...=$(KUBERNETES_LDFLAGS)'
 # What go build is asked for our own programs: the same flags and packages wherever they are
 # built, so that none is linked twice.
 OWN_FLAGS = -ldflags './cmd/...=$(SERVER_LDFLAGS)' -ldflags './cmd/virtctl=$(VERSION_LDFLAGS)'
@@ -69,12 +74,11 @@ build: ## Build our own programs into bin/.
 	@test -x bin/slipway-apiserver || echo "building $(PROGRAMS) into bin/: about 5 minutes the first time, seconds later"
 	@mkdir -p bin
 	@hack/alone.sh bin $(GO) build -o bin/ $(OWN)
-	@ln -sf virtctl bin/kubectl-virt
-	@install -m 755 hack/kubectl_complete-virt bin/
+	@for plugin in virt slipway; do ln -sf virtctl bin/kubectl-$$plugin && install -m 755 hack/kubectl_complete-$$plugin bin/ || exit; done
 
 .PHONY: tools
 tools: ## Build kube-apiserver, kube-controller-manager, kubectl, etcd and etcdutl into bin/, once, and our own programs with them.
-	@hack/alone.sh bin hack/build-tools.sh $(OWN)
+	@hack/alone.sh bin hack/build-tools.sh $(KUBERNETES_FLAGS) $(OWN)
 
 .PHONY: tools-cluster-api
 tools-cluster-api: tools ## Build the manager of Cluster API into bin/, once; tests run it.
@@ -96,6 +100,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@$(GO) run ./hack/imports-table docs/contributing/imports.md
 	@$(GO) run ./hack/reference-table docs/reference/limits.md
 	@$(GO) run ./hack/reference-table docs/reference/conditions.md
+	@$(GO) run ./hack/reference-table docs/reference/flags.md
 	@hack/update-api-docs.sh
 	@hack/update-json-schema.sh
 	@$(GO) run ./hack/prometheus-rule artifacts/monitoring/alerts.yaml artifacts/monitoring/prometheusrule.yaml
@@ -114,7 +119,7 @@ endif
 .PHONY: release
 release: ## Make all that is published in dist/: image, programs for PLATFORMS, manifests that name the image, SBOMs and sums; the image is pushed to IMAGE if that is given.
 	@rm -rf dist
-	@$(RELEASE) all $(OWN_FLAGS)
+	@$(RELEASE) all $(KUBERNETES_FLAGS) $(OWN_FLAGS)
 
 .PHONY: image-twice
 image-twice: ## Make the image of what is committed twice, the second time elsewhere and with an empty build cache, and compare the digests.
@@ -166,11 +171,15 @@ test-e2e: tools build python-client ## Run the tests against the whole environme
 
 .PHONY: nightly-short
 nightly-short: tools build tools-cluster-api tools-promql ## Run the short forms of the nightly suites, and all of test-operations.
-	$(GOTEST) -p 1 ./test/operations ./test/chaos ./test/odd ./test/faults ./test/clusterapi ./test/availability
+	$(GOTEST) -p 1 ./test/operations ./test/pages ./test/chaos ./test/odd ./test/faults ./test/clusterapi ./test/availability
 
 .PHONY: test-operations
 test-operations: tools build tools-promql ## Install, start, stop, kill, restore and remove the server, and lose its store.
 	$(GOTEST) ./test/operations
+
+.PHONY: test-pages
+test-pages: tools build ## Run the commands of the tutorial and of the how-to pages in the local environment.
+	$(GOTEST) ./test/pages
 
 .PHONY: test-cluster-api
 test-cluster-api: tools build tools-cluster-api ## Let the manager of Cluster API create and delete machines whose infrastructure are our VMs.

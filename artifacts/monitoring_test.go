@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,7 +35,14 @@ func TestAlerts_FireAsExpected(t *testing.T) {
 	}
 }
 
-func TestAlerts_HaveTestsAndDescriptions(t *testing.T) {
+// runbooks is the page with a section for each alert.
+const runbooks = "https://github.com/slipway-dev/slipway/blob/main/docs/reference/runbooks.md"
+
+func TestAlerts_HaveTestsDescriptionsAndRunbooks(t *testing.T) {
+	runbook, err := os.ReadFile("../docs/reference/runbooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var rules struct {
 		Groups []struct {
 			Rules []struct {
@@ -64,6 +72,9 @@ func TestAlerts_HaveTestsAndDescriptions(t *testing.T) {
 	for _, g := range rules.Groups {
 		for _, r := range g.Rules {
 			alerts = append(alerts, r.Alert)
+			if want := runbooks + "#" + strings.ToLower(r.Alert); r.Annotations["runbook_url"] != want || !strings.Contains(string(runbook), "\n## "+r.Alert+"\n") {
+				t.Errorf("alert %s has the runbook_url %q, want %q, and a section in docs/reference/runbooks.md", r.Alert, r.Annotations["runbook_url"], want)
+			}
 			if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || !slices.Contains([]string{"warning", "critical"}, r.Labels["severity"]) {
 				t.Errorf("alert %s lacks a summary, a description, or a severity of warning or critical", r.Alert)
 			}

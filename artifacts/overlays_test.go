@@ -225,10 +225,10 @@ func TestComponents_CanBeCombined(t *testing.T) {
 	}
 }
 
-// documentedKustomization returns the kustomization in docs/operations.md.
+// documentedKustomization returns the kustomization in docs/how-to/operate/install-with-manifests.md.
 func documentedKustomization(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/operations.md")
+	text, err := os.ReadFile("../docs/how-to/operate/install-with-manifests.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func documentedKustomization(t *testing.T) string {
 			return strings.ReplaceAll(block, "../artifacts/", "../")
 		}
 	}
-	t.Fatal("docs/operations.md has no kustomization")
+	t.Fatal("docs/how-to/operate/install-with-manifests.md has no kustomization")
 	return ""
 }
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds kube-apiserver, kube-controller-manager, kubectl, etcd and etcdutl with the versions in hack/tools/go.mod
-# into bin/. The arguments are those of go build for additional packages. One build is faster, because half of the
+# into bin/. The arguments are the flags of go build and additional packages. One build is faster, because half of the
 # packages are shared and linking runs in parallel. It does nothing if neither the module nor this script has changed
 # since the last build.
 #
@@ -30,20 +30,18 @@ if [[ ${present} == yes && -f ${stamp} && "$(cat "${stamp}")" == "${want}" ]]; t
 	exit 0
 fi
 
-version="$(cd hack/tools && go list -m -f '{{.Version}}' k8s.io/kubernetes)"
-major="${version#v}" major="${major%%.*}"
-minor="${version#v*.}" minor="${minor%%.*}"
-flags="-s -w"
-for pkg in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
-	flags+=" -X ${pkg}.gitVersion=${version} -X ${pkg}.gitMajor=${major} -X ${pkg}.gitMinor=${minor}"
-	flags+=" -X ${pkg}.gitTreeState=clean"
-done
-
-echo "building all programs, with ${kubernetes[*]} ${version} and etcd, into bin/: about 8 minutes on two cores, or seconds with Go's build cache"
+# The processor time in docs/benchmarks.md is 14 minutes. It is divided by the cores; about one more minute does not
+# run in parallel. Programs are not cached: linking them takes a minute.
+estimate="about a minute, because Go's build cache has their packages"
+if [[ "$(GOWORK="${PWD}/hack/all.work" go list -mod=readonly -f '{{.Stale}}' k8s.io/kubernetes/cmd/kube-apiserver/app)" == true ]]; then
+	cores="$(getconf _NPROCESSORS_ONLN)"
+	estimate="about $((1 + (14 + cores - 1) / cores)) minutes if all ${cores} cores are idle"
+fi
+echo "building all programs, with ${kubernetes[*]} and etcd, into bin/: ${estimate}"
 mkdir -p "${bin}"
 rm -f "${stamp}"
 # A workspace requires -mod=readonly; GOFLAGS may contain another value.
-GOWORK="${PWD}/hack/all.work" go build -mod=readonly -o "${bin}/" -ldflags "k8s.io/kubernetes/cmd/...=${flags}" "$@" "${kubernetes[@]/#/k8s.io/kubernetes/cmd/}" go.etcd.io/etcd/{server,etcdutl}/v3
+GOWORK="${PWD}/hack/all.work" go build -mod=readonly -o "${bin}/" "$@" "${kubernetes[@]/#/k8s.io/kubernetes/cmd/}" go.etcd.io/etcd/{server,etcdutl}/v3
 mv "${bin}/server" "${bin}/etcd" # go names a program after its directory
 echo "built after ${SECONDS} s"
 echo "${want}" >"${stamp}"

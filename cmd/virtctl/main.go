@@ -1,8 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command virtctl controls the virtual machines of Slipway. Installed as
-// kubectl-virt it is also `kubectl virt`.
+// Command virtctl controls the virtual machines of Slipway. Installed as kubectl-virt or
+// kubectl-slipway it is also `kubectl virt` or `kubectl slipway`.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Who interrupts it once more does not want to wait for what it cleans up.
+	// A second interrupt ends the process without waiting for the cleanup.
 	context.AfterFunc(ctx, stop)
 	code := root.Main(ctx, os.Args, genericclioptions.NewConfigFlags(true), genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
 	stop()

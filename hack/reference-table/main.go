@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command reference-table writes a generated document of docs/reference: limits.md or conditions.md.
+// Command reference-table writes a generated document of docs/reference: limits.md, conditions.md or flags.md.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-dev/slipway/test/house"
 	"github.com/slipway-dev/slipway/test/reasons"
+	"github.com/slipway-dev/slipway/test/serverflags"
 )
 
 func main() {
@@ -25,9 +26,9 @@ func write(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("requires the path of one document, got %q", args)
 	}
-	document, ok := map[string]func() string{"limits.md": house.Document, "conditions.md": reasons.Document}[filepath.Base(args[0])]
+	document, ok := map[string]func() string{"limits.md": house.Document, "conditions.md": reasons.Document, "flags.md": serverflags.Document}[filepath.Base(args[0])]
 	if !ok {
-		return fmt.Errorf("%q is not a generated document; known are limits.md and conditions.md", args[0])
+		return fmt.Errorf("%q is not a generated document; known are limits.md, conditions.md and flags.md", args[0])
 	}
 	return os.WriteFile(args[0], []byte(document()), 0o644)
 }

@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"flag"
 	"fmt"
 	"os"
@@ -33,7 +34,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	r := release{programs: map[string]built{}, written: map[string][]byte{}}
+	r := release{programs: map[string]built{}, checksums: map[string][sha256.Size]byte{}}
 	var platforms string
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.StringVar(&r.root, "root", "../..", "Directory of the repository.")

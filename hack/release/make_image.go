@@ -31,7 +31,11 @@ func (r *release) image(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		contents.Programs = append(contents.Programs, image.Program{Platform: p, Data: b.data, SBOM: b.bill, Notices: b.notices})
+		text, err := r.notices(ctx, b.packages)
+		if err != nil {
+			return "", err
+		}
+		contents.Programs = append(contents.Programs, image.Program{Platform: p, Data: b.data, SBOM: b.bill, Notices: text})
 	}
 	if len(contents.Programs) == 0 {
 		return "", fmt.Errorf("cannot create an image for %v: the server requires Linux", r.platforms)

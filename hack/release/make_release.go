@@ -6,7 +6,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -35,6 +34,9 @@ func (r *release) all(ctx context.Context) error {
 	for _, p := range r.platforms {
 		if server.runsOn(p) {
 			if _, err := r.archive(ctx, p, server); err != nil {
+				return err
+			}
+			if _, err := r.archive(ctx, p, environment...); err != nil {
 				return err
 			}
 		}
@@ -74,34 +76,45 @@ func (r *release) golden() error {
 	return nil
 }
 
-// archive writes the archive of a program.
-func (r *release) archive(ctx context.Context, p build.Platform, what program) (krew.Archive, error) {
+// archive writes the archive of programs, which has the name of the first.
+func (r *release) archive(ctx context.Context, p build.Platform, programs ...program) (krew.Archive, error) {
 	none := krew.Archive{}
-	b, err := r.program(ctx, p, what)
-	if err != nil {
-		return none, err
+	var files []archive.File
+	var packages []build.Package
+	for _, what := range programs {
+		b, err := r.program(ctx, p, what)
+		if err != nil {
+			return none, err
+		}
+		files = append(files, archive.File{Name: p.Executable(what.name), Mode: 0o755, Data: b.data})
+		packages = append(packages, b.packages...)
 	}
+	name := programs[0].name
 	licence, err := r.read("LICENSE")
 	if err != nil {
 		return none, err
 	}
-	files := []archive.File{
-		{Name: p.Executable(what.name), Mode: 0o755, Data: b.data},
-		{Name: "LICENSE", Mode: 0o644, Data: licence},
-		{Name: "THIRD_PARTY_NOTICES", Mode: 0o644, Data: b.notices},
+	notices, err := r.notices(ctx, packages)
+	if err != nil {
+		return none, fmt.Errorf("collecting the licenses of %s for %s: %w", name, p, err)
 	}
-	made := krew.Archive{OS: p.OS, Arch: p.Arch, Program: files[0].Name, Files: []string{files[1].Name, files[2].Name}}
+	made := krew.Archive{OS: p.OS, Arch: p.Arch, Program: files[0].Name, Files: []string{"LICENSE", "THIRD_PARTY_NOTICES"}}
+	files = append(files,
+		archive.File{Name: "LICENSE", Mode: 0o644, Data: licence},
+		archive.File{Name: "THIRD_PARTY_NOTICES", Mode: 0o644, Data: notices})
 	format, suffix := archive.TarGz, ".tar.gz"
 	if p.OS == "windows" {
 		format, suffix = archive.Zip, ".zip"
-	} else if what.name == virtctl.name {
-		completion, err := r.read("hack/kubectl_complete-virt")
-		if err != nil {
-			return none, err
+	} else if name == virtctl.name {
+		for _, file := range []string{"kubectl_complete-virt", "kubectl_complete-slipway"} {
+			completion, err := r.read("hack/" + file)
+			if err != nil {
+				return none, err
+			}
+			files = append(files, archive.File{Name: file, Mode: 0o755, Data: completion})
 		}
-		files = append(files, archive.File{Name: "kubectl_complete-virt", Mode: 0o755, Data: completion})
 	}
-	made.Name = fmt.Sprintf("%s_%s_%s%s", what.name, r.version, p.Name(), suffix)
+	made.Name = fmt.Sprintf("%s_%s_%s%s", name, r.version, p.Name(), suffix)
 	if made.Data, err = format(files, r.made); err != nil {
 		return none, fmt.Errorf("writing %s: %w", made.Name, err)
 	}
@@ -159,8 +172,8 @@ func (r *release) chart(image string) error {
 // sums writes the checksums of all files in the format of sha256sum -c.
 func (r *release) sums() error {
 	var list bytes.Buffer
-	for _, name := range slices.Sorted(maps.Keys(r.written)) {
-		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(r.written[name]), name)
+	for _, name := range slices.Sorted(maps.Keys(r.checksums)) {
+		fmt.Fprintf(&list, "%x  %s\n", r.checksums[name], name)
 	}
 	return r.write("SHA256SUMS", list.Bytes())
 }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,18 +16,37 @@ import (
 	"github.com/slipway-dev/slipway/hack/release/sbom"
 )
 
-// program is a released program. slipway-dev is not released, because it requires the sources.
+// program is a released program.
 type program struct {
 	name string
-	// version are the arguments that print the version without a cluster.
+	// module is the directory of the module that is built, relative to the root, and pkg the package in it.
+	module, pkg string
+	// version are the arguments that print the version without a cluster. slipway-dev has none.
 	version []string
 	runsOn  func(build.Platform) bool
 }
 
 var (
-	server  = program{"slipway-apiserver", []string{"--version"}, func(p build.Platform) bool { return p.OS == "linux" }}
-	virtctl = program{"virtctl", []string{"version", "--client"}, func(build.Platform) bool { return true }}
+	server  = own("slipway-apiserver", onLinux, "--version")
+	virtctl = own("virtctl", func(build.Platform) bool { return true }, "version", "--client")
+	// environment are slipway-dev and all programs that it or its users start. Its etcd is a part of slipway-dev.
+	environment = []program{
+		own("slipway-dev", onLinux), server, virtctl,
+		kubernetes("kube-apiserver", "--version"), kubernetes("kube-controller-manager", "--version"),
+		kubernetes("kubectl", "version", "--client"),
+	}
 )
+
+func onLinux(p build.Platform) bool { return p.OS == "linux" }
+
+func own(name string, runsOn func(build.Platform) bool, version ...string) program {
+	return program{name, ".", "./cmd/" + name, version, runsOn}
+}
+
+// kubernetes returns a program of the Kubernetes version in hack/tools.
+func kubernetes(name string, version ...string) program {
+	return program{name, "hack/tools", "k8s.io/kubernetes/cmd/" + name, version, onLinux}
+}
 
 // release is the state of one release.
 type release struct {
@@ -37,12 +57,15 @@ type release struct {
 	flags []string
 	// programs are the built programs by name and platform. The server is used for the image and for archives.
 	programs map[string]built
-	// written are the contents of all published files by name.
-	written map[string][]byte
+	// checksums are the checksums of all published files by name.
+	checksums map[string][sha256.Size]byte
 }
 
-// built is a program of a platform with its bill of materials and third-party notices.
-type built struct{ data, bill, notices []byte }
+// built is a program of a platform with its bill of materials and the packages that it contains.
+type built struct {
+	data, bill []byte
+	packages   []build.Package
+}
 
 // program returns a program, which it builds once.
 func (r *release) program(ctx context.Context, p build.Platform, what program) (built, error) {
@@ -64,35 +87,42 @@ func (r *release) build(ctx context.Context, p build.Platform, what program) (b 
 		return b, fmt.Errorf("creating the directory of programs: %w", err)
 	}
 	start := time.Now()
-	m := build.Module{Dir: r.root, Flags: r.flags, Log: os.Stderr}
-	path, err := m.Program(ctx, p, what.name, dir)
+	m := build.Module{Dir: filepath.Join(r.root, what.module), Flags: r.flags, Log: os.Stderr}
+	path, err := m.Program(ctx, p, what.pkg, dir)
 	if err != nil {
 		return b, err
 	}
 	fmt.Printf("built %s for %s in %.0f s\n", what.name, p, time.Since(start).Seconds())
-	if p.Native() {
-		if err := build.Says(ctx, r.version, path, what.version...); err != nil {
+	version := r.version
+	if what.module != "." {
+		if version, err = build.Version(path); err != nil {
 			return b, err
 		}
 	}
-	if b.bill, err = sbom.Of(path, what.name, r.version, r.made); err != nil {
+	if p.Native() && len(what.version) > 0 {
+		if err := build.CheckVersion(ctx, version, path, what.version...); err != nil {
+			return b, err
+		}
+	}
+	if b.bill, err = sbom.Of(path, what.name, version, r.made); err != nil {
 		return b, err
 	}
-	packages, err := m.Packages(ctx, p, what.name)
-	if err != nil {
+	if b.packages, err = m.Packages(ctx, p, what.pkg); err != nil {
 		return b, err
-	}
-	goroot, err := m.GoRoot(ctx)
-	if err != nil {
-		return b, err
-	}
-	if b.notices, err = notices.Of(packages, goroot); err != nil {
-		return b, fmt.Errorf("collecting the licenses of %s for %s: %w", what.name, p, err)
 	}
 	if b.data, err = os.ReadFile(path); err != nil {
 		return b, fmt.Errorf("reading the program: %w", err)
 	}
-	return b, r.write(fmt.Sprintf("%s_%s_%s.cdx.json", what.name, r.version, p.Name()), b.bill)
+	return b, r.write(fmt.Sprintf("%s_%s_%s.cdx.json", what.name, version, p.Name()), b.bill)
+}
+
+// notices returns the third-party notices of packages.
+func (r *release) notices(ctx context.Context, packages []build.Package) ([]byte, error) {
+	goroot, err := build.Module{Dir: r.root}.GoRoot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return notices.Of(packages, goroot)
 }
 
 // read reads a file of the repository.
@@ -109,6 +139,6 @@ func (r *release) write(name string, data []byte) error {
 	if err := os.WriteFile(filepath.Join(r.out, name), data, 0o644); err != nil {
 		return fmt.Errorf("writing the release: %w", err)
 	}
-	r.written[name] = data
+	r.checksums[name] = sha256.Sum256(data)
 	return nil
 }

@@ -21,12 +21,33 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/registry"
 	"sigs.k8s.io/yaml"
 )
+
+// pushed is a release that several tests read.
+var pushed struct {
+	sync.Once
+	files map[string][]byte
+	// repository is the repository to which the image was pushed.
+	repository string
+}
+
+// pushedRelease creates a release whose image is pushed, once for all tests.
+func pushedRelease(t *testing.T) (files map[string][]byte, repository string) {
+	t.Helper()
+	pushed.Do(func() {
+		registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+		t.Cleanup(registry.Close)
+		pushed.repository = strings.TrimPrefix(registry.URL, "http://") + "/slipway-apiserver"
+		pushed.files = released(t, t.TempDir(), "-push="+pushed.repository+":v1.2.3", "-url=https://example.com/v1.2.3/")
+	})
+	return pushed.files, pushed.repository
+}
 
 // released creates a release of a copy of testdata/tree and returns its files.
 func released(t *testing.T, dir string, args ...string) map[string][]byte {
@@ -37,7 +58,7 @@ func released(t *testing.T, dir string, args ...string) map[string][]byte {
 	t.Setenv("SOURCE_DATE_EPOCH", "1770091506")
 	platforms := "linux/amd64,windows/amd64,darwin/arm64"
 	args = append([]string{"-root=" + dir, "-version=v1.2.3", "-platforms=" + platforms}, args...)
-	if err := run(t.Context(), append(args, "all", "-ldflags=-X main.version=v1.2.3")); err != nil {
+	if err := run(t.Context(), append(args, "all", "-ldflags=-X main.version=v1.2.3", "-ldflags=k8s.io/kubernetes/cmd/...=-X main.version=v1.37.2")); err != nil {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{}
@@ -62,7 +83,7 @@ func TestRelease_BuildsAProgramOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", "1770091506")
-	r := release{root: dir, version: "v1.2.3", flags: []string{"-ldflags=-X main.version=v1.2.3"}, programs: map[string]built{}, written: map[string][]byte{}}
+	r := release{root: dir, version: "v1.2.3", flags: []string{"-ldflags=-X main.version=v1.2.3"}, programs: map[string]built{}, checksums: map[string][sha256.Size]byte{}}
 	if err := r.complete(t.Context(), "linux/amd64"); err != nil {
 		t.Fatal(err)
 	}
@@ -80,12 +101,14 @@ func TestRelease_BuildsAProgramOnce(t *testing.T) {
 	}
 }
 
-func TestRelease_HasAllFilesAndChecksums(t *testing.T) {
+func TestRelease_IsReproducibleWithAllFilesAndChecksums(t *testing.T) {
 	dir := t.TempDir()
 	files := released(t, dir)
 	want := []string{
 		"SHA256SUMS", "image.digest",
+		"kube-apiserver_v1.37.2_linux_amd64.cdx.json", "kube-controller-manager_v1.37.2_linux_amd64.cdx.json", "kubectl_v1.37.2_linux_amd64.cdx.json",
 		"slipway-1.2.3.tgz", "slipway-apiserver_v1.2.3_linux_amd64.cdx.json", "slipway-apiserver_v1.2.3_linux_amd64.tar.gz", "slipway-apiserver_v1.2.3_oci.tar",
+		"slipway-dev_v1.2.3_linux_amd64.cdx.json", "slipway-dev_v1.2.3_linux_amd64.tar.gz",
 		"slipway.yaml", "slipway_v1.2.3_manifests.tar.gz", "virt.yaml",
 		"virtctl_v1.2.3_darwin_arm64.cdx.json", "virtctl_v1.2.3_darwin_arm64.tar.gz",
 		"virtctl_v1.2.3_linux_amd64.cdx.json", "virtctl_v1.2.3_linux_amd64.tar.gz",
@@ -107,17 +130,36 @@ func TestRelease_HasAllFilesAndChecksums(t *testing.T) {
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("sha256sum: %v: %s", err, out)
 	}
+	again := released(t, filepath.Join(t.TempDir(), "with a space"))
+	for name, data := range files {
+		if !bytes.Equal(data, again[name]) {
+			t.Errorf("%s differs in a second release", name)
+		}
+	}
 }
 
 func TestRelease_ArchivesContainProgramLicenseAndCompletion(t *testing.T) {
-	files := released(t, t.TempDir())
+	files, _ := pushedRelease(t)
 	unix := untar(t, files["virtctl_v1.2.3_linux_amd64.tar.gz"])
-	wantModes := map[string]int64{"virtctl": 0o755, "kubectl_complete-virt": 0o755, "LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644}
+	wantModes := map[string]int64{"virtctl": 0o755, "kubectl_complete-virt": 0o755, "kubectl_complete-slipway": 0o755, "LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644}
 	if diff := cmp.Diff(wantModes, modes(unix)); diff != "" {
 		t.Errorf("virtctl for Linux (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]int64{"slipway-apiserver": 0o755, "LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644}, modes(untar(t, files["slipway-apiserver_v1.2.3_linux_amd64.tar.gz"]))); diff != "" {
 		t.Errorf("server (-want +got):\n%s", diff)
+	}
+	environment := untar(t, files["slipway-dev_v1.2.3_linux_amd64.tar.gz"])
+	wantModes = map[string]int64{
+		"slipway-dev": 0o755, "slipway-apiserver": 0o755, "virtctl": 0o755, "kube-apiserver": 0o755, "kube-controller-manager": 0o755, "kubectl": 0o755,
+		"LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644,
+	}
+	if diff := cmp.Diff(wantModes, modes(environment)); diff != "" {
+		t.Errorf("slipway-dev (-want +got):\n%s", diff)
+	}
+	for _, want := range []string{"k8s.io/kubernetes v1.37.2\n\nLicense of the replacement of Kubernetes\n", "The Go Authors"} {
+		if text := string(environment["THIRD_PARTY_NOTICES"].data); !strings.Contains(text, want) {
+			t.Errorf("the notices of slipway-dev do not contain %q: %.200q", want, text)
+		}
 	}
 	if text := string(unix["THIRD_PARTY_NOTICES"].data); !strings.Contains(text, "The Go Authors") {
 		t.Errorf("the notices do not contain the copyright of Go: %.200q", text)
@@ -144,11 +186,8 @@ func TestRelease_ArchivesContainProgramLicenseAndCompletion(t *testing.T) {
 }
 
 func TestRelease_ManifestsContainTheDigestOfTheImage(t *testing.T) {
-	registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(registry.Close)
-	to := strings.TrimPrefix(registry.URL, "http://") + "/slipway-apiserver:v1.2.3"
-	files := released(t, t.TempDir(), "-push="+to)
-	image := to + "@" + strings.TrimSpace(string(files["image.digest"]))
+	files, repository := pushedRelease(t)
+	image := repository + ":v1.2.3@" + strings.TrimSpace(string(files["image.digest"]))
 	want := "kind: Namespace\n---\nkind: Pod\nspec:\n  containers:\n  - image: " + image + "\n    name: server\n"
 	if diff := cmp.Diff(want, string(files["slipway.yaml"])); diff != "" {
 		t.Errorf("slipway.yaml (-want +got):\n%s", diff)
@@ -168,10 +207,7 @@ func TestRelease_ManifestsContainTheDigestOfTheImage(t *testing.T) {
 }
 
 func TestRelease_ChartHasVersionAndImage(t *testing.T) {
-	registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(registry.Close)
-	repository := strings.TrimPrefix(registry.URL, "http://") + "/slipway-apiserver"
-	files := released(t, t.TempDir(), "-push="+repository+":v1.2.3")
+	files, repository := pushedRelease(t)
 	chart := untar(t, files["slipway-1.2.3.tgz"])
 	digest := strings.TrimSpace(string(files["image.digest"]))
 	for name, want := range map[string]string{
@@ -187,7 +223,7 @@ func TestRelease_ChartHasVersionAndImage(t *testing.T) {
 
 // krew requires each of these fields, correct checksums, and programs that the archives contain.
 func TestRelease_KrewManifestMatchesTheArchives(t *testing.T) {
-	files := released(t, t.TempDir(), "-url=https://example.com/v1.2.3/")
+	files, _ := pushedRelease(t)
 	var plugin struct {
 		APIVersion, Kind string
 		Metadata         struct{ Name string }
@@ -238,15 +274,6 @@ func TestRelease_KrewManifestMatchesTheArchives(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"linux/amd64", "windows/amd64", "darwin/arm64"}, platforms); diff != "" {
 		t.Errorf("platforms (-want +got):\n%s", diff)
-	}
-}
-
-func TestRelease_IsReproducible(t *testing.T) {
-	first, second := released(t, t.TempDir()), released(t, filepath.Join(t.TempDir(), "with a space"))
-	for name, data := range first {
-		if !bytes.Equal(data, second[name]) {
-			t.Errorf("%s differs", name)
-		}
 	}
 }
 

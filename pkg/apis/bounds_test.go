@@ -17,7 +17,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestS2Text_RejectsCharactersThatVSphereOrTerminalsChange(t *testing.T) {
+func TestText_RejectsCharactersThatVSphereOrTerminalsChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text        string
 		line, lines bool
@@ -52,7 +52,7 @@ func TestS2Text_RejectsCharactersThatVSphereOrTerminalsChange(t *testing.T) {
 	}
 }
 
-func TestS2Spec_ErrorsDoNotContainPropertyValues(t *testing.T) {
+func TestSpec_ErrorsDoNotContainPropertyValues(t *testing.T) {
 	spec := &vmv1alpha1.VirtualMachineSpec{Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{
 		Properties: map[string]string{"password": "hunter2\u001b", "key\u001b": "x", "long": strings.Repeat("hunter2", bounds.MaxProperty)},
 	}}}
@@ -66,7 +66,7 @@ func TestS2Spec_ErrorsDoNotContainPropertyValues(t *testing.T) {
 	}
 }
 
-func TestS4Cut_CountsRemovedErrors(t *testing.T) {
+func TestCut_CountsRemovedErrors(t *testing.T) {
 	var errs field.ErrorList
 	for n := range 1000 {
 		errs = append(errs, field.Required(field.NewPath("spec").Index(n), "must be given"))
@@ -83,7 +83,7 @@ func TestS4Cut_CountsRemovedErrors(t *testing.T) {
 	}
 }
 
-func TestS4Spec_StopsAtMaxErrors(t *testing.T) {
+func TestSpec_StopsAtMaxErrors(t *testing.T) {
 	spec := &vmv1alpha1.VirtualMachineSpec{}
 	for range 256 {
 		spec.Volumes = append(spec.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "\x00", Bus: "\x00"})
@@ -93,7 +93,7 @@ func TestS4Spec_StopsAtMaxErrors(t *testing.T) {
 	}
 }
 
-func TestS4Meta_AllowsAsManyEntriesAsBefore(t *testing.T) {
+func TestMeta_AllowsAsManyEntriesAsBefore(t *testing.T) {
 	many := &metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}
 	for n := range 513 {
 		name := fmt.Sprint(n)
@@ -117,7 +117,7 @@ func TestS4Meta_AllowsAsManyEntriesAsBefore(t *testing.T) {
 	}
 }
 
-func TestS4Spec_RejectsQuantitiesWithManyDigits(t *testing.T) {
+func TestSpec_RejectsQuantitiesWithManyDigits(t *testing.T) {
 	for text, refused := range map[string]bool{"1e999999999": true, "-1e999999999": true, strings.Repeat("9", 100_000): true, "1e30": false, "24Ti": false, "0.5": false} {
 		amount := resource.MustParse(text)
 		errs := bounds.ValidateSpec(&vmv1alpha1.VirtualMachineMemory{Guest: &amount}, field.NewPath("memory"))

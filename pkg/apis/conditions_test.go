@@ -109,7 +109,7 @@ func TestKeepTimes_RestoresTimeOfSameStatus(t *testing.T) {
 	}
 }
 
-func TestS3List_ContainsFirstThreeItemsAndCount(t *testing.T) {
+func TestList_ContainsFirstThreeItemsAndCount(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e"}
 	for n, want := range []string{"", "a", "a; b", "a; b; c", "a; b; c; d", "a; b; c and 2 more"} {
 		if got := conditions.JoinLimited(all[:n], "; "); got != want {
@@ -118,7 +118,7 @@ func TestS3List_ContainsFirstThreeItemsAndCount(t *testing.T) {
 	}
 }
 
-func TestS3Set_LimitsMessageLength(t *testing.T) {
+func TestSet_LimitsMessageLength(t *testing.T) {
 	var all []metav1.Condition
 	conditions.Set(&all, time.Unix(1, 0), metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Error", Message: strings.Repeat("é", 100_000)})
 	if errs := validation.ValidateConditions(all, nil); len(errs) > 0 {

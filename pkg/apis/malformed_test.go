@@ -11,7 +11,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestS6Find_ReportsInvalidValues(t *testing.T) {
+func TestFind_ReportsInvalidValues(t *testing.T) {
 	for document, want := range map[string]string{
 		`{"spec":{"memory":{"guest":"1 Gi"}}}`:                                          `spec.memory.guest: Invalid value: "1 Gi": quantities must match`,
 		"spec:\n  volumes:\n  - name: a\n  - name: b\n    disk: {size: 10GB}\n":         `spec.volumes[1].disk.size: Invalid value: "10GB": quantities must match`,
@@ -102,7 +102,7 @@ func TestFind_ReturnsEveryInvalidValueAndTheRest(t *testing.T) {
 	}
 }
 
-func TestS6Find_ReportsInvalidValuesOfVCenter(t *testing.T) {
+func TestFind_ReportsInvalidValuesOfVCenter(t *testing.T) {
 	for document, want := range map[string]string{
 		`{"spec":{"caBundle":"not base64"}}`:             `spec.caBundle: Invalid value: "not base64": must be base64`,
 		`{"spec":{"caBundle":1}}`:                        `spec.caBundle: Invalid value: "1": must be a string`,
@@ -118,7 +118,7 @@ func TestS6Find_ReportsInvalidValuesOfVCenter(t *testing.T) {
 	}
 }
 
-func TestS4Bounded_ReportsExpensivePatches(t *testing.T) {
+func TestBounded_ReportsExpensivePatches(t *testing.T) {
 	for patch, want := range map[string]string{
 		`{"spec":{"guestID":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`:              "spec.guestID[0][0]",
 		`{"status":{"conditions":[` + strings.Repeat("{},", 1024) + `{}]}}`:                             "status.conditions: Too many: 1025",

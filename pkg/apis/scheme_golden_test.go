@@ -142,7 +142,7 @@ func TestScheme_ReadsObjectsOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// An older version ignores unknown fields and drops them when it writes the object. docs/operations.md documents this.
+// An older version ignores unknown fields and drops them when it writes the object. docs/concepts/availability.md documents this.
 func TestScheme_DropsFieldsOfLaterVersions(t *testing.T) {
 	for gvk, obj := range filledObjects(t) {
 		codec := storageCodec(gvk.GroupVersion())

@@ -64,7 +64,7 @@ func TestBuilder_RunCallsEndFunctionsInReverseOrder(t *testing.T) {
 	})
 }
 
-func TestBuilder_RunReturnsErrorsOfBefore(t *testing.T) {
+func TestBuilder_RunReturnsEarlierErrors(t *testing.T) {
 	broken, ended := errors.New("broken"), false
 	l, err := For[string]("zone").
 		BeforeSync(func(context.Context) (func(), error) { return func() { ended = true }, nil }).

@@ -52,8 +52,7 @@ func Shipped() (Checks, error) {
 // maxRun is how long a script may run, as in Argo CD.
 const maxRun = time.Second
 
-// Of is the health of an object. What is being deleted is Progressing without a script, as
-// in Argo CD.
+// Of returns the health of an object. An object that is being deleted is Progressing without a script, as in Argo CD.
 func (c Checks) Of(object *unstructured.Unstructured) (Health, error) {
 	if object.GetDeletionTimestamp() != nil {
 		return Health{Status: "Progressing", Message: "Pending deletion"}, nil
@@ -114,7 +113,7 @@ func run(script string, object *unstructured.Unstructured) (Health, error) {
 	return health, nil
 }
 
-// valueOf is a value of JSON in Lua, where all numbers are of one type.
+// valueOf converts a JSON value to Lua, which has one type for all numbers.
 func valueOf(l *lua.LState, value any) lua.LValue {
 	switch v := value.(type) {
 	case map[string]any:

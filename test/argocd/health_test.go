@@ -23,7 +23,7 @@ func checks(t *testing.T) Checks {
 	return c
 }
 
-// object is one of generation 2 with conditions such as "Ready=False".
+// object returns an object of generation 2 with conditions such as "Ready=False".
 func object(group, kind string, observed int64, conditions ...string) *unstructured.Unstructured {
 	all := []any{}
 	for _, c := range conditions {
@@ -36,7 +36,7 @@ func object(group, kind string, observed int64, conditions ...string) *unstructu
 	}}
 }
 
-func TestHealthFollowsTheConditions(t *testing.T) {
+func TestHealth_FollowsTheConditions(t *testing.T) {
 	const vm, cluster = "vm.slipway.dev", "cluster.slipway.dev"
 	for name, tc := range map[string]struct {
 		object *unstructured.Unstructured
@@ -82,7 +82,7 @@ func TestHealthFollowsTheConditions(t *testing.T) {
 
 // Flux and Argo CD users see the same health: an object that is healthy in Argo CD is current in kstatus, for all
 // conditions that both evaluate.
-func TestHealthAgreesWithKstatus(t *testing.T) {
+func TestHealth_AgreesWithKstatus(t *testing.T) {
 	c := checks(t)
 	tried := 0
 	for _, observed := range []int64{-1, 1, 2} {
@@ -108,7 +108,7 @@ func TestHealthAgreesWithKstatus(t *testing.T) {
 	}
 }
 
-func TestEveryKindHasACheck(t *testing.T) {
+func TestHealth_HasACheckForEveryKind(t *testing.T) {
 	c := checks(t)
 	for _, kind := range schema.Kinds {
 		if _, err := c.Of(object(kind.Group, kind.Name, 2)); err != nil {
@@ -120,7 +120,7 @@ func TestEveryKindHasACheck(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithACheckIsSaid(t *testing.T) {
+func TestHealth_ReportsErrorsInAScript(t *testing.T) {
 	o := object("vm.slipway.dev", "Zone", 2)
 	for script, want := range map[string]string{
 		"return {status = 'Fine'}":       `returned "Fine", which is not a status of Argo CD`,

@@ -29,7 +29,7 @@ type etcdMember struct {
 	process     *process.Process
 }
 
-// etcd is an etcd cluster of processes of this machine.
+// etcd is an etcd cluster whose members are processes on this machine.
 type etcd struct {
 	*testing.T
 	dir     string
@@ -70,7 +70,7 @@ func prepareEtcd(t *testing.T, members int, args ...string) *etcd {
 				"--name=" + name, "--data-dir=" + m.dir, "--initial-cluster=" + e.initial,
 				"--listen-client-urls=" + endpoints[i], "--advertise-client-urls=" + endpoints[i],
 				"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
-				// A busy machine must not make them elect another leader all the time.
+				// On a busy machine the default timeouts would cause frequent leader elections.
 				"--heartbeat-interval=200", "--election-timeout=2000", "--unsafe-no-fsync",
 			}, args...),
 		}
@@ -103,7 +103,7 @@ func newEtcd(t *testing.T, members int, args ...string) *etcd {
 	return e
 }
 
-// newEtcdOf starts a cluster that has the data of a snapshot.
+// newEtcdOf starts a cluster with the data of a snapshot.
 func newEtcdOf(t *testing.T, file string, members int) *etcd {
 	t.Helper()
 	e := prepareEtcd(t, members)
@@ -112,10 +112,10 @@ func newEtcdOf(t *testing.T, file string, members int) *etcd {
 	return e
 }
 
-// endpoints is the flag --etcd-servers for the whole cluster.
+// endpoints returns the value of --etcd-servers for the whole cluster.
 func (e *etcd) endpoints() string { return "http://" + strings.Join(e.addresses(), ",http://") }
 
-// all are the indices of the members.
+// all returns the indices of the members.
 func (e *etcd) all() (all []int) {
 	for i := range e.members {
 		all = append(all, i)
@@ -123,7 +123,7 @@ func (e *etcd) all() (all []int) {
 	return all
 }
 
-// addresses are those of the members for clients.
+// addresses returns the client addresses of members.
 func (e *etcd) addresses() (all []string) {
 	for _, m := range e.members {
 		all = append(all, m.client)
@@ -145,7 +145,7 @@ func (e *etcd) start(which ...int) {
 		e.await(e.members[i].spec.Name+" has a leader", func(ctx context.Context) error {
 			status, err := e.api.Status(ctx, "http://"+e.members[i].client)
 			if err == nil && status.Leader == 0 {
-				err = errors.New("it has none")
+				err = errors.New("it has no leader")
 			}
 			return err
 		})
@@ -168,7 +168,7 @@ func (e *etcd) stop(which ...int) {
 	}
 }
 
-// leader is the member that leads.
+// leader returns the index of the leading member.
 func (e *etcd) leader() (leader int) {
 	e.Helper()
 	e.await("a member leads", func(ctx context.Context) error {
@@ -196,5 +196,5 @@ func (e *etcd) await(what string, check func(context.Context) error) {
 			return
 		}
 	}
-	e.Fatalf("%s: not within %s; last: %v", what, deadline, last)
+	e.Fatalf("%s: not within %s; last error: %v", what, deadline, last)
 }

@@ -19,18 +19,18 @@ import (
 type failure string
 
 const (
-	// asksAgain is 429 or 503 with Retry-After.
-	asksAgain failure = "asked to come again"
-	// connectionEnded is a request without an answer, whose connection was closed.
+	// asksAgain is a 429 or 503 response with Retry-After.
+	asksAgain failure = "asked to retry"
+	// connectionEnded is a request whose connection was closed before a response.
 	connectionEnded failure = "connection ended"
-	// unreachable is the 503 of kube-apiserver for a server that it does not reach, without
-	// Retry-After (kubernetes/kubernetes#135285).
+	// unreachable is the 503 response of kube-apiserver if it cannot reach the server. It has no Retry-After
+	// (kubernetes/kubernetes#135285).
 	unreachable failure = "kube-apiserver did not reach a server"
-	// etcdFailed is an error of etcd that the API server library passes on.
+	// etcdFailed is an etcd error that the API server library returns unchanged.
 	etcdFailed failure = "error of etcd"
-	// cancelled is the 504 of a request that ran when a server found etcd silent. It may have been done.
+	// cancelled is the 504 response to a request that was running when etcd did not answer. It may have taken effect.
 	cancelled failure = "cancelled"
-	// otherFailure is any other, among them a request that had no answer within loadTimeout.
+	// otherFailure is any other failure, including a request without a response within loadTimeout.
 	otherFailure failure = "other"
 )
 
@@ -42,7 +42,7 @@ type answer struct {
 
 type answerKey struct{}
 
-// withAnswer returns a context for one request, and the place for its answer.
+// withAnswer returns a context for one request, and the answer that it fills.
 func withAnswer(ctx context.Context) (context.Context, *answer) {
 	a := &answer{}
 	return context.WithValue(ctx, answerKey{}, a), a
@@ -69,7 +69,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// textOf returns the message of an error with the text of an answer that is not of the API.
+// textOf returns the message of an error, and the body of a response that is not a Status.
 func textOf(err error) string {
 	text := err.Error()
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Details != nil {

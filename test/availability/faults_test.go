@@ -16,7 +16,7 @@ import (
 
 var long = flag.Bool("long", false, "let every fault meet the servers and the etcd cluster, and last, instead of a minute's worth")
 
-// chosen is all of several in the long form, and only one of them in the short one.
+// chosen returns all values with -long, and one of them otherwise.
 func chosen(one int) []int {
 	if *long {
 		return []int{0, 1, 2}
@@ -24,7 +24,7 @@ func chosen(one int) []int {
 	return []int{one}
 }
 
-// serving is the server that answers the load.
+// serving returns the server that answers the load.
 func (s *set) serving() (serving int) {
 	s.Helper()
 	before := make([]float64, len(s.servers))
@@ -42,7 +42,7 @@ func (s *set) serving() (serving int) {
 	return serving
 }
 
-// written is how many updates of the objects of the load a server has answered.
+// written returns how many updates of the load's objects a server has answered.
 func (s *set) written(i int) (n float64) {
 	s.Helper()
 	_, _, text := s.ask(s.servers[i].direct, "/metrics")
@@ -118,7 +118,7 @@ func cut() time.Duration {
 	return maxWait + 2*time.Second
 }
 
-// diesUnder kills a member under a load, and starts it again.
+// diesUnder kills a member under load and restarts it.
 func (e *etcd) diesUnder(l *load, i int) {
 	e.Helper()
 	l.during(fmt.Sprintf("SIGKILL of %s, leads: %t", e.members[i].spec.Name, i == e.leader()), func() {

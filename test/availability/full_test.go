@@ -17,8 +17,8 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// The etcd cluster is filled with objects until the servers refuse new ones. All can be deleted. Room for new ones
-// is made by compaction and by a defragmentation of the members, which is the administrator's.
+// The etcd cluster is filled with objects until the servers reject new ones. All of them can be deleted. New objects
+// fit again after a compaction, and after an administrator has defragmented the members.
 func TestServers_DeleteObjectsWhenEtcdIsFull(t *testing.T) {
 	t.Parallel()
 	etcd := newEtcd(t, 3, "--quota-backend-bytes="+strconv.Itoa(64<<20))

@@ -11,21 +11,20 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// operation is one of the history: a read of, or a conditional update from, a value. No value
-// is written twice.
+// operation is a read, or an update on condition of the previous value. No value is written twice.
 type operation struct {
 	object   string
 	read     bool
 	from, to string
 }
 
-// outcome of an operation. An operation whose outcome is unknown may have been done or not.
+// outcome is the result of an operation. An operation with an unknown outcome may have taken effect.
 type outcome struct {
 	value             string
 	conflict, unknown bool
 }
 
-// register is the model of one object, as a client observes it.
+// register models one object as observed by a client.
 var register = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		by := map[string][]porcupine.Operation{}
@@ -56,8 +55,8 @@ var register = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// observed leaves out updates whose outcome is unknown and whose value no client has read. A value that was written is the
-// last one, or was read by the client that wrote the next one.
+// observed omits updates with an unknown outcome whose value no client has read. If such an update took effect, its
+// value is the last one, or the client that wrote the next value has read it.
 func observed(history []porcupine.Operation) []porcupine.Operation {
 	seen := map[string]bool{}
 	for _, o := range history {
@@ -71,7 +70,7 @@ func observed(history []porcupine.Operation) []porcupine.Operation {
 }
 
 // The check must find a lost write.
-func TestHistory_ImpossibleOnesAreFound(t *testing.T) {
+func TestHistory_ImpossibleSequencesAreFound(t *testing.T) {
 	t.Parallel()
 	did := func(called, returned int64, in operation, out outcome) porcupine.Operation {
 		in.object = "a"

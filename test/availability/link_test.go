@@ -16,11 +16,11 @@ import (
 type link struct {
 	listener net.Listener
 	target   string
-	// way is held for writing while nothing passes.
+	// way is write-locked while the link is cut.
 	way sync.RWMutex
 }
 
-// newLink starts a proxy in front of an address, or of a socket with a path.
+// newLink starts a proxy in front of an address or a socket path.
 func newLink(t *testing.T, target string) *link {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,8 +53,8 @@ func (k *link) pass() {
 	defer k.way.RUnlock()
 }
 
-// service is a proxy in front of the servers like that of kube-proxy: a connection goes to one
-// of those that are ready, by turns, and stays there until either end closes it.
+// service is a proxy in front of the servers that behaves like kube-proxy: each connection goes to one of the ready
+// servers in turn, and stays there until either end closes it.
 type service struct {
 	listener net.Listener
 
@@ -139,7 +139,7 @@ func pipe(c net.Conn, target string, pass func()) {
 	<-ended
 }
 
-// passing is a connection whose writes wait for pass.
+// passing is a connection whose writes wait until pass returns.
 type passing struct {
 	to   io.Writer
 	pass func()
@@ -151,14 +151,14 @@ func (p passing) Write(b []byte) (int, error) {
 	return p.to.Write(b)
 }
 
-// connections are those that are open.
+// connections are the open connections.
 type connections struct {
 	mu     sync.Mutex
 	closed bool
 	open   map[net.Conn]struct{}
 }
 
-// add returns a function that forgets the connection.
+// add adds a connection and returns a function that removes it.
 func (o *connections) add(c net.Conn) (remove func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

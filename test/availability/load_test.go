@@ -27,7 +27,7 @@ import (
 
 const (
 	loadObjects = 3
-	// loadClients write; each has a pause of loadPause after every operation.
+	// loadClients is the number of clients that write. Each pauses for loadPause after every operation.
 	loadClients = 4
 	loadPause   = 20 * time.Millisecond
 	loadTimeout = 30 * time.Second
@@ -38,7 +38,7 @@ type load struct {
 	*testing.T
 	classes vmclient.VirtualMachineClassInterface
 	began   time.Time
-	// stop ends the clients, and stopWatch the one that watches.
+	// stop ends the clients. stopWatch ends the watch.
 	stop, stopWatch   context.CancelFunc
 	running, watching sync.WaitGroup
 	values            atomic.Int64
@@ -46,11 +46,11 @@ type load struct {
 
 	mu      sync.Mutex
 	history []porcupine.Operation
-	// reads and writes are the times of answers, by client.
+	// reads and writes are the times of responses, by client.
 	reads, writes [loadClients][]time.Time
-	// failures are those since the last call of during.
+	// failures are the failures since the last call of during.
 	failures map[failure]int
-	// acked are the values that were acknowledged with their versions, by object.
+	// acked are the acknowledged values with their resource versions, by object.
 	acked map[string]map[string]int64
 	seen  watched
 }
@@ -87,7 +87,7 @@ func newLoad(t *testing.T, config *rest.Config) *load {
 	for i := range loadClients {
 		l.running.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
-				// A request that runs when the load stops is not cancelled: it might be done after the
+				// A request that is running when the load stops is not canceled, because it might take effect after the
 				// last read.
 				l.turn(t.Context(), i, fmt.Sprintf("load-%d", n%loadObjects))
 				select {
@@ -106,7 +106,7 @@ func newLoad(t *testing.T, config *rest.Config) *load {
 	return l
 }
 
-// turn reads an object and writes it on the condition that it was not changed since.
+// turn reads an object and updates it with its resource version.
 func (l *load) turn(ctx context.Context, client int, name string) {
 	called := l.now()
 	ctx, answered := withAnswer(ctx)
@@ -163,9 +163,9 @@ func (l *load) fails(what string, err error, a answer) {
 	}
 }
 
-// during measures the service of the API while f runs, and returns the longest time that a client waited for
-// a read or a write. It fails the test if a request fails otherwise than a client has to expect: ends of
-// connections, and answers that ask to come again. allowed are further failures.
+// during measures the availability of the API while f runs, and returns the longest time that a client waited for a
+// read or a write. It fails the test if a request fails in a way that clients need not expect. Expected failures are
+// closed connections, responses with Retry-After, and those in allowed.
 func (l *load) during(what string, f func(), allowed ...failure) (longestWait time.Duration) {
 	l.Helper()
 	l.mu.Lock()
@@ -190,8 +190,7 @@ func (l *load) during(what string, f func(), allowed ...failure) (longestWait ti
 	return max(reads, writes)
 }
 
-// longest returns the longest time that one of several clients was not served, of those times that
-// lie between two moments.
+// longest returns the longest time without a response to any of several clients, between two times.
 func longest(clients [][]time.Time, began, ended time.Time) (most time.Duration) {
 	for _, times := range clients {
 		before := began
@@ -205,7 +204,7 @@ func longest(clients [][]time.Time, began, ended time.Time) (most time.Duration)
 	return most
 }
 
-// flows waits until every client has had a write acknowledged from now on.
+// flows waits until each client has an acknowledged write that started after the call.
 func (l *load) flows() {
 	l.Helper()
 	began := time.Now()
@@ -221,13 +220,13 @@ func (l *load) flows() {
 	}
 	for !served() {
 		if time.Since(began) > deadline {
-			l.Fatal("a client is not served any more")
+			l.Fatal("a client gets no more responses")
 		}
 		<-time.After(loadPause)
 	}
 }
 
-// check ends the load, and checks that no write was lost or applied twice.
+// check stops the load and checks that no write was lost or applied twice.
 func (l *load) check() {
 	l.Helper()
 	l.flows()
@@ -257,7 +256,7 @@ func (l *load) check() {
 	case porcupine.Ok:
 		l.Logf("%d operations are linearizable, with %d acknowledged writes", len(l.history), writes)
 	case porcupine.Unknown:
-		l.Errorf("whether %d operations are linearizable was not found out within %s", len(l.history), deadline)
+		l.Errorf("the check whether %d operations are linearizable did not finish within %s", len(l.history), deadline)
 	case porcupine.Illegal:
 		l.Errorf("%d operations are not linearizable", len(l.history))
 	}

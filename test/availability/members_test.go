@@ -17,8 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 )
 
-// members starts an etcd of three members and returns their endpoints as --etcd-servers
-// takes them.
+// members starts an etcd cluster of three members and returns the value for --etcd-servers.
 func members(t *testing.T) string {
 	t.Helper()
 	names := []string{"one", "two", "three"}
@@ -43,7 +42,7 @@ func members(t *testing.T) string {
 		c.ListenClientUrls, c.AdvertiseClientUrls = at(name), at(name)
 		c.ListenPeerUrls, c.AdvertisePeerUrls = at(name+"-peer"), at(name+"-peer")
 		c.ZapLoggerBuilder, c.UnsafeNoFsync = embed.NewZapLoggerBuilder(zap.NewNop()), true
-		// A busy machine must not make them change their leader all the time.
+		// On a busy machine the default timeouts would cause frequent leader elections.
 		c.TickMs, c.ElectionMs = 500, 5000
 		member, err := embed.StartEtcd(c)
 		if err != nil {
@@ -56,7 +55,7 @@ func members(t *testing.T) string {
 		select {
 		case <-member.Server.ReadyNotify():
 		case <-time.After(deadline):
-			t.Fatal("the members do not find each other")
+			t.Fatal("the members do not form a cluster")
 		}
 	}
 	return strings.Join(endpoints, ",")

@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
-// The store goes from the embedded member to an etcd cluster by a snapshot, and back. It keeps its
-// identity, and nothing is done in vSphere before each release.
+// The store is moved from the embedded member to an etcd cluster with a snapshot, and back. It keeps its identity, and
+// nothing is written to vSphere before each release.
 func TestStore_MovesToAnEtcdClusterAndBack(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -70,7 +70,7 @@ func TestStore_MovesToAnEtcdClusterAndBack(t *testing.T) {
 	s.powered("kept", vimtypes.VirtualMachinePowerStatePoweredOn)
 }
 
-// storeID is the ID of the store that the management cluster knows.
+// storeID returns the store ID that the management cluster records.
 func (s *scene) storeID() string {
 	s.Helper()
 	known, err := s.host().CoreV1().ConfigMaps("slipway-system").Get(s.Context(), "slipway-store", metav1.GetOptions{})

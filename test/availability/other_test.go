@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
-// other is another replica of slipway-apiserver, with the flags of the first.
+// other is another replica of slipway-apiserver with the flags of the first one.
 type other struct {
 	*process.Process
 	scene  *scene
@@ -23,13 +23,13 @@ type other struct {
 	direct *rest.Config
 }
 
-// other starts one, which the end of the test stops.
+// other starts another replica, which is stopped at the end of the test.
 func (s *scene) other() *other {
 	s.Helper()
 	return s.another("other")
 }
 
-// another starts one with a name.
+// another starts another replica with a name.
 func (s *scene) another(name string) *other {
 	s.Helper()
 	port := freePort(s.T)
@@ -49,7 +49,7 @@ func (s *scene) another(name string) *other {
 	return o
 }
 
-// start starts it, also after it has ended.
+// start starts the replica, or restarts it after its end.
 func (o *other) start() {
 	o.scene.Helper()
 	var err error

@@ -22,12 +22,12 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// controllersLease is that of the replica that chooses zones.
+// controllersLease is the Lease of the replica that chooses zones.
 const controllersLease = "slipway-controllers"
 
 // The replica that chooses zones queries vCenters that other replicas manage, and these replicas create the VMs. If
 // it dies, another replica chooses.
-func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
+func TestPlacement_UsesVCentersOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	s := newSceneWith(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 3 },
 		"--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")
@@ -48,7 +48,7 @@ func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 		holders, chooser = s.spread(leases, replicas), s.holds(controllersLease, replicas)
 	}
 	if !sharedWith(holders, chooser) {
-		t.Fatalf("the replica that chooses takes care of all vCenters: %v", holders)
+		t.Fatalf("the replica that chooses zones manages all vCenters: %v", holders)
 	}
 	client := s.client(replicas[chooser].direct)
 	var names []string
@@ -76,7 +76,7 @@ func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 	}
 	s.readyOn(client, names...)
 	s.in(client, vcenterOf, names...)
-	t.Logf("replica %d chose, and %d does now", chooser, s.holds(controllersLease, left))
+	t.Logf("replica %d chose zones, and replica %d does now", chooser, s.holds(controllersLease, left))
 }
 
 // sharedWith reports whether replicas other than the given one hold Leases.
@@ -89,7 +89,7 @@ func sharedWith(holders map[string]int, one int) bool {
 	return false
 }
 
-// showsConsoles checks consoles and pictures of virtual machines, independent of the replica that manages them.
+// showsConsoles checks that any replica serves consoles and screenshots of VMs, whichever replica manages them.
 func (s *scene) showsConsoles(client versioned.Interface, names ...string) {
 	s.Helper()
 	for _, name := range names {
@@ -110,7 +110,7 @@ func (s *scene) showsConsoles(client versioned.Interface, names ...string) {
 	}
 }
 
-// in wants virtual machines in all vCenters, each made once in that of its zone.
+// in checks that each VM was created once, in the vCenter of its zone.
 func (s *scene) in(client versioned.Interface, vcenterOf map[string]string, names ...string) {
 	s.Helper()
 	want := map[string]int{}
@@ -140,7 +140,7 @@ func (s *scene) describedIn(client versioned.Interface, vcenters ...string) {
 	})
 }
 
-// fitsNowhere requests more than any zone has, and waits until the condition lists every zone.
+// fitsNowhere creates a VM that no zone has enough capacity for, and waits until its condition lists every zone.
 func (s *scene) fitsNowhere(client versioned.Interface, zones map[string]string) {
 	s.Helper()
 	memory := resource.MustParse("1Ti")
@@ -154,7 +154,7 @@ func (s *scene) fitsNowhere(client versioned.Interface, zones map[string]string)
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.eventually("all zones refuse what is too large", func() error {
+	s.eventually("all zones reject a VM that is too large", func() error {
 		vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(s.Context(), "huge", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (s *scene) knowsOfOrphans(r replica, vcenters int) {
 		code, _, text := s.ask(r.direct, orphans.Path)
 		var report orphans.Report
 		if code == http.StatusServiceUnavailable {
-			return nil // it takes care of none
+			return nil // it manages no vCenter
 		}
 		if err := json.Unmarshal([]byte(text), &report); err != nil {
 			return fmt.Errorf("%d %s", code, text)

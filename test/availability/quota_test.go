@@ -24,8 +24,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
-// Each replica has its own view of the quota, and may not have received the charges of another replica.
-func TestRequestsToThreeReplicasCannotOverrunAQuota(t *testing.T) {
+// Each replica computes the usage of the quota from its own caches, and may not have received the charges of another
+// replica.
+func TestQuota_IsNotExceededByRequestsToThreeReplicas(t *testing.T) {
 	t.Parallel()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
@@ -57,9 +58,9 @@ func TestRequestsToThreeReplicasCannotOverrunAQuota(t *testing.T) {
 	}
 	created := s.crowd(clients, requests)
 	if created > limit {
-		t.Errorf("%d VMs of one vCPU were created, and the quota allows %d", created, limit)
+		t.Errorf("%d VMs of one vCPU were created, but the quota allows %d", created, limit)
 	}
-	s.eventually("as much is charged as is there", func() error {
+	s.eventually("the charged VMs are the existing ones", func() error {
 		q, err := s.host().CoreV1().ResourceQuotas(namespace).Get(t.Context(), "team", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -69,14 +70,14 @@ func TestRequestsToThreeReplicasCannotOverrunAQuota(t *testing.T) {
 			return errors.New("nothing is counted")
 		}
 		if n.Value() != created {
-			return fmt.Errorf("%d are charged and %d are there", n.Value(), created)
+			return fmt.Errorf("%d are charged, but %d exist", n.Value(), created)
 		}
 		return nil
 	})
 }
 
-// crowd makes VMs of one vCPU, all at the same time, until each was made or refused by a
-// quota, and returns how many were made.
+// crowd creates VMs of one vCPU concurrently and waits until a quota rejects each or it is created. It returns the
+// number of created VMs.
 func (s *scene) crowd(clients []versioned.Interface, requests int) int64 {
 	s.Helper()
 	var created atomic.Int64

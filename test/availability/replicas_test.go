@@ -35,8 +35,8 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(chosen[slipway])
 }
 
-// A process that was stopped knows nothing of the replica that took its Lease.
-func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
+// A process that was stopped does not know that another replica has acquired its Lease.
+func TestStoppedReplica_WritesNothingWhenItContinues(t *testing.T) {
 	t.Parallel()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
@@ -67,10 +67,10 @@ func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
 	select {
 	case err := <-s.Failed():
 		if !strings.Contains(err.Error(), "another replica has the Lease") {
-			t.Errorf("the replica that woke ended: %v", err)
+			t.Errorf("the continued replica ended: %v", err)
 		}
 	case <-time.After(deadline):
-		t.Error("the replica that woke goes on, although another has the Lease")
+		t.Error("the continued replica did not end, although another has the Lease")
 	}
 	if n := s.calls("PowerOnVM_Task") - ons; n != 0 {
 		t.Errorf("%d VMs were powered on that their user had powered off", n)
@@ -82,14 +82,14 @@ func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
 
 // With the embedded etcd no other replica can replace the process. It continues when it has confirmed that it holds
 // the Lease.
-func TestF2AProcessThatWasStoppedAloneGoesOn(t *testing.T) {
+func TestStoppedProcess_ContinuesIfItIsTheOnlyOne(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("alone")
 	pid := s.PID(slipway)
 	wake := s.pause(slipway)
 	acquired := s.holder()
-	s.eventually("others would take the Lease", func() error {
+	s.eventually("the Lease has expired", func() error {
 		if _, renewed := s.lease(); time.Since(renewed) < 16*time.Second {
 			return fmt.Errorf("it was renewed %s ago", time.Since(renewed))
 		}
@@ -103,7 +103,7 @@ func TestF2AProcessThatWasStoppedAloneGoesOn(t *testing.T) {
 	}
 }
 
-func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
+func TestManagementCluster_OutageStopsNoServer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("busy", "waiting")
@@ -150,7 +150,7 @@ func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
 	}
 }
 
-func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
+func TestStart_WaitsForTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("old")
@@ -169,10 +169,10 @@ func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
 	})
 	for _, path := range []string{"/readyz", "/apis/vm.slipway.dev/v1alpha1/virtualmachines", "/nothing"} {
 		if code, again := s.answer(direct, path); code != http.StatusServiceUnavailable || !again {
-			t.Errorf("%s: %d, Retry-After %t; want 503 and that users may come again", path, code, again)
+			t.Errorf("%s: %d, Retry-After %t; want 503 and Retry-After", path, code, again)
 		}
 	}
-	s.eventually("the log names the awaited service twice", func() error {
+	s.eventually("the log reports twice what the server waits for", func() error {
 		if n := strings.Count(s.log(), "Waiting for the management cluster"); n < 2 {
 			return fmt.Errorf("it does %d times", n)
 		}
@@ -188,7 +188,7 @@ func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
 	s.powered("old", vimtypes.VirtualMachinePowerStatePoweredOff)
 }
 
-func TestF7AServerThatWaitsForTheHostClusterCanBeStopped(t *testing.T) {
+func TestStart_CanBeCanceledWhileItWaitsForTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	if err := s.KillSlipway(); err != nil {
@@ -222,7 +222,7 @@ func (s *scene) endsCleanly() {
 	}
 }
 
-func TestAStopIsCleanAndTheNextStartTakesTheLease(t *testing.T) {
+func TestStop_ReleasesTheLeaseForTheNextStart(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("kept")
@@ -238,7 +238,7 @@ func TestAStopIsCleanAndTheNextStartTakesTheLease(t *testing.T) {
 		t.Errorf("a second process on the directory: %v\n%s", err, out.String())
 	}
 	if strings.Contains(out.String(), "Serving securely") {
-		t.Error("it listened before it was refused")
+		t.Error("it listened although the directory is in use")
 	}
 
 	kept, err := s.client(s.RestConfig()).VmV1alpha1().VirtualMachines(namespace).Patch(t.Context(), "kept", types.MergePatchType,

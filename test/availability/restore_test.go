@@ -44,8 +44,8 @@ func (e *etcd) save() (file string) {
 	return file
 }
 
-// restore gives all members, which must not run, the data of a snapshot, as etcd's documentation
-// describes it for Kubernetes.
+// restore replaces the data of all members by a snapshot, as etcd's documentation describes for Kubernetes. The members
+// must not run.
 func (e *etcd) restore(file string, args ...string) {
 	e.Helper()
 	for i, m := range e.members {
@@ -63,7 +63,7 @@ func (e *etcd) restore(file string, args ...string) {
 	}
 }
 
-// bumped are the flags of a restore that is ahead of all revisions that clients have seen.
+// bumped are the flags of a restore whose revisions are later than any that clients have received.
 var bumped = []string{"--bump-revision=1000000000", "--mark-compacted"}
 
 // released runs etcd release and checks its output.
@@ -77,7 +77,7 @@ func (s *scene) released(args ...string) {
 }
 
 // The etcd cluster gets the data of a snapshot while no server runs.
-func TestServers_DoNothingInVSphereBeforeARestoredStoreIsReleased(t *testing.T) {
+func TestServers_WriteNothingToVSphereBeforeARestoredStoreIsReleased(t *testing.T) {
 	t.Parallel()
 	etcd := newEtcd(t, 3)
 	s := newSet(t, etcd, "--shutdown-delay-duration=0s")
@@ -108,7 +108,7 @@ func TestServers_DoNothingInVSphereBeforeARestoredStoreIsReleased(t *testing.T) 
 		t.Errorf("VMs before the release (-before +after):\n%s", diff)
 	}
 
-	// A restart does not release it, and the management cluster knows the restored store by now.
+	// A restart does not release the store, although the management cluster has recorded it.
 	s.kill(2)
 	s.start(2)
 	s.awaitsRelease(s.servers[2].direct, s.logFile(2))
@@ -146,7 +146,7 @@ func (s *scene) deletes(client versioned.Interface, name string) {
 	})
 }
 
-// changes are how often each task that changes something in vSphere was started.
+// changes returns how many tasks that change vSphere were started, by method.
 func (s *scene) changes() map[string]int {
 	s.Helper()
 	var all map[string]int
@@ -157,7 +157,7 @@ func (s *scene) changes() map[string]int {
 	return all
 }
 
-// has waits until a server serves these virtual machines, and no others.
+// has waits until a server serves these VMs and no others.
 func (s *set) has(i int, want ...string) {
 	s.Helper()
 	s.eventually(fmt.Sprintf("%s serves %q", s.servers[i].name, want), func() error {
@@ -183,7 +183,7 @@ func (s *set) logFile(i int) string {
 	return s.servers[i].spec.LogFile
 }
 
-// waits is the message that a server logs once a minute while its controllers wait.
+// waits is the message that a server logs every minute while its controllers wait.
 const waits = "nothing is done in vSphere until"
 
 // awaitsRelease waits until the server has logged, since its last start, that its controllers wait. It checks that
@@ -206,7 +206,7 @@ func (s *scene) awaitsRelease(direct *rest.Config, logFile string) {
 	}
 }
 
-// untaken wants no Lease to be held.
+// untaken checks that no replica holds a Lease.
 func (s *scene) untaken() {
 	s.Helper()
 	all, err := s.host().CoordinationV1().Leases("slipway-system").List(s.Context(), metav1.ListOptions{})
@@ -223,7 +223,7 @@ func (s *scene) untaken() {
 	}
 }
 
-// missing waits until a virtual machine reports that vSphere does not have it.
+// missing waits until the status of a VM reports that it is not in vSphere.
 func (s *scene) missing(name string) {
 	s.Helper()
 	s.eventually(name+" is missing", func() error {
@@ -235,7 +235,7 @@ func (s *scene) missing(name string) {
 	})
 }
 
-// inventory are the VMs of vCenter by name, with ID and power state; two of one name are an error.
+// inventory returns the VMs of vCenter by name, with ID and power state. Two VMs with one name are an error.
 func (s *scene) inventory() map[string]string {
 	s.Helper()
 	v := s.VCenter()

@@ -14,8 +14,8 @@ var (
 	serverArgs = flag.String("server-args", "", "further arguments of the servers of the rolling restarts, separated by blanks")
 )
 
-// A server that is restarted asks clients to come again, or closes their connections. The figures of
-// docs/benchmarks.md about rolling restarts are of the long form.
+// A server that is restarted answers with Retry-After, or closes its connections. With -long the test measures the
+// rolling restarts in docs/benchmarks.md.
 func TestServers_RollWithoutALostWrite(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"--shutdown-delay-duration=2s"}, strings.Fields(*serverArgs)...)
@@ -36,7 +36,7 @@ func TestServers_RollWithoutALostWrite(t *testing.T) {
 				s.start(i)
 				l.flows()
 			})
-			for f, n := range l.taken() {
+			for f, n := range l.lastFailures() {
 				failed[f] += n
 			}
 		}
@@ -49,8 +49,8 @@ func TestServers_RollWithoutALostWrite(t *testing.T) {
 	l.check()
 }
 
-// taken are the failures of the last call of during.
-func (l *load) taken() map[failure]int {
+// lastFailures returns the failures of the last call of during.
+func (l *load) lastFailures() map[failure]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := l.failures

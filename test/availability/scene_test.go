@@ -58,7 +58,7 @@ func newScene(t *testing.T, slipwayArgs ...string) *scene {
 	return newSceneWith(t, func(*localcluster.Options) {}, slipwayArgs...)
 }
 
-// newSceneWith changes the options of the environment.
+// newSceneWith starts an environment with changed options.
 func newSceneWith(t *testing.T, change func(*localcluster.Options), slipwayArgs ...string) *scene {
 	t.Helper()
 	bin, err := filepath.Abs("../../bin")
@@ -86,7 +86,7 @@ func newSceneWith(t *testing.T, change func(*localcluster.Options), slipwayArgs 
 	return s
 }
 
-// log is the end of the log of slipway-apiserver.
+// log returns the end of the log of slipway-apiserver.
 func (s *scene) log() string {
 	data, err := os.ReadFile(filepath.Join(localcluster.LogDir(s.dir), slipway+".log"))
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *scene) log() string {
 	return string(data[max(0, len(data)-8000):])
 }
 
-// pause stops a part, and lets it go on when the test or the returned function ends.
+// pause stops a program. It continues when the returned function is called, or at the end of the test.
 func (s *scene) pause(part string) (resume func()) {
 	s.Helper()
 	pid := s.PID(part)
@@ -110,8 +110,8 @@ func (s *scene) pause(part string) (resume func()) {
 	return resume
 }
 
-// direct reaches slipway-apiserver not through kube-apiserver; an empty host means the
-// one of the environment.
+// direct returns a client of slipway-apiserver that does not use kube-apiserver. An empty host means that of the
+// environment.
 func (s *scene) direct(host string) *rest.Config {
 	s.Helper()
 	config, err := s.DirectConfig("slipway-admin", "system:masters")
@@ -179,7 +179,7 @@ func (s *scene) eventually(what string, check func() error) {
 	}
 }
 
-// make makes running virtual machines and waits until they are ready.
+// make creates running virtual machines and waits until they are ready.
 func (s *scene) make(names ...string) {
 	s.Helper()
 	s.apply(names...)
@@ -189,7 +189,7 @@ func (s *scene) make(names ...string) {
 const imageManifest = "apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachineImage\nmetadata: {name: photon-5, namespace: default}\n" +
 	"spec:\n  contentLibrary: {library: slipway, item: photon-5}\n"
 
-// image makes the image of all virtual machines.
+// image creates the image of all virtual machines.
 func (s *scene) image() {
 	s.Helper()
 	if err := s.Apply(s.Context(), []byte(imageManifest)); err != nil {
@@ -197,7 +197,7 @@ func (s *scene) image() {
 	}
 }
 
-// apply makes running virtual machines.
+// apply creates running virtual machines.
 func (s *scene) apply(names ...string) {
 	s.Helper()
 	manifest := imageManifest
@@ -210,8 +210,7 @@ func (s *scene) apply(names ...string) {
 	}
 }
 
-// makeTyped makes a running virtual machine whose size is captured from the first of these
-// instance types, of which the nth has n CPUs.
+// makeTyped creates a running virtual machine that pins the first of these instance types. The nth type has n CPUs.
 func (s *scene) makeTyped(name string, instancetypes ...string) {
 	s.Helper()
 	var manifest string
@@ -227,7 +226,7 @@ func (s *scene) makeTyped(name string, instancetypes ...string) {
 	s.ready(name)
 }
 
-// applyOn makes one in a zone, of the image that apply or image has made.
+// applyOn creates a running virtual machine in a zone. The image must exist: see apply and image.
 func (s *scene) applyOn(client versioned.Interface, name, zone string) {
 	s.Helper()
 	memory := resource.MustParse("1Gi")
@@ -244,7 +243,7 @@ func (s *scene) applyOn(client versioned.Interface, name, zone string) {
 	}
 }
 
-// ready waits until virtual machines are.
+// ready waits until virtual machines are ready.
 func (s *scene) ready(names ...string) {
 	s.Helper()
 	s.readyOn(s.client(s.RestConfig()), names...)
@@ -264,13 +263,13 @@ func (s *scene) readyOn(client versioned.Interface, names ...string) {
 	}
 }
 
-// powerOff asks for it.
+// powerOff sets the desired power state to PoweredOff.
 func (s *scene) powerOff(client versioned.Interface, name string) {
 	s.Helper()
 	s.patch(client, name, `{"spec":{"powerState":"PoweredOff","powerOffMode":"Hard"}}`)
 }
 
-// patch changes a virtual machine as soon as the server takes it.
+// patch changes a virtual machine. It retries until the server accepts the change.
 func (s *scene) patch(client versioned.Interface, name, patch string) {
 	s.Helper()
 	s.eventually(fmt.Sprintf("%s of %s is accepted", patch, name), func() error {
@@ -314,7 +313,7 @@ func (s *scene) powered(name string, state vimtypes.VirtualMachinePowerState) {
 	})
 }
 
-// order gives an order to the simulated vCenter.
+// order sends a control request to the simulated vCenter.
 func (s *scene) order(method, path string, into any) {
 	s.Helper()
 	body, err := vsphereclient.Order(s.Context(), s.VCenter().ControlURL, method, path)
@@ -328,7 +327,7 @@ func (s *scene) order(method, path string, into any) {
 	}
 }
 
-// calls is how often a method of vSphere was called since the start.
+// calls returns how often a method of vSphere was called since the start.
 func (s *scene) calls(method string) int {
 	s.Helper()
 	var all map[string]int
@@ -363,7 +362,7 @@ func (s *scene) knownRevision() int64 {
 	return s.revision(known.Data["revision"])
 }
 
-// revision is a number of the store's, for example a resourceVersion.
+// revision parses a revision of the store, for example a resourceVersion.
 func (s *scene) revision(n string) int64 {
 	s.Helper()
 	revision, err := strconv.ParseInt(n, 10, 64)
@@ -383,7 +382,7 @@ func (s *scene) lease() (holder string, renewed time.Time) {
 	return ptr.Deref(lease.Spec.HolderIdentity, ""), ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time
 }
 
-// arguments are those that a part was started with.
+// arguments returns the command-line arguments of a program.
 func (s *scene) arguments(part string) []string {
 	s.Helper()
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.PID(part)))

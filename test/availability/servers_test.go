@@ -25,16 +25,16 @@ import (
 )
 
 const (
-	// readiness is the path of the readiness probe of artifacts/deploy.
+	// readiness is the path of the readiness probe in artifacts/deploy.
 	readiness     = "/readyz?exclude=vcenter-session&exclude=etcd-space"
 	readyInterval = 250 * time.Millisecond
 )
 
-// server is one of the replicas of slipway-apiserver. The first one is that of the environment.
+// server is one of the replicas of slipway-apiserver. The environment starts the first one.
 type server struct {
 	name   string
 	direct *rest.Config
-	// links are those to the etcd members.
+	// links are the links to the etcd members.
 	links []*link
 	spec  process.Spec
 
@@ -42,7 +42,7 @@ type server struct {
 	process *process.Process // nil for the first one
 }
 
-// set is three servers behind a service, and the etcd cluster that they share.
+// set has three servers behind a service, and their shared etcd cluster.
 type set struct {
 	*scene
 	etcd    *etcd
@@ -50,13 +50,13 @@ type set struct {
 	service *service
 }
 
-// newSet starts the servers with args, and waits until they are ready.
+// newSet starts the servers with additional args and waits until they are ready.
 func newSet(t *testing.T, etcd *etcd, args ...string) *set {
 	t.Helper()
 	return newSetWith(t, etcd, func(*localcluster.Options) {}, args...)
 }
 
-// newSetWith changes the options of the environment.
+// newSetWith starts the servers in an environment with changed options.
 func newSetWith(t *testing.T, etcd *etcd, change func(*localcluster.Options), args ...string) *set {
 	t.Helper()
 	s := &set{etcd: etcd, service: newService(t)}
@@ -80,7 +80,7 @@ func newSetWith(t *testing.T, etcd *etcd, change func(*localcluster.Options), ar
 		if i == 0 {
 			continue
 		}
-		// Repeated values of --etcd-servers add up.
+		// Repeated --etcd-servers flags are added.
 		shared := slices.DeleteFunc(s.arguments(slipway), func(a string) bool { return strings.HasPrefix(a, "--etcd-servers=") })
 		port := freePort(t)
 		r.direct = s.direct("https://" + net.JoinHostPort("127.0.0.1", port))
@@ -108,7 +108,7 @@ func newSetWith(t *testing.T, etcd *etcd, change func(*localcluster.Options), ar
 	return s
 }
 
-// serve points the APIServices to the service, which learns by probes which servers are ready.
+// serve points the APIServices to the service, which probes the servers for readiness.
 func (s *set) serve() {
 	s.Helper()
 	ctx, stop := context.WithCancel(s.Context())
@@ -147,7 +147,7 @@ func (s *set) serve() {
 	}
 }
 
-// pid is 0 for a server that does not run.
+// pid returns the process ID, or 0 if the server does not run.
 func (s *set) pid(i int) int {
 	r := s.servers[i]
 	if i == 0 {
@@ -226,8 +226,8 @@ func (s *set) stop(i int) {
 	}
 }
 
-// revived waits until a server is ready, and starts it again if it ends: a server that learns that
-// another one has its Leases does that, and kubelet restarts it.
+// revived waits until a server is ready and restarts it if it ends. A server ends when another one holds its Leases,
+// and kubelet would restart it.
 func (s *set) revived(i int) {
 	s.Helper()
 	s.eventually(s.servers[i].name+" is ready or has ended", func() error {

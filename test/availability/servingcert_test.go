@@ -40,10 +40,10 @@ func (s *scene) apiServices() dynamic.ResourceInterface {
 	return client.Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
 }
 
-// trusted waits until every APIService trusts exactly that.
+// trusted waits until every APIService has exactly this CA bundle.
 func (s *scene) trusted(bundle []byte) {
 	s.Helper()
-	s.eventually("the APIServices trust what the Secret does", func() error {
+	s.eventually("the APIServices have the CA bundle of the Secret", func() error {
 		for _, name := range apiServiceNames {
 			api, err := s.apiServices().Get(s.Context(), name, metav1.GetOptions{})
 			if err != nil {
@@ -66,7 +66,7 @@ func (s *scene) servingAuthority() *corev1.Secret {
 	return secret
 }
 
-// authorityHas changes keys of the Secret.
+// authorityHas changes keys of the Secret of the certificate authority.
 func (s *scene) authorityHas(data map[string][]byte) {
 	s.Helper()
 	secret := s.servingAuthority()
@@ -90,7 +90,8 @@ func (s *set) dials(i int, bundle []byte) (*x509.Certificate, error) {
 	return c.ConnectionState().PeerCertificates[0], nil
 }
 
-// dialling connects to all replicas until it is stopped, and returns the number of connections and the errors.
+// dialling connects to all replicas until its stop function is called, which returns the number of connections and the
+// errors.
 func (s *set) dialling(bundle []byte) (stop func() (int, []error)) {
 	ctx, cancel := context.WithCancel(s.Context())
 	var running sync.WaitGroup
@@ -113,7 +114,7 @@ func (s *set) dialling(bundle []byte) (stop func() (int, []error)) {
 	}
 }
 
-// succeeds wants no request of the load to fail while f runs, and some to be made.
+// succeeds checks that the load has requests while f runs, and that none of them fails.
 func (l *load) succeeds(what string, f func()) {
 	l.Helper()
 	l.during(what, func() {
@@ -127,7 +128,7 @@ func (l *load) succeeds(what string, f func()) {
 	})
 }
 
-func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) {
+func TestServingCertificate_IsManagedAndRotatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newSetWith(t, newEtcd(t, 1), func(o *localcluster.Options) { o.ManagedCertificate = true })
 	first := s.servingAuthority().Data["ca.crt"]
@@ -138,8 +139,8 @@ func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) 
 		}
 	}
 
-	// A next authority that was created two days ago is already trusted. It issues certificates immediately after it
-	// becomes next.
+	// The next authority was created two days ago and is already trusted. It issues certificates as soon as it is the
+	// next one.
 	next, err := authority.New("slipway-system", servingcert.SecretName, time.Now().Add(-2*authority.TrustPeriod))
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +170,7 @@ func TestServersManageTheirServingCertificateAndRotateItUnderLoad(t *testing.T) 
 			})
 		}
 	})
-	l.succeeds("the first authority is trusted no more", func() { // and new connections are made
+	l.succeeds("the first authority is trusted no more", func() { // and new connections are opened
 		s.authorityHas(map[string][]byte{"ca.crt": next.Data["ca.crt"]})
 		s.trusted(next.Data["ca.crt"])
 	})

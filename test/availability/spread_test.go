@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// powerCalls are how often VMs of the vCenter of a number were powered on and off.
+// powerCalls returns how often VMs of the vCenter with this number were powered on and off.
 func (s *scene) powerCalls(n int) string {
 	s.Helper()
 	body, err := vsphereclient.Order(s.Context(), s.VCenterOf(n).ControlURL, http.MethodGet, "/calls")
@@ -28,13 +28,13 @@ func (s *scene) powerCalls(n int) string {
 	return fmt.Sprintf("%d on, %d off", all["PowerOnVM_Task"], all["PowerOffVM_Task"])
 }
 
-// Three replicas take care of three vCenters with their virtual machines. One replica dies, and
-// its vCenters go to those that are left.
-func TestVCentersSpreadOverReplicas(t *testing.T) {
+// Three replicas manage three vCenters with their virtual machines. One replica is killed, and the other two manage its
+// vCenters.
+func TestVCenters_AreSpreadOverReplicas(t *testing.T) {
 	t.Parallel()
 	s := newSceneWith(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 3 },
 		"--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")
-	// The first zone of each vCenter, by the Lease of the vCenter.
+	// The first zone of each vCenter, by the name of the vCenter's Lease.
 	zones := map[string]string{vcenterLease: "default", "slipway-vcenter-vcenter-2": "third", "slipway-vcenter-vcenter-3": "fifth"}
 	replicas := s.three()
 	s.image()
@@ -56,10 +56,10 @@ func TestVCentersSpreadOverReplicas(t *testing.T) {
 	}
 	left := slices.Delete(slices.Clone(replicas), i, i+1)
 	holders := s.spread(zones, left)
-	t.Logf("those of the two that are left: %v", holders)
+	t.Logf("Leases of the two running replicas: %v", holders)
 	client := s.client(left[0].direct)
 	for lease, zone := range zones {
-		s.powerOff(s.client(left[1-holders[lease]].direct), zone+"-1") // at the one that does not do it
+		s.powerOff(s.client(left[1-holders[lease]].direct), zone+"-1") // sent to a replica that does not manage the VM
 		s.poweredSays(client, zone+"-1")
 		s.readyOn(client, zone+"-2")
 	}
@@ -70,7 +70,7 @@ func TestVCentersSpreadOverReplicas(t *testing.T) {
 	}
 }
 
-// spread waits until replicas hold all of the Leases, and returns the Leases of each replica.
+// spread waits until replicas hold all Leases, and returns the Leases of each replica.
 func (s *scene) spread(leases map[string]string, among []replica) map[string]int {
 	s.Helper()
 	holders := map[string]int{}

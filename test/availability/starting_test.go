@@ -44,7 +44,7 @@ func (s *scene) hostThatHolds() (letGo func()) {
 	}
 	held := make(chan struct{})
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(host) }, Transport: transport, FlushInterval: -1}
-	// Watches that begin while the server is closed would keep it from closing.
+	// Watches that begin while the server closes would prevent it from closing.
 	ctx, cancel := context.WithCancel(context.Background())
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/v1/namespaces/kube-system/configmaps" { // a list or a watch
@@ -70,7 +70,7 @@ func (s *scene) hostThatHolds() (letGo func()) {
 
 // The server listens after a short wait for the authorities of users. A client that connects earlier is not treated
 // as system:anonymous.
-func TestF1NobodyIsRefusedBeforeTheAuthoritiesAreRead(t *testing.T) {
+func TestStart_ListensAfterTheAuthoritiesAreRead(t *testing.T) {
 	t.Parallel()
 	const list = "/apis/vm.slipway.dev/v1alpha1/namespaces/default/virtualmachines"
 	s := newScene(t)
@@ -88,7 +88,7 @@ func TestF1NobodyIsRefusedBeforeTheAuthoritiesAreRead(t *testing.T) {
 		case code == 0:
 			return fmt.Errorf("no answer: %s", text)
 		case code != http.StatusServiceUnavailable || !again:
-			t.Fatalf("an administrator is answered %d, Retry-After %t: %s", code, again, text)
+			t.Fatalf("the response to an administrator is %d, Retry-After %t: %s", code, again, text)
 		}
 		if answers++; answers < 20 {
 			return fmt.Errorf("%d times", answers)
@@ -99,7 +99,7 @@ func TestF1NobodyIsRefusedBeforeTheAuthoritiesAreRead(t *testing.T) {
 	s.eventually("they are served", func() error {
 		code, again, text := s.ask(direct, list)
 		if code != http.StatusOK && (code != http.StatusServiceUnavailable || !again) {
-			t.Fatalf("an administrator is answered %d, Retry-After %t: %s", code, again, text)
+			t.Fatalf("the response to an administrator is %d, Retry-After %t: %s", code, again, text)
 		}
 		if code != http.StatusOK {
 			return fmt.Errorf("%d: %s", code, text)

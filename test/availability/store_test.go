@@ -26,13 +26,12 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// store is an etcd that is not the server's, and keeps its address when its data is
-// replaced.
+// store is an external etcd that keeps its address when its data is replaced.
 type store struct {
 	t    *testing.T
 	dir  string
 	etcd *embedded.Server
-	// url is how servers reach it: over TCP, as an etcd of other hosts.
+	// url is the address for servers. It uses TCP, as an etcd on another host.
 	url string
 }
 
@@ -52,7 +51,7 @@ func newStore(t *testing.T) *store {
 	return s
 }
 
-// data is where the data is, or is kept for later, by name.
+// data returns the current data directory, or one that is kept for later, by name.
 func (s *store) data(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *store) start() {
@@ -64,7 +63,7 @@ func (s *store) start() {
 	s.etcd = etcd
 }
 
-// replace stops the etcd, and starts it with the directory that replace leaves.
+// replace stops etcd, lets a function change its directory, and starts it again.
 func (s *store) replace(replace func() error) {
 	s.t.Helper()
 	s.etcd.Close()
@@ -74,7 +73,7 @@ func (s *store) replace(replace func() error) {
 	s.start()
 }
 
-// effects are the calls so far that change something in vSphere.
+// effects returns the number of calls so far that change vSphere.
 func (s *scene) effects() map[string]int {
 	s.Helper()
 	var all map[string]int
@@ -96,8 +95,8 @@ func (s *scene) dependent(name string, owner metav1.OwnerReference) {
 	}
 }
 
-// collects waits until the garbage collector has seen all before, and wants it to have
-// left the dependents.
+// collects waits until the garbage collector has processed all earlier objects, and checks that it has kept the
+// dependents.
 func (s *scene) collects(number string, left ...string) {
 	s.Helper()
 	maps, name := s.host().CoreV1().ConfigMaps(namespace), "orphan-"+number
@@ -108,16 +107,16 @@ func (s *scene) collects(number string, left ...string) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is there: %w", err)
+		return fmt.Errorf("it exists: %w", err)
 	})
 	for _, name := range append(left, "in-doubt-"+number) {
 		if _, err := maps.Get(s.Context(), name, metav1.GetOptions{}); err != nil {
-			s.Errorf("what belongs to a VM: %v", err)
+			s.Errorf("a dependent of a VM: %v", err)
 		}
 	}
 }
 
-// neverServed asks both replicas for a VM until stop, and wants none to answer that there is no such VM.
+// neverServed requests a VM from both replicas until it is stopped, and checks that none answers NotFound.
 func (s *scene) neverServed(o *other, name string) (stop func()) {
 	s.Helper()
 	ended, asking := make(chan struct{}), sync.WaitGroup{}
@@ -140,7 +139,7 @@ func (s *scene) neverServed(o *other, name string) (stop func()) {
 	return func() { close(ended); asking.Wait() }
 }
 
-// bothEnd waits until both replicas have, by themselves, for the reason.
+// bothEnd waits until both replicas have exited and logged the reason.
 func (s *scene) bothEnd(o *other, reason string) {
 	s.Helper()
 	const says = "the store is not served any more: it was replaced while it was served: "
@@ -150,7 +149,7 @@ func (s *scene) bothEnd(o *other, reason string) {
 			s.Errorf("the first replica ended: %v, want %q", err, says+reason)
 		}
 	case <-time.After(deadline):
-		s.Fatal("the first replica goes on with another store")
+		s.Fatal("the first replica still runs with another store")
 	}
 	select {
 	case <-o.Done():
@@ -158,12 +157,12 @@ func (s *scene) bothEnd(o *other, reason string) {
 			s.Errorf("the second replica ended: %v, want %q", err, says+reason)
 		}
 	case <-time.After(deadline):
-		s.Fatal("the second replica goes on with another store")
+		s.Fatal("the second replica still runs with another store")
 	}
 }
 
-// refuses waits until the server reports the store that it has and the one that it expects. It returns the ID with
-// which an administrator accepts the store.
+// refuses waits until the server reports the current and the expected store. It returns the ID with which an
+// administrator accepts the store.
 func (s *scene) refuses(o *other, reason string) (id string) {
 	s.Helper()
 	for _, config := range []string{"", o.direct.Host} {
@@ -189,7 +188,7 @@ func (s *scene) refuses(o *other, reason string) (id string) {
 
 // Two replicas share an etcd. Its volume is replaced first by another one, then by an older copy, which is finally
 // accepted.
-func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
+func TestReplicas_DoNotServeAReplacedStore(t *testing.T) {
 	t.Parallel()
 	etcd := newStore(t)
 	s := newScene(t, "--etcd-servers="+etcd.url, "--etcd-unsafe-no-fsync=false")
@@ -229,7 +228,7 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 		return errors.Join(os.RemoveAll(etcd.data("now")), os.Rename(etcd.data("own"), etcd.data("now")))
 	})
 	if err := <-started; err != nil {
-		t.Fatalf("the own store is not served: %v", err)
+		t.Fatalf("the original store is not served: %v", err)
 	}
 	s.serves(o.direct)
 	for _, name := range []string{"kept", "since"} {
@@ -248,7 +247,7 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 	id := s.refuses(o, "it is an older copy")
 	s.collects("2", "owned")
 	if diff := cmp.Diff(before, s.effects()); diff != "" {
-		t.Errorf("something was done in vSphere (-before +after):\n%s", diff)
+		t.Errorf("vSphere was changed (-before +after):\n%s", diff)
 	}
 
 	accept := fmt.Appendf(nil, `{"metadata":{"annotations":{"slipway.dev/accept-store":%q}}}`, id)
@@ -265,15 +264,15 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 	s.actsOnlyAfterTheRelease(o, etcd, before)
 }
 
-// actsOnlyAfterTheRelease powers the VM kept off while the accepted store waits, and
-// checks that vSphere is called after the release only. before are the calls until then.
+// actsOnlyAfterTheRelease sets the VM called kept to PoweredOff while the accepted store waits, and checks that vSphere
+// is not called before the release. before is the number of calls until then.
 func (s *scene) actsOnlyAfterTheRelease(o *other, etcd *store, before map[string]int) {
 	s.Helper()
 	s.powerOff(s.client(o.direct), "kept")
 	s.awaitsRelease(s.direct(""), filepath.Join(localcluster.LogDir(s.dir), slipway+".log"))
 	s.awaitsRelease(o.direct, o.spec.LogFile)
 	if diff := cmp.Diff(before, s.effects()); diff != "" {
-		s.Errorf("something was done in vSphere before the release (-before +after):\n%s", diff)
+		s.Errorf("vSphere was changed before the release (-before +after):\n%s", diff)
 	}
 	s.released("--etcd-servers=" + etcd.url)
 	s.powered("kept", vimtypes.VirtualMachinePowerStatePoweredOff)
@@ -283,12 +282,12 @@ func (s *scene) actsOnlyAfterTheRelease(o *other, etcd *store, before map[string
 	s.did(before)
 }
 
-// did waits until so much was done in vSphere, and no more.
+// did waits until this many changes were made in vSphere, and checks that no more follow.
 func (s *scene) did(want map[string]int) {
 	s.Helper()
-	s.eventually("what was asked for is done in vSphere, and no more", func() error {
+	s.eventually("exactly the requested changes are made in vSphere", func() error {
 		if diff := cmp.Diff(want, s.effects()); diff != "" {
-			return fmt.Errorf("(-wanted +done):\n%s", diff)
+			return fmt.Errorf("(-want +got):\n%s", diff)
 		}
 		return nil
 	})

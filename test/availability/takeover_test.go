@@ -22,17 +22,17 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// vcenterLease is the Lease of the vCenter of the environment.
+// vcenterLease is the Lease of the environment's vCenter.
 const vcenterLease = "slipway-vcenter-default"
 
-// replica is one of several, by how to reach it.
+// replica is one of several replicas, with its clients.
 type replica struct {
 	name   string
 	direct *rest.Config
 	kill   func() error
 }
 
-// three starts two more replicas and waits until all serve.
+// three starts two more replicas and waits until all are ready.
 func (s *scene) three() []replica {
 	s.Helper()
 	all := []replica{{name: "first", direct: s.direct(""), kill: s.KillSlipway}}
@@ -62,7 +62,7 @@ func (s *scene) holds(lease string, among []replica) (i int) {
 	return i
 }
 
-// made are how often VMs were deployed and powered on since the start.
+// made returns how often VMs were deployed and powered on since the start.
 func (s *scene) made() map[string]int {
 	s.Helper()
 	var all map[string]int
@@ -73,9 +73,9 @@ func (s *scene) made() map[string]int {
 	return all
 }
 
-// One of three replicas that share an etcd of three members is killed while it makes virtual
-// machines. Another one goes on with them.
-func TestTheVCenterOfAReplicaThatDiedIsTakenOver(t *testing.T) {
+// One of three replicas that share an etcd cluster of three members is killed while it creates virtual machines.
+// Another replica continues.
+func TestVCenter_OfAKilledReplicaIsManagedByAnother(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")
 	replicas := s.three()
@@ -89,7 +89,7 @@ func TestTheVCenterOfAReplicaThatDiedIsTakenOver(t *testing.T) {
 	dead, left := replicas[i], slices.Delete(slices.Clone(replicas), i, i+1)
 	client := s.client(left[0].direct)
 	for _, name := range making {
-		s.eventually(name+" is being made", func() error {
+		s.eventually(name+" is being created", func() error {
 			vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -105,10 +105,10 @@ func TestTheVCenterOfAReplicaThatDiedIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	heir := left[s.holds(vcenterLease, left)]
-	t.Logf("the %s replica died, and the %s had the Lease %s later", dead.name, heir.name, time.Since(died).Round(time.Millisecond))
+	t.Logf("the %s replica was killed, and the %s replica acquired the Lease %s later", dead.name, heir.name, time.Since(died).Round(time.Millisecond))
 	s.order(http.MethodPut, "/taskdelay?method=CreateVm&ms=0", nil)
 	s.readyOn(client, making...)
-	t.Logf("what was being made was ready %s after the death", time.Since(died).Round(time.Millisecond))
+	t.Logf("the VMs that were being created were ready %s after the kill", time.Since(died).Round(time.Millisecond))
 
 	for _, r := range left {
 		name := "by-" + r.name
@@ -122,6 +122,6 @@ func TestTheVCenterOfAReplicaThatDiedIsTakenOver(t *testing.T) {
 		want[call] = n / 3 * (3 + len(making) + len(left))
 	}
 	if diff := cmp.Diff(want, s.made()); diff != "" {
-		t.Errorf("calls by which VMs are made, once for each (-want +got):\n%s", diff)
+		t.Errorf("calls that create VMs, one for each VM (-want +got):\n%s", diff)
 	}
 }

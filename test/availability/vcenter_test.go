@@ -24,16 +24,16 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// withoutFlags lets a server know of no vCenter.
+// withoutFlags removes the vCenter flags from the options of an environment.
 var withoutFlags = []string{"--vcenter-url=", "--vcenter-ca-file=", "--vcenter-credentials-file="}
 
-// vcenters reads and writes VCenters.
+// vcenters returns a client of VCenter objects.
 func (s *scene) vcenters() vmclient.VCenterInterface {
 	s.Helper()
 	return s.client(s.RestConfig()).VmV1alpha1().VCenters()
 }
 
-// describe applies the example with the address of the simulated vCenter.
+// describe applies the VCenter example with the address of the simulated vCenter.
 func (s *scene) describe() {
 	s.Helper()
 	example, err := os.ReadFile("../../artifacts/examples/vcenter.yaml")
@@ -65,8 +65,8 @@ func (s *scene) change(change func(*vmv1alpha1.VCenterSpec)) {
 	}
 }
 
-// says waits until a condition of the VCenter, for its current generation, has a reason.
-func (s *scene) says(kind, reason string) *vmv1alpha1.VCenter {
+// awaitCondition waits until a condition of the VCenter has a reason for the current generation.
+func (s *scene) awaitCondition(kind, reason string) *vmv1alpha1.VCenter {
 	s.Helper()
 	var vc *vmv1alpha1.VCenter
 	s.eventually("the condition "+kind+" of the VCenter has reason "+reason, func() (err error) {
@@ -81,7 +81,7 @@ func (s *scene) says(kind, reason string) *vmv1alpha1.VCenter {
 	return vc
 }
 
-// password changes the one in the Secret.
+// password changes the password in the Secret.
 func (s *scene) password(password string) {
 	s.Helper()
 	host, err := kubernetes.NewForConfig(s.RestConfig())
@@ -94,9 +94,9 @@ func (s *scene) password(password string) {
 	}
 }
 
-// A server that was started without a vCenter is configured, without a restart, with a vCenter, another password,
-// other certificates and a wrong vCenter.
-func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
+// A server that was started without a vCenter is configured without a restart: with a vCenter, another password, other
+// certificates and an invalid vCenter.
+func TestVCenter_FollowsItsObject(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, withoutFlags...)
 	pid := s.PID(slipway)
@@ -117,7 +117,7 @@ func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
 	s.describe()
 	s.ready("first")
 	s.eventually("the status contains session and inventory", func() error {
-		st := s.says("Ready", vmv1alpha1.ReasonSucceeded).Status
+		st := s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded).Status
 		if st.Session == nil || st.Session.UserName != s.VCenter().Username || st.Session.LoginTime.IsZero() ||
 			st.Inventory == nil || st.Inventory.VirtualMachines != 1 || st.Version == "" || st.APIVersion == "" || st.InstanceUUID == "" {
 			return fmt.Errorf("status %+v", st)
@@ -127,14 +127,14 @@ func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
 
 	s.password("not this one")
 	s.order(http.MethodPost, "/sessions/drop", nil)
-	s.says("Connected", vmv1alpha1.ReasonLoginRefused)
+	s.awaitCondition("Connected", vmv1alpha1.ReasonLoginRefused)
 	s.password(s.VCenter().Password)
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 
 	s.change(func(spec *vmv1alpha1.VCenterSpec) { spec.Thumbprint = strings.Repeat("00", 20) })
-	s.says("Connected", vmv1alpha1.ReasonUntrusted)
+	s.awaitCondition("Connected", vmv1alpha1.ReasonUntrusted)
 	s.change(func(spec *vmv1alpha1.VCenterSpec) { spec.Thumbprint = s.VCenter().Thumbprint })
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 	s.make("second")
 
 	s.refusesAnother()
@@ -160,36 +160,36 @@ func (s *scene) refusesAnother() {
 	s.change(func(spec *vmv1alpha1.VCenterSpec) {
 		spec.URL, spec.Thumbprint = other.Ready().URL, other.Ready().Thumbprint
 	})
-	s.says("Connected", vmv1alpha1.ReasonOtherVCenter)
+	s.awaitCondition("Connected", vmv1alpha1.ReasonOtherVCenter)
 	if calls := other.Front().Calls(); calls["Login"] != 0 || calls["RetrieveServiceContent"] == 0 {
-		s.Errorf("the other vCenter was asked %v", calls)
+		s.Errorf("the other vCenter received %v", calls)
 	}
 	s.change(func(spec *vmv1alpha1.VCenterSpec) {
 		spec.URL, spec.Thumbprint = s.VCenter().URL, s.VCenter().Thumbprint
 	})
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 }
 
-// goesWhenItIsEmpty deletes the VCenter, and then the virtual machines for which it stays.
+// goesWhenItIsEmpty deletes the VCenter, and then the virtual machines that block its deletion.
 func (s *scene) goesWhenItIsEmpty(names ...string) {
 	s.Helper()
 	if err := s.vcenters().Delete(s.Context(), "default", metav1.DeleteOptions{}); err != nil {
 		s.Fatal(err)
 	}
-	s.says("Deleting", vmv1alpha1.ReasonInUse)
+	s.awaitCondition("Deleting", vmv1alpha1.ReasonInUse)
 	s.ready(names...)
 	for _, name := range names {
 		if err := s.client(s.RestConfig()).VmV1alpha1().VirtualMachines(namespace).Delete(s.Context(), name, metav1.DeleteOptions{}); err != nil {
 			s.Fatal(err)
 		}
 	}
-	s.goes()
+	s.awaitVCenterDeleted()
 }
 
-// goes waits until the VCenter is deleted.
-func (s *scene) goes() {
+// awaitVCenterDeleted waits until the VCenter is deleted.
+func (s *scene) awaitVCenterDeleted() {
 	s.Helper()
-	s.eventually("the VCenter goes", func() error {
+	s.eventually("the VCenter is deleted", func() error {
 		vc, err := s.vcenters().Get(s.Context(), "default", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -201,8 +201,8 @@ func (s *scene) goes() {
 	})
 }
 
-// The flags describe the vCenter until an object does, and again when it does no more.
-func TestAVCenterTakesThePlaceOfTheFlagsAndGivesItBack(t *testing.T) {
+// The flags define the vCenter while no VCenter object does.
+func TestVCenter_ObjectOverridesTheFlags(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.make("first")
@@ -212,12 +212,12 @@ func TestAVCenterTakesThePlaceOfTheFlagsAndGivesItBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.describe()
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 	s.make("second")
 	if err := s.vcenters().Delete(t.Context(), "default", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.goes()
+	s.awaitVCenterDeleted()
 	s.make("third")
 	s.ready("first", "second")
 	after, err := vms.Get(t.Context(), "first", metav1.GetOptions{})
@@ -229,8 +229,8 @@ func TestAVCenterTakesThePlaceOfTheFlagsAndGivesItBack(t *testing.T) {
 	}
 }
 
-// The password is changed in vCenter first, then a session ends, then the Secret follows.
-func TestAPasswordIsRotatedWhileVMsRun(t *testing.T) {
+// First the password is changed in vCenter, then a session ends, then the Secret is updated.
+func TestVCenter_PasswordIsRotatedWhileVMsRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, withoutFlags...)
 	pid := s.PID(slipway)
@@ -240,7 +240,7 @@ func TestAPasswordIsRotatedWhileVMsRun(t *testing.T) {
 
 	s.order(http.MethodPut, "/password?to=rotated", nil)
 	s.powerOff(s.client(s.RestConfig()), "second")
-	s.eventually("the session goes on", func() error {
+	s.eventually("the server logs in again", func() error {
 		if s.calls("PowerOffVM_Task") == effects["PowerOffVM_Task"] {
 			return errors.New("nothing was powered off")
 		}
@@ -248,12 +248,12 @@ func TestAPasswordIsRotatedWhileVMsRun(t *testing.T) {
 	})
 	effects = s.effects()
 	s.order(http.MethodPost, "/sessions/drop", nil)
-	s.says("Connected", vmv1alpha1.ReasonLoginRefused)
+	s.awaitCondition("Connected", vmv1alpha1.ReasonLoginRefused)
 	s.password("rotated")
-	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.awaitCondition("Ready", vmv1alpha1.ReasonSucceeded)
 	s.ready("first")
 	if diff := cmp.Diff(effects, s.effects()); diff != "" {
-		t.Errorf("VMs were touched because of a password (-before +after):\n%s", diff)
+		t.Errorf("VMs were changed because of the password (-before +after):\n%s", diff)
 	}
 	var lockout struct{ Locked []string }
 	if s.order(http.MethodGet, "/lockout", &lockout); len(lockout.Locked) != 0 {

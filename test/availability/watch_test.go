@@ -23,12 +23,12 @@ import (
 // watched records the events of a client that resumes its watch after each interruption.
 type watched struct {
 	mu sync.Mutex
-	// values are those of an object, by its name, in the order of their events.
+	// values are the values of each object, by its name, in the order of the events.
 	values   map[string][]string
 	versions []int64
 	streams  int
-	// gone are ranges of versions without events, because their history was compacted: after the
-	// first, up to the second.
+	// gone are the ranges of resource versions without events, because their history was compacted. The first version
+	// of a range is exclusive.
 	gone     [][2]int64
 	problems []string
 }
@@ -77,8 +77,8 @@ func (*watched) pause(ctx context.Context) {
 	}
 }
 
-// follow reads a stream to its end, and returns the last version, and whether the history after
-// it was compacted.
+// follow reads a stream to its end. It returns the last resource version and whether the history after it was
+// compacted.
 func (w *watched) follow(stream watch.Interface, version string) (at string, expired bool) {
 	defer stream.Stop()
 	for event := range stream.ResultChan() {
@@ -111,7 +111,7 @@ func (w *watched) saw(class *vmv1alpha1.VirtualMachineClass, event bool) {
 	w.values[class.Name] = append(w.values[class.Name], class.Spec.Description)
 }
 
-// await waits for the events of the last values.
+// await waits for the events of the last acknowledged values.
 func (w *watched) await(t *testing.T, last map[string]string) {
 	t.Helper()
 	for began := time.Now(); ; <-time.After(loadPause) {
@@ -132,11 +132,11 @@ func (w *watched) await(t *testing.T, last map[string]string) {
 	}
 }
 
-// check wants an event of every value that was acknowledged, unless its history was compacted.
+// check checks that every acknowledged value had an event, unless its history was compacted.
 func (w *watched) check(t *testing.T, name string, acked map[string]int64) {
 	t.Helper()
 	if len(w.problems) > 0 {
-		t.Errorf("events of the watch are out of order or come twice: %v", w.problems)
+		t.Errorf("events of the watch are out of order or duplicated: %v", w.problems)
 	}
 	missing, untold := 0, 0
 	for value, version := range acked {

@@ -58,7 +58,7 @@ func tests(t *testing.T, list string) map[int][]string {
 	return found
 }
 
-func TestEveryBehaviourIsNamedByATest(t *testing.T) {
+func TestBehaviours_AreReferencedByTests(t *testing.T) {
 	found := tests(t, "F")
 	for i, b := range all {
 		if b.number != i+1 {
@@ -74,7 +74,7 @@ func TestEveryBehaviourIsNamedByATest(t *testing.T) {
 	}
 }
 
-func TestMentionsAreFoundInTextsAndComments(t *testing.T) {
+func TestMentions_AreFoundInStringsAndComments(t *testing.T) {
 	const source = "package p\n// F7 comment\nvar F8 = \"F61 and F64-66, F70-F71\"\nvar x = `F120`\nvar y = \"xF5 F5x\" // F12"
 	want := []int{7, 61, 64, 65, 66, 70, 71, 120, 12}
 	if diff := cmp.Diff(want, named([]byte(source), mentionOf("F"))); diff != "" {

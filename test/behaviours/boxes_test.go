@@ -28,7 +28,7 @@ var (
 	declaredIn = regexp.MustCompile("(" + namedFile.String() + ") `([A-Za-z]\\w*)`")
 )
 
-func TestVMControllerPage_NamesWhatIsThere(t *testing.T) {
+func TestVMControllerPage_ListsExistingFilesAndTests(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, boxes))
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestVMControllerPage_NamesWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestVMControllerPage_IsComparedWithTheTree(t *testing.T) {
+func TestVMControllerPage_MissingNamesAreFound(t *testing.T) {
 	tests := map[string]bool{"TestThere": true}
 	sources := map[string]string{"pkg/provider/vsphere/create/clone.go": "func cloneOf() {}", "pkg/controller/echo.go": ""}
 	for line, want := range map[string]string{

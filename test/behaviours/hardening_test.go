@@ -8,13 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // hardening lists the measures against attacks, invalid input and faults, with their tests.
-const hardening = "docs/hardening.md"
+const hardening = "docs/contributing/hardening.md"
 
 var (
 	row      = regexp.MustCompile(`(?m)^\| ([SF]\d+) \| (.+) \| (.+) \|$`)
@@ -43,6 +44,32 @@ func TestHardening_EveryPointHasTests(t *testing.T) {
 	}
 	if diff := cmp.Diff(numbers(), points); diff != "" {
 		t.Errorf("points of %s (-want +got):\n%s", hardening, diff)
+	}
+}
+
+// troubleshooting lists symptoms, with a test that produces each.
+const troubleshooting = "docs/reference/troubleshooting.md"
+
+func TestTroubleshooting_EverySymptomHasATest(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, troubleshooting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := declaredTests(t)
+	symptoms := 0
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| symptom |") {
+			continue
+		}
+		symptoms++
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		name := listed.FindStringSubmatch(cells[len(cells)-1])
+		if len(cells) != 4 || name == nil || !tests[name[1]] {
+			t.Errorf("%s: want a symptom, a cause, an action and an existing test: %s", troubleshooting, line)
+		}
+	}
+	if symptoms < 25 {
+		t.Errorf("%s has only %d symptoms", troubleshooting, symptoms)
 	}
 }
 

@@ -17,7 +17,7 @@ var machineLists = map[string][]machineRow{
 	"MT": machineTransitions, "MB": machineBehaviours, "MC": machineConditions, "MD": machineDefects,
 }
 
-func TestEveryRowAboutMachinesIsNamedByATest(t *testing.T) {
+func TestMachineRows_AreReferencedByTests(t *testing.T) {
 	for list, rows := range machineLists {
 		found := tests(t, list)
 		for i, r := range rows {
@@ -38,7 +38,7 @@ func TestEveryRowAboutMachinesIsNamedByATest(t *testing.T) {
 	}
 }
 
-func TestRowsThatAreBuiltOtherwise_AreNamedByATestAndDocumented(t *testing.T) {
+func TestDifferingMachineRows_AreReferencedByTestsAndDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/machines.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,12 +10,12 @@ import (
 	"strconv"
 )
 
-// mentionOf finds the numbers of a list: F61 of that of F, or the range F64-66.
+// mentionOf returns an expression that matches the numbers of a list, for example F61, and ranges, for example F64-66.
 func mentionOf(list string) *regexp.Regexp {
 	return regexp.MustCompile(`\b` + list + `(\d{1,3})(?:-(?:` + list + `)?(\d{1,3}))?\b`)
 }
 
-// named returns the numbers that the comments and texts of a Go source name.
+// named returns the numbers in the comments and strings of a Go source.
 func named(source []byte, mention *regexp.Regexp) []int {
 	set := token.NewFileSet()
 	var s scanner.Scanner

@@ -11,16 +11,15 @@ type mark string
 const (
 	unchanged     mark = "unchanged"
 	reinterpreted mark = "with a meaning on vSphere of its own"
-	// demanded ones are of the proposal; KubeVirt does not have them.
+	// demanded behaviours are those of the proposal. KubeVirt does not have them.
 	demanded mark = "new"
-	// stored ones belong to KVM or pods: the field is kept and warned of.
+	// stored behaviours belong to KVM or pods: the field is stored, with a warning.
 	stored mark = "stored and warned of"
-	// storedOrReinterpreted is stored and warned of too: vSphere has the thing under
-	// another control.
+	// storedOrReinterpreted is stored with a warning too: vSphere has the feature with another setting.
 	storedOrReinterpreted mark = "stored and warned of, or reinterpreted"
 )
 
-// behaviour is one line of the table; number is its place in it.
+// behaviour is one line of the table. number is its position.
 type behaviour struct {
 	number int
 	mark   mark

@@ -3,7 +3,7 @@
 
 package behaviours
 
-// application are the effects of instance types and preferences on a VM, and the refused combinations.
+// application are the effects of instance types and preferences on a VM, and the rejected combinations.
 var application = []behaviour{
 	{61, unchanged, "sockets by default"},
 	{62, unchanged, "cores"},

@@ -6,7 +6,7 @@ package behaviours
 // lifecycle is inference, expansion, live update, restore, the other synchronizers, refresh.
 var lifecycle = []behaviour{
 	{125, reinterpreted, "sources of inference"},
-	{126, reinterpreted, "inference from what does not exist"},
+	{126, reinterpreted, "inference from a missing source"},
 	{127, reinterpreted, "inference that fails, by policy"},
 	{128, reinterpreted, "fallback memory"},
 	{129, demanded, "inference reaches status only"},
@@ -18,7 +18,7 @@ var lifecycle = []behaviour{
 	{135, reinterpreted, "old revisions upgraded"},
 	{136, unchanged, "revisions decoded"},
 	{137, reinterpreted, "live growth"},
-	{138, reinterpreted, "what needs a restart"},
+	{138, reinterpreted, "changes that need a restart"},
 	{139, unchanged, "restart no longer needed"},
 	{140, unchanged, "strategy Stage"},
 	{141, unchanged, "revisions of the running instance"},
@@ -36,7 +36,7 @@ var lifecycle = []behaviour{
 	{153, demanded, "refresh without matcher"},
 	{154, demanded, "refresh of a deleted source"},
 	{155, demanded, "refresh of a pin"},
-	{156, demanded, "rights of refresh and status"},
+	{156, demanded, "permissions for refresh and status"},
 	{157, demanded, "dry run"},
 	{158, demanded, "refresh against a switch"},
 	{159, demanded, "power during refresh"},

@@ -7,12 +7,11 @@ package behaviours
 type machineRow struct {
 	number int
 	about  string
-	// left is why no test names it: it is not built. Empty for all others.
+	// left is the reason why no test refers to it: it is not implemented. It is empty for all others.
 	left string
 }
 
-// otherwise is how a row is built that the product does not keep to the letter: its tests assert
-// this instead.
+// otherwise describes a row that Slipway implements in a different way. Its tests assert that.
 type otherwise struct {
 	// reason describes the behaviour of the product and its reason.
 	reason string
@@ -20,7 +19,7 @@ type otherwise struct {
 	documented string
 }
 
-// machineOtherwise are the rows that are built otherwise, by list and number.
+// machineOtherwise are the rows with a different behaviour, by list and number.
 var machineOtherwise = map[string]otherwise{
 	"MT29": {
 		"NodeHealthy is False with the reason NodeDeleted, and there is no failure message: that the Node is deleted is known, and a MachineHealthCheck decides what follows",
@@ -28,7 +27,7 @@ var machineOtherwise = map[string]otherwise{
 	},
 }
 
-// notServed is the reason of rows about conditions in the form of Cluster API's v1beta1.
+// notServed is the reason of rows about conditions in the format of Cluster API's v1beta1.
 const notServed = "otherwise: not served, the group was never released"
 
 // machineTransitions are the rows of the transition tables of the specification of the
@@ -60,7 +59,7 @@ var machineTransitions = []machineRow{
 	{24, "infrastructure is deleted", ""},
 	{25, "the bootstrap object is deleted", ""},
 	{26, "the Node is deleted", ""},
-	{27, "the finalizer goes", ""},
+	{27, "the finalizer is removed", ""},
 	{28, "deleted infrastructure", ""},
 	{29, "a deleted Node", ""},
 	{30, "the time of a drain is over", ""},
@@ -72,24 +71,24 @@ var machineTransitions = []machineRow{
 // machineBehaviours are the behaviours in Cluster API's tests of its Machine controller, and those that follow from
 // its code. Tests name them MB and the number.
 var machineBehaviours = []machineRow{
-	{1, "a Machine that is not there needs nothing", ""},
+	{1, "a missing Machine needs nothing", ""},
 	{2, "the finalizer is added where it is missing", ""},
 	{3, "next to a finalizer of another client", ""},
-	{4, "the Cluster owns a Machine that stands alone", ""},
+	{4, "the Cluster owns a stand-alone Machine", ""},
 	{5, "not one that a MachineSet owns", ""},
 	{6, "not one that something else controls", ""},
 	{7, "not one with the label of a set, a pool or a control plane", ""},
-	{8, "the label of the Cluster is always there", ""},
+	{8, "the label of the Cluster is always set", ""},
 	{9, "passes over a minimal Machine do not fail", ""},
 	{10, "without a Cluster no reconcile starts, and a condition reports it", ""},
-	{11, "Paused is there from the first pass on", ""},
+	{11, "Paused is set by the first reconcile", ""},
 	{12, "a paused Machine is not changed, even if it is deleted", ""},
 	{13, "pausing and resuming a Cluster queues its Machines immediately", ""},
-	{14, "the finalizer goes at the end of a deletion", ""},
+	{14, "the finalizer is removed at the end of a deletion", ""},
 	{15, "a pass that failed has not seen the generation", ""},
 	{16, "a concurrent write of another client survives", ""},
 	{17, "all phases run, and their errors are joined", ""},
-	{18, "a Node that goes brings its Machine", ""},
+	{18, "the deletion of a Node queues its Machine", ""},
 	{19, "an event of deleted infrastructure queues its Machine, which reports a final failure", ""},
 	{20, "infrastructure, then bootstrap object are deleted; one that does not exist is skipped", ""},
 	{21, "other objects get owner and label", ""},
@@ -101,27 +100,27 @@ var machineBehaviours = []machineRow{
 	{27, "news of a workload cluster bring all its Machines", ""},
 	{28, "no bootstrap reference, nothing to do", ""},
 	{29, "a bootstrap object that cannot be read is an error", ""},
-	{30, "one that is not there is looked for after 30 s", ""},
+	{30, "a missing object is read again after 30 s", ""},
 	{31, "one that is not ready gives nothing", ""},
 	{32, "one that is ready gives the name of the Secret", ""},
 	{33, "a paused one, too", ""},
 	{34, "one that is ready without a name is an error", ""},
 	{35, "the name never changes", ""},
 	{36, "a deleted bootstrap object does not block a deletion", ""},
-	{37, "owners until there is a Machine are replaced", ""},
+	{37, "owners before the Machine are replaced", ""},
 	{38, "an object of another owner is not changed", ""},
 	{39, "infrastructure that cannot be read is an error", ""},
-	{40, "one that is not there is looked for after 30 s", ""},
+	{40, "a missing object is read again after 30 s", ""},
 	{41, "one that is not ready gives nothing", ""},
 	{42, "one that is ready gives its provider ID, by both contracts", ""},
-	{43, "the failure domain of v1beta1 goes to the spec", ""},
-	{44, "the failure domain goes to the status", ""},
+	{43, "the failure domain of v1beta1 is written to the spec", ""},
+	{44, "the failure domain is written to the status", ""},
 	{45, "addresses are copied", ""},
 	{46, "all optional fields together", ""},
 	{47, "paused infrastructure gives its values, too", ""},
-	{48, "without provider ID nothing is taken, for 5 s", ""},
-	{49, "what was provisioned stays so", ""},
-	{50, "its values follow all the same", ""},
+	{48, "without provider ID nothing is copied, for 5 s", ""},
+	{49, "provisioned infrastructure stays provisioned", ""},
+	{50, "its values are still copied", ""},
 	{51, "a read error takes nothing back", ""},
 	{52, "deleted infrastructure is a final failure", ""},
 	{53, "but not while the Machine is deleted", ""},
@@ -132,17 +131,17 @@ var machineBehaviours = []machineRow{
 	{58, "the annotation of the bootstrap object counts", ""},
 	{59, "that of the Machine counts", ""},
 	{60, "and before the other", ""},
-	{61, "a date goes with its annotation", ""},
+	{61, "a date is removed with its annotation", ""},
 	{62, "a date that is none is an error", ""},
 	{63, "no provider ID, no Node", ""},
 	{64, "Nodes that cannot be listed are an error", ""},
-	{65, "a Node that is not there yet is waited for by its event", ""},
+	{65, "a missing Node is awaited by its event", ""},
 	{66, "a Node that is found gives name, system and conditions", ""},
 	{67, "a deleted Node is an error", ""},
 	{68, "but not while the Machine is deleted", ""},
 	{69, "two Nodes with one provider ID are an error", ""},
 	{70, "labels of the managed domains go to the Node", ""},
-	{71, "over those that are there, and no others", ""},
+	{71, "existing ones are overwritten, and no others", ""},
 	{72, "and go from the Node with the Machine's", ""},
 	{73, "the label of interruptible machines", ""},
 	{74, "Nodes with two addresses of a type", ""},
@@ -150,8 +149,8 @@ var machineBehaviours = []machineRow{
 	{76, "others are kept when one is added", ""},
 	{77, "a label that is adopted, changed, removed", ""},
 	{78, "annotations name Machine, Cluster and owner", ""},
-	{79, "what came from the Machine is written down once", ""},
-	{80, "the taint of Nodes that are not initialized goes", ""},
+	{79, "values from the Machine are recorded once", ""},
+	{80, "the taint of uninitialized Nodes is removed", ""},
 	{81, "owners that are missing do not keep labels", ""},
 	{82, "the taint of an outdated revision", ""},
 	{83, "taints of the Machine go to the Node", ""},
@@ -179,17 +178,17 @@ var machineBehaviours = []machineRow{
 	{105, "phases", ""},
 	{106, "conditions of the older form", notServed},
 	{107, "no Node, nothing to be done for it", ""},
-	{108, "Machines of a control plane that are not there", ""},
+	{108, "missing Machines of a control plane", ""},
 	{109, "the last Machine of a control plane", ""},
 	{110, "a control plane that stays", ""},
-	{111, "a Cluster that goes", ""},
+	{111, "a Cluster that is deleted", ""},
 	{112, "a control plane elsewhere", ""},
-	{113, "a control plane that goes", ""},
-	{114, "a Node is looked for once more", ""},
+	{113, "a control plane that is deleted", ""},
+	{114, "a Node is read again", ""},
 	{115, "pre-drain hooks", ""},
 	{116, "pre-terminate hooks, also without Node", ""},
 	{117, "removing a hook resumes the deletion immediately", ""},
-	{118, "what cannot be read does not go on", ""},
+	{118, "an unreadable object stops the deletion", ""},
 	{119, "when a drain is skipped", ""},
 	{120, "a deleted Node is drained", ""},
 	{121, "a Node is cordoned", ""},
@@ -209,7 +208,7 @@ var machineBehaviours = []machineRow{
 	{135, "rules and Machines", ""},
 	{136, "rules and Pods", ""},
 	{137, "selectors", ""},
-	{138, "what comes of evictions", ""},
+	{138, "results of evictions", ""},
 	{139, "in groups", ""},
 	{140, "messages of a drain", ""},
 	{141, "when volumes are not waited for", ""},
@@ -221,7 +220,7 @@ var machineBehaviours = []machineRow{
 	{147, "a failure is tried again", ""},
 	{148, "without limit if no timeout is set", ""},
 	{149, "and until the time is over", ""},
-	{150, "the Node of a Cluster that goes is left", ""},
+	{150, "the Node of a deleted Cluster is kept", ""},
 	{151, "a Node that was found late is deleted", ""},
 	{152, "an update in place without the feature", "update extensions are not called: see docs/machines.md"},
 	{153, "orphaned marks of an update", "update extensions are not called: see docs/machines.md"},
@@ -231,7 +230,7 @@ var machineBehaviours = []machineRow{
 	{157, "one that is", "update extensions are not called: see docs/machines.md"},
 	{158, "more than one extension, or none", "update extensions are not called: see docs/machines.md"},
 	{159, "marks are removed once", "update extensions are not called: see docs/machines.md"},
-	{160, "what an extension is sent", "update extensions are not called: see docs/machines.md"},
+	{160, "requests to an extension", "update extensions are not called: see docs/machines.md"},
 }
 
 // machineConditions are the conditions, hooks, watches and fields of status that the specification lists next to its
@@ -273,11 +272,11 @@ var machineConditions = []machineRow{
 // machineDefects are defects of Cluster API's Machine controller, now or in v1.14, that this controller does not
 // have. Tests name them MD and the number.
 var machineDefects = []machineRow{
-	{1, "a Machine that stands alone does not hear that its Cluster is paused, or goes on", ""},
+	{1, "a stand-alone Machine gets no event when its Cluster is paused or resumed", ""},
 	{2, "workers of a Cluster without Machines of a control plane go without drain and hooks", ""},
 	{3, "the time for the deletion of a Node is over before it begins", ""},
 	{4, "unreadable infrastructure is treated as deleted, and the drain is skipped permanently", ""},
 	{5, "a Machine whose Cluster is deleted cannot be deleted", ""},
-	{6, "the first Node of a cluster is not looked for until something else happens", ""},
+	{6, "the first Node of a cluster is not found before another event", ""},
 	{7, "a completed Pod is waited for until its object is deleted", ""},
 }

@@ -60,7 +60,7 @@ var references = []behaviour{
 	{53, unchanged, "reason of an unknown kind"},
 	{54, unchanged, "reason of a missing source"},
 	{55, unchanged, "conflict is reported"},
-	{56, unchanged, "missing source admitted, VM goes on later"},
+	{56, unchanged, "missing source admitted, VM continues later"},
 	{57, unchanged, "changed source: new VM new revision, old VM old"},
 	{58, unchanged, "deletion in any order"},
 	{59, demanded, "power-off in spite of broken references"},

@@ -19,7 +19,7 @@ import (
 // ErrMissing is returned when Chromium is not installed on this machine.
 var ErrMissing = errors.New("there is no Chromium: hack/install-chromium.sh installs one")
 
-// names are those that Chromium has.
+// names are the program names of Chromium.
 var names = []string{"chromium", "chromium-browser", "google-chrome"}
 
 // Find returns the path of a Chromium, or ErrMissing.
@@ -37,7 +37,7 @@ type Browser struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	profile string
-	// over is closed when Chromium is to end or has, and ended when its last word was read.
+	// over is closed when Chromium must end or has ended. ended is closed when its last message was read.
 	over, ended chan struct{}
 	overOnce    sync.Once
 
@@ -95,7 +95,7 @@ func (b *Browser) run(path string) error {
 	b.cmd = exec.Command(path, "--headless=new", "--remote-debugging-pipe", "--user-data-dir="+b.profile,
 		"--no-first-run", "--no-default-browser-check", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-		"--font-render-hinting=none", "--no-sandbox", // its sandbox wants more than containers of tests give
+		"--font-render-hinting=none", "--no-sandbox", // its sandbox needs more privileges than test containers have
 		"about:blank")
 	b.cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has children
@@ -125,7 +125,7 @@ func (b *Browser) Close() error {
 	return os.RemoveAll(b.profile)
 }
 
-// listen reads until Chromium ends: JSON with a zero byte after each message.
+// listen reads messages until Chromium ends: JSON with a zero byte after each message.
 func (b *Browser) listen(out io.ReadCloser) {
 	defer close(b.ended)
 	defer func() { _ = out.Close() }()

@@ -19,7 +19,7 @@ type Page struct {
 	browser *Browser
 	session string
 
-	// What happened, under the lock of the browser.
+	// State that is protected by the lock of the browser.
 	requests, complaints []string
 }
 
@@ -55,13 +55,13 @@ func (b *Browser) Open(width, height int, scale float64, dark bool) (*Page, erro
 	return p, p.Dark(dark)
 }
 
-// Dark lets the system of the page be dark, or light.
+// Dark switches the page's preferred color scheme between dark and light.
 func (p *Page) Dark(dark bool) error {
 	scheme := "light"
 	if dark {
 		scheme = "dark"
 	}
-	// What turns does not turn in a picture.
+	// Animations are disabled in pictures.
 	return p.call("Emulation.setEmulatedMedia", values{"features": []values{
 		{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"},
 	}}, nil)
@@ -92,7 +92,7 @@ func (p *Page) Reload(ctx context.Context) error {
 		return err
 	}
 	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		// Between the two there is no page to ask.
+		// Between the two documents there is no page to evaluate.
 		return p.Eval(origin, &now) == nil && now != before, nil
 	})
 }
@@ -129,7 +129,7 @@ func (p *Page) Key(key string) error {
 	if len(key) == 1 {
 		down["text"] = key
 	}
-	switch key { // what the browser itself acts on it knows by the code
+	switch key { // the browser identifies keys that it handles itself by their code
 	case "Enter":
 		down["text"], down["windowsVirtualKeyCode"] = "\r", 13
 	case "Escape":
@@ -147,7 +147,7 @@ func (p *Page) Picture() ([]byte, error) {
 	return got.Data, err
 }
 
-// Requests are the addresses that the page asked so far.
+// Requests returns the addresses that the page has requested so far.
 func (p *Page) Requests() []string {
 	p.browser.mu.Lock()
 	defer p.browser.mu.Unlock()

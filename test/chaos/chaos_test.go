@@ -26,10 +26,10 @@ var (
 	long       = flag.Bool("long", false, "take 300 machines and 20 kills instead of a minute's worth")
 	seed       = flag.Uint64("seed", 0, "repeat the orders and events of a run; 0 takes that of -test.shuffle, or draws one")
 	external   = flag.Bool("external-etcd", false, "let the server use an etcd of its own instead of the embedded one")
-	eventsFlag = flag.String("events", "", "names of the events, separated by commas, or all; empty takes those that need not be asked for")
+	eventsFlag = flag.String("events", "", "names of the events, separated by commas, or all; empty selects those that need not be listed")
 )
 
-func TestNothingIsLostDoubledOrLeftWhenEverythingGoesWrong(t *testing.T) {
+func TestChaos_LosesDuplicatesAndLeavesNothing(t *testing.T) {
 	machines, rounds, settle := 24, 4, 2*time.Minute
 	if *long {
 		machines, rounds, settle = 300, 20, 10*time.Minute
@@ -58,8 +58,8 @@ func TestNothingIsLostDoubledOrLeftWhenEverythingGoesWrong(t *testing.T) {
 	s.emptied(settle)
 }
 
-// otherwise is the seed with which the tests are shuffled. Packages that run together with chaos have no flag -seed,
-// so chaos repeats a run with their seed.
+// otherwise returns the seed of the shuffle of the tests. Packages that run together with chaos have no flag -seed, so
+// a run of them can be repeated with -shuffle.
 func otherwise(shuffle string) uint64 {
 	if s, err := strconv.ParseUint(shuffle, 10, 64); err == nil && s != 0 {
 		return s
@@ -67,7 +67,7 @@ func otherwise(shuffle string) uint64 {
 	return rand.Uint64()
 }
 
-// begin starts the environment and creates the objects that must not be changed.
+// begin starts the environment and creates foreign objects, which must not change.
 func begin(t *testing.T, machines, rounds int) *storm {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slipway-chaos-")
@@ -108,7 +108,7 @@ func begin(t *testing.T, machines, rounds int) *storm {
 	return s
 }
 
-// startEtcd starts an etcd that outlives kills of the server, and returns its endpoint.
+// startEtcd starts an etcd that keeps running when the server is killed, and returns its endpoint.
 func startEtcd(t *testing.T, dir string) string {
 	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true})
@@ -119,12 +119,12 @@ func startEtcd(t *testing.T, dir string) string {
 	return etcd.Endpoint()
 }
 
-// settled waits until everything is as wanted.
+// settled waits until all objects are in their desired state.
 func (s *storm) settled(limit time.Duration, when string) {
 	s.t.Helper()
 	begun := time.Now()
 	var found []string
-	err := s.until(s.t.Context(), limit, "everything is as wanted", func(ctx context.Context) error {
+	err := s.until(s.t.Context(), limit, "all objects are in their desired state", func(ctx context.Context) error {
 		seen, err := s.check.Look(ctx)
 		if err != nil {
 			return err
@@ -135,15 +135,15 @@ func (s *storm) settled(limit time.Duration, when string) {
 		return s.foreignDisksStay(ctx)
 	})
 	if err != nil {
-		s.t.Errorf("%s: %v\n%d problems when it was last seen:\n%s", when, err, len(found), strings.Join(found, "\n"))
+		s.t.Errorf("%s: %v\n%d problems in the last observation:\n%s", when, err, len(found), strings.Join(found, "\n"))
 		s.explain(found)
 		return
 	}
-	s.t.Logf("%s: %d machines are as wanted after %s", when, len(s.fleet.wanted()), time.Since(begun).Round(time.Second))
+	s.t.Logf("%s: %d machines are in their desired state after %s", when, len(s.fleet.wanted()), time.Since(begun).Round(time.Second))
 }
 
-// leavesNothing runs another storm with a fresh process, which must then return to its previous resource usage.
-// Resources of an earlier process end with it.
+// leavesNothing injects failures again with a new process, which must then return to its previous resource usage.
+// Resources of an earlier process end with that process.
 func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -156,7 +156,7 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	if err := s.cluster.RestartSlipway(ctx); err != nil {
 		s.t.Fatal(err)
 	}
-	err = s.until(ctx, limit, "the fresh process works", func(ctx context.Context) error {
+	err = s.until(ctx, limit, "the new process reconciles", func(ctx context.Context) error {
 		return s.works(ctx, len(s.fleet.wanted()))
 	})
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	}
 	s.t.Logf("after the restart %s", fresh)
 	for key, at := range earlier {
-		// One of a process that was killed could not be logged out.
+		// A session of a killed process cannot be logged out.
 		if _, kept := fresh.sessions[key]; kept && !at.Before(begun) {
 			s.t.Errorf("left: the session %s of a process that has ended", key)
 		}
@@ -182,7 +182,7 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 		s.t.Fatal(err)
 	}
 	s.settled(limit, "after a storm around the same process")
-	err = s.until(ctx, limit, "what the storm took is given back", func(ctx context.Context) error {
+	err = s.until(ctx, limit, "the process returns to its previous resource usage", func(ctx context.Context) error {
 		tired, err := s.use(ctx)
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	}
 }
 
-// emptied deletes the machines of one namespace individually, and the other namespaces with their contents.
+// emptied deletes the VMs of one namespace one by one, and the other namespaces with their contents.
 func (s *storm) emptied(limit time.Duration) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -224,7 +224,7 @@ func (s *storm) emptied(limit time.Duration) {
 			if err != nil {
 				return err
 			}
-			return fmt.Errorf("it is there: %v", n.Status.Conditions)
+			return fmt.Errorf("it exists: %v", n.Status.Conditions)
 		}); err != nil {
 			s.t.Error(err)
 		}

@@ -15,25 +15,25 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// event is something that goes wrong.
+// event is a failure that the test injects.
 type event struct {
-	// lasts reports whether the event continues over the next rounds, including kills of the server. During the other
-	// events the server could not become ready.
+	// lasts reports whether the event continues during the next rounds, including kills of the server. The other events
+	// would prevent the server from becoming ready.
 	lasts bool
-	// asked events happen only when -events names them: not everything of them is
-	// survived every time.
+	// asked events are injected only if -events lists them, because the environment does not recover from them in every
+	// run.
 	asked bool
-	// hinders reports whether the event makes calls to vCenter fail or wait, including the calls that end other
-	// events. It ends before them.
+	// hinders reports whether the event makes calls to vCenter fail or wait, including the calls that end other events.
+	// Such an event ends first.
 	hinders bool
-	// begin starts the event and returns a function that ends it and may be called again.
+	// begin starts the event and returns a function that ends it. The function may be called more than once.
 	begin func(ctx context.Context, s *storm) (end func(context.Context) error, err error)
 }
 
-// kill is the event of every round. As an event it can be omitted.
+// kill is the event of every round. It is in the list so that -events can omit it.
 const kill = "kill"
 
-// events are all events, by the name that -events accepts.
+// events are all events, by their name in -events.
 var events = map[string]event{
 	kill: {},
 	"sessions": {begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
@@ -67,7 +67,7 @@ var events = map[string]event{
 	"host":       {asked: true, begin: removeHost},
 }
 
-// tasks that can be slow, and methods whose calls can be held.
+// tasks are the tasks that can be slow, and the methods whose calls can be held.
 var (
 	tasks = []string{"CreateVm", "CloneVm", "ReconfigVm", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task"}
 	held  = []string{"WaitForUpdatesEx", "FindAllByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task", "RetrievePropertiesEx"}
@@ -75,8 +75,8 @@ var (
 
 func done(context.Context) error { return nil }
 
-// selected are the events that a list of names asks for: "all", or when it is empty
-// those that need not be asked for.
+// selected returns the events in a list of names, or all events for "all". An empty list selects the events without
+// asked.
 func selected(list string) ([]string, error) {
 	all := slices.Sorted(maps.Keys(events))
 	switch list {
@@ -88,7 +88,7 @@ func selected(list string) ([]string, error) {
 	names := strings.Split(list, ",")
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("-events: %q given, all or some of %s are allowed", name, strings.Join(all, ","))
+			return nil, fmt.Errorf("-events: %q: want all, or a list of %s", name, strings.Join(all, ","))
 		}
 	}
 	return names, nil
@@ -100,7 +100,7 @@ func (s *storm) ordered(method, path string) func(context.Context) error {
 	return func(ctx context.Context) error { return s.control(ctx, method, path, nil) }
 }
 
-// control gives an order to the simulated vCenter and decodes its answer.
+// control sends a control request to the simulated vCenter and decodes its response.
 func (s *storm) control(ctx context.Context, method, path string, into any) error {
 	body, err := vsphereclient.Order(ctx, s.cluster.VCenter().ControlURL, method, path)
 	if err != nil || into == nil {

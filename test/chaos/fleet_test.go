@@ -11,20 +11,20 @@ import (
 	"github.com/slipway-dev/slipway/test/fleetcheck"
 )
 
-// wish is a virtual machine as its user wants it.
+// wish is the desired state of a virtual machine.
 type wish struct {
 	namespace, name string
-	// typed machines have their size of an instance type, others in the spec.
+	// typed VMs have the size of an instance type. Others have it in the spec.
 	typed           bool
 	exists, big, on bool
 }
 
-// machine is a virtual machine whose user submits one order after another.
+// machine is a virtual machine whose user sends one order after another.
 type machine struct {
 	wish
-	// born is the round of the first create.
+	// born is the round in which it is first created.
 	born int
-	// busy is true while an order waits for being accepted.
+	// busy is true until the API has accepted the order.
 	busy atomic.Bool
 }
 
@@ -39,7 +39,7 @@ func (m wish) vcpus() int32 {
 }
 func (m wish) memoryMB() int32 { return m.vcpus() * 1024 }
 
-// order is one wish of a user.
+// order is a request of a user.
 type order int
 
 const (
@@ -51,7 +51,7 @@ const (
 	restart
 )
 
-// fleet is all machines; its orders depend on the seed alone.
+// fleet has all VMs. Its orders depend only on the seed.
 type fleet struct {
 	machines []*machine
 	rounds   int
@@ -82,10 +82,10 @@ func newFleet(machines, rounds int, random *rand.Rand) *fleet {
 	return f
 }
 
-// next chooses the order of m's user for a round, and records it.
+// next chooses the order of m's user for a round and records it.
 func (f *fleet) next(m *machine, round int) order {
 	if !m.exists {
-		// A name that was given up is used again soon: the two machines must not meet.
+		// A released name is used again soon, to test that the two VMs are not confused.
 		if round == m.born || round > m.born && f.random.IntN(3) == 0 {
 			m.exists, m.big, m.on = true, false, true
 			return create
@@ -109,7 +109,7 @@ func (f *fleet) next(m *machine, round int) order {
 	}
 }
 
-// wanted are the desired machines.
+// wanted returns the desired VMs.
 func (f *fleet) wanted() map[string]fleetcheck.Wish {
 	all := map[string]fleetcheck.Wish{}
 	for _, m := range f.machines {

@@ -24,13 +24,13 @@ import (
 	"github.com/slipway-dev/slipway/test/fleetcheck"
 )
 
-// restored is the beginning of the names of copies.
+// restored is the prefix of the names of copies.
 const restored = "restored-"
 
-// foreignDisks is the directory of disks that are not ours.
+// foreignDisks is the directory of foreign disks.
 const foreignDisks = "[LocalDS_0] foreign-disks"
 
-// backup takes a snapshot of each VM, and the end removes them.
+// backup takes a snapshot of each VM. The end of the event removes the snapshots.
 func backup(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	const name = "backup"
 	end := func(ctx context.Context) error {
@@ -76,7 +76,7 @@ func (s *storm) eachVM(ctx context.Context, do func(context.Context, *vsphere.Vi
 	return nil
 }
 
-// backedUp lets a backup come and go at each VM.
+// backedUp creates a snapshot of each VM and removes it, as a backup does.
 func (s *storm) backedUp(names []string) {
 	s.t.Helper()
 	if !slices.Contains(names, "backup") {
@@ -91,7 +91,7 @@ func (s *storm) backedUp(names []string) {
 	}
 }
 
-// guestInfo lets the guests of all VMs set a variable.
+// guestInfo sets a guestinfo variable in all VMs, as their guests do.
 func guestInfo(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -136,7 +136,8 @@ func restore(ctx context.Context, s *storm) (func(context.Context) error, error)
 	return func(ctx context.Context) error { return s.check.AddForeign(ctx, restored) }, err
 }
 
-// attach attaches a disk that is not ours to a VM, in a free slot. It stays, and outlives the VM.
+// attach attaches a foreign disk to a free unit of a VM. The disk is not detached, and must be kept when the VM is
+// deleted.
 func attach(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	v, err := s.anyMachine(ctx)
 	if err != nil {
@@ -161,7 +162,7 @@ func attach(ctx context.Context, s *storm) (func(context.Context) error, error) 
 	return done, vsphere.NewVirtualMachine(c.Client, v.Self).AddDevice(ctx, disk)
 }
 
-// makeDisk makes a disk that is not ours and returns its path.
+// makeDisk creates a foreign disk and returns its path.
 func (s *storm) makeDisk(ctx context.Context, c *vim25.Client) (string, error) {
 	dc, err := find.NewFinder(c).Datacenter(ctx, "/DC0")
 	if err != nil {
@@ -181,7 +182,7 @@ func (s *storm) makeDisk(ctx context.Context, c *vim25.Client) (string, error) {
 	return file, err
 }
 
-// foreignDisksStay finds the disks that are not ours.
+// foreignDisksStay checks that the foreign disks exist.
 func (s *storm) foreignDisksStay(ctx context.Context) error {
 	var files []string
 	if err := s.control(ctx, http.MethodGet, "/files", &files); err != nil {
@@ -195,8 +196,8 @@ func (s *storm) foreignDisksStay(ctx context.Context) error {
 	return nil
 }
 
-// removeHost takes a host out of the inventory with its VMs, which run on. The end adds it
-// again: by chance they have their managed object IDs, or others, which an administrator confirms.
+// removeHost removes a host with its running VMs from the inventory. The end of the event adds it again. The VMs keep
+// their managed object IDs or get others, at random. An administrator confirms others.
 func removeHost(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	if s.hostIsAway {
 		return nil, nil
@@ -265,8 +266,8 @@ func (s *storm) confirmAll(ctx context.Context, before, after []string) error {
 	return nil
 }
 
-// destroyCopies destroys VMs that were created just before their host was removed. No status names them because the
-// server was killed, and they were created again in between. An administrator finds them with virtctl orphans.
+// destroyCopies destroys VMs that were created just before their host was removed. No status refers to them, because
+// the server was killed and created other VMs in between. An administrator finds them with virtctl orphans.
 func (s *storm) destroyCopies(ctx context.Context) error {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -284,7 +285,7 @@ func (s *storm) destroyCopies(ctx context.Context) error {
 		case !owned || err == nil && vm.Status.UniqueID == moID:
 			continue
 		case err == nil && vm.Status.UniqueID == "":
-			return fmt.Errorf("%s has no VM yet, and %s may be it", owner, moID)
+			return fmt.Errorf("%s has no VM yet, and %s may be its VM", owner, moID)
 		case err != nil && !apierrors.IsNotFound(err):
 			return err
 		}

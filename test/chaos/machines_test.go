@@ -27,7 +27,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// move takes a machine of ours out of the managed folder; the end puts it back.
+// move moves a managed VM out of the managed folder. The end of the event moves it back.
 func move(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	v, err := s.anyMachine(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *storm) moveTo(ctx context.Context, machine, folder vimtypes.ManagedObje
 	defer logout()
 	var v mo.VirtualMachine
 	if err := c.RetrieveOne(ctx, machine, []string{"parent"}, &v); err != nil || v.Parent == nil || *v.Parent == folder {
-		return nil // its user has deleted it, or it is there already
+		return nil // its user has deleted it, or it is already there
 	}
 	task, err := vsphere.NewFolder(c.Client, folder).MoveInto(ctx, []vimtypes.ManagedObjectReference{machine})
 	if err != nil {
@@ -54,8 +54,7 @@ func (s *storm) moveTo(ctx context.Context, machine, folder vimtypes.ManagedObje
 	return task.Wait(ctx)
 }
 
-// anyMachine draws one that is finished and in its place, and notes that it belongs to
-// its object.
+// anyMachine chooses a VM that is created and in its folder, and records that it belongs to its object.
 func (s *storm) anyMachine(ctx context.Context) (*mo.VirtualMachine, error) {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -67,14 +66,14 @@ func (s *storm) anyMachine(ctx context.Context) (*mo.VirtualMachine, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, errors.New("there is no machine yet")
+		return nil, errors.New("there is no VM yet")
 	}
 	v := &all[s.random.IntN(len(all))]
 	s.belongs(v, v.Self.Value)
 	return v, nil
 }
 
-// ours returns the VMs of ours that are finished and in their place, by name.
+// ours returns the managed VMs that are created and in their folder, by name.
 func (s *storm) ours(ctx context.Context, c *govmomi.Client) ([]mo.VirtualMachine, error) {
 	var all []mo.VirtualMachine
 	if err := vsphereclient.Everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config", "snapshot"}, &all); err != nil {
@@ -88,17 +87,16 @@ func (s *storm) ours(ctx context.Context, c *govmomi.Client) ([]mo.VirtualMachin
 	return all, nil
 }
 
-// belongs notes that the owner of v has the machine with that ID from now on.
+// belongs records that the object of v now has the VM with that ID.
 func (s *storm) belongs(v *mo.VirtualMachine, moID string) {
 	owner, _ := observe.OwnerOf(v)
 	s.check.Belongs(owner.UID, moID)
 }
 
-// states are those of a machine that vCenter cannot read in full.
+// states are the connection states of a VM that vCenter cannot read in full.
 var states = []string{"inaccessible", "invalid", "orphaned", "disconnected"}
 
-// hide makes a machine unreadable for vCenter. Its end shows the machine again, unless the user has deleted it at
-// that moment.
+// hide makes a VM unreadable for vCenter. The end of the event makes it readable again, unless the user has deleted it.
 func hide(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	v, err := s.anyMachine(ctx)
 	if err != nil {
@@ -117,7 +115,7 @@ func hide(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	return show, s.control(ctx, http.MethodPost, "/vm/hide?vm="+v.Self.Value+"&state="+s.pick(states), nil)
 }
 
-// renumber gives a machine another managed object ID and another instance UUID.
+// renumber gives a VM another managed object ID and another instance UUID.
 func renumber(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	v, err := s.anyMachine(ctx)
 	if err != nil {
@@ -131,7 +129,7 @@ func renumber(ctx context.Context, s *storm) (func(context.Context) error, error
 	return func(ctx context.Context) error { return s.confirm(ctx, v, moID) }, nil
 }
 
-// confirm confirms, as virtctl adopt --copies does, that a machine is the one that had another managed object ID.
+// confirm confirms that a VM had another managed object ID before, as virtctl adopt --copies does.
 func (s *storm) confirm(ctx context.Context, v *mo.VirtualMachine, moID string) error {
 	owner, _ := observe.OwnerOf(v)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, vmv1alpha1.AnnotationConfirmedMissing, v.Self.Value+"="+moID)
@@ -142,8 +140,8 @@ func (s *storm) confirm(ctx context.Context, v *mo.VirtualMachine, moID string) 
 	return err
 }
 
-// unregister removes a machine from the inventory. Its end registers the machine again, which assigns another managed
-// object ID. The user submits no more orders for it, because deleting a missing machine abandons it.
+// unregister removes a VM from the inventory. The end of the event registers it again, which assigns another managed
+// object ID. The user sends no more orders for it, because deleting a missing VM abandons it.
 func unregister(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	v, err := s.anyMachine(ctx)
 	if err != nil {
@@ -152,7 +150,7 @@ func unregister(ctx context.Context, s *storm) (func(context.Context) error, err
 	owner, _ := observe.OwnerOf(v)
 	i := slices.IndexFunc(s.fleet.machines, func(m *machine) bool { return m.key() == owner.Key.String() })
 	if i < 0 || !s.fleet.machines[i].exists || !s.fleet.machines[i].busy.CompareAndSwap(false, true) {
-		return nil, nil // it is busy otherwise
+		return nil, nil // another operation runs
 	}
 	var file, moID string
 	if err := s.control(ctx, http.MethodPost, "/vm/unregister?vm="+v.Self.Value, &file); err != nil {
@@ -165,6 +163,6 @@ func unregister(ctx context.Context, s *storm) (func(context.Context) error, err
 			}
 		}
 		s.belongs(v, moID)
-		return s.confirm(ctx, v, moID) // A server that was killed does not know where it was.
+		return s.confirm(ctx, v, moID) // A killed server does not know where the VM was.
 	}, nil
 }

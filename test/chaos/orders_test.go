@@ -20,18 +20,18 @@ import (
 	"github.com/slipway-dev/slipway/test/catalogue"
 )
 
-// accepted is the time limit for an order to be accepted. The server is killed and started during that time, and a
-// name is free only after its previous machine is deleted. After many kills, many orders wait for that.
+// accepted is the time limit for an order. The server is killed and started during that time, and a name is free only
+// after the previous VM is deleted. After many kills many orders wait for that.
 const accepted = 10 * time.Minute
 
 // submit sends an order until it is accepted, concurrently with other orders. Then it releases the machine.
 func (s *storm) submit(ctx context.Context, m *machine, o order) {
-	as := m.wish // what is wanted later does not change this order
+	as := m.wish // later orders do not change this one
 	s.orders.Go(func() error {
 		var last error
 		ctx, cancel := context.WithTimeout(ctx, accepted)
 		defer cancel()
-		// Many orders wait for a name at a time. They must not keep the server busy.
+		// Many orders can wait for a name. Their retries must not overload the server.
 		pause := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Steps: math.MaxInt32, Cap: 3 * time.Second}
 		err := pause.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 			last = s.give(ctx, o, as)
@@ -48,7 +48,7 @@ func (s *storm) submit(ctx context.Context, m *machine, o order) {
 	})
 }
 
-// give sends an order; it may be given again after any failure.
+// give sends an order. It may be called again after any failure.
 func (s *storm) give(ctx context.Context, o order, m wish) error {
 	vms := s.api.VmV1alpha1().VirtualMachines(m.namespace)
 	patch := func(body string) error {
@@ -73,8 +73,8 @@ func (s *storm) give(ctx context.Context, o order, m wish) error {
 	return nil
 }
 
-// createOnce takes a machine of that name for its own if it is not being deleted: the
-// answer to an earlier try may have been lost.
+// createOnce accepts an existing VM of that name that is not being deleted, because the response to an earlier request
+// may have been lost.
 func createOnce(ctx context.Context, vms vmclient.VirtualMachineInterface, m wish) error {
 	_, err := vms.Create(ctx, manifest(m), metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {

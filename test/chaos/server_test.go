@@ -24,14 +24,14 @@ import (
 
 // use is the resource usage of a server process.
 type use struct {
-	// goroutines that run or wait in code of ours or of govmomi, and open files.
+	// goroutines are the goroutines in code of Slipway or govmomi. files are the open files.
 	goroutines, files int
-	// stacks are those goroutines by where they are, as the profile prints it.
+	// stacks are the stacks of those goroutines, as printed by the profile.
 	stacks map[string]int
-	// sessions at the vCenter, and their open objects.
+	// sessions are the sessions in vCenter, and their open objects.
 	sessions map[string]time.Time
 	opened   int
-	// all are the goroutines with those of Kubernetes' libraries.
+	// all are the goroutines including those of the Kubernetes libraries.
 	all int
 }
 
@@ -39,15 +39,15 @@ func (u use) String() string {
 	return fmt.Sprintf("the server has %d goroutines of %d, %d files, %d views and filters; the vCenter lists %d sessions", u.goroutines, u.all, u.files, u.opened, len(u.sessions))
 }
 
-// slack and slackFiles are the tolerated increases of goroutines and files after a storm, because connections come
-// and go.
+// slack and slackFiles are the tolerated increases of goroutines and files, because the number of connections varies.
 const slack, slackFiles = 10, 100
 
-// ownSessions is how many sessions one process of the server may have in the list of
-// the vCenter: that of SOAP, and that of REST where it is listed.
+// ownSessions is the number of sessions that one server process may have in vCenter: one of SOAP, and one of REST if it
+// is listed.
 const ownSessions = 2
 
-// left reports the resources that u has in addition to those of the fresh process; it began at started.
+// left reports the resources of u that exceed those of the new process. started is the time at which the process of u
+// began.
 func (u use) left(fresh use, started time.Time) error {
 	var errs []error
 	if u.goroutines > fresh.goroutines+slack {
@@ -123,8 +123,7 @@ func (s *storm) use(ctx context.Context) (use, error) {
 
 var passesPattern = regexp.MustCompile(`(?m)^workqueue_work_duration_seconds_count{name="virtualmachine"} (\d+)$`)
 
-// works fails until the controllers of the process have gone through n machines: a
-// process that does not lead yet holds next to nothing.
+// works waits until the controllers have reconciled n machines. A process without the Lease uses almost no resources.
 func (s *storm) works(ctx context.Context, n int) error {
 	page, err := s.admin.Get().RequestURI("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -163,8 +162,7 @@ func own(profile string) (n int, stacks map[string]int) {
 	return n, stacks
 }
 
-// more lists the stacks at which the first have more goroutines than the second, most
-// first.
+// more lists the stacks of which the first profile has more goroutines than the second, in descending order.
 func more(first, second map[string]int) string {
 	over := map[string]int{}
 	for stack, n := range first {
@@ -179,8 +177,8 @@ func more(first, second map[string]int) string {
 	return b.String()
 }
 
-// sessions are those that the server has at the vCenter: when each began, by key.
-// Those of processes that were killed are among them until vCenter ends them.
+// sessions returns the server's sessions in vCenter with their start times, by key. Sessions of killed processes are
+// included until vCenter ends them.
 func (s *storm) sessions(ctx context.Context) (map[string]time.Time, error) {
 	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
@@ -200,8 +198,7 @@ func (s *storm) sessions(ctx context.Context) (map[string]time.Time, error) {
 	return began, nil
 }
 
-// opened is how many views, collectors and filters the process of the server that was
-// started last has open at the vCenter.
+// opened returns the number of views, collectors and filters that the current server process has open in vCenter.
 func (s *storm) opened(ctx context.Context, sessions map[string]time.Time) (int, error) {
 	var all []struct{ Session string }
 	if err := s.control(ctx, http.MethodGet, "/opened", &all); err != nil {

@@ -29,38 +29,37 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// storm is one run.
+// storm is one run of the test.
 type storm struct {
 	t       *testing.T
 	cluster *localcluster.Cluster
 	api     versioned.Interface
 	host    kubernetes.Interface
-	admin   rest.Interface // straight to the server, for its pages
+	admin   rest.Interface // a direct connection to the server, for paths outside of its API groups
 	random  *rand.Rand
 	fleet   *fleet
-	// orders are those that are not accepted yet.
+	// orders are the orders that are not accepted yet.
 	orders errgroup.Group
-	// happening are the ends of the events that go on.
+	// happening are the functions that end the current events.
 	happening []func(context.Context) error
-	// started is when the process of the server was, after which none was killed.
+	// started is when the server process was started that is not killed any more.
 	started time.Time
 
-	// etcd is where an external etcd keeps its data, if there is one.
+	// etcd is the data directory of the external etcd, or empty.
 	etcd string
-	// check has the state before the storm.
+	// check has the state before the failures.
 	check *fleetcheck.Checker
 	// elsewhere is a folder outside of the managed one.
 	elsewhere vimtypes.ManagedObjectReference
-	// disks are the files of disks that are not ours, and foreign counts them and the copies.
+	// disks are the files of foreign disks. foreign counts these and the copies.
 	disks   []string
 	foreign int
-	// hostIsAway is true while a host is out of the inventory; returned are the VMs that came
-	// back with one.
+	// hostIsAway is true while a host is not in the inventory. returned are the VMs that were added again with a host.
 	hostIsAway bool
 	returned   []string
 }
 
-// prepare creates the objects that the machines refer to, and those that must not be changed.
+// prepare creates the objects that the VMs refer to, and the foreign ones, which must not change.
 func (s *storm) prepare(ctx context.Context) error {
 	var err error
 	if s.api, err = versioned.NewForConfig(s.cluster.RestConfig()); err != nil {
@@ -155,8 +154,7 @@ func (s *storm) makeForeign(ctx context.Context) error {
 	return nil
 }
 
-// round lets users order, things go wrong, and the server be killed and started again
-// while both go on.
+// round sends orders of users and injects events. It kills and restarts the server meanwhile.
 func (s *storm) round(ctx context.Context, round int, names []string) error {
 	for _, m := range s.fleet.machines {
 		if m.busy.Load() {
@@ -167,11 +165,11 @@ func (s *storm) round(ctx context.Context, round int, names []string) error {
 			s.submit(ctx, m, o)
 		}
 	}
-	// An event that lasts from the previous round ends after this one has begun.
+	// An event of the previous round ends after this round has begun.
 	over := s.happening
 	s.happening = nil
 	var passing []func(context.Context) error
-	// A larger fleet meets more of them.
+	// A larger fleet has more events.
 	draws := 1 + s.random.IntN(2+len(s.fleet.machines)/50)
 	for range min(draws, draws*len(names)) {
 		name := s.pick(names)
@@ -221,14 +219,14 @@ func (s *storm) round(ctx context.Context, round int, names []string) error {
 	return s.until(ctx, time.Minute, "the API is read", s.check.Note)
 }
 
-// beginning bounds the begin of an event: others hold our own calls up too.
+// beginning is the time limit for starting an event, because other events also delay the calls of the test.
 func (s *storm) beginning(ctx context.Context, e event) (func(context.Context) error, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	return e.begin(ctx, s)
 }
 
-// calm ends everything that goes wrong and waits until all orders are accepted.
+// calm ends all events and waits until all orders are accepted.
 func (s *storm) calm(ctx context.Context) error {
 	for _, end := range s.happening {
 		if err := s.end(ctx, end); err != nil {
@@ -239,16 +237,16 @@ func (s *storm) calm(ctx context.Context) error {
 	if err := s.orders.Wait(); err != nil {
 		return err
 	}
-	return s.until(ctx, accepted, "copies that came back with a host are destroyed", s.destroyCopies)
+	return s.until(ctx, accepted, "copies that were added again with a host are destroyed", s.destroyCopies)
 }
 
-// end takes an event back, again until it succeeds: other events may hinder it.
+// end ends an event. It retries, because other events may cause failures.
 func (s *storm) end(ctx context.Context, end func(context.Context) error) error {
-	return s.until(ctx, 3*time.Minute, "an event is taken back", func(ctx context.Context) error { return end(ctx) })
+	return s.until(ctx, 3*time.Minute, "an event ends", func(ctx context.Context) error { return end(ctx) })
 }
 
-// someCalls waits until vSphere was called a random number of times, or shortly when
-// nothing calls: that is the moment for a kill.
+// someCalls waits for a random number of calls to vSphere, or for a short time if there are none. The server is killed
+// then.
 func (s *storm) someCalls(ctx context.Context) error {
 	const most, pause = 300, 4 * time.Second
 	from, err := s.calls(ctx)
@@ -266,7 +264,7 @@ func (s *storm) someCalls(ctx context.Context) error {
 	return err
 }
 
-// calls counts those to vSphere.
+// calls returns the number of calls to vSphere.
 func (s *storm) calls(ctx context.Context) (int, error) {
 	byMethod, sum := map[string]int{}, 0
 	if err := s.control(ctx, http.MethodGet, "/calls", &byMethod); err != nil {
@@ -293,7 +291,7 @@ func (s *storm) until(ctx context.Context, limit time.Duration, what string, che
 
 var namePattern = regexp.MustCompile(`chaos-\d+/(vm-\d+)`)
 
-// explain logs the calls to vSphere that name a machine that has a problem.
+// explain logs the calls to vSphere for a VM that has a problem.
 func (s *storm) explain(problems []string) {
 	const most = 40 // calls; only the last ones are kept
 	names := map[string]bool{}

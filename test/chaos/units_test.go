@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-func TestEventsThatDoNotExistAreRefused(t *testing.T) {
-	if _, err := selected("kill,flood"); err == nil || !strings.Contains(err.Error(), `"flood" given`) || !strings.Contains(err.Error(), "sessions") {
-		t.Errorf("error %v, want one that names flood and what is allowed", err)
+func TestEvents_RejectUnknownNames(t *testing.T) {
+	if _, err := selected("kill,flood"); err == nil || !strings.Contains(err.Error(), `"flood": want all`) || !strings.Contains(err.Error(), "sessions") {
+		t.Errorf("error %v, want one with flood and the allowed names", err)
 	}
 }
 
-func TestARunWithoutASeedTakesThatOfTheShuffle(t *testing.T) {
+func TestSeed_DefaultsToThatOfTheShuffle(t *testing.T) {
 	if got := otherwise("1795440123456789"); got != 1795440123456789 {
 		t.Errorf("with -shuffle=1795440123456789 the seed is %d", got)
 	}
@@ -26,7 +26,7 @@ func TestARunWithoutASeedTakesThatOfTheShuffle(t *testing.T) {
 	}
 }
 
-func TestGoroutinesOfOthersAndOfRequestsDoNotCount(t *testing.T) {
+func TestGoroutines_ExcludeThoseOfRequestsAndOtherCode(t *testing.T) {
 	const profile = `goroutine profile: total 42
 7 @ 0x1 0x2
 #	0x1	github.com/slipway-dev/slipway/pkg/controller.(*Controller).Run+0x1	controller.go:1
@@ -51,11 +51,11 @@ func TestGoroutinesOfOthersAndOfRequestsDoNotCount(t *testing.T) {
 #	0x1	github.com/slipway-dev/slipway/pkg/controller.(*Controller).Run+0x1	controller.go:1
 `
 	if got := more(stacks, fresh); got != want {
-		t.Errorf("what is more:\n%s\nwant:\n%s", got, want)
+		t.Errorf("additional stacks:\n%s\nwant:\n%s", got, want)
 	}
 }
 
-func TestWhatAProcessHasLeftIsNamed(t *testing.T) {
+func TestLeftovers_OfAProcessAreReported(t *testing.T) {
 	start := time.Now()
 	fresh := use{goroutines: 40, files: 50, opened: 7}
 	ended := map[string]time.Time{"of a process before": start.Add(-time.Second), "soap": start, "rest": start}

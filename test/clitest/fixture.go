@@ -33,32 +33,32 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver/inprocess"
 )
 
-// APIServer answers like slipway-apiserver for the virtual machines that it
-// was given, and records the requests that change something.
+// APIServer answers like slipway-apiserver for the given virtual machines, and records the requests that change
+// objects.
 type APIServer struct {
 	VMs []vmv1alpha1.VirtualMachine
-	// Images and clusterImages are those of namespaces and of the cluster.
+	// Images and clusterImages are namespaced and cluster-scoped images.
 	Images        []vmv1alpha1.VirtualMachineImage
 	ClusterImages []vmv1alpha1.ClusterVirtualMachineImage
 	Libraries     []vmv1alpha1.ContentLibrary
-	// Groups are the names of those of the namespace dev.
+	// Groups are the names of the groups in the namespace dev.
 	Groups   []string
 	Requests []string
 	Refresh  vmv1alpha1.RefreshResult
-	// Orphans is the report of them.
+	// Orphans is the report of orphans.
 	Orphans orphans.Report
 	// UniqueIDs are the object names of adopted VMs, by instance UUID.
 	UniqueIDs map[string]string
 	Vcenters  []vmv1alpha1.VCenter
 	Zones     []vmv1alpha1.Zone
-	// Console is the answer to console, and picture that to screenshot.
+	// Console is the response to console, and picture is the response to screenshot.
 	Console vmv1alpha1.VirtualMachineConsoleStatus
 	Picture []byte
-	// Store is the answer to backup.
+	// Store is the response to backup.
 	Store []byte
-	// Absent is a cluster without slipway-apiserver.
+	// Absent simulates a cluster without slipway-apiserver.
 	Absent bool
-	// Refuse is a resource whose creation is refused.
+	// Refuse is a resource whose creation is rejected.
 	Refuse string
 	// Answers are the responses of other paths, and refused are the paths that may not be read.
 	Answers map[string]any
@@ -70,7 +70,7 @@ type APIServer struct {
 	Watching sync.Mutex
 }
 
-// APIPrefix begins the paths of objects of vm.slipway.dev in namespaces.
+// APIPrefix is the prefix of the paths of namespaced objects in vm.slipway.dev.
 const APIPrefix = "/apis/vm.slipway.dev/v1alpha1/namespaces/"
 
 // ServeHTTP implements http.Handler.
@@ -137,7 +137,7 @@ func (s *APIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Message: fmt.Sprintf("%q not found", path.Base(r.URL.Path))})
 }
 
-// serveOther answers requests by Answers.
+// serveOther answers requests with Answers.
 func (s *APIServer) serveOther(w http.ResponseWriter, r *http.Request) bool {
 	answer, ok := s.Answers[r.URL.Path]
 	switch {
@@ -247,7 +247,7 @@ func Machine(namespace, name string) vmv1alpha1.VirtualMachine {
 	return vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-// serveAdoption answers for vCenters and zones, and for virtual machines that are made.
+// serveAdoption answers requests for vCenters and zones, and creations of virtual machines.
 func (s *APIServer) serveAdoption(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/v1alpha1/vcenters"):
@@ -262,7 +262,7 @@ func (s *APIServer) serveAdoption(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// serveImages answers for images, if path is of them.
+// serveImages answers requests for images, if path is one.
 func (s *APIServer) serveImages(w http.ResponseWriter, path string) bool {
 	const group = "/apis/vm.slipway.dev/v1alpha1/"
 	rest := strings.TrimPrefix(path, group)

@@ -20,10 +20,10 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// Noon is the time of tests.
+// Noon is the current time in tests.
 var Noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// Before returns the time that long before Noon.
+// Before returns the time at this duration before Noon.
 func Before(d time.Duration) metav1.Time { return metav1.NewTime(Noon.Add(-d)) }
 
 // AtNoon calls test in a bubble of testing/synctest that begins at Noon.
@@ -35,12 +35,12 @@ func AtNoon(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// Condition returns a condition that changed that long before Noon.
+// Condition returns a condition that changed at this duration before Noon.
 func Condition(kind string, status metav1.ConditionStatus, reason, message string, ago time.Duration) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: Before(ago)}
 }
 
-// EventOf returns an Event of that long before Noon.
+// EventOf returns an Event at this duration before Noon.
 func EventOf(kind, name, reason, message string, ago time.Duration) corev1.Event {
 	return corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name + reason}, Type: corev1.EventTypeNormal, Reason: reason, Message: message,
@@ -63,7 +63,7 @@ func WatchEvent(t *testing.T, kind string, object any) string {
 	return string(data) + "\n"
 }
 
-// UseVCenter starts a simulated vCenter, which the environment names as that of govc does.
+// UseVCenter starts a simulated vCenter and sets govc's environment variables for it.
 func UseVCenter(t *testing.T) *vcenter.Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,8 +84,7 @@ func UseVCenter(t *testing.T) *vcenter.Server {
 	return vc
 }
 
-// WithEvents answers with events, of virtual machines web and db with a snapshot each and a
-// publish request of web.
+// WithEvents adds events of the virtual machines web and db, each with a snapshot, and of a publish request for web.
 func WithEvents(all ...corev1.Event) *APIServer {
 	snapshots := vmv1alpha1.VirtualMachineSnapshotList{Items: []vmv1alpha1.VirtualMachineSnapshot{
 		{ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web"}},
@@ -99,7 +98,7 @@ func WithEvents(all ...corev1.Event) *APIServer {
 	}}
 }
 
-// Refreshed is an answer to a refresh.
+// Refreshed returns a response to a refresh.
 var Refreshed = vmv1alpha1.RefreshResult{
 	SourceName: "u1.small", OldRevision: "a-1", OldGeneration: 1, NewRevision: "a-2", NewGeneration: 2, Changed: true,
 	Fields: []vmv1alpha1.RefreshField{

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// bootstrapped wants the guest of a worker to be given the data of its Machine.
+// bootstrapped checks that the guest of a worker has the bootstrap data of its Machine.
 func (s *scene) bootstrapped(vm *vmv1alpha1.VirtualMachine) {
 	s.Helper()
 	v := env.Host.VCenter()

@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// joining is the taint that kubeadm joins a node with, which Cluster API takes away.
+// joining is the taint with which kubeadm joins a node. Cluster API removes it.
 var joining = corev1.Taint{Key: "node.cluster.x-k8s.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}
 
 // letJoin simulates the guests of virtual machines: each guest with an address joins the workload cluster once.
@@ -28,7 +28,7 @@ func (s *scene) letJoin() {
 		_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 			list, err := s.vms.VirtualMachines(s.namespace).List(ctx, metav1.ListOptions{})
 			if err != nil {
-				return false, nil // asked again
+				return false, nil // the next attempt
 			}
 			for _, vm := range list.Items {
 				if joined[vm.UID] || !booted(&vm) {
@@ -47,7 +47,7 @@ func (s *scene) letJoin() {
 	s.Cleanup(cancel)
 }
 
-// booted is true for a guest that runs and has an address.
+// booted reports whether a guest runs and has an address.
 func booted(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.DeletionTimestamp == nil && vm.Spec.ProviderID != "" && len(vm.Status.Addresses) > 0
 }

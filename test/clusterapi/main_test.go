@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	workloadcluster.MainBesideHost(m, &env.Pair, workloadcluster.PairOptions{Zones: true, Ready: env.ready})
 }
 
-// ready lets Cluster API in.
+// ready starts Cluster API.
 func (e *environment) ready(ctx context.Context, p *workloadcluster.Pair) (err error) {
 	e.objects, err = dynamic.NewForConfig(p.Host.RestConfig())
 	if err != nil {

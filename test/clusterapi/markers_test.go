@@ -29,8 +29,8 @@ var (
 	machines    = vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines")
 )
 
-// probe is a kind whose APIService kube-apiserver makes: when it has that, it has also seen
-// the definitions before.
+// probe is a kind whose APIService kube-apiserver creates. When that exists, kube-apiserver has also processed the
+// earlier definitions.
 const probe = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: probes.%[1]s.test}
@@ -61,7 +61,7 @@ func eventually(t *testing.T, what string, check func(context.Context) error) {
 	}
 }
 
-func TestMarkersForClusterAPITakeNothingFromSlipway(t *testing.T) {
+func TestMarkers_DoNotReplaceSlipwaysKinds(t *testing.T) {
 	for _, plural := range []string{"virtualmachines", "virtualmachinetemplates", "slipwayclusters"} {
 		eventually(t, "the definition of "+plural+" is established", func(ctx context.Context) error {
 			u, err := env.objects.Resource(definitions).Get(ctx, plural+"."+vmv1alpha1.GroupName, metav1.GetOptions{})
@@ -88,7 +88,7 @@ func TestMarkersForClusterAPITakeNothingFromSlipway(t *testing.T) {
 	servedBySlipway(t, "after a restart of kube-apiserver")
 }
 
-// seen waits until kube-apiserver has registered a definition that was made after the markers.
+// seen waits until kube-apiserver has registered a definition that was created after the markers.
 func seen(t *testing.T, name string) {
 	t.Helper()
 	if err := env.Host.Apply(t.Context(), fmt.Appendf(nil, probe, name)); err != nil {
@@ -100,8 +100,8 @@ func seen(t *testing.T, name string) {
 	})
 }
 
-// withoutAPIService deletes our APIService, wants that nothing takes its place, and returns
-// it as it can be made again.
+// withoutAPIService deletes Slipway's APIService and checks that no other one is created. It returns the APIService so
+// that it can be created again.
 func withoutAPIService(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	all := env.objects.Resource(apiServices)
@@ -166,7 +166,7 @@ func servedBySlipway(t *testing.T, when string) {
 	}
 }
 
-// condition wants a condition of an object to have a status.
+// condition returns an error unless a condition of an object has a status.
 func condition(u *unstructured.Unstructured, kind, status string) error {
 	list, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {

@@ -36,16 +36,16 @@ var (
 	healthChecks = capi.WithResource("machinehealthchecks")
 )
 
-// scene is the cluster of the example, in a namespace of its own.
+// scene is the cluster of the example, in its own namespace.
 type scene struct {
 	*testing.T
 	namespace string
 	vms       vmclient.VmV1alpha1Interface
-	// endpoint is that of the workload cluster.
+	// endpoint is the address of the workload cluster.
 	endpoint *url.URL
 }
 
-// newScene applies the example, which has no workers yet, and lets virtual machines join.
+// newScene applies the example, which has no workers yet, and starts letJoin.
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	namespace, err := env.core.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "demo-"}}, metav1.CreateOptions{})
@@ -60,7 +60,7 @@ func newScene(t *testing.T) *scene {
 	quickstart, _, _ := strings.Cut(s.example("../../artifacts/examples/quickstart.yaml"), "---\napiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\n")
 	s.must(env.Host.Apply(t.Context(), []byte(quickstart)))
 
-	// The label makes Cluster API see it.
+	// Cluster API only watches Secrets with the label.
 	kubeconfig := env.Work.Secret(s.namespace, "demo")
 	kubeconfig.Labels = map[string]string{"cluster.x-k8s.io/cluster-name": "demo"}
 	_, err = env.core.CoreV1().Secrets(s.namespace).Create(t.Context(), kubeconfig, metav1.CreateOptions{})
@@ -74,7 +74,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// in is the scene for a step of the test.
+// in returns the scene for a subtest.
 func (s *scene) in(t *testing.T) *scene {
 	step := *s
 	step.T = t
@@ -100,7 +100,7 @@ func (s *scene) of(resource schema.GroupVersionResource) dynamic.ResourceInterfa
 	return env.objects.Resource(resource).Namespace(s.namespace)
 }
 
-// list are the objects of a kind that labels select.
+// list returns the objects of a kind that a label selector selects.
 func (s *scene) list(resource schema.GroupVersionResource, selector string) []unstructured.Unstructured {
 	s.Helper()
 	list, err := s.of(resource).List(s.Context(), metav1.ListOptions{LabelSelector: selector})
@@ -148,14 +148,14 @@ func (s *scene) wants(resource schema.GroupVersionResource, name string, pairs .
 	})
 }
 
-// gone waits until an object is.
-func (s *scene) gone(resource schema.GroupVersionResource, name string) {
+// awaitDeleted waits until an object is deleted.
+func (s *scene) awaitDeleted(resource schema.GroupVersionResource, name string) {
 	s.Helper()
 	eventually(s.T, resource.Resource+" "+name+" is deleted", func(ctx context.Context) error {
 		u, err := s.of(resource).Get(ctx, name, metav1.GetOptions{})
 		if err == nil {
 			status, _ := json.Marshal(u.Object["status"])
-			return fmt.Errorf("it is there: %s", status)
+			return fmt.Errorf("it exists: %s", status)
 		}
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -164,7 +164,7 @@ func (s *scene) gone(resource schema.GroupVersionResource, name string) {
 	})
 }
 
-// workers are the virtual machines of the deployment that are to stay.
+// workers returns the virtual machines of the deployment that are not being deleted.
 func (s *scene) workers(ctx context.Context) ([]vmv1alpha1.VirtualMachine, error) {
 	list, err := s.vms.VirtualMachines(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: "nodepool=workers"})
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *scene) workers(ctx context.Context) ([]vmv1alpha1.VirtualMachine, error
 	return list.Items, nil
 }
 
-// settled waits until so many workers are there, with nodes, and nothing of others is left.
+// settled waits until there are this many workers with nodes, and all others are deleted.
 func (s *scene) settled(replicas int) []vmv1alpha1.VirtualMachine {
 	s.Helper()
 	n := fmt.Sprint(replicas)

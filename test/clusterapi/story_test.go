@@ -27,8 +27,8 @@ var (
 	slipwayClusters = vmv1alpha1.SchemeGroupVersion.WithResource("slipwayclusters")
 )
 
-// The example, from nothing to nodes and back, by the real controllers of Cluster API.
-func TestClusterAPIMakesNodesOfVirtualMachines(t *testing.T) {
+// The example, with the real controllers of Cluster API, from the creation of nodes to their deletion.
+func TestClusterAPI_CreatesNodesFromVirtualMachines(t *testing.T) {
 	s := newScene(t)
 	for _, step := range []struct {
 		name string
@@ -50,13 +50,13 @@ func TestClusterAPIMakesNodesOfVirtualMachines(t *testing.T) {
 	}
 }
 
-// controlPlane waits for the node of the Machine that is made for it.
+// controlPlane waits for the node of the control plane's Machine.
 func (s *scene) controlPlane() {
 	s.wants(clusters, "demo", ".status.initialization.infrastructureProvisioned", "true",
 		".spec.controlPlaneEndpoint.host", s.endpoint.Hostname(), ".spec.controlPlaneEndpoint.port", s.endpoint.Port(),
 		".status.failureDomains[*].name", "default second")
-	// Cluster API watches nodes only of a cluster whose control plane is initialized, and looks
-	// for the first one when something else happens.
+	// Cluster API only watches nodes of a cluster whose control plane is initialized, and finds the first node at the
+	// next reconcile.
 	eventually(s.T, "the Machine of the control plane has a node", func(ctx context.Context) error {
 		now := fmt.Sprintf(`{"metadata":{"annotations":{"looked-at":%q}}}`, time.Now())
 		u, err := s.of(capiMachines).Patch(ctx, "demo-control-plane", types.MergePatchType, []byte(now), metav1.PatchOptions{})
@@ -71,7 +71,7 @@ func (s *scene) controlPlane() {
 	s.wants(clusters, "demo", `.status.conditions[?(@.type=="ControlPlaneInitialized")].status`, "True")
 }
 
-// scale is kubectl scale.
+// scale scales the deployment as kubectl scale does.
 func (s *scene) scale(replicas int) {
 	s.Helper()
 	_, err := s.of(deployments).Patch(s.Context(), "demo-workers", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas), metav1.PatchOptions{}, "scale")
@@ -110,7 +110,7 @@ func (s *scene) provisioned(vms []vmv1alpha1.VirtualMachine) {
 	s.applied(&vms[0])
 }
 
-// applied wants the two field managers of a MachineSet to own each its part.
+// applied checks that each of the two field managers of a MachineSet owns its fields.
 func (s *scene) applied(vm *vmv1alpha1.VirtualMachine) {
 	got := map[string]bool{}
 	for _, f := range vm.ManagedFields {
@@ -125,11 +125,11 @@ func (s *scene) applied(vm *vmv1alpha1.VirtualMachine) {
 	}
 	want := map[string]bool{`capi-machineset "f:spec"`: true, `capi-machineset-metadata "f:labels"`: true}
 	if diff := cmp.Diff(want, got); diff != "" {
-		s.Errorf("what is applied of %s (-want +got):\n%s", vm.Name, diff)
+		s.Errorf("applied fields of %s (-want +got):\n%s", vm.Name, diff)
 	}
 }
 
-// relabelled changes a label of the template of the Machines, which replaces none of them.
+// relabelled changes a label in the template of the Machines, which does not replace them.
 func (s *scene) relabelled() {
 	before, err := s.workers(s.Context())
 	s.must(err)
@@ -153,7 +153,7 @@ func (s *scene) relabelled() {
 	}
 }
 
-// rolledOut gives the deployment another template, and a failure domain.
+// rolledOut changes the template of the deployment and sets a failure domain.
 func (s *scene) rolledOut() {
 	before := s.settled(2)
 	template, err := s.vms.VirtualMachineTemplates(s.namespace).Get(s.Context(), "demo-workers", metav1.GetOptions{})
@@ -164,7 +164,7 @@ func (s *scene) rolledOut() {
 	s.must(err)
 	s.patch(deployments, "demo-workers", `{"spec":{"template":{"spec":{"failureDomain":"second","infrastructureRef":{"name":"demo-workers-2"}}}}}`)
 	for _, vm := range before {
-		s.gone(machines, vm.Name)
+		s.awaitDeleted(machines, vm.Name)
 	}
 	for _, vm := range s.settled(2) {
 		if vm.Annotations["generation"] != "2" || vm.Status.Zone != "second" {
@@ -179,8 +179,8 @@ func (s *scene) remediated() {
 	before := s.settled(2)
 	s.patch(healthChecks, "demo-workers", `{"spec":{"checks":{"unhealthyNodeConditions":[{"type":"Ready","status":"False","timeoutSeconds":0}]}}}`)
 	s.must(env.Work.SetReady(s.Context(), before[0].Name, corev1.ConditionFalse))
-	s.gone(capiMachines, before[0].Name)
-	s.gone(machines, before[0].Name)
+	s.awaitDeleted(capiMachines, before[0].Name)
+	s.awaitDeleted(machines, before[0].Name)
 	if vms := s.settled(2); !slices.ContainsFunc(vms, func(vm vmv1alpha1.VirtualMachine) bool { return vm.UID == before[1].UID }) {
 		s.Errorf("the healthy %s was replaced, too", before[1].Name)
 	}
@@ -212,11 +212,11 @@ func (s *scene) paused() {
 		return nil
 	})
 	s.patch(machines, name, `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)
-	s.gone(machines, name)
-	s.gone(capiMachines, name)
+	s.awaitDeleted(machines, name)
+	s.awaitDeleted(capiMachines, name)
 }
 
-// drained deletes a Machine whose node has a Pod that may not go yet.
+// drained deletes a Machine whose node has a Pod that may not be evicted yet.
 func (s *scene) drained() {
 	vms := s.settled(2)
 	name := vms[0].Name
@@ -246,8 +246,8 @@ func (s *scene) drained() {
 		s.Errorf("%s is deleted before its node is drained", name)
 	}
 	s.must(workload.PolicyV1().PodDisruptionBudgets("default").Delete(s.Context(), "guard", metav1.DeleteOptions{}))
-	s.gone(machines, name)
-	s.gone(capiMachines, name)
+	s.awaitDeleted(machines, name)
+	s.awaitDeleted(capiMachines, name)
 	pods, err := workload.CoreV1().Pods("default").List(s.Context(), metav1.ListOptions{})
 	s.must(err)
 	if len(pods.Items) != 0 {
@@ -259,10 +259,10 @@ func (s *scene) drained() {
 func (s *scene) deleted() {
 	s.settled(2)
 	s.remove(clusters, "demo")
-	s.gone(clusters, "demo")
-	s.gone(slipwayClusters, "demo")
+	s.awaitDeleted(clusters, "demo")
+	s.awaitDeleted(slipwayClusters, "demo")
 	for _, template := range []string{"demo-workers", "demo-workers-2"} {
-		s.gone(templates, template)
+		s.awaitDeleted(templates, template)
 	}
 	if left := append(s.list(capiMachines, ""), s.list(machines, "")...); len(left) != 0 {
 		s.Errorf("left of the Cluster: %v", left)

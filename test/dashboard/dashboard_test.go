@@ -40,7 +40,7 @@ type scene struct {
 	address string
 }
 
-func TestDashboardOfManyVirtualMachines(t *testing.T) {
+func TestDashboard_ShowsManyVirtualMachines(t *testing.T) {
 	if !*long {
 		t.Log("NOT RUN: it takes minutes; -long runs it")
 		return
@@ -61,12 +61,12 @@ func TestDashboardOfManyVirtualMachines(t *testing.T) {
 	origin, _, _ := strings.Cut(s.address, "#")
 	for _, r := range s.Requests() {
 		if !strings.HasPrefix(r, origin) {
-			t.Errorf("the page asked %s", r)
+			t.Errorf("the page requested %s", r)
 		}
 	}
 }
 
-// open starts everything.
+// open starts the environment, the dashboard and a browser.
 func open(t *testing.T) *scene {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slipway-dashboard-")
@@ -118,7 +118,7 @@ func (s *scene) visit(t *testing.T, view, until string) {
 	must(t, s.Until(patience, until))
 }
 
-// picture takes one, light or dark, if pictures are wanted.
+// picture takes a screenshot, light or dark, if the test was asked to write them.
 func (s *scene) picture(t *testing.T, name string, dark bool) {
 	t.Helper()
 	if *pictures == "" {

@@ -51,7 +51,7 @@ func newFleet(t *testing.T, c *localcluster.Cluster) *fleet {
 	return &fleet{slipway: slipway, host: host}
 }
 
-// catalogue makes namespaces, sizes, a preference and images.
+// catalogue creates namespaces, sizes, a preference and images.
 func (f *fleet) catalogue(ctx context.Context) error {
 	for _, s := range sizes {
 		it := &itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
@@ -73,7 +73,7 @@ func (f *fleet) catalogue(ctx context.Context) error {
 	return nil
 }
 
-// fill makes virtual machines, most of which run.
+// fill creates virtual machines. Most of them run.
 func (f *fleet) fill(ctx context.Context, n int) error {
 	makers, ctx := errgroup.WithContext(ctx)
 	makers.SetLimit(16)
@@ -87,7 +87,7 @@ func (f *fleet) fill(ctx context.Context, n int) error {
 	return makers.Wait()
 }
 
-// machineOf is the i-th: of every hundred some are off, suspended, or lack something.
+// machineOf returns the i-th virtual machine. In every hundred some are powered off, suspended, or lack a prerequisite.
 func machineOf(i int) *vmv1alpha1.VirtualMachine {
 	role := roles[i/len(teams)%len(roles)]
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{

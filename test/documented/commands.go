@@ -10,26 +10,36 @@ import (
 	"strings"
 )
 
-// Commands are those of the section below a heading of docs/operations.md, in the project at
-// root. A section without any is an error.
-func Commands(root, heading string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/operations.md"))
+// Operate is the directory of the pages for operators in the project.
+const Operate = "docs/how-to/operate/"
+
+// Commands returns the command lines in the fenced console and sh blocks of a section. page is the path of the page in
+// the project at root, and heading the heading of the section with its number signs. A section without commands is an error.
+func Commands(root, page, heading string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
 		return nil, err
 	}
 	_, section, found := strings.Cut(string(text), "\n"+heading+"\n")
 	if !found {
-		return nil, fmt.Errorf("docs/operations.md has no section %q", heading)
+		return nil, fmt.Errorf("%s has no section %q", page, heading)
 	}
 	section, _, _ = strings.Cut(section, "\n#")
 	var all []string
+	isCommand := false
 	for line := range strings.Lines(section) {
-		if command, ok := strings.CutPrefix(line, "$ "); ok {
-			all = append(all, strings.TrimSpace(command))
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "```console" || line == "```sh":
+			isCommand = true
+		case strings.HasPrefix(line, "```"):
+			isCommand = false
+		case isCommand && line != "":
+			all = append(all, line)
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("section %q of docs/operations.md has no commands", heading)
+		return nil, fmt.Errorf("section %q of %s has no commands", heading, page)
 	}
 	return all, nil
 }

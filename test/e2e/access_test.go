@@ -20,15 +20,15 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// forbidden wants virtctl to be refused with the text.
+// forbidden checks that a virtctl command is rejected with the text.
 func (u user) forbidden(text string, args ...string) {
 	u.T.Helper()
 	if out, errOut, err := u.Try("", "virtctl", args...); err == nil || !strings.Contains(errOut, text) {
-		u.T.Errorf("virtctl %s: %v %s%s, want a refusal with %q", strings.Join(args, " "), err, out, errOut, text)
+		u.T.Errorf("virtctl %s: %v %s%s, want an error with %q", strings.Join(args, " "), err, out, errOut, text)
 	}
 }
 
-// atLast waits until virtctl is no longer refused, and returns its output.
+// atLast waits until a virtctl command is permitted, and returns its output.
 func (u user) atLast(args ...string) (out string) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Short, "virtctl "+strings.Join(args, " ")+" is allowed", func() error {
@@ -42,9 +42,9 @@ func (u user) atLast(args ...string) (out string) {
 	return out
 }
 
-// The test uses one VM of a user who has the ClusterRole edit, and gets further permissions step by step. F156 is the last
-// step: the permission to refresh, which edit does not include.
-func TestAccess_IsWhatRolesOfTheManagementClusterSay(t *testing.T) {
+// The test uses one VM of a user with the ClusterRole edit, and grants further permissions step by step. F156 is the
+// last step: the permission to refresh, which edit does not include.
+func TestAccess_FollowsRolesOfTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue)
@@ -90,13 +90,13 @@ func TestAccess_IsWhatRolesOfTheManagementClusterSay(t *testing.T) {
 			t.Errorf("the backup has %+v, %v", content, err)
 		}
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the file: %v, %v; want that others cannot read it", info.Mode(), err)
+			t.Errorf("the file: %v, %v; want that only the owner can read it", info.Mode(), err)
 		}
 	})
 	part("left in vSphere", func(t *testing.T, u, alice user) { u.orphansAreReported(t, alice) })
 }
 
-// consoles are a right of their own, as screenshots are.
+// consoles checks that consoles and screenshots each need their own permission.
 func (u user) consoles(t *testing.T, alice user, name string) {
 	alice.forbidden("virtualmachines/console", "console", "hers")
 	alice.forbidden("virtualmachines/screenshot", "screenshot", "hers", "-o", "-")
@@ -126,7 +126,7 @@ func (u user) consoles(t *testing.T, alice user, name string) {
 	raw := alice.Kubectl("get", "--raw", "/apis/vm.slipway.dev/v1alpha1/namespaces/"+u.Namespace+"/virtualmachines/hers/screenshot")
 	for by, picture := range map[string][]byte{"virtctl": data, "kubectl": []byte(raw)} {
 		if _, err := png.Decode(bytes.NewReader(picture)); err != nil {
-			t.Errorf("what %s got, %d bytes, is no PNG: %v", by, len(picture), err)
+			t.Errorf("%s returned %d bytes that are not a PNG: %v", by, len(picture), err)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (u user) copyingRequiresUpdate(t *testing.T, creator string) {
 	}
 	u.Allow(creator, "updater", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines], resourceNames: [hers], verbs: [update]}")
 	for _, manifest := range []string{clone, request} {
-		testenv.Eventually(t, testenv.Long, "who may update it may copy it", func() error { return as.TryCreate(manifest) })
+		testenv.Eventually(t, testenv.Long, "a user who can update it can copy it", func() error { return as.TryCreate(manifest) })
 	}
 }
 
@@ -156,10 +156,10 @@ func (u user) machinesRequireDelete(machinist string) {
 	as := u.As(machinist)
 	as.DeniedAtLast(machine, "spec.infrastructureRef: this reference requires permission to update virtualmachines.vm.slipway.dev hers")
 	u.Allow(machinist, "owner", "{apiGroups: [vm.slipway.dev], resources: [virtualmachines], verbs: [update, delete]}")
-	testenv.Eventually(u.T, testenv.Short, "who may delete the virtual machine may name it", func() error { return as.TryCreate(machine) })
+	testenv.Eventually(u.T, testenv.Short, "a user who can delete the virtual machine can refer to it", func() error { return as.TryCreate(machine) })
 }
 
-// heldByAnnotations are power-on and deletion.
+// heldByAnnotations tests the annotations that block power-on and deletion.
 func (u user) heldByAnnotations(t *testing.T, alice user) {
 	const powerOn, remove = "poweron.check.vm.slipway.dev/cmdb", "delete.check.vm.slipway.dev/backup"
 	alice.Put(strings.Replace(testenv.VM("held"), "{name: held}", "{name: held, annotations: {"+powerOn+": not registered yet}}", 1))
@@ -181,7 +181,7 @@ func (u user) heldByAnnotations(t *testing.T, alice user) {
 	u.Wants("vm/held", ".metadata.name", "")
 }
 
-// orphansAreReported checks that a user cannot remove the finalizer, and that the server reports a VM that it left in vSphere
+// orphansAreReported checks that a user cannot remove the finalizer, and that the server reports a VM in vSphere
 // without an object. S8
 func (u user) orphansAreReported(t *testing.T, alice user) {
 	left := func() []orphans.Orphan {

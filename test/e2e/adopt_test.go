@@ -30,12 +30,12 @@ import (
 // foreign is the number of VMs that are adopted in one run.
 var foreign = flag.Int("foreign", 9, "number of VMs adopted in one run; creating more takes longer than adopting them")
 
-// legacy makes VMs as administrators do.
+// legacy creates VMs as vSphere administrators do.
 type legacy struct {
 	t      *testing.T
 	client *govmomi.Client
 	find   *find.Finder
-	// path of the folder that they are in.
+	// path is the path of their folder.
 	path   string
 	folder *object.Folder
 	pool   types.ManagedObjectReference
@@ -74,7 +74,7 @@ func (l *legacy) wait(task *object.Task, err error) *types.TaskInfo {
 	return info
 }
 
-// vm makes one with devices.
+// vm creates a VM with devices.
 func (l *legacy) vm(name string, on bool, add ...types.BaseVirtualDevice) *object.VirtualMachine {
 	l.t.Helper()
 	spec := types.VirtualMachineCloneSpec{
@@ -92,7 +92,7 @@ func (l *legacy) vm(name string, on bool, add ...types.BaseVirtualDevice) *objec
 	return vm
 }
 
-// disk is one more of so many GiB at the first SCSI controller.
+// disk returns another disk of this many GiB at the first SCSI controller.
 func (l *legacy) disk(gib int64, unit int32) types.BaseVirtualDevice {
 	l.t.Helper()
 	devices, err := l.source.Device(l.t.Context())
@@ -133,7 +133,7 @@ func (l *legacy) make(machines int) {
 		case 0:
 			name = "twin"
 		case 1:
-			name = "Twin" // the same in Kubernetes
+			name = "Twin" // the same name in Kubernetes
 		}
 		vm := l.vm(name, i%2 == 0, devices...)
 		if i == 4 {
@@ -166,7 +166,7 @@ func (l *legacy) state() map[string]mo.VirtualMachine {
 	return out
 }
 
-// asMe are the flags by which virtctl goes to vCenter.
+// asMe returns the flags with which virtctl logs in to vCenter.
 func asMe(t *testing.T) []string {
 	t.Helper()
 	vc := testenv.Of(t).VCenter()
@@ -181,7 +181,7 @@ func asMe(t *testing.T) []string {
 	return []string{"--vcenter-url", at.Host, "--vcenter-username", vc.Username, "--vcenter-password-file", password, "--vcenter-ca-file", vc.CAFile}
 }
 
-func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
+func TestAdopt_KeepsAdoptedVMsUnchanged(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	l := newLegacy(t, "legacy-"+u.Namespace)
@@ -195,13 +195,13 @@ func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
 	if err != nil || strings.Count(out, " none\n") != machines {
 		t.Fatalf("dry run: %v, want %d VMs of which nothing changes\n%s%s", err, machines, out, errOut)
 	}
-	for _, want := range []string{"golden: it is a template", "vCLS-1: it is a system VM", "others would be named twin too", "it has 1 snapshots"} {
+	for _, want := range []string{"golden: it is a template", "vCLS-1: it is a system VM", "other VMs would also be named twin", "the VM has 1 snapshots"} {
 		if !strings.Contains(errOut, want) {
-			t.Errorf("the output of the dry run lacks %q:\n%s", want, errOut)
+			t.Errorf("the output of the dry run is missing %q:\n%s", want, errOut)
 		}
 	}
 	if got := strings.Fields(u.Get("vm", ".items[*].metadata.name")); len(got) > 0 {
-		t.Fatalf("the dry run has made %q", got)
+		t.Fatalf("the dry run has created %q", got)
 	}
 	tried := time.Now()
 	u.Virtctl(adopt("--folder", l.path, "--apply", "--timeout", "110s")...)
@@ -216,14 +216,14 @@ func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
 			t.Errorf("%s was changed (-before +after):\n%s", name, diff)
 		}
 	}
-	u.taken(machines)
-	if out := u.Virtctl("adopt", "--help"); !strings.Contains(out, "deleted with its object") {
+	u.checkAdopted(machines)
+	if out := u.Virtctl("adopt", "--help"); !strings.Contains(out, "deleting the object deletes the VM") {
 		t.Errorf("the help does not describe the effect of a deletion:\n%s", out)
 	}
 
-	// The owner of a VM is named.
-	if _, errOut, err := u.Try("", "virtctl", adopt("--folder", l.path, "--apply")...); err == nil || !strings.Contains(errOut, "it belongs to VirtualMachine "+u.Namespace+"/legacy-vm-02 already") {
-		t.Errorf("once more: %v %s", err, errOut)
+	// The owner of a VM is reported.
+	if _, errOut, err := u.Try("", "virtctl", adopt("--folder", l.path, "--apply")...); err == nil || !strings.Contains(errOut, "it already belongs to VirtualMachine "+u.Namespace+"/legacy-vm-02") {
+		t.Errorf("second run: %v %s", err, errOut)
 	}
 
 	u.ownsWhatItTook(l)
@@ -233,7 +233,7 @@ func TestAdopt_TakesForeignVMsOverAsTheyAre(t *testing.T) {
 func (u user) ownsWhatItTook(l *legacy) {
 	t := u.T
 	t.Helper()
-	// A volume is the disk that was there: it grows, and nothing is added.
+	// The volume is the existing disk: it grows, and no disk is added.
 	u.Kubectl("patch", "vm/legacy-vm-07", "--type=json", "-p", `[{"op":"replace","path":"/spec/volumes/0/disk/size","value":"4Gi"}]`)
 	testenv.Eventually(t, testenv.Short, "the disk grows", func() error {
 		var disks []int64
@@ -261,8 +261,8 @@ func (u user) ownsWhatItTook(l *legacy) {
 	}
 }
 
-// taken expects so many VMs, all as their specs want them.
-func (u user) taken(machines int) {
+// checkAdopted checks that this many VMs are adopted and match their specs.
+func (u user) checkAdopted(machines int) {
 	u.T.Helper()
 	out := u.Kubectl("get", "vm", "-o", `jsonpath={range .items[*]}{.status.conditions[?(@.type=="ConfigurationSynced")].reason} {.status.restartRequired} {.metadata.name}{"\n"}{end}`)
 	lines := strings.Split(strings.TrimSpace(out), "\n")

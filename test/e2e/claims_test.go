@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// The disk of one claim goes from VM to VM, grows, is in use elsewhere, and stays when the namespace goes.
+// The disk of one claim is moved between VMs, grows, is in use elsewhere, and is kept when the namespace is deleted.
 func TestClaim_IsAtOneVMAtATime(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -41,7 +41,7 @@ allowVolumeExpansion: true
 	c.Lives()
 	u.Delete("volumeattachment/" + u.Namespace)
 
-	t.Log("of three that take it at the same time one has it")
+	t.Log("three VMs request it at the same time, and one gets it")
 	left := []string{"one", "two", "three"}
 	holder := u.holderOf(left)
 	u.attached(c, holder)
@@ -51,14 +51,14 @@ allowVolumeExpansion: true
 			t.Errorf("vm/%s is %s without its disk", vm, got)
 		}
 	}
-	testenv.Eventually(t, testenv.Long, "events name the holder", func() error {
+	testenv.Eventually(t, testenv.Long, "events report the holder", func() error {
 		if got := u.Get("events.events.k8s.io", ".items[*].note"); !strings.Contains(got, fmt.Sprintf("is held by VirtualMachine %q", holder)) {
 			return fmt.Errorf("the events are %s", got)
 		}
 		return nil
 	})
 
-	t.Log("it grows at the running VM")
+	t.Log("it grows while the VM runs")
 	c.Resize("30Mi")
 	u.Wants("vm/"+holder, testenv.VolumeStatus("data", "capacity"), "30Mi")
 	if got := c.Disk(holder).CapacityInBytes; got != 30<<20 {
@@ -67,7 +67,7 @@ allowVolumeExpansion: true
 	u.Wants("vm/"+holder, ".status.powerState", "PoweredOn")
 	c.Lives(holder)
 
-	t.Log("it is left by a VM that runs on, and by one that is deleted")
+	t.Log("a running VM releases it, and so does a deleted VM")
 	u.Patch("vm/"+holder, `{"spec":{"volumes":null}}`)
 	next := u.holderOf(others(left, holder))
 	c.At(next)
@@ -78,7 +78,7 @@ allowVolumeExpansion: true
 	last := others(left, holder, next)[0]
 	c.At(last)
 
-	t.Log("a claim that is deleted waits for its VM")
+	t.Log("the deletion of a claim waits for its VM")
 	u.Remove("pvc/data")
 	u.Ready("vm/" + last)
 	u.Delete("vm/" + last)
@@ -121,7 +121,7 @@ func (u user) inUse(vm, why string) {
 	})
 }
 
-// attached wants the disk of a claim at a VM, as its status has it.
+// attached checks that the disk of a claim is attached to a VM as its status reports.
 func (u user) attached(c *testenv.Claim, vm string) {
 	u.T.Helper()
 	u.Ready("vm/" + vm)
@@ -140,7 +140,7 @@ func (u user) attached(c *testenv.Claim, vm string) {
 	}
 }
 
-func TestNamespace_ThatIsDeletedLeavesTheDisksOfClaimsAlone(t *testing.T) {
+func TestNamespace_DeletionKeepsTheDisksOfClaims(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	nowhere := u

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// clients are the examples of docs/clients.md.
+// clients are the examples of docs/how-to/go-client.md.
 const clients = "../../artifacts/clients"
 
 // lifeOf runs an example and checks that its output covers the whole life of a VM.
@@ -36,7 +36,7 @@ func lifeOf(t *testing.T, name, readyWith, program string, args ...string) {
 	}
 	want := []string{name + " exists", name + " is ready", name + " is PoweredOff", name + " is deleted"}
 	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("what it printed (-want +got):\n%s", diff)
+		t.Errorf("output (-want +got):\n%s", diff)
 	}
 	if got := u.Get("vm", ".items[*].metadata.name"); strings.Contains(got, name) {
 		t.Errorf("%s is left: %s", name, got)

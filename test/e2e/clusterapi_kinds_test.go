@@ -75,7 +75,7 @@ spec:
   pods: [{selector: {matchLabels: {app: web}}, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: web}}}]
 `
 
-// inOurGroup is a manifest for Cluster API as one for Slipway.
+// inOurGroup converts a manifest for Cluster API to the API group of Slipway.
 func inOurGroup(manifest string) string {
 	return strings.ReplaceAll(manifest, "cluster.x-k8s.io/v1beta2\n", "cluster.slipway.dev/v1alpha1\n")
 }
@@ -98,7 +98,7 @@ func (u user) moves(t *testing.T) {
 	for object, want := range map[string]map[string]string{
 		"md.cluster.slipway.dev/shop-md-0": {
 			".metadata.generation":           "1", // the second time changed nothing
-			".spec.replicas":                 "2", // the fewest of the autoscaler
+			".spec.replicas":                 "2", // the minimum of the autoscaler
 			".metadata.labels":               `{"cluster.x-k8s.io/cluster-name":"shop"}`,
 			".spec.selector":                 `{"matchLabels":{"cluster.x-k8s.io/cluster-name":"shop","cluster.x-k8s.io/deployment-name":"shop-md-0"}}`,
 			".spec.template.metadata.labels": `{"cluster.x-k8s.io/cluster-name":"shop","cluster.x-k8s.io/deployment-name":"shop-md-0","node-role.kubernetes.io/worker":""}`,
@@ -157,7 +157,7 @@ spec:
 
 	u.Kubectl("scale", "md/shop-md-0", "--replicas=4")
 	if got := u.Get("md/shop-md-0", ".spec.replicas"); got != "4" {
-		t.Errorf("after kubectl scale %s replicas are wanted, want 4", got)
+		t.Errorf("after kubectl scale %s replicas are desired, want 4", got)
 	}
 	u.Refused("", []string{"scale", "md/shop-md-0", "--replicas=10001"}, "spec.replicas", "from 0 to 10000")
 	u.Kubectl("scale", "md/shop-md-0", "--replicas=1", "--dry-run=server")
@@ -174,7 +174,7 @@ spec:
 	}
 }
 
-// columns are those of a header, which two spaces part.
+// columns returns the columns of a header, which are separated by two spaces.
 func columns(header string) []string {
 	var all []string
 	for _, name := range strings.Split(header, "  ") {

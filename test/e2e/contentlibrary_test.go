@@ -14,7 +14,7 @@ import (
 func TestContentLibrary_PublishesItsItems(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	name := "of-" + u.Namespace // as such objects are of no namespace
+	name := "of-" + u.Namespace // the objects are cluster-scoped
 	u.Put(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachineImage
@@ -39,7 +39,7 @@ spec: {library: none}
 	defer u.Delete("contentlibrary/"+name, "contentlibrary/none-"+name)
 	u.Ready("contentlibrary/" + name)
 	u.Wants("contentlibrary/none-"+name, `.status.conditions[?(@.type=="Ready")].reason`, "NotFound")
-	// The owner of the template's name is reported.
+	// The object that already has the template's name is reported.
 	image := u.Get("contentlibrary/"+name, `.status.renamed[?(@.item=="photon-5")].image`)
 	if !strings.HasPrefix(image, "slipway-photon-5-") {
 		t.Fatalf("the image of photon-5 is called %q in status, want slipway-photon-5-…", image)

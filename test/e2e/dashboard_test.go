@@ -17,17 +17,17 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// tab is a page of a dashboard in a browser, in a test.
+// tab is a page of a dashboard in a browser.
 type tab struct {
 	*browser.Page
 	t *testing.T
 	// origin is the only origin that the page may request.
 	origin string
-	// stop ends virtctl, once.
+	// stop stops virtctl.
 	stop func()
 }
 
-// dashboard opens the dashboard of u, nil where there is no browser.
+// dashboard opens the dashboard of u. It returns nil if no browser is installed.
 func (u user) dashboard(args ...string) *tab {
 	u.T.Helper()
 	b, err := browser.Start(context.Background())
@@ -103,7 +103,7 @@ func (d *tab) quiet(allowed ...string) {
 	d.t.Helper()
 	for _, r := range d.Requests() {
 		if !strings.HasPrefix(r, d.origin) {
-			d.t.Errorf("the page asked %s, which is not at %s", r, d.origin)
+			d.t.Errorf("the page requested %s, which is not at %s", r, d.origin)
 		}
 		if strings.Contains(r, "token=") && !strings.Contains(r, "#token=") {
 			d.t.Errorf("the token is in %s", r)
@@ -121,8 +121,8 @@ const rowCount = `document.querySelector('.rows').getAttribute('aria-rowcount')`
 func TestDashboard_ShowsAndChangesVirtualMachines(t *testing.T) {
 	t.Parallel()
 	t.Run("powered", powersInDashboard)
-	t.Run("refreshed, and previewed before", refreshesInDashboard)
-	t.Run("of a user who may do little", viewsDashboard)
+	t.Run("previewed and refreshed", refreshesInDashboard)
+	t.Run("of a user with few permissions", viewsDashboard)
 }
 
 func powersInDashboard(t *testing.T) {
@@ -138,7 +138,7 @@ func powersInDashboard(t *testing.T) {
 		return
 	}
 
-	// By the keys: search, go down, open.
+	// With the keyboard: search, go down, open.
 	d.keys("/")
 	d.until(`document.activeElement.id === 'search'`)
 	for _, c := range u.Namespace {
@@ -167,7 +167,7 @@ func powersInDashboard(t *testing.T) {
 	d.click("Stop")
 	d.until(`document.querySelector('dialog[open] h2').innerText === 'Stop web?'`)
 	if got := u.Get("vm/web", ".spec.powerState"); got != "PoweredOn" {
-		t.Errorf("a question alone asks for %s", got)
+		t.Errorf("the dialog alone requested %s", got)
 	}
 	d.must(d.Eval(`void (document.getElementById('mode').value = 'Hard')`, nil))
 	d.click("Stop")
@@ -183,10 +183,10 @@ func powersInDashboard(t *testing.T) {
 	d.quiet()
 
 	d.stop()
-	d.shows("Not live: virtctl does not answer: has it ended?")
+	d.shows("Not live: virtctl does not respond; check that it is running")
 }
 
-// parameters are the query parameters of the address.
+// parameters returns the query parameters of the address.
 func (d *tab) parameters() (hash string) {
 	d.t.Helper()
 	d.must(d.Eval("location.hash", &hash))
@@ -229,7 +229,7 @@ func refreshesInDashboard(t *testing.T) {
 	d.quiet()
 }
 
-// viewsDashboard by a user who may do no more in the page than elsewhere.
+// viewsDashboard tests the dashboard with a user who has only the ClusterRole view.
 func viewsDashboard(t *testing.T) {
 	u := admin(t)
 	u.Put(testenv.Catalogue + testenv.VM("web", "powerState: PoweredOff"))
@@ -250,7 +250,7 @@ func viewsDashboard(t *testing.T) {
 	d.click("Start")
 	d.shows("virtualmachines/start")
 	if got := u.Get("vm/web", ".spec.powerState"); got != "PoweredOff" {
-		t.Errorf("the viewer asked for %s", got)
+		t.Errorf("the viewer requested %s", got)
 	}
 	d.must(d.Eval(`void (location.hash = '#/queue')`, nil))
 	d.shows("You may not read the queue.")

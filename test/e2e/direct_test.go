@@ -28,7 +28,7 @@ import (
 )
 
 // Requests that do not pass kube-apiserver.
-func TestDirectRequests_AreJudgedByTheManagementCluster(t *testing.T) {
+func TestDirectRequests_AreAuthorizedByTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.part("authenticated", func(t *testing.T, _ user) {
@@ -81,7 +81,8 @@ func TestDirectRequests_AreJudgedByTheManagementCluster(t *testing.T) {
 	u.part("audited", func(t *testing.T, u user) { u.audited(t) })
 }
 
-// A user who may get VMs is not queried about for each of them; one who may get one gets no other. Other tests would be counted.
+// Permissions of a user who may get all VMs are not queried for each VM. A user who may get one VM cannot get others.
+// The test is not parallel, because the requests of other tests would be counted.
 func TestDirectRequests_QueryPermissionsOnManyObjectsOnce(t *testing.T) {
 	u := admin(t)
 	const names = 300
@@ -123,7 +124,7 @@ func TestDirectRequests_QueryPermissionsOnManyObjectsOnce(t *testing.T) {
 			t.Fatalf("the answer about vm-%d is %d, want 404", i, code)
 		}
 	}
-	// One entry for each name would be unlimited. Entries expire after ten seconds.
+	// A cache entry for each name would make the cache unbounded. Entries expire after ten seconds.
 	if made := reviews(t, masters) - before; before == 0 || made > names/2 {
 		t.Errorf("%d names took %d SubjectAccessReviews, after %d before", names, made, before)
 	}
@@ -145,7 +146,7 @@ func reviews(t *testing.T, config *rest.Config) (n int) {
 	return n
 }
 
-// direct lists VMs at slipway-apiserver itself.
+// direct lists VMs with requests to slipway-apiserver.
 func direct(t *testing.T, config *rest.Config, header http.Header) (code int, body string) {
 	t.Helper()
 	return directAt(t, config, "/apis/vm.slipway.dev/v1alpha1/virtualmachines", header)
@@ -235,7 +236,7 @@ func auditLog(t *testing.T) (events []auditv1.Event, text string) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(data), "\n")
-	for _, line := range lines[:len(lines)-1] { // the last may be being written
+	for _, line := range lines[:len(lines)-1] { // the last line may be incomplete
 		var event auditv1.Event
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
 			t.Fatalf("%v: %s", err, line)
@@ -245,7 +246,7 @@ func auditLog(t *testing.T) (events []auditv1.Event, text string) {
 	return events, string(data)
 }
 
-// audited runs the example, whose log records the user of each change and no secrets.
+// audited tests the example of a policy. Its log records the user of each change and no secrets.
 func (u user) audited(t *testing.T) {
 	jane := "jane-" + u.Namespace
 	for _, role := range []string{"slipway-edit", "slipway-view"} {
@@ -260,7 +261,7 @@ func (u user) audited(t *testing.T) {
 		t.Fatal(err)
 	}
 	vms, secret := client.VmV1alpha1().VirtualMachines(u.Namespace), "in-"+u.Namespace
-	testenv.Eventually(t, testenv.Short, "the rights hold", func() error {
+	testenv.Eventually(t, testenv.Short, "the permissions are effective", func() error {
 		_, err := vms.List(t.Context(), metav1.ListOptions{})
 		return err
 	})
@@ -289,7 +290,7 @@ func (u user) audited(t *testing.T) {
 	testenv.Eventually(t, testenv.Short, "the log has the event", func() error {
 		events, text := auditLog(t)
 		if strings.Contains(text, `"`+secret+`"`) {
-			t.Fatal("the log testenv.Holds what is in an object")
+			t.Fatal("the log contains the content of an object")
 		}
 		var got []string
 		for _, event := range events {
@@ -310,7 +311,7 @@ func (u user) audited(t *testing.T) {
 	if slices.ContainsFunc(events, func(e auditv1.Event) bool {
 		return e.ObjectRef != nil && e.ObjectRef.Resource == "vcenters" && e.User.Username == jane
 	}) {
-		t.Error("the server was asked for what kube-apiserver refuses")
+		t.Error("the server received a request that kube-apiserver rejects")
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *drainScene) claiming(name string) func(*corev1.Pod) {
 	}
 }
 
-// TestVolumeDetach_IsWaitedFor goes through MB142-144 on one Node.
+// TestVolumeDetach_IsWaitedFor tests MB142-144 on one Node.
 func TestVolumeDetach_IsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t, ready(corev1.ConditionTrue), func(n *corev1.Node) {

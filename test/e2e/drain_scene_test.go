@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// drainScene is a Node of the management cluster with Pods in a namespace of its own. No kubelet ends them: a Pod that is
-// deleted stays until the test removes it.
+// drainScene is a Node of the management cluster with Pods in its own namespace. There is no kubelet: a deleted Pod
+// exists until the test removes it.
 type drainScene struct {
 	*testing.T
 	client    kubernetes.Interface
@@ -107,14 +107,14 @@ func (s *drainScene) pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-// remove plays the kubelet that has ended a Pod.
+// remove removes a Pod as a kubelet does when its containers have ended.
 func (s *drainScene) remove(name string) {
 	s.Helper()
 	s.must(s.client.CoreV1().Pods(s.namespace).Delete(s.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
 }
 
-// budget makes a PodDisruptionBudget that allows nothing for Pods of an app, as the
-// controller of budgets would report it.
+// budget creates a PodDisruptionBudget that allows no disruption for Pods of an app, with the status that its
+// controller would set.
 func (s *drainScene) budget(name, app string) {
 	s.Helper()
 	b := &policyv1.PodDisruptionBudget{
@@ -130,7 +130,7 @@ func (s *drainScene) budget(name, app string) {
 	s.must(err)
 }
 
-// pass is one pass of a drain.
+// pass runs one reconcile of a drain.
 func (s *drainScene) pass() drain.Result {
 	s.Helper()
 	s.in.Now = time.Now()

@@ -32,7 +32,7 @@ func ready(status corev1.ConditionStatus) func(*corev1.Node) {
 	}
 }
 
-// daemonSet creates a DaemonSet, and returns a function that makes a Pod belong to it.
+// daemonSet creates a DaemonSet, and returns a function that makes it the owner of a Pod.
 func (s *drainScene) daemonSet() func(*corev1.Pod) {
 	s.Helper()
 	labels := map[string]string{"app": "agent"}
@@ -52,7 +52,7 @@ func (s *drainScene) daemonSet() func(*corev1.Pod) {
 	}
 }
 
-// ruleForLast puts the Pods of app last, of this namespace, into a later group.
+// ruleForLast puts the Pods of the app last in this namespace into a later group.
 func (s *drainScene) ruleForLast() *clusterv1alpha1.MachineDrainRule {
 	return &clusterv1alpha1.MachineDrainRule{
 		ObjectMeta: metav1.ObjectMeta{Name: "last"},
@@ -66,7 +66,7 @@ func (s *drainScene) ruleForLast() *clusterv1alpha1.MachineDrainRule {
 	}
 }
 
-// TestDrain_EvictsPodsInOrder goes through MB121-125 and MB138-139 on one Node, pass after pass.
+// TestDrain_EvictsPodsInOrder tests MB121-125 and MB138-139 on one Node, one reconcile after another.
 func TestDrain_EvictsPodsInOrder(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
@@ -135,12 +135,12 @@ func TestDrain_EvictsPodsInOrder(t *testing.T) {
 		t.Errorf("last pass (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]bool{"agent": false, "skipped": false, "job": false, "ended": false}, s.deleted()); diff != "" {
-		t.Errorf("what is left, and whether it is deleted (-want +got):\n%s", diff)
+		t.Errorf("remaining Pods, and whether they are being deleted (-want +got):\n%s", diff)
 	}
 }
 
-// TestDrain_DoesNotEvictARecreatedPod has a Pod go and come back on another Node between
-// the reading of the Pods and the eviction, as those of StatefulSets do.
+// TestDrain_DoesNotEvictARecreatedPod recreates a Pod on another Node between the list and the eviction, as a
+// StatefulSet does.
 func TestDrain_DoesNotEvictARecreatedPod(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
@@ -157,11 +157,11 @@ func TestDrain_DoesNotEvictARecreatedPod(t *testing.T) {
 		t.Errorf("next pass = %+v, want it to be done", got)
 	}
 	if diff := cmp.Diff(map[string]bool{"web-0": false}, s.deleted()); diff != "" {
-		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
+		t.Errorf("Pods, and whether they are being deleted (-want +got):\n%s", diff)
 	}
 }
 
-// TestDrain_DoesNotWaitForAPodDeletedMeanwhile has it removed before it is evicted.
+// TestDrain_DoesNotWaitForAPodDeletedMeanwhile removes the Pod before the eviction.
 func TestDrain_DoesNotWaitForAPodDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
@@ -196,11 +196,11 @@ func TestDrain_OfAnUnreachableNodeNeedsNoKubelet(t *testing.T) {
 		return nil
 	})
 	if diff := cmp.Diff(map[string]bool{"a": true, "guarded": true}, s.deleted()); diff != "" {
-		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
+		t.Errorf("Pods, and whether they are being deleted (-want +got):\n%s", diff)
 	}
 }
 
-// TestDrainRehearsal_ChangesNothing asks the real API for evictions as a dry run.
+// TestDrainRehearsal_ChangesNothing requests evictions from the real API as a dry run.
 func TestDrainRehearsal_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newDrainScene(t)
@@ -225,7 +225,7 @@ func TestDrainRehearsal_ChangesNothing(t *testing.T) {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]bool{"agent": false, "guarded": false, "job": false, "plain": false}, s.deleted()); diff != "" {
-		t.Errorf("Pods, and whether they are deleted (-want +got):\n%s", diff)
+		t.Errorf("Pods, and whether they are being deleted (-want +got):\n%s", diff)
 	}
 	node, err := s.client.CoreV1().Nodes().Get(t.Context(), s.node, metav1.GetOptions{})
 	s.must(err)

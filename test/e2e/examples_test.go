@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// example makes the objects of an example in the namespace of u.
+// example creates the objects of an example in the namespace of u.
 func (u user) example(file string, replacements ...string) {
 	u.T.Helper()
 	content, err := os.ReadFile(file)
@@ -27,9 +27,9 @@ func (u user) example(file string, replacements ...string) {
 	u.Put(strings.NewReplacer(append(replacements, "  namespace: default\n", "")...).Replace(string(content)))
 }
 
-// The examples are used together, as by a user who tries one after the other. Those of storage, publishing, content
-// libraries, quotas and policies are tested elsewhere.
-func TestExamples_Run(t *testing.T) {
+// The examples are applied in one namespace, as by a user who tries one after the other. Those of storage, publishing,
+// content libraries, quotas and policies have other tests.
+func TestExamples_AreApplied(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue)
@@ -50,7 +50,7 @@ func TestExamples_Run(t *testing.T) {
 		u.Meets("DiskPromotionSynced", "vm/runner-1")
 	})
 	u.part("imagecache", func(_ *testing.T, u user) { u.Ready("vmicache/photon-5") })
-	// The guests of the simulated vCenter answer no connections, and set no variables.
+	// The guests of the simulated vCenter accept no connections and set no variables.
 	u.part("probe", func(_ *testing.T, u user) {
 		u.Meets("ProbeSucceeded", "vm/heart-1")
 		u.Ready("vm/heart-1")
@@ -80,7 +80,7 @@ func TestExamples_Run(t *testing.T) {
 
 const removedPath = `.status.conditions[?(@.type=="BootstrapDataRemoved")].status`
 
-// bootstraps are the VMs of the example, which leave no secret behind.
+// bootstraps tests the VMs of the example, which leave no secret in vSphere.
 func (u user) bootstraps(t *testing.T) {
 	for _, vm := range []string{"seeded", "ignited"} {
 		u.Wants("vm/"+vm, removedPath, "True")
@@ -93,7 +93,7 @@ func (u user) bootstraps(t *testing.T) {
 	testenv.Holds(t, "the metadata that stays", settings(t, u.Get("vm/seeded", ".status.uniqueID"))["guestinfo.metadata"],
 		`"instance-id":"seeded-1"`, `"public-keys":["ssh-ed25519 `, `"local-hostname":"seeded"`)
 
-	// Another instance ID, with the current content of the Secret, at the next boot.
+	// A new instance ID applies the current content of the Secret at the next boot.
 	u.Patch("secret/bootstrap", `{"stringData":{"user-data":"#cloud-config\n# second\n"}}`)
 	u.Patch("vm/seeded", `{"spec":{"bootstrap":{"cloudInit":{"instanceID":"seeded-2"}}}}`)
 	u.Wants("vm/seeded", ".status.bootstrap.instanceID", "seeded-2")
@@ -103,7 +103,7 @@ func (u user) bootstraps(t *testing.T) {
 		}
 		return nil
 	})
-	u.Wants("vm/seeded", removedPath, "False") // The guest that runs has not read it.
+	u.Wants("vm/seeded", removedPath, "False") // The running guest has not read it.
 	u.Virtctl("restart", "seeded")
 	u.Wants("vm/seeded", removedPath, "True")
 }
@@ -125,7 +125,7 @@ func (u user) groupOfTheExample(t *testing.T) {
 	}
 }
 
-// clusterOfTheExample has Machines of our own, whose kinds the server itself has.
+// clusterOfTheExample has Machines of Slipway's own kinds.
 func (u user) clusterOfTheExample(t *testing.T) {
 	const machine = "machines.cluster.slipway.dev/shop-control-plane"
 	u.Ready("slipwaycluster/shop")
@@ -149,14 +149,13 @@ func (u user) clusterOfTheExample(t *testing.T) {
 		testenv.Holds(t, "the user data of "+vm, settings(t, u.Get("vm/"+vm, ".status.uniqueID"))["guestinfo.userdata"], "the node joins its cluster here")
 	}
 	u.Patch("clusters.cluster.slipway.dev/shop", `{"spec":{"paused":true}}`)
-	u.tells("shop-control-plane", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
+	u.awaitCondition("shop-control-plane", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
 	u.Patch("clusters.cluster.slipway.dev/shop", `{"spec":{"paused":false}}`)
 	u.Delete(machine)
 	u.Wants("vm/shop-control-plane", ".metadata.name", "")
 }
 
-// settings are the advanced settings of a VM in vCenter; values that are in base64 are
-// decoded.
+// settings returns the advanced settings of a VM in vCenter. Base64 values are decoded.
 func settings(t *testing.T, uniqueID string) map[string]string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Short)

@@ -23,7 +23,7 @@ spec:
   - {members: [{name: web}]}
 `
 
-// power is the power state of each VM of a list, in its order.
+// power returns the power state of each VM of a list, in the same order.
 func (u user) power(vms ...string) string {
 	u.T.Helper()
 	var states []string
@@ -57,10 +57,10 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 		manifest += testenv.VM(name, "groupName: shop")
 	}
 	u.Put(manifest)
-	// The VMs specify no power state: they are created, and stay powered off.
+	// The VMs specify no power state, so they are created powered off.
 	u.Wants("vmgroup/shop", `.status.conditions[?(@.type=="Ready")].status`, "True")
 	if got := u.power("db", "app-1", "app-2", "web"); got != "PoweredOff PoweredOff PoweredOff PoweredOff" {
-		t.Fatalf("before the group is started its members are %s", got)
+		t.Fatalf("before the start of the group its members are %s", got)
 	}
 
 	if out := u.Virtctl("start", "group/shop"); !strings.Contains(out, "shop will be powered on") {
@@ -80,7 +80,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 	}
 	since := strings.Fields(u.Get("vmgroup/shop", ".status.members[*].desiredSince"))
 	if len(since) != 4 || since[0] >= since[1] || since[1] >= since[3] {
-		t.Errorf("the members were asked for at %s, want db before app-1, and that before web", since)
+		t.Errorf("the members were requested at %s, want db before app-1, and that before web", since)
 	}
 	table := u.Kubectl("get", "vmgroup")
 	for _, want := range []string{"POWER", "REQUESTED", "MEMBERS", "READY", "PoweredOn", "4/4", "True"} {
@@ -89,7 +89,7 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 		}
 	}
 
-	// A paused VM does not follow its group: the tiers below it keep running.
+	// A paused VM does not follow its group, and the tiers below it keep running.
 	u.Annotate("vm/web", "vm.slipway.dev/paused=")
 	u.Wants("vm/web", `.status.conditions[?(@.type=="Paused")].status`, "True")
 	u.Virtctl("stop", "group/shop")
@@ -104,10 +104,10 @@ func TestGroup_IsStartedInOrderAndStoppedInReverse(t *testing.T) {
 	}
 	since = strings.Fields(u.Get("vmgroup/shop", ".status.members[*].desiredSince"))
 	if len(since) != 4 || since[0] <= since[1] || since[1] <= since[3] {
-		t.Errorf("the members were asked for at %s, want web before app-1, and that before db", since)
+		t.Errorf("the members were requested at %s, want web before app-1, and that before db", since)
 	}
 
-	// Nothing of it was written into a spec.
+	// The power state was not written into a spec.
 	if got := u.Get("vm", ".items[*].spec.powerState"); strings.TrimSpace(got) != "" {
 		t.Errorf("members have spec.powerState %q", got)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-// linkedTo makes a virtual machine of an image whose disk depends on a copy, and returns that.
+// linkedTo creates a virtual machine whose disk depends on a copy of the image, and returns the path of the copy.
 func (u user) linkedTo(image, name string) string {
 	u.T.Helper()
 	u.Put(fmt.Sprintf(`
@@ -39,7 +39,7 @@ spec:
 	return parents[0]
 }
 
-func TestImageImport_GoesOnAfterABreakAndLeavesTheDisksOfBefore(t *testing.T) {
+func TestImageImport_ResumesAfterAnInterruptionAndKeepsPreviousDisks(t *testing.T) {
 	// Not in parallel: the ContentLibraries of other tests would create images of the imported item as well.
 	u := admin(t)
 	item := "imported-" + u.Namespace[len(u.Namespace)-5:]
@@ -63,10 +63,10 @@ func TestImageImport_GoesOnAfterABreakAndLeavesTheDisksOfBefore(t *testing.T) {
 		t.Helper()
 		return u.Virtctl(slices.Concat([]string{"image", "import", archive, "--library", "slipway", "--wait"}, asMe(t), args)...)
 	}
-	// The connection breaks in the first file.
+	// The connection breaks during the first file.
 	testenv.Order(t, http.MethodPut, "/library/cut?bytes=100")
 	out := importImage()
-	for _, want := range []string{"trying again in", "uploading: 100%", "imported " + archive, "VirtualMachineImage/" + item + " of namespace " + u.Namespace + " is ready"} {
+	for _, want := range []string{"retrying in", "uploading: 100%", "imported " + archive, "VirtualMachineImage/" + item + " in namespace " + u.Namespace + " is ready"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output of virtctl image import lacks %q:\n%s", want, out)
 		}

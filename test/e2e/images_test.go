@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestImages_ReportWhatTheyAreMadeOf(t *testing.T) {
+func TestImages_ReportTheirContents(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue + `
@@ -60,7 +60,7 @@ spec:
 		}
 	}
 	u.part("a VM from an image of the cluster", func(t *testing.T, u user) {
-		name := "photon-of-" + u.Namespace // as such images are of no namespace
+		name := "photon-of-" + u.Namespace // such images are cluster-scoped
 		u.Put(fmt.Sprintf(`
 ---
 apiVersion: vm.slipway.dev/v1alpha1
@@ -96,7 +96,8 @@ spec:
 	u.part("VMs from copies of their image", func(t *testing.T, u user) { u.deploysFast(t) })
 }
 
-// deploysFast from an image to running virtual machines, in both modes: the first one waits for the copy, which the others have.
+// deploysFast creates running virtual machines from an image in both modes. The first one waits for the copy, which the
+// others use.
 func (u user) deploysFast(t *testing.T) {
 	u.Put(fastVM("first", "direct") + fastVM("direct", "direct") + fastVM("linked", "linked", "promoteDisksMode: Disabled") + fastVM("promoted", "linked"))
 	u.Ready("vm/first", "vm/direct", "vm/linked", "vm/promoted")
@@ -121,7 +122,7 @@ func (u user) deploysFast(t *testing.T) {
 		t.Errorf("caches of %q, want one of photon-5", caches)
 	}
 	u.Delete("vm/first", "vm/direct", "vm/linked", "vm/promoted")
-	// The previous parent still exists: another one is created immediately.
+	// The previous parent disk still exists, so another VM is created immediately.
 	u.Put(fastVM("later", "linked"))
 	u.Ready("vm/later")
 	u.Denied(fastVM("odd", "Linked"), `Unsupported value: "Linked"`, `"off", "direct", "linked"`)
@@ -132,7 +133,7 @@ func fastVM(name, mode string, lines ...string) string {
 	return strings.Replace(testenv.VM(name, lines...), "metadata: {name: "+name, "metadata: {annotations: {"+vmv1alpha1.AnnotationFastDeploy+": "+mode+"}, name: "+name, 1)
 }
 
-// disksOf are the files of the disks of a VM, and those that they depend on.
+// disksOf returns the disk files of a VM and the files that they depend on.
 func disksOf(vm mo.VirtualMachine) (files, parents []string) {
 	for _, d := range vm.Config.Hardware.Device {
 		disk, ok := d.(*types.VirtualDisk)

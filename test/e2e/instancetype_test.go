@@ -12,8 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// clusterKinds makes instance types and a preference for all namespaces, with
-// names of this test only.
+// clusterKinds creates cluster-wide instance types and a preference. Only this test uses their names.
 func (u user) clusterKinds() (instancetype, preference string) {
 	u.T.Helper()
 	instancetype, preference = u.Namespace+".foo", u.Namespace+".pref"
@@ -24,7 +23,7 @@ func (u user) clusterKinds() (instancetype, preference string) {
 	return instancetype, preference
 }
 
-// hardware waits until a VM has so many vCPUs and MiB in vCenter.
+// hardware waits until a VM has this many vCPUs and MiB in vCenter.
 func (u user) hardware(vm string, vCPUs int32, mib int32) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("%s has %d vCPUs and %d MiB", vm, vCPUs, mib), func() error {
@@ -47,7 +46,7 @@ func (u user) cycles(vm string) {
 
 const revisionOf = ".status.instancetypeRef.controllerRevisionRef.name"
 
-// One VM goes from an instance type to another, and back. F28 F44 F48 F49 F137 F138 F139 F140
+// One VM is switched from one instance type to another and back. F28 F44 F48 F49 F137 F138 F139 F140
 func TestInstancetype_OfARunningVMIsPinnedAndSwitched(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -65,7 +64,7 @@ func TestInstancetype_OfARunningVMIsPinnedAndSwitched(t *testing.T) {
 		u.Patch("vm/vm", `{"spec":{"instancetype":{"controllerRevisionRef":{"name":"`+old+`"},"revisionName":null}}}`)
 		u.Meets("InstancetypeReady", "vm/vm")
 		u.Wants("vm/vm", revisionOf, old)
-		// A pin that does not exist does not enter status.
+		// A pin that does not exist is not written to status.
 		u.Patch("vm/vm", `{"spec":{"instancetype":{"controllerRevisionRef":{"name":"nonsense"}}}}`)
 		u.Wants("vm/vm", `.status.conditions[?(@.type=="InstancetypeReady")].reason`, "NotFound")
 		u.Wants("vm/vm", revisionOf, old)
@@ -95,10 +94,10 @@ func TestInstancetype_OfARunningVMIsPinnedAndSwitched(t *testing.T) {
 	})
 }
 
-// needsRestartFor waits until changes of a VM wait for a restart.
+// needsRestartFor waits until a VM reports changes that require a restart.
 func (u user) needsRestartFor(vm string, paths ...string) {
 	u.T.Helper()
-	testenv.Eventually(u.T, testenv.Long, "a change waits for a restart", func() error {
+	testenv.Eventually(u.T, testenv.Long, "a change requires a restart", func() error {
 		got := u.Get("vm/"+vm, ".status.restartRequired[*].path")
 		for _, path := range paths {
 			if !strings.Contains(got, path) {
@@ -140,7 +139,7 @@ func TestRefresh_MovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 			t.Errorf("spec.instancetype is %s, it was %s", got, spec)
 		}
 	})
-	u.part("of a source that was deleted", func(t *testing.T, u user) {
+	u.part("of a deleted source", func(t *testing.T, u user) {
 		now := u.Get("vm/web", revisionOf)
 		u.Delete("virtualmachineinstancetype/small")
 		if out, errOut, err := u.Try("", "virtctl", "refresh", "instancetype", "web"); err == nil || !strings.Contains(errOut, "small") {
@@ -149,7 +148,7 @@ func TestRefresh_MovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 		u.Wants("vm/web", revisionOf, now)
 		u.cycles("web")
 	})
-	u.part("a revision stays as long as a VM pins it", func(_ *testing.T, u user) {
+	u.part("a revision is kept while a VM pins it", func(_ *testing.T, u user) {
 		u.Delete("vm/web")
 		u.Virtctl("restart", "pins")
 		u.Restarted("pins")
@@ -159,7 +158,7 @@ func TestRefresh_MovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 	})
 }
 
-// previews changes the instance type of web, which changes nothing of the VM.
+// previews changes the instance type of web, and checks that a dry run of its refresh changes nothing.
 func (u user) previews(t *testing.T, old string) {
 	u.Patch("virtualmachineinstancetype/small", `{"spec":{"cpu":{"guest":4},"memory":{"guest":"4Gi"}}}`)
 	u.Wants("vm/web", ".status.instancetypeRef.outdated", "true")
@@ -188,7 +187,7 @@ func (u user) previews(t *testing.T, old string) {
 }
 
 // F122 F125 F129 F147, and the values of a claim that the VM boots from.
-func TestInference_GoesToStatusOnly(t *testing.T) {
+func TestInference_ChangesStatusOnly(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	foo, pref := u.clusterKinds()
@@ -210,7 +209,8 @@ func TestInference_GoesToStatusOnly(t *testing.T) {
 	if out := u.Apply(manifest); !strings.Contains(out, "unchanged") {
 		t.Errorf("applying the same manifest again: %s", out)
 	}
-	// The snapshot writes the values of the status into the spec, and a restore applies them, next to inferFromVolume.
+	// The snapshot records the values of the status in the spec, and a restore applies them together with
+	// inferFromVolume.
 	revision := u.Get("vm/image", revisionOf)
 	u.Patch("vmcf/"+foo, `{"spec":{"memory":{"guest":"8Gi"}}}`)
 	u.Patch("vm/image", `{"spec":{"instancetype":{"name":"`+foo+`","kind":"virtualmachineclusterinstancetype","controllerRevisionRef":{"name":"`+revision+`"}}}}`)
@@ -236,7 +236,7 @@ func TestGitOps_SeesNoDifferenceThroughTheWholeLife(t *testing.T) {
 	same := func(after, instancetype string) {
 		t.Helper()
 		each(func(name string, mode []string) {
-			// It reads the object twice, and a status that is written in between is a difference.
+			// kubectl diff reads the object twice, and reports a status that is written in between as a difference.
 			testenv.Eventually(t, testenv.Short, name+": no difference after "+after, func() error {
 				out, errOut, err := u.Try(manifest(name, instancetype), "kubectl", append([]string{"diff", "-f", "-"}, mode...)...)
 				if err != nil || out != "" {

@@ -17,7 +17,7 @@ import (
 )
 
 // F26 F60, and the output of kubectl.
-func TestVirtualMachine_LivesFromApplyToDelete(t *testing.T) {
+func TestVirtualMachine_IsAppliedChangedAndDeleted(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	for _, api := range []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev", "v1alpha1.cluster.slipway.dev"} {
@@ -94,8 +94,8 @@ func (u user) powers(t *testing.T) {
 	}
 }
 
-// is waits until the kstatus library, which Flux and kpt use, computes the given status of an object, with a message
-// that contains text. The health in Argo CD has to agree.
+// is waits until the kstatus library, which Flux and kpt use, computes the given status of an object and a message with
+// the text. The health in Argo CD must agree.
 func (u user) is(object, what string, want kstatus.Status, text string) {
 	u.T.Helper()
 	checks, err := argocd.Shipped()
@@ -118,10 +118,10 @@ func (u user) is(object, what string, want kstatus.Status, text string) {
 	})
 }
 
-func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
+func TestKstatus_DistinguishesProgressFromFailure(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	of := u.Namespace // in the names of objects that are of no namespace
+	of := u.Namespace // in the names of cluster-scoped objects
 	u.Put(testenv.Catalogue + testenv.InlineVM("web", "photon-5", "preference: {name: large, kind: VirtualMachinePreference}"))
 	u.is("vm/web", "waiting for a preference", kstatus.InProgressStatus, "")
 	u.Wants("vm/web", `.status.conditions[?(@.type=="PreferenceReady")].reason`, "NotFound")
@@ -150,31 +150,32 @@ func TestKstatus_TellsWhatWaitsFromWhatFailed(t *testing.T) {
 	}
 }
 
-// The names are Slipway's, KubeVirt's and VM Operator's for the same things.
-func TestKinds_HaveTheNamesThatPeopleTry(t *testing.T) {
+// The names are those that KubeVirt, VM Operator and Cluster API use for the same kinds, and one of Slipway alone.
+func TestKinds_HaveCommonShortNames(t *testing.T) {
 	t.Parallel()
 	u := testenv.AsAdmin(t, testenv.Of(t).AdminKubeconfig)
 	var all []string
 	for resource, names := range map[string]string{
-		"virtualmachines":                    "vm vms virtualmachine virtualmachines VirtualMachine",
-		"virtualmachineinstances":            "vmi vmis virtualmachineinstance",
-		"virtualmachineclasses":              "vmclass vmclasses virtualmachineclass",
-		"virtualmachinegroups":               "vmg vmgs vmgroup vmgroups",
-		"virtualmachineimages":               "vmimage vmimages",
-		"clustervirtualmachineimages":        "cvmi cvmis cvmimage cvmimages clustervmimage",
-		"virtualmachineimagecaches":          "vmic vmicache vmicaches vmimagecache",
-		"virtualmachinesnapshots":            "vmsnap vmsnaps vmsnapshot vmsnapshots",
-		"virtualmachinepublishrequests":      "vmpub vmpubs",
-		"virtualmachinetemplates":            "vmtemplate vmtemplates",
-		"contentlibraries":                   "clib clibs contentlibrary",
-		"vcenters":                           "vc vcs vcenter",
-		"zones":                              "zone",
-		"virtualmachineinstancetypes":        "vminstancetype vminstancetypes vmf vmfs",
-		"virtualmachineclusterinstancetypes": "vmclusterinstancetype vmclusterinstancetypes vmcf vmcfs",
-		"virtualmachinepreferences":          "vmpref vmprefs vmp vmps",
-		"virtualmachineclusterpreferences":   "vmclusterpref vmclusterprefs vmcp vmcps",
-		"controllerrevisions":                "vmrev vmrevs vmrevision vmrevisions",
-		"machines":                           "ma", "machinesets": "ms", "machinedeployments": "md", "machinehealthchecks": "mhc mhcs", "machinedrainrules": "mdr", "clusters": "cl",
+		"virtualmachines":                    "vm vms svm svms virtualmachine virtualmachines VirtualMachine",
+		"virtualmachineinstances":            "vmi vmis svmi svmis virtualmachineinstance",
+		"virtualmachineclasses":              "vmclass vmclasses svmclass svmclasses virtualmachineclass",
+		"virtualmachinegroups":               "vmg vmgs svmg svmgs vmgroup vmgroups",
+		"virtualmachineimages":               "vmimage vmimages svmimage svmimages",
+		"clustervirtualmachineimages":        "cvmi cvmis scvmimage scvmimages cvmimage cvmimages clustervmimage",
+		"virtualmachineimagecaches":          "vmic svmic svmics vmicache vmicaches vmimagecache",
+		"virtualmachinesnapshots":            "vmsnap vmsnaps svmsnap svmsnaps vmsnapshot vmsnapshots",
+		"virtualmachinepublishrequests":      "vmpub vmpubs svmpub svmpubs",
+		"virtualmachinetemplates":            "vmtemplate vmtemplates svmtemplate svmtemplates",
+		"contentlibraries":                   "clib clibs sclib sclibs contentlibrary",
+		"vcenters":                           "vc vcs svcenter svcenters vcenter",
+		"slipwayclusters":                    "slc slcs slipwaycluster",
+		"zones":                              "zone szone szones",
+		"virtualmachineinstancetypes":        "vminstancetype vminstancetypes vmf vmfs svmf svmfs",
+		"virtualmachineclusterinstancetypes": "vmclusterinstancetype vmclusterinstancetypes vmcf vmcfs svmcf svmcfs",
+		"virtualmachinepreferences":          "vmpref vmprefs vmp vmps svmp svmps",
+		"virtualmachineclusterpreferences":   "vmclusterpref vmclusterprefs vmcp vmcps svmcp svmcps",
+		"controllerrevisions":                "vmrev vmrevs vmrevision vmrevisions svmrev svmrevs",
+		"machines":                           "ma sma", "machinesets": "ms sms", "machinedeployments": "md smd", "machinehealthchecks": "mhc mhcs smhc smhcs", "machinedrainrules": "mdr smdr", "clusters": "cl scl",
 	} {
 		for _, name := range strings.Fields(names) {
 			all = append(all, name)

@@ -17,7 +17,7 @@ import (
 )
 
 // The output of virtctl for a running VM and a waiting one.
-func TestVirtctl_ShowsWhyNotAndWhatRuns(t *testing.T) {
+func TestVirtctl_ShowsBlockingReasonsAndRunningOperations(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue + testenv.VM("web", "powerState: PoweredOff") + testenv.InlineVM("lost", "nowhere"))
@@ -35,7 +35,7 @@ func TestVirtctl_ShowsWhyNotAndWhatRuns(t *testing.T) {
 		u.Ready("vm/web")
 	})
 	u.part("described", func(t *testing.T, u user) { u.described(t) })
-	u.part("its events, as they happen", func(t *testing.T, u user) { u.watched(t) })
+	u.part("its events", func(t *testing.T, u user) { u.watched(t) })
 	u.part("reached by ssh", func(t *testing.T, u user) { u.reached(t) })
 }
 
@@ -48,21 +48,21 @@ func (u user) described(t *testing.T) {
 	u.Patch("virtualmachineinstancetype/small", `{"spec":{"cpu":{"guest":8}}}`)
 	u.Wants("vm/web", ".status.instancetypeRef.outdated", "true")
 	u.Wants("vm/web", ".status.currentSnapshot", "before")
-	testenv.Eventually(t, testenv.Short, "the events are there", func() error {
+	testenv.Eventually(t, testenv.Short, "the events exist", func() error {
 		if out := u.Virtctl("events", "web"); !strings.Contains(out, "PoweredOn") || !strings.Contains(out, "virtualmachinesnapshot/before") {
 			return fmt.Errorf("%s", out)
 		}
 		return nil
 	})
 	screen := u.Virtctl("describe", "web")
-	testenv.Holds(t, "virtctl describe of one that runs", screen, "small of the namespace, generation 1, OUTDATED: it has generation 2 now", "It waits for nothing.", "created in vSphere",
+	testenv.Holds(t, "virtctl describe of one that runs", screen, "small (namespaced), generation 1, OUTDATED: generation 2 is available", "All conditions are fulfilled.", "created in vSphere",
 		"snapshot before taken", "powerState   PoweredOn   PoweredOn   same", "(boot disk)", u.Get("vm/web", ".status.network.primaryIP4"), u.Get("vm/web", ".status.uniqueID"))
 	if strings.Contains(screen, "lost") {
-		t.Errorf("it shows what is of another one:\n%s", screen)
+		t.Errorf("it shows data of another VM:\n%s", screen)
 	}
 }
 
-// watched by a process of its own, which is killed.
+// watched runs virtctl as a separate process, which the test kills.
 func (u user) watched(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Long)
 	defer cancel()
@@ -75,7 +75,7 @@ func (u user) watched(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := bufio.NewScanner(out)
-	// until reads lines to one that has the texts.
+	// until reads lines until one has the texts.
 	until := func(texts ...string) {
 		t.Helper()
 		for seen.Scan() {
@@ -96,7 +96,7 @@ func (u user) watched(t *testing.T) {
 	_ = cmd.Wait() // it is killed
 }
 
-// reached is checked with an ssh that records its arguments.
+// reached tests virtctl ssh with an ssh that records its arguments.
 func (u user) reached(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte("#!/bin/sh\nfor a; do echo \"$a\"; done\nexit 7\n"), 0o700); err != nil {

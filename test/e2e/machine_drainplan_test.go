@@ -20,7 +20,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// The plan names Pods that a disruption budget or a rule holds.
+// The plan lists Pods that a disruption budget or a rule blocks.
 func TestVirtctlDrainPlan_ShowsWhatADrainWillDo(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -31,9 +31,9 @@ func hooked(m *clusterv1alpha1.Machine) {
 	m.Labels = map[string]string{synced: "7"}
 }
 
-// writes counts the writes of a Machine until is returns true, from its creation on. It does not count a write that
-// reports a new state of other objects: how many there are depends on when the VM, the connection to the workload cluster
-// and the Node change. A state that was reported before counts.
+// writes counts the writes of a Machine from its creation until is returns true. It excludes writes that report a new
+// state of other objects, because their number depends on when the VM, the connection to the workload cluster and the
+// Node change. It includes a write of a state that was reported before.
 func (s *scene) writes(name string) func(is func(*clusterv1alpha1.Machine) bool) int {
 	s.Helper()
 	w, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Watch(s.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
@@ -67,7 +67,7 @@ func (s *scene) writes(name string) func(is func(*clusterv1alpha1.Machine) bool)
 	}
 }
 
-// MB18, MB20, MB65-66, MB105, MC19, MC24, MT11-14, MT16-27: from its creation to its Node, and orderly to its end.
+// MB18, MB20, MB65-66, MB105, MC19, MC24, MT11-14, MT16-27: a Machine gets its Node, and is deleted in order.
 func TestMachine_BecomesANodeAndIsDeletedInOrder(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -115,7 +115,7 @@ func TestMachine_BecomesANodeAndIsDeletedInOrder(t *testing.T) {
 		t.Errorf("the virtual machine of a deleted Machine: %v", err)
 	}
 	if n := s.workNode("m1"); n != nil {
-		t.Error("the Node of a deleted Machine is left")
+		t.Error("the Node of a deleted Machine exists")
 	}
 }
 
@@ -169,12 +169,12 @@ func TestMachine_IsDeletedWithItsCluster(t *testing.T) {
 		t.Errorf("the virtual machine of a deleted Machine: %v", err)
 	}
 	if n := s.workNode("m1"); n == nil || n.Spec.Unschedulable {
-		t.Errorf("Node %v of a Cluster that goes", n)
+		t.Errorf("Node %v of a deleted Cluster", n)
 	}
 	s.Eventually("the Cluster is deleted", func() error {
 		_, err := s.API.ClusterV1alpha1().Clusters(s.Namespace).Get(t.Context(), "c", metav1.GetOptions{})
 		if err == nil {
-			return errors.New("it is there")
+			return errors.New("it exists")
 		}
 		if apierrors.IsNotFound(err) {
 			return nil

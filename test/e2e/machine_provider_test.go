@@ -108,12 +108,12 @@ func TestMachine_UsesObjectsOfAnyProvider(t *testing.T) {
 	s.delete("e1")
 	s.waits("e1", clusterv1alpha1.WaitingForInfrastructureDeletionReason)
 	if _, err := config.Get(t.Context(), "e1", metav1.GetOptions{}); err != nil {
-		t.Errorf("the bootstrap object goes before the infrastructure: %v", err)
+		t.Errorf("the bootstrap object is deleted before the infrastructure: %v", err)
 	}
 	patch(infra, `{"metadata":{"finalizers":null}}`)
 	s.until("e1", "the Machine is deleted", func(m *clusterv1alpha1.Machine) bool { return m == nil })
 	if s.workNode("e1") != nil {
-		t.Error("the Node of a deleted Machine is left")
+		t.Error("the Node of a deleted Machine exists")
 	}
 }
 

@@ -42,7 +42,7 @@ func newScene(t *testing.T) *scene {
 
 func first[T any](_ T, err error) error { return err }
 
-// vm makes a virtual machine for a Machine.
+// vm creates a virtual machine for a Machine.
 func (s *scene) vm(name string) {
 	s.Helper()
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -51,7 +51,7 @@ func (s *scene) vm(name string) {
 	s.Must(first(s.API.VmV1alpha1().VirtualMachines(s.Namespace).Create(s.Context(), vm, metav1.CreateOptions{})))
 }
 
-// machine makes a Machine with a virtual machine of its name.
+// machine creates a Machine with a virtual machine of its name.
 func (s *scene) machine(name string, change ...func(*clusterv1alpha1.Machine)) {
 	s.Helper()
 	s.vm(name)
@@ -102,7 +102,7 @@ func describe(m *clusterv1alpha1.Machine) string {
 	return text
 }
 
-// join waits until a Machine has its virtual machine, and joins its Node.
+// join waits until a Machine has its virtual machine, and creates its Node.
 func (s *scene) join(name string) *clusterv1alpha1.Machine {
 	s.Helper()
 	m := s.until(name, "the Machine is provisioned", func(m *clusterv1alpha1.Machine) bool {
@@ -114,7 +114,7 @@ func (s *scene) join(name string) *clusterv1alpha1.Machine {
 	})
 }
 
-// waits waits until a deletion is at a reason.
+// waits waits until a deletion reports a reason.
 func (s *scene) waits(name, reason string) *clusterv1alpha1.Machine {
 	s.Helper()
 	return s.until(name, "the deletion is at "+reason, func(m *clusterv1alpha1.Machine) bool {

@@ -19,13 +19,13 @@ import (
 //go:embed testdata/clusterapi.yaml
 var clusterAPIKinds string
 
-// Kinds of Cluster API, by names that our own kinds do not have.
+// Kinds of Cluster API whose names differ from those of our own kinds.
 const (
 	machineKind = "machines.cluster.x-k8s.io/"
 	clusterKind = "clusters.cluster.x-k8s.io/"
 )
 
-// installClusterAPI gives the environment Machines and Clusters until the test ends.
+// installClusterAPI installs the kinds Machine and Cluster until the test ends.
 func (u user) installClusterAPI() {
 	u.T.Helper()
 	u.Put(clusterAPIKinds)
@@ -56,12 +56,12 @@ metadata: {name: shop}
 spec: {}
 `
 
-// nodeVM is a VM that is made for a Machine of the cluster.
+// nodeVM is a VM that is created for a Machine of the cluster.
 func nodeVM(name string, lines ...string) string {
 	return strings.Replace(testenv.VM(name, lines...), "metadata: {name: "+name+"}", "metadata: {name: "+name+", labels: {cluster.x-k8s.io/cluster-name: shop}}", 1)
 }
 
-// adopts does the same as Cluster API when it finds the infrastructure of a Machine.
+// adopts sets the owner that Cluster API sets on the infrastructure of a Machine.
 func (u user) adopts(machine, vm string) {
 	u.T.Helper()
 	u.owns(vm, machine, u.Get(machineKind+machine, ".metadata.uid"))
@@ -73,8 +73,8 @@ func (u user) owns(vm, machine, uid string) {
 		`{"metadata":{"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":%q,"uid":%q,"controller":true}]}}`, machine, uid))
 }
 
-// tells waits until a condition of a VM has a reason and a message that contains text.
-func (u user) tells(vm, condition, reason, text string) {
+// awaitCondition waits until a condition of a VM has a reason and a message with the text.
+func (u user) awaitCondition(vm, condition, reason, text string) {
 	u.T.Helper()
 	field := func(name string) string { return fmt.Sprintf(`.status.conditions[?(@.type==%q)].%s`, condition, name) }
 	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("%s of %s has reason %s", condition, vm, reason), func() error {
@@ -85,42 +85,42 @@ func (u user) tells(vm, condition, reason, text string) {
 	})
 }
 
-// One test, for the kinds are the whole cluster's.
+// All checks are in one test, because the kinds are installed in the whole cluster.
 func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) {
 	u := admin(t)
 	u.Put(testenv.Catalogue + nodeVM("early"))
-	u.tells("early", "MachineReady", "WaitingForMachine", "no Machine owns it yet")
+	u.awaitCondition("early", "MachineReady", "WaitingForMachine", "no Machine owns it yet")
 	u.owns("early", "node", "8d3b2c4e-0000-4000-8000-000000000001")
-	u.tells("early", "MachineReady", "WaitingForMachine", "does not serve cluster.x-k8s.io/v1beta2")
+	u.awaitCondition("early", "MachineReady", "WaitingForMachine", "does not serve cluster.x-k8s.io/v1beta2")
 	u.Delete("vm/early")
 
 	t.Log("Cluster API is installed while the server runs")
 	u.installClusterAPI()
 	u.Put(theirCluster + theirMachine("node", "node", "failureDomain: nowhere", "bootstrap: {}") + nodeVM("node"))
-	u.tells("node", "MachineReady", "WaitingForMachine", "no Machine owns it yet")
+	u.awaitCondition("node", "MachineReady", "WaitingForMachine", "no Machine owns it yet")
 	u.adopts("node", "node")
-	u.tells("node", "MachineReady", "WaitingForClusterInfrastructureReady", `Cluster "shop"`)
+	u.awaitCondition("node", "MachineReady", "WaitingForClusterInfrastructureReady", `Cluster "shop"`)
 	u.Wants("vm/node", ".status.machine.name", "node")
 	u.Wants("vm/node", ".status.printableStatus", "MachineWaitingForClusterInfrastructureReady")
 	u.Patch(clusterKind+"shop", `{"status":{"initialization":{"infrastructureProvisioned":true}}}`, "status")
-	u.tells("node", "MachineReady", "WaitingForBootstrapData", `Machine "node"`)
+	u.awaitCondition("node", "MachineReady", "WaitingForBootstrapData", `Machine "node"`)
 
 	t.Log("data that cannot be used")
 	u.Patch(machineKind+"node", `{"spec":{"bootstrap":{"dataSecretName":"data"}}}`)
-	u.tells("node", "BootstrapReady", "NotFound", `Secret "data" does not exist`)
+	u.awaitCondition("node", "BootstrapReady", "NotFound", `Secret "data" does not exist`)
 	u.Put("apiVersion: v1\nkind: Secret\nmetadata: {name: data}\nstringData: {user-data: hunter2}\n")
-	u.tells("node", "BootstrapReady", "NotFound", `has no key "value"`)
+	u.awaitCondition("node", "BootstrapReady", "NotFound", `has no key "value"`)
 	u.Patch("secret/data", `{"stringData":{"value":"#cloud-config\n# of the node\n","format":"toml"}}`)
-	u.tells("node", "BootstrapReady", "Invalid", "allowed: cloud-config, ignition")
+	u.awaitCondition("node", "BootstrapReady", "Invalid", "allowed: cloud-config, ignition")
 	u.Patch("secret/data", fmt.Sprintf(`{"stringData":{"value":%q,"format":"cloud-config"}}`, noise(100_000)))
-	u.tells("node", "BootstrapReady", "Invalid", `the value of key "value" of Secret "data"`)
+	u.awaitCondition("node", "BootstrapReady", "Invalid", `the value of key "value" of Secret "data"`)
 	if _, made := testenv.Inventory(t, u.Namespace)["node"]; made {
-		t.Error("a VM was made without the data of its Machine")
+		t.Error("a VM was created without the data of its Machine")
 	}
 
-	t.Log("a failure domain that is no zone, and one that is")
+	t.Log("a failure domain that is not a zone, and one that is")
 	u.Patch("secret/data", `{"stringData":{"value":"#cloud-config\n# of the node\n"}}`)
-	u.tells("node", "PlacementReady", "NotFound", "zone nowhere: the Zone does not exist")
+	u.awaitCondition("node", "PlacementReady", "NotFound", "zone nowhere: the Zone does not exist")
 	u.Patch(machineKind+"node", `{"spec":{"failureDomain":"default"}}`)
 	u.Ready("vm/node")
 	u.Wants("vm/node", ".status.failureDomain", "default")
@@ -144,7 +144,7 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 		return nil
 	})
 
-	t.Log("Ignition, and what does not fit")
+	t.Log("Ignition, and data that is too large")
 	u.Put("apiVersion: v1\nkind: Secret\nmetadata: {name: ignition}\nstringData: {format: ignition, value: '{\"ignition\":{\"version\":\"3.4.0\"}}'}\n")
 	u.Put(theirMachine("coreos", "coreos", "bootstrap: {dataSecretName: ignition}") + nodeVM("coreos") +
 		theirMachine("elsewhere", "elsewhere", "failureDomain: other", "bootstrap: {dataSecretName: data}") + nodeVM("elsewhere", "zone: default") +
@@ -152,15 +152,15 @@ func TestVirtualMachine_IsTheInfrastructureOfAMachineOfClusterAPI(t *testing.T) 
 	for machine, vm := range map[string]string{"coreos": "coreos", "elsewhere": "elsewhere", "victim": "thief"} {
 		u.adopts(machine, vm)
 	}
-	u.tells("elsewhere", "MachineReady", "Invalid", `failure domain "other", but the zone of the virtual machine is "default"`)
-	u.tells("thief", "MachineReady", "Invalid", `spec.infrastructureRef of Machine "victim" of cluster.x-k8s.io does not refer to the virtual machine`)
+	u.awaitCondition("elsewhere", "MachineReady", "Invalid", `failure domain "other", but the zone of the virtual machine is "default"`)
+	u.awaitCondition("thief", "MachineReady", "Invalid", `spec.infrastructureRef of Machine "victim" of cluster.x-k8s.io does not refer to the virtual machine`)
 	u.Ready("vm/coreos")
 	if got := settings(t, u.Get("vm/coreos", ".status.uniqueID"))["guestinfo.ignition.config.data"]; !strings.Contains(got, "3.4.0") {
 		t.Errorf("Ignition has %q", got)
 	}
 	for _, vm := range []string{"elsewhere", "thief"} {
 		if _, made := testenv.Inventory(t, u.Namespace)[vm]; made {
-			t.Errorf("%s was made all the same", vm)
+			t.Errorf("%s was created", vm)
 		}
 	}
 	pausesAndGoes(u)
@@ -179,14 +179,14 @@ func pausesAndGoes(u user) {
 	})
 	volume.Lives("node")
 
-	t.Log("the Cluster is paused, and one of its VMs by itself")
+	t.Log("the Cluster is paused, and one of its VMs separately")
 	u.Patch(clusterKind+"shop", `{"spec":{"paused":true}}`)
-	u.tells("node", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
-	u.tells("coreos", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
+	u.awaitCondition("node", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
+	u.awaitCondition("coreos", "Paused", "Paused", `by spec.paused of Cluster "shop"`)
 	u.Annotate("vm/coreos", "cluster.x-k8s.io/paused=")
 	u.Patch("vm/coreos", `{"spec":{"powerState":"PoweredOff"}}`)
 	u.Remove("vm/node")
-	u.tells("node", "Paused", "Paused", "deletion is paused")
+	u.awaitCondition("node", "Paused", "Paused", "deletion is paused")
 	for _, vm := range []string{"node", "coreos"} {
 		if state := testenv.Inventory(t, u.Namespace)[vm].Runtime.PowerState; state != "poweredOn" {
 			t.Errorf("%s is %q while it is paused", vm, state)
@@ -195,7 +195,7 @@ func pausesAndGoes(u user) {
 	u.Patch(clusterKind+"shop", `{"spec":{"paused":false}}`)
 	u.Wants("vm/node", ".metadata.name", "")
 	volume.Lives()
-	u.tells("coreos", "Paused", "Paused", "by annotation cluster.x-k8s.io/paused")
+	u.awaitCondition("coreos", "Paused", "Paused", "by annotation cluster.x-k8s.io/paused")
 	if state := testenv.Inventory(t, u.Namespace)["coreos"].Runtime.PowerState; state != "poweredOn" {
 		t.Errorf("coreos is %q while it is paused", state)
 	}
@@ -203,7 +203,7 @@ func pausesAndGoes(u user) {
 	u.Wants("vm/coreos", ".status.powerState", "PoweredOff")
 }
 
-// noise is text that cannot be packed.
+// noise is text that cannot be compressed.
 func noise(n int) string {
 	out, state := make([]byte, n), uint32(1)
 	for i := range out {

@@ -18,7 +18,7 @@ var kinds []byte
 
 func TestMain(m *testing.M) { os.Exit(testenv.Main(m, kinds)) }
 
-// user is one person, in one namespace.
+// user is a user in one namespace.
 type user struct{ testenv.User }
 
 // admin is a user in system:masters with a namespace of its own.
@@ -27,7 +27,7 @@ func admin(t *testing.T) user {
 	return user{testenv.Admin(t)}
 }
 
-// part runs a part of a story, in its namespace.
+// part runs a subtest in the namespace of the test.
 func (u user) part(name string, tell func(t *testing.T, u user)) {
 	u.T.Helper()
 	u.T.Run(name, func(t *testing.T) {

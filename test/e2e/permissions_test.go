@@ -17,7 +17,7 @@ import (
 // serverAccount is the user of slipway-apiserver in the management cluster.
 const serverAccount = "system:serviceaccount:slipway-system:slipway-apiserver"
 
-// The other tests show which permissions the server needs, because it has no others in them.
+// The other tests show that these permissions are sufficient, because the server has no others in them.
 func TestServer_HasOnlyThePermissionsThatItNeeds(t *testing.T) {
 	t.Parallel()
 	client, err := kubernetes.NewForConfig(testenv.Of(t).RestConfig())

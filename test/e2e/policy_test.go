@@ -28,14 +28,14 @@ func TestPolicy_OfTheManagementClusterHolds(t *testing.T) {
 		u.police(smallScale)
 		u.holdsForScale()
 	})
-	u.part("for what controllers create from templates", func(t *testing.T, u user) {
+	u.part("for objects that controllers create from templates", func(t *testing.T, u user) {
 		u.police(refusing)
 		u.holdsForTemplates(t)
 	})
 	u.part("of the example", func(_ *testing.T, u user) { u.holdsOfTheExample() })
 }
 
-// police makes a policy for the namespace until the part ends, and returns its name.
+// police creates a policy for the namespace until the subtest ends, and returns its name.
 func (u user) police(policy string) string {
 	u.T.Helper()
 	name := u.Namespace + "-" + rand.String(3)
@@ -44,7 +44,7 @@ func (u user) police(policy string) string {
 	return name
 }
 
-// policies are under the name, and for the namespace, that it is formatted with.
+// policies are formatted with their name and the namespace.
 const policies = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -99,10 +99,10 @@ func (u user) holdsForVirtualMachines(t *testing.T) {
 	}
 	u.Label("vm/web", "frozen-")
 	u.Virtctl("stop", "web", "--mode", "Hard")
-	u.Wants("vm/web", ".status.powerState", "PoweredOff") // controllers write status unhindered
+	u.Wants("vm/web", ".status.powerState", "PoweredOff") // controllers can write status
 }
 
-// smallScale is for the namespace and under the name that it is formatted with.
+// smallScale is formatted with its name and the namespace.
 const smallScale = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

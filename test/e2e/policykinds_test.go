@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// judging refuses all requests of one user and no others, so the rest of the environment, and its controllers, are
+// judging rejects all requests of one user and no others, so the rest of the environment, including the controllers, is
 // not affected.
 const judging = `# in %[2]s
 apiVersion: admissionregistration.k8s.io/v1
@@ -43,8 +43,7 @@ metadata: {name: %[1]s}
 spec: {policyName: %[1]s, validationActions: [Deny]}
 `
 
-// whole are kinds whose objects are about the whole environment: none is made, so that
-// only their creation is judged here.
+// whole are kinds whose objects affect the whole environment. None is created, so only their creation is tested here.
 var whole = []string{"VCenter", "Zone", "ContentLibrary", "VirtualMachineImageCache", "ClusterVirtualMachineImage", "VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference"}
 
 func (u user) judgesAllKinds(t *testing.T, who string) {

@@ -43,7 +43,7 @@ func (u user) probed(vm, condition, want string, texts ...string) {
 	})
 }
 
-// Readiness is decided by a socket, variables and the heartbeat of the guest.
+// Readiness depends on a socket, variables and the heartbeat of the guest.
 func TestReadinessProbe_DecidesReadiness(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -53,7 +53,7 @@ func TestReadinessProbe_DecidesReadiness(t *testing.T) {
 }
 
 func (u user) probesSocket(t *testing.T) {
-	// The guest is at an address of this host.
+	// The guest has an address of this host.
 	const address = "127.0.7.1"
 	listener, err := net.Listen("tcp", address+":0")
 	if err != nil {
@@ -79,7 +79,7 @@ func (u user) probesSocket(t *testing.T) {
 	u.probed("web", "Ready", "False/NotReady", at+" refuses the connection")
 	testenv.Eventually(t, testenv.Long, "an event reports that the probe failed", func() error {
 		if out := u.Get("events", `.items[?(@.reason=="ProbeFailed")].metadata.name`); out == "" {
-			return fmt.Errorf("there is none")
+			return fmt.Errorf("it does not exist")
 		}
 		return nil
 	})

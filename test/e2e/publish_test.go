@@ -13,11 +13,11 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// The example names a library for namespaces with a label, which this one lacks at first.
+// The example selects namespaces by a label, which this one lacks at first.
 func TestPublish_MakesAnItemOfAVMAndVMsOfTheItem(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
-	library := "shared-" + u.Namespace[len(u.Namespace)-5:] // as such objects are of no namespace
+	library := "shared-" + u.Namespace[len(u.Namespace)-5:] // such objects are cluster-scoped
 	content, err := os.ReadFile("../../artifacts/examples/publish.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -57,12 +57,12 @@ spec:
 			}
 		}
 	}
-	u.Delete("vm/of-item") // so that its image goes with the library
+	u.Delete("vm/of-item") // so that its image is deleted with the library
 	u.part("a clone waits for its source", func(t *testing.T, u user) { u.cloneWaits() })
 	u.part("again, and by no other user", func(t *testing.T, u user) { u.publishesAgain(t) })
 }
 
-// cloneWaits until its source is powered off.
+// cloneWaits checks that a clone waits until its source is powered off.
 func (u user) cloneWaits() {
 	u.Put(testenv.Catalogue + testenv.VM("source") + `
 ---
@@ -92,10 +92,10 @@ spec:
 	u.Wants("vm/clone", ".status.powerState", "PoweredOn")
 }
 
-// wasPublished is the last line of virtctl publish.
+// wasPublished returns the last line of virtctl publish.
 var wasPublished = regexp.MustCompile(`item "([^"]+)", version ([0-9]+): ClusterVirtualMachineImage/(\S+)`)
 
-// publishesAgain from the namespace whose item it is.
+// publishesAgain publishes from the namespace that owns the item.
 func (u user) publishesAgain(t *testing.T) {
 	item := u.SharedLibrary()
 	defer u.Delete("contentlibrary/" + item)
@@ -117,9 +117,9 @@ func (u user) publishesAgain(t *testing.T) {
 	if second == first {
 		t.Errorf("both are version %s", first)
 	}
-	// A request with a TTL goes, and its item stays.
+	// A request with a TTL is deleted, and its item is kept.
 	u.Virtctl("publish", "source", "--library", item, "--item", item, "--ttl", "1s")
-	testenv.Eventually(t, testenv.Long, "a third version is there, and its request is not", func() error {
+	testenv.Eventually(t, testenv.Long, "a third version exists, and its request is deleted", func() error {
 		left, version := strings.Fields(u.Get("vmpub", `.items[?(@.spec.ttlSecondsAfterFinished==1)].metadata.name`)), u.Get("cvmimage/"+item, ".status.contentVersion")
 		if len(left) != 0 || version == second {
 			return fmt.Errorf("there are %q, and version %s", left, version)

@@ -25,7 +25,7 @@ import (
 // our kinds.
 const discovered = 5 * time.Minute
 
-// quotaOf is a ResourceQuota with these limits, each name=quantity.
+// quotaOf returns a ResourceQuota with these limits, each name=quantity.
 func quotaOf(name string, limits ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: %s}\nspec:\n  hard:\n", name)
@@ -59,7 +59,8 @@ func (u user) counted(quota string) {
 	})
 }
 
-// One namespace with one quota after another: kube-controller-manager takes half a minute to count our kinds the first time.
+// One namespace has one quota after another, because kube-controller-manager takes half a minute to count our kinds the
+// first time.
 func TestQuota_OfTheManagementClusterLimitsVirtualMachines(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -71,7 +72,7 @@ func TestQuota_OfTheManagementClusterLimitsVirtualMachines(t *testing.T) {
 	u.part("created at the same time", func(t *testing.T, u user) { u.cannotOverrun(t) })
 }
 
-// ends removes all VMs and the quota of a part.
+// ends deletes all VMs and the quota of a subtest.
 func (u user) ends() {
 	for _, vm := range strings.Fields(u.Get("vm", ".items[*].metadata.name")) {
 		u.Delete("vm/" + vm)
@@ -107,19 +108,19 @@ func (u user) limits(t *testing.T) {
 	u.Denied(testenv.VM("wide", off, "volumes: [{name: data, disk: {size: 100Gi}}]"), "exceeded quota: team, requested: vm.slipway.dev/storage=", "limited: vm.slipway.dev/storage=100Gi")
 	u.Denied(testenv.VMWith("odd", off, "instancetype: {name: nowhere, kind: VirtualMachineInstancetype}"), "failed quota: team: cannot determine", "vm.slipway.dev/vcpus", "nowhere")
 
-	// Powered off it is charged as well, but not as running, and starting it is.
+	// A powered-off VM is charged, but not as running. Starting it is charged.
 	u.Put(testenv.VM("spare", off))
 	u.used("team", "vm.slipway.dev/vcpus", "4")
 	u.used("team", "running.vm.slipway.dev/vcpus", "2")
 	_, errOut, err := u.Try("", "virtctl", "start", "spare")
 	if want := "exceeded quota: team, requested: running.vm.slipway.dev/vcpus=2, used: running.vm.slipway.dev/vcpus=2, limited: running.vm.slipway.dev/vcpus=3"; err == nil || !strings.Contains(errOut, want) {
-		t.Errorf("starting beyond the quota: %v %s, want a refusal with %q", err, errOut, want)
+		t.Errorf("starting beyond the quota: %v %s, want an error with %q", err, errOut, want)
 	}
 	u.PatchDenied("vm/spare", `{"spec":{"powerState":"PoweredOn"}}`, "exceeded quota: team")
 	if got := u.Get("vm/spare", ".spec.powerState"); got != "PoweredOff" {
 		t.Errorf("a refused start left spec.powerState %q", got)
 	}
-	u.Label("vm/spare", "a=b") // what costs nothing is not refused
+	u.Label("vm/spare", "a=b") // an object without a charge is not rejected
 
 	u.Delete("vm/web")
 	u.used("team", "vm.slipway.dev/vcpus", "2")
@@ -156,7 +157,7 @@ spec: {cpu: {sockets: 1}, memory: {guest: 1Gi}}
 	captured := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
 	_, errOut, err := u.Try("", "virtctl", "refresh", "instancetype", "web")
 	if want := "exceeded quota: team, requested: vm.slipway.dev/vcpus=6, " + words; err == nil || !strings.Contains(errOut, want) {
-		t.Errorf("refreshing beyond the quota: %v %s, want a refusal with %q", err, errOut, want)
+		t.Errorf("refreshing beyond the quota: %v %s, want an error with %q", err, errOut, want)
 	}
 	if got := u.Get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name"); got != captured {
 		t.Errorf("a refused refresh changed the revision from %q to %q", captured, got)
@@ -232,12 +233,12 @@ func (u user) cannotOverrun(t *testing.T) {
 		}
 		list := listed(t, client, u.Namespace)
 		if len(list) > limit {
-			t.Fatalf("%d VMs are there, and the quota allows %d", len(list), limit)
+			t.Fatalf("%d VMs exist, but the quota allows %d", len(list), limit)
 		}
 		if round == 0 && int(created.Load()) != limit {
 			t.Errorf("%d VMs were created in the empty namespace, want %d", created.Load(), limit)
 		}
-		// Some go, and the next round begins while they do.
+		// Some are deleted, and the next round begins meanwhile.
 		for _, name := range list[:min(2, len(list))] {
 			// A VM of the previous round may have been deleted in between.
 			if err := vms.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -245,7 +246,7 @@ func (u user) cannotOverrun(t *testing.T) {
 			}
 		}
 	}
-	testenv.Eventually(t, testenv.Long, "as much is charged as is there", func() error {
+	testenv.Eventually(t, testenv.Long, "the charged VMs are the existing ones", func() error {
 		want := fmt.Sprint(len(listed(t, client, u.Namespace)))
 		if diff := cmp.Diff(want, u.Get("resourcequota/team", `.status.used.vm\.slipway\.dev/vcpus`)); diff != "" {
 			return fmt.Errorf("%s", diff)

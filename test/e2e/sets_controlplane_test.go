@@ -5,7 +5,7 @@ package e2e
 
 import "testing"
 
-// A control plane of any provider is an object of which the contract alone is known.
+// The control plane can be an object of any provider that follows the contract.
 func TestCluster_FollowsItsControlPlaneObject(t *testing.T) {
 	t.Parallel()
 	s := newSetScene(t)
@@ -25,7 +25,7 @@ spec: {}
 `)
 	release := `{"metadata":{"finalizers":null}}`
 	t.Cleanup(func() { _, _, _ = s.Try("", "kubectl", "patch", plane, "--type=merge", "-p", release) })
-	s.Kubectl("annotate", of, "checked=now") // A change of an unlabelled object is noticed within 30 s.
+	s.Kubectl("annotate", of, "checked=now") // A change of an unlabeled object is noticed within 30 s.
 	s.Wants(plane, ".metadata.ownerReferences[0].kind", "Cluster")
 	s.Wants(plane, `.metadata.labels.cluster\.x-k8s\.io/cluster-name`, "other")
 	s.Wants(of, `.status.conditions[?(@.type=="ControlPlaneInitialized")].message`, "Waiting for ExampleControlPlane to be initialized")

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// healthCheck is a MachineHealthCheck for Nodes that are silent.
+// healthCheck is a MachineHealthCheck for Nodes with an unknown Ready condition.
 func healthCheck(remediation string) string {
 	return `
 apiVersion: cluster.slipway.dev/v1alpha1
@@ -30,7 +30,7 @@ spec:
   ` + remediation
 }
 
-// silence lets the kubelets of Machines be silent.
+// silence sets the Ready condition of the Nodes of Machines to Unknown.
 func (s *setScene) silence(names ...string) {
 	s.Helper()
 	for _, name := range names {
@@ -46,7 +46,7 @@ func TestMachineHealthCheck_ReplacesNoMoreMachinesThanMaxInFlight(t *testing.T) 
 	all := s.Machines()
 	sick := all[:2]
 	for _, name := range sick {
-		s.Annotate("machines.cluster.slipway.dev/"+name, preTerminate+"=") // It stays while it goes.
+		s.Annotate("machines.cluster.slipway.dev/"+name, preTerminate+"=") // It exists while it is deleted.
 	}
 	s.Put(healthCheck(""))
 	s.Wants("machinehealthcheck/workers", ".status.currentHealthy", "3")

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// setScene is a Cluster with MachineDeployments. Its stories name Machines with their group, because the kinds of Cluster API
-// are known in the test process if a story has installed them before.
+// setScene is a Cluster with MachineDeployments. Its tests name kinds with their group, because the test process may
+// also know the kinds of Cluster API from another test.
 type setScene struct{ *testenv.MachineSets }
 
 func newSetScene(t *testing.T) *setScene {

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// patch merges into the deployment.
+// patch applies a merge patch to the deployment.
 func (s *setScene) patch(text string) {
 	s.Helper()
 	s.Patch("machinedeployment/workers", text)
@@ -48,7 +48,7 @@ func (s *setScene) statuses(when string, pairs ...string) {
 	}
 }
 
-// replaced waits until none of the previous Machines is left, and the given number is available.
+// replaced waits until the previous Machines are deleted and this many are available.
 func (s *setScene) replaced(before []string, n int) {
 	s.Helper()
 	s.Eventually("all Machines are others", func() error {
@@ -95,7 +95,7 @@ func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
 		t.Errorf("Machines are %s of %s, want %s and one large one", got, s.Sizes(), first[1])
 	}
 
-	t.Log("RollingUpdate: what is left of the old template goes")
+	t.Log("RollingUpdate: the Machines of the previous template are deleted")
 	s.patch(`{"spec":{"rollout":{"strategy":{"type":"RollingUpdate"}}}}`)
 	s.Available(2)
 	if got := s.Sizes(); got != "large large" {
@@ -122,7 +122,7 @@ func TestMachineDeployment_RollsByItsStrategy(t *testing.T) {
 		return err
 	})
 
-	t.Log("what goes is Terminating")
+	t.Log("deleted Machines are Terminating")
 	s.Annotate("machines.cluster.slipway.dev/"+s.Machines()[0], "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test=")
 	last := s.Machines()[0]
 	s.Remove("machines.cluster.slipway.dev/" + last)

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestSnapshots_AreKeptAsLongAsAskedAndRevertedTo(t *testing.T) {
+func TestSnapshots_AreKeptAsRequestedAndRevertedTo(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
 	u.Put(testenv.Catalogue)
@@ -18,8 +18,8 @@ func TestSnapshots_AreKeptAsLongAsAskedAndRevertedTo(t *testing.T) {
 	u.part("after a failed upgrade", func(t *testing.T, u user) { u.revertsUpgrade(t) })
 }
 
-// revertsUpgrade is story 6: an upgrade fails, and the instance type has changed since. The revert restores the
-// virtual machine with its previous size.
+// revertsUpgrade tests a failed upgrade after which the instance type has changed. The revert restores the virtual
+// machine with its previous size.
 func (u user) revertsUpgrade(t *testing.T) {
 	u.Put(testenv.VM("web"))
 	u.Label("vm/web", "release=1")

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// The example names a class that does not exist at first.
+// The example uses a class that does not exist at first.
 func TestDisks_FollowTheirStorageClasses(t *testing.T) {
 	t.Parallel()
 	u := admin(t)
@@ -59,7 +59,7 @@ provisioner: ebs.csi.aws.com
 	} {
 		_, errOut, err := u.Try("", "kubectl", "patch", "vm/database", "--type=strategic", "-p", patch)
 		if err == nil || !strings.Contains(errOut, want) {
-			t.Errorf("%s: %v %s, want it refused with %q", patch, err, errOut, want)
+			t.Errorf("%s: %v %s, want an error with %q", patch, err, errOut, want)
 		}
 	}
 	u.Patch("vm/database", `{"spec":{"bootDisk":{"size":"30Gi"}}}`)
@@ -70,7 +70,7 @@ provisioner: ebs.csi.aws.com
 	u.part("discs go in and out of a running VM", func(t *testing.T, u user) { u.changesDiscs(t) })
 }
 
-// drive is the file in the CD-ROM drive of a VM, and whether it is connected.
+// drive returns the file in the CD-ROM drive of a VM, and whether the drive is connected.
 func (u user) drive(vm string) (iso string, connected bool) {
 	u.T.Helper()
 	have := testenv.Inventory(u.T, u.Namespace)[vm]

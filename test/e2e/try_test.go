@@ -45,10 +45,10 @@ func TestVirtctlCheck_TriesAVirtualMachineAndLeavesNothing(t *testing.T) {
 	u.Wants("vmimage/ubuntu-24.04", `.status.conditions[?(@.type=="Ready")].status`, "True")
 
 	u.tried(true, nil, "ok       a virtual machine of image VirtualMachineImage/", "with 1 vCPU and 1Gi, is accepted in namespace "+u.Namespace+" (server dry run)\n",
-		" is there in zone default, after ", "created in vSphere after ", "PoweredOff after ", " was removed after ")
-	u.tried(true, []string{"--image=photon-5", "--instancetype=VirtualMachineInstancetype/small", "--power-on"}, "instance type VirtualMachineInstancetype/small", "PoweredOn after ", " was removed after ")
+		" was created in zone default after ", "created in vSphere after ", "PoweredOff after ", " was deleted after ")
+	u.tried(true, []string{"--image=photon-5", "--instancetype=VirtualMachineInstancetype/small", "--power-on"}, "instance type VirtualMachineInstancetype/small", "PoweredOn after ", " was deleted after ")
 
-	u.tried(false, []string{"--image=nowhere"}, "is not made: ImageReady: ", `VirtualMachineImage "nowhere" does not exist`, "WAITS FOR", "ImageReady=False", "NotFound", "EVENT", " was removed after ")
+	u.tried(false, []string{"--image=nowhere"}, "was not created: ImageReady: ", `VirtualMachineImage "nowhere" does not exist`, "WAITING FOR", "ImageReady=False", "NotFound", "EVENT", " was deleted after ")
 	u.Put("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: one}\nspec: {hard: {count/virtualmachines.vm.slipway.dev: \"1\"}}\n")
 	u.DeniedAtLast(testenv.InlineVM("second", "photon-5"), "exceeded quota")
 	u.tried(false, nil, "MISSING  a virtual machine in namespace "+u.Namespace+" is refused: ", "exceeded quota: one")

@@ -20,12 +20,12 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// hook is an admission webhook: at /mutate it labels, at /validate it refuses VMs whose
-// name begins with bad, and all suspensions.
+// hook is an admission webhook. At /mutate it adds a label. At /validate it rejects VMs whose name begins with bad, and
+// all suspensions.
 type hook struct {
 	*httptest.Server
 	mu sync.Mutex
-	// asked are the operations and resources that it was asked for, each once.
+	// asked are the operations and resources of the reviews that it received, each once.
 	asked map[string]bool
 }
 
@@ -58,7 +58,7 @@ func (h *hook) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(&review)
 }
 
-// manifest is both configurations, for one namespace.
+// manifest has both webhook configurations, for one namespace.
 func (h *hook) manifest(namespace string) string {
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw}))
 	var b strings.Builder
@@ -91,7 +91,7 @@ func TestWebhooks_HoldForVirtualMachinesAndTheirSubresources(t *testing.T) {
 	u.RemoveAtEnd("mutatingwebhookconfiguration/"+u.Namespace, "validatingwebhookconfiguration/"+u.Namespace)
 	h := newHook(t)
 	u.Put(testenv.Catalogue + h.manifest(u.Namespace))
-	testenv.Eventually(t, testenv.Long, "the hooks are asked", func() error {
+	testenv.Eventually(t, testenv.Long, "the webhooks receive reviews", func() error {
 		_, errOut, err := u.Try(testenv.VM("bad"), "kubectl", "create", "--dry-run=server", "-f", "-")
 		if err == nil || !strings.Contains(errOut, "refused by the hook") {
 			return fmt.Errorf("%v: %s", err, errOut)

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/front"
 )
 
-// moment is how far the operations of the machines are when the fault begins.
+// moment is the progress of the operations when the fault begins.
 type moment struct{ name, says string }
 
 var (
@@ -51,13 +51,13 @@ func newCell(e *environment, f fault, at moment, s state) *cell {
 	return c
 }
 
-// run runs one cell from an empty namespace to an empty one. It returns the vSphere calls by machine.
+// run runs one cell in an empty namespace, which is empty again at the end. It returns the vSphere calls by VM.
 func (c *cell) run(ctx context.Context, t *testing.T) map[string]fleetcheck.Counts {
 	t.Helper()
 	if err := c.prepare(ctx); err != nil {
 		t.Fatalf("before the order: %v", err)
 	}
-	before, err := c.asked(ctx, nil)
+	before, err := c.countCalls(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func (c *cell) run(ctx context.Context, t *testing.T) map[string]fleetcheck.Coun
 	if err := c.settled(ctx, c.wanted(false)); err != nil {
 		t.Errorf("after the fault: %v", err)
 	}
-	counts, err := c.asked(ctx, before)
+	counts, err := c.countCalls(ctx, before)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func (c *cell) run(ctx context.Context, t *testing.T) map[string]fleetcheck.Coun
 	return counts
 }
 
-// wanted are the desired machines, at the start or at the end of the cell.
+// wanted returns the desired VMs at the start or at the end of the cell.
 func (c *cell) wanted(begins bool) map[string]fleetcheck.Wish {
 	want := map[string]fleetcheck.Wish{}
 	for _, m := range c.machines {
@@ -103,7 +103,7 @@ func (c *cell) wanted(begins bool) map[string]fleetcheck.Wish {
 	return want
 }
 
-// prepare makes the machines that are there before the order.
+// prepare creates the VMs that exist before the order.
 func (c *cell) prepare(ctx context.Context) error {
 	manifests := string(catalogue.Manifests(c.namespace))
 	for _, m := range c.machines {
@@ -121,8 +121,7 @@ func (c *cell) prepare(ctx context.Context) error {
 	return c.check.Note(ctx)
 }
 
-// fly gives the order and waits until the operation of every machine is as far as the
-// moment wants.
+// fly sends the order and waits until the operation of every VM has reached the moment.
 func (c *cell) fly(ctx context.Context) error {
 	held, tasks := map[string]int{}, map[string]int{}
 	for _, m := range c.machines {
@@ -178,11 +177,11 @@ func (c *cell) holdOf(m machine) string {
 	return m.held
 }
 
-// taskTime is how long the tasks of the moment running take, in milliseconds: longer
-// than the time between their start and that of the fault.
+// taskTime is the duration of tasks at the moment running, in milliseconds. It is longer than the time between the
+// start of a task and that of the fault.
 const taskTime = 10_000
 
-// hinder lets the operations wait at the moment of the cell, or no more.
+// hinder makes the operations wait at the moment of the cell, or releases them.
 func (c *cell) hinder(ctx context.Context, on bool) error {
 	for _, m := range c.machines {
 		path, method, ms := "/hold?method="+c.holdOf(m), http.MethodDelete, 0
@@ -199,7 +198,7 @@ func (c *cell) hinder(ctx context.Context, on bool) error {
 	return nil
 }
 
-// strike lets the fault begin, the operations go on, and the fault end.
+// strike starts the fault, releases the operations, and ends the fault.
 func (c *cell) strike(ctx context.Context, start fleetcheck.Moment) error {
 	if err := c.fault.begin(ctx, c.environment); err != nil {
 		return errors.Join(fmt.Errorf("the fault: %w", err), c.hinder(ctx, false))
@@ -208,7 +207,7 @@ func (c *cell) strike(ctx context.Context, start fleetcheck.Moment) error {
 		return err
 	}
 	if c.fault.goesOn {
-		err := until(ctx, "vSphere carries out what it was asked for", func(ctx context.Context) error {
+		err := until(ctx, "vSphere completes the requested operations", func(ctx context.Context) error {
 			for _, m := range c.machines {
 				done, err := c.check.Done(ctx, start, m.name)
 				if err != nil {
@@ -230,8 +229,8 @@ func (c *cell) strike(ctx context.Context, start fleetcheck.Moment) error {
 	return nil
 }
 
-// asked counts the vSphere calls by machine since the given count.
-func (c *cell) asked(ctx context.Context, before map[string]fleetcheck.Counts) (map[string]fleetcheck.Counts, error) {
+// countCalls counts the vSphere calls by machine since the given count.
+func (c *cell) countCalls(ctx context.Context, before map[string]fleetcheck.Counts) (map[string]fleetcheck.Counts, error) {
 	seen, err := c.check.Look(ctx)
 	if err != nil {
 		return nil, err
@@ -255,7 +254,7 @@ func (c *cell) judge(t *testing.T, m machine, asked, done fleetcheck.Counts) {
 	t.Helper()
 	for _, op := range fleetcheck.Operations() {
 		if op == fleetcheck.Reconfigure && m.inFlight == fleetcheck.Create {
-			continue // a create is finished in one or more, of which none does harm twice
+			continue // a create is completed by one call or more, and repeating one has no effect
 		}
 		if op != fleetcheck.Other && done[op] != m.asked[op] {
 			t.Errorf("%s: %s took effect %d times, want %d", m.name, op, done[op], m.asked[op])
@@ -270,7 +269,7 @@ func (c *cell) judge(t *testing.T, m machine, asked, done fleetcheck.Counts) {
 	}
 }
 
-// clean deletes the rest of the cell.
+// clean deletes the objects of the cell.
 func (c *cell) clean(ctx context.Context) error {
 	for _, m := range c.machines {
 		if err := c.delete(ctx, m.name); err != nil {
@@ -280,7 +279,7 @@ func (c *cell) clean(ctx context.Context) error {
 	return c.settled(ctx, nil)
 }
 
-// result is a cell of the table: the calls in excess of those that the order needs.
+// result is a cell of the table: the number of calls in addition to those that the order needs.
 func (c *cell) result(t *testing.T, counts map[string]fleetcheck.Counts) string {
 	if t.Failed() {
 		return "**fails**"

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// diskSize is the size for five files of etcd's log, of which it keeps as many, the copy of a file under repair (64
-// MiB each), a database at the quota, and the space that maintenance.DiskMargin requires.
+// diskSize is the space for five segments of etcd's log and five spare ones, the copy of a segment under repair (64 MiB
+// each), a database at the quota, and the space that maintenance.DiskMargin requires.
 const diskSize = "size=896m"
 
 // noSpace is the error of a full file system.
@@ -47,7 +47,7 @@ func (e *environment) ballast() string { return filepath.Join(e.SlipwayDataDir()
 // then.
 func fillDisk(ctx context.Context, e *environment) error {
 	for len(e.Failed()) > 0 {
-		<-e.Failed() // the failure of a previous start
+		<-e.Failed() // the condition of a previous start
 	}
 	if err := writeUntilFull(e.ballast()); err != nil {
 		return err
@@ -61,7 +61,7 @@ func fillDisk(ctx context.Context, e *environment) error {
 			return fmt.Errorf("the server ends without %q: %w", noSpace, err)
 		}
 	case <-time.After(deadline):
-		return errors.New("the server goes on without room")
+		return errors.New("the server runs although its disk is full")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -102,7 +102,7 @@ func writeUntilFull(file string) error {
 	return nil
 }
 
-// emptyDisk makes room, with which the server starts.
+// emptyDisk frees space and waits until the server starts.
 func emptyDisk(ctx context.Context, e *environment) error {
 	if err := os.Remove(e.ballast()); err != nil {
 		return err

@@ -45,15 +45,14 @@ type environment struct {
 	check    *fleetcheck.Checker
 	api      versioned.Interface
 	host     kubernetes.Interface
-	admin    rest.Interface // straight to the server, for its pages
-	// namespaces of all cells so far.
+	admin    rest.Interface // a direct connection to the server, for paths outside of its API groups
+	// namespaces are the namespaces of all cells so far.
 	namespaces []string
-	// damaged is how often the store was.
+	// damaged is how often the store was damaged.
 	damaged int
 }
 
-// newDirectory is where an environment keeps its data, which is removed in the end unless
-// the test fails.
+// newDirectory creates the data directory of an environment. It is removed at the end unless the test fails.
 func newDirectory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slipway-faults-")
@@ -119,7 +118,7 @@ func (e *environment) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// order gives an order to the simulated vCenter and decodes its answer.
+// order sends a control request to the simulated vCenter and decodes its response.
 func (e *environment) order(ctx context.Context, method, path string, into any) error {
 	body, err := vsphereclient.Order(ctx, e.VCenter().ControlURL, method, path)
 	if err != nil || into == nil {
@@ -150,9 +149,9 @@ func until(ctx context.Context, what string, check func(ctx context.Context) err
 	return nil
 }
 
-// settled waits until everything is as wanted, and nothing else is there.
+// settled waits until all objects are in their desired state and there are no others.
 func (e *environment) settled(ctx context.Context, want map[string]fleetcheck.Wish) error {
-	return until(ctx, "everything is as wanted", func(ctx context.Context) error {
+	return until(ctx, "all objects are in their desired state", func(ctx context.Context) error {
 		seen, err := e.check.Look(ctx)
 		if err != nil {
 			return err
@@ -164,7 +163,7 @@ func (e *environment) settled(ctx context.Context, want map[string]fleetcheck.Wi
 	})
 }
 
-// unready succeeds when a check of the readiness of slipway-apiserver fails.
+// unready returns nil if a readiness check of slipway-apiserver fails.
 func (e *environment) unready(ctx context.Context, check string) error {
 	err := e.admin.Get().RequestURI("/readyz/" + check).Do(ctx).Error()
 	if apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) {
@@ -173,7 +172,7 @@ func (e *environment) unready(ctx context.Context, check string) error {
 	return fmt.Errorf("/readyz/%s does not fail: %w", check, cmp.Or(err, errors.New("200 OK")))
 }
 
-// renewed is when the Lease of the controllers was.
+// renewed returns when the Lease of the controllers was last renewed.
 func (e *environment) renewed(ctx context.Context) (time.Time, error) {
 	lease, err := e.host.CoordinationV1().Leases("slipway-system").Get(ctx, "slipway-controllers", metav1.GetOptions{})
 	if err != nil {
@@ -185,7 +184,7 @@ func (e *environment) renewed(ctx context.Context) (time.Time, error) {
 	return lease.Spec.RenewTime.Time, nil
 }
 
-// delete deletes a virtual machine, if it is there.
+// delete deletes a virtual machine if it exists.
 func (c *cell) delete(ctx context.Context, name string) error {
 	return until(ctx, "the deletion of "+name+" is accepted", func(ctx context.Context) error {
 		err := c.api.VmV1alpha1().VirtualMachines(c.namespace).Delete(ctx, name, metav1.DeleteOptions{})

@@ -16,17 +16,17 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
-// fault is one thing that goes wrong.
+// fault is a failure that the test injects.
 type fault struct {
 	name, says string
 	// place prepares a file system for the data of the server if the fault needs one. If it returns an error,
 	// preparation is not permitted and the fault is skipped.
 	place func(t *testing.T, data string) error
-	// begin returns when the fault is there, and its victim has noticed where it can.
+	// begin starts the fault. It returns when the affected process has noticed the fault, if it can.
 	begin func(ctx context.Context, e *environment) error
 	// goesOn reports whether vSphere completes the requested operation before the fault ends.
 	goesOn bool
-	// end takes the fault away.
+	// end ends the fault.
 	end func(ctx context.Context, e *environment) error
 	// again is the maximum number of repeated calls for an operation in flight.
 	again func(at moment) int
@@ -97,11 +97,10 @@ var faults = []fault{
 	{name: "disk", says: "the file system of the data filled, and written to until the server ends; a start; room made, and a start", place: ownFileSystem, again: whenForgotten, begin: fillDisk, end: emptyDisk},
 }
 
-// never is for faults after which the server knows its calls.
+// never is for faults after which the server knows the result of its calls.
 func never(moment) int { return 0 }
 
-// whenLost is for faults that end the connection to vCenter: a call that was not carried
-// out has to be made again.
+// whenLost is for faults that end the connection to vCenter. A call that was not executed has to be repeated.
 func whenLost(at moment) int {
 	if at == asked {
 		return 1
@@ -109,12 +108,11 @@ func whenLost(at moment) int {
 	return 0
 }
 
-// refusals is how often, at most, a task is asked for again while it runs: the pauses
-// between tries grow.
+// refusals is the maximum number of repeated requests for a running task. The delays between attempts increase.
 const refusals = 12
 
 // whenForgotten is for faults after which the server does not know a running task: the process is new, or the
-// connection for the answer of a deployment broke. The server repeats the call, and vSphere refuses it while the task
+// connection for the response of a deployment broke. The server repeats the call, and vSphere rejects it while the task
 // runs.
 func whenForgotten(at moment) int {
 	if at == running {
@@ -123,8 +121,8 @@ func whenForgotten(at moment) int {
 	return whenLost(at)
 }
 
-// whenBroken is for faults after which the same process cannot know whether an unanswered call was executed. vSphere
-// refuses a call that was.
+// whenBroken is for faults after which the same process cannot know whether a call without a response was executed.
+// vSphere rejects the repeated call if it was.
 func whenBroken(at moment) int {
 	if at == unanswered {
 		return 1
@@ -132,7 +130,7 @@ func whenBroken(at moment) int {
 	return whenForgotten(at)
 }
 
-// terminate ends the server as kubelet does.
+// terminate stops the server as kubelet does.
 func terminate(ctx context.Context, e *environment) error {
 	if err := syscall.Kill(e.PID(slipway), syscall.SIGTERM); err != nil {
 		return err
@@ -150,7 +148,7 @@ func terminate(ctx context.Context, e *environment) error {
 	}
 }
 
-// leaseTime is when others may take the Lease of the controllers.
+// leaseTime returns when another process may acquire the Lease of the controllers.
 const leaseTime = 15 * time.Second
 
 func (e *environment) leaseRunsOut(ctx context.Context) error {

@@ -35,11 +35,11 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 	rows := make([]string, len(faults))
-	t.Cleanup(func() { t.Logf("what was found:\n%s", table(rows)) })
+	t.Cleanup(func() { t.Logf("results:\n%s", table(rows)) })
 	for i, f := range faults {
 		if slices.Contains(chosen, f.name) {
 			t.Run(f.name, func(t *testing.T) {
-				t.Parallel() // each has an environment of its own, and mostly waits
+				t.Parallel() // each has its own environment, and mostly waits
 				rows[i] = matrixRows(t, f, when)
 			})
 		}
@@ -75,7 +75,7 @@ func matrixRows(t *testing.T, f fault, when []moment) (rows string) {
 	return rows
 }
 
-// table is Markdown.
+// table returns the table as Markdown.
 func table(rows []string) string {
 	head := "| fault | moment |"
 	for _, s := range states {

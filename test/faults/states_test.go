@@ -15,17 +15,17 @@ import (
 type machine struct {
 	// name is unique among all cells of an environment.
 	name string
-	// before and after the order of its user; empty for one that is not there.
+	// before and after are the object before and after the order. They are empty if it does not exist.
 	before, after string
-	// on and big are how it is to be in the end.
+	// on and big are the desired state at the end.
 	on, big bool
-	// inFlight is the operation that the fault meets, held is the call by which it is
-	// asked for, task the one of vSphere by which it is carried out.
+	// inFlight is the operation during which the fault begins. held is the call that requests it, and task is the
+	// vSphere task that executes it.
 	inFlight   fleetcheck.Operation
 	held, task string
 	// asked are the calls of the whole order.
 	asked fleetcheck.Counts
-	// moIDs are those that it was seen with in vSphere.
+	// moIDs are the managed object IDs that it has had.
 	moIDs []string
 }
 
@@ -35,7 +35,7 @@ type state struct {
 	machines []machine
 }
 
-// Manifests of machines, without their metadata.
+// Manifests of VMs, without their metadata.
 const (
 	fromItem     = `{image: {name: item}, instancetype: {name: small, kind: VirtualMachineInstancetype}, powerState: %s, powerOffMode: Hard}`
 	fromTemplate = `{image: {name: template}, cpu: {sockets: 2}, memory: {guest: 2Gi}, powerState: %s, powerOffMode: Hard}`
@@ -76,7 +76,7 @@ var states = []state{
 	}},
 }
 
-// wish is the machine as its user wants it, as the cell begins or in the end.
+// wish returns the desired state of the VM at the start of the cell or at the end.
 func (m machine) wish(namespace string, begins bool) fleetcheck.Wish {
 	w := fleetcheck.Wish{Namespace: namespace, Name: m.name, On: m.on, VCPUs: 2, MemoryMB: 2048}
 	if begins {

@@ -31,7 +31,7 @@ func (e *environment) etcdCommand(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// snapshot is where the store was saved before it became sick.
+// snapshot is the path of the snapshot that was saved before the damage.
 func (e *environment) snapshot() string { return filepath.Join(e.dir, "snapshot.db") }
 
 // damages are the kinds of damage to a store, used in turn by the cells, with the server's message for each.
@@ -53,8 +53,7 @@ func emptyLog(member string) error {
 	return os.Truncate(logs[len(logs)-1], 0)
 }
 
-// sicken saves the store, kills the server and damages the data, with which the server
-// must not start.
+// sicken saves a snapshot, kills the server and damages the data. The server must then refuse to start.
 func sicken(ctx context.Context, e *environment) error {
 	if err := os.RemoveAll(e.snapshot()); err != nil {
 		return err
@@ -92,10 +91,10 @@ func (e *environment) refusesToStart(ctx context.Context, texts ...string) error
 	return fmt.Errorf("no line of the server's output has %q: %w", texts, err)
 }
 
-// anyMachine is a name that each call has.
+// anyMachine is a name that occurs in every call.
 const anyMachine = ""
 
-// heal restores the store, looks that nothing is done by it, and releases it.
+// heal restores the snapshot, checks that the controllers wait, and releases the store.
 func heal(ctx context.Context, e *environment) error {
 	if err := e.etcdCommand(ctx, "restore", e.snapshot()); err != nil {
 		return err
@@ -122,7 +121,7 @@ func heal(ctx context.Context, e *environment) error {
 		return err
 	}
 	if diff := cmp.Diff(before, after); diff != "" {
-		return fmt.Errorf("before the release something was asked of vSphere (-before +after):\n%s", diff)
+		return fmt.Errorf("before the release vSphere received calls (-before +after):\n%s", diff)
 	}
 	return e.etcdCommand(ctx, "release")
 }
@@ -130,7 +129,7 @@ func heal(ctx context.Context, e *environment) error {
 // filler is the prefix of the keys that fill a store.
 const filler = "/filler/"
 
-// overfill writes to the store until it takes nothing more.
+// overfill writes to the store until it accepts no more writes.
 func (e *environment) overfill(ctx context.Context) error {
 	client, err := e.check.Store()
 	if err != nil {
@@ -139,7 +138,7 @@ func (e *environment) overfill(ctx context.Context) error {
 	defer func() { _ = client.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
-	const most = 1000 // of which a quota of 64 MiB takes 64
+	const most = 1000 // a quota of 64 MiB has space for 64 of them
 	value := strings.Repeat("f", 1<<20)
 	for i := range most {
 		if _, err := client.Put(ctx, fmt.Sprintf("%s%d", filler, i), value); err != nil {
@@ -149,7 +148,7 @@ func (e *environment) overfill(ctx context.Context) error {
 	return fmt.Errorf("the store took %d MiB", most)
 }
 
-// fillStore writes to the store until it takes nothing more, and neither does the API.
+// fillStore writes to the store until neither the store nor the API accepts more writes.
 func fillStore(ctx context.Context, e *environment) error {
 	if err := e.overfill(ctx); !errors.Is(err, rpctypes.ErrNoSpace) {
 		return fmt.Errorf("filling the store: %w", err)
@@ -177,7 +176,7 @@ func (e *environment) write(ctx context.Context) error {
 	return err
 }
 
-// emptyStore makes room, after which the store takes writes by itself.
+// emptyStore deletes the data that fills the store, and waits until the store accepts writes again.
 func emptyStore(ctx context.Context, e *environment) error {
 	client, err := e.check.Store()
 	if err != nil {

@@ -36,7 +36,7 @@ func (c *Checker) lookAtAPI(ctx context.Context, seen *Sight) error {
 	}
 	for _, i := range instances.Items {
 		seen.instances[i.Namespace+"/"+i.Name] = true
-		// What a machine runs with stays until it is restarted.
+		// A running VM keeps its size until it is restarted.
 		for _, r := range []*vmv1alpha1.AppliedRevision{i.Spec.Instancetype, i.Spec.Preference} {
 			if r != nil {
 				seen.running = append(seen.running, i.Namespace+"/"+r.RevisionName)
@@ -80,7 +80,7 @@ func (c *Checker) lookAtRevisions(ctx context.Context, seen *Sight) error {
 	return nil
 }
 
-// lookAtHost reads the objects for the virtual machines in the management cluster.
+// lookAtHost reads the objects for the virtual machines from the management cluster.
 func (c *Checker) lookAtHost(ctx context.Context, seen *Sight) error {
 	seen.active, seen.captured = map[string]bool{}, nil
 	all, err := c.host.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
@@ -107,10 +107,10 @@ func (c *Checker) lookAtHost(ctx context.Context, seen *Sight) error {
 	return nil
 }
 
-// storePrefix is where the store has all objects.
+// storePrefix is the prefix of the keys of all objects.
 const storePrefix = "/registry/slipway.dev/"
 
-// Store connects to the etcd of the server, which runs; the caller closes the client.
+// Store connects to the etcd of the running server. The caller closes the client.
 func (c *Checker) Store() (*clientv3.Client, error) {
 	endpoint, err := embedded.Endpoint(c.StoreDir)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Checker) Store() (*clientv3.Client, error) {
 	return client, nil
 }
 
-// lookAtStore reads the keys of the kinds that look into.
+// lookAtStore reads the keys of these kinds.
 func (c *Checker) lookAtStore(ctx context.Context, seen *Sight) error {
 	client, err := c.Store()
 	if err != nil {

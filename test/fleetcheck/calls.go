@@ -25,7 +25,7 @@ import (
 // Operation is an operation that changes a vSphere machine.
 type Operation string
 
-// Operations, by whatever method they are asked for.
+// Operations, independent of the method that requests them.
 const (
 	Create      Operation = "create"
 	Reconfigure Operation = "reconfigure"
@@ -36,12 +36,12 @@ const (
 	Other Operation = "other"
 )
 
-// Operations lists them in the order of a machine's life.
+// Operations lists them in the order in which a VM needs them.
 func Operations() []Operation {
 	return []Operation{Create, Reconfigure, PowerOn, PowerOff, Destroy, Other}
 }
 
-// methods are those that ask for an operation.
+// methods are the methods that request an operation.
 var methods = map[string]Operation{
 	"CreateVM_Task": Create, "CloneVM_Task": Create, "ImportVApp": Create, "RegisterVM_Task": Create,
 	"ReconfigVM_Task": Reconfigure,
@@ -86,11 +86,11 @@ func (c Counts) String() string {
 	return strings.Join(all, ", ")
 }
 
-// Moment is a time in the life of a vCenter.
+// Moment is a position in the events of a vCenter.
 type Moment struct{ event int32 }
 
-// Now is the moment of the last event. From the first call on Look remembers events,
-// for the vCenter keeps the last 1000, logins of a look included.
+// Now returns the position of the last event. After the first call, Look stores events, because vCenter only keeps the
+// last 1000, including logins of Look.
 func (c *Checker) Now(ctx context.Context) (Moment, error) {
 	if c.effects == nil {
 		c.effects = map[int32]effect{}
@@ -103,15 +103,15 @@ func (c *Checker) Now(ctx context.Context) (Moment, error) {
 	return m, err
 }
 
-// Call asks vSphere for an operation.
+// Call is a call that requests an operation from vSphere.
 type Call struct {
 	Operation Operation
-	// Time is when it arrived.
+	// Time is the time at which it was received.
 	Time time.Time
 }
 
-// Asked counts the vSphere calls for a machine in the trace of the simulated vCenter. The name must not be part of
-// any other text of a call.
+// Asked counts the vSphere calls for a VM in the trace of the simulated vCenter. The name must not be a part of any
+// other text in a call.
 func (c *Checker) Asked(ctx context.Context, name string, moIDs ...string) (Counts, error) {
 	calls, err := Calls(ctx, c.cluster, name, moIDs...)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *Checker) Asked(ctx context.Context, name string, moIDs ...string) (Coun
 	return asked, nil
 }
 
-// Calls are the calls that Asked counts, the oldest first.
+// Calls returns the calls that Asked counts, in order of time.
 func Calls(ctx context.Context, cluster *localcluster.Cluster, name string, moIDs ...string) ([]Call, error) {
 	texts := url.Values{"text": {name}}
 	for _, id := range moIDs {
@@ -147,7 +147,7 @@ func Calls(ctx context.Context, cluster *localcluster.Cluster, name string, moID
 	return calls, nil
 }
 
-// Done counts the effects on machines of that name after a moment.
+// Done counts the effects on VMs of that name since a moment.
 func (c *Checker) Done(ctx context.Context, after Moment, name string) (Counts, error) {
 	err := c.rememberEffects(ctx)
 	done := Counts{}

@@ -22,10 +22,10 @@ import (
 // localcluster.
 const ManagedFolder = "/DC0/vm/slipway"
 
-// Wish is a virtual machine as its user wants it.
+// Wish is the desired state of a virtual machine.
 type Wish struct {
 	Namespace, Name string
-	// On is true for one that is to be powered on.
+	// On is true if it must be powered on.
 	On bool
 	// VCPUs and MemoryMB, in MiB, are its size.
 	VCPUs, MemoryMB int32
@@ -36,24 +36,24 @@ func (w Wish) Key() string { return w.Namespace + "/" + w.Name }
 
 // Checker checks one environment. It is not safe for concurrent use.
 type Checker struct {
-	// StoreDir is where the etcd of the server keeps its data.
+	// StoreDir is the data directory of the server's etcd.
 	StoreDir string
 
 	cluster *localcluster.Cluster
 	api     versioned.Interface
 	host    kubernetes.Interface
 
-	// moIDs are the machines in vSphere that objects were seen with first, by UID.
+	// moIDs are the first observed vSphere VMs of objects, by UID.
 	moIDs map[string]string
-	// What is not ours: machines, their fingerprints by name, and directories.
+	// Foreign VMs, their fingerprints by name, and foreign directories.
 	foreign      map[vimtypes.ManagedObjectReference]bool
 	fingerprints map[string]string
 	directories  map[string]bool
-	// effects are the operations that took effect in vSphere, by the keys of events. It is nil until Now.
+	// effects are the operations that took effect in vSphere, by event key. It is nil before Now.
 	effects map[int32]effect
 }
 
-// New is a checker for which all is foreign that is in vSphere now.
+// New returns a checker that treats everything that now exists in vSphere as foreign.
 func New(ctx context.Context, cluster *localcluster.Cluster) (*Checker, error) {
 	c := &Checker{
 		StoreDir: cluster.SlipwayDataDir(), cluster: cluster, moIDs: map[string]string{},
@@ -76,8 +76,8 @@ func New(ctx context.Context, cluster *localcluster.Cluster) (*Checker, error) {
 	return c, c.noteForeign(ctx, &seen, "")
 }
 
-// Connect logs in to the vCenter of a cluster; the caller logs out. A session is not
-// kept: faults end them all.
+// Connect logs in to the vCenter of a cluster. The caller logs out. The session is not reused, because faults end all
+// sessions.
 func Connect(ctx context.Context, cluster *localcluster.Cluster) (*govmomi.Client, func(), error) {
 	v := cluster.VCenter()
 	client, err := vsphereclient.Login(ctx, v.URL, v.CAFile, v.Username, v.Password)
@@ -90,7 +90,7 @@ func Connect(ctx context.Context, cluster *localcluster.Cluster) (*govmomi.Clien
 // IsForeign reports whether a machine existed before the checker.
 func (c *Checker) IsForeign(v *mo.VirtualMachine) bool { return c.foreign[v.Self] }
 
-// AddForeign notes that the VMs whose names begin so are not ours, as they are now.
+// AddForeign records that the VMs with this name prefix are foreign, in their current state.
 func (c *Checker) AddForeign(ctx context.Context, prefix string) error {
 	seen := Sight{}
 	if err := c.lookAtVSphere(ctx, &seen); err != nil {
@@ -99,7 +99,7 @@ func (c *Checker) AddForeign(ctx context.Context, prefix string) error {
 	return c.noteForeign(ctx, &seen, prefix)
 }
 
-// noteForeign is AddForeign for those that were seen.
+// noteForeign is AddForeign for observed VMs.
 func (c *Checker) noteForeign(ctx context.Context, seen *Sight, prefix string) error {
 	for _, m := range seen.machines {
 		if strings.HasPrefix(m.name, prefix) {
@@ -118,8 +118,7 @@ func (c *Checker) noteForeign(ctx context.Context, seen *Sight, prefix string) e
 	return nil
 }
 
-// Renumbered notes that a VM that is not ours has another managed object ID. It is false for
-// others.
+// Renumbered records that a foreign VM has another managed object ID. It returns false for other VMs.
 func (c *Checker) Renumbered(from, to string) bool {
 	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: from}
 	if !c.foreign[ref] {
@@ -129,7 +128,8 @@ func (c *Checker) Renumbered(from, to string) bool {
 	return true
 }
 
-// Look reads all sides. It reads the API last, so that objects created during the check are seen.
+// Look reads the state of all sides. It reads the API last, so that it includes objects that are created during the
+// check.
 func (c *Checker) Look(ctx context.Context) (Sight, error) {
 	seen := Sight{}
 	if err := c.lookAtVSphere(ctx, &seen); err != nil {
@@ -148,8 +148,7 @@ func (c *Checker) Look(ctx context.Context) (Sight, error) {
 	return seen, nil
 }
 
-// Note remembers which machine of vSphere each object has, as long as nothing else is
-// known of it.
+// Note records the vSphere VM of each object, unless it is already recorded.
 func (c *Checker) Note(ctx context.Context) error {
 	seen := Sight{}
 	if err := c.lookAtAPI(ctx, &seen); err != nil {
@@ -163,17 +162,16 @@ func (c *Checker) Note(ctx context.Context) error {
 	return nil
 }
 
-// Belongs notes that the object with that UID has the machine with that ID from now on.
+// Belongs records that the object with that UID now has the VM with that ID.
 func (c *Checker) Belongs(uid, moID string) { c.moIDs[uid] = moID }
 
-// Problems compares the observed state with the desired one, by Wish.Key. A folder below the managed one is expected
+// Problems compares the observed state with the desired one, by Wish.Key. It expects a folder below the managed folder
 // for each of the namespaces.
 func (c *Checker) Problems(want map[string]Wish, namespaces []string, seen Sight) []string {
 	return problems(expected{want: want, namespaces: namespaces, moIDs: c.moIDs, foreign: c.fingerprints}, seen)
 }
 
-// MachinesOf are the IDs of the machines in vSphere that name an object of that key
-// (namespace/name) as their owner.
+// MachinesOf returns the IDs of the vSphere VMs whose owner is an object with that key (namespace/name).
 func (s Sight) MachinesOf(key string) []string {
 	var found []string
 	for _, m := range s.machines {

@@ -11,7 +11,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// state is the power state that is wanted.
+// state returns the desired power state.
 func (w Wish) state() vmv1alpha1.PowerState {
 	if w.On {
 		return vmv1alpha1.PoweredOn
@@ -27,19 +27,18 @@ type Sight struct {
 	instances map[string]bool
 	// running are the revisions that instances run with.
 	running []string
-	// machines are those of vSphere that name an owner, or are in a folder of ours.
+	// machines are the vSphere VMs that have an owner, or are in a managed folder.
 	machines []vm
-	// foreign is everything that can be read of the machines that are not ours, by name.
+	// foreign is the complete readable state of foreign VMs, by name.
 	foreign map[string]string
-	// folders are the paths below the managed folder, directories those of machines on
-	// datastores.
+	// folders are the paths below the managed folder. directories are the directories of VMs on datastores.
 	folders, directories []string
-	// revisions are the captured instance types and preferences, by namespace/name.
+	// revisions are the pinned instance types and preferences, by namespace/name.
 	revisions map[string]bool
 	// stored are the keys in etcd, resource/namespace/name.
 	stored map[string]bool
-	// active are the namespaces of the management cluster that are not being deleted. captured are its
-	// ControllerRevisions of Slipway, which must no longer be created.
+	// active are the namespaces of the management cluster that are not being deleted. captured are the
+	// ControllerRevisions of Slipway in the management cluster, which must no longer be created.
 	active   map[string]bool
 	captured []string
 	// leader holds the Lease of the controllers.
@@ -50,9 +49,9 @@ type Sight struct {
 type expected struct {
 	want       map[string]Wish
 	namespaces []string
-	// moIDs are the machines in vSphere that objects were seen with first, by UID.
+	// moIDs are the first observed vSphere VMs of objects, by UID.
 	moIDs map[string]string
-	// foreign are the machines that existed before, by name.
+	// foreign are the VMs that existed before the test, by name.
 	foreign map[string]string
 }
 
@@ -60,13 +59,13 @@ type expected struct {
 type object struct {
 	uid, moID, power, says string
 	ready, deleting        bool
-	// waits is true if status reports that the size waits for a restart.
+	// waits is true if status reports that the size requires a restart.
 	waits bool
-	// revisions that status names.
+	// revisions are the revisions in status.
 	revisions []string
 }
 
-// vm is a machine of vSphere.
+// vm is a vSphere VM.
 type vm struct {
 	moID, name, folder, directory string
 	// owner is namespace/name/uid.
@@ -119,7 +118,7 @@ func problems(e expected, s Sight) []string {
 	return found
 }
 
-// compare checks one machine that must exist.
+// compare checks one VM that must exist.
 func compare(key string, w Wish, o object, machines []vm, first string) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -163,7 +162,7 @@ func compare(key string, w Wish, o object, machines []vm, first string) []string
 	return found
 }
 
-// leftovers are objects that no desired object explains.
+// leftovers returns objects that do not belong to a desired object.
 func leftovers(e expected, s Sight) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -198,8 +197,8 @@ func leftovers(e expected, s Sight) []string {
 			add("left: directory %s belongs to no machine", d)
 		}
 	}
-	// The folder of a namespace outlives it: vCenter cannot delete a folder on the
-	// condition that it is empty, and deletes every machine that is in it.
+	// The folder of a namespace is kept after the namespace is deleted. vCenter cannot delete a folder on the condition
+	// that it is empty: it deletes every VM in it.
 	for _, f := range s.folders {
 		if !slices.Contains(e.namespaces, f) {
 			add("left: folder %s belongs to no namespace", f)
@@ -240,7 +239,7 @@ func unequal(s Sight) []string {
 	return found
 }
 
-// difference cuts the first place in which two texts differ out of them.
+// difference returns the parts of two texts around their first difference.
 func difference(was, is string) string {
 	const around = 60
 	i := 0

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// healthy is one machine as wanted, and one that is not ours.
+// healthy has one VM in its desired state, and one foreign VM.
 func healthy() (e expected, s Sight) {
 	e = expected{
 		want:       map[string]Wish{"ns/a": {Namespace: "ns", Name: "a", On: true, VCPUs: 2, MemoryMB: 2048}},
@@ -29,29 +29,29 @@ func healthy() (e expected, s Sight) {
 	return e, s
 }
 
-// change alters the one object.
+// change changes the object.
 func change(s *Sight, f func(*object)) {
 	o := s.objects["ns/a"]
 	f(&o)
 	s.objects["ns/a"] = o
 }
 
-func TestHealthyIsNoProblem(t *testing.T) {
+func TestProblems_NoneForAHealthyFleet(t *testing.T) {
 	if found := problems(healthy()); len(found) > 0 {
 		t.Errorf("found %q", found)
 	}
 }
 
-func TestEveryKindOfProblemIsFound(t *testing.T) {
+func TestProblems_OfEveryKindAreFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(*Sight)
 		want  string
 	}{
-		"object gone":         {func(s *Sight) { delete(s.objects, "ns/a") }, "lost: ns/a is not in the API"},
+		"object deleted":      {func(s *Sight) { delete(s.objects, "ns/a") }, "lost: ns/a is not in the API"},
 		"object being erased": {func(s *Sight) { change(s, func(o *object) { o.deleting = true }) }, "is being deleted"},
 		"not ready":           {func(s *Sight) { change(s, func(o *object) { o.ready = false }) }, "is not ready"},
 		"reports off":         {func(s *Sight) { change(s, func(o *object) { o.power = "PoweredOff" }) }, "is PoweredOff, want PoweredOn"},
-		"machine gone":        {func(s *Sight) { s.machines = nil }, "has no machine in vSphere"},
+		"machine deleted":     {func(s *Sight) { s.machines = nil }, "has no machine in vSphere"},
 		"twin":                {func(s *Sight) { s.machines = append(s.machines, s.machines[0]) }, "twice: ns/a has 2"},
 		"recreated": {func(s *Sight) {
 			change(s, func(o *object) { o.moID = "vm-2" })
@@ -74,15 +74,15 @@ func TestEveryKindOfProblemIsFound(t *testing.T) {
 		"revision that runs": {func(s *Sight) {
 			s.revisions["ns/q"], s.stored["controllerrevisions/ns/q"], s.running = true, true, []string{"ns/q"}
 		}, ""},
-		"revision gone":      {func(s *Sight) { delete(s.revisions, "ns/r") }, "revision ns/r, which does not exist"},
+		"revision deleted":   {func(s *Sight) { delete(s.revisions, "ns/r") }, "revision ns/r, which does not exist"},
 		"directory left":     {func(s *Sight) { s.directories = append(s.directories, "[d] b") }, "directory [d] b belongs to no machine"},
 		"folder left":        {func(s *Sight) { s.folders = append(s.folders, "old") }, "folder old belongs to no namespace"},
-		"foreign gone":       {func(s *Sight) { delete(s.foreign, "f") }, "foreign: f is deleted"},
+		"foreign deleted":    {func(s *Sight) { delete(s.foreign, "f") }, "foreign: f is deleted"},
 		"foreign touched":    {func(s *Sight) { s.foreign["f"] = "after" }, "f was touched: …before… became …after…"},
 		"size that waits":    {func(s *Sight) { s.machines[0].vcpus = 4; change(s, func(o *object) { o.waits = true }) }, ""},
 		"object not stored":  {func(s *Sight) { delete(s.stored, "virtualmachines/ns/a") }, "virtualmachines/ns/a is served and not stored"},
 		"object not served":  {func(s *Sight) { s.stored["virtualmachines/ns/b"] = true }, "virtualmachines/ns/b is stored and not served"},
-		"namespace gone":     {func(s *Sight) { s.active["ns"] = false }, "the namespace of ns/a is not in the management cluster"},
+		"namespace deleted":  {func(s *Sight) { s.active["ns"] = false }, "the namespace of ns/a is not in the management cluster"},
 		"captured elsewhere": {func(s *Sight) { s.captured = []string{"ns/old"} }, "left: the ControllerRevision ns/old in the management cluster"},
 		"no leader":          {func(s *Sight) { s.leader = "" }, "no replica holds the Lease"},
 		"no machine known":   {func(s *Sight) { change(s, func(o *object) { o.uid = "new" }) }, "ns/a (new) has no machine in vSphere"},

@@ -59,7 +59,7 @@ func (c *Checker) lookAtVSphere(ctx context.Context, seen *Sight) error {
 	return err
 }
 
-// pathsOf are the inventory paths of folders of machines.
+// pathsOf returns the inventory paths of folders of VMs.
 func pathsOf(folders []mo.Folder) map[vimtypes.ManagedObjectReference]string {
 	byRef := map[vimtypes.ManagedObjectReference]mo.Folder{}
 	for _, f := range folders {
@@ -102,7 +102,7 @@ func fingerprint(v *mo.VirtualMachine) (string, error) {
 	return string(text), err
 }
 
-// directoriesOf returns the directories of machines on all datastores, those that were there before left out.
+// directoriesOf returns the directories of VMs on all datastores, without those that existed before the test.
 func (c *Checker) directoriesOf(ctx context.Context, client *govmomi.Client) ([]string, error) {
 	var stores []mo.Datastore
 	if err := vsphereclient.Everything(ctx, client, "Datastore", []string{"name", "browser"}, &stores); err != nil {
@@ -125,7 +125,7 @@ func (c *Checker) directoriesOf(ctx context.Context, client *govmomi.Client) ([]
 			return nil, fmt.Errorf("searching datastore %s: the answer is a %T", store.Name, info.Result)
 		}
 		for _, r := range results.HostDatastoreBrowserSearchResults {
-			// The simulator separates datastore and path by a slash, vCenter by a blank.
+			// The simulator separates datastore and path by a slash, vCenter by a space.
 			directory := strings.Replace(strings.TrimRight(r.FolderPath, "/ "), "]/", "] ", 1)
 			if directory != root && !c.directories[directory] {
 				found = append(found, directory)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
@@ -31,7 +32,7 @@ func beginAlone(t *testing.T, dir, command string) (cmd *exec.Cmd, in io.WriteCl
 	return cmd, in, bufio.NewReader(out)
 }
 
-func TestAloneScript_RunsOneBuildAfterTheOtherAndReportsTheWait(t *testing.T) {
+func TestAloneScript_RunsBuildsOneByOneAndReportsTheWait(t *testing.T) {
 	if _, err := exec.LookPath("flock"); err != nil {
 		t.Logf("NOT RUN: %v", err)
 		return
@@ -57,5 +58,24 @@ func TestAloneScript_RunsOneBuildAfterTheOtherAndReportsTheWait(t *testing.T) {
 	}
 	if got, err := os.ReadFile(log); err != nil || string(got) != "first\nsecond\n" {
 		t.Errorf("they were done in the order %q (%v)", got, err)
+	}
+}
+
+func TestAloneScript_ReportsABuildThatIsNotFinished(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd, hold, says := beginAlone(t, dir, "cat")
+	line, err := says.ReadString('\n')
+	if err != nil || !regexp.MustCompile(`^`+regexp.QuoteMeta(dir)+`/: not finished after \d+ s\n$`).MatchString(line) {
+		t.Errorf("the output is %q (%v)", line, err)
+	}
+	if err := hold.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, says); err != nil { // ends when the script reports no more
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// examples are where manifests for users are, seen from the root.
+// examples are the directories of manifests for users, relative to the root.
 const examples = "artifacts/examples/"
 
-func TestEveryExampleIsAppliedByAnEndToEndTest(t *testing.T) {
+func TestExamples_AreAppliedByEndToEndTests(t *testing.T) {
 	files, err := os.ReadDir(filepath.Join(root, examples))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("examples: %v, %v", files, err)
@@ -35,7 +35,7 @@ func TestEveryExampleIsAppliedByAnEndToEndTest(t *testing.T) {
 	}
 }
 
-// notRead are the examples whose paths are in no string of an end-to-end test.
+// notRead returns the examples whose paths are not in any string of an end-to-end test.
 func notRead(names []string, all []source) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(all, func(s source) bool {

@@ -63,7 +63,7 @@ func tree(t *testing.T) []source {
 	return all
 }
 
-func TestEveryFileKeepsTheRules(t *testing.T) {
+func TestFiles_FollowTheRules(t *testing.T) {
 	for _, s := range tree(t) {
 		for _, f := range s.findings() {
 			t.Error(f)
@@ -71,7 +71,7 @@ func TestEveryFileKeepsTheRules(t *testing.T) {
 	}
 }
 
-func TestEveryPackageStatesItsPurpose(t *testing.T) {
+func TestPackages_HaveADocComment(t *testing.T) {
 	documented, seen := map[string]bool{}, map[string]string{}
 	for _, s := range tree(t) {
 		dir := filepath.Dir(s.path)
@@ -88,7 +88,7 @@ func TestEveryPackageStatesItsPurpose(t *testing.T) {
 	}
 }
 
-func TestRulesFindWhatBreaksThem(t *testing.T) {
+func TestRules_FindViolations(t *testing.T) {
 	long := strings.Repeat("\n", maxFileLines)
 	for name, tc := range map[string]struct {
 		path, text string

@@ -23,7 +23,7 @@ type Limit struct {
 	Flag, Default string
 	// Metric reports the work. It is empty if there is no metric.
 	Metric string
-	// Test is of the limit: a directory and the name of a test.
+	// Test is the test of the limit: a directory and a name.
 	Test string
 	// Harmless is a sentence. Work that has no flag or no metric needs one.
 	Harmless string
@@ -47,7 +47,7 @@ statuses. This page names all of it, with its limit, the flag that sets the limi
 proves it. A test of the source tree fails if a loop, queue or retry of the server is missing here.
 
 "none" means that the limit is fixed, or that no metric shows its use. The last column has the reason why that is enough.
-Limits of single requests are in [hardening.md](../hardening.md), flags and metrics in [operations.md](../operations.md).
+[Limits of requests](input-limits.md), [flags](flags.md) and [metrics](metrics.md) have their own pages.
 `)
 	for _, g := range Groups {
 		fmt.Fprintf(&b, "\n## %s\n\n| work | limit | flag | default | metric | test | remark |\n|---|---|---|---|---|---|---|\n", g.Kind)

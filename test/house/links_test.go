@@ -22,7 +22,7 @@ var (
 	decorate = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// anchor is the fragment by which a heading is linked to, as GitHub makes it.
+// anchor returns the fragment that GitHub generates for a heading.
 func anchor(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(decorate.ReplaceAllString(heading, "$1")) {
@@ -36,7 +36,7 @@ func anchor(heading string) string {
 	return b.String()
 }
 
-// anchors are those of a page.
+// anchors returns the fragments of a page.
 func anchors(page string) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
@@ -45,7 +45,7 @@ func anchors(page string) map[string]bool {
 	return all
 }
 
-// broken are the links of a page, which is at path, that lead nowhere in the repository.
+// broken returns the links of the page at path that have no target in the repository.
 func broken(path, page string, read func(string) (string, error)) []string {
 	var found []string
 	known := map[string]map[string]bool{}
@@ -78,7 +78,7 @@ func broken(path, page string, read func(string) (string, error)) []string {
 	return found
 }
 
-// contentOf is the text of a file, nothing of a directory.
+// contentOf returns the text of a file, or nothing for a directory.
 func contentOf(path string) (string, error) {
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
 		return "", err
@@ -87,7 +87,7 @@ func contentOf(path string) (string, error) {
 	return string(data), err
 }
 
-func TestEveryLinkOfADocumentLeadsSomewhere(t *testing.T) {
+func TestLinks_HaveATarget(t *testing.T) {
 	links := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -117,7 +117,7 @@ func TestEveryLinkOfADocumentLeadsSomewhere(t *testing.T) {
 	}
 }
 
-func TestBrokenLinksAreFound(t *testing.T) {
+func TestLinks_BrokenOnesAreFound(t *testing.T) {
 	pages := map[string]string{"docs/a.md": "# Who, what & `why`\n## Twice\n## Twice\n", "x.go": ""}
 	read := func(path string) (string, error) {
 		if content, ok := pages[path]; ok {

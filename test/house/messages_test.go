@@ -70,7 +70,7 @@ func TestMessages_HaveNoGoIdentifiers(t *testing.T) {
 			continue
 		}
 		for _, f := range s.identifiers(packages) {
-			t.Errorf("%s in a string: name what the user knows", f)
+			t.Errorf("%s in a string: use a term that users know", f)
 		}
 	}
 }

@@ -28,8 +28,8 @@ func required(t *testing.T, file string) map[string]string {
 	return versions
 }
 
-// A package that both use is compiled once if its module and all below it have one version.
-func TestTheKubernetesProgramsAreBuiltOfTheSameModules(t *testing.T) {
+// A package that both use is compiled once if its module and all its dependencies have the same version.
+func TestKubernetesPrograms_UseTheSameModules(t *testing.T) {
 	tools := required(t, "../../hack/tools/go.mod")
 	both := 0
 	for module, version := range required(t, "../../go.mod") {

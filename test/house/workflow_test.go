@@ -4,6 +4,8 @@
 package house
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +23,10 @@ type workflow struct {
 		Timeout     int               `json:"timeout-minutes"`
 		Permissions map[string]string `json:"permissions"`
 		Needs       []string
-		Steps       []struct{ Uses, Run string }
+		Steps       []struct {
+			Uses, Run string
+			With      map[string]any
+		}
 	}
 }
 
@@ -38,8 +43,8 @@ func readWorkflow(t *testing.T) workflow {
 	return w
 }
 
-// A tag of an action can be moved to other code, its commit cannot.
-func TestActionsOfPublicCIArePinnedByCommit(t *testing.T) {
+// The tag of an action can be moved to other code. Its commit cannot.
+func TestWorkflow_PinsActionsByCommit(t *testing.T) {
 	pinned := regexp.MustCompile(`^actions/[a-z-]+@[0-9a-f]{40}$`)
 	uses := 0
 	for name, job := range readWorkflow(t).Jobs {
@@ -61,7 +66,30 @@ func TestActionsOfPublicCIArePinnedByCommit(t *testing.T) {
 	}
 }
 
-func TestPublicCIRunsAllChecksBeforeItPublishes(t *testing.T) {
+// Files and image of a release have a signed provenance, which is published with them.
+func TestWorkflow_SignsTheProvenanceBeforeTheRelease(t *testing.T) {
+	job := readWorkflow(t).Jobs["publish"]
+	for _, permission := range []string{"id-token", "attestations"} {
+		if job.Permissions[permission] != "write" {
+			t.Errorf("publish has the permissions %v, want also %s", job.Permissions, permission)
+		}
+	}
+	var subjects []string
+	for _, step := range job.Steps {
+		if strings.HasPrefix(step.Uses, "actions/attest@") {
+			subjects = append(subjects, fmt.Sprint(cmp.Or(step.With["subject-checksums"], step.With["subject-digest"])))
+		}
+		if strings.Contains(step.Run, "gh release create") {
+			subjects = append(subjects, "release")
+		}
+	}
+	want := []string{"dist/SHA256SUMS", "${{ steps.image.outputs.digest }}", "release"}
+	if !slices.Equal(subjects, want) {
+		t.Errorf("publish attests %v, want %v", subjects, want)
+	}
+}
+
+func TestWorkflow_RunsAllChecksBeforeItPublishes(t *testing.T) {
 	w := readWorkflow(t)
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {

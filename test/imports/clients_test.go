@@ -12,18 +12,18 @@ import (
 	"testing"
 )
 
-// serverOnly are packages that no client needs.
+// serverOnly are packages that clients do not need.
 var serverOnly = []string{
 	"k8s.io/apiserver", "k8s.io/component-base", "k8s.io/kms", "go.etcd.io", govmomi, "google.golang.org/grpc", "go.opentelemetry.io", "github.com/google/cel-go",
 	"github.com/spf13/cobra",
 }
 
-// clientTrees are those of this module that clients import.
+// clientTrees are the trees of this module that clients import.
 var clientTrees = []string{
 	"pkg/apis", "pkg/generated/applyconfiguration", "pkg/generated/clientset", "pkg/generated/informers", "pkg/generated/listers",
 }
 
-// foreign are the packages of deps that a client should not have.
+// foreign returns the packages of deps that a client must not import.
 func foreign(deps []string) []string {
 	return slices.DeleteFunc(slices.Clone(deps), func(dep string) bool {
 		if ours, ok := strings.CutPrefix(dep, module); ok {
@@ -33,7 +33,7 @@ func foreign(deps []string) []string {
 	})
 }
 
-func TestClientsOutsideOfTheModuleGetNothingOfTheServer(t *testing.T) {
+func TestClients_ImportNoServerPackages(t *testing.T) {
 	t.Parallel()
 	for name, most := range map[string]int{"go": 330, "controller-runtime": 600} {
 		t.Run(name, func(t *testing.T) {
@@ -51,13 +51,13 @@ func TestClientsOutsideOfTheModuleGetNothingOfTheServer(t *testing.T) {
 				t.Errorf("%s reaches %s", name, dep)
 			}
 			if len(deps) > most {
-				t.Errorf("%s reaches %d packages besides those of Go, more than %d: what is new?", name, len(deps), most)
+				t.Errorf("%s imports %d packages outside of the standard library, more than %d", name, len(deps), most)
 			}
 		})
 	}
 }
 
-func TestWhatClientsShouldNotHaveIsFound(t *testing.T) {
+func TestClients_ServerImportsAreFound(t *testing.T) {
 	t.Parallel()
 	deps := []string{"k8s.io/client-go/rest", "k8s.io/apiserver/pkg/server", module + "pkg/apis/vm/v1alpha1", module + "pkg/registry/vm", "go.etcd.io/etcd/api/v3/version"}
 	want := []string{"k8s.io/apiserver/pkg/server", module + "pkg/registry/vm", "go.etcd.io/etcd/api/v3/version"}

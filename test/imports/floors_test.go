@@ -14,7 +14,7 @@ func TestFloors_AreAtMostFourteen(t *testing.T) {
 	}
 }
 
-func TestClimbs_FindsImportsThatGoUpward(t *testing.T) {
+func TestClimbs_FindsUpwardImports(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path, imports string
 		want          []string

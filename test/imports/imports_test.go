@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestImportsGoOneWay(t *testing.T) {
+func TestImports_FollowTheRules(t *testing.T) {
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Deps", "./...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
@@ -36,7 +36,7 @@ func TestImportsGoOneWay(t *testing.T) {
 			t.Error(v)
 		}
 	}
-	// An empty list would pass too.
+	// With an empty list the test would pass.
 	if packages < len(table) {
 		t.Errorf("the go command listed %d packages, want at least %d", packages, len(table))
 	}
@@ -56,7 +56,7 @@ func TestDocument_HasTheCurrentRules(t *testing.T) {
 	}
 }
 
-func TestEveryRuleHasAReason(t *testing.T) {
+func TestImports_EveryRuleHasAReason(t *testing.T) {
 	for _, r := range table {
 		if r.why == "" {
 			t.Errorf("the rule of %q has none", r.tree)
@@ -64,7 +64,7 @@ func TestEveryRuleHasAReason(t *testing.T) {
 	}
 }
 
-func TestViolationsAreFound(t *testing.T) {
+func TestImports_ViolationsAreFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path    string
 		imports []string
@@ -77,7 +77,7 @@ func TestViolationsAreFound(t *testing.T) {
 			path: "pkg/registry/vm", deps: []string{module + "pkg/apis/vm", module + "pkg/controller"},
 			want: []string{"pkg/registry/vm reaches pkg/controller"},
 		},
-		"loop reaches what is below the queue": {
+		"loop imports a package below the queue": {
 			path: "pkg/controller", deps: []string{module + "pkg/priorityqueue/page"},
 			want: []string{"pkg/controller reaches pkg/priorityqueue/page"},
 		},

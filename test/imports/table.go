@@ -19,12 +19,11 @@ const (
 // a longer tree that fits too. All trees of this module are relative to it.
 type rule struct {
 	tree string
-	// ours are the trees of this module that may be reached, besides the tree itself.
-	// Nil means all.
+	// ours are the trees of this module that may be imported in addition to the tree itself. Nil means all.
 	ours []string
 	// single are packages of this module that are allowed without the packages below them.
 	single []string
-	// never are import paths, with all below them, that may not be reached.
+	// never are import paths that must not be imported, including the packages below them.
 	never []string
 	// neverDirect may not be imported by the packages themselves.
 	neverDirect []string
@@ -32,7 +31,7 @@ type rule struct {
 	why string
 }
 
-// only means: of this module nothing but the tree itself.
+// only allows no package of this module except the tree itself.
 var only = []string{}
 
 // vcenterReaders are packages of the server that read a vCenter, and their dependencies.
@@ -47,27 +46,27 @@ func verbs(more ...string) []string {
 
 // table is also in docs/contributing/imports.md, which make generate writes.
 var table = []rule{
-	{tree: "", neverDirect: []string{govmomi}, why: "govmomi is spoken by the provider and by the simulated vCenter alone"},
+	{tree: "", neverDirect: []string{govmomi}, why: "only the provider and the simulated vCenter use govmomi"},
 	{tree: "test", why: "tests may use everything"},
 	{tree: "hack", why: "generators and checks may use everything"},
-	{tree: "test/localcluster", neverDirect: []string{govmomi}, why: "the local environment starts programs; it does not talk to vCenter"},
-	{tree: "pkg/apis", ours: only, never: []string{clientGo, govmomi}, why: "every client has the types, and nothing that comes with a server"},
-	{tree: "pkg/hardware", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}, why: "one table of fields, for previews and for vSphere"},
+	{tree: "test/localcluster", neverDirect: []string{govmomi}, why: "the local environment starts programs and does not connect to vCenter"},
+	{tree: "pkg/apis", ours: only, never: []string{clientGo, govmomi}, why: "every client imports the types, and no server code with them"},
+	{tree: "pkg/hardware", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}, why: "previews and vSphere use the same table of fields"},
 	{
 		tree: "pkg/registry", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/generated/openapi"}, never: []string{govmomi},
-		why: "strategies decide over objects; no request waits for a controller, and what asks vSphere for a console comes by an interface",
+		why: "strategies only read objects; no request waits for a controller, and consoles are requested from vSphere through an interface",
 	},
 	{
 		tree: "pkg/apiserver", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/registry", "pkg/generated"}, never: []string{govmomi},
-		why: "the API is served alone, without controllers and provider",
+		why: "the API is served without controllers and provider",
 	},
 	{
 		tree: "pkg/apiserver/admission", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype/apply"}, never: []string{govmomi},
-		why: "admission judges one object by itself, and by what the server fills in",
+		why: "admission only reads the object and the values that the server sets",
 	},
 	{
 		tree: "pkg/apiserver/admission/charge", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype", "pkg/registry/quota"}, never: []string{govmomi},
-		why: "what is charged is decided by the evaluators",
+		why: "the evaluators decide which usage is charged",
 	},
 	{
 		tree: "pkg/apiserver/reports", ours: []string{"pkg/apis", "pkg/hardware", "pkg/generated", "pkg/priorityqueue", "pkg/provider/engine", "pkg/store/maintenance", "pkg/store/snapshotfile"},
@@ -75,29 +74,29 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/registry/quota", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype"}, never: []string{govmomi},
-		why: "what is charged is decided over objects, by the rules that decide what is made",
+		why: "usage is computed from objects, with the rules for creating VMs",
 	},
 	{
 		tree: "pkg/instancetype", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype/apply"}, never: []string{clientGo, govmomi}, neverDirect: []string{"time"},
-		why: "only the code that gathers state has a context; decisions are pure",
+		why: "only the code that reads state has a context; decisions are pure functions",
 	},
 	{
 		tree: "pkg/instancetype/apply", ours: []string{"pkg/apis", "pkg/hardware"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"},
-		why: "values in, values out",
+		why: "it is a pure function of values",
 	},
 	{
 		tree: "pkg/controller", ours: only, single: []string{"pkg/apis/conditions", "pkg/priorityqueue", "pkg/priorityqueue/exposition"}, never: []string{govmomi},
-		why: "the loop is for every kind of object",
+		why: "the loop serves every kind of object",
 	},
-	{tree: "pkg/cluster/contract", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "objects of kinds that are not ours are known by their contract alone"},
-	{tree: "pkg/priorityqueue", ours: only, never: []string{govmomi}, why: "a queue knows no keys"},
+	{tree: "pkg/cluster/contract", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "objects of other projects' kinds are accessed only by their contract"},
+	{tree: "pkg/priorityqueue", ours: only, never: []string{govmomi}, why: "a queue does not interpret keys"},
 	{
 		tree: "pkg/controller/revision", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "what is collected is named in the API alone; vSphere knows nothing of it",
+		never: []string{govmomi}, why: "garbage collection only reads and deletes API objects, not VMs in vSphere",
 	},
 	{
 		tree: "pkg/controller/resourcequota", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/registry/quota", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "what is used is counted from objects, not from vSphere",
+		never: []string{govmomi}, why: "usage is counted from objects, not from vSphere",
 	},
 	{
 		tree: "pkg/controller/fleet/vcenter", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
@@ -110,7 +109,7 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/controller/fleet/vcenterevents", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi},
-		why: "an event of vSphere is written as an Event, whatever reported it",
+		why: "events of vSphere become Events, independent of their source",
 	},
 	{
 		tree: "pkg/controller/fleet/vmmetrics", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider", "pkg/generated"}, neverDirect: []string{govmomi},
@@ -130,7 +129,7 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/controller/cluster/infrastructure", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
-		why: "what a cluster needs besides machines follows from objects; vSphere knows nothing of it",
+		why: "the infrastructure of a cluster follows from objects, not from vSphere",
 	},
 	{
 		tree: "pkg/controller/cluster/clusterapi", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
@@ -138,13 +137,13 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/controller/group", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "what members are asked for follows from objects and the time; vSphere knows nothing of it",
+		never: []string{govmomi}, why: "requests to members follow from objects and the time, not from vSphere",
 	},
 	{
 		tree: "pkg/controller/snapshot", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "snapshots are taken by the provider's interface alone",
+		never: []string{govmomi}, why: "snapshots are taken only with the provider's interface",
 	},
-	{tree: "pkg/controller/cluster/members", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "what is true of the objects of a cluster is computed of them"},
+	{tree: "pkg/controller/cluster/members", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "the state of a cluster's objects is computed from these objects"},
 	{
 		tree: "pkg/controller/cluster/machineset", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
 		why: "infrastructure and bootstrap objects are accessed only by their contract",
@@ -155,7 +154,7 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/controller/cluster/healthcheck", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
-		why: "whether a Machine is well follows from objects and the time",
+		why: "the health of a Machine follows from objects and the time",
 	},
 	{
 		tree: "pkg/controller/cluster/cluster", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
@@ -167,65 +166,65 @@ var table = []rule{
 	},
 	{
 		tree: "pkg/controller/image/cache", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue"},
-		never: []string{govmomi}, why: "copies are made by the provider's interface alone",
+		never: []string{govmomi}, why: "copies are created only with the provider's interface",
 	},
 	{
 		tree: "pkg/controller/vm", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller", "pkg/priorityqueue", "pkg/networks"},
-		never: []string{govmomi}, why: "a controller reaches the server like any client, and vSphere by the provider",
+		never: []string{govmomi}, why: "a controller uses the server like any client, and vSphere through the provider",
 	},
 	{
 		tree: "pkg/controller/vm/synchronizer", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider"},
-		never: []string{govmomi}, neverDirect: []string{"k8s.io/utils/clock"}, why: "a pass may be repeated at any time with the same result",
+		never: []string{govmomi}, neverDirect: []string{"k8s.io/utils/clock"}, why: "a reconcile can be repeated at any time with the same result",
 	},
 	{
 		tree: "pkg/controller/cluster/machine/node", ours: []string{"pkg/apis"}, never: []string{govmomi}, neverDirect: []string{"context"},
-		why: "what a Machine and its Node are to each other is decided over both",
+		why: "the relation of a Machine and its Node follows from both objects",
 	},
 	{
 		tree: "pkg/controller/cluster/machine", ours: []string{"pkg/apis", "pkg/cluster/contract", "pkg/cluster/workload", "pkg/networks", "pkg/generated", "pkg/controller", "pkg/priorityqueue"}, never: []string{govmomi},
-		why: "a machine is known by its objects and its Node, whatever makes it",
+		why: "a machine is known by its objects and its Node, independent of its provider",
 	},
-	{tree: "pkg/controller/cluster/machine/drain", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "a Node is emptied by the API of its cluster alone"},
+	{tree: "pkg/controller/cluster/machine/drain", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "a Node is drained only through the API of its cluster"},
 	{tree: "pkg/controller/cluster/machine/detach", ours: []string{"pkg/apis", "pkg/controller/cluster/machine/drain"}, never: []string{govmomi}, why: "the volumes of a Node come from the API of its cluster"},
-	{tree: "pkg/provider/vmrecord", ours: []string{"pkg/apis"}, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an object in, a text out"},
-	{tree: "pkg/provider", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider/vmrecord"}, never: []string{govmomi, clientGo}, why: "the contract between controllers and a hypervisor, in our words"},
+	{tree: "pkg/provider/vmrecord", ours: []string{"pkg/apis"}, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "it computes a text from an object"},
+	{tree: "pkg/provider", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider/vmrecord"}, never: []string{govmomi, clientGo}, why: "the contract between controllers and a hypervisor uses only our types"},
 	{
 		tree: "pkg/provider/engine", ours: []string{"pkg/apis", "pkg/hardware", "pkg/priorityqueue", "pkg/provider/engine"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"},
 		never: []string{govmomi, clientGo + "/kubernetes", clientGo + "/rest", clientGo + "/tools"},
-		why:   "it plans over any driver; its lines are work queues, which have the interface of client-go's",
+		why:   "it plans for any driver; its queues have the interface of client-go's work queues",
 	},
 	{
 		tree: "pkg/provider/engine/plan", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"},
-		never: []string{govmomi, clientGo}, neverDirect: []string{"context"}, why: "a plan is computed, nothing is done",
+		never: []string{govmomi, clientGo}, neverDirect: []string{"context"}, why: "a plan is computed and not executed",
 	},
-	{tree: "pkg/provider/engine/driver", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi, clientGo}, why: "what a driver must be able to do, for drivers and engine"},
+	{tree: "pkg/provider/engine/driver", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi, clientGo}, why: "it is the contract between drivers and the engine"},
 	{tree: "pkg/provider/fake", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi, clientGo}, why: "a driver translates and does not plan"},
 	{tree: "pkg/provider/conformance", ours: []string{"pkg/apis"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi, clientGo}, why: "it is true of every provider"},
-	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, why: "a driver translates and does not plan; it alone has govmomi"},
+	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/vmrecord"}, why: "a driver translates and does not plan; no other package uses govmomi"},
 	{
 		tree: "pkg/controller/vm/probe", ours: []string{"pkg/apis", "pkg/hardware", "pkg/priorityqueue", "pkg/networks", "pkg/controller/vm/step"}, single: []string{"pkg/controller", "pkg/provider", "pkg/provider/vmrecord"}, never: []string{govmomi},
-		why: "it connects to guests; of what vSphere reports it gets only the answer of the provider",
+		why: "it connects to guests; it receives the state in vSphere only from the provider",
 	},
 	{
 		tree: "pkg/cluster/workload", ours: []string{"pkg/apis", "pkg/priorityqueue", "pkg/networks"}, never: []string{govmomi},
-		why: "it connects to clusters by their Secrets; what runs on them is nothing to it",
+		why: "it connects to clusters with their Secrets, independent of their workload",
 	},
 	{tree: "pkg/cluster/management", ours: []string{"pkg/networks"}, never: []string{govmomi}, why: "the addresses of the management cluster follow from its own objects"},
-	{tree: "pkg/networks", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an address in, an answer out"},
-	{tree: "pkg/lease/fence", ours: only, never: []string{govmomi}, why: "whether a process may act is a matter of a Lease and the time"},
+	{tree: "pkg/networks", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "it decides by the address only"},
+	{tree: "pkg/lease/fence", ours: only, never: []string{govmomi}, why: "the permission to act depends on a Lease and the time only"},
 	{tree: "pkg/lease", ours: []string{"pkg/lease/fence"}, never: []string{govmomi}, why: "holding a Lease does not depend on its purpose"},
-	{tree: "pkg/store/identity", ours: only, never: []string{govmomi}, why: "which store it is does not depend on what is in it"},
+	{tree: "pkg/store/identity", ours: only, never: []string{govmomi}, why: "the identity of a store does not depend on its objects"},
 	{tree: "pkg/store/etcdlog", ours: only, never: []string{govmomi, clientGo}, why: "Go initializes it before the API server library only if it imports nothing else"},
 	{tree: "pkg/apiserver/inprocess", ours: only, never: []string{govmomi}, why: "the transport does not depend on the requests"},
 	{tree: "pkg/apiserver/certs/authority", ours: only, never: []string{govmomi}, why: "issuing does not depend on the owner of a certificate"},
 	{tree: "pkg/apiserver/certs/apiservices", ours: only, never: []string{govmomi}, why: "the registration in a management cluster does not depend on the served API"},
 	{tree: "pkg/apiserver/certs/servingcert", ours: []string{"pkg/apiserver/certs/apiservices", "pkg/apiserver/certs/authority"}, never: []string{govmomi}, why: "how a server is trusted does not depend on what it serves"},
 	{tree: "pkg/store/snapshotfile", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "saving and restoring read a file with the same code"},
-	{tree: "pkg/store/maintenance", ours: []string{"pkg/store/snapshotfile"}, never: []string{govmomi}, why: "a store knows no objects"},
-	{tree: "pkg/store/embedded", ours: []string{"pkg/store/maintenance", "pkg/store/snapshotfile"}, never: []string{govmomi}, why: "a store knows no objects"},
+	{tree: "pkg/store/maintenance", ours: []string{"pkg/store/snapshotfile"}, never: []string{govmomi}, why: "a store does not interpret objects"},
+	{tree: "pkg/store/embedded", ours: []string{"pkg/store/maintenance", "pkg/store/snapshotfile"}, never: []string{govmomi}, why: "a store does not interpret objects"},
 	{
 		tree: "cmd/slipway-apiserver", never: []string{module + "test"}, neverDirect: []string{govmomi},
-		why: "it puts the parts together; what is for development and tests stays out of the product",
+		why: "it connects the parts; code for development and tests is not in the product",
 	},
 	{
 		tree: "cmd/virtctl", ours: []string{"cmd/virtctl", "pkg/apis", "pkg/store/snapshotfile", "pkg/hardware", "pkg/generated", "pkg/instancetype"},
@@ -238,11 +237,11 @@ var table = []rule{
 	},
 	{
 		tree: "cmd/virtctl/cli", ours: []string{"cmd/virtctl/login", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, neverDirect: []string{govmomi},
-		why: "what all commands share is a client of the Kubernetes API",
+		why: "the code that all commands share is a client of the Kubernetes API",
 	},
 	{
 		tree: "cmd/virtctl/verbs", ours: verbs(), neverDirect: []string{govmomi},
-		why: "a command is a client of the Kubernetes API; what else it needs, the rows of single commands name",
+		why: "a command is a client of the Kubernetes API; the rows of single commands list additional packages",
 	},
 	{
 		tree: "cmd/virtctl/verbs/adopt", ours: verbs("cmd/virtctl/foreign"), single: append([]string{"pkg/provider/vsphere/storage"}, vcenterReaders...), neverDirect: []string{govmomi},
@@ -257,15 +256,15 @@ var table = []rule{
 	{tree: "cmd/virtctl/verbs/dashboard", ours: verbs("cmd/virtctl/dashboard"), neverDirect: []string{govmomi}, why: "it serves the page"},
 	{tree: "cmd/virtctl/verbs/drainplan", ours: verbs(), single: []string{"pkg/controller/cluster/machine/drain"}, neverDirect: []string{govmomi}, why: "it reports the Pods that a deletion would evict by the drain's plan"},
 	{tree: "cmd/virtctl/verbs/image", ours: verbs("cmd/virtctl/imagefile", "cmd/virtctl/upload"), neverDirect: []string{govmomi}, why: "images are uploaded to vCenter with the account of the user"},
-	{tree: "cmd/virtctl/verbs/install", ours: verbs("cmd/virtctl/deployment", "artifacts"), neverDirect: []string{govmomi}, why: "what is installed follows from what is chosen"},
+	{tree: "cmd/virtctl/verbs/install", ours: verbs("cmd/virtctl/deployment", "artifacts"), neverDirect: []string{govmomi}, why: "the installed objects follow from the chosen options"},
 	{tree: "cmd/virtctl/verbs/recovery", ours: verbs(), single: []string{"pkg/provider/vmrecord"}, neverDirect: []string{govmomi}, why: "an object is read from the text of its record"},
-	{tree: "cmd/virtctl/imagefile", ours: only, never: []string{govmomi, clientGo}, why: "what an image on the disk is does not depend on where it goes"},
+	{tree: "cmd/virtctl/imagefile", ours: only, never: []string{govmomi, clientGo}, why: "the format of an image file does not depend on its destination"},
 	{
 		tree: "cmd/virtctl/upload", ours: []string{"cmd/virtctl/imagefile", "cmd/virtctl/login"},
 		why: "images of many GB are uploaded to vCenter with the user's account, not through the server",
 	},
-	{tree: "cmd/virtctl/deployment", ours: []string{"pkg/apis", "artifacts"}, never: []string{govmomi}, why: "what is installed follows from what is chosen"},
-	{tree: "cmd/virtctl/dashboard", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "it passes on what the page asks; what that means is for the page and the server"},
+	{tree: "cmd/virtctl/deployment", ours: []string{"pkg/apis", "artifacts"}, never: []string{govmomi}, why: "the installed objects follow from the chosen options"},
+	{tree: "cmd/virtctl/dashboard", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "it forwards requests of the page without interpreting them"},
 	{tree: "cmd/virtctl/login", ours: only, never: []string{clientGo}, why: "a user who connects to vCenter directly uses their own account"},
 	{
 		tree: "cmd/virtctl/foreign", ours: []string{"cmd/virtctl/login", "pkg/apis", "pkg/hardware", "pkg/instancetype/apply", "pkg/provider"},
@@ -280,7 +279,7 @@ type pkg struct {
 	Deps       []string
 }
 
-// ruleFor is the rule with the longest tree that holds p.
+// ruleFor returns the rule with the longest tree that contains p.
 func ruleFor(path string) rule {
 	var best rule
 	for _, r := range table {

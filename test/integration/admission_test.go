@@ -14,7 +14,7 @@ import (
 )
 
 // F121
-func TestContradictionsWithWhatIsReferredToAreRefused(t *testing.T) {
+func TestAdmission_RejectsContradictionsToReferencedObjects(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	source := createClusterInstancetype(t, c, "reserved", 2, "2Gi")
@@ -39,7 +39,7 @@ func TestContradictionsWithWhatIsReferredToAreRefused(t *testing.T) {
 }
 
 // F56
-func TestWhatIsMissingMayAppearLater(t *testing.T) {
+func TestAdmission_AcceptsReferencesToMissingObjects(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vm := typedVM("early", "not-there-yet")
 	vm.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "nor-this"}

@@ -17,7 +17,7 @@ import (
 )
 
 // Clients decide by code and reason. The message is for users.
-func TestAnswersHaveTheCodeOfTheMistake(t *testing.T) {
+func TestErrors_HaveTheCodeOfTheirCause(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))
 	const (
@@ -57,7 +57,7 @@ func TestAnswersHaveTheCodeOfTheMistake(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a format that cannot be given", func(t *testing.T) {
+	t.Run("a format that is not supported", func(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Config().Host+"/apis/vm.slipway.dev/v1alpha1/namespaces/"+namespace+"/virtualmachines/vm", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestAnswersHaveTheCodeOfTheMistake(t *testing.T) {
 	})
 }
 
-// ask sends a request and returns the Status that it is answered with.
+// ask sends a request and returns the Status of the response.
 func ask(t *testing.T, config *rest.Config, method, path, contentType, body string) metav1.Status {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, config.Host+path, strings.NewReader(body))

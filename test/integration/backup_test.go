@@ -26,7 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// save asks a server for its store.
+// save requests a snapshot of the store from a server.
 func save(t *testing.T, config *rest.Config) (code int, body []byte) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
@@ -50,7 +50,7 @@ func save(t *testing.T, config *rest.Config) (code int, body []byte) {
 
 // A snapshot that is saved while the server runs, on demand or on schedule, has all earlier writes. A server that is
 // restored from it serves them.
-func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
+func TestStore_IsSavedWhileServedAndRestored(t *testing.T) {
 	scheduled := filepath.Join(t.TempDir(), "snapshots")
 	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Snapshots.Dir = scheduled })
 	if _, err := s.Client(t).VmV1alpha1().VirtualMachines(namespace).Create(t.Context(), inlineVM("kept"), metav1.CreateOptions{}); err != nil {
@@ -81,7 +81,7 @@ func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
 		return len(all) == 1, err
 	})
 	if err != nil {
-		t.Fatalf("the schedule took no snapshot at the start: %v", err)
+		t.Fatalf("the schedule created no snapshot at the start: %v", err)
 	}
 	metrics, err := s.Client(t).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 	if err != nil || !strings.Contains(string(metrics), "\nslipway_etcd_snapshot_timestamp_seconds ") || !strings.Contains(string(metrics), `slipway_etcd_snapshots_total{result="success"}`) {
@@ -89,7 +89,7 @@ func TestStoreIsSavedWhileItIsServedAndRestored(t *testing.T) {
 	}
 	for _, metric := range alertedOn(t) {
 		if !strings.Contains(string(metrics), "\n"+metric) {
-			t.Errorf("an alerting rule is about %s, which the server does not show", metric)
+			t.Errorf("an alerting rule uses %s, which the server does not have", metric)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestStore_OfEtcdServersIsSavedByRequestAndBySchedule(t *testing.T) {
 	}
 }
 
-// alertedOn are the metrics of the alerting rules about the store.
+// alertedOn are the metrics of the alerting rules for the store.
 func alertedOn(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile("../../artifacts/monitoring/alerts.yaml")
@@ -142,13 +142,13 @@ func alertedOn(t *testing.T) []string {
 	metric := regexp.MustCompile(`\b(slipway|etcd)_\w+`)
 	var all []string
 	for _, g := range rules.Groups {
-		if g.Name != "slipway-store" { // the others are tried with controllers
+		if g.Name != "slipway-store" { // the others are tested with controllers
 			continue
 		}
 		for _, r := range g.Rules {
 			found := metric.FindAllString(r.Expr, -1)
 			if len(found) == 0 || r.Alert == "" {
-				t.Errorf("rule %q is about no metric: %s", r.Alert, r.Expr)
+				t.Errorf("rule %q uses no metric: %s", r.Alert, r.Expr)
 			}
 			all = append(all, found...)
 		}

@@ -21,12 +21,12 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// The watch cache hands its objects to all requests, and the version that clients see
-// is the one that it holds: a request that wrote into one would change it for all.
-func TestRequestsLeaveTheWatchCacheAsItIs(t *testing.T) {
+// All requests get the same objects from the watch cache. A request that modified an object would change it for all
+// clients.
+func TestWatchCache_IsNotModifiedByRequests(t *testing.T) {
 	const machines, rounds = 3, 10
 	const json, meta = "application/json", ";v=v1;g=meta.k8s.io"
-	// Of one object, or a watch, and of a list.
+	// Requests for one object, a list and a watch.
 	encodings := [][2]string{
 		{json, json},
 		{"application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf"},
@@ -50,7 +50,7 @@ func TestRequestsLeaveTheWatchCacheAsItIs(t *testing.T) {
 	watching, stopWatching := context.WithCancel(t.Context())
 	var watchers, all sync.WaitGroup
 	for _, encoding := range encodings {
-		// With three watchers and more the cache encodes an event once for all.
+		// With three watchers or more the cache encodes an event only once.
 		for range 3 {
 			watchers.Go(func() {
 				if err := read(watching, s.Config(), machinesPath+"?watch=true&resourceVersion=0", encoding[0]); err != nil {
@@ -98,12 +98,12 @@ func TestRequestsLeaveTheWatchCacheAsItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(stored, cached); diff != "" {
-			t.Errorf("%s is otherwise in the watch cache (-stored +cached):\n%s", name, diff)
+			t.Errorf("%s differs in the watch cache (-stored +cached):\n%s", name, diff)
 		}
 	}
 }
 
-// read asks for path and reads the whole answer. The end of ctx is no error.
+// read requests path and reads the whole response. The end of ctx is not an error.
 func read(ctx context.Context, config *rest.Config, path, accept string) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -34,7 +34,7 @@ func deployment(name string) *clusterv1alpha1.MachineDeployment {
 	return d
 }
 
-func TestCreationOfAMachineFillsWhatNoControllerHasToWrite(t *testing.T) {
+func TestMachine_CreationSetsDefaults(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	machines := c.ClusterV1alpha1().Machines(namespace)
 	asked := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Spec: machineSpec()}
@@ -58,7 +58,7 @@ func TestCreationOfAMachineFillsWhatNoControllerHasToWrite(t *testing.T) {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 
-	// The manifest once more, as kubectl replace sends it.
+	// The same manifest again, as kubectl replace sends it.
 	again := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", ResourceVersion: got.ResourceVersion}, Spec: machineSpec()}
 	replaced, err := machines.Update(t.Context(), again, metav1.UpdateOptions{})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestCreationOfAMachineFillsWhatNoControllerHasToWrite(t *testing.T) {
 	}
 }
 
-func TestCreationOfAClusterSetsItsFinalizer(t *testing.T) {
+func TestCluster_CreationSetsItsFinalizer(t *testing.T) {
 	clusters := framework.StartStandalone(t).Client(t).ClusterV1alpha1().Clusters(namespace)
 	got, err := clusters.Create(t.Context(), &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Finalizers: []string{"example.com/other"}}}, metav1.CreateOptions{})
 	if err != nil {
@@ -87,12 +87,12 @@ func TestCreationOfAClusterSetsItsFinalizer(t *testing.T) {
 	if diff := cmp.Diff(want[1:], got.Finalizers); diff != "" {
 		t.Errorf("finalizers after an update (-want +got):\n%s", diff)
 	}
-	// While it is deleted that is on purpose.
+	// The finalizer can be removed while the object is being deleted.
 	if err := clusters.Delete(t.Context(), "shop", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err = clusters.Get(t.Context(), "shop", metav1.GetOptions{}); err != nil {
-		t.Fatalf("the Cluster went without its controller: %v", err)
+		t.Fatalf("the Cluster was deleted without its controller: %v", err)
 	}
 	got.Finalizers = nil
 	if _, err := clusters.Update(t.Context(), got, metav1.UpdateOptions{}); err != nil {
@@ -103,7 +103,7 @@ func TestCreationOfAClusterSetsItsFinalizer(t *testing.T) {
 	}
 }
 
-func TestStatusOfMachinesChangesThroughStatusAlone(t *testing.T) {
+func TestMachine_StatusChangesThroughTheStatusEndpointOnly(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	machines := c.ClusterV1alpha1().Machines(namespace)
 	m, err := machines.Create(t.Context(), &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Spec: machineSpec()}, metav1.CreateOptions{})
@@ -132,7 +132,7 @@ func TestStatusOfMachinesChangesThroughStatusAlone(t *testing.T) {
 	}
 }
 
-func TestDeploymentsAreScaledThroughScale(t *testing.T) {
+func TestMachineDeployment_IsScaledThroughScale(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	deployments := c.ClusterV1alpha1().MachineDeployments(namespace)
 	d, err := deployments.Create(t.Context(), deployment("workers"), metav1.CreateOptions{})
@@ -167,11 +167,11 @@ func TestDeploymentsAreScaledThroughScale(t *testing.T) {
 		return *d.Spec.Replicas
 	}
 	if got := replicas(); got != 1 {
-		t.Errorf("after a dry run %d replicas are wanted, want 1", got)
+		t.Errorf("after a dry run %d replicas are desired, want 1", got)
 	}
 	scale.ResourceVersion = d.ResourceVersion
 	if _, err = deployments.UpdateScale(t.Context(), "workers", scale, metav1.UpdateOptions{}); err != nil || replicas() != 7 || d.Generation != 2 {
-		t.Errorf("after an update of the scale (%v) %d replicas are wanted, generation %d", err, replicas(), d.Generation)
+		t.Errorf("after an update of the scale (%v) %d replicas are desired, generation %d", err, replicas(), d.Generation)
 	}
 	if _, err = deployments.UpdateScale(t.Context(), "workers", scale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 		t.Errorf("an update of an old scale: %v, want a conflict", err)
@@ -184,21 +184,21 @@ func TestDeploymentsAreScaledThroughScale(t *testing.T) {
 		t.Errorf("a patch of the scale: %v", err)
 	}
 	if got := replicas(); got != 4 {
-		t.Errorf("after a patch of the scale %d replicas are wanted, want 4", got)
+		t.Errorf("after a patch of the scale %d replicas are desired, want 4", got)
 	}
 	if err := patch(`{"spec":{"replicas":-1}}`, metav1.PatchOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.replicas") {
 		t.Errorf("a negative scale: %v", err)
 	}
 	if _, err = deployments.GetScale(t.Context(), "gone", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the scale of what is not there: %v", err)
+		t.Errorf("the scale of a missing object: %v", err)
 	}
 	scale.Name, scale.ResourceVersion = "gone", ""
 	if _, err = deployments.UpdateScale(t.Context(), "gone", scale, metav1.UpdateOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("scaling what is not there: %v", err)
+		t.Errorf("scaling a missing object: %v", err)
 	}
 }
 
-func TestReplicasBelongToWhoScaled(t *testing.T) {
+func TestMachineDeployment_ReplicasAreOwnedByTheScalingClient(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	deployments := c.ClusterV1alpha1().MachineDeployments(namespace)
 	const manifest = `{"apiVersion":"cluster.slipway.dev/v1alpha1","kind":"MachineDeployment","metadata":{"name":"workers"},"spec":{"clusterName":"shop","replicas":2,
@@ -227,7 +227,7 @@ func TestReplicasBelongToWhoScaled(t *testing.T) {
 	}
 }
 
-func TestTemplatesOfMachinesAreAdmitted(t *testing.T) {
+func TestMachineTemplate_IsAdmitted(t *testing.T) {
 	c := framework.Client(t, framework.StartStandalone(t).ConfigFor("alice"))
 	of := deployment("other")
 	of.Spec.Template.Metadata.Annotations = map[string]string{"a.protected/b": "c"}

@@ -23,7 +23,7 @@ import (
 // companion is a kind that specifies operations on virtual machines.
 type companion struct {
 	kind, resource string
-	// spec is an allowed spec, and status a status of a controller.
+	// spec is a valid spec, and status is a status as a controller sets it.
 	spec, status string
 	// refused are invalid specs with their messages.
 	refused map[string]string
@@ -69,7 +69,7 @@ var companions = []companion{
 	},
 }
 
-func TestSnapshotsGroupsAndPublishRequestsAreValidatedAndHaveAStatusOfTheirOwn(t *testing.T) {
+func TestCompanionKinds_AreValidatedAndHaveAStatus(t *testing.T) {
 	// In JSON, as kubectl speaks.
 	config := framework.StartStandalone(t).Config()
 	config.ContentType, config.AcceptContentTypes = "", ""
@@ -86,7 +86,7 @@ func TestSnapshotsGroupsAndPublishRequestsAreValidatedAndHaveAStatusOfTheirOwn(t
 func (c *companion) test(t *testing.T, objects dynamic.ResourceInterface) {
 	for spec, want := range c.refused {
 		if _, err := objects.Create(t.Context(), c.object(t, spec), metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want it refused with %q", spec, err, want)
+			t.Errorf("%s: %v, want an error with %q", spec, err, want)
 		}
 	}
 	made, err := objects.Create(t.Context(), c.object(t, c.spec), metav1.CreateOptions{})
@@ -95,7 +95,7 @@ func (c *companion) test(t *testing.T, objects dynamic.ResourceInterface) {
 	}
 	before := c.statusOf(made)
 	if cmp.Equal(before, asMap(t, c.status)) || made.GetGeneration() != 1 {
-		t.Errorf("a new one has generation %d and the status %v that its author gave it", made.GetGeneration(), before)
+		t.Errorf("a new object has generation %d and the status %v from its author", made.GetGeneration(), before)
 	}
 
 	patch := func(patch string, subresources ...string) (*unstructured.Unstructured, error) {
@@ -123,7 +123,7 @@ func (c *companion) test(t *testing.T, objects dynamic.ResourceInterface) {
 	}
 	const nonsense = `{"status":{"conditions":[{"type":"Ready","status":"Perhaps","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
 	if _, err = patch(nonsense, "status"); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "status.conditions[0].status") {
-		t.Errorf("a condition that is perhaps so: %v, want it refused with its field", err)
+		t.Errorf("a condition with an invalid status: %v, want an error with its field", err)
 	}
 
 	got, err = patch(c.patch)
@@ -131,11 +131,11 @@ func (c *companion) test(t *testing.T, objects dynamic.ResourceInterface) {
 	case c.patched == "" && (err != nil || got.GetGeneration() != 2):
 		t.Errorf("%s: %v, generation %d, want 2", c.patch, err, got.GetGeneration())
 	case c.patched != "" && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), c.patched)):
-		t.Errorf("%s: %v, want it refused with %q", c.patch, err, c.patched)
+		t.Errorf("%s: %v, want an error with %q", c.patch, err, c.patched)
 	}
 }
 
-// object is one with a spec, and a status that is not its author's to give.
+// object returns an object with a spec, and a status that its author cannot set.
 func (c *companion) object(t *testing.T, spec string) *unstructured.Unstructured {
 	t.Helper()
 	return &unstructured.Unstructured{Object: map[string]any{
@@ -149,7 +149,7 @@ func (c *companion) statusOf(u *unstructured.Unstructured) map[string]any {
 	return status
 }
 
-// asMap reads JSON with whole numbers, as clients do.
+// asMap decodes JSON with integers, as clients do.
 func asMap(t *testing.T, text string) map[string]any {
 	t.Helper()
 	u := &unstructured.Unstructured{}

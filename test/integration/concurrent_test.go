@@ -17,7 +17,7 @@ import (
 // F158: a refresh races with a switch to another instance type. The switch carries the resource version that it is
 // based on. If the switch is applied before the refresh, the refresh uses the new instance type. Otherwise the switch
 // is refused and the refresh uses the old one.
-func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
+func TestRefresh_DuringASwitchHasOneWinner(t *testing.T) {
 	const rounds = 20
 	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
@@ -62,7 +62,7 @@ func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
 			if result.OldRevision != old || after.Status.InstancetypeRef.ControllerRevisionRef != nil {
 				t.Errorf("the refresh released %q, status names %+v; want %q and none", result.OldRevision, after.Status.InstancetypeRef, old)
 			}
-			// Until the next capture is written the old one must be there.
+			// The previous revision must exist until the next one is pinned in the status.
 			if _, err := c.InstancetypeV1alpha1().ControllerRevisions(namespace).Get(t.Context(), old, metav1.GetOptions{}); err != nil {
 				t.Errorf("the old revision: %v", err)
 			}
@@ -71,7 +71,7 @@ func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
 }
 
 // F158: a status that was computed before a refresh cannot bring the old revision back.
-func TestStatusFromBeforeARefreshIsRefused(t *testing.T) {
+func TestRefresh_RejectsAnEarlierStatus(t *testing.T) {
 	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	small := createClusterInstancetype(t, c, "small", 2, "2Gi")

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// The server has no vCenter: only answers that need none are tested.
-func TestConsolesAreAskedForAndNotKept(t *testing.T) {
+// The server has no vCenter, so only requests that need none are tested.
+func TestConsole_RequestsAreNotStored(t *testing.T) {
 	s := framework.StartStandalone(t)
 	c := s.Client(t)
 	createVM(t, c, inlineVM("vm"))
@@ -37,8 +37,8 @@ func TestConsolesAreAskedForAndNotKept(t *testing.T) {
 		code               int
 		says               string
 	}{
-		"a console of what is not there":    {"POST", "/gone/console", `{}`, 404, `"gone" not found`},
-		"a picture of what is not there":    {"GET", "/gone/screenshot", "", 404, `"gone" not found`},
+		"a console of a missing VM":         {"POST", "/gone/console", `{}`, 404, `"gone" not found`},
+		"a screenshot of a missing VM":      {"GET", "/gone/screenshot", "", 404, `"gone" not found`},
 		"a console by GET":                  {"GET", "/vm/console", "", 405, "does not allow this method"},
 		"a picture by POST":                 {"POST", "/vm/screenshot", `{}`, 405, "does not allow this method"},
 		"the body speaks of another":        {"POST", "/vm/console", `{"metadata":{"name":"other"}}`, 422, "metadata.name"},
@@ -57,14 +57,14 @@ func TestConsolesAreAskedForAndNotKept(t *testing.T) {
 	}
 }
 
-func TestOneUserCannotAskForConsolesWithoutEnd(t *testing.T) {
+func TestConsole_RequestsOfAUserAreLimited(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))
 	client, err := rest.HTTPClientFor(s.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
-	const bound, most = 20, 10_000 // what comes back each second is soon asked for
+	const bound, most = 20, 10_000 // the limiter refills every second
 	for i := range most {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Config().Host+machinesPath+"/vm/screenshot", nil)
 		if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// As docs/operations.md describes: no database check detects a corrupt object. It breaks lists of its kind until it
+// As docs/how-to/operate/repair-a-damaged-store.md describes: no database check detects a corrupt object. It breaks lists of its kind until it
 // is deleted by name.
-func TestACorruptObjectIsNamedAndCanBeDeleted(t *testing.T) {
+func TestCorruptObject_IsReportedByNameAndCanBeDeleted(t *testing.T) {
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)

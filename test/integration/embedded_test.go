@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// counters are the values of the series of a metric whose labels match a pattern.
+// counters returns the values of a metric for the series whose labels match a pattern.
 func counters(t *testing.T, s *framework.Server, series string) map[string]float64 {
 	t.Helper()
 	values := map[string]float64{}
@@ -36,8 +36,7 @@ func counters(t *testing.T, s *framework.Server, series string) map[string]float
 	return values
 }
 
-// consistentReads counts the lists that needed the latest state: those that the watch
-// cache answered by itself, and all others.
+// consistentReads counts the consistent lists: those that the watch cache served, and all others.
 func consistentReads(t *testing.T, s *framework.Server) (cached, others float64) {
 	t.Helper()
 	for labels, n := range counters(t, s, `apiserver_watch_cache_consistent_read_total\{fallback="(\w+)",group="vm.slipway.dev",resource="virtualmachines",success="(\w+)"\}`) {
@@ -50,8 +49,8 @@ func consistentReads(t *testing.T, s *framework.Server) (cached, others float64)
 	return cached, others
 }
 
-// Without the progress of watches each list would be read and decoded from etcd.
-func TestConsistentListsAreAnsweredByTheWatchCacheOverTheEmbeddedEtcd(t *testing.T) {
+// Without progress notifications of watches each list would be read from etcd and decoded.
+func TestEmbeddedEtcd_ConsistentListsAreServedFromTheWatchCache(t *testing.T) {
 	const lists = 20
 	s := framework.StartStandalone(t)
 	c := s.Client(t)
@@ -78,13 +77,13 @@ func TestConsistentListsAreAnsweredByTheWatchCacheOverTheEmbeddedEtcd(t *testing
 	}
 	cached, others := consistentReads(t, s)
 	if cached-cachedBefore != lists || others != othersBefore {
-		t.Errorf("the watch cache answered %v consistent lists, and %v went another way; want %d and none", cached-cachedBefore, others-othersBefore, lists)
+		t.Errorf("the watch cache served %v consistent lists, and %v were not served by it; want %d and none", cached-cachedBefore, others-othersBefore, lists)
 	}
 }
 
 // Admission reads from the watch caches, and a revision never changes. A create or a change therefore reads only the
 // object itself from etcd.
-func TestAdmissionAsksEtcdForNothing(t *testing.T) {
+func TestAdmission_DoesNotReadFromEtcd(t *testing.T) {
 	s := framework.StartStandalone(t)
 	c := s.Client(t)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
@@ -93,7 +92,7 @@ func TestAdmissionAsksEtcdForNothing(t *testing.T) {
 		return counters(t, s, `etcd_request_duration_seconds_count\{group="instancetype.slipway.dev",operation="(get)",resource="(\w+)"\}`)
 	}
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
-	// A watch cache may be stale, and etcd is read then. That is not tested here.
+	// If a watch cache is stale, etcd is read. That is not tested here.
 	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		name := vm.Status.InstancetypeRef.ControllerRevisionRef.Name
 		_, err := c.InstancetypeV1alpha1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{ResourceVersion: "0"})

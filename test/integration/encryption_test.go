@@ -39,8 +39,7 @@ func encryption(t *testing.T) string {
 	return file
 }
 
-// stored are the values of a store by their keys, of the objects that have plain in their
-// keys.
+// stored returns the stored values by key, for the keys that contain plain.
 func stored(t *testing.T, store *clientv3.Client, name string) map[string][]byte {
 	t.Helper()
 	all, err := store.Get(t.Context(), "/", clientv3.WithPrefix())
@@ -62,7 +61,7 @@ const (
 	secret    = "confidential-value"
 )
 
-func TestObjectsOfAllKindsAreEncryptedAtRest(t *testing.T) {
+func TestEncryption_CoversAllKinds(t *testing.T) {
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +84,7 @@ func TestObjectsOfAllKindsAreEncryptedAtRest(t *testing.T) {
 	}
 	for key, value := range stored(t, store, "early") {
 		if !bytes.Contains(value, []byte(secret)) {
-			t.Errorf("without encryption %s does not hold the text that is looked for", key)
+			t.Errorf("without encryption %s does not contain the text", key)
 		}
 	}
 	stop()
@@ -120,7 +119,7 @@ func TestObjectsOfAllKindsAreEncryptedAtRest(t *testing.T) {
 	// Existing plain data is readable, and is encrypted at the next write.
 	patch := client.Patch(types.MergePatchType).AbsPath(early.Collection(namespace), "early").Body([]byte(`{"metadata":{"labels":{"a":"b"}}}`))
 	if read, err := patch.Do(t.Context()).Raw(); err != nil || !bytes.Contains(read, []byte(secret)) {
-		t.Errorf("writing what was stored before: %v\n%s", err, read)
+		t.Errorf("writing a plain object: %v\n%s", err, read)
 	}
 	for key, value := range stored(t, store, "early") {
 		if !bytes.HasPrefix(value, []byte(encrypted)) {

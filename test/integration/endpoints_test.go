@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestCreationFillsIdentityAndDropsStatus(t *testing.T) {
+func TestCreate_SetsIdentityAndDropsStatus(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	asked := inlineVM("filled")
 	asked.Status.Phase = vmv1alpha1.PhaseRunning
@@ -56,7 +56,7 @@ func TestCreationFillsIdentityAndDropsStatus(t *testing.T) {
 	}
 }
 
-func TestCreationKeepsWhatTheUserGave(t *testing.T) {
+func TestCreate_KeepsValuesOfTheUser(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	asked := inlineVM("given")
 	asked.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: "11111111-2222-4333-8444-555555555555"}
@@ -71,7 +71,7 @@ func TestCreationKeepsWhatTheUserGave(t *testing.T) {
 }
 
 // F156: status does not change through the main resource.
-func TestMainEndpointKeepsStatusAndCountsSpecChanges(t *testing.T) {
+func TestMainEndpoint_KeepsStatusAndIncrementsGeneration(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	vm := createVM(t, c, inlineVM("main"))
@@ -99,7 +99,7 @@ func TestMainEndpointKeepsStatusAndCountsSpecChanges(t *testing.T) {
 	}
 }
 
-func TestStatusEndpointKeepsEverythingElse(t *testing.T) {
+func TestStatusEndpoint_ChangesOnlyStatus(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	created := createVM(t, c, inlineVM("status"))
@@ -134,7 +134,7 @@ func TestStatusEndpointKeepsEverythingElse(t *testing.T) {
 	}
 }
 
-func TestApplyMergesByKeyReportsConflictsAndOwnsNoStatus(t *testing.T) {
+func TestApply_MergesByKeyReportsConflictsAndOwnsNoStatus(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	apply := func(manager string, spec *vmapply.VirtualMachineSpecApplyConfiguration) (*vmv1alpha1.VirtualMachine, error) {
@@ -177,7 +177,7 @@ func TestApplyMergesByKeyReportsConflictsAndOwnsNoStatus(t *testing.T) {
 	}
 }
 
-func TestFinalizerHoldsTheObjectUntilTheControllerIsDone(t *testing.T) {
+func TestFinalizer_KeepsTheObjectUntilTheControllerRemovesIt(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	createVM(t, c, inlineVM("doomed"))
@@ -201,7 +201,7 @@ func TestFinalizerHoldsTheObjectUntilTheControllerIsDone(t *testing.T) {
 	}
 }
 
-func TestObjectsSurviveARestart(t *testing.T) {
+func TestObjects_SurviveARestart(t *testing.T) {
 	dir := t.TempDir()
 	first, stop := framework.StartStandaloneUntil(t, dir)
 	before := createVM(t, first.Client(t), inlineVM("kept"))
@@ -213,7 +213,7 @@ func TestObjectsSurviveARestart(t *testing.T) {
 	}
 }
 
-func TestObjectsAreStoredInProtobuf(t *testing.T) {
+func TestObjects_AreStoredInProtobuf(t *testing.T) {
 	dir := t.TempDir()
 	s, stop := framework.StartStandaloneUntil(t, dir)
 	createVM(t, s.Client(t), inlineVM("kept"))
@@ -250,7 +250,7 @@ func TestObjectsAreStoredInProtobuf(t *testing.T) {
 	}
 }
 
-func TestReplacingByTheManifestKeepsWhatCreationFilled(t *testing.T) {
+func TestReplace_WithTheManifestKeepsValuesSetAtCreation(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	created := createVM(t, c, inlineVM("replaced"))
 	manifest := inlineVM("replaced")

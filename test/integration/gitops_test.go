@@ -21,14 +21,14 @@ import (
 	"github.com/slipway-dev/slipway/test/schema"
 )
 
-// applied is an object of a kind after it was applied from a manifest.
+// applied is an object that was applied from a manifest.
 func applied(t *testing.T, client *rest.RESTClient, kind schema.Kind) *unstructured.Unstructured {
 	t.Helper()
 	return patched(t, client, kind, types.ApplyYAMLPatchType, "gitops", []byte(kind.Object(kind.Item(), "")))
 }
 
-// age sets the time of every entry of the managed fields of an object to an earlier one, so that another entry of the
-// same second cannot hide a write. The annotation is there because times alone cannot be changed.
+// age sets all times in the managed fields of an object to an earlier time, so that a second entry with the same time
+// cannot hide a write. It also sets an annotation, because an update that only changes times is ignored.
 func age(t *testing.T, client *rest.RESTClient, kind schema.Kind, object *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	earlier := metav1.NewTime(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC))
@@ -99,8 +99,9 @@ func applyClientSide(t *testing.T, client *rest.RESTClient, kind schema.Kind, li
 	return patched(t, client, kind, types.MergePatchType, "kubectl-client-side-apply", patch)
 }
 
-// The times of managedFields are of a second: with the same time etcd finds the same bytes, whatever the server does.
-func TestApplyingTheSameAgainWritesNothing(t *testing.T) {
+// Times in managedFields have a resolution of one second. With the current time the object would be byte-identical, and
+// etcd would not be written even if the server changed the time.
+func TestApply_OfTheSameManifestWritesNothing(t *testing.T) {
 	for way, apply := range map[string]func(*testing.T, *rest.RESTClient, schema.Kind, *unstructured.Unstructured) *unstructured.Unstructured{
 		"server-side apply": func(t *testing.T, client *rest.RESTClient, kind schema.Kind, _ *unstructured.Unstructured) *unstructured.Unstructured {
 			return applied(t, client, kind)
@@ -121,7 +122,7 @@ func TestApplyingTheSameAgainWritesNothing(t *testing.T) {
 }
 
 // Flux, Argo CD and others would treat a new object as ready before the controller has reconciled it.
-func TestNoKindIsTakenForReadyBeforeAnybodyHasLookedAtIt(t *testing.T) {
+func TestKstatus_NewObjectIsNotReadyBeforeItsFirstReconcile(t *testing.T) {
 	checks, err := argocd.Shipped()
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestPowerEndpointsGiveAMemberAPowerStateOfItsOwn(t *testing.T) {
+func TestGroupMember_GetsItsOwnPowerStateFromPowerEndpoints(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	for name, tc := range map[string]struct {
@@ -28,7 +28,7 @@ func TestPowerEndpointsGiveAMemberAPowerStateOfItsOwn(t *testing.T) {
 		"stop":                         {vms.Stop, vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, ""},
 		"suspend":                      {vms.Suspend, vmv1alpha1.PoweredOn, vmv1alpha1.Suspended, ""},
 		"restart leaves it to inherit": {vms.Restart, vmv1alpha1.PoweredOn, "", ""},
-		"suspend what the group powers off": {vms.Suspend, vmv1alpha1.PoweredOff, "",
+		"suspend a member of a powered-off group": {vms.Suspend, vmv1alpha1.PoweredOff, "",
 			"cannot suspend a virtual machine whose power state in its group is PoweredOff: only PoweredOn can be suspended"},
 		"restart a VM that was never powered on": {vms.Restart, "", "",
 			"cannot restart a virtual machine whose power state in its group is PoweredOff: only PoweredOn can be restarted"},
@@ -55,18 +55,18 @@ func TestPowerEndpointsGiveAMemberAPowerStateOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestThePowerStateOfAMemberIsGivenBackToItsGroup(t *testing.T) {
+func TestGroupMember_PowerStateIsReturnedToTheGroup(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	vm := createVM(t, c, inlineVM("late"))
 	if vm.Spec.PowerState != vmv1alpha1.PoweredOn {
-		t.Fatalf("spec.powerState is %q, want the default of what is in no group", vm.Spec.PowerState)
+		t.Fatalf("spec.powerState is %q, want the default of a VM without a group", vm.Spec.PowerState)
 	}
 	for _, step := range []struct {
 		patch string
 		want  vmv1alpha1.PowerState
 	}{
-		{`{"spec":{"groupName":"shop"}}`, vmv1alpha1.PoweredOn}, // what it has it keeps
+		{`{"spec":{"groupName":"shop"}}`, vmv1alpha1.PoweredOn}, // the previous value is kept
 		{`{"spec":{"powerState":null}}`, ""},
 		{`{"metadata":{"labels":{"a":"b"}}}`, ""},
 		{`{"spec":{"groupName":null}}`, vmv1alpha1.PoweredOn},
@@ -81,7 +81,7 @@ func TestThePowerStateOfAMemberIsGivenBackToItsGroup(t *testing.T) {
 	}
 }
 
-func TestGroupsAreAppliedAsTheyWereWritten(t *testing.T) {
+func TestGroup_IsAppliedUnchanged(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	groups := c.VmV1alpha1().VirtualMachineGroups(namespace)
 	const manifest = `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachineGroup","metadata":{"name":"shop"},
@@ -102,7 +102,7 @@ func TestGroupsAreAppliedAsTheyWereWritten(t *testing.T) {
 	if _, err := groups.UpdateStatus(t.Context(), g, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// virtctl start: a field that another client owns.
+	// As virtctl start does: another client owns the field.
 	if _, err := groups.Patch(t.Context(), "shop", types.MergePatchType, []byte(`{"spec":{"powerState":"PoweredOn"}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}

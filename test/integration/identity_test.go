@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestS8AnEditorCannotLeaveAVMRunningWithoutItsObject(t *testing.T) {
+func TestFinalizer_CannotBeRemovedByAnEditor(t *testing.T) {
 	s := startWithOperator(t)
 	alice := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
 	operator := framework.Client(t, s.ConfigFor("operator")).VmV1alpha1().VirtualMachines(namespace)
@@ -28,10 +28,10 @@ func TestS8AnEditorCannotLeaveAVMRunningWithoutItsObject(t *testing.T) {
 	}
 
 	if err := strip(alice); err != nil {
-		t.Errorf("a manifest without finalizers: %v, want that they stay", err)
+		t.Errorf("a manifest without finalizers: %v, want that they are kept", err)
 	}
 	if got := getVM(t, s.Client(t), "kept").Finalizers; !slices.Contains(got, vmv1alpha1.VirtualMachineFinalizer) {
-		t.Fatalf("finalizers of a VM that lives: %q, want the server's kept", got)
+		t.Fatalf("finalizers of a VM that is not being deleted: %q, want the server's kept", got)
 	}
 	if err := alice.Delete(t.Context(), "kept", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -50,9 +50,9 @@ func TestS8AnEditorCannotLeaveAVMRunningWithoutItsObject(t *testing.T) {
 	}
 }
 
-// Garbage collection and the deletion of a namespace delete as ordinary users do: they
-// put finalizers of their own on an object and remove these.
-func TestS8OtherFinalizersComeAndGo(t *testing.T) {
+// The garbage collector and the deletion of a namespace act as ordinary users: they add their own finalizers to an
+// object and remove them.
+func TestFinalizer_OthersCanBeAddedAndRemoved(t *testing.T) {
 	s := startWithOperator(t)
 	alice := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
 	createVM(t, s.Client(t), inlineVM("owner"))
@@ -70,7 +70,7 @@ func TestS8OtherFinalizersComeAndGo(t *testing.T) {
 	}
 }
 
-func TestOwnership_CannotBeForgedByAnyWayOfWriting(t *testing.T) {
+func TestOwnership_CannotBeForgedByAnyVerb(t *testing.T) {
 	s := startWithOperator(t)
 	vm := createVM(t, s.Client(t), inlineVM("web"))
 	owner := func(uid types.UID) metav1.OwnerReference {
@@ -129,7 +129,7 @@ func TestOwnership_CannotBeForgedByAnyWayOfWriting(t *testing.T) {
 	}
 }
 
-func TestS9NobodyPassesForAnotherVM(t *testing.T) {
+func TestInstanceUUID_OfAnotherVMIsRejected(t *testing.T) {
 	s := startWithOperator(t)
 	victim := createVM(t, s.Client(t), inlineVM("victim"))
 	named := func(name, uuid string) *vmv1alpha1.VirtualMachine {
@@ -166,7 +166,7 @@ func TestS9NobodyPassesForAnotherVM(t *testing.T) {
 	}
 }
 
-func TestS9AVMKeepsItsUUIDWhenItIsChangedByItsManifest(t *testing.T) {
+func TestInstanceUUID_IsKeptWhenTheManifestIsApplied(t *testing.T) {
 	s := startWithOperator(t)
 	createVM(t, s.Client(t), inlineVM("exported"))
 	alice := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)

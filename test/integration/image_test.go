@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// describeImages makes the images of TestWhatDoesNotFitTheImageIsRefused.
+// describeImages creates the images of TestAdmission_RejectsAVMThatDoesNotFitItsImage.
 func describeImages(t *testing.T, client versioned.Interface) {
 	t.Helper()
 	ready := metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.Now()}
@@ -62,7 +62,7 @@ func describeImages(t *testing.T, client versioned.Interface) {
 	}
 }
 
-func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
+func TestAdmission_RejectsAVMThatDoesNotFitItsImage(t *testing.T) {
 	config := framework.StartStandalone(t).Config()
 	client, vms := restClient(t, config), versioned.NewForConfigOrDie(config)
 	describeImages(t, vms)
@@ -72,10 +72,10 @@ func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
 	rows := 0
 	for name, tc := range map[string]struct {
 		image, spec string
-		// field is the refused field, empty if the VM is admitted. The field says is the message.
+		// field is the rejected field. It is empty if the VM is admitted. says is a part of the message.
 		field, says string
 	}{
-		"what it needs":                               {"appliance", full, "", ""},
+		"sufficient":                                  {"appliance", full, "", ""},
 		"a misspelt property":                         {"appliance", vApp("properties: {password: hunter2, hostnam: web}"), properties, "it has hostname, password"},
 		"a property in another case":                  {"appliance", vApp("properties: {password: hunter2, Hostname: web}"), properties, `"Hostname"`},
 		"a property of the image's own":               {"appliance", vApp("properties: {password: hunter2, build: '7'}"), properties, "is not user-configurable"},
@@ -111,7 +111,7 @@ func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
 		})
 	}
 
-	t.Run("an update is refused for what it adds, and none once the VM is there", func(t *testing.T) {
+	t.Run("an update is rejected for its changes, but not after the VM is created", func(t *testing.T) {
 		machines := vms.VmV1alpha1().VirtualMachines(namespace)
 		if err := postYAML(t, client, machinesPath, manifest("VirtualMachine", "late", "{cpu: {sockets: 1}, memory: {guest: 1Gi}, image: {name: appliance}, "+full+"}")); err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestWhatDoesNotFitTheImageIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := patch(small); err != nil {
-			t.Errorf("of a VM that is there: %v", err)
+			t.Errorf("of an existing VM: %v", err)
 		}
 	})
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-// parent is the file that the only disk of a virtual machine depends on.
+// parent returns the file that the only disk of a virtual machine depends on.
 func (w *world) parent(name string) string {
 	w.t.Helper()
 	vm, err := find.NewFinder(simulated.Operator(w.t, w.ready).Client).VirtualMachine(w.t.Context(), "/DC0/vm/slipway/"+imageNamespace+"/"+name)
@@ -42,7 +42,7 @@ func (w *world) parent(name string) string {
 	return ""
 }
 
-// only is the only cache.
+// only returns the only cache.
 func (w *world) only() *vmv1alpha1.VirtualMachineImageCache {
 	w.t.Helper()
 	all, err := w.VmV1alpha1().VirtualMachineImageCaches().List(w.t.Context(), metav1.ListOptions{})
@@ -52,7 +52,7 @@ func (w *world) only() *vmv1alpha1.VirtualMachineImageCache {
 	return &all.Items[0]
 }
 
-func TestANewVersionIsCopiedAndTheOldOneStaysWhileADiskDependsOnIt(t *testing.T) {
+func TestImageCache_CopiesANewVersionAndKeepsTheOldOneWhileUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.start("a")
@@ -60,7 +60,7 @@ func TestANewVersionIsCopiedAndTheOldOneStaysWhileADiskDependsOnIt(t *testing.T)
 	w.deploy("old", image, vmv1alpha1.FastDeployLinked)
 	w.created("old")
 	before := w.only().Status.Locations[0]
-	first.stop() // what is known of an item counts for a while
+	first.stop() // the observed state of an item is cached for some time
 	if err := contentlibrary.Update(t.Context(), w.library(), image); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestANewVersionIsCopiedAndTheOldOneStaysWhileADiskDependsOnIt(t *testing.T)
 			t.Errorf("the disk of %s depends on %s, want one in %s", name, parent, directory)
 		}
 	}
-	// Repeated requests with a directory that no object names.
+	// Repeated requests with a directory that no object refers to.
 	var inUse *provider.ImageInUseError
 	if err := second.driver.ImageFiles().Remove(t.Context(), before.DatastoreID, before.Directory); !errors.As(err, &inUse) {
 		t.Errorf("removing the old copies: %v, want that they are in use", err)
@@ -94,7 +94,7 @@ func TestANewVersionIsCopiedAndTheOldOneStaysWhileADiskDependsOnIt(t *testing.T)
 	}
 }
 
-func TestARenamedDatastoreKeepsItsCopies(t *testing.T) {
+func TestImageCache_KeepsCopiesOfARenamedDatastore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.start("a")
@@ -119,7 +119,7 @@ func TestARenamedDatastoreKeepsItsCopies(t *testing.T) {
 	}
 }
 
-func TestALocationTellsWhenItWasUsedLast(t *testing.T) {
+func TestImageCache_ReportsTheLastUseOfALocation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.start("a")
@@ -144,7 +144,7 @@ func TestALocationTellsWhenItWasUsedLast(t *testing.T) {
 		t.Errorf("used at %v and at %v, want the first since %v, and the second never", used[0].LastUsed, used[1].LastUsed, began)
 	}
 	first.stop()
-	w.start("a") // which remembers nothing
+	w.start("a") // a new process has no in-memory state
 	look("none")
 	again := w.until(name, "was checked", func(c *vmv1alpha1.VirtualMachineImageCache) bool { return len(c.Status.Locations) == 3 }).Status.Locations
 	if !again[0].LastUsed.Equal(used[0].LastUsed) {
@@ -152,7 +152,7 @@ func TestALocationTellsWhenItWasUsedLast(t *testing.T) {
 	}
 }
 
-func TestEachVCenterHasCopiesOfItsOwn(t *testing.T) {
+func TestImageCache_HasCopiesForEachVCenter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := &world{t: t, ready: simulated.Start(t)}

@@ -14,7 +14,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestAnImageIsCopiedAndGoesWithItsCache(t *testing.T) {
+func TestImageCache_CopiesAnImageAndDeletesItWithTheCache(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
@@ -46,7 +46,7 @@ func TestAnImageIsCopiedAndGoesWithItsCache(t *testing.T) {
 		}
 	}
 	w.delete(example.Name)
-	w.gone(example.Name)
+	w.awaitDeleted(example.Name)
 	if left := w.below("LocalDS_0"); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}

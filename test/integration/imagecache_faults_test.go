@@ -17,7 +17,7 @@ import (
 )
 
 // An object that does not exist is reported with its name.
-func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
+func TestImageCache_ReportsWhyALocationCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
@@ -59,7 +59,7 @@ func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 				t.Errorf("messages %q, want %s", text, test.named)
 			}
 			w.delete(name)
-			w.gone(name)
+			w.awaitDeleted(name)
 		})
 	}
 	if left := w.below("LocalDS_0"); len(left) != 0 {
@@ -68,7 +68,7 @@ func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 }
 
 // A failed operation is repeated, and leaves no files.
-func TestACopyThatFailsIsMadeAgain(t *testing.T) {
+func TestImageCache_RetriesAFailedCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
@@ -80,8 +80,8 @@ func TestACopyThatFailsIsMadeAgain(t *testing.T) {
 		{"the source is deleted", "CopyVirtualDisk_Task", "FileNotFound"},
 		{"a host does not answer", "CopyVirtualDisk_Task", "HostCommunication"},
 		{"the datastore is full", "CopyVirtualDisk_Task", "NoDiskSpace"},
-		{"the datastore is away", "CopyVirtualDisk_Task", "InaccessibleDatastore"},
-		{"what was copied cannot be listed", "SearchDatastore_Task", "SystemError"},
+		{"the datastore is inaccessible", "CopyVirtualDisk_Task", "InaccessibleDatastore"},
+		{"copied files cannot be listed", "SearchDatastore_Task", "SystemError"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w.order(http.MethodPut, "/datastores/fault", "call", test.call, "fault", test.fault, "times", "1")
@@ -89,13 +89,13 @@ func TestACopyThatFailsIsMadeAgain(t *testing.T) {
 			w.until("photon", "is ready", ready)
 			w.settled()
 			w.delete("photon")
-			w.gone("photon")
+			w.awaitDeleted("photon")
 		})
 	}
 }
 
-// Half of the files would be of one version, and half of another.
-func TestAnItemThatChangesWhileItIsCopiedIsCopiedAgain(t *testing.T) {
+// Otherwise some files would be of one version, and the others of another.
+func TestImageCache_CopiesAnItemAgainIfItChangesDuringTheCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
@@ -116,7 +116,7 @@ func TestAnItemThatChangesWhileItIsCopiedIsCopiedAgain(t *testing.T) {
 	w.settled()
 }
 
-func TestAFileThatIsGoneIsCopiedAgain(t *testing.T) {
+func TestImageCache_CopiesADeletedFileAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.start("a")
@@ -131,7 +131,7 @@ func TestAFileThatIsGoneIsCopiedAgain(t *testing.T) {
 	w.settled()
 }
 
-func TestALocationThatIsTakenAwayGivesItsCopiesUp(t *testing.T) {
+func TestImageCache_DeletesTheCopiesOfARemovedLocation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
@@ -148,7 +148,7 @@ func TestALocationThatIsTakenAwayGivesItsCopiesUp(t *testing.T) {
 	simulated.Eventually(t, "nothing is left on the other datastore", func() bool { return len(w.below("LocalDS_1")) == 0 })
 }
 
-func TestOnVSANCopiesAreInADirectoryOfTheNamespaceManager(t *testing.T) {
+func TestImageCache_UsesADirectoryOfTheNamespaceManagerOnVSAN(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.order(http.MethodPut, "/datastores/toplevel", "datastore", "LocalDS_1", "allowed", "false")
@@ -159,11 +159,11 @@ func TestOnVSANCopiesAreInADirectoryOfTheNamespaceManager(t *testing.T) {
 		t.Errorf("directory %q, want one below a UUID", l.Directory)
 	}
 	first.stop()
-	w.start("a") // which finds the directory that it does not have to make
+	w.start("a") // the directory already exists
 	w.createOf("appliance", "ubuntu-24.04-appliance", on("LocalDS_1"))
 	w.until("appliance", "is ready", ready)
 	for _, name := range []string{"photon", "appliance"} {
 		w.delete(name)
-		w.gone(name)
+		w.awaitDeleted(name)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// held waits until a call waits.
+// held waits until a call is held.
 func (w *world) held(method string) {
 	w.t.Helper()
 	simulated.Eventually(w.t, method+" waits", func() bool {
@@ -28,13 +28,13 @@ func (w *world) held(method string) {
 	})
 }
 
-// settled waits until the directories of LocalDS_0 are those that caches name.
+// settled waits until the directories in LocalDS_0 are those in the caches' status.
 func (w *world) settled() {
 	w.t.Helper()
 	var have, want []string
 	defer func() {
 		if w.t.Failed() {
-			w.t.Logf("directories (-named +there):\n%s", cmp.Diff(want, have))
+			w.t.Logf("directories (-want +got):\n%s", cmp.Diff(want, have))
 		}
 	}()
 	simulated.Eventually(w.t, "there are the directories that caches name, and no others", func() bool {
@@ -56,15 +56,15 @@ func (w *world) settled() {
 }
 
 // The files of a killed process are removed, and the copies are created, for every time of the kill.
-func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
+func TestImageCache_RemovesFilesOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.order(http.MethodPut, "/datastores/disksize", "bytes", "10485760")
 	w.createOf("warm", "ubuntu-24.04-appliance", on("LocalDS_0"))
 	removes := func(w *world) { w.delete("photon") }
 	for name, step := range map[string]struct {
-		// hold is the call that waits when the process is killed, if it is not in the middle
-		// of a copy.
+		// hold is the call that is held when the process is killed. If it is empty, the process is killed during a
+		// copy.
 		hold string
 		// act starts the operation of the step. If it is nil, the cache is created.
 		act func(*world)
@@ -111,7 +111,7 @@ func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
 				w.settled()
 				w.delete("photon")
 			}
-			w.gone("photon")
+			w.awaitDeleted("photon")
 			w.settled()
 		})
 	}

@@ -26,7 +26,7 @@ import (
 
 const imageNamespace = "team-a"
 
-// library is an administrator's client of the content library.
+// library returns an administrator's client of the content library.
 func (w *world) library() *rest.Client {
 	w.t.Helper()
 	c := rest.NewClient(simulated.Operator(w.t, w.ready).Client)
@@ -55,7 +55,7 @@ func (w *world) images(n int) (names []string) {
 	return names
 }
 
-// deploy makes a virtual machine of copies of an image.
+// deploy creates a virtual machine from copies of an image.
 func (w *world) deploy(name, image string, mode vmv1alpha1.FastDeployMode) {
 	w.t.Helper()
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{vmv1alpha1.AnnotationFastDeploy: string(mode)}}}
@@ -94,7 +94,7 @@ func (w *world) created(name string) {
 	})
 }
 
-// broken are the virtual machines that have lost a disk that they depend on.
+// broken returns the virtual machines with a missing parent disk.
 func (w *world) broken() (names []string) {
 	w.t.Helper()
 	if err := json.Unmarshal(w.order(http.MethodGet, "/datastores/broken"), &names); err != nil {
@@ -116,9 +116,9 @@ func (w *world) destroy(name string) {
 	})
 }
 
-// Thirty images share space for eight, while virtual machines of them are created and deleted. Each VM is created, no
-// VM loses a disk that it depends on, and in the end no copy is left.
-func TestVirtualMachinesAreMadeWhateverCopiesHaveToGo(t *testing.T) {
+// Thirty images share space for eight while virtual machines of them are created and deleted. Each VM is created, every
+// parent disk in use is kept, and at the end all copies are deleted.
+func TestImageCache_CreatesVMsWhileCopiesAreEvicted(t *testing.T) {
 	t.Parallel()
 	const count, atOnce, disk = 30, 3, 100 << 20
 	w := newWorld(t)
@@ -145,7 +145,7 @@ func TestVirtualMachinesAreMadeWhateverCopiesHaveToGo(t *testing.T) {
 	}
 	all.Wait()
 	if evicted := slices.DeleteFunc(w.events.of(), func(r string) bool { return r != "Evicted" }); len(evicted) < count-8-atOnce {
-		t.Errorf("%d copies have gone, want most of %d", len(evicted), count)
+		t.Errorf("%d copies were evicted, want most of %d", len(evicted), count)
 	}
 	if broken := w.broken(); len(broken) != 0 {
 		t.Errorf("virtual machines have lost disks that they depend on: %q", broken)

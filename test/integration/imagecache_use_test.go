@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// why is the reason of the condition Ready of the only location, empty for none.
+// why returns the reason of the condition Ready of the only location, or an empty string.
 func why(c *vmv1alpha1.VirtualMachineImageCache) string {
 	if len(c.Status.Locations) == 1 {
 		if ready := conditions.Find(c.Status.Locations[0].Conditions, vmv1alpha1.ConditionReady); ready != nil {
@@ -27,10 +27,10 @@ func why(c *vmv1alpha1.VirtualMachineImageCache) string {
 
 // A copy that disks depend on stays until they are deleted, independent of their owner. It also stays while the dependent
 // disks are unknown.
-func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
+func TestImageCache_KeepsCopiesWhileADiskDependsOnThem(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		// hide makes vSphere return incomplete data of the virtual machine.
+		// hide makes vSphere return incomplete data for the virtual machine.
 		hide   func(w *world)
 		show   func(w *world)
 		reason string
@@ -71,14 +71,14 @@ func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 				test.show(w)
 			}
 			w.destroy("web")
-			w.gone(cache)
+			w.awaitDeleted(cache)
 			simulated.Eventually(t, "no directory is left", func() bool { return len(w.below("LocalDS_0")) == 0 })
 		})
 	}
 }
 
 // Two servers on one vCenter do not remove each other's copies, although neither knows the caches of the other.
-func TestServersLeaveEachOthersCopiesAlone(t *testing.T) {
+func TestImageCache_KeepsCopiesOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
 	other.ready = w.ready
@@ -90,9 +90,9 @@ func TestServersLeaveEachOthersCopiesAlone(t *testing.T) {
 	w.create("photon", on("LocalDS_0"))
 	w.until("photon", "is ready", ready)
 	first.kill()
-	w.start("a") // which searches for directories that no object names
+	w.start("a") // it searches for directories that no object refers to
 	w.delete("photon")
-	w.gone("photon")
+	w.awaitDeleted("photon")
 	simulated.Eventually(t, "the directory of the other server is left, and no more", func() bool {
 		left := prefixed(w.directories("LocalDS_0"))
 		return len(left) == 1 && left[0] == theirs+"/"

@@ -38,7 +38,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-// world is a server, a vCenter, and controllers between them.
+// world is a server, a vCenter, and the controllers.
 type world struct {
 	// Interface is a user's client.
 	versioned.Interface
@@ -47,11 +47,11 @@ type world struct {
 	host   *hostfake.Clientset
 	ready  vcenter.Ready
 	events *journal
-	// datastore is the flag of the replicas that are started afterwards.
+	// datastore is the value of the flag for replicas that are started later.
 	datastore string
-	// more are other vCenters than the default one, by the names of their VCenters.
+	// more are the vCenters in addition to the default one, by the names of their VCenter objects.
 	more map[string]vcenter.Ready
-	// policy is that of the replicas that are started from then on.
+	// policy is the policy of replicas that are started later.
 	policy cache.Policy
 }
 
@@ -63,10 +63,10 @@ func newWorld(t *testing.T) *world {
 	return &world{Interface: server.Client(t), t: t, server: server, host: host, ready: simulated.Start(t), events: &journal{}, datastore: "LocalDS_0"}
 }
 
-// replica is a process that takes care of the vCenter.
+// replica is a process that manages the vCenter.
 type replica struct {
 	driver *vsphere.Driver
-	// stop ends it; kill ends it without another call to vCenter.
+	// stop stops the replica. kill stops it without another call to vCenter.
 	stop, kill func()
 }
 
@@ -106,7 +106,7 @@ func (v vcenters) Watch(ctx context.Context, gained func(string)) {
 	<-ctx.Done()
 }
 
-// connect makes the connection to a vCenter.
+// connect connects to a vCenter.
 func (w *world) connect(ready vcenter.Ready, owner string) *vsphere.Driver {
 	w.t.Helper()
 	d, err := vsphere.New(vsphere.Config{
@@ -121,7 +121,7 @@ func (w *world) connect(ready vcenter.Ready, owner string) *vsphere.Driver {
 	return d
 }
 
-// start starts a replica of the server of owner.
+// start starts a replica with the identity of owner.
 func (w *world) start(owner string) *replica {
 	w.t.Helper()
 	d := w.connect(w.ready, owner)
@@ -174,7 +174,7 @@ func (w *world) start(owner string) *replica {
 	return r
 }
 
-// order orders the simulated vCenter to do something.
+// order sends a control request to the simulated vCenter.
 func (w *world) order(method, path string, query ...string) []byte {
 	w.t.Helper()
 	q := url.Values{}
@@ -184,7 +184,7 @@ func (w *world) order(method, path string, query ...string) []byte {
 	return simulated.Control(w.t, w.ready, method, path+"?"+q.Encode())
 }
 
-// below are the files and directories of copies on a datastore.
+// below returns the files and directories of copies on a datastore.
 func (w *world) below(datastore string) []string {
 	w.t.Helper()
 	var all []string
@@ -194,18 +194,18 @@ func (w *world) below(datastore string) []string {
 	return slices.DeleteFunc(all, func(p string) bool { return !strings.HasPrefix(p, "slipway-images/") || p == "slipway-images/" })
 }
 
-// directories are those of copies on a datastore.
+// directories returns the directories of copies on a datastore.
 func (w *world) directories(datastore string) []string {
 	return slices.DeleteFunc(w.below(datastore), func(p string) bool { return !strings.HasSuffix(p, "/") })
 }
 
-// create makes a cache of photon-5.
+// create creates a cache of photon-5.
 func (w *world) create(name string, at ...vmv1alpha1.VirtualMachineImageCacheLocation) {
 	w.t.Helper()
 	w.createOf(name, "photon-5", at...)
 }
 
-// createOf makes a cache of an item, which may have the name of its library before it.
+// createOf creates a cache of an item. The name may start with that of its library.
 func (w *world) createOf(name, item string, at ...vmv1alpha1.VirtualMachineImageCacheLocation) {
 	w.t.Helper()
 	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -219,12 +219,12 @@ func (w *world) createOf(name, item string, at ...vmv1alpha1.VirtualMachineImage
 	}
 }
 
-// on is a location.
+// on returns a location.
 func on(datastore string) vmv1alpha1.VirtualMachineImageCacheLocation {
 	return vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: datastore}
 }
 
-// get is a cache, nil for none.
+// get returns a cache, or nil if it does not exist.
 func (w *world) get(name string) *vmv1alpha1.VirtualMachineImageCache {
 	w.t.Helper()
 	c, err := w.VmV1alpha1().VirtualMachineImageCaches().Get(w.t.Context(), name, metav1.GetOptions{})
@@ -234,7 +234,7 @@ func (w *world) get(name string) *vmv1alpha1.VirtualMachineImageCache {
 	return c
 }
 
-// until waits for a cache.
+// until waits until a cache meets a condition.
 func (w *world) until(name, what string, cond func(*vmv1alpha1.VirtualMachineImageCache) bool) *vmv1alpha1.VirtualMachineImageCache {
 	w.t.Helper()
 	var c *vmv1alpha1.VirtualMachineImageCache
@@ -256,7 +256,7 @@ func isTrue(c *vmv1alpha1.VirtualMachineImageCache, kind string) bool {
 	return conditions.IsTrue(c.Status.Conditions, kind)
 }
 
-// prefixed are paths of LocalDS_0 as datastore paths.
+// prefixed converts paths in LocalDS_0 to datastore paths.
 func prefixed(paths []string) (out []string) {
 	for _, p := range paths {
 		out = append(out, "[LocalDS_0] "+p)
@@ -272,8 +272,8 @@ func (w *world) delete(name string) {
 	}
 }
 
-// gone waits until a cache is deleted.
-func (w *world) gone(name string) {
+// awaitDeleted waits until a cache is deleted.
+func (w *world) awaitDeleted(name string) {
 	w.t.Helper()
 	simulated.Eventually(w.t, name+" is deleted", func() bool { return w.get(name) == nil })
 }

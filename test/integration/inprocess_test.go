@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestAWatchInTheProcessSeesEveryChangeInOrder(t *testing.T) {
+func TestInProcessClient_WatchReceivesEveryChangeInOrder(t *testing.T) {
 	s := framework.StartStandalone(t)
 	vms := framework.Client(t, s.InProcessConfig()).VmV1alpha1().VirtualMachines(namespace)
 	empty, err := vms.List(t.Context(), metav1.ListOptions{})
@@ -55,7 +55,7 @@ func TestAWatchInTheProcessSeesEveryChangeInOrder(t *testing.T) {
 	}
 }
 
-// next waits for an event as long as the test may run.
+// next waits for an event until the test ends.
 func next(t *testing.T, w watch.Interface) watch.Event {
 	t.Helper()
 	event, more := <-w.ResultChan()
@@ -65,7 +65,7 @@ func next(t *testing.T, w watch.Interface) watch.Event {
 	return event
 }
 
-func TestRequestsInTheProcessAreJudgedAsThoseOfOthers(t *testing.T) {
+func TestInProcessClient_PassesAuthorizationAndAdmission(t *testing.T) {
 	s := framework.StartStandalone(t)
 	config := s.InProcessConfig()
 	config.Impersonate = rest.ImpersonationConfig{UserName: "missing"}
@@ -89,6 +89,6 @@ func TestRequestsInTheProcessAreJudgedAsThoseOfOthers(t *testing.T) {
 	cancel()
 	_, err = framework.Client(t, s.InProcessConfig()).VmV1alpha1().VirtualMachines(namespace).List(ended, metav1.ListOptions{})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("listing for a caller that has gone: %v, want that it is cancelled", err)
+		t.Errorf("a list whose context was canceled: %v, want that it is canceled", err)
 	}
 }

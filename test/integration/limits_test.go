@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestS1S2S3S4WhatHasNoBoundsIsRefusedWithTheFieldNamed(t *testing.T) {
+func TestLimits_RejectUnboundedValuesWithTheField(t *testing.T) {
 	client := restClient(t, framework.StartStandalone(t).Config())
 	const size = "cpu: {sockets: 1}, memory: {guest: 1Gi}"
 	vm := func(spec string) string { return manifest("VirtualMachine", "v", "{"+size+", "+spec+"}") }
@@ -51,7 +51,7 @@ func TestS1S2S3S4WhatHasNoBoundsIsRefusedWithTheFieldNamed(t *testing.T) {
 	}
 }
 
-func TestS5ObjectsAboveOneMebibyteAreRefusedInWords(t *testing.T) {
+func TestLimits_RejectObjectsAboveOneMebibyte(t *testing.T) {
 	client := framework.StartStandalone(t).Client(t).VmV1alpha1().VirtualMachines(namespace)
 	large := inlineVM("large")
 	large.Spec.CPU.Model = strings.Repeat("x", 2_200_000)

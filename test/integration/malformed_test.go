@@ -26,7 +26,7 @@ const (
 	instances = "/apis/vm.slipway.dev/v1alpha1/namespaces/" + namespace + "/virtualmachineinstances"
 )
 
-func TestS6AnAmountThatCannotBeReadIsNamedHoweverItIsWritten(t *testing.T) {
+func TestMalformedBody_ReportsAnInvalidQuantityForEveryVerb(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))
 	for name, tc := range map[string]struct{ method, path, format, body string }{
@@ -48,8 +48,8 @@ func TestS6AnAmountThatCannotBeReadIsNamedHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-// test/integration/odd measures the cost. This test checks that the request ends, and its answer.
-func TestS4WhatIsDearIsRefusedBeforeItIsMergedOrCompared(t *testing.T) {
+// test/integration/odd measures the cost. This test checks that the request ends and how it is answered.
+func TestMalformedBody_ExpensivePatchIsRejectedBeforeTheMerge(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))
 	instance := `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachineInstance","metadata":{"name":"vm"},` + enormous[1:]
@@ -75,8 +75,8 @@ func TestS4WhatIsDearIsRefusedBeforeItIsMergedOrCompared(t *testing.T) {
 	}
 }
 
-// The library names each item again that is there twice.
-func TestS4TheAnswerToAnApplyIsNoLongerThanAnybodyReads(t *testing.T) {
+// The library reports every duplicate of an item again.
+func TestMalformedBody_ResponseToAnApplyIsShort(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))
 	owners := strings.NewReplacer("1 MiB", "1Gi", `"name":"vm"`, `"name":"vm","ownerReferences":[`+strings.Repeat("{},", 10_000)+`{}]`).Replace(ofAMiB)
@@ -89,7 +89,7 @@ func TestS4TheAnswerToAnApplyIsNoLongerThanAnybodyReads(t *testing.T) {
 	}
 }
 
-func TestFaultsOfARequestAreNotTheServers(t *testing.T) {
+func TestMalformedBody_IsNotAnInternalError(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))
 	numbered := func(version string) string {
@@ -120,7 +120,7 @@ func TestFaultsOfARequestAreNotTheServers(t *testing.T) {
 
 // The body is stored as the client sent it, and is decoded last by the library for managed fields, which panics on
 // malformed input.
-func TestS6DataThatNobodyCanReadAreRefused(t *testing.T) {
+func TestMalformedBody_UnreadableDataIsRejected(t *testing.T) {
 	s := framework.StartStandalone(t)
 	const path = "/apis/instancetype.slipway.dev/v1alpha1/namespaces/" + namespace + "/controllerrevisions"
 	revision := func(name, more string) string {

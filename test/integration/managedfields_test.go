@@ -24,7 +24,7 @@ func fieldOwners(vm *vmv1alpha1.VirtualMachine) map[string]string {
 }
 
 // The controllers write objects whose managed fields their caches have dropped.
-func TestUpdateWithoutManagedFieldsKeepsThoseOfOthers(t *testing.T) {
+func TestUpdate_WithoutManagedFieldsKeepsThoseOfOthers(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t).VmV1alpha1().VirtualMachines(namespace)
 	created, err := c.Create(t.Context(), inlineVM("kept"), metav1.CreateOptions{FieldManager: "author"})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 const namespace = "team-a"
 
-// inlineVM is the smallest VM that is valid.
+// inlineVM returns the smallest valid VM.
 func inlineVM(name string) *vmv1alpha1.VirtualMachine {
 	memory := resource.MustParse("2Gi")
 	return &vmv1alpha1.VirtualMachine{
@@ -74,7 +74,7 @@ func createClusterInstancetype(t *testing.T, c versioned.Interface, name string,
 	return created
 }
 
-// restClient speaks to the paths of the server directly, in JSON.
+// restClient returns a JSON client for paths of the server.
 func restClient(t *testing.T, config *rest.Config) *rest.RESTClient {
 	t.Helper()
 	c := rest.CopyConfig(config)

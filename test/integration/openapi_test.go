@@ -13,7 +13,7 @@ import (
 )
 
 // kubectl explain prints these descriptions.
-func TestEveryFieldIsExplained(t *testing.T) {
+func TestOpenAPI_DescribesEveryField(t *testing.T) {
 	config := framework.StartStandalone(t).Config()
 	for _, group := range []string{"vm.slipway.dev", "instancetype.slipway.dev"} {
 		var document struct {

@@ -17,15 +17,15 @@ import (
 )
 
 // An unknown state is not reported as an empty one.
-func TestS8AServerWithoutControllersDoesNotSayThatThereAreNoOrphans(t *testing.T) {
+func TestOrphans_AreUnknownWithoutControllers(t *testing.T) {
 	s := framework.StartStandalone(t)
 	for resource, path := range map[string]string{orphans.Resource: orphans.Path, queues.Resource: queues.Path} {
-		t.Run(resource, func(t *testing.T) { tellsNothing(t, s, resource, path) })
+		t.Run(resource, func(t *testing.T) { checkUnknown(t, s, resource, path) })
 	}
 }
 
-// tellsNothing wants that a report is refused, to who may not have it for that.
-func tellsNothing(t *testing.T, s *framework.Server, resource, path string) {
+// checkUnknown checks that a report is rejected, and that users without the permission get Forbidden.
+func checkUnknown(t *testing.T, s *framework.Server, resource, path string) {
 	stranger := s.Config()
 	stranger.Impersonate = rest.ImpersonationConfig{UserName: "mallory"}
 	for name, tc := range map[string]struct {
@@ -33,8 +33,8 @@ func tellsNothing(t *testing.T, s *framework.Server, resource, path string) {
 		code   int
 		says   string
 	}{
-		"who may":     {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers have not started in this replica"},
-		"who may not": {stranger, http.StatusForbidden, `cannot list resource \"` + resource + `\" in API group \"vm.slipway.dev\" at the cluster scope`},
+		"permitted": {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers have not started in this replica"},
+		"forbidden": {stranger, http.StatusForbidden, `cannot list resource \"` + resource + `\" in API group \"vm.slipway.dev\" at the cluster scope`},
 	} {
 		client, err := rest.HTTPClientFor(tc.config)
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 
 type powerCall func(ctx context.Context, name string, body *vmv1alpha1.PowerOptions, opts metav1.CreateOptions) (*vmv1alpha1.VirtualMachine, error)
 
-func TestPowerEndpointsSetWhatSpecWants(t *testing.T) {
+func TestPowerEndpoints_SetTheSpec(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	for name, tc := range map[string]struct {
@@ -39,8 +39,8 @@ func TestPowerEndpointsSetWhatSpecWants(t *testing.T) {
 		"stop in an unknown mode":  {call: vms.Stop, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.PoweredOn, body: vmv1alpha1.PowerOptions{Mode: "Gentle"}, refused: apierrors.IsInvalid},
 		"stop in a dry run":        {call: vms.Stop, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.PoweredOn, body: vmv1alpha1.PowerOptions{DryRun: []string{metav1.DryRunAll}}},
 		"suspend":                  {call: vms.Suspend, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.Suspended},
-		"suspend what is off":      {call: vms.Suspend, from: vmv1alpha1.PoweredOff, want: vmv1alpha1.PoweredOff, refused: apierrors.IsConflict},
-		"restart what is off":      {call: vms.Restart, from: vmv1alpha1.PoweredOff, want: vmv1alpha1.PoweredOff, refused: apierrors.IsConflict},
+		"suspend a powered-off VM": {call: vms.Suspend, from: vmv1alpha1.PoweredOff, want: vmv1alpha1.PoweredOff, refused: apierrors.IsConflict},
+		"restart a powered-off VM": {call: vms.Restart, from: vmv1alpha1.PoweredOff, want: vmv1alpha1.PoweredOff, refused: apierrors.IsConflict},
 		"body about another VM":    {call: vms.Stop, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.PoweredOn, body: vmv1alpha1.PowerOptions{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, refused: apierrors.IsInvalid},
 		"unknown value of dry run": {call: vms.Stop, from: vmv1alpha1.PoweredOn, want: vmv1alpha1.PoweredOn, body: vmv1alpha1.PowerOptions{DryRun: []string{"Some"}}, refused: apierrors.IsInvalid},
 	} {
@@ -71,9 +71,9 @@ func TestPowerEndpointsSetWhatSpecWants(t *testing.T) {
 	}
 }
 
-// A VM that went off by itself is started although its spec has PoweredOn: its powerPolicy, or a
-// pause between attempts, may keep it off.
-func TestStart_RequestsOneOfAVMThatShouldRunAndDoesNot(t *testing.T) {
+// A VM that powered itself off is started although its spec has PoweredOn, because its powerPolicy, or the delay
+// between attempts, may keep it off.
+func TestStart_RequestsARestartOfAVMThatDoesNotRun(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	for name, tc := range map[string]struct {
@@ -110,7 +110,7 @@ func TestStart_RequestsOneOfAVMThatShouldRunAndDoesNot(t *testing.T) {
 	}
 }
 
-func TestRestartAsksForOneRestartNow(t *testing.T) {
+func TestRestart_RequestsOneRestartNow(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vm := createVM(t, c, inlineVM("again"))
 	before := time.Now().Truncate(time.Second)
@@ -127,7 +127,7 @@ func TestRestartAsksForOneRestartNow(t *testing.T) {
 	}
 }
 
-func TestNowIsReplacedByTheTimeOfTheRequest(t *testing.T) {
+func TestRestart_ReplacesNowByTheTimeOfTheRequest(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vm := createVM(t, c, inlineVM("now"))
 	vm.Spec.NextRestartTime = "now"
@@ -140,8 +140,8 @@ func TestNowIsReplacedByTheTimeOfTheRequest(t *testing.T) {
 	}
 }
 
-// Who may start a VM may not therefore read it.
-func TestS11PowerEndpointsAnswerWithoutTheSecretsOfTheSpec(t *testing.T) {
+// The permission to start a VM does not include the permission to read it.
+func TestPowerEndpoints_DoNotReturnSecretsOfTheSpec(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	vm := inlineVM("secret")
@@ -166,20 +166,20 @@ func TestS11PowerEndpointsAnswerWithoutTheSecretsOfTheSpec(t *testing.T) {
 	}
 }
 
-func TestPowerEndpointOfAMissingVMIsNotFound(t *testing.T) {
+func TestPowerEndpoints_ReturnNotFoundForAMissingVM(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	_, err := c.VmV1alpha1().VirtualMachines(namespace).Stop(t.Context(), "missing", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("stopping a VM that does not exist: %v, want NotFound", err)
 	}
-	// A VM that lacks fields would be refused for them, were it created on the way.
+	// If the VM were created by the request, it would be rejected because of missing fields.
 	list, err := c.VmV1alpha1().VirtualMachines(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("there are %d VMs (%v), want none", len(list.Items), err)
 	}
 }
 
-func TestSubresourceIsRecordedInManagedFields(t *testing.T) {
+func TestPowerEndpoints_AreRecordedInManagedFields(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	createVM(t, c, inlineVM("owned"))
 	got, err := c.VmV1alpha1().VirtualMachines(namespace).Stop(t.Context(), "owned", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{FieldManager: "operator"})

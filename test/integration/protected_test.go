@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// key is a protected one.
+// key is a protected key.
 const key = "vm.slipway.dev.protected/skip-delete-platform-resource"
 
 // startWithOperator starts a server that has the privileged user operator.
@@ -26,7 +26,7 @@ func startWithOperator(t *testing.T) *framework.Server {
 	return framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.PrivilegedUsers = []string{"operator"} })
 }
 
-func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
+func TestProtectedKeys_AreReservedForPrivilegedUsers(t *testing.T) {
 	s := startWithOperator(t)
 	patches := map[string]string{
 		"set an annotation":    `{"metadata":{"annotations":{"` + key + `":"1"}}}`,
@@ -62,7 +62,7 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a lost virtual machine is made again", func(t *testing.T) {
+	t.Run("a lost virtual machine is recreated", func(t *testing.T) {
 		const lost = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
 		again := func(user string) (*vmv1alpha1.VirtualMachine, error) {
 			vm := inlineVM("lost")
@@ -78,7 +78,7 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if st := vm.Status; vm.UID != lost || vm.Generation != 7 || st.UniqueID != "vm-7" || st.Zone != "east" || st.Phase != "" {
-			t.Errorf("UID %s, generation %d, status %+v; want those of the lost one, and of status what names its VM", vm.UID, vm.Generation, st)
+			t.Errorf("UID %s, generation %d, status %+v; want those of the lost object, and the part of status that identifies its VM", vm.UID, vm.Generation, st)
 		}
 	})
 	t.Run("creation by an ordinary user", func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 	})
 }
 
-func TestProtectedKeysHoldOnEveryWayIn(t *testing.T) {
+func TestProtectedKeys_AreEnforcedForEveryVerb(t *testing.T) {
 	s := startWithOperator(t)
 	patch := `{"metadata":{"annotations":{"` + key + `":"1"},"labels":{"` + key + `":"1"}}}`
 	t.Run("server-side apply", func(t *testing.T) {

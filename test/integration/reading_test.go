@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestFieldSelectorsFindVMs(t *testing.T) {
+func TestFieldSelectors_FindVMs(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	off := inlineVM("off")
@@ -74,7 +74,7 @@ func TestFieldSelectorsFindVMs(t *testing.T) {
 	}
 }
 
-func TestWatchDeliversChangesInOrder(t *testing.T) {
+func TestWatch_DeliversChangesInOrder(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -103,7 +103,7 @@ func TestWatchDeliversChangesInOrder(t *testing.T) {
 	}
 }
 
-func TestTableHasTheColumnsOfADatacenter(t *testing.T) {
+func TestTable_HasTheColumnsOfTheVM(t *testing.T) {
 	s := framework.StartStandalone(t)
 	c := s.Client(t)
 	createClusterInstancetype(t, c, "small", 2, "2Gi")
@@ -139,7 +139,7 @@ func TestTableHasTheColumnsOfADatacenter(t *testing.T) {
 	}
 }
 
-func TestDiscoveryNamesEverything(t *testing.T) {
+func TestDiscovery_ListsEveryResource(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	resources, err := c.Discovery().ServerResourcesForGroupVersion("vm.slipway.dev/v1alpha1")
 	if err != nil {
@@ -166,7 +166,7 @@ func TestDiscoveryNamesEverything(t *testing.T) {
 	}
 }
 
-func TestOpenAPIExplainsTheFields(t *testing.T) {
+func TestOpenAPI_DescribesFieldsOfTheVM(t *testing.T) {
 	s := framework.StartStandalone(t)
 	for path, want := range map[string]string{
 		"/openapi/v2": `"/apis/vm.slipway.dev/v1alpha1/namespaces/{namespace}/virtualmachines/{name}/refresh-instancetype"`,
@@ -179,7 +179,7 @@ func TestOpenAPIExplainsTheFields(t *testing.T) {
 	}
 }
 
-func TestHealthEndpointsSayWhatTheyCheck(t *testing.T) {
+func TestHealthEndpoints_ListTheirChecks(t *testing.T) {
 	s := framework.StartStandalone(t)
 	body := string(getBody(t, s.Config(), "/readyz?verbose", "text/plain"))
 	for _, check := range []string{"[+]etcd ok", "[+]etcd-readiness ok", "[+]informers ok"} {
@@ -193,7 +193,7 @@ func TestHealthEndpointsSayWhatTheyCheck(t *testing.T) {
 }
 
 // F115
-func TestFieldsWithoutMeaningAreAnsweredWithAWarning(t *testing.T) {
+func TestWarnings_ReportFieldsWithoutEffect(t *testing.T) {
 	config := framework.StartStandalone(t).Config()
 	var warnings recorder
 	config.WarningHandler = &warnings

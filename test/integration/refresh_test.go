@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// capture does the same as the controller that pins source: it creates a revision, which may exist already, and a
-// status that names it.
+// capture pins source as the controller does: it creates a revision, which may already exist, and a status that refers
+// to it.
 func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine, source *itv1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	revision, err := instancetype.NewRevision(vm.Namespace, instancetype.FromClusterInstancetype(source))
@@ -60,8 +60,8 @@ func grow(t *testing.T, c versioned.Interface, source *itv1alpha1.VirtualMachine
 	}
 }
 
-// F150 F155 F157 F159: nothing else changes, so no power state either.
-func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
+// F150 F155 F157 F159: nothing else changes, including the power state.
+func TestRefresh_ReleasesTheRevisionInSpecAndStatusTogether(t *testing.T) {
 	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
@@ -121,7 +121,7 @@ func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
 }
 
 // F151
-func TestRefreshOfTheNewestRevisionWritesNothing(t *testing.T) {
+func TestRefresh_OfTheNewestRevisionWritesNothing(t *testing.T) {
 	c := startWithHost(t)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
 	before := capture(t, c, createVM(t, c, typedVM("newest", "small")), source)
@@ -137,7 +137,7 @@ func TestRefreshOfTheNewestRevisionWritesNothing(t *testing.T) {
 	}
 }
 
-func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
+func TestRefresh_RejectionReportsTheFieldAndChangesNothing(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
@@ -181,7 +181,7 @@ func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestExpandShowsTheSizeAndStoresNothing(t *testing.T) {
+func TestExpand_ReturnsTheSizeAndStoresNothing(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	createClusterInstancetype(t, c, "small", 2, "2Gi")

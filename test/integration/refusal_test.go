@@ -31,7 +31,7 @@ func manifest(kind, name, spec string) string {
 	return fmt.Sprintf("apiVersion: %s/v1alpha1\nkind: %s\nmetadata: {name: %q}\nspec: %s\n", group, kind, name, spec)
 }
 
-func TestBadInputIsRefusedWithTheFieldNamed(t *testing.T) {
+func TestValidation_RejectsInvalidInputWithTheField(t *testing.T) {
 	client := restClient(t, framework.StartStandalone(t).Config())
 	const size = "cpu: {sockets: 1}, memory: {guest: 1Gi}"
 	vm := func(spec string) string { return manifest("VirtualMachine", "v", "{"+spec+"}") }
@@ -86,7 +86,7 @@ func TestBadInputIsRefusedWithTheFieldNamed(t *testing.T) {
 	}
 }
 
-func TestUnknownFieldIsRefusedByStrictValidation(t *testing.T) {
+func TestStrictValidation_RejectsAnUnknownField(t *testing.T) {
 	client := restClient(t, framework.StartStandalone(t).Config())
 	err := postYAML(t, client, machinesPath, manifest("VirtualMachine", "v", "{cpu: {sockets: 1, sokets: 2}, memory: {guest: 1Gi}}"))
 	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spec.cpu.sokets") {
@@ -94,7 +94,7 @@ func TestUnknownFieldIsRefusedByStrictValidation(t *testing.T) {
 	}
 }
 
-// causes returns the fields that a refusal names.
+// causes returns the fields in the causes of a rejection.
 func causes(err error) []string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

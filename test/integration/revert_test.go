@@ -18,7 +18,7 @@ import (
 )
 
 // A revert that was requested by mistake would start when a snapshot with that name is created.
-func TestARevertToWhatIsNoSnapshotOfTheVMIsRefused(t *testing.T) {
+func TestRevert_ToAMissingSnapshotIsRejected(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	createVM(t, c, inlineVM("web"))

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// crowd writes and reads until the server takes no more connections, and returns the
-// names of the VMs whose creation was acknowledged, and every other failure.
+// crowd sends reads and writes until the server accepts no more connections. It returns the names of the VMs whose
+// creation was acknowledged, and every other failure.
 func crowd(t *testing.T, s *framework.Server, workers int, warm func()) (created sets.Set[string], failures []error) {
 	t.Helper()
 	created = sets.New[string]()
@@ -70,10 +70,10 @@ func crowd(t *testing.T, s *framework.Server, workers int, warm func()) (created
 	return created, failures
 }
 
-// errRetryLater is the error of a request that was answered with Retry-After.
+// errRetryLater is the error of a response with Retry-After.
 var errRetryLater = errors.New("the answer has Retry-After")
 
-// withoutRetries keeps a client from sending a refused request again, as the aggregator does not.
+// withoutRetries disables the client's retries, because the aggregator does not retry either.
 func withoutRetries(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)

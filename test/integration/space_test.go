@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestStore_FullRefusesCreationsThenChangesAndTakesDeletions(t *testing.T) {
+func TestStore_FullRejectsCreatesThenUpdatesAndAcceptsDeletes(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
 		s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.EtcdQuotaBytes = maintenance.MinQuota })
 		fillAndDelete(t, s, func() {})
@@ -84,7 +84,7 @@ func fillAndDelete(t *testing.T, s *framework.Server, makeRoom func()) {
 		t.Errorf("a deletion: %v", err)
 	}
 
-	// Changes take the rest.
+	// Updates use the remaining space.
 	for i := 0; err == nil || !strings.Contains(err.Error(), "accepts only deletions"); i++ {
 		patch := fmt.Sprintf(`{"metadata":{"labels":{"again":"%d"}}}`, i)
 		if _, err = vms.Patch(t.Context(), "vm-0", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); i > 1000 {
@@ -94,7 +94,7 @@ func fillAndDelete(t *testing.T, s *framework.Server, makeRoom func()) {
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != 507 || !strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be changed: etcd is full") {
 		t.Errorf("a change of a full store: %v, want status 507 with the reason", err)
 	}
-	// To delete an object that has a finalizer is to change it, twice.
+	// The deletion of an object with a finalizer consists of two updates.
 	privileged := s.Client(t).VmV1alpha1().VirtualMachines(namespace)
 	for i := 2; i < 20; i++ {
 		name := fmt.Sprintf("vm-%d", i)

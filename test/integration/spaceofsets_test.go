@@ -35,7 +35,7 @@ import (
 )
 
 const (
-	// victims is how many virtual machines another tenant has.
+	// victims is the number of virtual machines of another tenant.
 	victims = 100
 	// setsQuota is the quota of etcd. etcd updates its size when it commits. The reserve for deletions, 5 % of the
 	// quota, is many times the data written between two commits.
@@ -46,7 +46,7 @@ func TestStore_SetsStopAtTheReserveAndAnotherTenantCanDelete(t *testing.T) {
 	fillBySet(t, framework.StartStandaloneIn(t, t.TempDir(), largeTemplates, func(o *app.Options) { o.EtcdQuotaBytes = setsQuota }))
 }
 
-// largeTemplates lifts the limit that keeps templates small.
+// largeTemplates removes the limit on the size of templates.
 func largeTemplates(o *app.Options) { o.Workloads.MaxTemplateAnnotations = 256 << 10 }
 
 func TestMachines_OfANamespaceAreLimitedForUsersAndSets(t *testing.T) {
@@ -79,8 +79,8 @@ func TestMachines_OfANamespaceAreLimitedForUsersAndSets(t *testing.T) {
 	}
 }
 
-// fillBySet fills the store of s with a MachineSet of 10,000 large Machines. The server writes the status of their
-// VMs until a write is refused. It deletes the objects that another tenant has created in between.
+// fillBySet fills the store of s with a MachineSet of 10,000 large Machines. The server writes the status of their VMs
+// until a write is rejected. Meanwhile it deletes the objects that another tenant has created.
 func fillBySet(t *testing.T, s *framework.Server) {
 	t.Helper()
 	const mine, others = "team-a", "team-b"
@@ -124,7 +124,7 @@ func fillBySet(t *testing.T, s *framework.Server) {
 			t.Logf("deleting %s: %v", name, err)
 			continue
 		}
-		// As the controller does when vSphere has no VM any more.
+		// As the controller does when the VM is deleted in vSphere.
 		if _, err := privileged.VirtualMachines(others).Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
 			t.Logf("removing the finalizer of %s: %v", name, err)
 			continue
@@ -161,7 +161,7 @@ func createSet(t *testing.T, c versioned.Interface, namespace string, annotation
 	}
 }
 
-// runMachineSets runs the controller of MachineSets until ctx is done.
+// runMachineSets runs the MachineSet controller until ctx is done.
 func runMachineSets(ctx context.Context, t *testing.T, config *rest.Config) {
 	client := versioned.NewForConfigOrDie(config)
 	json := rest.CopyConfig(config)
@@ -180,8 +180,7 @@ func runMachineSets(ctx context.Context, t *testing.T, config *rest.Config) {
 	informers.Shutdown()
 }
 
-// writeStatuses changes the status of all, one after the other, and calls refused when that is
-// refused.
+// writeStatuses updates the status of all VMs, one after the other, and calls refused when an update is rejected.
 func writeStatuses(ctx context.Context, all vmclient.VirtualMachineInterface, refused func()) {
 	for n := 0; ctx.Err() == nil; n++ {
 		list, err := all.List(ctx, metav1.ListOptions{Limit: 10})

@@ -23,11 +23,11 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// partition is a proxy in front of etcd that can stop passing data on, as a network that drops
-// packets: connections stay open and nothing arrives.
+// partition is a proxy in front of etcd that can stop forwarding data, like a network that drops packets: connections
+// stay open and nothing arrives.
 type partition struct {
 	listener net.Listener
-	mu       sync.RWMutex // locked while nothing passes
+	mu       sync.RWMutex // locked while nothing is forwarded
 }
 
 func newPartition(t *testing.T, socket string) *partition {
@@ -72,8 +72,8 @@ func (p *partition) pass(to, from net.Conn) {
 	}
 }
 
-// answer is the answer to a GET. closes is true if it has Connection: close, which only HTTP/1.1
-// shows; reused is true if it came over a connection that was open before.
+// answer is the response to a GET. closes is true for the header Connection: close, which only HTTP/1.1 has. reused is
+// true if the connection was already open.
 type answer struct {
 	code             int
 	retryAfter, body string
@@ -153,7 +153,7 @@ func cutOff(t *testing.T, p *partition, s *framework.Server, protocol string) {
 		switch {
 		case err == nil && a.code < http.StatusInternalServerError:
 			err = fmt.Errorf("a request that was in progress is answered %+v", a)
-		// A race of the library's: 504, 500, or the end of the connection, over HTTP/2 of the stream.
+		// A race in the library: the response is 504 or 500, or the connection ends (with HTTP/2 the stream).
 		case err == nil || closed(err) || strings.Contains(err.Error(), "INTERNAL_ERROR"):
 			err = nil
 		}

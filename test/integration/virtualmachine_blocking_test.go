@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-func TestWorkersThatWaitForVSphereDoTheSame(t *testing.T) {
+func TestBlockingWorkers_ReachTheSameResult(t *testing.T) {
 	w := newVMWorld(t, func(w *vmWorld) { w.blocking = true })
 	w.size(2, "1Gi")
 	w.image()

@@ -18,9 +18,9 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// F158: refreshes and switches that come while the controller captures leave every
-// virtual machine with the instance type of its spec, and with that revision only.
-func TestRefreshesAndSwitchesAtOnceEndWithTheRevisionOfTheSpec(t *testing.T) {
+// F158: refreshes and switches while the controller pins revisions. At the end every virtual machine has the instance
+// type of its spec, and only that revision exists.
+func TestRefresh_DuringSwitchesEndsWithTheRevisionOfTheSpec(t *testing.T) {
 	const count = 4
 	w := newVMWorld(t)
 	w.image()

@@ -85,7 +85,7 @@ func (w *vmWorld) vm(name string) *vmv1alpha1.VirtualMachine {
 	return vm
 }
 
-// vmi returns the instance, nil when there is none.
+// vmi returns the instance, or nil if it does not exist.
 func (w *vmWorld) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
 	w.t.Helper()
 	vmi, err := w.VmV1alpha1().VirtualMachineInstances(vmNamespace).Get(w.t.Context(), name, metav1.GetOptions{})
@@ -98,7 +98,7 @@ func (w *vmWorld) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
 	return vmi
 }
 
-// until waits until the virtual machine satisfies cond, and shows it when it does not.
+// until waits until cond accepts the virtual machine. It prints the virtual machine if that fails.
 func (w *vmWorld) until(name, what string, cond func(*vmv1alpha1.VirtualMachine) bool) *vmv1alpha1.VirtualMachine {
 	w.t.Helper()
 	var vm *vmv1alpha1.VirtualMachine
@@ -144,7 +144,7 @@ func (w *vmWorld) revisions() []string {
 	return names
 }
 
-func TestVMLivesFromCreateToDelete(t *testing.T) {
+func TestVM_IsCreatedChangedAndDeleted(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "1Gi")
 	w.image()
@@ -201,8 +201,7 @@ func (w *vmWorld) refresh(name string, cpus int32, memory string) (before, after
 	return before, vm.Status.InstancetypeRef.ControllerRevisionRef.Name
 }
 
-// runsWith waits until the instance has a size and a revision, and no other revision
-// is left.
+// runsWith waits until the instance has a size and a revision, and no other revision exists.
 func (w *vmWorld) runsWith(name string, cpus int32, memory, revision string) {
 	w.t.Helper()
 	simulated.Eventually(w.t, name+": the instance has the new size", func() bool {
@@ -213,8 +212,8 @@ func (w *vmWorld) runsWith(name string, cpus int32, memory, revision string) {
 	simulated.Eventually(w.t, "only the new revision is left", func() bool { return cmp.Equal([]string{revision}, w.revisions()) })
 }
 
-// F48 F137 F142 F150: live growth, and the old revision goes.
-func TestRefreshGrowsARunningVM(t *testing.T) {
+// F48 F137 F142 F150: the VM grows while it runs, and the previous revision is deleted.
+func TestRefresh_GrowsARunningVM(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(1, "1Gi")
 	w.image()
@@ -227,13 +226,13 @@ func TestRefreshGrowsARunningVM(t *testing.T) {
 }
 
 // F138 F139 F141 F142 F159
-func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
+func TestRefresh_ThatCannotBeLiveTakesEffectAtTheRestart(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "2Gi")
 	w.image()
 	w.create("web")
 	before, after := w.refresh("web", 1, "1Gi")
-	w.until("web", "lists what waits for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
+	w.until("web", "lists the changes that wait for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
 		return len(vm.Status.RestartRequired) > 0 && vm.Status.PrintableStatus == "RestartRequired"
 	})
 	if got := w.vmi("web").Spec.Instancetype.RevisionName; got != before {
@@ -249,14 +248,14 @@ func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
 	w.runsWith("web", 1, "1Gi", after)
 }
 
-// F139: a change that is reverted needs no restart any more.
-func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
+// F139: no restart is required if the change is reverted.
+func TestRestartRequired_IsRemovedWhenTheChangeIsReverted(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "2Gi")
 	w.image()
 	w.create("web")
 	w.refresh("web", 1, "1Gi")
-	w.until("web", "lists what waits for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
+	w.until("web", "lists the changes that wait for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
 		return len(vm.Status.RestartRequired) > 0 && vm.Status.PrintableStatus == "RestartRequired"
 	})
 	_, after := w.refresh("web", 2, "2Gi")
@@ -270,10 +269,10 @@ func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
 }
 
 // F56
-func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
+func TestPrerequisites_CreatedLaterAreFound(t *testing.T) {
 	w := newVMWorld(t)
 	w.create("early")
-	w.until("early", "reports what is missing", func(vm *vmv1alpha1.VirtualMachine) bool {
+	w.until("early", "reports the missing prerequisites", func(vm *vmv1alpha1.VirtualMachine) bool {
 		for _, missing := range []string{vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ConditionImageReady} {
 			c := meta.FindStatusCondition(vm.Status.Conditions, missing)
 			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonNotFound {
@@ -287,7 +286,7 @@ func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
 	w.until("early", "is ready", isVMReady)
 }
 
-func TestRestartOfTheControllerInTheMiddleOfCreatesMakesNoneTwice(t *testing.T) {
+func TestControllerRestart_DuringCreatesCreatesNoVMTwice(t *testing.T) {
 	const count = 20
 	w := newVMWorld(t)
 	w.size(1, "1Gi")

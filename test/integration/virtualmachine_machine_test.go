@@ -16,7 +16,7 @@ import (
 )
 
 // Every step must be triggered by an event: the resync period is ten minutes.
-func TestAVirtualMachineFollowsTheMachineWhoseInfrastructureItIs(t *testing.T) {
+func TestVM_FollowsTheMachineThatOwnsIt(t *testing.T) {
 	w := newVMWorld(t)
 	w.image()
 	w.size(1, "1Gi")

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/test/simulated"
 )
 
-// inlineSize is a size in the spec itself.
+// inlineSize is the size in the spec.
 func inlineSize(vm *vmv1alpha1.VirtualMachine) (cpus int32, memory string) {
 	if vm.Spec.CPU == nil || vm.Spec.Memory == nil || vm.Spec.Memory.Guest == nil {
 		return 0, ""
@@ -26,7 +26,7 @@ func expanded(vm *vmv1alpha1.VirtualMachine) bool {
 }
 
 // The policies are F131 and F132.
-func TestPoliciesExpandReferencesAsTheyPromise(t *testing.T) {
+func TestInstancetypePolicies_ExpandReferences(t *testing.T) {
 	w := newVMWorld(t)
 	w.size(2, "2Gi")
 	w.image()

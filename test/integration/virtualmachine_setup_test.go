@@ -36,21 +36,21 @@ import (
 
 func TestMain(m *testing.M) { simulated.Main(m) }
 
-// vmWorld is a server, a vCenter and a controller between them.
+// vmWorld is a server, a vCenter and a controller.
 type vmWorld struct {
 	// Interface is a user's client.
 	versioned.Interface
 	t    *testing.T
 	host *hostfake.Clientset
-	// apiWrites counts the writes of the controller.
+	// apiWrites counts the requests of the controller that are not reads.
 	apiWrites *counter
 	events    *vmJournal
 	ready     vcenter.Ready
-	// policy is the reference policy for instance types of the next start.
+	// policy is the reference policy for instance types at the next start.
 	policy synchronizer.Policy
 	// blocking specifies whether the workers of the next start wait for vSphere.
 	blocking bool
-	// stop ends controller and provider, start starts new ones.
+	// stop stops controller and provider. start starts new ones.
 	stop  func()
 	start func()
 }
@@ -118,12 +118,12 @@ func (w *vmWorld) run(server *framework.Server) func() {
 	})
 	stop := sync.OnceFunc(func() { cancel(); all.Wait() })
 	w.t.Cleanup(stop)
-	// Before that, virtual machines wait for vCenter and show it, which is a write more.
+	// Until then virtual machines report that they wait for vCenter, which is an additional write.
 	simulated.Eventually(w.t, "the provider has read vCenter", func() bool { return platform.Healthy(ctx) == nil })
 	return stop
 }
 
-// inVCenter names the virtual machines that vCenter has, templates apart.
+// inVCenter returns the names of the virtual machines in vCenter, without templates.
 func (w *vmWorld) inVCenter() []string {
 	w.t.Helper()
 	client, err := vsphereclient.Login(w.t.Context(), w.ready.URL, w.ready.CAFile, vcenter.DefaultUsername, vcenter.DefaultPassword)

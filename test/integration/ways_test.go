@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// waysToEtcd start a server, and again one over the same etcd: with the embedded one,
-// which is called as a function, and with one that is reached over a connection.
+// waysToEtcd start a server, and another one on the same etcd: with the embedded etcd, which is called in-process, and
+// with an external one, which is reached over a connection.
 var waysToEtcd = map[string]func(t *testing.T) (start func() (versioned.Interface, func())){
 	"embedded": func(t *testing.T) func() (versioned.Interface, func()) {
 		dir := t.TempDir()
@@ -47,7 +47,7 @@ var waysToEtcd = map[string]func(t *testing.T) (start func() (versioned.Interfac
 	},
 }
 
-func TestTheAPIKeepsItsContractOverBothWaysToEtcd(t *testing.T) {
+func TestAPI_BehavesTheSameWithEmbeddedAndExternalEtcd(t *testing.T) {
 	for way, over := range waysToEtcd {
 		t.Run(way, func(t *testing.T) {
 			start := over(t)
@@ -63,7 +63,7 @@ func TestTheAPIKeepsItsContractOverBothWaysToEtcd(t *testing.T) {
 			if diff := cmp.Diff(before, all(t, vms)); diff != "" {
 				t.Errorf("after a restart (-before +after):\n%s", diff)
 			}
-			// A client goes on where it was.
+			// The client of the first server continues with the second.
 			w := watchFrom(t, vms, slices.Max(before))
 			createVM(t, c, inlineVM("after"))
 			if event := next(t, w); event.Type != watch.Added {
@@ -73,7 +73,7 @@ func TestTheAPIKeepsItsContractOverBothWaysToEtcd(t *testing.T) {
 	}
 }
 
-// all are resource version and name of each virtual machine.
+// all returns resource version and name of each virtual machine.
 func all(t *testing.T, vms vmclient.VirtualMachineInterface) (found []string) {
 	t.Helper()
 	list, err := vms.List(t.Context(), metav1.ListOptions{})
@@ -140,7 +140,7 @@ func keepsOrder(t *testing.T, vms vmclient.VirtualMachineInterface) {
 	}
 }
 
-// listsPages reads all by twos while others are made, which are not in any page.
+// listsPages reads pages of two objects while others are created, which are not in any page.
 func listsPages(t *testing.T, vms vmclient.VirtualMachineInterface) {
 	t.Helper()
 	want, got := all(t, vms), []string(nil)
@@ -165,7 +165,7 @@ func listsPages(t *testing.T, vms vmclient.VirtualMachineInterface) {
 	}
 }
 
-// refusesWhatIsStale writes and deletes with outdated preconditions.
+// refusesWhatIsStale checks that updates and deletions with outdated preconditions are rejected.
 func refusesWhatIsStale(t *testing.T, vms vmclient.VirtualMachineInterface) {
 	t.Helper()
 	stale, err := vms.Create(t.Context(), inlineVM("stale"), metav1.CreateOptions{})
@@ -192,6 +192,6 @@ func refusesWhatIsStale(t *testing.T, vms vmclient.VirtualMachineInterface) {
 		}
 	}
 	if vm, err := vms.Get(t.Context(), "stale", metav1.GetOptions{}); err != nil || vm.Spec.GuestID != "other" || vm.DeletionTimestamp != nil {
-		t.Errorf("what was refused was done: %+v, %v", vm, err)
+		t.Errorf("a rejected request took effect: %+v, %v", vm, err)
 	}
 }

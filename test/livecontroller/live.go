@@ -42,7 +42,7 @@ func Start(t *testing.T, run func(context.Context) error, informers interface{ S
 	return stop
 }
 
-// After lets time go by, and all be done that is due by then.
+// After advances the time and waits until everything that is due has been done.
 func After(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -56,7 +56,7 @@ func Call(action clienttesting.Action) string {
 // Versions generates resource versions, which caches compare to find the newer object. The fakes set none.
 type Versions struct{ Last int }
 
-// Next is one that no object has had.
+// Next returns a version that no object has had.
 func (v *Versions) Next() string {
 	v.Last++
 	return strconv.Itoa(v.Last)

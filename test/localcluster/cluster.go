@@ -35,7 +35,7 @@ type Cluster struct {
 	components components
 	admin      *rest.Config
 	vcenter    VCenter
-	// vcenters are all of them by their numbers, from 1.
+	// vcenters are the simulated vCenters, by their numbers from 1.
 	vcenters map[int]VCenter
 	progress *progress
 	failed   chan error
@@ -45,7 +45,7 @@ type Cluster struct {
 	// etcdLogFile is the log file of etcd, open while etcd runs.
 	etcdLogFile *os.File
 	parts       map[string]*process.Process
-	// stopped is true from the moment that Stop was called.
+	// stopped is true after Stop was called.
 	stopped bool
 }
 
@@ -63,7 +63,7 @@ var stopOrder = []string{
 	partKubeControllerManager, partSlipway, partVCenter, partOf(2), partOf(3), partOf(4), partKubeAPIServer,
 }
 
-// partOf is the part that is the simulated vCenter of a number, from 1.
+// partOf returns the name of the simulated vCenter with a number, from 1.
 func partOf(n int) string {
 	if n == 1 {
 		return partVCenter
@@ -71,12 +71,11 @@ func partOf(n int) string {
 	return fmt.Sprintf("%s-%d", partVCenter, n)
 }
 
-// RestConfig is a client configuration of a user in system:masters, without client
-// side throttling.
+// RestConfig returns the client configuration of a user in system:masters, without client-side throttling.
 func (c *Cluster) RestConfig() *rest.Config { return rest.CopyConfig(c.admin) }
 
-// UserConfig is a client configuration of an ordinary user: name and groups are in
-// its client certificate, and have no rights but those that RBAC gives them.
+// UserConfig returns the client configuration of an ordinary user. Name and groups are in its client certificate. It
+// has only the permissions that RBAC grants.
 func (c *Cluster) UserConfig(name string, groups ...string) (*rest.Config, error) {
 	return c.identities.user(name, groups...)
 }
@@ -92,8 +91,8 @@ func (c *Cluster) UserKubeconfig(name string, groups ...string) (string, error) 
 	return path, writeKubeconfig(path, config)
 }
 
-// DirectConfig reaches slipway-apiserver itself, not through the aggregation layer.
-// An empty name gives a configuration without credentials.
+// DirectConfig returns a configuration for requests to slipway-apiserver itself, without the aggregation layer. An
+// empty name gives a configuration without credentials.
 func (c *Cluster) DirectConfig(name string, groups ...string) (*rest.Config, error) {
 	ca, err := c.servingCA()
 	if err != nil {
@@ -116,7 +115,7 @@ func (c *Cluster) servingCA() ([]byte, error) {
 	}
 	secret, err := host.CoreV1().Secrets(namespace).Get(context.Background(), servingSecret, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("reading what slipway-apiserver is trusted by: %w", err)
+		return nil, fmt.Errorf("reading the CA bundle of slipway-apiserver: %w", err)
 	}
 	return secret.Data["ca.crt"], nil
 }
@@ -124,8 +123,7 @@ func (c *Cluster) servingCA() ([]byte, error) {
 // VCenter returns the connection data of the simulated vCenter. It is empty with HostOnly.
 func (c *Cluster) VCenter() VCenter { return c.vcenter }
 
-// PID is the process ID of a part by the name of its program, vcenter for the
-// simulated vCenter, and 0 when the part does not run.
+// PID returns the process ID of a program by its name, vcenter for the simulated vCenter, or 0 if it does not run.
 func (c *Cluster) PID(part string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,11 +136,11 @@ func (c *Cluster) PID(part string) int {
 // VCenterOf returns the connection data of the simulated vCenter with a number, starting at 1.
 func (c *Cluster) VCenterOf(n int) VCenter { return c.vcenters[n] }
 
-// ServerKubeconfig is the path of the kubeconfig of slipway-apiserver, a user with the name of
-// its service account.
+// ServerKubeconfig returns the path of the kubeconfig of slipway-apiserver, a user with the name of its service
+// account.
 func (c *Cluster) ServerKubeconfig() string { return c.dir.kubeconfig(partSlipway) }
 
-// Failed delivers an error for every part that ends without being asked to.
+// Failed delivers an error for every program that ends unexpectedly.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
 // KillSlipway kills slipway-apiserver with SIGKILL and waits until the process has ended.
@@ -153,7 +151,7 @@ func (c *Cluster) KillSlipway() error {
 	return nil
 }
 
-// SlipwayDataDir is where slipway-apiserver keeps its store.
+// SlipwayDataDir is the data directory of slipway-apiserver.
 func (c *Cluster) SlipwayDataDir() string { return c.dir.slipwayData() }
 
 // RestartSlipway stops slipway-apiserver if it runs, starts it on its data, and
@@ -177,7 +175,7 @@ func (c *Cluster) RestartHost(ctx context.Context) error {
 		fmt.Errorf("kube-apiserver was not ready again within %s", c.options.StartTimeout))
 	defer cancel()
 	if p := c.part(partKubeAPIServer); p != nil {
-		// Not Stop: the watches of its clients can hold it for longer than that waits.
+		// Stop is not used, because watches of clients can delay the end of kube-apiserver for longer than its timeout.
 		if err := p.Kill(); err != nil {
 			return err
 		}
@@ -202,9 +200,8 @@ func (c *Cluster) RestartControllerManager(ctx context.Context) error {
 	return c.startKubeControllerManager(ctx)
 }
 
-// Apply creates or updates the objects of a YAML stream by server-side apply. What
-// cannot succeed yet, for example in a namespace that is still missing, is tried
-// again until ctx is done.
+// Apply creates or updates the objects of a YAML stream by server-side apply. It retries errors that may be temporary,
+// for example a missing namespace, until ctx is done.
 func (c *Cluster) Apply(ctx context.Context, manifests []byte) error {
 	objects, err := artifacts.Decode(manifests)
 	if err != nil {
@@ -245,7 +242,7 @@ func (c *Cluster) part(name string) *process.Process {
 	return c.parts[name]
 }
 
-// launch starts a part and watches it, unless the cluster is being stopped.
+// launch starts a program and watches it, unless the cluster is being stopped.
 func (c *Cluster) launch(spec process.Spec) (*process.Process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,5 +266,5 @@ func (c *Cluster) launch(spec process.Spec) (*process.Process, error) {
 	return p, nil
 }
 
-// Kubectl is the path of the kubectl that belongs to the environment.
+// Kubectl returns the path of the environment's kubectl.
 func Kubectl(binDir string) string { return filepath.Join(binDir, programKubectl) }

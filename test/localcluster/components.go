@@ -35,7 +35,7 @@ func (c components) kubeAPIServer(etcd string) process.Spec {
 		"--etcd-servers=" + etcd,
 		"--bind-address=" + loopback, "--advertise-address=" + loopback,
 		"--secure-port=" + port(c.ports, PortKubeAPIServer),
-		// The loopback address is refused in Endpoints, so nothing may write it there.
+		// Endpoints cannot contain a loopback address, so no component may write it.
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=" + clusterIPs,
 		"--authorization-mode=RBAC", "--anonymous-auth=true",
@@ -53,15 +53,15 @@ func (c components) kubeAPIServer(etcd string) process.Spec {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + c.pki.CertFile(fileFrontProxy),
 		"--proxy-client-key-file=" + c.pki.KeyFile(fileFrontProxy),
-		// Pods, which it would wait for service accounts for, do not run here.
+		// kube-apiserver would let Pods wait for service accounts, but no Pods run here.
 		"--disable-admission-plugins=ServiceAccount",
 		"--shutdown-watch-termination-grace-period=1s",
 	}
 	return c.spec("kube-apiserver", programKubeAPIServer, append(args, c.options.KubeAPIServerArgs...)...)
 }
 
-// controllers are those whose work is visible without nodes: deletion of namespaces,
-// of dependents and of claims, the aggregation of ClusterRoles, and the counts of quotas.
+// controllers are the controllers that have an effect without nodes: those for deletion of namespaces, dependents and
+// claims, for aggregation of ClusterRoles, and for quotas.
 const controllers = "namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller,serviceaccount-controller," +
 	"persistentvolumeclaim-protection-controller,resourcequota-controller"
 
@@ -72,7 +72,7 @@ func (c components) kubeControllerManager() process.Spec {
 		"--bind-address="+loopback, "--secure-port="+port(c.ports, PortKubeControllerManager),
 		"--tls-cert-file="+c.pki.CertFile(fileKubeAPIServer), "--tls-private-key-file="+c.pki.KeyFile(fileKubeAPIServer),
 		"--controllers="+strings.Join(append([]string{controllers}, c.options.Controllers...), ","), "--use-service-account-credentials=true",
-		// A quota that is older than our kinds are known is counted then, and not after
+		// With this interval a quota that is created before discovery lists our kinds is counted soon, and not after
 		// five minutes.
 		"--resource-quota-sync-period=10s",
 		"--service-account-private-key-file="+c.pki.KeyFile(fileServiceAccounts),
@@ -80,8 +80,8 @@ func (c components) kubeControllerManager() process.Spec {
 	)
 }
 
-// vcenter is the simulated vCenter of a number, from 1. The port of those after the first is
-// another one at every start.
+// vcenter is the simulated vCenter with a number, from 1. The ports of vCenters other than the first change with every
+// start.
 func (c components) vcenter(n int) process.Spec {
 	listen, dir := c.ports.Address(PortVCenter), c.dir.vcenter(n)
 	if n > 1 {
@@ -100,7 +100,7 @@ func (c components) vcenter(n int) process.Spec {
 		args = append(args, "--guest-boot-delay="+d.String())
 	}
 	s := c.spec(partOf(n), programSlipwayDev, append(args, c.options.VCenterArgs...)...)
-	// The inventory is saved on the way out, so a dead parent asks politely.
+	// The inventory is saved at shutdown, so the process gets SIGTERM when its parent dies.
 	s.ParentDeath = syscall.SIGTERM
 	return s
 }
@@ -113,13 +113,13 @@ func (c components) slipway(v VCenter) process.Spec {
 		"--data-dir=" + c.dir.slipwayData(),
 		"--vcenter-url=" + v.URL, "--vcenter-ca-file=" + v.CAFile,
 		"--vcenter-credentials-file=" + c.dir.vcenterCredentials(),
-		// The simulated inventory has more than one of these.
+		// The simulated inventory has several of these.
 		"--vcenter-datastore=/DC0/datastore/LocalDS_0", "--vcenter-network=/DC0/network/VM Network",
 		// No other process uses it.
 		"--vcenter-networks=*", "--vcenter-host-devices=*",
-		// Workload clusters of tests and of a development machine are on loopback, as all of this is.
+		// Workload clusters of tests and development machines are on loopback, like everything here.
 		"--workload-networks=127.0.0.0/8",
-		// There is no other replica that users could be sent to.
+		// There is no other replica for users.
 		"--shutdown-delay-duration=0s",
 		"--vcenter-folder=/DC0/vm/slipway", "--vcenter-resource-pool=/DC0/host/DC0_C0/Resources",
 	}

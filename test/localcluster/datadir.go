@@ -31,7 +31,7 @@ func (d dataDir) vcenterState() string   { return d.path("vcenter") }
 // vcenterDir is the directory in which a simulated vCenter stores its inventory and connection data.
 type vcenterDir struct{ state, ready string }
 
-// vcenter is that of the vCenter of a number, from 1.
+// vcenter returns the directory of the vCenter with a number, from 1.
 func (d dataDir) vcenter(n int) vcenterDir {
 	state := d.vcenterState()
 	if n > 1 {
@@ -54,7 +54,7 @@ func AdminKubeconfig(dataDirectory string) string {
 // LogDir is the directory of the log files below dataDirectory.
 func LogDir(dataDirectory string) string { return dataDir(dataDirectory).path("logs") }
 
-// SlipwayDataDir is where slipway-apiserver keeps its store below dataDirectory.
+// SlipwayDataDir returns the data directory of slipway-apiserver below dataDirectory.
 func SlipwayDataDir(dataDirectory string) string { return dataDir(dataDirectory).slipwayData() }
 
 // acquire creates the directory and locks it for this process until release.
@@ -82,8 +82,7 @@ func (d dataDir) acquire() (release func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Running returns the ID of the process whose environment uses dataDirectory, 0 when
-// there is none.
+// Running returns the ID of the process whose environment uses dataDirectory, or 0 if there is none.
 func Running(dataDirectory string) (int, error) {
 	f, err := os.Open(dataDir(dataDirectory).lock())
 	if errors.Is(err, os.ErrNotExist) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestDataDirectoryHasOneOwner(t *testing.T) {
+func TestDataDirectory_HasOneOwner(t *testing.T) {
 	dir := dataDir(filepath.Join(t.TempDir(), "data"))
 	if pid, err := Running(string(dir)); pid != 0 || err != nil {
 		t.Errorf("before any start: Running = %d, %v", pid, err)
@@ -37,7 +37,7 @@ func TestDataDirectoryHasOneOwner(t *testing.T) {
 	}
 }
 
-func TestResetRemovesOnlyWhatItKnows(t *testing.T) {
+func TestReset_RemovesOnlyKnownFiles(t *testing.T) {
 	foreign := t.TempDir()
 	if err := os.WriteFile(filepath.Join(foreign, "thesis.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestResetRemovesOnlyWhatItKnows(t *testing.T) {
 	}
 }
 
-func TestMissingProgramNamesTheTarget(t *testing.T) {
+func TestMissingProgram_IsReportedWithItsMakeTarget(t *testing.T) {
 	for name, tc := range map[string]struct {
 		present  []string
 		hostOnly bool
@@ -98,7 +98,7 @@ func TestMissingProgramNamesTheTarget(t *testing.T) {
 	}
 }
 
-func TestPasswordIsKeptAndPrivate(t *testing.T) {
+func TestPassword_IsKeptAndPrivate(t *testing.T) {
 	dir := dataDir(t.TempDir())
 	first, err := vcenterPassword(dir)
 	if err != nil {

@@ -43,8 +43,7 @@ const (
 	serviceName = "slipway-apiserver"
 	// servingSecret has the authority of a serving certificate that the server manages.
 	servingSecret = "slipway-serving-ca"
-	// slipwayUser is the service account of artifacts/deploy, so that the rights
-	// granted there are the ones that hold here.
+	// slipwayUser is the service account of artifacts/deploy, so that the server has the permissions granted there.
 	slipwayUser = "system:serviceaccount:" + namespace + ":slipway-apiserver"
 	// frontProxyUser is the name in --requestheader-allowed-names.
 	frontProxyUser = "front-proxy-client"
@@ -66,7 +65,7 @@ type identities struct {
 	direct      string
 }
 
-// newIdentities loads or makes the authorities, and issues all serving certificates.
+// newIdentities loads or creates the authorities, and issues all serving certificates.
 func newIdentities(dir dataDir, kubeAddress, slipwayAddress string) (*identities, error) {
 	store, err := pki.NewStore(dir.pki())
 	if err != nil {
@@ -107,7 +106,7 @@ func newIdentities(dir dataDir, kubeAddress, slipwayAddress string) (*identities
 	}, nil
 }
 
-// config makes a client configuration for a user at host, whose certificate ca signed.
+// config returns a client configuration for a user at host, whose certificate is signed by ca.
 func (i *identities) config(host string, ca []byte, user string, groups ...string) (*rest.Config, error) {
 	pair, err := i.users.Client(time.Now(), user, groups...)
 	if err != nil {
@@ -115,7 +114,7 @@ func (i *identities) config(host string, ca []byte, user string, groups ...strin
 	}
 	return &rest.Config{
 		Host: host,
-		// Clients of a development environment are not throttled on their side.
+		// Clients of a development environment have no client-side throttling.
 		QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{
 			CAData: ca, CertData: pair.CertPEM, KeyData: pair.KeyPEM,
@@ -123,13 +122,12 @@ func (i *identities) config(host string, ca []byte, user string, groups ...strin
 	}, nil
 }
 
-// user is a client of kube-apiserver.
+// user returns the configuration of a client of kube-apiserver.
 func (i *identities) user(name string, groups ...string) (*rest.Config, error) {
 	return i.config(i.kubeAddress, i.users.CertPEM(), name, groups...)
 }
 
-// writeKubeconfig keeps a configuration in the form that programs read, for its
-// owner only.
+// writeKubeconfig writes a configuration as a kubeconfig that only its owner can read.
 func writeKubeconfig(path string, c *rest.Config) error {
 	const name = "slipway-dev"
 	k := clientcmdapi.NewConfig()
@@ -146,8 +144,8 @@ func writeKubeconfig(path string, c *rest.Config) error {
 	return nil
 }
 
-// vcenterPassword returns the password of the simulated vCenter, made at the first
-// start, and keeps it in the forms that the simulator and slipway-apiserver read.
+// vcenterPassword returns the password of the simulated vCenter, which is generated at the first start. It writes the
+// files that the simulator and slipway-apiserver read.
 func vcenterPassword(dir dataDir) (string, error) {
 	if err := os.MkdirAll(dir.vcenterState(), 0o700); err != nil {
 		return "", fmt.Errorf("making the directory of the simulated vCenter: %w", err)

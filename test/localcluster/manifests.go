@@ -30,12 +30,12 @@ const (
 	fieldManager = "slipway-dev"
 	// retryInterval is the pause between two attempts.
 	retryInterval = 50 * time.Millisecond
-	// inClusterManifest runs the server in Pods, which this environment has none of.
+	// inClusterManifest runs the server in Pods, which this environment does not have.
 	inClusterManifest = "deploy/base/50-deployment.yaml"
 )
 
-// deployment returns artifacts/deploy as it holds on loopback: the APIServices trust
-// ca, unless it is nil, and go to port, by a Service that is only a name for 127.0.0.1.
+// deployment returns artifacts/deploy adapted to loopback: the APIServices trust ca, unless it is nil, and use port,
+// with a Service that is an alias of 127.0.0.1.
 func deployment(ca []byte, port int) ([]*unstructured.Unstructured, error) {
 	all, err := artifacts.Objects(func(file string) bool { return file == inClusterManifest })
 	if err != nil {
@@ -57,12 +57,11 @@ func deployment(ca []byte, port int) ([]*unstructured.Unstructured, error) {
 			return nil, fmt.Errorf("adapting APIService %s: %w", u.GetName(), err)
 		}
 	}
-	// The aggregator looks for the Service as soon as it sees an APIService.
+	// The aggregator needs the Service as soon as it has received an APIService.
 	return append(append(objects, loopbackService()), apiServices...), nil
 }
 
-// loopbackService leads the aggregator to 127.0.0.1, an address that Endpoints and
-// EndpointSlices refuse.
+// loopbackService resolves to 127.0.0.1, an address that Endpoints and EndpointSlices cannot contain.
 func loopbackService() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Service",
@@ -71,7 +70,7 @@ func loopbackService() *unstructured.Unstructured {
 	}}
 }
 
-// apiServices are the names of those in objects.
+// apiServices returns the names of the APIServices in objects.
 func apiServices(objects []*unstructured.Unstructured) []string {
 	var names []string
 	for _, u := range objects {
@@ -101,8 +100,8 @@ func unavailable(apiService *unstructured.Unstructured) string {
 	return "it has no condition Available yet"
 }
 
-// apply creates or updates objects in their order by server-side apply. What a young
-// server does not know yet, kinds and namespaces, is tried again until ctx is done.
+// apply creates or updates objects in their order by server-side apply. It retries errors that a new server returns
+// temporarily, such as unknown kinds and namespaces, until ctx is done.
 func apply(ctx context.Context, config *rest.Config, objects []*unstructured.Unstructured) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -140,7 +139,7 @@ func apply(ctx context.Context, config *rest.Config, objects []*unstructured.Uns
 	return nil
 }
 
-// retry calls f until it succeeds, fails for good, or ctx is done.
+// retry calls f until it succeeds, fails with a permanent error, or ctx is done.
 func retry(ctx context.Context, f func() error) error {
 	ticker := time.NewTicker(retryInterval)
 	defer ticker.Stop()

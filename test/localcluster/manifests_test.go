@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 )
 
-func TestDeploymentIsAdaptedToLoopback(t *testing.T) {
+func TestDeployment_IsAdaptedToLoopback(t *testing.T) {
 	objects, err := deployment([]byte("CERT"), 4444)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestDeploymentIsAdaptedToLoopback(t *testing.T) {
 	}
 }
 
-func TestQuickstartIsMadeOfKnownFields(t *testing.T) {
+func TestQuickstart_HasOnlyKnownFields(t *testing.T) {
 	objects, err := artifacts.Decode(artifacts.Quickstart)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestQuickstartIsMadeOfKnownFields(t *testing.T) {
 	}
 }
 
-func TestUnavailableNamesTheReason(t *testing.T) {
+func TestUnavailable_ReportsTheReason(t *testing.T) {
 	withConditions := func(conditions ...any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": conditions}}}
 	}
@@ -98,7 +98,7 @@ func TestUnavailableNamesTheReason(t *testing.T) {
 	}
 }
 
-func TestOnlyPassingErrorsAreRetried(t *testing.T) {
+func TestRetries_OnlyOfTemporaryErrors(t *testing.T) {
 	resource := schema.GroupResource{Resource: "things"}
 	for name, tc := range map[string]struct {
 		err  error

@@ -22,33 +22,31 @@ type Options struct {
 	BinDir string
 	// Progress is called after every step with its duration. It may be nil. Calls do not overlap.
 	Progress func(step string, took time.Duration)
-	// Ports overrules the ports for servers by name: the Port constants.
+	// Ports overrides the ports of servers by name: the Port constants.
 	Ports ports.Set
-	// HostOnly leaves out the simulated vCenter and slipway-apiserver.
+	// HostOnly omits the simulated vCenter and slipway-apiserver.
 	HostOnly bool
-	// Controllers are run by kube-controller-manager besides those whose work is visible
-	// without nodes, by their names for --controllers.
+	// Controllers are run by kube-controller-manager in addition to the default ones, by their names for --controllers.
 	Controllers []string
 	// NotInstalled omits slipway-apiserver and artifacts/deploy, for tests that install them.
 	NotInstalled bool
-	// ManagedCertificate gives slipway-apiserver no serving certificate: it manages its own.
+	// ManagedCertificate makes slipway-apiserver manage its own serving certificate.
 	ManagedCertificate bool
 	// UnsafeNoFsync trades the safety of the data on a power failure for speed.
 	UnsafeNoFsync bool
-	// GuestBootDelay is how long a simulated guest takes from power on to its
-	// addresses. Zero leaves the default of the simulated vCenter.
+	// GuestBootDelay is the time from power-on to the addresses of a simulated guest. Zero means the default of the
+	// simulated vCenter.
 	GuestBootDelay time.Duration
-	// SlipwayArgs, VCenterArgs and KubeAPIServerArgs are added to the arguments of
-	// slipway-apiserver, the simulated vCenter and kube-apiserver; they win over those set here.
+	// SlipwayArgs, VCenterArgs and KubeAPIServerArgs are added to the arguments of slipway-apiserver, the simulated
+	// vCenter and kube-apiserver. They override those set here.
 	SlipwayArgs, VCenterArgs, KubeAPIServerArgs []string
-	// HostEtcd is the address of an etcd for kube-apiserver that runs elsewhere. Without one it
-	// runs in this process.
+	// HostEtcd is the address of an external etcd for kube-apiserver. If it is empty, etcd runs in this process.
 	HostEtcd string
-	// Zones makes a zone of each of two clusters of every simulated vCenter: the objects
-	// default, second, third and so on.
+	// Zones creates a zone for each of two clusters in every simulated vCenter: the objects default, second, third and
+	// so on.
 	Zones bool
-	// VCenters is the number of simulated vCenters, one if 0. Those after the first have
-	// zones, and VCenter objects named vcenter-2 and so on.
+	// VCenters is the number of simulated vCenters; 0 means one. Those after the first have zones, and VCenter objects
+	// named vcenter-2 and so on.
 	VCenters int
 	// StartTimeout bounds Start. Zero means three minutes.
 	StartTimeout time.Duration
@@ -62,7 +60,7 @@ const (
 	PortSlipwayAPIServer      = "slipway-apiserver"
 )
 
-// maxVCenters is the most simulated vCenters.
+// maxVCenters is the maximum number of simulated vCenters.
 const maxVCenters = 4
 
 // defaultStartTimeout is many times the few seconds that a start takes, for
@@ -108,10 +106,10 @@ func (o Options) complete() (Options, error) {
 	return o, CheckPrograms(o.BinDir)
 }
 
-// program is one in BinDir and the target of the Makefile that builds it.
+// program is a program in BinDir with the Makefile target that builds it.
 type program struct{ name, target string }
 
-// What runs, without and with Slipway.
+// The programs of an environment, without and with Slipway.
 var (
 	hostPrograms = []program{{programKubeAPIServer, "tools"}, {programKubeControllerManager, "tools"}}
 	allPrograms  = append(slices.Clone(hostPrograms), program{programKubectl, "tools"},
@@ -126,7 +124,7 @@ func checkPrograms(binDir string, programs []program) error {
 	for _, p := range programs {
 		info, err := os.Stat(filepath.Join(binDir, p.name))
 		if errors.Is(err, os.ErrNotExist) || err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {
-			return fmt.Errorf("%s is missing in %s: run \"make %s\"", p.name, binDir, p.target)
+			return fmt.Errorf("%s is missing in %s: run \"make %s\", or unpack all files of the release archive there", p.name, binDir, p.target)
 		}
 		if err != nil {
 			return fmt.Errorf("looking for %s: %w", p.name, err)

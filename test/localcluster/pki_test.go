@@ -55,7 +55,7 @@ func pool(a *pki.Authority) *x509.CertPool {
 	return p
 }
 
-func TestIssuedCertificatesWorkForMutualTLS(t *testing.T) {
+func TestCertificates_WorkForMutualTLS(t *testing.T) {
 	s := store(t)
 	ca, other := authority(t, s, "ca"), authority(t, s, "other")
 	serving, err := ca.Server(time.Now(), "127.0.0.1", "localhost", "::1")
@@ -98,7 +98,7 @@ func TestIssuedCertificatesWorkForMutualTLS(t *testing.T) {
 	}
 }
 
-func TestAuthorityIsKept(t *testing.T) {
+func TestAuthority_IsKept(t *testing.T) {
 	s := store(t)
 	first, second := authority(t, s, "ca"), authority(t, s, "ca")
 	if diff := cmp.Diff(string(first.CertPEM()), string(second.CertPEM())); diff != "" {
@@ -113,7 +113,7 @@ func TestAuthorityIsKept(t *testing.T) {
 	}
 }
 
-func TestDamagedAuthorityIsRefused(t *testing.T) {
+func TestAuthority_RejectsDamagedFiles(t *testing.T) {
 	for name, damage := range map[string]func(*pki.Store) error{
 		"certificate missing": func(s *pki.Store) error { return os.Remove(s.CertFile("ca")) },
 		"key missing":         func(s *pki.Store) error { return os.Remove(s.KeyFile("ca")) },
@@ -139,7 +139,7 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 	}
 }
 
-func TestSigningKeyIsKept(t *testing.T) {
+func TestSigningKey_IsKept(t *testing.T) {
 	s := store(t)
 	var keys []string
 	for range 2 {
@@ -157,7 +157,7 @@ func TestSigningKeyIsKept(t *testing.T) {
 	}
 }
 
-func TestEmptyNamesAreRefused(t *testing.T) {
+func TestCertificates_RejectEmptyNames(t *testing.T) {
 	ca := authority(t, store(t), "ca")
 	if _, err := ca.Client(time.Now(), ""); err == nil {
 		t.Error("a client certificate without a user was issued")

@@ -25,7 +25,7 @@ func load(t *testing.T, file string, wanted ports.Set, names ...string) ports.Se
 	return s
 }
 
-func TestPortsAreDifferentFreeAndKept(t *testing.T) {
+func TestPorts_AreDifferentFreeAndKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ports.json")
 	first := load(t, file, nil, "a", "b", "c")
 	seen := map[int]bool{}
@@ -53,7 +53,7 @@ func TestPortsAreDifferentFreeAndKept(t *testing.T) {
 	}
 }
 
-func TestWantedPortOverrulesTheKeptOne(t *testing.T) {
+func TestPorts_RequestedOneReplacesTheKeptOne(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "ports.json")
 	load(t, file, nil, "a")
@@ -64,7 +64,7 @@ func TestWantedPortOverrulesTheKeptOne(t *testing.T) {
 	}
 }
 
-func TestPortInUseIsNamed(t *testing.T) {
+func TestPorts_ReportAPortInUse(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestPortInUseIsNamed(t *testing.T) {
 	}
 }
 
-func TestBadInputIsRefused(t *testing.T) {
+func TestPorts_RejectInvalidInput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ports.json")
 	for _, port := range []int{-1, 0, 65536} {
 		if _, err := ports.Load(file, ports.Set{"a": port}, "a"); err == nil || !strings.Contains(err.Error(), "1 to 65535") {
@@ -95,7 +95,7 @@ func TestBadInputIsRefused(t *testing.T) {
 }
 
 // The ports of the first environment are free when the second chooses its own.
-func TestEnvironmentsThatStartAtTheSameTimeDoNotMeet(t *testing.T) {
+func TestPorts_OfSimultaneousEnvironmentsDiffer(t *testing.T) {
 	const environments, servers = 60, 12
 	dir, seen := t.TempDir(), map[int]int{}
 	var names []string

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 )
 
-// probeTimeout bounds one question for readiness.
+// probeTimeout limits one readiness request.
 const probeTimeout = 5 * time.Second
 
 // maxProbeAnswer is the maximum size of an answer that is read and printed, in bytes.

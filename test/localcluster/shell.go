@@ -10,7 +10,7 @@ import (
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// ShellWord is text as one word of a shell, for commands that people copy.
+// ShellWord quotes text as one word for a shell, for commands that users copy.
 func ShellWord(text string) string {
 	if plain.MatchString(text) {
 		return text

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-func TestAShellReadsAWordAsItWas(t *testing.T) {
+func TestShellQuote_KeepsTheWord(t *testing.T) {
 	for _, text := range []string{"/home/me/.slipway", "/with a space", "it's", "$(false)`false`", "~", "", "a\nb", `back\slash "quoted"`} {
 		out, err := exec.Command("sh", "-c", "printf %s "+ShellWord(text)).Output()
 		if err != nil || string(out) != text {
-			t.Errorf("%q comes back as %q, %v", text, out, err)
+			t.Errorf("%q is read as %q, %v", text, out, err)
 		}
 	}
 	if got := ShellWord("/home/me/.slipway"); got != "/home/me/.slipway" {

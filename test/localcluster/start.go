@@ -26,8 +26,8 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
-// Start brings everything up and returns when it is ready. The context bounds the
-// start only; Stop ends the cluster. On error nothing is left running.
+// Start starts all components and returns when they are ready. The context limits the start only. Stop ends the
+// cluster. On error no process is left running.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	options, err := options.complete()
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return g.Wait()
 }
 
-// prepare makes everything that does not run: ports, certificates, kubeconfigs.
+// prepare creates ports, certificates and kubeconfigs.
 func (c *Cluster) prepare() error {
 	var err error
 	if c.ports, err = ports.Load(c.dir.ports(), c.options.Ports, startOrder...); err != nil {
@@ -113,7 +113,7 @@ func (c *Cluster) prepare() error {
 	)
 }
 
-// startHost runs the cluster that Slipway extends, and registers Slipway with it.
+// startHost starts the management cluster and registers Slipway with it.
 func (c *Cluster) startHost(ctx context.Context) error {
 	err := c.progress.step("etcd", func() error {
 		if c.options.HostEtcd != "" {
@@ -192,7 +192,7 @@ func (c *Cluster) startKubeControllerManager(ctx context.Context) error {
 	})
 }
 
-// startVCenters starts all of them, one after the other.
+// startVCenters starts all vCenters, one after the other.
 func (c *Cluster) startVCenters(ctx context.Context) error {
 	for n := 1; n <= c.options.VCenters; n++ {
 		if err := c.startVCenter(ctx, n); err != nil {
@@ -213,7 +213,7 @@ func (c *Cluster) startVCenter(ctx context.Context, n int) error {
 		if err != nil {
 			return err
 		}
-		// A file of the run before would be believed.
+		// The file of a previous run would be read.
 		if err := os.Remove(dir.ready); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("removing the ready file of the last run: %w", err)
 		}
@@ -259,7 +259,7 @@ func (c *Cluster) startSlipway(ctx context.Context) error {
 	return c.waitAvailable(ctx, p)
 }
 
-// waitAvailable returns when kube-apiserver serves the API of Slipway, unless p ends before.
+// waitAvailable returns when kube-apiserver serves the API of Slipway, or with an error if p ends first.
 func (c *Cluster) waitAvailable(ctx context.Context, p *process.Process) error {
 	return c.progress.step("APIs available", func() error {
 		objects, err := deployment(nil, 0)
@@ -274,8 +274,8 @@ func (c *Cluster) waitAvailable(ctx context.Context, p *process.Process) error {
 
 var apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-// available wants the condition Available of all the named APIServices, and that
-// their versions answer: right after a restart the condition may be an old one.
+// available checks the condition Available of all named APIServices, and that their versions are served, because after
+// a restart the condition may be outdated.
 func available(ctx context.Context, config *rest.Config, names []string) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

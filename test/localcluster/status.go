@@ -17,9 +17,9 @@ import (
 
 // Status is the externally visible state of an environment.
 type Status struct {
-	// PID is the process that runs the environment, 0 when none does.
+	// PID is the process that runs the environment, or 0 if none does.
 	PID int
-	// Servers are all of them, by name.
+	// Servers are all servers, by name.
 	Servers []ServerStatus
 	// APIs is empty if the API of Slipway is served through kube-apiserver. Otherwise it is the reason.
 	APIs string
@@ -49,7 +49,7 @@ func (s Status) Missing() []string {
 	return missing
 }
 
-// dialTimeout is ample for the loopback interface.
+// dialTimeout is sufficient for the loopback interface.
 const dialTimeout = time.Second
 
 // Inspect checks the environment of dataDirectory, which may belong to another process.

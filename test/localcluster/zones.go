@@ -22,7 +22,7 @@ const zonesEach = 2
 // zoneNames are the names of zones, in their order. The first replaces the zone of the flags.
 var zoneNames = []string{vmv1alpha1.DefaultZone, "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"}
 
-// vcenterName is the VCenter of a number, from 1; the first is the flags'.
+// vcenterName returns the name of the VCenter with a number, from 1. The flags define the first one.
 func vcenterName(n int) string {
 	if n == 1 {
 		return vmv1alpha1.DefaultVCenter
@@ -30,8 +30,8 @@ func vcenterName(n int) string {
 	return fmt.Sprintf("vcenter-%d", n)
 }
 
-// zones are those of the vCenters. Without Options.Zones the first vCenter has the one that
-// the flags describe, which has no object.
+// zones returns the zones of the vCenters. Without Options.Zones the first vCenter has the zone that the flags define,
+// which has no object.
 func (o *Options) zones() []*vmv1alpha1.Zone {
 	var all []*vmv1alpha1.Zone
 	for n := 1; n <= o.VCenters; n++ {
@@ -45,7 +45,7 @@ func (o *Options) zones() []*vmv1alpha1.Zone {
 	return all
 }
 
-// applyZones makes the objects of zones and of the vCenters after the first.
+// applyZones creates the objects of zones and of the vCenters after the first.
 func (c *Cluster) applyZones(ctx context.Context) error {
 	zones := c.options.zones()
 	if len(zones) == 0 {
@@ -94,7 +94,7 @@ func (c *Cluster) addVCenter(n int, add func(any) error) error {
 	})
 }
 
-// zone is that of a cluster, by its number from 0, of the simulated inventory.
+// zone returns the zone of a cluster, by its number from 0, in the simulated inventory.
 func zone(name, vcenter string, cluster int) *vmv1alpha1.Zone {
 	datastores := []string{"LocalDS_0", "LocalDS_1"}
 	if cluster > 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // The zone default replaces the zone of the flags, which is in the first vCenter.
-func TestZonesOfOtherVCentersTakeTheNameOfNoneOfTheFirst(t *testing.T) {
+func TestZones_OfOtherVCentersHaveOtherNamesThanThoseOfTheFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options Options
 		want    []string

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/test/schema"
 )
 
-// oddity is an odd value at a place of a kind.
+// oddity is an odd value at a path in a kind.
 type oddity struct {
 	kind         schema.Kind
 	place, value string
@@ -22,18 +22,18 @@ func (o oddity) String() string { return fmt.Sprintf("%s%s %.60s", o.kind.Name, 
 
 const machineKind = "VirtualMachine"
 
-// base is a machine that becomes ready, without its metadata.
+// base is a VM that becomes ready, without its metadata.
 const base = `"spec":{"image":{"name":"item"},"cpu":{"sockets":1},"memory":{"guest":"1Gi"},"powerOffMode":"Hard","restartMode":"Hard",
 	"volumes":[{"name":"a","disk":{"size":"1Gi"}}],"network":{"interfaces":[{"name":"a"}]}}`
 
-// valid are objects for a machine, by kind, if those of package schema refer to objects that do not exist.
+// valid has objects that a VM can use, by kind, if those of package schema refer to objects that do not exist.
 var valid = map[string]string{
 	machineKind:                  base,
 	"VirtualMachineImage":        `"spec":{"contentLibrary":{"library":"slipway","item":"photon-5"}}`,
 	"ClusterVirtualMachineImage": `"spec":{"contentLibrary":{"library":"slipway","item":"photon-5"}}`,
 }
 
-// references are where a machine names an object of a kind.
+// references are the paths at which a VM refers to an object of a kind.
 var references = map[string]string{
 	"VirtualMachineClass":               ".spec.className",
 	"VirtualMachineInstancetype":        ".spec.instancetype",
@@ -44,11 +44,10 @@ var references = map[string]string{
 	"ClusterVirtualMachineImage":        ".spec.image",
 }
 
-// put is a value at a place.
+// put is a value and its path.
 type put struct{ place, value string }
 
-// companionChanges is the change that a machine needs in addition to a value below a place, so that the value is the only odd
-// part.
+// companionChanges has the additional change of a VM for values below a path, so that only the value is odd.
 var companionChanges = []struct {
 	at   string
 	puts []put
@@ -75,13 +74,13 @@ var companionChanges = []struct {
 	{".spec.volumes[].persistentVolumeClaim", []put{{".spec.volumes", `[{"name":"a","persistentVolumeClaim":{"claimName":"a"}}]`}}},
 }
 
-// below reports whether a place is the given place or is inside it.
+// below reports whether a path is the given path or is inside it.
 func below(place, at string) bool {
 	rest, ok := strings.CutPrefix(place, at)
 	return ok && (rest == "" || strings.ContainsRune(".[{", rune(rest[0])))
 }
 
-// change sets the value in a machine, together with the additional changes that it needs.
+// change sets the value in a VM, with the additional changes that it needs.
 func change(document, place, value string) string {
 	for _, b := range companionChanges {
 		if below(place, b.at) {
@@ -93,7 +92,7 @@ func change(document, place, value string) string {
 	return schema.With(document, place, value)
 }
 
-// object is the odd one, in JSON.
+// object returns the odd object as JSON.
 func (o oddity) object(name string) string {
 	k := o.kind
 	if text, ok := valid[k.Name]; ok {
@@ -102,7 +101,7 @@ func (o oddity) object(name string) string {
 	return change(k.Object(name, ""), o.place, o.value)
 }
 
-// user is a machine that uses an object of the kind with that name, in JSON.
+// user returns a VM that uses the object with that name, as JSON.
 func (o oddity) user(name string) string {
 	place := references[o.kind.Name]
 	reference := fmt.Sprintf(`{"name":%q,"kind":%q}`, name, o.kind.Name)
@@ -114,15 +113,15 @@ func (o oddity) user(name string) string {
 	return change(machine.Object(name, ""), place, reference)
 }
 
-// elsewhere are places that do not affect a machine: fields that the server writes, names that tests need, and
-// owners. The management cluster's garbage collector deletes objects whose owner does not exist.
+// elsewhere are paths that do not affect a VM: fields that the server writes, names that tests need, and owners. The
+// management cluster's garbage collector deletes objects whose owner does not exist.
 var elsewhere = []string{
 	".status", ".metadata.ownerReferences", ".metadata.name", ".metadata.generateName", ".metadata.namespace", ".metadata.managedFields",
 	".metadata.finalizers", ".metadata.resourceVersion", ".metadata.uid", ".metadata.generation", ".metadata.selfLink",
 	".metadata.creationTimestamp", ".metadata.deletionTimestamp", ".metadata.deletionGracePeriodSeconds", ".metadata",
 }
 
-// oddities are all values at all places of a kind that a user may write.
+// oddities returns all values at all paths of a kind that a user may write.
 func oddities(k schema.Kind, all schema.Schemas) []oddity {
 	var found []oddity
 	for _, place := range all.Places(k.Name) {
@@ -154,10 +153,10 @@ func oddities(k schema.Kind, all schema.Schemas) []oddity {
 	return found
 }
 
-// annotations are the annotations that control a machine.
+// annotations are the annotations that control a VM.
 var annotations = []string{vmv1alpha1.AnnotationPaused, vmv1alpha1.AnnotationDelayedPowerOn}
 
-// secret has odd data.
+// secret is a Secret with odd data.
 var secret = map[string]string{
 	"good": "#cloud-config\nhostname: x\n", "ignition": `{"ignition":{"version":"3.4.0"}}`, "word": "x", "empty": "", "nul": "a\x00b", "escape": "\x1b]0;x\x07", "no-utf8": "\xff\xfe\x00", "bidi": "\u202ex",
 	"lines": "a\r\nb\u0085c\u2028d", "blanks": "  \t\n ", "markup": "]]></x>&<!--${x}{{.x}}%s", "nested": strings.Repeat("[", 5_000),

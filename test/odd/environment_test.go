@@ -30,11 +30,11 @@ import (
 
 const (
 	namespace = "odd"
-	// userName may do everything, and is not privileged.
+	// userName is a user with all permissions that is not privileged.
 	userName = "odd-user"
 )
 
-// catalogue contains the objects that machines refer to.
+// catalogue has the objects that VMs refer to.
 const catalogue = `
 apiVersion: v1
 kind: Namespace
@@ -67,13 +67,13 @@ metadata: {name: appliance, namespace: odd}
 spec: {contentLibrary: {library: slipway, item: ubuntu-24.04-appliance}}
 `
 
-// environment is the whole environment, used by a user who sends odd values.
+// environment is the whole environment, and the user that sends odd values.
 type environment struct {
 	t       *testing.T
 	cluster *localcluster.Cluster
 	check   *fleetcheck.Checker
 	host    kubernetes.Interface
-	admin   rest.Interface // straight to the server, for its pages
+	admin   rest.Interface // a direct connection to the server, for paths outside of its API groups
 	client  *http.Client
 	address string
 
@@ -157,7 +157,7 @@ func (e *environment) makeSecret(ctx context.Context, name string, data map[stri
 	return err
 }
 
-// ask sends a request as the user. An answer that is the fault of the server fails the test.
+// ask sends a request as the user. A response with an internal error fails the test.
 func (e *environment) ask(method, path, format, body string) (code int, answer []byte) {
 	e.t.Helper()
 	request, err := http.NewRequestWithContext(e.t.Context(), method, e.address+path, strings.NewReader(body))
@@ -199,7 +199,7 @@ func (e *environment) schemas(group string) schema.Schemas {
 	return all
 }
 
-// order gives an order to the simulated vCenter.
+// order sends a control request to the simulated vCenter.
 func (e *environment) order(method, path string) {
 	e.t.Helper()
 	if _, err := vsphereclient.Order(e.t.Context(), e.cluster.VCenter().ControlURL, method, path); err != nil {
@@ -209,12 +209,12 @@ func (e *environment) order(method, path string) {
 
 var (
 	passesPattern = regexp.MustCompile(`(?m)^workqueue_work_duration_seconds_count\{name="virtualmachine"\} (\S+)$`)
-	// faultsPattern finds answers of the server that are its own fault, and refused
-	// writes of a status, which the controllers alone write.
+	// faultsPattern matches log lines about internal errors, and about rejected status updates, which only controllers
+	// send.
 	faultsPattern = regexp.MustCompile(`(?m)^apiserver_request_total\{code="(?:5\d\d",[^}]*|4(?:00|13|22)",[^}]*subresource="status",[^}]*)\} [1-9].*$`)
 )
 
-// numbers are read from the metrics of the server: the reconciles of a machine, and counters that must stay zero.
+// numbers are metrics of the server: the reconciles of a VM, and counters that must stay zero.
 func (e *environment) numbers() (passes int, faults []string) {
 	e.t.Helper()
 	page, err := e.admin.Get().RequestURI("/metrics").DoRaw(e.t.Context())
@@ -230,14 +230,14 @@ func (e *environment) numbers() (passes int, faults []string) {
 		e.t.Fatal(err)
 	}
 	for _, line := range faultsPattern.FindAllString(string(page), -1) {
-		if strings.Contains(line, `slipway.dev",`) { // and no page such as /readyz
+		if strings.Contains(line, `slipway.dev",`) { // and not a path such as /readyz
 			faults = append(faults, line)
 		}
 	}
 	return int(n), faults
 }
 
-// decode reads a JSON answer.
+// decode decodes a JSON response.
 func decode[T any](t *testing.T, answer []byte) T {
 	t.Helper()
 	var into T

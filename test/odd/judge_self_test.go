@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/schema"
 )
 
-func TestWhatAMachineOwesItsUser(t *testing.T) {
+func TestSettled_RequiresReadinessOrAReasonWithTheField(t *testing.T) {
 	condition := func(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 	}
@@ -49,16 +49,16 @@ func TestWhatAMachineOwesItsUser(t *testing.T) {
 	}
 }
 
-func TestEveryKindIsOddOrSaidToBeUnused(t *testing.T) {
+func TestKinds_AreTriedWithOddValuesOrListedAsUnused(t *testing.T) {
 	for _, k := range schema.Kinds {
 		_, referred := references[k.Name]
 		if odd := k.Name == machineKind || referred; odd == slices.Contains(unused, k.Name) {
-			t.Errorf("%s: machines are made with odd ones: %t, unused: %t; one of them is right", k.Name, odd, odd)
+			t.Errorf("%s: VMs are created with odd values: %t, unused: %t; exactly one must be true", k.Name, odd, odd)
 		}
 	}
 }
 
-func TestWhatIsRepeatedTooOften(t *testing.T) {
+func TestRepeated_DetectsCallsWithoutBackoff(t *testing.T) {
 	for name, tc := range map[string]struct {
 		after []time.Duration
 		wrong bool
@@ -80,8 +80,8 @@ func TestWhatIsRepeatedTooOften(t *testing.T) {
 	}
 }
 
-// The odd value must be the only problem of the machine.
-func TestAnOddMachineHasWhatItsValueNeeds(t *testing.T) {
+// The odd value must be the only problem of the VM.
+func TestOddMachine_HasThePrerequisitesOfItsValue(t *testing.T) {
 	for place, want := range map[string]string{
 		".spec.instancetype.kind":                      `"instancetype":{"name":"small","kind":"x"}`,
 		".spec.devices.gpus[].name":                    `"deviceName":"grid_t4-8q","name":"x"`,

@@ -18,15 +18,15 @@ import (
 	"github.com/slipway-dev/slipway/test/schema"
 )
 
-// passing are the reasons of states that end without the help of a user.
+// passing are the reasons of states that end without an action of a user.
 var passing = []string{
 	vmv1alpha1.ReasonCreating, vmv1alpha1.ReasonInProgress, vmv1alpha1.ReasonTooManyCreates, vmv1alpha1.ReasonTooManyOperations,
 	vmv1alpha1.ReasonPoweringOn, vmv1alpha1.ReasonPoweringOff, vmv1alpha1.ReasonSuspending, vmv1alpha1.ReasonRestarting,
 	vmv1alpha1.ReasonWaitingForPrerequisites, vmv1alpha1.ReasonWaitingForIP, vmv1alpha1.ReasonWaitingForTools,
 }
 
-// unsettled returns the missing result of a machine with odd values. It is empty if the machine is ready or a
-// condition explains why not.
+// unsettled returns what is missing for a VM with odd values. It is empty if the VM is ready or a condition reports why
+// not.
 func unsettled(vm *vmv1alpha1.VirtualMachine, odd []oddity) string {
 	all := vm.Status.Conditions
 	if conditions.IsTrue(all, vmv1alpha1.ConditionPaused) {
@@ -39,15 +39,15 @@ func unsettled(vm *vmv1alpha1.VirtualMachine, odd []oddity) string {
 		return ""
 	}
 	for _, c := range all {
-		if says(c) && !slices.Contains(passing, c.Reason) && slices.ContainsFunc(odd, func(o oddity) bool { return names(c.Message, o) }) {
+		if reportsProblem(c) && !slices.Contains(passing, c.Reason) && slices.ContainsFunc(odd, func(o oddity) bool { return names(c.Message, o) }) {
 			return ""
 		}
 	}
 	return "no condition explains why:  " + summary(all)
 }
 
-// says reports whether a condition reports a problem.
-func says(c metav1.Condition) bool {
+// reportsProblem reports whether a condition reports a problem.
+func reportsProblem(c metav1.Condition) bool {
 	good := metav1.ConditionTrue
 	if c.Type == vmv1alpha1.ConditionStalled {
 		good = metav1.ConditionFalse
@@ -55,13 +55,13 @@ func says(c metav1.Condition) bool {
 	return c.Status != good && c.Reason != "" && c.Message != ""
 }
 
-// names is true for a message that has a name of the place, or the value or a part of it.
+// names reports whether a message contains a name in the path, or the value or a part of it.
 func names(message string, o oddity) bool {
 	var value any
 	return json.Unmarshal([]byte(o.value), &value) == nil && has(message, value) || schema.Named(message, o.place)
 }
 
-// has is true for a message with a text of the value.
+// has reports whether a message contains a string of the value.
 func has(message string, value any) bool {
 	switch value := value.(type) {
 	case string:
@@ -79,7 +79,7 @@ func has(message string, value any) bool {
 func summary(all []metav1.Condition) string {
 	var parts []string
 	for _, c := range all {
-		if c.Status != metav1.ConditionTrue || says(c) {
+		if c.Status != metav1.ConditionTrue || reportsProblem(c) {
 			parts = append(parts, fmt.Sprintf("%s=%s %s: %.200s", c.Type, c.Status, c.Reason, c.Message))
 		}
 	}
@@ -87,13 +87,13 @@ func summary(all []metav1.Condition) string {
 }
 
 const (
-	// maxRepeats is how often an operation may be asked for, for one generation.
+	// maxRepeats is how often an operation may be requested for one generation.
 	maxRepeats = 5
 	// slow is the minimum average interval between more frequently repeated calls.
 	slow = 30 * time.Second
 )
 
-// repeated returns the operation that was requested too often, with other requested operations.
+// repeated returns the operation that was requested too often, and the other requested operations.
 func repeated(calls []fleetcheck.Call, asked int) string {
 	maxRepeats := maxRepeats + asked
 	for _, op := range fleetcheck.Operations() {

@@ -26,23 +26,22 @@ import (
 const (
 	// deadline is many times the duration of a step of a fleet on an idle machine.
 	deadline = 5 * time.Minute
-	// users ask at a time.
+	// users is the number of concurrent requests.
 	users = 4
 
 	asJSON  = "application/json"
 	asMerge = "application/merge-patch+json"
 )
 
-// machine is one with odd values.
+// machine is a VM with odd values.
 type machine struct {
 	name string
-	// odd are its values, the last one since the last change.
+	// odd are its values. The last one is that of the last change.
 	odd  []oddity
 	moID string
-	// labelled is how often labels and annotations changed in a step, each of which is a
-	// record of the object in vSphere.
+	// labelled is how often labels and annotations changed in a step. Each change is recorded in the VM.
 	labelled int
-	// refused is true for one that was not made.
+	// refused is true if the API rejected the VM.
 	refused bool
 }
 
@@ -54,13 +53,13 @@ func machinesPath(name string) string {
 type fleet struct {
 	*environment
 	machines []*machine
-	// made are the paths of all objects.
+	// made are the paths of all created objects.
 	made []string
-	// refused are changes that were.
+	// refused are the rejected changes.
 	refused int
 }
 
-// each does something for all machines, some at a time.
+// each calls a function for all VMs with limited concurrency.
 func (f *fleet) each(do func(m *machine, i int)) {
 	var all errgroup.Group
 	all.SetLimit(users)
@@ -70,10 +69,10 @@ func (f *fleet) each(do func(m *machine, i int)) {
 			return nil
 		})
 	}
-	_ = all.Wait() // nothing returns an error
+	_ = all.Wait() // no function returns an error
 }
 
-// create creates the odd object, and a machine of it or with it.
+// create creates the odd object, and a VM that is or uses it.
 func (f *fleet) create(m *machine, _ int) {
 	f.t.Helper()
 	o := m.odd[0]
@@ -85,7 +84,7 @@ func (f *fleet) create(m *machine, _ int) {
 		return
 	}
 	if code, answer := f.make(schema.Kinds[0], m.name, o.user(m.name)); code != http.StatusCreated {
-		// A machine that requests more than exists reports it immediately.
+		// A VM that requests more than the capacity reports it immediately.
 		m.refused = true
 		if !bytes.Contains(answer, []byte(references[o.kind.Name][1:])) && !schema.Named(string(answer), o.place) {
 			f.t.Errorf("a machine with %s: answer %d, which names no field: %.300s", o, code, answer)
@@ -104,7 +103,7 @@ func (f *fleet) make(k schema.Kind, name, text string) (code int, answer []byte)
 	return code, answer
 }
 
-// change gives a machine the first of some odd values that it may have now.
+// change sets the first of some odd values that the API accepts.
 func (f *fleet) change(m *machine, candidates []oddity) {
 	f.t.Helper()
 	for _, o := range candidates {
@@ -137,7 +136,7 @@ func (f *fleet) change(m *machine, candidates []oddity) {
 	}
 }
 
-// power wants a machine on or off.
+// power sets the desired power state of a VM.
 func (f *fleet) power(m *machine, state vmv1alpha1.PowerState) {
 	f.t.Helper()
 	code, answer := f.ask(http.MethodPatch, machinesPath(m.name), asMerge, fmt.Sprintf(`{"spec":{"powerState":%q}}`, state))
@@ -146,7 +145,7 @@ func (f *fleet) power(m *machine, state vmv1alpha1.PowerState) {
 	}
 }
 
-// list reads all machines, by name.
+// list reads all VMs, by name.
 func (f *fleet) list() map[string]*vmv1alpha1.VirtualMachine {
 	f.t.Helper()
 	code, answer := f.ask(http.MethodGet, machinesPath(""), "", "")
@@ -161,7 +160,7 @@ func (f *fleet) list() map[string]*vmv1alpha1.VirtualMachine {
 	return found
 }
 
-// step performs an action on all machines, waits until each is ready or reports why not, and checks the cost.
+// step performs an action on all VMs, waits until each is ready or reports why not, and checks the cost.
 func (f *fleet) step(name string, do func(m *machine, i int)) {
 	f.t.Helper()
 	f.order(http.MethodPut, "/trace?calls=100000")
@@ -195,11 +194,10 @@ func (f *fleet) step(name string, do func(m *machine, i int)) {
 	}
 }
 
-// maxPasses is how often the controllers may go through a machine for one step, on
-// average.
+// maxPasses is how often the controllers may reconcile a VM in one step, on average.
 const maxPasses = 100
 
-// settle waits until each machine is ready or reports why not.
+// settle waits until each VM is ready or reports why not.
 func (f *fleet) settle(name string) {
 	f.t.Helper()
 	missing := map[string]string{}
@@ -224,14 +222,14 @@ func (f *fleet) settle(name string) {
 	for _, machine := range slices.Sorted(maps.Keys(missing)) {
 		f.t.Errorf("%s: %s %s", name, machine, missing[machine])
 	}
-	// A stuck machine has been reported and is no longer waited for.
+	// A VM that does not settle has been reported and is not awaited any more.
 	f.machines = slices.DeleteFunc(f.machines, func(m *machine) bool { return missing[m.name] != "" })
 	if err != nil && len(missing) == 0 {
 		f.t.Fatal(err)
 	}
 }
 
-// rests waits until the controllers have next to nothing to do.
+// rests waits until the controllers are almost idle.
 func (f *fleet) rests() {
 	f.t.Helper()
 	const few = 40
@@ -247,11 +245,11 @@ func (f *fleet) rests() {
 	}
 }
 
-// remove deletes everything and waits until nothing of it is left anywhere.
+// remove deletes all objects and waits until nothing of them is left.
 func (f *fleet) remove() {
 	f.t.Helper()
 	for _, path := range f.made {
-		if strings.HasPrefix(path, machinesPath("")) { // one that is paused would stay
+		if strings.HasPrefix(path, machinesPath("")) { // a paused VM would not be deleted
 			f.ask(http.MethodPatch, path, asMerge, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, vmv1alpha1.AnnotationPaused))
 		}
 		f.delete(path)

@@ -19,19 +19,19 @@ import (
 
 var (
 	long = flag.Bool("long", false, "make twenty times as many")
-	part = flag.Int("part", 0, "make one of so many values; 0 leaves it to -long")
+	part = flag.Int("part", 0, "use one of this many values; 0 means the default, which depends on -long")
 )
 
 const (
-	// ofShort and ofLong select one of that many values. Accepted values are similar: most are names, and the API has
-	// checked each of them already.
+	// ofShort and ofLong select one of that many values. Most accepted values are similar names that the API has
+	// already validated.
 	ofShort = 211
 	ofLong  = 11
-	// together are as many machines as are there at a time.
+	// together is the number of VMs that exist at a time.
 	together = 250
 )
 
-func TestOddMachinesAreReadyOrSayWhyNot(t *testing.T) {
+func TestOddMachines_AreReadyOrReportWhyNot(t *testing.T) {
 	e := start(t)
 	accepted := e.accepted()
 	var changes []oddity
@@ -61,7 +61,7 @@ func TestOddMachinesAreReadyOrSayWhyNot(t *testing.T) {
 	t.Logf("%d odd objects were made, %d changes were refused; answers by code: %v", number, refused, e.codes)
 }
 
-// accepted are the odd values that the API takes, in a dry run, each effect once.
+// accepted returns the odd values that the API accepts in a dry run. It omits values with the same effect.
 func (e *environment) accepted() []oddity {
 	e.t.Helper()
 	var found []oddity
@@ -93,17 +93,16 @@ func (e *environment) accepted() []oddity {
 	return found
 }
 
-// among is true for one in so many values, whatever others there are: a new field of the
-// API does not change which are tried of the old ones.
+// among selects one of this many values by a hash of the value, so a new field of the API does not change the selection
+// of other values.
 func among(o oddity, of int) bool {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(o.kind.Name + o.place + o.value)) // never fails
 	return h.Sum32()%uint32(of) == 0
 }
 
-// unused are kinds that get no odd values. VCenters and Zones locate all machines, and no machine names them. The
-// other kinds are written only by the server, do not create machines, only control their power, or belong to
-// clusters.
+// unused are kinds without odd values. VCenters and Zones affect all VMs and no VM refers to them. The other kinds are
+// written only by the server, do not create VMs, only control their power, or belong to clusters.
 var unused = []string{
 	"VCenter", "Zone", "ContentLibrary", "ControllerRevision", "VirtualMachineInstance", "VirtualMachineImageCache", "VirtualMachinePublishRequest",
 	"VirtualMachineGroup",
@@ -118,7 +117,7 @@ func effect(t *testing.T, place string, answer []byte) string {
 	meta, _ := object["metadata"].(map[string]any)
 	spec, _ := object["spec"].(map[string]any)
 	if firmware, ok := spec["firmware"].(map[string]any); ok && !below(place, ".spec.firmware") {
-		delete(firmware, "uuid") // of the server's choice
+		delete(firmware, "uuid") // chosen by the server
 	}
 	text, err := json.Marshal([]any{meta["labels"], meta["annotations"], spec})
 	if err != nil {

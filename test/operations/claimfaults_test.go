@@ -21,15 +21,14 @@ import (
 // storageFault is invalid input or a fault of vSphere, with the expected message.
 type storageFault struct {
 	name string
-	// claim changes the claim that the virtual machine names, or its volume; nil for a row
-	// without one.
+	// claim changes the claim that the virtual machine uses, or its volume. It is nil for a row without a claim.
 	claim func(*faultyClaim)
 	// vm changes the virtual machine.
 	vm func(*vmv1alpha1.VirtualMachine)
-	// order is the request to the simulated vCenter before the virtual machine is created, with the ID of the disk for
-	// {id}.
+	// order is the control request that is sent to the simulated vCenter before the virtual machine is created, with
+	// the ID of the disk for {id}.
 	order string
-	// later is done when the virtual machine has its disk.
+	// later runs when the virtual machine has its disk.
 	later func(*faultScene, *faultyClaim)
 	// condition, reason and texts of its message. For a refused request the reason is "refused", and the texts are in
 	// the answer. {id} is replaced by the ID of the disk.
@@ -61,7 +60,7 @@ func cnsFault(method, fault string) string {
 	return "/volumes/fault?method=" + method + "&fault=" + fault + "&id={id}"
 }
 
-// refusedVolumes are requests that the API refuses.
+// refusedVolumes are requests that the API rejects.
 var refusedVolumes = []storageFault{
 	{name: "no-claim-name", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.PersistentVolumeClaim.ClaimName = "" }), reason: refusedRequest, says: []string{"spec.volumes[0].persistentVolumeClaim.claimName: Required"}},
 	{name: "bad-claim-name", vm: volume(func(v *vmv1alpha1.VirtualMachineVolume) { v.PersistentVolumeClaim.ClaimName = "Data_1" }), reason: refusedRequest, says: []string{"spec.volumes[0].persistentVolumeClaim.claimName", `"Data_1"`}},
@@ -104,7 +103,7 @@ var claimFaults = []storageFault{
 	{name: "volume-deleted", claim: func(c *faultyClaim) { c.pvDeleted = true }, condition: volumes, reason: "NotReady", says: []string{`"volume-deleted" is bound to PersistentVolume`, "which is being deleted"}},
 	{name: "host-path", claim: func(c *faultyClaim) {
 		c.pv.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}
-	}, condition: volumes, reason: "Unsupported", says: []string{`"host-path" is bound`, "is not of a CSI driver"}},
+	}, condition: volumes, reason: "Unsupported", says: []string{`"host-path" is bound`, "does not use a CSI driver"}},
 	{name: "other-driver", claim: func(c *faultyClaim) { c.pv.Spec.CSI.Driver = "ebs.csi.aws.com" }, condition: volumes, reason: "Unsupported", says: []string{`"other-driver" is bound`, `CSI driver "ebs.csi.aws.com"`}},
 	{name: "file-share", claim: func(c *faultyClaim) { c.pv.Spec.CSI.VolumeHandle = "file:" + c.id }, condition: volumes, reason: "Unsupported", says: []string{`"file-share" is bound`, "is a file share and not a disk"}},
 	{name: "supervisor", claim: func(c *faultyClaim) { c.pv.Spec.CSI.VolumeHandle = "2041ff4a-ns-data" }, condition: volumes, reason: "Unsupported", says: []string{`"supervisor" is bound`, `volumeHandle "2041ff4a-ns-data" is not the UUID`}},
@@ -122,7 +121,7 @@ var claimFaults = []storageFault{
 // serviceFaults are the faults of the volume service for one disk.
 var serviceFaults = []storageFault{
 	{name: "of-another-vcenter", claim: func(c *faultyClaim) {
-		c.id = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b" // no disk of this one
+		c.id = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b" // not a disk of this vCenter
 		c.pv.Spec.CSI.VolumeHandle = c.id
 	}, condition: synced, reason: "Error", says: []string{"attaching first class disk {id}", "CnsNotRegisteredFault"}},
 	{name: "unregistered", claim: asMade, order: "POST /volumes/unregister?id={id}", condition: synced, reason: "Error", says: []string{"attaching first class disk {id}", "CnsNotRegisteredFault"}},
@@ -158,8 +157,8 @@ var policyFaults = []storageFault{
 	{name: "no-key-provider", vm: ofStorageClass("faulty-encrypted"), condition: storage, reason: "NotFound", says: []string{`storage policy "VM Encryption Policy" requires encryption, but vCenter has no default key provider`}},
 }
 
-// outages are faults of whole services, one after the other. Each virtual machine names a class or a claim that was
-// not requested before.
+// outages are faults of whole services, one after the other. Each virtual machine uses a class or a claim that was not
+// requested before.
 var outages = []struct {
 	storageFault
 	undo string
@@ -173,9 +172,9 @@ var outages = []struct {
 	{storageFault{name: "volumes-forbidden", claim: asMade, order: "/permissions?entity=/&without=Cns.Searchable", condition: synced, reason: "Error", says: []string{"first class disk {id}", "missing privilege Cns.Searchable"}}, "DELETE /permissions?entity=/"},
 }
 
-// Every row is a virtual machine of its own. Faults of one disk apply to all rows at the same time. Services fail one
-// after the other.
-func TestEveryFaultOfStorageIsNamedByACondition(t *testing.T) {
+// Each row has its own virtual machine. Faults of one disk are tested for all rows together. Services fail one after
+// the other.
+func TestStorageFaults_AreReportedByConditions(t *testing.T) {
 	testenv.Own(t)
 	if n := len(refusedVolumes) + len(claimFaults) + len(serviceFaults) + len(policyFaults) + len(outages); n < 40 {
 		t.Fatalf("%d rows, want at least 40", n)
@@ -195,10 +194,10 @@ func TestEveryFaultOfStorageIsNamedByACondition(t *testing.T) {
 			row.later(s, s.claims[row.name])
 		}
 	}
-	s.says(rows...)
+	s.awaitResults(rows...)
 	for _, o := range outages {
 		s.make(o.storageFault)
-		s.says(o.storageFault)
+		s.awaitResults(o.storageFault)
 		method, path, _ := strings.Cut(o.undo, " ")
 		testenv.Order(t, method, path)
 	}
@@ -221,7 +220,7 @@ func faultyClasses() []*storagev1.StorageClass {
 	}
 }
 
-// tiers are policies that only rows about outages name.
+// tiers are policies that only the rows about outages use.
 func tiers(t *testing.T) {
 	for _, name := range []string{"Tier1", "Tier2", "Tier3", "Tier4", "Retired"} {
 		testenv.Order(t, http.MethodPost, "/policies/add?tag=silver&name="+name)

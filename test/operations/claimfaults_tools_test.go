@@ -34,23 +34,24 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// faultDeadline is for all rows together, of which some are tried again only after a while.
+// faultDeadline is the time limit for all rows together. Some of them are retried after a delay.
 const faultDeadline = 5 * time.Minute
 
 // held keeps objects that are being deleted until the end of the test.
 const held = "e2e.slipway.dev/held"
 
-// faultyClaim is a claim with its volume before they are made.
+// faultyClaim describes a claim and its volume before they are created.
 type faultyClaim struct {
-	// id of the disk.
+	// id is the ID of the disk.
 	id  string
 	pvc *corev1.PersistentVolumeClaim
-	// pv is nil for none.
+	// pv is nil if there is no volume.
 	pv    *corev1.PersistentVolume
 	phase corev1.PersistentVolumeClaimPhase
-	// node has the volume, empty if no node has it.
+	// node is the node to which the volume is attached, or empty.
 	node string
-	// deleted and pvDeleted: the object is being deleted. elsewhere: a VM that is not managed has the disk.
+	// deleted and pvDeleted are true if the object is being deleted. elsewhere is true if the disk is attached to a VM
+	// that is not managed.
 	deleted, pvDeleted, elsewhere bool
 }
 
@@ -58,7 +59,7 @@ func (c *faultyClaim) modes(modes ...corev1.PersistentVolumeAccessMode) {
 	c.pvc.Spec.AccessModes, c.pv.Spec.AccessModes = modes, modes
 }
 
-// faultScene has the rows in a namespace.
+// faultScene has the rows and their namespace.
 type faultScene struct {
 	*testing.T
 	user
@@ -67,7 +68,7 @@ type faultScene struct {
 	vcenter   *govmomi.Client
 	datastore *object.Datastore
 	claims    map[string]*faultyClaim
-	// disks are those that were made, by row.
+	// disks are the created disks, by row.
 	disks map[string]string
 }
 
@@ -113,7 +114,7 @@ func (s *faultScene) tidy(err error) {
 	}
 }
 
-// machine is the virtual machine of a row.
+// machine returns the virtual machine of a row.
 func (s *faultScene) machine(row storageFault) *vmv1alpha1.VirtualMachine {
 	memory := resource.MustParse("128Mi")
 	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: row.name}}
@@ -128,7 +129,7 @@ func (s *faultScene) machine(row storageFault) *vmv1alpha1.VirtualMachine {
 	return vm
 }
 
-// refuses fails the test unless the API refuses a row.
+// refuses fails the test unless the API rejects a row.
 func (s *faultScene) refuses(row storageFault) {
 	s.Helper()
 	_, err := s.vms.Create(s.Context(), s.machine(row), metav1.CreateOptions{})
@@ -162,7 +163,7 @@ func (s *faultScene) make(row storageFault) {
 	s.must(err)
 }
 
-// claim makes disk, volume and claim.
+// claim creates disk, volume and claim.
 func (s *faultScene) claim(row storageFault) *faultyClaim {
 	s.Helper()
 	id := testenv.NewDisk(s.Context(), s.T, s.vcenter, s.datastore)
@@ -191,7 +192,7 @@ func (s *faultScene) claim(row storageFault) *faultyClaim {
 	return c
 }
 
-// template is a claim as it would be attached, with its volume.
+// template returns a claim that can be attached, with its volume.
 func (s *faultScene) template(name, id string) *faultyClaim {
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Mi")}
@@ -207,7 +208,7 @@ func (s *faultScene) template(name, id string) *faultyClaim {
 	return c
 }
 
-// volume makes the volume of a claim, bound to it, and its attachment to a Node.
+// volume creates the volume of a claim, bound to the claim, and its attachment to a Node.
 func (s *faultScene) volume(c *faultyClaim, claim types.UID) {
 	s.Helper()
 	if c.pv.Spec.ClaimRef.UID == "" {
@@ -260,20 +261,20 @@ func (s *faultScene) attached(name string) {
 	s.Wants("vm/"+name, ".status.powerState", "PoweredOn")
 }
 
-// drop takes the volume out of the spec.
+// drop removes the volume from the spec.
 func (s *faultScene) drop(c *faultyClaim) {
 	_, err := s.vms.Patch(s.Context(), c.pvc.Name, types.MergePatchType, []byte(`{"spec":{"volumes":null}}`), metav1.PatchOptions{})
 	s.must(err)
 }
 
-// grow makes the claim larger.
+// grow increases the size of the claim.
 func (s *faultScene) grow(c *faultyClaim) {
 	_, err := s.host.CoreV1().PersistentVolumeClaims(s.Namespace).Patch(s.Context(), c.pvc.Name, types.MergePatchType,
 		[]byte(`{"spec":{"resources":{"requests":{"storage":"30Mi"}}}}`), metav1.PatchOptions{})
 	s.must(err)
 }
 
-// snapshot makes one of the vSphere VM that has the disk.
+// snapshot creates a snapshot of the vSphere VM that has the disk.
 func (s *faultScene) snapshot(c *faultyClaim) {
 	s.Helper()
 	task, err := s.made(c.pvc.Name).CreateSnapshot(s.Context(), "before", "", false, false)
@@ -281,14 +282,14 @@ func (s *faultScene) snapshot(c *faultyClaim) {
 	s.must(task.Wait(s.Context()))
 }
 
-// made is the vSphere VM of a row.
+// made returns the vSphere VM of a row.
 func (s *faultScene) made(name string) *object.VirtualMachine {
 	id := s.Get("vm/"+name, ".status.uniqueID")
 	return object.NewVirtualMachine(s.vcenter.Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: id})
 }
 
-// says waits until every row has the expected result. Operations that are retried have reason InProgress until then.
-func (s *faultScene) says(rows ...storageFault) {
+// awaitResults waits until every row has the expected result. Operations that are retried have reason InProgress until then.
+func (s *faultScene) awaitResults(rows ...storageFault) {
 	s.Helper()
 	left := map[string]error{}
 	for _, row := range rows {
@@ -334,7 +335,7 @@ func (s *faultScene) judge(row storageFault, vms []vmv1alpha1.VirtualMachine) er
 	return errors.New("there is no such virtual machine")
 }
 
-// brief are the conditions that are not True.
+// brief returns the conditions that are not True.
 func brief(all []metav1.Condition) string {
 	var out []string
 	for _, c := range all {
@@ -345,7 +346,7 @@ func brief(all []metav1.Condition) string {
 	return strings.Join(out, "; ")
 }
 
-// end lets faults end, deletes all, and looks for the disks.
+// end ends the faults, deletes all objects and checks that the disks exist.
 func (s *faultScene) end() {
 	s.Helper()
 	for _, row := range serviceFaults {
@@ -353,7 +354,7 @@ func (s *faultScene) end() {
 			testenv.Order(s.T, http.MethodDelete, strings.ReplaceAll(row.order, "{id}", s.claims[row.name].id))
 		}
 	}
-	// With a disk that a snapshot has no VM is destroyed.
+	// A VM is not destroyed while a snapshot contains the disk.
 	task, err := s.made("has-snapshots").RemoveAllSnapshot(s.Context(), nil)
 	s.must(err)
 	s.must(task.Wait(s.Context()))

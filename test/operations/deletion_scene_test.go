@@ -28,7 +28,7 @@ var (
 	exampleConfigs  = schema.GroupVersionResource{Group: "bootstrap.example.org", Version: "v1", Resource: "exampleconfigs"}
 )
 
-// Hooks of the test at the deletion of a Machine.
+// Hooks that the test sets for the deletion of a Machine.
 const (
 	preDrainHook     = clusterv1alpha1.PreDrainDeleteHookAnnotationPrefix + "/test"
 	preTerminateHook = clusterv1alpha1.PreTerminateDeleteHookAnnotationPrefix + "/test"
@@ -37,7 +37,7 @@ const (
 // heldFinalizer is the finalizer of the test.
 const heldFinalizer = "example.org/held"
 
-// deletionScene is a Cluster in a namespace of its own, in both clusters.
+// deletionScene is a Cluster in its own namespace, which exists in both clusters.
 type deletionScene struct {
 	*testenv.Scene
 	objects dynamic.Interface
@@ -95,7 +95,7 @@ func (s *deletionScene) machine(name string, change ...func(*clusterv1alpha1.Mac
 	})
 }
 
-// object makes one of a kind of the test, with its finalizer.
+// object creates an object of a kind of the test, with its finalizer.
 func (s *deletionScene) object(of schema.GroupVersionResource, kind, name string, spec, status map[string]any) {
 	s.Helper()
 	_, err := s.objects.Resource(of).Namespace(s.Namespace).Create(s.Context(), &unstructured.Unstructured{Object: map[string]any{
@@ -106,7 +106,7 @@ func (s *deletionScene) object(of schema.GroupVersionResource, kind, name string
 	s.Must(err)
 }
 
-// get reads a Machine; an empty one if there is none.
+// get reads a Machine. It returns an empty one if it does not exist.
 func (s *deletionScene) get(name string) *clusterv1alpha1.Machine {
 	s.Helper()
 	m, err := s.API.ClusterV1alpha1().Machines(s.Namespace).Get(s.Context(), name, metav1.GetOptions{})
@@ -117,13 +117,14 @@ func (s *deletionScene) get(name string) *clusterv1alpha1.Machine {
 	return m
 }
 
-// delete asks for the deletion of a Machine.
+// delete requests the deletion of a Machine.
 func (s *deletionScene) delete(name string) {
 	s.Helper()
 	s.Must(s.API.ClusterV1alpha1().Machines(s.Namespace).Delete(s.Context(), name, metav1.DeleteOptions{}))
 }
 
-// waitsAt waits until a deletion is at a stage, with a condition that has the reason and all of texts in its message.
+// waitsAt waits until a deletion has reached a stage, with a condition that has the reason and a message with all
+// texts.
 func (s *deletionScene) waitsAt(name string, stage clusterv1alpha1.MachineDeletionStage, reason string, texts ...string) *clusterv1alpha1.Machine {
 	s.Helper()
 	var m *clusterv1alpha1.Machine
@@ -143,8 +144,8 @@ func (s *deletionScene) waitsAt(name string, stage clusterv1alpha1.MachineDeleti
 	return m
 }
 
-// gone waits until a Machine is deleted.
-func (s *deletionScene) gone(name string) {
+// awaitDeleted waits until a Machine is deleted.
+func (s *deletionScene) awaitDeleted(name string) {
 	s.Helper()
 	s.Eventually("Machine "+name+" is deleted", func() error {
 		if m := s.get(name); m.Name != "" {
@@ -174,7 +175,7 @@ func (s *deletionScene) isDeleted(of schema.GroupVersionResource, name string) {
 	})
 }
 
-// release takes the finalizer of the test from an object.
+// release removes the finalizer of the test from an object.
 func (s *deletionScene) release(of schema.GroupVersionResource, name string) {
 	s.Helper()
 	_, err := s.objects.Resource(of).Namespace(s.Namespace).Patch(s.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
@@ -191,7 +192,7 @@ func (s *deletionScene) hasNode(machine string) bool {
 	return err == nil
 }
 
-// events counts the events of a Machine that have one of reasons.
+// events counts the events of a Machine that have one of the reasons.
 func (s *deletionScene) events(machine string, reasons ...string) map[string]int {
 	s.Helper()
 	list, err := s.Core.EventsV1().Events(s.Namespace).List(s.Context(), metav1.ListOptions{})

@@ -22,10 +22,10 @@ func hookedAtBoth(m *clusterv1alpha1.Machine) {
 	m.Annotations[preDrainHook], m.Annotations[preTerminateHook] = "", "x"
 }
 
-// finalized keeps a Pod in deletion until the test takes the finalizer away.
+// finalized is a finalizer that blocks the deletion of a Pod until the test removes it.
 func finalized(p *corev1.Pod) { p.Finalizers = []string{heldFinalizer} }
 
-// daemonSet makes one with a volume, whose Pods run on node alone, and waits for its Pod.
+// daemonSet creates a DaemonSet with a volume whose Pods run only on node, and waits for its Pod.
 func (s *deletionScene) daemonSet(name, node string) {
 	s.Helper()
 	labels := map[string]string{"app": name}
@@ -53,15 +53,15 @@ func (s *deletionScene) daemonSet(name, node string) {
 	})
 }
 
-// attached makes a volume with a claim of its name, attached to node.
+// attached creates a volume with a claim of its name, attached to node.
 func (s *deletionScene) attached(name, node string) {
 	s.Helper()
 	workloadcluster.AttachVolume(s.T, s.nodes, s.Namespace, s.Namespace+"-"+name, node)
 }
 
-// TestMachineDeletion_GoesOnAfterAKillAtEachStage is MT14 and MT16-27: the complete deletion of a Machine with every
+// TestMachineDeletion_ContinuesAfterAKillAtEachStage is MT14 and MT16-27: the complete deletion of a Machine with every
 // possible obstacle. The test removes each obstacle after it has killed the server.
-func TestMachineDeletion_GoesOnAfterAKillAtEachStage(t *testing.T) {
+func TestMachineDeletion_ContinuesAfterAKillAtEachStage(t *testing.T) {
 	s := newDeletionScene(t)
 	const m = "m"
 	s.machine(m, hookedAtBoth, func(m *clusterv1alpha1.Machine) { m.Spec.Deletion.NodeDeletionTimeoutSeconds = ptr.To(int32(0)) })
@@ -84,7 +84,7 @@ func TestMachineDeletion_GoesOnAfterAKillAtEachStage(t *testing.T) {
 	drains := s.waitsAt(m, clusterv1alpha1.MachineDeletionStageDrain, clusterv1alpha1.DrainingNodeReason,
 		"Pod "+s.Namespace+"/slow: deletionTimestamp set, but still not removed from the Node",
 		"Pod "+s.Namespace+"/guarded: cannot evict pod as it would violate the pod's disruption budget. The disruption budget guarded needs 1 healthy pods and has 1 currently")
-	s.keeps(hooks, drains)
+	s.checkStageTimes(hooks, drains)
 	s.KillSlipway()
 	s.Must(s.nodes.PolicyV1().PodDisruptionBudgets(s.Namespace).Delete(t.Context(), "guarded", metav1.DeleteOptions{}))
 	_, err = s.nodes.CoreV1().Pods(s.Namespace).Patch(t.Context(), "slow", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
@@ -92,14 +92,14 @@ func TestMachineDeletion_GoesOnAfterAKillAtEachStage(t *testing.T) {
 
 	detaches := s.waitsAt(m, clusterv1alpha1.MachineDeletionStageVolumeDetach, clusterv1alpha1.WaitingForVolumeDetachReason,
 		"\n* PersistentVolumeClaims: "+s.Namespace+"/"+s.Namespace+"-web")
-	s.keeps(drains, detaches)
+	s.checkStageTimes(drains, detaches)
 	_, err = s.Work.AddPod(t.Context(), s.Namespace, "late", node)
 	s.Must(err)
 	s.KillSlipway()
 	s.Must(s.nodes.StorageV1().VolumeAttachments().Delete(t.Context(), s.Namespace+"-web", metav1.DeleteOptions{}))
 
 	hooks = s.waitsAt(m, clusterv1alpha1.MachineDeletionStagePreTerminateHook, clusterv1alpha1.WaitingForPreTerminateHookReason, preTerminateHook)
-	s.keeps(detaches, hooks)
+	s.checkStageTimes(detaches, hooks)
 	s.KillSlipway()
 	s.onlyLateAndAgentAreLeft()
 	s.unhook(m, preTerminateHook)
@@ -109,7 +109,7 @@ func TestMachineDeletion_GoesOnAfterAKillAtEachStage(t *testing.T) {
 	}
 }
 
-// objectsAndNodeGo is the second half of a deletion, with a kill at each stage.
+// objectsAndNodeGo tests the second half of a deletion, with a kill at each stage.
 func (s *deletionScene) objectsAndNodeGo(m string) {
 	s.Helper()
 	s.isDeleted(exampleMachines, m)
@@ -133,14 +133,14 @@ func (s *deletionScene) objectsAndNodeGo(m string) {
 	s.KillSlipway()
 	s.waitsAt(m, clusterv1alpha1.MachineDeletionStageNode, clusterv1alpha1.DeletingNodeReason)
 	s.Must(s.Work.Thaw())
-	s.gone(m)
+	s.awaitDeleted(m)
 	if s.hasNode(m) {
 		s.Error("the Node is left")
 	}
 }
 
-// keeps compares when stages began, as a server that was killed and its successor have it.
-func (s *deletionScene) keeps(before, after *clusterv1alpha1.Machine) {
+// checkStageTimes checks that the start times of the stages are the same before and after a kill.
+func (s *deletionScene) checkStageTimes(before, after *clusterv1alpha1.Machine) {
 	s.Helper()
 	times := func(m *clusterv1alpha1.Machine) []*metav1.Time {
 		d := m.Status.Deletion
@@ -154,7 +154,8 @@ func (s *deletionScene) keeps(before, after *clusterv1alpha1.Machine) {
 	}
 }
 
-// onlyLateAndAgentAreLeft is after the drain: Pods that were scheduled to the Node later are not drained again.
+// onlyLateAndAgentAreLeft checks the Pods after the drain. Pods that were scheduled to the Node later are not drained
+// again.
 func (s *deletionScene) onlyLateAndAgentAreLeft() {
 	s.Helper()
 	list, err := s.nodes.CoreV1().Pods(s.Namespace).List(s.Context(), metav1.ListOptions{})

@@ -13,8 +13,8 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// TestMachineDeletion_WaitsForASilentWorkloadCluster is MT30-32: it has one Machine whose stages may take a few seconds
-// each, and one without a limit, which waits until the cluster answers again.
+// TestMachineDeletion_WaitsForASilentWorkloadCluster is MT30-32. One Machine has stages with a timeout of a few
+// seconds. The other has no timeout and waits until the cluster answers again.
 func TestMachineDeletion_WaitsForASilentWorkloadCluster(t *testing.T) {
 	s := newDeletionScene(t)
 	s.machine("limited", func(m *clusterv1alpha1.Machine) {
@@ -33,9 +33,9 @@ func TestMachineDeletion_WaitsForASilentWorkloadCluster(t *testing.T) {
 	s.release(exampleMachines, "limited")
 	s.isDeleted(exampleConfigs, "limited")
 	s.release(exampleConfigs, "limited")
-	s.gone("limited")
+	s.awaitDeleted("limited")
 	s.waitsAt("patient", clusterv1alpha1.MachineDeletionStageDrain, clusterv1alpha1.DrainingNodeReason)
-	s.KillSlipway() // which has no connection then, and can make none
+	s.KillSlipway() // which has no connection then and cannot open one
 	s.waitsAt("patient", clusterv1alpha1.MachineDeletionStageDrain, clusterv1alpha1.DrainingNodeReason, "the workload cluster cannot be reached")
 
 	s.Must(s.Work.Thaw())
@@ -48,7 +48,7 @@ func TestMachineDeletion_WaitsForASilentWorkloadCluster(t *testing.T) {
 	s.release(exampleMachines, "patient")
 	s.isDeleted(exampleConfigs, "patient")
 	s.release(exampleConfigs, "patient")
-	s.gone("patient")
+	s.awaitDeleted("patient")
 	if diff := cmp.Diff([]bool{true, false}, []bool{s.hasNode("limited"), s.hasNode("patient")}); diff != "" {
 		t.Errorf("whether Nodes are left (-want +got):\n%s", diff)
 	}

@@ -81,7 +81,7 @@ func newEtcdMembers(t *testing.T) *etcdMembers {
 // their certificate is for its address.
 func (e *etcdMembers) createCertificates() {
 	e.t.Helper()
-	commands, err := documented.Commands(project, "### High availability")
+	commands, err := documented.Commands(project, documented.Operate+"high-availability.md", "## Without cert-manager")
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 
 // The management cluster does not answer. Requests that need a quota decision are refused with the reason, and all
 // others succeed.
-func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
+func TestManagementCluster_UnreachableRejectsOnlyRequestsThatItDecides(t *testing.T) {
 	u, free := admin(t), admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("web"))
 	u.Kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
@@ -56,7 +56,7 @@ func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
 	}
 	goOn := sync.OnceFunc(func() { _ = process.Thaw(pid) })
 	t.Cleanup(goOn)
-	// The client would repeat the request as Retry-After demands.
+	// The client would wait for Retry-After and repeat the request.
 	err = client.VmV1alpha1().RESTClient().Post().Namespace(u.Namespace).Resource("virtualmachines").Body(oneVCPU("charged")).MaxRetries(0).Do(t.Context()).Error()
 	if want := "cannot charge the ResourceQuotas of namespace " + u.Namespace + ": it timed out"; !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), want) {
 		t.Errorf("creating a VM that cannot be charged: %v, want status 503 with %q", err, want)

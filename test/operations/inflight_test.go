@@ -11,7 +11,7 @@ import (
 )
 
 // vCenter completes operations of a killed server. A machine that appears after its object was deleted is an orphan.
-func TestVirtualMachineDeletedWhileItIsMadeLeavesNothingWhenTheServerIsKilled(t *testing.T) {
+func TestVirtualMachine_DeletedDuringItsCreationLeavesNothingWhenTheServerIsKilled(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue)
 	testenv.Order(t, http.MethodPut, "/taskdelay?method=CreateVm&ms=10000")
@@ -21,8 +21,7 @@ func TestVirtualMachineDeletedWhileItIsMadeLeavesNothingWhenTheServerIsKilled(t 
 	u.Kubectl("delete", "vm/web", "--wait=false")
 	u.KillSlipway()
 	u.Wants("vm/web", ".metadata.name", "")
-	// The last that the dead server asked for has ended when a task that was begun after
-	// it, and takes as long, has.
+	// The last operation of the killed server has ended when a task that started later and takes as long has ended.
 	u.Apply(testenv.VM("later"))
 	u.Kubectl("wait", "--for=condition=Ready", "vm/later", "--timeout=120s")
 	for name := range testenv.Inventory(t, u.Namespace) {

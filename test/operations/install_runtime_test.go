@@ -49,25 +49,25 @@ type containers struct {
 	host kubernetes.Interface
 	dir  string
 
-	// orphaned lets pods run on without a StatefulSet.
+	// orphaned keeps pods running without a StatefulSet.
 	orphaned atomic.Bool
 
 	mu   sync.Mutex
 	pods map[string]*container
 }
 
-// container is a pod that runs.
+// container is a running pod.
 type container struct {
 	process *process.Process
 	address string
 	probe   string
-	// image and args are those of the template that it was started by.
+	// image and args are those of the template from which it was started.
 	image string
 	args  []string
 	ready bool
 }
 
-// egress lets kube-apiserver reach pods by a proxy at the socket.
+// egress makes kube-apiserver connect to pods through a proxy at the socket.
 const egress = `apiVersion: apiserver.k8s.io/v1beta1
 kind: EgressSelectorConfiguration
 egressSelections:
@@ -77,8 +77,7 @@ egressSelections:
     transport: {uds: {udsName: %s}}
 `
 
-// newContainers begins to listen, and changes the options of an environment so that its
-// kube-apiserver knows of it.
+// newContainers opens the socket, and changes the options of an environment so that its kube-apiserver uses it.
 func newContainers(t *testing.T) (*containers, func(*localcluster.Options)) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slipway-pods-") // the path of a socket is short
@@ -107,7 +106,7 @@ func newContainers(t *testing.T) (*containers, func(*localcluster.Options)) {
 	}
 }
 
-// connect carries a connection to a pod that is ready.
+// connect connects to a ready pod and forwards the data.
 func (c *containers) connect(w http.ResponseWriter, r *http.Request) {
 	to := ""
 	c.mu.Lock()
@@ -214,10 +213,10 @@ func (c *containers) sync(ctx context.Context) error {
 	if len(old) == 0 || ready < len(wanted) {
 		return nil
 	}
-	return c.stop(old[len(old)-1]) // it is started again by the new template
+	return c.stop(old[len(old)-1]) // it is restarted with the new template
 }
 
-// outdated are the pods of another template, by name.
+// outdated returns the pods of another template, by name.
 func (c *containers) outdated(template *corev1.Container) []string {
 	var old []string
 	for name, pod := range c.all() {
@@ -300,12 +299,12 @@ func (c *containers) start(name string, template *corev1.Container) error {
 	return nil
 }
 
-// snapshots is the volume of a pod for these.
+// snapshots is the volume of a pod for snapshots.
 func (c *containers) snapshots(name string) string { return filepath.Join(c.dir, name+"-snapshots") }
 
 // publish runs the probes, writes the endpoints of the Service, and returns the number of ready pods.
 func (c *containers) publish(ctx context.Context) (int, error) {
-	// The kubelet does not verify certificates of probes, either.
+	// The kubelet does not verify the certificates of probed servers either.
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: serverName + "-pods", Labels: map[string]string{discoveryv1.LabelServiceName: serverName}},

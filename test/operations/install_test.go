@@ -36,7 +36,7 @@ func newInstaller(t *testing.T, u user) installer {
 	}}
 }
 
-// does runs virtctl, which must succeed and print all of the given texts.
+// does runs virtctl, which must succeed and print all texts.
 func (i installer) does(args []string, says ...string) string {
 	i.T.Helper()
 	out, errOut, err := testenv.Run(i.T, i.password+"\n", "virtctl", append([]string{"--kubeconfig", i.Kubeconfig}, args...)...)
@@ -51,8 +51,8 @@ func (i installer) does(args []string, says ...string) string {
 	return out + errOut
 }
 
-// From a cluster that knows nothing of Slipway to a VM, and back, as a cluster administrator.
-func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) {
+// A cluster administrator installs Slipway in a new cluster, creates a VM, and uninstalls Slipway.
+func TestInstall_CreatesAVMAndIsUninstalled(t *testing.T) {
 	pods, change := newContainers(t)
 	testenv.Own(t, change)
 	pods.run()
@@ -63,30 +63,30 @@ func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) 
 		"--server-arg=--vcenter-networks=*", "--server-arg=--authorization-webhook-cache-unauthorized-ttl=0s",
 	}, i.vcenter...)
 
-	i.does(append([]string{"check"}, i.vcenter...), "ok       Kubernetes v1.", "ok       the aggregation layer is on\n", "ok       Slipway is not installed yet\n",
-		"ok       you have the rights that the installation takes\n", "datastore /DC0/datastore/LocalDS_0: ok\n", "folder /DC0/vm/slipway: ok\n",
+	i.does(append([]string{"check"}, i.vcenter...), "ok       Kubernetes v1.", "ok       the aggregation layer is enabled\n", "ok       Slipway is not installed yet\n",
+		"ok       you have the permissions that an installation requires\n", "datastore /DC0/datastore/LocalDS_0: ok\n", "folder /DC0/vm/slipway: ok\n",
 		"datastores visible to the account: ", "  LocalDS_0: ", ", usable\n", "content libraries visible to the account: ", "  slipway: ")
 	i.does(install, "namespace/slipway-system created\n", "statefulset/slipway-apiserver created\n", "waiting for the API: ",
 		"the API is available: v1alpha1.vm.slipway.dev, ", "vcenter/default created\n", "vcenter/default ready\n")
-	i.does([]string{"check"}, "ok       APIService v1alpha1.vm.slipway.dev is available\n", "ok       1 of 1 replicas of the server are ready\n", "ok       all vcenters are ready: 1\n")
+	i.does([]string{"check"}, "ok       APIService v1alpha1.vm.slipway.dev is available\n", "ok       1 of 1 replicas of the server are ready\n", "ok       all vcenters are ready (1)\n")
 	if pod := pods.all()[serverName+"-0"]; pod == nil || pod.image != "registry.example.com/slipway-apiserver:v1" {
 		t.Errorf("the pod is %+v", pod)
 	}
 	u.Apply(testenv.Catalogue + testenv.VM("first"))
 	u.Kubectl("wait", "--for=condition=Ready", "vm/first", "--timeout=90s")
 
-	// Once more: no object is changed, and the server's changes of the APIServices are kept.
+	// The second run changes no object and keeps the server's changes of the APIServices.
 	if again := i.does(install, "apiservice/v1alpha1.vm.slipway.dev unchanged\n"); strings.Contains(again, " created\n") || strings.Contains(again, " configured\n") {
 		t.Errorf("a second run changes something:\n%s", again)
 	}
 
-	// Without --image the image of the installation stays, as the number of its replicas.
+	// Without --image and --replicas the image and the number of replicas are kept.
 	forgotten := slices.DeleteFunc(slices.Clone(install), func(arg string) bool {
 		return strings.HasPrefix(arg, "--image=")
 	})
-	i.does(forgotten, "kept, for the installation has it and no flag says otherwise: --image=registry.example.com/slipway-apiserver:v1 --replicas=1\n", "statefulset/slipway-apiserver unchanged\n")
+	i.does(forgotten, "kept from the existing installation: --image=registry.example.com/slipway-apiserver:v1 --replicas=1\n", "statefulset/slipway-apiserver unchanged\n")
 
-	// Objects of users block the removal, and the VCenter that install has created does not.
+	// Objects of users block the removal. The VCenter that install has created does not.
 	u.Kubectl("delete", "vm/first")
 	if out, errOut, err := u.Try("", "virtctl", "uninstall"); err == nil || !strings.Contains(errOut, "2 virtualmachineimages") || strings.Contains(errOut, "vcenters") {
 		t.Errorf("virtctl uninstall: %v %s%s, want a refusal because of the images that are left, and of nothing that install has made", err, out, errOut)

@@ -16,7 +16,7 @@ import (
 //go:embed testdata/ipam.yaml
 var ipamKinds string
 
-// withAddress is a VM whose address a pool gives.
+// withAddress is a VM whose address is allocated from a pool.
 func withAddress(name, pool string) string {
 	return testenv.InlineVM(name, "photon-5", "bootstrap: {cloudInit: {}}",
 		"network: {interfaces: [{name: eth0, addressesFromPools: [{apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: "+pool+"}]}]}")
@@ -24,8 +24,8 @@ func withAddress(name, pool string) string {
 
 const addressesReason = `.status.conditions[?(@.type=="AddressesReady")].reason`
 
-// says waits until AddressesReady of a VM is False with the given reason.
-func (u user) says(vm, reason string, texts ...string) {
+// awaitAddressesReason waits until AddressesReady of a VM is False with the given reason.
+func (u user) awaitAddressesReason(vm, reason string, texts ...string) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Long, "AddressesReady of "+vm+" has reason "+reason, func() error {
 		got, message := u.Get("vm/"+vm, addressesReason), u.Get("vm/"+vm, `.status.conditions[?(@.type=="AddressesReady")].message`)
@@ -49,7 +49,7 @@ func (u user) runsWith(vm, address string) {
 	u.Wants("vm/"+vm, ".status.claimedAddresses[*].address", address+"/24")
 }
 
-// count lists the objects of a kind, and waits until there are so many.
+// count waits until there are this many objects of a kind.
 func (u user) count(kind string, want int) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("there are %d %s", want, kind), func() error {
@@ -60,11 +60,12 @@ func (u user) count(kind string, want int) {
 	})
 }
 
-// One test, for the kinds of the contract are the whole cluster's, which is its own.
-func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
+// All checks are in one test, because the kinds of the contract are installed in the whole cluster. The test has its
+// own environment.
+func TestAddresses_AreAllocatedFromPoolsAndReturned(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + withAddress("first", "front"))
-	u.says("first", "NotFound", "does not serve IPAddressClaims", "ipam.cluster.x-k8s.io")
+	u.awaitAddressesReason("first", "NotFound", "does not serve IPAddressClaims", "ipam.cluster.x-k8s.io")
 	u.Wants("vm/first", ".status.printableStatus", "AddressesNotFound")
 
 	u.Apply(ipamKinds)
@@ -77,8 +78,8 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 
 	t.Log("the pool is exhausted, and the waiting VM is deleted")
 	u.Apply(withAddress("third", "front") + withAddress("nowhere", "none"))
-	u.says("third", "NotReady", "IPAddressClaim", "third-eth0-", `"front"`, "PoolExhausted")
-	u.says("nowhere", "NotReady", "IPAddressClaim", "nowhere-eth0-", `"none"`)
+	u.awaitAddressesReason("third", "NotReady", "IPAddressClaim", "third-eth0-", `"front"`, "PoolExhausted")
+	u.awaitAddressesReason("nowhere", "NotReady", "IPAddressClaim", "nowhere-eth0-", `"none"`)
 	if _, made := testenv.Inventory(t, u.Namespace)["third"]; made {
 		t.Error("a VM was made without its address")
 	}
@@ -88,9 +89,9 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 	t.Log("a user deletes a claim")
 	claim := u.Get("vm/first", ".status.claimedAddresses[0].claimName")
 	u.Kubectl("delete", "ipaddressclaim/"+claim, "--wait=false")
-	u.says("first", "NotReady", claim, "is being deleted", "192.0.2.10/24")
+	u.awaitAddressesReason("first", "NotReady", claim, "is being deleted", "192.0.2.10/24")
 	u.Apply(withAddress("third", "front"))
-	u.says("third", "NotReady", "PoolExhausted")
+	u.awaitAddressesReason("third", "NotReady", "PoolExhausted")
 
 	t.Log("an address is free after its VM is deleted")
 	u.Kubectl("delete", "vm/first", "--timeout=90s")
@@ -99,7 +100,7 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 
 	t.Log("the server is killed while a claim waits")
 	u.Apply(withAddress("fourth", "front"))
-	u.says("fourth", "NotReady", "PoolExhausted")
+	u.awaitAddressesReason("fourth", "NotReady", "PoolExhausted")
 	pool.set(func(p *ipamProvider) { p.away = true })
 	if err := testenv.Of(t).KillSlipway(); err != nil {
 		t.Fatal(err)
@@ -121,12 +122,12 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 	t.Log("an address of another owner")
 	pool.set(func(p *ipamProvider) { p.wrong, p.free = true, append(p.free, "192.0.2.13") })
 	u.Apply(withAddress("fifth", "front"))
-	u.says("fifth", "Invalid", "of-another-owner", "fifth-eth0-")
+	u.awaitAddressesReason("fifth", "Invalid", "of-another-owner", "fifth-eth0-")
 	if _, made := testenv.Inventory(t, u.Namespace)["fifth"]; made {
 		t.Error("a VM was created with an address of another owner")
 	}
 
-	t.Log("with the namespace all goes, and everything is given back")
+	t.Log("deleting the namespace deletes all objects and returns the addresses")
 	u.Kubectl("delete", "namespace", u.Namespace, "--timeout=120s")
 	testenv.Gone(t, u.Namespace)
 }

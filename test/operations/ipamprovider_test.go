@@ -19,13 +19,13 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// releases is the finalizer of the test's provider on claims, protects that on addresses.
+// releases is the finalizer of the test's provider on claims. protects is its finalizer on addresses.
 const (
 	releases = "test.slipway.dev/release-address"
 	protects = "ipam.cluster.x-k8s.io/protect-address"
 )
 
-// ipamProvider has one pool in one namespace, and fulfils claims as Cluster API's contract requires. Every existing
+// ipamProvider has one pool in one namespace and fulfills claims as Cluster API's contract requires. Every existing
 // IPAddress is in use.
 type ipamProvider struct {
 	claims, addresses dynamic.ResourceInterface
@@ -123,7 +123,7 @@ func (p *ipamProvider) release(ctx context.Context, claim *unstructured.Unstruct
 	}
 }
 
-// fulfil gives a claim an address, which it returns.
+// fulfil allocates an address for a claim and returns it.
 func (p *ipamProvider) fulfil(ctx context.Context, claim *unstructured.Unstructured, given map[string]bool) string {
 	if ref, _, _ := unstructured.NestedString(claim.Object, "status", "addressRef", "name"); ref != "" {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// awaitHeld waits until a call to vCenter waits.
+// awaitHeld waits until a call to vCenter is held.
 func awaitHeld(t *testing.T, method string) {
 	t.Helper()
 	testenv.Eventually(t, testenv.Long, method+" waits", func() error {
@@ -30,8 +30,8 @@ func awaitHeld(t *testing.T, method string) {
 	})
 }
 
-// killedAt begins something, and kills the server when it waits at a step: vCenter has not got
-// the call, or has carried it out and its answer is lost. It returns when another one serves.
+// killedAt starts an operation and kills the server when a call is held: either vCenter has not received the call, or
+// it has executed it and the response is lost. It returns when the next server process is ready.
 func (u user) killedAt(step string, begin func()) {
 	u.T.Helper()
 	testenv.Order(u.T, http.MethodPut, "/hold?method="+step)
@@ -45,7 +45,7 @@ func (u user) killedAt(step string, begin func()) {
 	u.RestartSlipway()
 }
 
-func TestAServerThatIsKilledWhilePublishingPublishesOnce(t *testing.T) {
+func TestKilledServer_PublishesOnce(t *testing.T) {
 	u := admin(t)
 	item := u.SharedLibrary()
 	defer u.Kubectl("delete", "contentlibrary", item)
@@ -72,11 +72,11 @@ spec:
 	if len(versions) != 2 {
 		t.Errorf("versions %v, want one each", versions)
 	}
-	// Of several items of the name none could be an image.
+	// If there were several items with the name, the image could not be resolved.
 	u.Wants("cvmimage/"+item, `.status.conditions[?(@.type=="Ready")].status`, "True")
 }
 
-func TestAServerThatIsKilledWhileCloningClonesOnce(t *testing.T) {
+func TestKilledServer_ClonesOnce(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("source", "powerState: PoweredOff"))
 	u.Kubectl("wait", "--for=condition=Created", "vm/source", "--timeout=90s")
@@ -103,9 +103,8 @@ spec:
 	testenv.Gone(t, u.Namespace)
 }
 
-// Whenever the server is killed, the disk is in one place afterwards, and the record in
-// the claim names who has it.
-func TestServerKilledWhileADiskIsAttached(t *testing.T) {
+// For every time of the kill the disk is then at one VM, and the record in the claim refers to that VM.
+func TestKilledServer_AttachesADiskToOneVM(t *testing.T) {
 	for name, held := range map[string]string{"before": "CnsAttachVolume", "after": "answer.CnsAttachVolume"} {
 		t.Run(name, func(t *testing.T) {
 			u := admin(t)
@@ -133,7 +132,7 @@ func TestServerKilledWhileADiskIsAttached(t *testing.T) {
 	}
 }
 
-func TestWhatVSphereSaysOfAVMIsAnEventOnce(t *testing.T) {
+func TestVSphereEvents_AreRecordedOnce(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue)
 	u.Apply(testenv.VM("moved"))
@@ -154,9 +153,9 @@ func TestWhatVSphereSaysOfAVMIsAnEventOnce(t *testing.T) {
 	// New events after the restart are sent after the repeated ones.
 	q.Set("kind", "VmDasBeingResetEvent")
 	testenv.Order(t, http.MethodPost, "/vm/event?"+q.Encode())
-	testenv.Eventually(t, testenv.Long, "what happens after a restart is an event", func() error {
+	testenv.Eventually(t, testenv.Long, "an event after a restart is recorded", func() error {
 		if got := u.Kubectl("get", "events", "--field-selector=reason=ResetByHA,involvedObject.name=moved", "-o", "name"); got == "" {
-			return fmt.Errorf("there is none")
+			return fmt.Errorf("it does not exist")
 		}
 		return nil
 	})

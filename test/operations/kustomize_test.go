@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// project is the directory in which documented commands are typed.
+// project is the directory in which the documented commands run.
 const project = "../.."
 
 // types runs a command line exactly as documented.
@@ -39,14 +39,14 @@ func (u user) types(command string) string {
 	return string(out)
 }
 
-// From a cluster without Slipway to a VM, by the commands of the documentation.
+// The documented commands install Slipway in a new cluster and create a VM.
 func TestManifests_InstallAReplicaThatCreatesAVMAsDocumented(t *testing.T) {
 	pods, change := newContainers(t)
 	testenv.Own(t, change)
 	pods.run()
 	u := admin(t)
 	i := newInstaller(t, u)
-	commands, err := documented.Commands(project, "### By the manifests")
+	commands, err := documented.Commands(project, documented.Operate+"install-with-manifests.md", "## Install")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +82,7 @@ func TestManifests_InstallAReplicaThatCreatesAVMAsDocumented(t *testing.T) {
 	u.Kubectl("wait", "--for=condition=Ready", "vm/first", "--timeout=90s")
 }
 
-// scalesInVain scales the StatefulSet to two replicas. The second one has an empty store of its own,
-// and does not serve it.
+// scalesInVain scales the StatefulSet to two replicas. The second one has its own empty store and does not serve it.
 func (i installer) scalesInVain(pods *containers) {
 	i.T.Helper()
 	i.types("kubectl scale -n slipway-system statefulset/slipway-apiserver --replicas=2")
@@ -119,10 +118,10 @@ func (i installer) scalesInVain(pods *containers) {
 	})
 }
 
-// updates gives the replica another image, as documented.
+// updates changes the image of the replica as documented.
 func (i installer) updates(pods *containers) {
 	i.T.Helper()
-	i.typesAll("### Update", "apiservice.apiregistration.k8s.io/v1alpha1.vm.slipway.dev condition met")
+	i.typesAll("upgrade.md", "## Change the image alone", "apiservice.apiregistration.k8s.io/v1alpha1.vm.slipway.dev condition met")
 	for name, pod := range pods.all() {
 		if !strings.HasSuffix(pod.image, ":v0.2.0") {
 			i.T.Errorf("%s runs %s after the update", name, pod.image)
@@ -130,24 +129,24 @@ func (i installer) updates(pods *containers) {
 	}
 }
 
-// turnsSnapshotsOn gives the replica a volume for snapshots, as documented.
+// turnsSnapshotsOn adds a volume for snapshots as documented.
 func (i installer) turnsSnapshotsOn(pods *containers) {
 	i.T.Helper()
 	pods.orphaned.Store(true)
-	i.typesAll("### Snapshots on a schedule", "statefulset.apps/slipway-apiserver created\n")
+	i.typesAll("back-up-the-store.md", "## Snapshots on a schedule", "statefulset.apps/slipway-apiserver created\n")
 	testenv.Eventually(i.T, testenv.Long, "the replica has taken a snapshot", func() error {
 		files, err := filepath.Glob(filepath.Join(pods.snapshots("*"), "slipway-*.db"))
 		if err == nil && len(files) == 0 {
-			err = errors.New("there is none")
+			err = errors.New("it does not exist")
 		}
 		return err
 	})
 }
 
-// typesAll runs all commands of a section and checks their output.
-func (i installer) typesAll(heading, want string) {
+// typesAll runs all commands of a section of a page for operators and checks their output.
+func (i installer) typesAll(page, heading, want string) {
 	i.T.Helper()
-	commands, err := documented.Commands(project, heading)
+	commands, err := documented.Commands(project, documented.Operate+page, heading)
 	if err != nil {
 		i.T.Fatal(err)
 	}
@@ -160,7 +159,7 @@ func (i installer) typesAll(heading, want string) {
 	}
 }
 
-// describesVCenter applies the example of a vCenter with the address of the simulated one.
+// describesVCenter applies the VCenter example with the address of the simulated vCenter.
 func (i installer) describesVCenter() {
 	i.T.Helper()
 	example, err := os.ReadFile(filepath.Join(project, "artifacts/examples/vcenter.yaml"))
@@ -188,7 +187,7 @@ func (i installer) describesVCenter() {
 }
 
 // A real kube-apiserver checks the overlays: each field is known and valid.
-func TestEveryOverlayIsAcceptedByTheHostCluster(t *testing.T) {
+func TestOverlays_AreAcceptedByTheManagementCluster(t *testing.T) {
 	t.Parallel()
 	u := user{testenv.User{T: t, Kubeconfig: testenv.Of(t).AdminKubeconfig}} // the objects have namespaces
 	overlays, err := filepath.Glob(filepath.Join(project, "artifacts/deploy/overlays/*"))
@@ -210,7 +209,7 @@ func TestEveryOverlayIsAcceptedByTheHostCluster(t *testing.T) {
 		n := 0
 		for _, o := range objects {
 			if group := o.GroupVersionKind().Group; group == "monitoring.coreos.com" || group == "cert-manager.io" {
-				continue // their kinds are not here
+				continue // their kinds are not installed here
 			}
 			text, err := yaml.Marshal(o.Object)
 			if err != nil {

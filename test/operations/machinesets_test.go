@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-func TestMachineDeployment_GoesOnAfterTheServerIsKilled(t *testing.T) {
+func TestMachineDeployment_ContinuesAfterTheServerIsKilled(t *testing.T) {
 	s := testenv.NewMachineSets(t)
 	s.Put(testenv.Workers(3, ""))
 	s.Available(3)

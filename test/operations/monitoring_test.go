@@ -34,7 +34,7 @@ type watched struct{ where, expr, legend string }
 // byScraping are the labels that the scraper adds to a metric.
 var byScraping = []string{"job", "instance"}
 
-func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
+func TestDashboardsAndAlerts_UseMetricsOfTheServer(t *testing.T) {
 	testenv.Own(t, func(o *localcluster.Options) {
 		o.Zones = true
 		o.SlipwayArgs = append(o.SlipwayArgs, "--vm-metrics=usage", "--etcd-snapshot-dir="+t.TempDir())
@@ -42,7 +42,7 @@ func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
 	u := admin(t)
 	reads := startPrometheus(t)
 	u.Apply(testenv.Catalogue + testenv.InlineVM("lost", "nowhere"))
-	for _, name := range []string{"a", "b", "c"} { // one after the other: a rate takes two
+	for _, name := range []string{"a", "b", "c"} { // two scrapes, because a rate needs two
 		u.Apply(testenv.InlineVM(name, "photon-5"))
 		u.Wants("vm/"+name, ".status.printableStatus", "Running")
 	}
@@ -52,7 +52,7 @@ func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
 	}
 	var shown map[string][]string
 	// The usage of VMs is read every 20 seconds.
-	testenv.Eventually(t, testenv.Short, "the server shows a snapshot of its store, and what VMs use", func() error {
+	testenv.Eventually(t, testenv.Short, "the server has metrics of a snapshot of its store, and of the usage of VMs", func() error {
 		shown = metricsOf(t)
 		for _, late := range []string{"slipway_etcd_snapshot_timestamp_seconds", "slipway_virtualmachine_cpu_usage_hertz"} {
 			if _, ok := shown[late]; !ok {
@@ -77,7 +77,7 @@ func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
 	answers(t, reads, all)
 }
 
-// metricsOf are the labels of the metrics that the server shows.
+// metricsOf returns the labels of the server's metrics.
 func metricsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	config, err := testenv.Of(t).DirectConfig("prometheus", "system:masters")
@@ -160,7 +160,7 @@ func dashboardQueries(t *testing.T) []watched {
 	return all
 }
 
-// alertQueries are those of the alerting rules.
+// alertQueries returns the queries of the alerting rules.
 func alertQueries(t *testing.T) []watched {
 	t.Helper()
 	var rules struct {
@@ -184,7 +184,7 @@ func alertQueries(t *testing.T) []watched {
 	return all
 }
 
-// selectors returns the selectors of a query: see hack/tools-promql.
+// selectors returns the selectors of a query. See hack/tools-promql.
 type selectors struct {
 	Error    string
 	Metrics  map[string][]string
@@ -216,7 +216,7 @@ func selectorsOf(t *testing.T, all []watched) []selectors {
 
 var legendLabel = regexp.MustCompile(`{{(\w+)}}`)
 
-// unknownTo returns the selectors of a query that the server has no data for.
+// unknownTo returns the selectors of a query for which the server has no data.
 func unknownTo(shown map[string][]string, a selectors, legend string) []string {
 	if a.Error != "" {
 		return []string{a.Error}
@@ -251,7 +251,7 @@ func unknownTo(shown map[string][]string, a selectors, legend string) []string {
 	return wrong
 }
 
-func TestWhatNoServerShowsIsFoundInQueries(t *testing.T) {
+func TestDashboardsAndAlerts_UnknownMetricsAreFound(t *testing.T) {
 	t.Parallel()
 	shown := map[string][]string{"up": {"zone"}, "down": {}}
 	for query, want := range map[string]string{
@@ -265,6 +265,6 @@ func TestWhatNoServerShowsIsFoundInQueries(t *testing.T) {
 		}
 	}
 	if got := unknownTo(shown, selectors{Metrics: map[string][]string{"up": nil}}, "{{node}}"); len(got) != 1 {
-		t.Errorf("a legend with a label that is not there: %q", got)
+		t.Errorf("a legend with a missing label: %q", got)
 	}
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// Features that need the newest vCenter, or zones.
-func TestTheNewestVCenterWithZones(t *testing.T) {
+// Features that require the newest vCenter version, or zones.
+func TestNewestVCenter_WithZones(t *testing.T) {
 	testenv.Own(t, func(o *localcluster.Options) {
 		o.Zones, o.VCenters = true, 2
 		o.VCenterArgs = append(o.VCenterArgs, "--api-version=9.1.0.0")
@@ -52,13 +52,13 @@ func sharedDisk(t *testing.T) {
 		}
 		u.Wants("vm/"+vm, testenv.VolumeStatus("data", "diskUUID"), b.Uuid)
 	}
-	// The claim that is deleted stays until the last of them goes.
+	// The deleted claim is kept until the last VM has released it.
 	u.Kubectl("delete", "pvc/data", "--wait=false")
 	u.Kubectl("delete", "vm/one", "--timeout=110s")
 	c.Lives("two")
 	u.Wants("vm/two", ".status.powerState", "PoweredOn")
 	if got := u.Get("pvc/data", ".metadata.deletionTimestamp"); got == "" {
-		t.Error("the claim is not being deleted, or gone")
+		t.Error("the claim is not being deleted, or is deleted")
 	}
 	u.Kubectl("delete", "vm/two", "--timeout=110s")
 	u.Wants("pvc/data", ".metadata.name", "")
@@ -81,7 +81,7 @@ func readOnlyDisk(t *testing.T) {
 	c.Lives("two")
 }
 
-// nearItsDisk has disks that hosts of one of four zones see, in one of two vCenters.
+// nearItsDisk uses disks that hosts of only one of four zones can access, in one of two vCenters.
 func nearItsDisk(t *testing.T) {
 	u := admin(t)
 	manifest := testenv.Catalogue
@@ -103,8 +103,8 @@ func nearItsDisk(t *testing.T) {
 	}
 }
 
-// zoneNetworks makes port groups, one of them a VLAN trunk, and gives both zones networks
-// of the same names.
+// zoneNetworks creates port groups, one of them a VLAN trunk, and configures networks with the same names in both
+// zones.
 func zoneNetworks(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Short)
@@ -134,7 +134,7 @@ func zoneNetworks(t *testing.T) {
 	root.Kubectl("wait", "--for=condition=Ready", "zone/default", "zone/second", "--timeout=110s")
 }
 
-// wired are the networks that the interfaces of a VM are connected to in vCenter, by name.
+// wired returns the networks that the interfaces of a VM are connected to in vCenter, by name.
 func (u user) wired(vm string) map[string]string {
 	u.T.Helper()
 	ctx, cancel := context.WithTimeout(u.T.Context(), testenv.Short)
@@ -177,7 +177,7 @@ func (u user) wired(vm string) map[string]string {
 	return out
 }
 
-// becomesWired waits until the interfaces are connected so, and nothing is left to do.
+// becomesWired waits until the interfaces are connected to these networks and the VM is not reconciling.
 func (u user) becomesWired(vm string, want map[string]string) {
 	u.T.Helper()
 	testenv.Eventually(u.T, testenv.Long, fmt.Sprintf("%s is connected to %v", vm, want), func() error {
@@ -191,7 +191,7 @@ func (u user) becomesWired(vm string, want map[string]string) {
 	})
 }
 
-// withNetworks is the line of a spec with interfaces, given as name and network in turn.
+// withNetworks returns the line of a spec with interfaces, given as alternating names and networks.
 func withNetworks(pairs ...string) string {
 	list := ""
 	for i := 0; i < len(pairs); i += 2 {
@@ -205,7 +205,7 @@ func networksOfZones(t *testing.T) {
 	u.Apply(testenv.Catalogue + testenv.VM("a", "zone: default", withNetworks("eth0", "prod", "vlans", "trunk")) +
 		testenv.VM("b", "zone: second", withNetworks("eth0", "prod")) + testenv.VM("c", "zone: second"))
 	u.Kubectl("wait", "--for=condition=Ready", "vm/a", "vm/b", "vm/c", "--timeout=110s")
-	// A trunk hands the tagged frames to the guest: the port is that of the port group.
+	// A trunk passes tagged frames to the guest. The port is that of the port group.
 	u.becomesWired("a", map[string]string{"eth0": "DC0_DVPG0", "vlans": "vlans-100-199"})
 	u.becomesWired("b", map[string]string{"eth0": "prod-b"})
 	u.becomesWired("c", map[string]string{"eth0": "prod-b"})
@@ -261,7 +261,7 @@ func liveInterfaces(t *testing.T) {
 		t.Errorf("powered on, or restarted, %d times by changes that a running VM takes", got-before)
 	}
 
-	// vSphere gives no running VM another MAC address.
+	// vSphere does not change the MAC address of a running VM.
 	patch(`{"name":"front","network":"nsx","macAddress":"00:50:56:12:34:56"}`)
 	u.Wants("vm/web", ".status.restartRequired[*].path", "network.interfaces[front]")
 	u.Wants("vm/web", `.status.conditions[?(@.type=="ConfigurationSynced")].reason`, "RestartRequired")
@@ -284,7 +284,7 @@ func liveInterfaces(t *testing.T) {
 	}
 }
 
-// virtctlTop shows the usage of VMs in a zone.
+// virtctlTop checks the usage of VMs in a zone.
 func virtctlTop(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.InlineVM("small", "photon-5") + strings.Replace(testenv.InlineVM("large", "photon-5"), "1Gi", "2Gi", 1))

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// pairs are objects that two others refer to, for all kinds that refer to others.
+// pairs are objects that two other objects refer to, for all kinds that have references.
 func pairs() string {
 	infrastructure := func(kind, name string) string {
 		return fmt.Sprintf("infrastructureRef: {apiGroup: vm.slipway.dev, kind: %s, name: %s}", kind, name)
@@ -44,7 +44,7 @@ func pairs() string {
 			testenv.Manifest("vm", "VirtualMachineGroup", "group-"+n, "bootOrder: [{members: [{name: clone-1}, {name: clone-2}, {kind: VirtualMachineGroup, name: group-"+map[string]string{"1": "2", "2": "1"}[n]+"}]}]"),
 		)
 	}
-	// Both find the Machine unhealthy, each for a reason of its own.
+	// Both find the Machine unhealthy, for different reasons.
 	all = append(all, testenv.Manifest("cluster", "Cluster", "alone", "paused: false"), testenv.VM("cp"), machine("cp", "alone", "cp"))
 	for name, condition := range map[string]string{"check-1": "NodeReady", "check-2": "NodeHealthy"} {
 		unhealthy := fmt.Sprintf("checks: {unhealthyMachineConditions: [{type: %[1]s, status: 'False', timeoutSeconds: 1}, {type: %[1]s, status: Unknown, timeoutSeconds: 1}]}", condition)

@@ -15,13 +15,13 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// mayBeEmpty are the panels whose queries have no answer in a cluster that is well, with why.
+// mayBeEmpty are the panels whose queries have no result in a healthy cluster, with the reason.
 var mayBeEmpty = map[string]string{
 	"Slipway / vCenter: Failed calls": "every call succeeds",
 }
 
-// startPrometheus lets a Prometheus read the environment of the test once a second, with the
-// alerting rules. It is nil where there is none.
+// startPrometheus starts a Prometheus with the alerting rules that scrapes the test's environment every second. It
+// returns nil if Prometheus is not installed.
 func startPrometheus(t *testing.T) *prometheus.Server {
 	t.Helper()
 	config, err := testenv.Of(t).DirectConfig("prometheus", "system:masters")
@@ -49,8 +49,7 @@ func startPrometheus(t *testing.T) *prometheus.Server {
 	return server
 }
 
-// answers fails for queries of dashboards without an answer, and for alerts that cannot be
-// evaluated, or fire.
+// answers fails for dashboard queries without a result, and for alerts that cannot be evaluated or that fire.
 func answers(t *testing.T, p *prometheus.Server, all []watched) {
 	t.Helper()
 	for _, w := range all {

@@ -21,10 +21,10 @@ import (
 // theVolume is the data directory of the server in its container.
 const theVolume = "/data"
 
-// documented are the commands of the section of docs/operations.md below a heading.
-func (s *storeScene) documented(heading string) []string {
+// documented returns the commands of a section of a page for operators.
+func (s *storeScene) documented(page, heading string) []string {
 	s.Helper()
-	all, err := documented.Commands(project, heading)
+	all, err := documented.Commands(project, documented.Operate+page, heading)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func (s *storeScene) follow(commands []string) {
 	}
 }
 
-// here are arguments with the files of this test.
+// here replaces the files in the arguments by those of this test.
 func (s *storeScene) here(words []string) []string {
 	var out []string
 	for _, word := range words {
@@ -91,7 +91,7 @@ func (s *storeScene) here(words []string) []string {
 	return out
 }
 
-// container is the command of the pod of a name, whose volume has to be that of the first replica.
+// container returns the command in the manifest of a pod. The pod must use the volume of the first replica.
 func (s *storeScene) container(pod string) []string {
 	s.Helper()
 	var got corev1.Pod

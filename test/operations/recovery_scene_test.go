@@ -32,11 +32,11 @@ import (
 // recoveryDeadline is many times the duration on an idle machine.
 const recoveryDeadline = 5 * time.Minute
 
-// storeScene is an environment whose store is lost, or replaced.
+// storeScene is an environment whose store is deleted or replaced.
 type storeScene struct {
 	*testing.T
 	*localcluster.Cluster
-	// dir is where backups are.
+	// dir is the directory of backups.
 	dir  string
 	api  versioned.Interface
 	host kubernetes.Interface
@@ -54,7 +54,7 @@ func (s *storeScene) eventually(what string, check func(ctx context.Context) err
 	testenv.Eventually(s.T, recoveryDeadline, what, func() error { return check(s.Context()) })
 }
 
-// fill makes virtual machines in a namespace with instance types.
+// fill creates virtual machines in a namespace with instance types.
 func (s *storeScene) fill(namespace string, machines int) {
 	s.Helper()
 	if err := s.Apply(s.Context(), catalogue.Manifests(namespace)); err != nil {
@@ -69,7 +69,7 @@ func (s *storeScene) fill(namespace string, machines int) {
 	}
 }
 
-// create makes a virtual vsphereVM, which is a member of a group if one is named.
+// create creates a virtual machine, which is a member of the group if one is given.
 func (s *storeScene) create(namespace, name, group string) {
 	s.Helper()
 	vm := &vmv1alpha1.VirtualMachine{
@@ -85,15 +85,15 @@ func (s *storeScene) create(namespace, name, group string) {
 	}
 }
 
-// shop is a group with members, and site a group with it.
+// shop is a group with members. site is a group that contains it.
 const shop, site = "shop", "site"
 
-// keeper is the member that keeps both.
+// keeper is the member that prevents the deletion of both.
 const keeper = "web-01"
 
 var members = []string{"web-02", keeper}
 
-// group makes the groups of a namespace.
+// group creates the groups of a namespace.
 func (s *storeScene) group(namespace string) {
 	s.Helper()
 	const manifest = `
@@ -147,7 +147,7 @@ func (s *storeScene) ready(machines int, namespaces ...string) map[string]record
 	return s.readyBut("", machines, namespaces...)
 }
 
-// readyBut is ready but for the virtual machine of a name.
+// readyBut is ready without the virtual machine of this name.
 func (s *storeScene) readyBut(but string, machines int, namespaces ...string) map[string]recorded {
 	s.Helper()
 	out := map[string]recorded{}
@@ -187,7 +187,7 @@ func (s *storeScene) readyBut(but string, machines int, namespaces ...string) ma
 	return out
 }
 
-// vsphereVM is the state of a VM in vCenter: a reconfiguration changes the version, and a power-on the time.
+// vsphereVM is the state of a VM in vCenter. A reconfiguration changes the version, and a power-on changes the time.
 type vsphereVM struct{ InstanceUUID, ChangeVersion, Booted, Power string }
 
 // inventory lists the VMs of vCenter by managed object ID.
@@ -217,7 +217,7 @@ func (s *storeScene) inventory() map[string]vsphereVM {
 	return out
 }
 
-// virtctl runs the program as an administrator, or with a kubeconfig.
+// virtctl runs virtctl as an administrator, or with a kubeconfig.
 func (s *storeScene) virtctl(kubeconfig string, args ...string) (out string, err error) {
 	s.Helper()
 	var stdout, stderr bytes.Buffer
@@ -238,7 +238,7 @@ func (s *storeScene) command(kubeconfig string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// accept waits until the server refuses its store, and accepts it by the reported ID.
+// accept waits until the server refuses its store, and accepts the store by the reported ID.
 func (s *storeScene) accept() {
 	s.Helper()
 	const namespace, name, order = "slipway-system", "slipway-store", "slipway.dev/accept-store="

@@ -23,11 +23,11 @@ import (
 
 const (
 	teamA, teamB = "team-a", "team-b"
-	// each is how many virtual machines a namespace has.
+	// each is the number of virtual machines in a namespace.
 	each = 15
 )
 
-// lostStore is made again from vSphere.
+// lostStore deletes the store and recovers the objects from vSphere.
 func lostStore(t *testing.T) {
 	s := newStoreScene(t)
 	if err := s.Apply(t.Context(), catalogue.Manifests(teamA)); err != nil {
@@ -91,10 +91,10 @@ func lostStore(t *testing.T) {
 	if diff := cmp.Diff(machines, s.inventory()); diff != "" {
 		t.Errorf("VMs of vCenter (-before +after):\n%s", diff)
 	}
-	if out, err := s.virtctl("", "recover", "-A"); err != nil || !strings.Contains(out, "nothing to recover") {
+	if out, err := s.virtctl("", "recover", "-A"); err != nil || !strings.Contains(out, "Nothing to recover in vCenter ") {
 		t.Errorf("after all: %v\n%s", err, out)
 	}
-	// They are managed as before.
+	// The VMs are managed as before.
 	if out, err := s.virtctl("", "-n", teamA, "stop", "web-00", "--mode", "Hard"); err != nil {
 		t.Fatal(out, err)
 	}
@@ -106,10 +106,10 @@ func lostStore(t *testing.T) {
 	})
 }
 
-// recover makes all again, and is killed again and again.
+// recover recreates all objects while virtctl is killed repeatedly.
 func (s *storeScene) recover() {
 	s.Helper()
-	// virtctl is killed after each thing that it makes for one VM, and then among many.
+	// virtctl is killed after each object that it creates for one VM, and then between VMs.
 	virtctl := func(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 	s.killed(1, virtctl, "recover", "-n", teamA, keeper)
 	s.killed(1, virtctl, "recover", "-n", teamA, keeper)
@@ -124,10 +124,10 @@ func (s *storeScene) recover() {
 	})
 }
 
-// lose kills the server, removes its data and serves an empty store, as docs/operations.md describes.
+// lose kills the server, removes its data and serves an empty store, as docs/how-to/operate/recover-a-lost-store.md describes.
 func (s *storeScene) lose() {
 	s.Helper()
-	commands := s.documented("### Lose everything")
+	commands := s.documented("recover-a-lost-store.md", "## Start with an empty store")
 	s.follow(commands[:len(commands)-1])
 	if err := os.RemoveAll(s.SlipwayDataDir()); err != nil {
 		s.Fatal(err)
@@ -151,7 +151,7 @@ func (s *storeScene) restart() {
 	}
 }
 
-// forbidden wants that ordinary users read no records, also with the right to list orphans.
+// forbidden checks that ordinary users cannot read records, even with the permission to list orphans.
 func (s *storeScene) forbidden() {
 	s.Helper()
 	const binding = `
@@ -177,7 +177,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 	}
 }
 
-// killed runs virtctl and kills something when it has made some objects.
+// killed runs virtctl, and kills a process when virtctl has created this many objects.
 func (s *storeScene) killed(some int, kill func(*exec.Cmd) error, args ...string) {
 	s.Helper()
 	cmd := s.command("", args...)
@@ -201,8 +201,8 @@ func (s *storeScene) killed(some int, kill func(*exec.Cmd) error, args ...string
 	}
 }
 
-// restoredStore destroys and duplicates nothing, and brings the restored store up to date. The commands are those of
-// docs/operations.md.
+// restoredStore checks that nothing is destroyed or duplicated, and that the restored store is updated from vSphere.
+// The commands are those of docs/how-to/operate.
 func restoredStore(t *testing.T) {
 	s := newStoreScene(t)
 	const machines = 3
@@ -213,22 +213,20 @@ func restoredStore(t *testing.T) {
 		s.create(teamA, fmt.Sprintf("web-%02d", i), "")
 	}
 	s.ready(machines, teamA)
-	s.follow(s.documented("### Backup"))
+	s.follow(s.documented("back-up-the-store.md", "## On demand"))
 
 	s.since()
 	vms := s.api.VmV1alpha1().VirtualMachines(teamA)
 	objects, before := s.ready(machines, teamA), s.inventory()
 
-	restore := s.documented("### Restore")
-	released := len(restore) - 1
-	s.follow(restore[:released])
+	s.follow(s.documented("restore-the-store.md", "## Restore into the embedded etcd"))
 	if list, err := vms.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != machines {
 		t.Errorf("%d virtual machines are served before the release, %v; want %d", len(list.Items), err, machines)
 	}
 	if out, err := s.virtctl("", "recover", "-A"); err == nil {
 		t.Errorf("the controllers run before the release: %s", out)
 	}
-	s.follow(restore[released:])
+	s.follow(s.documented("restore-the-store.md", "## Release the store"))
 	s.eventually("one is older than its record, and one is missing", func(ctx context.Context) error {
 		older, err := vms.Get(ctx, "web-00", metav1.GetOptions{})
 		if err != nil {
@@ -246,7 +244,7 @@ func restoredStore(t *testing.T) {
 	if diff := cmp.Diff(before, s.inventory()); diff != "" {
 		t.Errorf("an older store has changed VMs (-before +after):\n%s", diff)
 	}
-	s.eventually("what differs is listed", func(context.Context) error {
+	s.eventually("the differences are listed", func(context.Context) error {
 		out, err := s.virtctl("", "recover", "-A")
 		if err == nil && (strings.Count(out, " Older ") != 1 || strings.Count(out, " Missing ") != 1) {
 			err = fmt.Errorf("listed: %s", out)
@@ -280,7 +278,7 @@ func restoredStore(t *testing.T) {
 	})
 }
 
-// since switches one virtual machine off, deletes one and makes one.
+// since powers one virtual machine off, deletes one and creates one.
 func (s *storeScene) since() {
 	s.Helper()
 	vms := s.api.VmV1alpha1().VirtualMachines(teamA)

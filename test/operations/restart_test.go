@@ -26,8 +26,8 @@ func (u user) lease() string {
 		"-o", "jsonpath={.spec.holderIdentity} {.spec.acquireTime} {.spec.leaseTransitions}")
 }
 
-// A server that was killed gives no Lease back. Its successor continues with that Lease, and
-// creates a new VM after it has read the inventory, which this test delays.
+// A killed server does not release its Lease. The next process continues with that Lease, and creates a new VM after it
+// has read the inventory, which this test delays.
 func TestRestart_NewVMWaitsForTheInventoryAndNotForTheLease(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("old"))
@@ -51,7 +51,7 @@ func TestRestart_NewVMWaitsForTheInventoryAndNotForTheLease(t *testing.T) {
 	})
 	u.Apply(testenv.VM("new"))
 	const created = `{.status.conditions[?(@.type=="Created")].status} {.status.conditions[?(@.type=="Created")].message}`
-	testenv.Eventually(t, testenv.Long, "the new VM reports what it waits for", func() error {
+	testenv.Eventually(t, testenv.Long, "the new VM reports its missing prerequisites", func() error {
 		if got := u.Kubectl("get", "vm", "new", "-o", "jsonpath="+created); got != "Unknown the inventory of vCenter is being read" {
 			return fmt.Errorf("its condition Created is %q", got)
 		}
@@ -74,10 +74,10 @@ func TestRestart_NewVMWaitsForTheInventoryAndNotForTheLease(t *testing.T) {
 	}
 }
 
-// A starting server reads the authorities of users from the management cluster, and fills its caches. A stopping
-// server completes its requests. In both states clients, through kube-apiserver or directly, must get a Retry-After
-// answer and no refusal, because clients give up after a refusal. The log has the duration of the outage.
-func TestF1NobodyIsRefusedWhileTheServerStopsAndStarts(t *testing.T) {
+// A starting server reads the certificate authorities of users from the management cluster and fills its caches. A
+// stopping server completes its requests. Meanwhile clients must get responses with Retry-After, through kube-apiserver
+// or directly, and no 401 or 403, because clients do not retry those. The log has the duration of the outage.
+func TestRestart_RejectsNoRequests(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.VM("asked"))
 	vms := "/apis/vm.slipway.dev/v1alpha1/namespaces/" + u.Namespace + "/virtualmachines"
@@ -117,7 +117,7 @@ func TestF1NobodyIsRefusedWhileTheServerStopsAndStarts(t *testing.T) {
 		ask(direct, http.MethodGet, vms, http.StatusOK, http.StatusServiceUnavailable)
 	}
 	ask(direct, http.MethodPatch, vms+"/asked", http.StatusOK, http.StatusServiceUnavailable)
-	// Readiness returns 500 with the failing checks. It must not refuse either.
+	// Readiness returns 500 with the failing checks. It must not return 401 or 403 either.
 	ask(direct, http.MethodGet, "/readyz/identities", http.StatusOK, http.StatusServiceUnavailable, http.StatusInternalServerError)
 	for i := range 4 {
 		how := "stopped"
@@ -173,7 +173,7 @@ func (s *service) longest(t *testing.T) time.Duration {
 	return span.Round(time.Millisecond)
 }
 
-// answered is an answer; its code is 0 when there was none.
+// answered is a response. Its code is 0 if there was none.
 type answered struct {
 	code  int
 	again bool
@@ -184,7 +184,7 @@ func answer(ctx context.Context, client *http.Client, url string) answered {
 	return answerTo(ctx, client, http.MethodGet, url)
 }
 
-// answerTo asks; a patch sets an annotation.
+// answerTo sends a request. A patch sets an annotation.
 func answerTo(ctx context.Context, client *http.Client, method, url string) answered {
 	var body io.Reader
 	if method == http.MethodPatch {

@@ -12,9 +12,9 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// emptyStore is a store that was not mounted, or a different one because of a typing error. The management cluster's
-// garbage collector would treat its VMs as deleted, and collect their dependents. While the store is refused nothing
-// is lost, and pinned types are not lost even after it was accepted.
+// emptyStore tests a store that was not mounted, or the wrong store because of a typing error. The management cluster's
+// garbage collector would treat its VMs as deleted and delete their dependents. While the store is refused nothing is
+// lost, and pinned types are kept even after it was accepted.
 func emptyStore(t *testing.T) {
 	u := admin(t)
 	foo := u.Namespace + ".foo"

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// slipwayDev runs slipway-dev on a data directory and fails the test if it fails.
+// slipwayDev runs slipway-dev on a data directory. It must succeed.
 func slipwayDev(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, errOut, err := testenv.Run(t, "", "slipway-dev", append(args, "--data-dir="+dir)...)
@@ -32,8 +32,7 @@ func slipwayDev(t *testing.T, dir string, args ...string) string {
 	return out
 }
 
-// devDir is a data directory, whose path has a space, and whose environment is ended with
-// the test.
+// devDir returns a data directory whose path has a space. The test stops its environment at the end.
 func devDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slipway dev-")
@@ -49,15 +48,14 @@ func devDir(t *testing.T) string {
 	return dir
 }
 
-// identity of the VM of the quick start: the object, and the machine in vSphere.
+// identity identifies the VM of the quick start: the UID of the object, and the VM in vSphere.
 func identity(t *testing.T, dir string) string {
 	t.Helper()
 	return testenv.AsAdmin(t, localcluster.AdminKubeconfig(dir)).Kubectl("get", "vm", "web-1", "-o",
 		`jsonpath={.metadata.uid} {.status.uniqueID} {.status.powerState} {.metadata.labels.kept}`)
 }
 
-// nothingLeft waits until no process names the data directory on its command line and
-// every port of it is free.
+// nothingLeft waits until no process has the data directory on its command line and all its ports are free.
 func nothingLeft(t *testing.T, dir string) {
 	t.Helper()
 	testenv.Eventually(t, testenv.Short, "all processes of the environment have ended", func() error {
@@ -66,7 +64,7 @@ func nothingLeft(t *testing.T, dir string) {
 			return err
 		}
 		for _, path := range lines {
-			// A process may end between the listing and the reading.
+			// A process may end between being listed and being read.
 			if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), dir) {
 				return fmt.Errorf("%s is %s", path, strings.ReplaceAll(string(data), "\x00", " "))
 			}
@@ -84,7 +82,7 @@ func nothingLeft(t *testing.T, dir string) {
 	if len(ports) != 4 {
 		t.Errorf("ports %v, want those of four servers", ports)
 	}
-	// A killed process loses its command line before the kernel closes its sockets.
+	// The command line of a killed process is empty before the kernel closes its sockets.
 	testenv.Eventually(t, testenv.Short, "all ports of the environment are free", func() error {
 		for name, port := range ports {
 			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -97,7 +95,7 @@ func nothingLeft(t *testing.T, dir string) {
 	})
 }
 
-func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
+func TestSlipwayDev_ResumesAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := devDir(t)
 	out := slipwayDev(t, dir, "up")
@@ -138,7 +136,7 @@ func interruptRun(t *testing.T, dir, text string, inside func()) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testenv.Long)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, testenv.BinDir()+"/slipway-dev", "run", "--data-dir="+dir)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // prints where it stands
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // prints the current state
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +163,7 @@ func interruptRun(t *testing.T, dir, text string, inside func()) string {
 	return strings.Join(seen, "\n")
 }
 
-func TestSlipwayDevThatIsInterruptedOrKilledLeavesNothingBehind(t *testing.T) {
+func TestSlipwayDev_LeavesNothingWhenInterruptedOrKilled(t *testing.T) {
 	t.Parallel()
 	dir := devDir(t)
 	for _, step := range []string{"  etcd ", "  kube-apiserver ", "  slipway-apiserver "} {
@@ -188,7 +186,7 @@ func TestSlipwayDevThatIsInterruptedOrKilledLeavesNothingBehind(t *testing.T) {
 	nothingLeft(t, dir)
 }
 
-func TestPortInUseGetsOneLine(t *testing.T) {
+func TestSlipwayDev_ReportsAPortInUseInOneLine(t *testing.T) {
 	t.Parallel()
 	dir := devDir(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

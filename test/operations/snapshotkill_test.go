@@ -9,9 +9,9 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// Whenever the server is killed, its successor takes the snapshot once, ends the revert with
-// the object and the VM of then, and deletes no more than was asked for.
-func TestAServerThatIsKilledWithASnapshotGoesOnWithIt(t *testing.T) {
+// For every time of the kill the next server process takes the snapshot once, completes the revert with the object and
+// the VM of that time, and deletes only the requested snapshots.
+func TestKilledServer_ContinuesWithASnapshot(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("web"))
 	u.Kubectl("label", "vm/web", "release=1")
@@ -22,11 +22,11 @@ func TestAServerThatIsKilledWithASnapshotGoesOnWithIt(t *testing.T) {
 		u.killedAt(step, func() { u.Virtctl("snapshot", "create", "web", name) })
 		u.Kubectl("wait", "--for=condition=Ready", "vmsnap/"+name, "--timeout=110s")
 	}
-	// Each once, and the second in the first.
+	// Each snapshot exists once. The second one is a child of the first.
 	u.Wants("vm/web", ".status.snapshots[*].name", "first second")
 	u.Wants("vm/web", ".status.currentSnapshot", "second")
 
-	// Without memory a snapshot is one of a VM that is off.
+	// A VM is powered off after a revert to a snapshot without memory.
 	for _, step := range []string{"RevertToSnapshot_Task", "answer.RevertToSnapshot_Task"} {
 		u.Virtctl("start", "web", "--wait", "--timeout", "110s")
 		u.Kubectl("label", "--overwrite", "vm/web", "release=2")

@@ -64,7 +64,7 @@ func (u user) storeRefused(texts ...string) (accept []string) {
 	return accept
 }
 
-// releaseStore lets the controllers act on the store that was accepted.
+// releaseStore releases the accepted store, so that the controllers act on it.
 func releaseStore(t *testing.T) {
 	t.Helper()
 	release := exec.CommandContext(t.Context(), filepath.Join(testenv.BinDir(), "slipway-apiserver"), "etcd", "release", "--data-dir="+testenv.Of(t).SlipwayDataDir())
@@ -73,7 +73,7 @@ func releaseStore(t *testing.T) {
 	}
 }
 
-// wantComeAgain asks the server itself as privileged user.
+// wantComeAgain sends requests to the server as a privileged user and checks that they are answered with Retry-After.
 func wantComeAgain(t *testing.T) {
 	t.Helper()
 	config, err := testenv.Of(t).DirectConfig("slipway-admin", "system:masters")
@@ -86,7 +86,7 @@ func wantComeAgain(t *testing.T) {
 	}
 	got := answer(t.Context(), client, config.Host+"/apis/vm.slipway.dev/v1alpha1/virtualmachines")
 	if got.code != http.StatusServiceUnavailable || !got.again {
-		t.Errorf("an administrator was answered %d, Retry-After %t: %s; want 503 and that users may come again", got.code, got.again, got.text)
+		t.Errorf("the response to an administrator is %d, Retry-After %t: %s; want 503 and Retry-After", got.code, got.again, got.text)
 	}
 	got = answer(t.Context(), client, config.Host+"/readyz/store-identity")
 	if got.code != http.StatusInternalServerError {
@@ -97,8 +97,8 @@ func wantComeAgain(t *testing.T) {
 	}
 }
 
-// Each leaves the environment with a store that is served. The last one ends it.
-func TestStore_LosesNothingWhenItIsLostOlderOrAnotherOne(t *testing.T) {
+// Each subtest leaves the environment with a store that is served. The last one uninstalls it.
+func TestStore_LosesNothingWhenDeletedRestoredOrReplaced(t *testing.T) {
 	testenv.Own(t)
 	t.Run("a backup is restored", restoredStore)
 	t.Run("it is lost", lostStore)

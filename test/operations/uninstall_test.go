@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-dev/slipway/test/testenv"
 )
 
-// uninstalled takes the API away before the server, and leaves no namespace terminating: an
-// APIService that leads to nothing keeps every namespace of the cluster from being deleted.
+// uninstalled removes the API before the server and leaves no namespace terminating. An APIService without a server
+// would block the deletion of every namespace in the cluster.
 func uninstalled(t *testing.T) {
 	u := admin(t)
 	u.Apply(testenv.Catalogue + testenv.VM("kept"))
@@ -22,11 +22,11 @@ func uninstalled(t *testing.T) {
 		out, errOut, err := u.Try("", "virtctl", "uninstall")
 		for _, text := range says {
 			if err == nil || !strings.Contains(errOut, text) || out != "" {
-				t.Errorf("virtctl uninstall: %v %s%s, want a refusal with %q", err, out, errOut, text)
+				t.Errorf("virtctl uninstall: %v %s%s, want an error with %q", err, out, errOut, text)
 			}
 		}
 	}
-	refused("there are objects: ", " virtualmachines", "--leave-objects")
+	refused("objects still exist: ", " virtualmachines", "--leave-objects")
 
 	// The server is lost.
 	if err := testenv.Of(t).KillSlipway(); err != nil {
@@ -41,7 +41,7 @@ func uninstalled(t *testing.T) {
 		}
 		return nil
 	})
-	refused("cannot be asked", "docs/operations.md")
+	refused("cannot check for objects of ", "docs/how-to/operate/uninstall.md")
 
 	if out := u.Virtctl("uninstall", "--leave-objects", "--dry-run"); !strings.Contains(out, "apiservice/v1alpha1.vm.slipway.dev deleted (server dry run)") {
 		t.Errorf("the dry run prints\n%s", out)

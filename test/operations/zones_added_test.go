@@ -12,7 +12,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// added adds a zone and its vCenter by the examples, while virtual machines run.
+// added adds a zone and its vCenter with the examples while virtual machines run.
 func (s *zonesScene) added() {
 	s.create("early", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "late" })
 	s.refused("early", "zone late: the Zone does not exist")
@@ -39,12 +39,12 @@ func (s *zonesScene) added() {
 	}, vmv1alpha1.ConditionReady, "True")
 	s.zonesReady("late")
 	if vm := s.ready("early"); vm.Status.Zone != "late" {
-		s.Errorf("what asked for it is in zone %s", vm.Status.Zone)
+		s.Errorf("the VM that requested the zone is in zone %s", vm.Status.Zone)
 	}
-	// The others are used already, and this one hardly.
+	// The other zones are in use, and this one is almost empty.
 	s.free(1, 8<<30, "LocalDS_0", "LocalDS_1", "DC0_C1_DS")
 	s.create("late", nil)
 	if vm := s.ready("late"); vm.Status.Zone != "late" {
-		s.Errorf("what can go anywhere is in zone %s, want the one that has most", vm.Status.Zone)
+		s.Errorf("a VM without a zone is in zone %s, want the one with most space", vm.Status.Zone)
 	}
 }

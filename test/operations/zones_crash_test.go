@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// begun kills the server when status has the zone and nothing is made. The zone that was chosen is
-// then the worse choice, and stays.
+// begun kills the server when the status has the zone and nothing is created. The chosen zone then has less capacity
+// than another, and is kept.
 func (s *zonesScene) begun() {
 	of := map[string][]string{"default": {"LocalDS_0", "LocalDS_1"}, "second": {"DC0_C1_DS"}}
 	s.free(1, 1<<40, slices.Concat(of["default"], of["second"])...)
@@ -62,14 +62,14 @@ func (s *zonesScene) begun() {
 	}
 	s.create("now", nil)
 	if vm := s.ready("now"); vm.Status.Zone == chosen {
-		s.Error("what is created now is in the same zone: nothing is shown")
+		s.Error("a new VM is in the same zone, so the test shows nothing")
 	}
 	if in := s.machines()["once"]; !slices.Contains(of[chosen], in) {
 		s.Errorf("once is on datastore %q, want one of %v", in, of[chosen])
 	}
 }
 
-// machines are the VMs of the first vCenter, with their datastores.
+// machines returns the VMs of the first vCenter with their datastores.
 func (s *zonesScene) machines() map[string]string {
 	s.Helper()
 	v := s.VCenterOf(1)

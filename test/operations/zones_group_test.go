@@ -11,7 +11,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// grouped makes the members of groups that are to be together, and apart, at the same time.
+// grouped creates the members of groups with affinity and with anti-affinity at the same time.
 func (s *zonesScene) grouped() {
 	for policy, want := range map[vmv1alpha1.PlacementPolicy]int{vmv1alpha1.PlacementTogether: 1, vmv1alpha1.PlacementApart: 3} {
 		group := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Name: "placed", Namespace: "default"}}
@@ -39,7 +39,7 @@ func (s *zonesScene) grouped() {
 		s.must(s.api.VirtualMachineGroups("default").Delete(s.Context(), group.Name, metav1.DeleteOptions{}))
 		for _, m := range step.Members {
 			s.must(s.api.VirtualMachines("default").Delete(s.Context(), m.Name, metav1.DeleteOptions{}))
-			s.gone(m.Name, func() error {
+			s.awaitDeleted(m.Name, func() error {
 				_, err := s.api.VirtualMachines("default").Get(s.Context(), m.Name, metav1.GetOptions{})
 				return err
 			})

@@ -35,8 +35,8 @@ func (s *zonesScene) imageOf(name string, vcenters ...string) {
 	})
 }
 
-// inOne makes a template of a virtual machine of the second vCenter, and a virtual machine of
-// that, which can be made there alone.
+// inOne creates a template from a virtual machine of the second vCenter, and a virtual machine from that template,
+// which can only be created there.
 func (s *zonesScene) inOne(of, zone, vcenter string) {
 	v := s.VCenterOf(2)
 	client, err := vsphereclient.Login(s.Context(), v.URL, v.CAFile, v.Username, v.Password)
@@ -53,7 +53,7 @@ func (s *zonesScene) inOne(of, zone, vcenter string) {
 
 	s.must(s.Apply(s.Context(), []byte(onlyHere)))
 	s.imageOf("only-here", vcenter)
-	// Any other zone has more.
+	// Any other zone has more capacity.
 	s.free(1, 1<<40, "LocalDS_0", "LocalDS_1", "DC0_C1_DS")
 	s.free(2, 6<<30, "LocalDS_0", "LocalDS_1")
 	for _, name := range []string{"of-only-1", "of-only-2", "of-only-3"} {

@@ -18,7 +18,7 @@ provisioner: csi.vsphere.vmware.com
 parameters: {storagepolicyname: Gold}
 `
 
-// policy asks for a storage policy that no datastore of one zone is compatible with.
+// policy requests a storage policy that is not compatible with any datastore of one zone.
 func (s *zonesScene) policy() {
 	s.free(1, 1<<40, "DC0_C1_DS")
 	s.must(s.Apply(s.Context(), []byte(gold)))
@@ -27,7 +27,7 @@ func (s *zonesScene) policy() {
 	s.refused("golden", `zone second: storageClass "gold": no datastore can be used by storage policy "Gold": DC0_C1_DS: not compatible: Datastore does not satisfy required tag(s).`)
 	_, err := s.api.VirtualMachines("default").Patch(s.Context(), "golden", types.MergePatchType, []byte(`{"spec":{"zone":null}}`), metav1.PatchOptions{})
 	s.must(err)
-	// Whatever has more space.
+	// The other zone has more space.
 	for _, name := range []string{"golden-1", "golden-2", "golden-3"} {
 		s.create(name, golden)
 	}

@@ -58,7 +58,7 @@ func (s *zonesScene) eventually(what string, check func() error) {
 	testenv.Eventually(s.T, zonesDeadline, what, check)
 }
 
-// create makes a running virtual machine; change makes it another.
+// create creates a running virtual machine. change modifies it first.
 func (s *zonesScene) create(name string, change func(*vmv1alpha1.VirtualMachine)) {
 	s.Helper()
 	memory := resource.MustParse("1Gi")
@@ -77,7 +77,7 @@ func (s *zonesScene) create(name string, change func(*vmv1alpha1.VirtualMachine)
 	}
 }
 
-// ready waits until a virtual machine is, and returns it.
+// ready waits until a virtual machine is ready, and returns it.
 func (s *zonesScene) ready(name string) (vm *vmv1alpha1.VirtualMachine) {
 	s.Helper()
 	s.eventually(name+" is ready", func() (err error) {
@@ -90,7 +90,7 @@ func (s *zonesScene) ready(name string) (vm *vmv1alpha1.VirtualMachine) {
 	return vm
 }
 
-// refused waits until no zone takes a virtual machine, for reasons with all the words.
+// refused waits until no zone accepts a virtual machine, with a message that has all the words.
 func (s *zonesScene) refused(name string, words ...string) {
 	s.Helper()
 	s.eventually(name+" is in no zone", func() error {
@@ -137,8 +137,8 @@ func (s *zonesScene) zone(name string) func() ([]metav1.Condition, error) {
 	}
 }
 
-// gone waits until an object is.
-func (s *zonesScene) gone(what string, get func() error) {
+// awaitDeleted waits until an object is deleted.
+func (s *zonesScene) awaitDeleted(what string, get func() error) {
 	s.Helper()
 	s.eventually(what+" is deleted", func() error {
 		switch err := get(); {
@@ -147,11 +147,11 @@ func (s *zonesScene) gone(what string, get func() error) {
 		case err != nil:
 			return err
 		}
-		return fmt.Errorf("it is there")
+		return fmt.Errorf("it exists")
 	})
 }
 
-// zonesReady waits until Zones are.
+// zonesReady waits until Zones are ready.
 func (s *zonesScene) zonesReady(names ...string) {
 	s.Helper()
 	for _, name := range names {
@@ -159,7 +159,7 @@ func (s *zonesScene) zonesReady(names ...string) {
 	}
 }
 
-// free sets the space that is free on datastores of the simulated vCenter of a number.
+// free sets the free space of datastores in the simulated vCenter with a number.
 func (s *zonesScene) free(n int, bytes int64, datastores ...string) {
 	s.Helper()
 	for _, name := range datastores {
@@ -168,7 +168,7 @@ func (s *zonesScene) free(n int, bytes int64, datastores ...string) {
 	}
 }
 
-// order gives an order to the simulated vCenter of a number.
+// order sends a control request to the simulated vCenter with a number.
 func (s *zonesScene) order(n int, method, path string) []byte {
 	s.Helper()
 	body, err := vsphereclient.Order(s.Context(), s.VCenterOf(n).ControlURL, method, path)
@@ -178,7 +178,7 @@ func (s *zonesScene) order(n int, method, path string) []byte {
 
 func (s *zonesScene) zoneGone(name string) {
 	s.Helper()
-	s.gone("zone "+name, func() error {
+	s.awaitDeleted("zone "+name, func() error {
 		_, err := s.api.Zones().Get(s.Context(), name, metav1.GetOptions{})
 		return err
 	})
@@ -191,7 +191,7 @@ func (s *zonesScene) must(err error) {
 	}
 }
 
-func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
+func TestVirtualMachines_AreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	testenv.Own(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 2 })
 	s := newZonesScene(t)
 	pid := s.PID(serverName)
@@ -229,7 +229,7 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 
 	s.imageOf("photon-5", "default", "vcenter-2")
 	s.grouped()
-	s.asked()
+	s.requestZones()
 	s.full()
 	s.missing()
 	s.removal(spread["third"])
@@ -253,8 +253,8 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	s.begun()
 }
 
-// asked asks for zones, by spec and by label.
-func (s *zonesScene) asked() {
+// requestZones requests zones, by spec and by label.
+func (s *zonesScene) requestZones() {
 	s.create("by-label", func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{vmv1alpha1.LabelZone: "third"} })
 	s.create("by-spec", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "second" })
 	s.create("nowhere", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "none" })
@@ -271,7 +271,7 @@ func (s *zonesScene) asked() {
 	}
 }
 
-// full takes the space of a zone.
+// full uses up the space of a zone.
 func (s *zonesScene) full() {
 	s.free(1, 1<<20, "DC0_C1_DS")
 	// Free capacity is cached for a short time.
@@ -286,7 +286,7 @@ func (s *zonesScene) full() {
 	s.refused("no-space", "zone second: the swap file needs 1024 MiB on one datastore; at most 1 MiB are free")
 }
 
-// missing gives two zones a network that only one of them has.
+// missing configures two zones with a network that only one of them has.
 func (s *zonesScene) missing() {
 	for zone, network := range map[string]string{"default": "Elsewhere", "third": "DC0_DVPG0"} {
 		patch := fmt.Sprintf(`{"spec":{"networks":[{"name":"VM Network","network":"VM Network"},{"name":"backup","network":%q}]}}`, network)
@@ -316,14 +316,14 @@ func (s *zonesScene) removal(in []string) {
 		return v.Status.Conditions, nil
 	}, vmv1alpha1.ConditionDeleting, "True InUse waiting for the deletion of zone third")
 	s.must(s.api.Zones().Delete(s.Context(), "third", metav1.DeleteOptions{}))
-	s.condition("zone third", s.zone("third"), vmv1alpha1.ConditionDeleting, "True InUse 4 virtual machines are in it")
+	s.condition("zone third", s.zone("third"), vmv1alpha1.ConditionDeleting, "True InUse waiting for the deletion of 4 virtual machines in the zone")
 	s.create("too-late", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Zone = "third" })
 	s.refused("too-late", "zone third: the zone is being deleted")
 	for _, name := range append(in, "by-label", "on-backup") {
 		s.must(s.api.VirtualMachines("default").Delete(s.Context(), name, metav1.DeleteOptions{}))
 	}
 	s.zoneGone("third")
-	s.gone("the VCenter", func() error {
+	s.awaitDeleted("the VCenter", func() error {
 		_, err := s.api.VCenters().Get(s.Context(), "vcenter-2", metav1.GetOptions{})
 		return err
 	})
@@ -331,7 +331,7 @@ func (s *zonesScene) removal(in []string) {
 	// A VM that was never created can be deleted without a vCenter.
 	for _, name := range []string{"too-late", "nowhere", "no-space", "no-backup"} {
 		s.must(s.api.VirtualMachines("default").Delete(s.Context(), name, metav1.DeleteOptions{}))
-		s.gone(name, func() error {
+		s.awaitDeleted(name, func() error {
 			_, err := s.api.VirtualMachines("default").Get(s.Context(), name, metav1.GetOptions{})
 			return err
 		})

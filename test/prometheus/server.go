@@ -24,18 +24,18 @@ var ErrMissing = errors.New("there is no Prometheus: hack/install-prometheus.sh 
 
 // Options are the options of a Prometheus.
 type Options struct {
-	// Root is the path of the repository: the one that was unpacked is in its _bin.
+	// Root is the path of the repository, whose _bin may contain an unpacked Prometheus.
 	Root string
 	// Dir is the existing directory for the configuration and the data.
 	Dir string
-	// Server reaches the server that is read, every Interval, of at least a second.
+	// Server is the configuration of the server to scrape every Interval, which is at least a second.
 	Server   *rest.Config
 	Interval time.Duration
 	// Rules is the absolute path of a file of rules, none if empty.
 	Rules string
 }
 
-// Server is a Prometheus that runs.
+// Server is a running Prometheus.
 type Server struct {
 	url string
 	cmd *exec.Cmd
@@ -59,7 +59,7 @@ func Find(root string) (string, error) {
 
 var listening = regexp.MustCompile(`msg="Listening on" address=(127\.0\.0\.1:\d+)`)
 
-// Start runs one until ctx is done or Close is called, and returns when it listens.
+// Start runs a Prometheus until ctx is done or Close is called, and returns when it listens.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	program, err := Find(o.Root)
 	if err != nil {

@@ -17,17 +17,17 @@ import (
 	"github.com/slipway-dev/slipway/test/argocd"
 )
 
-// summaries are the conditions that sum up an object, by one of which it is waited for: the first that it has.
+// summaries are the conditions that summarize an object. Clients wait for the first one that the object has.
 var summaries = []string{"Ready", "Available", "Complete"}
 
-// underway are conditions that are True while an object is changed or cannot be.
+// underway are conditions that are True while an object is being changed or cannot be changed.
 var underway = []string{"Reconciling", "Stalled", "RollingOut", "ScalingUp", "ScalingDown", "Paused"}
 
 // shipped returns the health checks that users give to Argo CD.
 var shipped = sync.OnceValues(argocd.Shipped)
 
-// Agree returns an error if those that wait for an object differ about it: kstatus, the health check of Argo CD, and
-// kubectl wait for the condition that sums it up.
+// Agree returns an error if tools that wait for an object disagree about it: kstatus, the health check of Argo CD, and
+// kubectl wait for the condition that summarizes it.
 func Agree(o *unstructured.Unstructured) error {
 	checks, err := shipped()
 	if err != nil {
@@ -68,7 +68,7 @@ func conditionsOf(o *unstructured.Unstructured) []metav1.Condition {
 	return conditionsIn(status)
 }
 
-// shape is the same for objects that all judge alike.
+// shape is equal for objects that all tools evaluate equally.
 func shape(o *unstructured.Unstructured) string {
 	var b strings.Builder
 	observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")

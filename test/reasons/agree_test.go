@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func TestAgree_FindsObjectsThatWaitersJudgeDifferently(t *testing.T) {
+func TestAgree_FindsObjectsWithDifferentResults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		observed   int64
 		conditions map[string]string
@@ -20,7 +20,7 @@ func TestAgree_FindsObjectsThatWaitersJudgeDifferently(t *testing.T) {
 		"ready before the last change": {1, map[string]string{"Ready": "True"}, true},
 		"ready and changing":           {2, map[string]string{"Ready": "True", "Reconciling": "True"}, true},
 		"stalled":                      {2, map[string]string{"Ready": "False", "Stalled": "True"}, true},
-		// kstatus knows no other condition than Ready as a sum.
+		// kstatus only knows Ready as a summarizing condition.
 		"kstatus ignores Complete": {2, map[string]string{"Complete": "False"}, false},
 	} {
 		all := []any{}

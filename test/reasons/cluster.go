@@ -6,7 +6,7 @@ package reasons
 import clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 
 const (
-	internal    = "An error of the server or of an API that it uses; it is tried again, less and less often."
+	internal    = "An error of the server or of an API that it uses; it is retried with growing delays."
 	seeMachines = "See the conditions of the Machines that the message names."
 )
 
@@ -53,7 +53,7 @@ var scaling = []Condition{
 	{Type: "ScalingDown", Normal: isFalse, Means: "There are more Machines than desired while it is True.",
 		Reasons: []Reason{
 			{isFalse, "NotScalingDown", "There are not too many Machines.", nothing},
-			{isTrue, "ScalingDown", "Machines are being deleted; the message names the blocking object.", "Nothing, unless the message names a cause to repair."},
+			{isTrue, "ScalingDown", "Machines are being deleted; the message names the blocking object.", "Nothing, unless the message reports a cause to repair."},
 		}},
 	{Type: "MachinesReady", Normal: isTrue, Means: "All Machines are Ready.",
 		Reasons: []Reason{
@@ -83,7 +83,7 @@ var nodeWaits = []Reason{
 	{isUnknown, "NodeAmbiguous", "Several Nodes have the provider ID of the Machine; the message names them.", "Delete the Nodes that are not the Machine's."},
 	{isFalse, "NodeDeleted", "The Node of the Machine was deleted.", "Delete the Machine; a set creates another one."},
 	{isUnknown, "NodeDoesNotExist", "The Machine is deleted and has no Node.", nothing},
-	{isUnknown, "InspectionFailed", "There is no Node yet; the message names what it waits for.", "If it stays, see the conditions of the Cluster, and the log of the kubelet."},
+	{isUnknown, "InspectionFailed", "There is no Node yet; the message reports what it waits for.", "If it stays, see the conditions of the Cluster, and the log of the kubelet."},
 	{isUnknown, "ConnectionDown", "The API of the workload cluster does not answer.", "See the condition RemoteConnectionProbe of the Cluster."},
 	{isUnknown, "InternalError", "The Node could not be read.", internal},
 }
@@ -159,7 +159,7 @@ var clusterKinds = []Kind{
 					{isFalse, "NodeNotReady", "The Node is not Ready.", "See the conditions of the Node."},
 					{isUnknown, "NodeReadyUnknown", "The Node does not report whether it is Ready.", "Check the kubelet of the Node."},
 				}, nodeWaits...)},
-			{Type: "HealthCheckSucceeded", Normal: isTrue, Means: "A MachineHealthCheck found the Machine healthy.", Absent: "No MachineHealthCheck has judged the Machine.",
+			{Type: "HealthCheckSucceeded", Normal: isTrue, Means: "A MachineHealthCheck found the Machine healthy.", Absent: "No MachineHealthCheck has checked the Machine.",
 				Reasons: []Reason{
 					{isTrue, "HealthCheckSucceeded", "The Machine is healthy.", nothing},
 					{isFalse, "UnhealthyMachine", "A condition of the Machine had an unhealthy status for too long.", "See the condition that the message names."},

@@ -105,8 +105,8 @@ func (f *follower) check(obj any) {
 	}
 }
 
-// Follow checks the conditions of all objects that a server has or gets. stop ends that, and returns an error if the
-// table lacks something or Agree found a difference. A server that does not answer is tried again.
+// Follow checks the conditions of all objects on a server, now and after each change. stop ends that, and returns an
+// error if a condition is missing in the table or Agree found a difference. Failed requests are retried.
 func Follow(client dynamic.Interface) (stop func(context.Context) error) {
 	f := &follower{lacks: map[string]bool{}, judged: map[string]bool{}}
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
@@ -138,7 +138,7 @@ func Follow(client dynamic.Interface) (stop func(context.Context) error) {
 	}
 }
 
-// FollowServer is Follow for a server that config reaches.
+// FollowServer is Follow for the server of config.
 func FollowServer(config *rest.Config) (stop func(context.Context) error, err error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1

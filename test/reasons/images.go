@@ -5,11 +5,11 @@ package reasons
 
 import vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 
-// readable are the reasons of an object that names something in vSphere.
+// readable are the reasons of an object that refers to an object in vSphere.
 func readable(what string, more ...Reason) []Reason {
 	return append([]Reason{
 		met("vSphere has the " + what + "."),
-		{isFalse, "NotFound", "vSphere does not have the " + what + ", or there is no such VCenter.", "Create it in vSphere, or correct the name; it is checked again by itself."},
+		{isFalse, "NotFound", "vSphere does not have the " + what + ", or there is no such VCenter.", "Create it in vSphere, or correct the name; it is checked again automatically."},
 		{isFalse, "Invalid", "The " + what + " cannot be used, or the name is ambiguous.", "Correct the name, or the " + what + " in vSphere."},
 		{isUnknown, "UnknownState", "vSphere could not be read.", connect},
 	}, more...)

@@ -87,7 +87,7 @@ func TestTable_IsComplete(t *testing.T) {
 		for _, c := range slices.Concat(k.Conditions, everyKind) {
 			at := k.Title() + " " + c.Type
 			if seen[at] {
-				t.Errorf("%s is there twice", at)
+				t.Errorf("%s occurs twice", at)
 			}
 			seen[at] = true
 			sentences := []string{c.Means}
@@ -99,7 +99,7 @@ func TestTable_IsComplete(t *testing.T) {
 				sentences = append(sentences, r.Means, r.Do)
 				normal = normal || r.Status == c.Normal
 				if !slices.Contains(statuses, r.Status) || slices.ContainsFunc(c.Reasons[:n], func(o Reason) bool { return o.Status == r.Status && o.Reason == r.Reason }) {
-					t.Errorf("%s: %s %s is there twice, or has no status", at, r.Status, r.Reason)
+					t.Errorf("%s: %s %s occurs twice, or has no status", at, r.Status, r.Reason)
 				}
 			}
 			for _, from := range c.Copies {
@@ -130,7 +130,7 @@ func object(kind string, group, condition, status, reason string) *unstructured.
 	}}
 }
 
-func TestCheck_NamesWhatTheTableLacks(t *testing.T) {
+func TestCheck_ReportsMissingRowsOfTheTable(t *testing.T) {
 	const vms, clusters = "vm.slipway.dev/v1alpha1", "cluster.slipway.dev/v1alpha1"
 	group := object("VirtualMachineGroup", vms, "Ready", "True", "Succeeded")
 	_ = unstructured.SetNestedSlice(group.Object, []any{map[string]any{"conditions": []any{map[string]any{"type": "PowerStateSynced", "status": "False", "reason": "Nonsense"}}}}, "status", "members")
@@ -164,7 +164,7 @@ func TestCheck_NamesWhatTheTableLacks(t *testing.T) {
 	}
 }
 
-func TestFollow_ReportsWhatObjectsHaveAndHad(t *testing.T) {
+func TestFollow_ReportsCurrentAndPreviousValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const group = "vm.slipway.dev/v1alpha1"
 		kinds := map[schema.GroupVersionResource]string{}

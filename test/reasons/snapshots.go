@@ -99,7 +99,7 @@ var snapshotKinds = []Kind{
 				{isFalse, "NotFound", "The VM does not exist, is being deleted, or is not in vSphere.", "Create the VM, or correct the name."},
 				{isFalse, "NotReady", "The VM is not created, not powered off, or cannot be read.", "Power the VM off, or see its conditions."},
 				{isFalse, "Paused", "An administrator paused the VM in vSphere.", "Remove the mark in vSphere."},
-				{isFalse, "Invalid", "Disks of claims, a TPM or private values would be published with the VM.", "Publish a clone, or remove what the message names."},
+				{isFalse, "Invalid", "Disks of claims, a TPM or private values would be published with the VM.", "Publish a clone, or remove the parts that the message lists."},
 			}},
 		{Type: "TargetValid", Normal: isTrue, Means: "The content library accepts the item.",
 			Reasons: []Reason{

@@ -167,7 +167,7 @@ func has(p pair) bool {
 	return false
 }
 
-func TestTable_HasWhatTheSourceSets(t *testing.T) {
+func TestTable_HasAllRowsOfTheSource(t *testing.T) {
 	types, reasons := constants(t)
 	n := 0
 	product(t, func(path string, file *ast.File) {

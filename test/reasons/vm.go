@@ -6,11 +6,11 @@ package reasons
 import vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 
 const (
-	fixName    = "Create the object or correct its name; the VM continues by itself."
+	fixName    = "Create the object or correct its name; the VM continues automatically."
 	fixSpec    = "Change the field that the message names."
-	fixVSphere = "Correct what the message names, in vSphere or in the spec; it is checked again by itself."
-	retried    = "Nothing, unless the message names a cause to repair; it is tried again, less and less often."
-	connect    = "Check the VCenter and its connection; it is tried again by itself."
+	fixVSphere = "Correct the object or value in the message, in vSphere or in the spec; it is checked again automatically."
+	retried    = "Nothing, unless the message reports a cause to repair; it is retried with growing delays."
+	connect    = "Check the VCenter and its connection; it is retried automatically."
 )
 
 var machineKinds = []Kind{
@@ -22,7 +22,7 @@ var machineKinds = []Kind{
 	}},
 }
 
-// vmSummary has the conditions that sum a VirtualMachine up.
+// vmSummary has the conditions that summarize a VirtualMachine.
 var vmSummary = []Condition{
 	{Type: "Ready", Normal: isTrue,
 		Means: "The VM exists and has the desired power state. If it is powered on with a network, it has an address, and its readiness probe succeeds.",
@@ -39,7 +39,7 @@ var vmSummary = []Condition{
 				"If it stays, install VMware Tools in the guest."},
 			{isFalse, "HeldByCheck", "An annotation holds the deletion back; the message names it.", "Remove the annotation when its owner has finished."},
 			{isFalse, "Paused", "The VM is paused, so its deletion waits; the message names the cause.", "Remove the annotation, unpause the Cluster, or remove the mark in vSphere."},
-			{isFalse, "Deleting", "The VM is being deleted; the message names what the deletion waits for.", "Nothing, unless the message names a cause to repair."},
+			{isFalse, "Deleting", "The VM is being deleted; the message reports what the deletion waits for.", "Nothing, unless the message reports a cause to repair."},
 			{isUnknown, "UnknownState", "vCenter cannot reach or read the VM; the status is that of an earlier time.", connect},
 			{isUnknown, "Unreachable", "The vCenter does not answer; the status is that of an earlier time.", connect},
 			{isFalse, "Unreachable", "The vCenter does not answer, so the deletion waits.", connect},
@@ -58,7 +58,7 @@ var vmSummary = []Condition{
 			{isTrue, "Conflict", "The spec and the instance type set the same field.", "Remove the field from the spec."},
 			{isTrue, "RequirementsNotMet", "The size is below what the preference requires.", "Choose a larger instance type, or another preference."},
 			{isTrue, "RecordNewer", "The object is older than its record in vSphere.", "See the condition ConfigurationSynced."},
-			{isTrue, "NotApplied", "A change is not applied before the user acts.", "Do what the message names."},
+			{isTrue, "NotApplied", "A change is not applied before the user acts.", "Take the action in the message."},
 			{isTrue, "GuestShutdown", "The guest was shut down, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
 			{isTrue, "StartRequired", "The VM went off, and `spec.powerPolicy` leaves it off.", "Start the VM: `virtctl start`."},
 		}},
@@ -190,12 +190,12 @@ var vmPrerequisites = []Condition{
 		}},
 }
 
-// held are the reasons of a condition whose operation failed a moment ago.
+// held are the reasons of a condition whose operation has recently failed.
 func held(what string) []Reason {
 	return []Reason{
 		{isFalse, "Error", what + " failed.", retried},
 		{isFalse, "NotEffective", what + " succeeded, and vSphere shows another value.",
-			"Find out what changes it back, or whether the host supports the value; it is tried again, less and less often."},
+			"Find out what changes it back, or whether the host supports the value; it is retried with growing delays."},
 		{isFalse, "TooManyOperations", "Operations of other VMs take precedence.", nothing},
 	}
 }
@@ -205,9 +205,9 @@ var vmState = []Condition{
 	{Type: "ConfigurationSynced", Normal: isTrue, Means: "The vSphere VM has the effective configuration, or `status.restartRequired` lists the differences.",
 		Absent: "The VM is not created.",
 		Reasons: append([]Reason{
-			met("The configuration is applied; the message names what is not applied."),
+			met("The configuration is applied; the message lists values that are not applied."),
 			{isFalse, "RestartRequired", "Changes wait for a power cycle; `status.restartRequired` lists them.", "Restart the VM: `virtctl restart`."},
-			{isFalse, "NotApplied", "Hardware differs from the spec and is not corrected; the message names values and the action.", "Do what the message names."},
+			{isFalse, "NotApplied", "Hardware differs from the spec and is not corrected; the message reports the values and the action.", "Take the action in the message."},
 			{isFalse, "InProgress", "The configuration is being changed.", nothing},
 			{isFalse, "WaitingForPrerequisites", "The effective spec, a network or a storage class is not resolved.", "See the conditions that the message names."},
 			{isFalse, "Invalid", "vSphere or this version cannot apply a value.", fixSpec},
@@ -238,7 +238,7 @@ var vmState = []Condition{
 	{Type: "SnapshotSynced", Normal: isTrue, Means: "The VM was reverted to the snapshot that the spec named.", Absent: "No revert was requested.",
 		Reasons: append([]Reason{
 			met("The VM and its object match the snapshot."),
-			{isFalse, "Reverting", "The VM is being reverted, or its object is being restored; the message gives the error.", "Nothing, unless the message names a cause to repair."},
+			{isFalse, "Reverting", "The VM is being reverted, or its object is being restored; the message gives the error.", "Nothing, unless the message reports a cause to repair."},
 			{isFalse, "NotFound", "The snapshot does not exist.", "Correct `spec.currentSnapshotName`, or remove it."},
 			{isFalse, "NotReady", "The snapshot is not Ready.", "See the conditions of the VirtualMachineSnapshot."},
 			{isFalse, "Invalid", "The snapshot is of another VM, or a revert would detach disks of claims.", "Name another snapshot, or remove the volumes of the claims."},
@@ -276,7 +276,7 @@ var vmReports = []Condition{
 		Absent: "The spec has no such settings.",
 		Reasons: []Reason{
 			met("The guest was configured with the settings of the spec."),
-			{isFalse, "NotApplied", "A setting was changed after the first boot; the message names both values.", "Do what the message names, for example set a new `spec.bootstrap.cloudInit.instanceID`."},
+			{isFalse, "NotApplied", "A setting was changed after the first boot; the message reports both values.", "Take the action in the message, for example set a new `spec.bootstrap.cloudInit.instanceID`."},
 			{isFalse, "InProgress", "The data of a new instance ID are yet to be handed over.", nothing},
 			{isFalse, "RestartRequired", "The setting is applied at the next power cycle.", "Restart the VM: `virtctl restart`."},
 		}},
@@ -318,5 +318,5 @@ var vmReports = []Condition{
 			{isUnknown, "UnknownState", "vSphere has not reported compliance yet.", nothing},
 		}},
 	{Type: "LocationValid", Means: "The VM is below the managed folder.", Absent: "The VM is below the managed folder.",
-		Reasons: []Reason{{isFalse, "Moved", "The VM was moved out of the managed folder; it is managed all the same.", "Move it back in vSphere."}}},
+		Reasons: []Reason{{isFalse, "Moved", "The VM was moved out of the managed folder; it is still managed.", "Move it back in vSphere."}}},
 }

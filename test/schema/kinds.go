@@ -11,9 +11,9 @@ const (
 	clusters = "cluster.slipway.dev"
 )
 
-// Kind is one that is served.
+// Kind is a served kind.
 type Kind struct {
-	// Group is that of the API, Name and Resource are those of the kind.
+	// Group is the API group. Name and Resource are those of the kind.
 	Group, Name, Resource string
 	// Cluster is true for kinds without namespaces.
 	Cluster bool
@@ -21,11 +21,11 @@ type Kind struct {
 	Valid string
 	// Actions are the subresources that accept POST, and the kinds of their bodies.
 	Actions map[string]string
-	// Read are the subresources that are read.
+	// Read are the subresources that accept GET.
 	Read []string
-	// Only is the one name that its objects may have, empty if they may have any.
+	// Only is the only name that an object may have. It is empty if any name is allowed.
 	Only string
-	// Status is true for a kind with that subresource.
+	// Status is true for a kind with a status subresource.
 	Status bool
 }
 
@@ -46,7 +46,7 @@ func member(of string) string {
 
 const selector = `{"matchLabels":{"a":"a"},"matchExpressions":[{"key":"a","operator":"In","values":["a"]}]}`
 
-// members are the kinds that create machines.
+// members are the kinds that create VMs.
 var members = `"spec":{"clusterName":"a","selector":` + selector + `,"template":{"metadata":{"labels":{"a":"a"}},"spec":` + member("VirtualMachineTemplate") + `}}`
 
 // Kinds are all served kinds.
@@ -89,7 +89,7 @@ var Kinds = []Kind{
 // Base is the path of the group and version.
 func (k Kind) Base() string { return "/apis/" + k.Group + "/v1alpha1" }
 
-// Collection is the path of its objects, in a namespace where they have one.
+// Collection is the path of its objects, in the namespace if it has one.
 func (k Kind) Collection(namespace string) string {
 	if k.Cluster {
 		return k.Base() + "/" + k.Resource
@@ -97,7 +97,7 @@ func (k Kind) Collection(namespace string) string {
 	return k.Base() + "/namespaces/" + namespace + "/" + k.Resource
 }
 
-// Item is the name of the one that is tried.
+// Item is the path of the tested object.
 func (k Kind) Item() string {
 	if k.Only != "" {
 		return k.Only
@@ -105,7 +105,7 @@ func (k Kind) Item() string {
 	return "odd"
 }
 
-// Object is a valid one, in JSON; meta are more fields of its metadata.
+// Object returns a valid object as JSON. meta are more fields of its metadata.
 func (k Kind) Object(name, meta string) string {
 	return fmt.Sprintf(`{"apiVersion":"%s/v1alpha1","kind":%q,"metadata":{"name":%q%s},%s}`, k.Group, k.Name, name, meta, k.Valid)
 }

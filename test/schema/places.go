@@ -17,13 +17,13 @@ type schema struct {
 	AllOf      []*schema
 	Items      *schema
 	Properties map[string]*schema
-	// Enum are the values of a field that has no others.
+	// Enum has the allowed values of the field.
 	Enum []json.RawMessage
 	// Additional is a schema, or true.
 	Additional json.RawMessage `json:"additionalProperties"`
 }
 
-// Schemas are those of one group, by the full names of their types.
+// Schemas are the schemas of one group, by the full names of their types.
 type Schemas map[string]*schema
 
 // Parse reads the schemas of an OpenAPI v3 document.
@@ -37,7 +37,7 @@ func Parse(document []byte) (Schemas, error) {
 	return parsed.Components.Schemas, nil
 }
 
-// of is the schema of the type with a name, without its package.
+// of returns the schema of the type with a name, without its package.
 func (all Schemas) of(name string) *schema {
 	for full, s := range all {
 		if strings.HasSuffix(full, "."+name) {
@@ -47,11 +47,11 @@ func (all Schemas) of(name string) *schema {
 	return nil
 }
 
-// Place is one at which a value can be put.
+// Place is a position at which a value can be set.
 type Place struct {
 	// Path is like .spec.volumes[].name; {} is an entry of a map.
 	Path string
-	// Allowed are the values, in JSON, of a field that has no others.
+	// Allowed are the allowed values of the field, in JSON.
 	Allowed []string
 }
 
@@ -94,7 +94,7 @@ func (all Schemas) below(s *schema, path string, visit func(Place)) {
 	}
 }
 
-// With is document, in JSON, with value at path.
+// With returns document, in JSON, with value at path.
 func With(document, path, value string) string {
 	switch {
 	case path == "":
@@ -113,7 +113,7 @@ func With(document, path, value string) string {
 		name = name[:end]
 	}
 	fields := map[string]json.RawMessage{}
-	_ = json.Unmarshal([]byte(document), &fields) // what is no object gives way to one
+	_ = json.Unmarshal([]byte(document), &fields) // a value that is not an object is replaced by one
 	var others strings.Builder
 	for _, other := range slices.Sorted(maps.Keys(fields)) {
 		if other != name {

@@ -28,8 +28,7 @@ func manyKeys(n int) string {
 	return strings.Join(keys, ",")
 }
 
-// Plausible are odd values that some field may have: more of them are accepted than of
-// Values.
+// Plausible are odd values that are valid for some fields. More of them are accepted than of Values.
 var Plausible = []string{
 	`false`, `1`, `2`, `3`, `13`, `22`, `1000`, `65535`, `2147483647`,
 	`"1"`, `"1k"`, `"1Mi"`, `"4Mi"`, `"1028Mi"`, `"1.5Gi"`, `"3Gi"`, `"1Ti"`, `"100M"`, `"0"`, `"5"`,

@@ -21,20 +21,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// Claim is a PersistentVolumeClaim with the volume that the vSphere CSI driver would have
-// made for it. They are bound by the test, as no controller of the environment does it.
+// Claim is a PersistentVolumeClaim with the volume that the vSphere CSI driver would have created for it. The test
+// binds them, because no controller of the environment does.
 type Claim struct {
 	u User
-	// Name of the claim, PV of its volume.
+	// Name is the name of the claim, and PV is the name of its volume.
 	Name, PV string
-	// ID of the first class disk, and the data written on it.
+	// ID is the ID of the first class disk, and mark is the data written on it.
 	ID, mark string
 }
 
-// ClaimDatastore has the disks of claims.
+// ClaimDatastore is the datastore of the claims' disks.
 const ClaimDatastore = "LocalDS_0"
 
-// NewClaim makes a claim with its volume and disk, and binds them.
+// NewClaim creates a claim with its volume and disk, and binds them.
 func NewClaim(u User, name string, modes ...string) *Claim {
 	u.T.Helper()
 	c := MakeClaim(u, name, modes...)
@@ -42,7 +42,7 @@ func NewClaim(u User, name string, modes ...string) *Claim {
 	return c
 }
 
-// MakeClaim makes a disk, a volume and a claim with the access modes.
+// MakeClaim creates a disk, a volume and a claim with the access modes.
 func MakeClaim(u User, name string, modes ...string) *Claim {
 	u.T.Helper()
 	if len(modes) == 0 {
@@ -53,8 +53,7 @@ func MakeClaim(u User, name string, modes ...string) *Claim {
 	return c
 }
 
-// MakeVolume makes a disk of 10 MiB with a mark on it, and a volume for the claim of that
-// name.
+// MakeVolume creates a disk of 10 MiB with a mark on it, and a volume for the claim of that name.
 func MakeVolume(u User, name string, modes ...string) *Claim {
 	u.T.Helper()
 	c := &Claim{u: u, Name: name, PV: "pvc-" + rand.String(10), mark: "mark of " + u.Namespace + "/" + name}
@@ -77,7 +76,8 @@ func (c *Claim) Bind() {
 	c.u.Patch("pvc/"+c.Name, `{"status":{"phase":"Bound","capacity":{"storage":"10Mi"}}}`, "status")
 }
 
-// volumeManifest is as the CSI driver makes it, with Retain in case a driver is there.
+// volumeManifest returns a volume as the CSI driver creates it. It has the policy Retain, in case a driver is
+// installed.
 func (c *Claim) volumeManifest(modes []string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -108,10 +108,10 @@ spec:
 `, c.Name, strings.Join(modes, ", "), c.u.Namespace, c.PV)
 }
 
-// file is that of the content of the disk.
+// file returns the path of the file with the disk's content.
 func (c *Claim) file() string { return "fcd/" + c.ID + "-flat.vmdk" }
 
-// WithVCenter logs in as a person would.
+// WithVCenter logs in to the vCenter as its administrator.
 func WithVCenter(t *testing.T, do func(context.Context, *govmomi.Client, *object.Datastore)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), Short)
@@ -131,8 +131,8 @@ func WithVCenter(t *testing.T, do func(context.Context, *govmomi.Client, *object
 	do(ctx, client, ds)
 }
 
-// NewDisk makes a first class disk that does not survive the VM that it is attached to:
-// the product must not rely on the mark that keeps others.
+// NewDisk creates a first class disk that is deleted with the VM that it is attached to. Slipway must not rely on the
+// option that keeps disks.
 func NewDisk(ctx context.Context, t *testing.T, c *govmomi.Client, ds *object.Datastore) string {
 	t.Helper()
 	res, err := methods.CreateDisk_Task(ctx, c, &vimtypes.CreateDisk_Task{This: *c.ServiceContent.VStorageObjectManager, Spec: vimtypes.VslmCreateSpec{
@@ -153,8 +153,7 @@ func NewDisk(ctx context.Context, t *testing.T, c *govmomi.Client, ds *object.Da
 	return made.Config.Id.Id
 }
 
-// Lives fails the test unless the disk has its mark and is at the VMs, by name, and
-// nowhere else.
+// Lives fails the test unless the disk has its mark and is attached to exactly these VMs.
 func (c *Claim) Lives(at ...string) {
 	c.u.T.Helper()
 	if err := c.check(at...); err != nil {
@@ -201,13 +200,13 @@ func (c *Claim) check(at ...string) (err error) {
 	return nil
 }
 
-// At waits until the disk is at the VMs.
+// At waits until the disk is attached to the VMs.
 func (c *Claim) At(vms ...string) {
 	c.u.T.Helper()
 	Eventually(c.u.T, Long, fmt.Sprintf("the disk of claim %s is at %q", c.Name, vms), func() error { return c.check(vms...) })
 }
 
-// Disk is the device that the VM has of the claim.
+// Disk returns the device of the claim in the VM.
 func (c *Claim) Disk(vm string) *vimtypes.VirtualDisk {
 	c.u.T.Helper()
 	found := Inventory(c.u.T, c.u.Namespace)[vm]
@@ -243,15 +242,15 @@ func (c *Claim) Resize(size string) {
 	c.u.Patch("pvc/"+c.Name, fmt.Sprintf(`{"spec":{"resources":{"requests":{"storage":%q}}}}`, size))
 }
 
-// WithClaim is the line of a spec with one volume of a claim.
+// WithClaim returns the line of a spec with one volume of a claim.
 func WithClaim(volume, claim string) string {
 	return fmt.Sprintf("volumes: [{name: %s, persistentVolumeClaim: {claimName: %s}}]", volume, claim)
 }
 
-// VolumeStatus is a field of the status of a volume.
+// VolumeStatus returns the JSONPath of a field in the status of a volume.
 func VolumeStatus(volume, field string) string {
 	return fmt.Sprintf(`.status.volumes[?(@.name==%q)].%s`, volume, field)
 }
 
-// VolumesReady is the beginning of the paths of that condition.
+// VolumesReady is the prefix of JSONPaths of that condition.
 const VolumesReady = `.status.conditions[?(@.type=="VolumesReady")].`

@@ -17,13 +17,13 @@ import (
 	"github.com/slipway-dev/slipway/test/reasons"
 )
 
-// Root is the directory of the project, from that of a package of tests.
+// Root is the directory of the repository, relative to that of a package of tests.
 const Root = "../.."
 
 var (
-	// shared is the environment of the tests that have none of their own.
+	// shared is the environment of tests that do not have their own.
 	shared *localcluster.Cluster
-	// environments are those that tests have to themselves, by the names of the tests.
+	// environments are the environments of single tests, by the names of the tests.
 	environments sync.Map
 )
 
@@ -78,7 +78,7 @@ func report(err error) int {
 	return 1
 }
 
-// options are those of an environment in dir.
+// options returns the options of an environment in dir.
 func options(dir string) localcluster.Options {
 	return localcluster.Options{
 		DataDir: dir, BinDir: BinDir(), UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
@@ -93,10 +93,10 @@ func options(dir string) localcluster.Options {
 
 func auditLog(dir string) string { return filepath.Join(dir, "audit.log") }
 
-// AuditLog is that of the server of a test.
+// AuditLog returns the path of the audit log of a test's server.
 func AuditLog(t *testing.T) string { return auditLog(filepath.Dir(Of(t).SlipwayDataDir())) }
 
-// Of is the environment of a test, which its subtests have too.
+// Of returns the environment of a test or subtest.
 func Of(t *testing.T) *localcluster.Cluster {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
@@ -106,8 +106,7 @@ func Of(t *testing.T) *localcluster.Cluster {
 	return shared
 }
 
-// Own lets the rest of a test run in an environment of its own, in parallel with other tests.
-// Each change changes its options.
+// Own runs the rest of a test in its own environment, in parallel with other tests. Each change modifies the options.
 func Own(t *testing.T, change ...func(*localcluster.Options)) {
 	t.Helper()
 	t.Parallel()

@@ -73,7 +73,7 @@ metadata: {name: c}
 spec: {infrastructureRef: {apiGroup: vm.slipway.dev, kind: SlipwayCluster, name: c}}
 `
 
-// Workers is the manifest of MachineDeployment "workers".
+// Workers returns the manifest of MachineDeployment "workers".
 func Workers(replicas int, more string) string {
 	return fmt.Sprintf(`
 apiVersion: cluster.slipway.dev/v1alpha1
@@ -153,7 +153,7 @@ func (s *MachineSets) join(ctx context.Context) {
 	}
 }
 
-// MostMachines returns the largest number of Machines at a time since it was called before.
+// MostMachines returns the largest number of Machines at a time since the previous call.
 func (s *MachineSets) MostMachines() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +183,7 @@ func (s *MachineSets) Machines() []string {
 	return names
 }
 
-// Available waits until the deployment has n Machines, which are all available and of its template.
+// Available waits until the deployment has n Machines which are all available and have its template.
 func (s *MachineSets) Available(n int) {
 	s.Helper()
 	s.Eventually(fmt.Sprintf("%d Machines are available", n), func() error {

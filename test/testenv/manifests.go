@@ -37,7 +37,7 @@ spec:
   template: {inventoryPath: templates/ubuntu-24.04}
 `
 
-// VM is a VM from the Catalogue; lines are added to its spec.
+// VM returns a VM from the Catalogue. lines are added to its spec.
 func VM(name string, lines ...string) string {
 	return fmt.Sprintf(`
 ---
@@ -52,7 +52,7 @@ spec:
 `, name, strings.Join(lines, "\n  "))
 }
 
-// InlineVM is a VM with its size in its spec, from the given image.
+// InlineVM returns a VM with its size in its spec, from the given image.
 func InlineVM(name, image string, lines ...string) string {
 	return fmt.Sprintf(`
 ---
@@ -67,8 +67,7 @@ spec:
 `, name, image, strings.Join(lines, "\n  "))
 }
 
-// VMWith is a VM from the image of the Catalogue with the given lines as the
-// rest of its spec.
+// VMWith returns a VM from the image of the Catalogue with the given lines as the rest of its spec.
 func VMWith(name string, lines ...string) string {
 	return fmt.Sprintf(`
 ---
@@ -81,7 +80,7 @@ spec:
 `, name, strings.Join(lines, "\n  "))
 }
 
-// Manifest is a manifest of a kind in one of the groups; lines are its spec.
+// Manifest returns a manifest of a kind in one of the groups. lines are its spec.
 func Manifest(group, kind, name string, lines ...string) string {
 	return fmt.Sprintf("---\napiVersion: %s.slipway.dev/v1alpha1\nkind: %s\nmetadata: {name: %s}\nspec:\n  %s\n", group, kind, name, strings.Join(lines, "\n  "))
 }

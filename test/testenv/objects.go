@@ -24,7 +24,7 @@ import (
 // The methods of this file replace kubectl processes in tests that do not test kubectl. A process costs as much CPU
 // time as the servers need for the request.
 
-// objectsOf are the objects of a manifest.
+// objectsOf returns the objects of a manifest.
 func objectsOf(manifest string) (all []*unstructured.Unstructured, err error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), 4096)
 	for {
@@ -40,7 +40,7 @@ func objectsOf(manifest string) (all []*unstructured.Unstructured, err error) {
 	}
 }
 
-// at returns where objects of a kind are, by one of the names that kubectl takes.
+// at returns a client for objects of a kind, given by one of the names that kubectl accepts.
 func (u User) at(kind, namespace string) (dynamic.ResourceInterface, error) {
 	r, err := readerOf(u.Kubeconfig)
 	if err != nil {
@@ -91,7 +91,7 @@ func (u User) Put(manifest string) {
 	}
 }
 
-// TryPut is Put that may be refused.
+// TryPut is like Put and returns the error of a rejected request.
 func (u User) TryPut(manifest string) error {
 	return u.each(manifest, func(at dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 		data, err := json.Marshal(o)
@@ -105,7 +105,7 @@ func (u User) TryPut(manifest string) error {
 	})
 }
 
-// TryCreate creates the objects of a manifest, for nothing.
+// TryCreate creates the objects of a manifest in a dry run.
 func (u User) TryCreate(manifest string) error {
 	return u.each(manifest, func(at dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 		_, err := at.Create(u.T.Context(), o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict, DryRun: []string{metav1.DryRunAll}})
@@ -113,7 +113,7 @@ func (u User) TryCreate(manifest string) error {
 	})
 }
 
-// Denied creates the objects of a manifest, which must be refused with every one of the texts.
+// Denied creates the objects of a manifest, which must be rejected with all texts.
 func (u User) Denied(manifest string, texts ...string) {
 	u.T.Helper()
 	if err := lacks(u.TryCreate(manifest), texts); err != nil {
@@ -121,16 +121,16 @@ func (u User) Denied(manifest string, texts ...string) {
 	}
 }
 
-// DeniedAtLast waits until the creation of the objects of a manifest is refused with every one of the texts.
+// DeniedAtLast waits until the creation of the objects of a manifest is rejected with all texts.
 func (u User) DeniedAtLast(manifest string, texts ...string) {
 	u.T.Helper()
 	Eventually(u.T, 5*Short, fmt.Sprintf("creation is refused with %q", texts), func() error { return lacks(u.TryCreate(manifest), texts) })
 }
 
-// lacks is nil for an error that has all texts.
+// lacks returns nil for an error that has all texts.
 func lacks(refusal error, texts []string) error {
 	if refusal == nil {
-		return fmt.Errorf("it was allowed, want a refusal with %q", texts)
+		return fmt.Errorf("it was allowed, want an error with %q", texts)
 	}
 	for _, text := range texts {
 		if !strings.Contains(refusal.Error(), text) {
@@ -140,7 +140,7 @@ func lacks(refusal error, texts []string) error {
 	return nil
 }
 
-// Patch merges a patch into an object, given as kind/name, or into a subresource of it.
+// Patch applies a merge patch to an object, given as kind/name, or to its subresource.
 func (u User) Patch(object, patch string, subresources ...string) {
 	u.T.Helper()
 	if err := u.TryPatch(object, patch, subresources...); err != nil {
@@ -148,7 +148,7 @@ func (u User) Patch(object, patch string, subresources ...string) {
 	}
 }
 
-// TryPatch is Patch that may be refused.
+// TryPatch is like Patch and returns the error of a rejected request.
 func (u User) TryPatch(object, patch string, subresources ...string) error {
 	kind, name, _ := strings.Cut(object, "/")
 	at, err := u.at(kind, u.Namespace)
@@ -159,7 +159,7 @@ func (u User) TryPatch(object, patch string, subresources ...string) error {
 	return err
 }
 
-// PatchDenied patches an object, which must be refused with every one of the texts.
+// PatchDenied patches an object, which must be rejected with all texts.
 func (u User) PatchDenied(object, patch string, texts ...string) {
 	u.T.Helper()
 	if err := lacks(u.TryPatch(object, patch), texts); err != nil {
@@ -179,7 +179,7 @@ func (u User) Annotate(object string, annotations ...string) {
 	u.Patch(object, keys("annotations", annotations))
 }
 
-// keys is a patch of labels or annotations.
+// keys returns a patch of labels or annotations.
 func keys(field string, pairs []string) string {
 	values := map[string]*string{}
 	for _, pair := range pairs {
@@ -194,7 +194,7 @@ func keys(field string, pairs []string) string {
 	return b.String()
 }
 
-// Remove has objects deleted, and does not wait for it.
+// Remove deletes objects and does not wait until they do not exist.
 func (u User) Remove(objects ...string) {
 	u.T.Helper()
 	background := metav1.DeletePropagationBackground
@@ -230,7 +230,7 @@ func (u User) Meets(condition string, objects ...string) {
 // Ready waits until objects are ready.
 func (u User) Ready(objects ...string) { u.T.Helper(); u.Meets("Ready", objects...) }
 
-// RemoveAtEnd has objects deleted when the test ends.
+// RemoveAtEnd deletes objects at the end of the test.
 func (u User) RemoveAtEnd(objects ...string) {
 	u.T.Cleanup(func() { u.Remove(objects...) })
 }
@@ -264,7 +264,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 `, who, role, rule))
 }
 
-// As is the user with the name, in the namespace.
+// As returns a user with the name, in the namespace.
 func (u User) As(name string) User {
 	u.T.Helper()
 	kubeconfig, err := Of(u.T).UserKubeconfig(name)

@@ -24,11 +24,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// reader reads objects like kubectl, without a process for each, because most requests of tests poll for a state.
+// reader reads objects without a kubectl process for each read, because most requests of tests poll for a state.
 type reader struct {
 	client dynamic.Interface
 	known  *restmapper.DeferredDiscoveryRESTMapper
-	// names are those kinds with their Short names.
+	// names are the kinds with their short names.
 	names meta.RESTMapper
 }
 
@@ -59,7 +59,7 @@ func readerOf(kubeconfig string) (*reader, error) {
 	return r, nil
 }
 
-// mapping is where the objects of a kind are, by one of the names that kubectl takes.
+// mapping returns the resource of a kind, given by one of the names that kubectl accepts.
 func (r *reader) mapping(name string) (*meta.RESTMapping, error) {
 	found := func() (*meta.RESTMapping, error) {
 		exact, group := schema.ParseResourceArg(strings.ToLower(name))
@@ -80,15 +80,15 @@ func (r *reader) mapping(name string) (*meta.RESTMapping, error) {
 		return r.names.RESTMapping(kind.GroupKind(), kind.Version)
 	}
 	m, err := found()
-	if meta.IsNoMatchError(err) { // kinds come, and those of a server that is away go
+	if meta.IsNoMatchError(err) { // kinds are added, and those of an unavailable server are missing
 		r.known.Reset()
 		m, err = found()
 	}
 	return m, err
 }
 
-// read is one field of an object, given as kind/name, or of all of a kind; "" when the
-// object is not there.
+// read returns one field of an object, given as kind/name, or of all objects of a kind. It returns "" if the object
+// does not exist.
 func (r *reader) read(t *testing.T, namespace, object, path string) (string, error) {
 	kind, name, one := strings.Cut(object, "/")
 	m, err := r.mapping(kind)
@@ -112,7 +112,7 @@ func (r *reader) read(t *testing.T, namespace, object, path string) (string, err
 		return "", err
 	}
 	if o, ok := got.(*unstructured.Unstructured); ok {
-		// A new CustomResourceDefinition has null, which JSONPath cannot filter.
+		// In a new CustomResourceDefinition the list is null, which JSONPath cannot filter.
 		if all, found, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions"); found && all == nil {
 			unstructured.RemoveNestedField(o.Object, "status", "conditions")
 		}
@@ -129,7 +129,7 @@ func (r *reader) read(t *testing.T, namespace, object, path string) (string, err
 	return out.String(), nil
 }
 
-// Mapping is where the objects of a kind are, by one of the names that kubectl takes.
+// Mapping returns the resource of a kind, given by one of the names that kubectl accepts.
 func Mapping(kubeconfig, name string) (*meta.RESTMapping, error) {
 	r, err := readerOf(kubeconfig)
 	if err != nil {

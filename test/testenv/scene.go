@@ -21,11 +21,11 @@ import (
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
-// patience is far more than any step of a Machine takes, with a build on the other core.
+// patience is much longer than any step of a Machine takes, even during a build.
 const patience = 4 * time.Minute
 
-// Scene is a story about Machines in a namespace of its own, with the Secret of Cluster "c", whose API is the workload
-// cluster. Nodes are created by the test, as kubelets create them.
+// Scene is a namespace for a test of Machines, with the Secret of Cluster "c", whose API is the workload cluster. The
+// test creates Nodes, as kubelets do.
 type Scene struct {
 	*testing.T
 	User

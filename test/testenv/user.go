@@ -46,16 +46,16 @@ func Run(t *testing.T, stdin, program string, args ...string) (stdout, stderr st
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(BinDir(), program), args...)
 	cmd.Env = append(os.Environ(),
-		"HOME="+t.TempDir(), // keeps the discovery cache of kubectl apart
+		"HOME="+t.TempDir(), // separates the discovery caches of kubectl
 		"PATH="+BinDir()+string(os.PathListSeparator)+os.Getenv("PATH"))
-	cmd.WaitDelay = 10 * time.Second // for what a child of the program holds open
+	cmd.WaitDelay = 10 * time.Second // for files that a child of the program holds open
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
 	return out.String(), errOut.String(), err
 }
 
-// User runs programs with the kubeconfig of one person, in one namespace.
+// User runs programs with the kubeconfig of one user, in one namespace.
 type User struct {
 	T          *testing.T
 	Kubeconfig string
@@ -71,10 +71,10 @@ func Admin(t *testing.T) User {
 	return u
 }
 
-// namespaceFor derives a namespace from the name of the test. Every call returns another one, because the namespace
-// of the previous run may still be in deletion, and cached permissions of the server must not affect this run.
+// namespaceFor derives a namespace from the name of the test. Every call returns another one, because the namespace of
+// the previous run may still be in deletion, and cached permissions of the server must not affect this run.
 func namespaceFor(t *testing.T) string {
-	const longest, suffix = 63, 5 // a DNS label, and what is drawn for it
+	const longest, suffix = 63, 5 // a DNS label, and the random suffix
 	var b strings.Builder
 	for i, r := range strings.TrimPrefix(t.Name(), "Test") {
 		if r >= 'A' && r <= 'Z' {
@@ -100,7 +100,7 @@ func (u User) Try(stdin, program string, args ...string) (stdout, stderr string,
 	return Run(u.T, stdin, program, append([]string{"--kubeconfig", u.Kubeconfig, "--namespace", u.Namespace}, args...)...)
 }
 
-// Kubectl must succeed; it returns standard output.
+// Kubectl runs kubectl, which must succeed, and returns its standard output.
 func (u User) Kubectl(args ...string) string {
 	u.T.Helper()
 	out, errOut, err := u.Try("", "kubectl", args...)
@@ -120,7 +120,7 @@ func (u User) Apply(manifest string, args ...string) string {
 	return out + errOut
 }
 
-// Virtctl must succeed; it returns standard output.
+// Virtctl runs virtctl, which must succeed, and returns its standard output.
 func (u User) Virtctl(args ...string) string {
 	u.T.Helper()
 	out, errOut, err := u.Try("", "virtctl", args...)
@@ -130,12 +130,12 @@ func (u User) Virtctl(args ...string) string {
 	return out
 }
 
-// Refused runs kubectl, which must fail with every one of the texts.
+// Refused runs kubectl, which must fail with all texts.
 func (u User) Refused(stdin string, args []string, texts ...string) {
 	u.T.Helper()
 	out, errOut, err := u.Try(stdin, "kubectl", args...)
 	if err == nil {
-		u.T.Errorf("kubectl %s succeeded, want a refusal with %q\n%s", strings.Join(args, " "), texts, out)
+		u.T.Errorf("kubectl %s succeeded, want an error with %q\n%s", strings.Join(args, " "), texts, out)
 		return
 	}
 	for _, text := range texts {
@@ -145,7 +145,7 @@ func (u User) Refused(stdin string, args []string, texts ...string) {
 	}
 }
 
-// Get reads one field of an object by JSONPath, "" when the object is not there.
+// Get reads one field of an object by JSONPath. It returns "" if the object does not exist.
 func (u User) Get(object, path string) string {
 	u.T.Helper()
 	r, err := readerOf(u.Kubeconfig)
@@ -194,11 +194,11 @@ func (u User) Restarted(vm string) {
 	})
 }
 
-// SharedLibrary makes a ContentLibrary in which all namespaces may publish, with images of one item, and returns the
+// SharedLibrary creates a ContentLibrary in which all namespaces may publish, with images of one item, and returns the
 // name of both.
 func (u User) SharedLibrary() string {
 	u.T.Helper()
-	name := "pub-" + u.Namespace[len(u.Namespace)-5:] // as such objects are of no namespace
+	name := "pub-" + u.Namespace[len(u.Namespace)-5:] // such objects are cluster-scoped
 	u.Put(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: ContentLibrary
@@ -211,7 +211,7 @@ spec:
 	return name
 }
 
-// KillSlipway kills the server, and returns when another one serves.
+// KillSlipway kills the server and returns when the next process is ready.
 func (u User) KillSlipway() {
 	u.T.Helper()
 	if err := Of(u.T).KillSlipway(); err != nil {
@@ -220,13 +220,13 @@ func (u User) KillSlipway() {
 	u.RestartSlipway()
 }
 
-// RestartSlipway returns when the server serves.
+// RestartSlipway returns when the server is ready again.
 func (u User) RestartSlipway() {
 	u.T.Helper()
 	if err := Of(u.T).RestartSlipway(u.T.Context()); err != nil {
 		u.T.Fatal(err)
 	}
-	// The aggregator may have found the kinds gone while the server was away.
+	// While the server was unavailable, discovery did not list its kinds.
 	Eventually(u.T, Long, "the kinds are known again", func() error {
 		return u.TryCreate(VM("known"))
 	})
@@ -237,7 +237,7 @@ func AsAdmin(t *testing.T, kubeconfig string) User {
 	return User{T: t, Kubeconfig: kubeconfig, Namespace: "default"}
 }
 
-// Holds fails for every text that a screen lacks.
+// Holds fails the test for every text that is missing on a screen.
 func Holds(t *testing.T, what, screen string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// Inventory lists the VMs of the simulated vCenter whose folder has the name
-// of the namespace, by name. A name that is there twice fails the test.
+// Inventory returns the VMs of the simulated vCenter in the folder of the namespace, by name. Two VMs with one name
+// fail the test.
 func Inventory(t *testing.T, namespace string) map[string]mo.VirtualMachine {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Short)
@@ -39,7 +39,7 @@ func Inventory(t *testing.T, namespace string) map[string]mo.VirtualMachine {
 			var vm mo.VirtualMachine
 			if err := client.RetrieveOne(ctx, ref, []string{"name", "runtime.powerState", "config.instanceUuid", "config.hardware",
 				"config.latencySensitivity", "config.memoryReservationLockedToMax"}, &vm); err != nil {
-				continue // deleted in between
+				continue // deleted meanwhile
 			}
 			if _, twice := found[vm.Name]; twice {
 				t.Fatalf("vCenter has two VMs named %q in folder %q", vm.Name, namespace)
@@ -50,7 +50,7 @@ func Inventory(t *testing.T, namespace string) map[string]mo.VirtualMachine {
 	return found
 }
 
-// Gone waits until the folder of the namespace holds no VM.
+// Gone waits until the folder of the namespace has no VM.
 func Gone(t *testing.T, namespace string) {
 	t.Helper()
 	Eventually(t, Long, "vCenter holds no VM of "+namespace, func() error {
@@ -61,7 +61,7 @@ func Gone(t *testing.T, namespace string) {
 	})
 }
 
-// VCenterClient logs in.
+// VCenterClient logs in to the simulated vCenter.
 func VCenterClient(ctx context.Context, t *testing.T) *govmomi.Client {
 	t.Helper()
 	vcenter := Of(t).VCenter()
@@ -72,7 +72,8 @@ func VCenterClient(ctx context.Context, t *testing.T) *govmomi.Client {
 	return client
 }
 
-// Order gives an order to the simulated vCenter, also when the test has ended, and returns its answer.
+// Order sends a control request to the simulated vCenter and returns its response. It can be called after the end of
+// the test.
 func Order(t *testing.T, method, path string) []byte {
 	t.Helper()
 	answer, err := vsphereclient.Order(context.Background(), Of(t).VCenter().ControlURL, method, path)

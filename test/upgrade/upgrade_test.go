@@ -41,7 +41,7 @@ const (
 
 var vms = schema.GroupVersionResource{Group: "vm.slipway.dev", Version: "v1alpha1", Resource: "virtualmachines"}
 
-// scene is an environment whose server is now an older one, now this one.
+// scene is an environment that runs either the older server or this one.
 type scene struct {
 	*testing.T
 	cluster *localcluster.Cluster
@@ -50,7 +50,7 @@ type scene struct {
 	now     string
 }
 
-// newScene starts it with the older server.
+// newScene starts the environment with the older server.
 func newScene(t *testing.T) *scene {
 	bin, err := filepath.Abs(*binDir)
 	if err != nil {
@@ -86,7 +86,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// take puts a server where the environment starts it from.
+// take copies a server to the path from which the environment starts it.
 func (s *scene) take(path string) {
 	s.Helper()
 	path, err := filepath.Abs(path)
@@ -102,7 +102,7 @@ func (s *scene) take(path string) {
 	}
 }
 
-// becomes lets another server go on with the store.
+// becomes restarts the environment with another server on the same store.
 func (s *scene) becomes(path string) {
 	s.Helper()
 	s.take(path)
@@ -111,7 +111,7 @@ func (s *scene) becomes(path string) {
 	}
 }
 
-// has waits until a VM of a name is there with a field, of any value if none is wanted.
+// has waits until a VM has a value in a field. An empty value means any.
 func (s *scene) has(name, want string, path ...string) *unstructured.Unstructured {
 	s.Helper()
 	var vm *unstructured.Unstructured
@@ -131,7 +131,7 @@ func (s *scene) has(name, want string, path ...string) *unstructured.Unstructure
 	return vm
 }
 
-// power sets the power state that a VM is to have.
+// power sets the desired power state of a VM.
 func (s *scene) power(name, state string) {
 	s.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"powerState":%q}}`, state)
@@ -141,13 +141,13 @@ func (s *scene) power(name, state string) {
 	s.has(name, state, "status", "powerState")
 }
 
-// made creates an object of every kind of the server, and returns them.
+// made creates an object of every kind of the server and returns them.
 func (s *scene) made() map[string]*unstructured.Unstructured {
 	s.Helper()
 	all := map[string]*unstructured.Unstructured{}
 	for _, kind := range kinds.Kinds {
 		if kind.Only != "" || kind.Name == "ControllerRevision" {
-			continue // what the environment runs on, and what is collected when nothing names it
+			continue // the environment needs it, or it is garbage-collected without references
 		}
 		object := &unstructured.Unstructured{}
 		if err := json.Unmarshal([]byte(kind.Object("of-"+strings.ToLower(kind.Name), "")), object); err != nil {
@@ -175,8 +175,8 @@ func (s *scene) resource(kind kinds.Kind) dynamic.ResourceInterface {
 	return r.Namespace(namespace)
 }
 
-// keeps looks whether every object is there, itself and with its spec.
-func (s *scene) keeps(before map[string]*unstructured.Unstructured) {
+// checkObjects checks that every object exists with its UID and spec.
+func (s *scene) checkObjects(before map[string]*unstructured.Unstructured) {
 	s.Helper()
 	for _, kind := range kinds.Kinds {
 		was := before[kind.Name]
@@ -209,7 +209,7 @@ func (s *scene) web2() {
 	}
 }
 
-func TestAStoreIsServedByAnOlderServerThisOneAndTheOlderOneAgain(t *testing.T) {
+func TestUpgrade_AndDowngradeServeTheSameStore(t *testing.T) {
 	if *older == "" {
 		t.Log("NOT RUN: make test-upgrade builds the older server")
 		return
@@ -229,7 +229,7 @@ func TestAStoreIsServedByAnOlderServerThisOneAndTheOlderOneAgain(t *testing.T) {
 				t.Errorf("%s: %s of web-1 is %q, was %q", what, strings.Join(path, "."), got, want)
 			}
 		}
-		s.keeps(before)
+		s.checkObjects(before)
 	}
 
 	s.becomes(s.now)
@@ -259,6 +259,6 @@ func TestAStoreIsServedByAnOlderServerThisOneAndTheOlderOneAgain(t *testing.T) {
 		_, second := s.client.Resource(vms).Namespace(namespace).Get(ctx, "web-2", metav1.GetOptions{})
 		return apierrors.IsNotFound(first) && apierrors.IsNotFound(second), nil
 	}); err != nil {
-		t.Errorf("the VMs are not gone: %v", err)
+		t.Errorf("the VMs are not deleted: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// card is a network card on the network of all virtual machines.
+// card returns a network card on the network of all virtual machines.
 func card(key int32, mac string) *types.VirtualVmxnet3 {
 	c := &types.VirtualVmxnet3{}
 	c.Key, c.MacAddress = key, mac
@@ -20,7 +20,7 @@ func card(key int32, mac string) *types.VirtualVmxnet3 {
 	return c
 }
 
-func TestARunningVMPlugsCardsAndChangesNoneOfTheirAddresses(t *testing.T) {
+func TestRunningVM_HotPlugsAdaptersAndKeepsTheirAddresses(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)
@@ -80,7 +80,7 @@ func TestARunningVMPlugsCardsAndChangesNoneOfTheirAddresses(t *testing.T) {
 	}
 }
 
-func TestAVMWithSRIOVStartsOnlyWithAllOfItsMemoryReserved(t *testing.T) {
+func TestSRIOV_RequiresThatAllMemoryIsReserved(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)

@@ -90,9 +90,8 @@ func (f *fleet) awaitAddresses(ctx context.Context, n int) error {
 	})
 }
 
-// BenchmarkDeployAndPowerOn measures the way of a virtual machine from the
-// library to an address that a property stream shows, twelve at a time, and how
-// long the server then takes to stop.
+// BenchmarkDeployAndPowerOn measures the time from a deployment out of the library to an address that a property stream
+// reports, with twelve virtual machines at a time. It also measures how long the server then takes to stop.
 func BenchmarkDeployAndPowerOn(b *testing.B) {
 	ctx := context.Background()
 	s, err := Start(ctx, Options{StateDir: b.TempDir()})

@@ -16,7 +16,7 @@ import (
 )
 
 // Other calls create and remove files during a search.
-func TestASearchOfADatastoreLeavesOutWhatGoesMeanwhile(t *testing.T) {
+func TestDatastoreSearch_OmitsFilesThatAreDeletedMeanwhile(t *testing.T) {
 	ctx := testContext(t)
 	f, _ := newFiler(ctx, t)
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] a/b", f.dc, true))

@@ -29,7 +29,7 @@ func stateOf(ctx context.Context, t *testing.T, c *govmomi.Client, task *object.
 	return m.Info
 }
 
-func TestASecondOperationOnABusyMachineIsRefused(t *testing.T) {
+func TestBusyVM_RejectsASecondOperation(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -74,7 +74,7 @@ func TestASecondOperationOnABusyMachineIsRefused(t *testing.T) {
 	}
 }
 
-func TestTasksThatRunStayOnTheListOfRecentOnes(t *testing.T) {
+func TestRecentTasks_IncludeAllRunningTasks(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -85,7 +85,7 @@ func TestTasksThatRunStayOnTheListOfRecentOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const completed = 200 // are on the list at most
+	const completed = 200 // is the maximum length of the list
 	for i := range completed + 20 {
 		task, err := other.Reconfigure(ctx, types.VirtualMachineConfigSpec{NumCPUs: int32(1 + i%2)})
 		wait(ctx, t, task, err)
@@ -94,13 +94,13 @@ func TestTasksThatRunStayOnTheListOfRecentOnes(t *testing.T) {
 	if err := property.DefaultCollector(c.Client).RetrieveOne(ctx, *c.ServiceContent.TaskManager, []string{"recentTask"}, &m); err != nil {
 		t.Fatal(err)
 	}
-	// Those that ended since the last one began are still to go.
+	// Tasks that ended since the last one began are still on the list.
 	if !slices.Contains(m.RecentTask, runs.Reference()) || len(m.RecentTask) > completed+10 {
 		t.Errorf("%d tasks are listed, want about %d completed ones and %v", len(m.RecentTask), completed, runs.Reference())
 	}
 }
 
-func TestTasksOfAHostWaitForTheirTurn(t *testing.T) {
+func TestTasks_OfAHostAreQueued(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -155,7 +155,7 @@ func TestTasksOfAHostWaitForTheirTurn(t *testing.T) {
 	eventually(ctx, t, "the others had their turn", func() bool { return count()[types.TaskInfoStateSuccess] == len(vms)-limit })
 }
 
-func TestAQuestionBlocksAMachineUntilItIsAnswered(t *testing.T) {
+func TestQuestion_BlocksAVMUntilItIsAnswered(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -201,7 +201,7 @@ func TestAQuestionBlocksAMachineUntilItIsAnswered(t *testing.T) {
 	}
 }
 
-func TestMethodsAreDisabledWhileALibraryItemIsImported(t *testing.T) {
+func TestLibraryImport_DisablesMethods(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -240,14 +240,14 @@ func TestMethodsAreDisabledWhileALibraryItemIsImported(t *testing.T) {
 	eventually(ctx, t, "a restart has ended the import and removed the machine", func() bool { return findByUUID(ctx, t, again, id) == "" })
 }
 
-func TestControlsSayWhatIsWrongWithAnOrder(t *testing.T) {
+func TestQuestion_OfAMissingVMIsRejected(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
 	if err := s.Events().Ask("missing", false, "?", "yes"); err == nil {
-		t.Error("a question to a machine that is not there")
+		t.Error("a question to a missing VM")
 	}
 	if _, err := methods.AnswerVM(ctx, c, &types.AnswerVM{This: *ref("VirtualMachine", "vm-999")}); !fault.Is(err, &types.ManagedObjectNotFound{}) {
-		t.Errorf("answer for a machine that is not there: %v", err)
+		t.Errorf("an answer for a missing VM: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-// captures orders how captures end.
+// captures sends a control request that sets the result of captures.
 func captures(t *testing.T, s *Server, query string) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -33,7 +33,7 @@ func captures(t *testing.T, s *Server, query string) {
 	}
 }
 
-func TestAVMThatIsOffIsCapturedIntoALibraryItem(t *testing.T) {
+func TestCapture_CreatesALibraryItemFromAPoweredOffVM(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	s.Deployer().DisksOnly(false)
@@ -107,7 +107,7 @@ func TestAVMThatIsOffIsCapturedIntoALibraryItem(t *testing.T) {
 	}
 }
 
-func TestACaptureIsATaskThatIsFoundByItsActivationIDAndCancelled(t *testing.T) {
+func TestCapture_IsFoundByActivationIDAndCanceled(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

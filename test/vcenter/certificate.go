@@ -24,8 +24,8 @@ import (
 
 const selfSignedLifetime = 10 * 365 * 24 * time.Hour
 
-// certificate loads the serving certificate, or makes a self-signed one for the
-// host. It returns the file that clients can trust.
+// certificate loads the serving certificate, or creates a self-signed one for the host. It returns the file that
+// clients can trust.
 func certificate(o Options, now time.Time) (tls.Certificate, string, error) {
 	certFile, keyFile := o.CertFile, o.KeyFile
 	if certFile == "" {
@@ -81,7 +81,7 @@ func selfSign(certFile, keyFile, host string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// The key first: a certificate without its key would be taken for complete.
+	// The key is written first: a certificate without its key would be treated as complete.
 	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/events"
 )
 
-// command sends an order to the control page, and decodes the answer into out.
+// command sends a control request and decodes the response into out.
 func command(t *testing.T, s *Server, method, path string, q url.Values, out any) (code int, text string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.Ready().ControlURL+path+"?"+q.Encode(), nil)
@@ -58,7 +58,7 @@ func destroyRunning(ctx context.Context, c *govmomi.Client, id string) error {
 	return nil
 }
 
-// findVM returns the virtual machine that fits.
+// findVM returns the virtual machine that matches.
 func findVM(s *Server, fits func(events.VM) bool) (events.VM, bool) {
 	all := s.Events().VMs()
 	if i := slices.IndexFunc(all, fits); i >= 0 {
@@ -79,7 +79,7 @@ func standings(s *Server) []standing {
 	return all
 }
 
-func TestEveryDisturbanceIsSeenAndItsInverseGivesBackWhatWas(t *testing.T) {
+func TestDisturbances_AreVisibleAndReversible(t *testing.T) {
 	for _, kind := range events.Kinds() {
 		t.Run(kind, func(t *testing.T) {
 			ctx := testContext(t)
@@ -113,7 +113,7 @@ func TestEveryDisturbanceIsSeenAndItsInverseGivesBackWhatWas(t *testing.T) {
 			for _, was := range ids {
 				_, ok := findVM(s, func(vm events.VM) bool { return vm.ID == was.ID || vm.InstanceUUID == was.InstanceUUID })
 				if gone := kind == events.KindRenumber || kind == events.KindUnregister; !was.Template && ok == gone {
-					t.Errorf("%s: a machine of its ID or instance UUID is there: %t", was.Name, ok)
+					t.Errorf("%s: a VM with its ID or instance UUID exists: %t", was.Name, ok)
 				}
 			}
 			command(t, s, http.MethodDelete, "/chaos", url.Values{"id": {fmt.Sprint(all[0].ID)}}, nil)
@@ -127,7 +127,7 @@ func TestEveryDisturbanceIsSeenAndItsInverseGivesBackWhatWas(t *testing.T) {
 			if d := cmp.Diff(filesBefore, filesAfter); d != "" || err != nil {
 				t.Errorf("files after the inverse (-before +after):\n%s, %v", d, err)
 			}
-			// Each can be worked with.
+			// Each can be reconfigured.
 			c = connect(ctx, t, s)
 			for _, vm := range s.Events().VMs() {
 				if vm.Template {
@@ -141,7 +141,7 @@ func TestEveryDisturbanceIsSeenAndItsInverseGivesBackWhatWas(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOpenIsListed(t *testing.T) {
+func TestOpened_ListsSessionsAndViews(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{ControlListen: DefaultListen})
 	if n := s.Front().RESTSessions(); n != 0 {
@@ -194,7 +194,7 @@ func TestWhatIsLeftOpenIsListed(t *testing.T) {
 	}
 }
 
-func TestOrdersThatCannotBeCarriedOutSayWhy(t *testing.T) {
+func TestCommands_ReportWhyTheyFailed(t *testing.T) {
 	s := startServer(t, Options{ControlListen: DefaultListen})
 	for _, test := range []struct{ method, path, query, want string }{
 		{"POST", "/vm/hide", "vm=missing", `vm: "missing"`},
@@ -220,13 +220,13 @@ func TestOrdersThatCannotBeCarriedOutSayWhy(t *testing.T) {
 	}
 }
 
-func TestClientsWorkOnWhileMachinesAreDisturbed(t *testing.T) {
+func TestDisturbances_DoNotAffectOtherClients(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	var working sync.WaitGroup
 	done := make(chan struct{})
-	// One client: the simulator books the space of disks that several make at the same
-	// time without a lock, which the race detector sees.
+	// One client only: the simulator updates the space of disks without a lock, and the race detector reports
+	// concurrent creations.
 	const clients, each = 1, 30
 	for i := range clients {
 		c := connect(ctx, t, s)
@@ -247,7 +247,7 @@ func TestClientsWorkOnWhileMachinesAreDisturbed(t *testing.T) {
 		default:
 			if d, err := s.Events().Disturb("", "/DC0/vm/slipway", "/DC0/vm"); err == nil {
 				if disturbed++; disturbed%2 == 0 {
-					_ = s.Events().Undo(d.ID) // its machine may be gone
+					_ = s.Events().Undo(d.ID) // its VM may be deleted
 				}
 			}
 		}

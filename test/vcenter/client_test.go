@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
-// testTimeout bounds one test; nothing here takes a tenth of it on a quiet machine.
+// testTimeout limits one test. On an idle machine no test needs a tenth of it.
 const testTimeout = 2 * time.Minute
 
 func testContext(t *testing.T) context.Context {

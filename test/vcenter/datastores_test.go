@@ -37,7 +37,7 @@ type filer struct {
 
 const mib = 1 << 20
 
-// newFiler has a library whose disks take 100 MiB, and returns the path of one.
+// newFiler creates a library whose disks have 100 MiB, and returns the path of one.
 func newFiler(ctx context.Context, t *testing.T) (*filer, string) {
 	s := startServer(t, Options{ControlListen: "127.0.0.1:0"})
 	f := &filer{t: t, s: s, c: connect(ctx, t, s)}
@@ -67,7 +67,7 @@ func (f *filer) order(method, path string) (out []byte) {
 	return out
 }
 
-// list are the files of LocalDS_0.
+// list returns the files of LocalDS_0.
 func (f *filer) list() (all []string) {
 	f.t.Helper()
 	if err := json.Unmarshal(f.order(http.MethodGet, "/datastores/list?datastore=LocalDS_0"), &all); err != nil {
@@ -76,7 +76,7 @@ func (f *filer) list() (all []string) {
 	return all
 }
 
-// below are those of a directory.
+// below returns the files in a directory.
 func (f *filer) below(dir string) []string {
 	return slices.DeleteFunc(f.list(), func(p string) bool { return !strings.HasPrefix(p, dir) })
 }
@@ -105,7 +105,7 @@ func (f *filer) copyDisk(ctx context.Context, from, to string) *object.Task {
 	return task
 }
 
-func TestACopyTellsItsProgressAndTakesItsSpace(t *testing.T) {
+func TestDiskCopy_ReportsProgressAndUsesSpace(t *testing.T) {
 	ctx := testContext(t)
 	f, disk := newFiler(ctx, t)
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] a/b", f.dc, true))
@@ -131,11 +131,11 @@ func TestACopyTellsItsProgressAndTakesItsSpace(t *testing.T) {
 	f.must(err)
 	f.must(removal.Wait(ctx))
 	if left := f.below("a/"); len(left) != 0 || f.free(ctx) != before {
-		t.Errorf("left %q, %d bytes not given back", left, before-f.free(ctx))
+		t.Errorf("left %q, %d bytes not released", left, before-f.free(ctx))
 	}
 }
 
-// atLeastOnce looks for a report of something that is under way.
+// atLeastOnce waits for a progress report of a running task.
 type atLeastOnce struct{ between bool }
 
 // Sink implements progress.Sinker.
@@ -149,7 +149,7 @@ func (a *atLeastOnce) Sink() chan<- progress.Report {
 	return ch
 }
 
-func TestACopyThatFailsLeavesAFileThatLooksLikeADisk(t *testing.T) {
+func TestDiskCopy_LeavesAFileIfItFails(t *testing.T) {
 	ctx := testContext(t)
 	for name, test := range map[string]struct {
 		prepare func(f *filer)
@@ -189,24 +189,24 @@ func TestACopyThatFailsLeavesAFileThatLooksLikeADisk(t *testing.T) {
 	}
 }
 
-func TestWhatIsCopiedCannotBeDeleted(t *testing.T) {
+func TestDiskCopy_LocksItsSource(t *testing.T) {
 	ctx := testContext(t)
 	f, disk := newFiler(ctx, t)
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] a", f.dc, true))
 	f.order(http.MethodPut, "/datastores/rate?bytes=1048576")
 	copying := f.copyDisk(ctx, disk, "[LocalDS_0] a/d.vmdk")
-	for len(f.below("a/d.vmdk")) == 0 { // It has begun.
+	for len(f.below("a/d.vmdk")) == 0 { // It has started.
 		f.must(ctx.Err())
 	}
 	removal, err := f.files.DeleteDatastoreFile(ctx, "[LocalDS_0] a", f.dc)
 	f.must(err)
 	if err := removal.Wait(ctx); !fault.Is(err, &types.FileLocked{}) {
-		t.Errorf("deleting what is written: %v, want FileLocked", err)
+		t.Errorf("deleting a file that is being written: %v, want FileLocked", err)
 	}
 	f.must(copying.Cancel(ctx))
 }
 
-func TestTopLevelDirectoriesOfVSANAreMadeByNamespacesOnly(t *testing.T) {
+func TestVSAN_TopLevelDirectoriesAreCreatedByTheNamespaceManagerOnly(t *testing.T) {
 	ctx := testContext(t)
 	f, disk := newFiler(ctx, t)
 	f.order(http.MethodPut, "/datastores/toplevel?datastore=LocalDS_0&allowed=false")
@@ -217,7 +217,7 @@ func TestTopLevelDirectoriesOfVSANAreMadeByNamespacesOnly(t *testing.T) {
 	made, err := namespaces.CreateDirectory(ctx, f.ds, "a", "")
 	f.must(err)
 	if _, err := namespaces.CreateDirectory(ctx, f.ds, "a", ""); !fault.Is(err, &types.FileAlreadyExists{}) {
-		t.Errorf("the same once more: %v, want FileAlreadyExists", err)
+		t.Errorf("the same again: %v, want FileAlreadyExists", err)
 	}
 	id := made[strings.LastIndexByte(made, '/')+1:]
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] "+id+"/b", f.dc, false))
@@ -231,7 +231,7 @@ func TestTopLevelDirectoriesOfVSANAreMadeByNamespacesOnly(t *testing.T) {
 	}
 }
 
-func TestFileCallsFailAsOrdered(t *testing.T) {
+func TestFileCalls_FailAsConfigured(t *testing.T) {
 	ctx := testContext(t)
 	f, disk := newFiler(ctx, t)
 	f.must(f.files.MakeDirectory(ctx, "[LocalDS_0] a", f.dc, true))

@@ -38,7 +38,7 @@ func encodeSpec(t *testing.T, spec types.VirtualMachineConfigSpec) *vcenter.VmCo
 	return &vcenter.VmConfigSpec{Provider: "XML", XML: base64.StdEncoding.EncodeToString(out.Bytes())}
 }
 
-// libraryItem finds the library item by the names that are promised.
+// libraryItem finds the library item by its documented names.
 func libraryItem(t *testing.T, r *rest.Client) string {
 	t.Helper()
 	m := library.NewManager(r)
@@ -66,7 +66,7 @@ func deployment(t *testing.T, p places, name, id string) vcenter.Deploy {
 	}
 }
 
-func TestLibraryDeployAppliesConfigurationFromTheStart(t *testing.T) {
+func TestLibraryDeploy_AppliesTheConfigurationAtCreation(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	s.Deployer().DisksOnly(false)
@@ -119,7 +119,7 @@ func TestLibraryDeployAppliesConfigurationFromTheStart(t *testing.T) {
 	}
 }
 
-func TestNameAndInstanceUUIDAreFreeAgainWhenADeployedMachineIsDestroyed(t *testing.T) {
+func TestDestroy_ReleasesNameAndInstanceUUID(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	r := connectREST(ctx, t, c)
@@ -135,7 +135,7 @@ func TestNameAndInstanceUUIDAreFreeAgainWhenADeployedMachineIsDestroyed(t *testi
 	}
 }
 
-func TestParallelDeploysAndClonesOfOneNameMakeOneMachine(t *testing.T) {
+func TestParallelDeploysAndClones_OfOneNameCreateOneVM(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	r := connectREST(ctx, t, c)
@@ -176,7 +176,7 @@ func TestParallelDeploysAndClonesOfOneNameMakeOneMachine(t *testing.T) {
 	}
 }
 
-func TestCloneKeepsWhatTheTemplateIsAndTakesTheGivenIdentity(t *testing.T) {
+func TestClone_KeepsTheHardwareOfTheTemplateAndGetsTheGivenIdentity(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)

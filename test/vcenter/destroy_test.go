@@ -15,7 +15,7 @@ import (
 
 // The simulator's destroy task ends before the directory is deleted. The simulator panics if files disappear while it
 // lists them for the next task.
-func TestADestroyedMachineHasNoFilesLeftWhenTheyAreLookedAt(t *testing.T) {
+func TestDestroy_IsFollowedByADirectoryListingWithoutErrors(t *testing.T) {
 	ctx := testContext(t)
 	f, _ := newFiler(ctx, t)
 	p := findPlaces(ctx, t, f.c)

@@ -44,7 +44,7 @@ func attach(ctx context.Context, t *testing.T, vm *object.VirtualMachine, file s
 	return faultOf(ctx, task, err)
 }
 
-// shares makes every disk of a machine a multi-writer one.
+// shares makes every disk of a VM a multi-writer disk.
 func shares(spec types.VirtualMachineConfigSpec) types.VirtualMachineConfigSpec {
 	for _, c := range spec.DeviceChange {
 		if disk, ok := c.GetVirtualDeviceConfigSpec().Device.(*types.VirtualDisk); ok {
@@ -63,7 +63,7 @@ func has(t *testing.T, s *Server, file string) bool {
 	return slices.Contains(files, file)
 }
 
-func TestDestroyTakesForeignDisksAlong(t *testing.T) {
+func TestDestroy_DeletesDisksOfOtherVMs(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -81,7 +81,7 @@ func TestDestroyTakesForeignDisksAlong(t *testing.T) {
 	task, err = proxy.PowerOff(ctx)
 	wait(ctx, t, task, err)
 	if !has(t, s, file) {
-		t.Fatalf("%s is not there", file)
+		t.Fatalf("%s does not exist", file)
 	}
 	task, err = proxy.Destroy(ctx)
 	wait(ctx, t, task, err)
@@ -90,7 +90,7 @@ func TestDestroyTakesForeignDisksAlong(t *testing.T) {
 	}
 }
 
-func TestADiskIsWrittenByOneRunningMachineUnlessBothShareIt(t *testing.T) {
+func TestDisk_IsLockedByOneRunningVMUnlessShared(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)
@@ -118,14 +118,14 @@ func TestADiskIsWrittenByOneRunningMachineUnlessBothShareIt(t *testing.T) {
 	}
 }
 
-func TestDestroyKeepsFirstClassDisksThatAreToBeKept(t *testing.T) {
+func TestDestroy_KeepsFirstClassDisksMarkedForIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		keep  *bool
 		stays bool
 	}{
-		"kept":               {types.NewBool(true), true},
-		"kept, as by itself": {nil, true},
-		"not kept":           {types.NewBool(false), false},
+		"kept":            {types.NewBool(true), true},
+		"kept by default": {nil, true},
+		"not kept":        {types.NewBool(false), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := testContext(t)

@@ -86,11 +86,11 @@ func (s *Server) validLogin(req *types.Login) bool {
 	return s.front.Lockout.Admit(req.UserName, known && req.Password == password)
 }
 
-// SetPassword changes the password of the account, as an administrator of vCenter Single
-// Sign-On does. That sessions go on is a judgement.
+// SetPassword changes the password of the account, as an administrator of vCenter Single Sign-On does. That existing
+// sessions continue is a judgement.
 func (s *Server) SetPassword(password string) { s.password.Store(&password) }
 
-// publish makes the content library, through the service as any client would.
+// publish creates the content library through the service, as any client would.
 func (s *Server) publish(ctx context.Context) error {
 	u, err := soap.ParseURL(s.ready.URL)
 	if err != nil {
@@ -142,7 +142,7 @@ func quiet(ctx context.Context) *stdlog.Logger {
 }
 
 type logWriter struct {
-	ctx context.Context //nolint:containedctx // io.Writer has none, and the logger is in it
+	ctx context.Context //nolint:containedctx // Write has no context, and the logger is in it
 }
 
 // Write logs one message at verbosity 4.

@@ -49,7 +49,7 @@ func fastcollectorConnect(t *testing.T) (context.Context, *govmomi.Client, *fast
 	return ctx, c, hub
 }
 
-// open makes a collector with one filter.
+// open creates a collector with one filter.
 func open(ctx context.Context, t *testing.T, c *govmomi.Client, spec types.PropertyFilterSpec) *property.Collector {
 	t.Helper()
 	pc, err := property.DefaultCollector(c.Client).Create(ctx)
@@ -62,7 +62,7 @@ func open(ctx context.Context, t *testing.T, c *govmomi.Client, spec types.Prope
 	return pc
 }
 
-// poll asks for the updates after a version; with seconds 0 it does not wait.
+// poll requests the updates after a version. With seconds 0 it does not wait.
 func poll(ctx context.Context, c *govmomi.Client, pc *property.Collector, version string, seconds int32) (*types.UpdateSet, error) {
 	res, err := methods.WaitForUpdatesEx(ctx, c, &types.WaitForUpdatesEx{
 		This: pc.Reference(), Version: version, Options: &types.WaitOptions{MaxWaitSeconds: &seconds},
@@ -118,7 +118,7 @@ func annotate(ctx context.Context, t *testing.T, c *govmomi.Client, ref types.Ma
 	}
 }
 
-func TestVersions(t *testing.T) {
+func TestPropertyCollector_ChecksVersions(t *testing.T) {
 	ctx, c, _ := fastcollectorConnect(t)
 	vm := machines(ctx, t, c)[0]
 	pc := open(ctx, t, c, named(vm))
@@ -140,7 +140,7 @@ func TestVersions(t *testing.T) {
 	}
 	again, err := poll(ctx, c, pc, first.Version, 0)
 	if diff := cmp.Diff(second, again); err != nil || diff != "" {
-		t.Errorf("a lost answer asked for again differs (error %v):\n%s", err, diff)
+		t.Errorf("a lost response that is requested again differs (error %v):\n%s", err, diff)
 	}
 	annotate(ctx, t, c, vm, "two")
 	third, err := poll(ctx, c, pc, second.Version, 30)
@@ -152,7 +152,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestMembershipFollowsListView(t *testing.T) {
+func TestPropertyCollector_FollowsAListView(t *testing.T) {
 	ctx, c, _ := fastcollectorConnect(t)
 	refs := machines(ctx, t, c)
 	list, err := view.NewManager(c.Client).CreateListView(ctx, refs[:1])
@@ -182,7 +182,7 @@ func TestMembershipFollowsListView(t *testing.T) {
 	}
 }
 
-func TestMembershipFollowsFolders(t *testing.T) {
+func TestPropertyCollector_FollowsFolders(t *testing.T) {
 	ctx, c, _ := fastcollectorConnect(t)
 	refs := machines(ctx, t, c)
 	parent, err := object.NewVirtualMachine(c.Client, refs[0]).ResourcePool(ctx)
@@ -227,12 +227,12 @@ func TestMembershipFollowsFolders(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWhenCancelledReplacedOrClosed(t *testing.T) {
+func TestPropertyCollector_WaitEndsWhenCanceledReplacedOrClosed(t *testing.T) {
 	ctx, c, hub := fastcollectorConnect(t)
 	vm := machines(ctx, t, c)[0]
 	for name, end := range map[string]func(*property.Collector, string) error{
 		"cancelled": func(pc *property.Collector, _ string) error { return pc.CancelWaitForUpdates(ctx) },
-		"client gone": func(pc *property.Collector, _ string) error {
+		"client disconnected": func(pc *property.Collector, _ string) error {
 			hub.Cancel(pc.Reference())
 			return nil
 		},
@@ -276,7 +276,7 @@ func endsWait(ctx context.Context, t *testing.T, c *govmomi.Client, vm types.Man
 				t.Errorf("the wait ended with %v, want RequestCanceled", err)
 			}
 			return
-		case <-time.After(10 * time.Millisecond): // the wait may not have begun: once more
+		case <-time.After(10 * time.Millisecond): // the wait may not have begun, so it is canceled again
 		}
 	}
 }

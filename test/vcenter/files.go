@@ -24,7 +24,7 @@ type Ready struct {
 	ControlURL string `json:"controlURL,omitempty"`
 }
 
-// write puts the content into the file, which never holds a part of it.
+// write replaces the file atomically.
 func (r Ready) write(file string) error {
 	content, err := json.Marshal(r)
 	if err != nil {
@@ -47,7 +47,7 @@ type runDirs struct {
 	Dirs []string `json:"dirs"`
 }
 
-// removeLeftovers removes the directories of a run that did not end by itself.
+// removeLeftovers removes the directories of a run that was killed.
 func removeLeftovers(stateDir string) error {
 	content, err := os.ReadFile(filepath.Join(stateDir, runFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -68,7 +68,7 @@ func removeLeftovers(stateDir string) error {
 	return os.Remove(filepath.Join(stateDir, runFile))
 }
 
-// removeOwn removes a directory only if its name is one that a run makes.
+// removeOwn removes a directory only if its name is one that a run uses.
 func removeOwn(dir string) error {
 	for _, pattern := range []string{filesPattern, "govcsim-*"} {
 		if ok, err := filepath.Match(pattern, filepath.Base(dir)); err == nil && ok {

@@ -16,7 +16,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-func TestPoweredOnMachineGetsGuestAndLosesItWhenOff(t *testing.T) {
+func TestGuest_IsReportedOnlyWhilePoweredOn(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

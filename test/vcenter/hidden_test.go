@@ -21,7 +21,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// findByUUID looks a virtual machine up as clients do; an empty result is none.
+// findByUUID finds a virtual machine as clients do. The result is empty if there is none.
 func findByUUID(ctx context.Context, t *testing.T, c *govmomi.Client, id string) string {
 	t.Helper()
 	found, err := object.NewSearchIndex(c.Client).FindByUuid(ctx, nil, id, true, types.NewBool(true))
@@ -90,7 +90,7 @@ func (s *stream) next(ctx context.Context, t *testing.T) map[string]types.Object
 	return updates
 }
 
-func TestAnInaccessibleMachineHasNoConfigurationAndCanDoNothingUntilItIsBack(t *testing.T) {
+func TestInaccessibleVM_HasNoConfigurationAndRejectsOperations(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -151,7 +151,7 @@ func TestAnInaccessibleMachineHasNoConfigurationAndCanDoNothingUntilItIsBack(t *
 	wait(ctx, t, task, err)
 }
 
-func TestConnectionStatesDifferInWhatTheyShow(t *testing.T) {
+func TestConnectionStates_ShowDifferentProperties(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -189,8 +189,7 @@ func TestConnectionStatesDifferInWhatTheyShow(t *testing.T) {
 	if _, err := s.Events().Hide("db", "connected"); err == nil || !strings.Contains(err.Error(), "inaccessible") {
 		t.Errorf("hide as connected: %v, want an error with the allowed values", err)
 	}
-	// "A virtual machine that is unregistered or deleted directly on a host" is got
-	// rid of by unregistering it.
+	// "A virtual machine that is unregistered or deleted directly on a host" is removed by unregistering it.
 	if _, err := s.Events().Hide("db", types.VirtualMachineConnectionStateOrphaned); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +208,7 @@ func login(ctx context.Context, t *testing.T, s *Server, account string) *govmom
 	return c
 }
 
-func TestWithoutPrivilegesAMachineIsNeitherSeenNorTouched(t *testing.T) {
+func TestVM_IsHiddenWithoutPrivileges(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c, operator := connect(ctx, t, s), login(ctx, t, s, OperatorUsername)
@@ -269,7 +268,7 @@ func TestWithoutPrivilegesAMachineIsNeitherSeenNorTouched(t *testing.T) {
 	wait(ctx, t, task, err)
 }
 
-func TestPrivilegesAreListedByObjectAndNeededByCalls(t *testing.T) {
+func TestPrivileges_AreListedPerObjectAndEnforced(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

@@ -33,14 +33,14 @@ const Template = "ubuntu-24.04"
 type Options struct {
 	// Listen is the address of the service; port 0 takes a free one.
 	Listen string
-	// CertFile and KeyFile are the PEM files of the serving certificate. When both
-	// are empty a self-signed one is kept in StateDir as vcenter.crt and vcenter.key.
+	// CertFile and KeyFile are the PEM files of the serving certificate. If both are empty, a self-signed certificate
+	// is stored in StateDir as vcenter.crt and vcenter.key.
 	CertFile, KeyFile string
 	// Username is the account that may log in.
 	Username string
 	// Password is the account's password. PasswordFile, when given, takes precedence.
 	Password string
-	// PasswordFile holds the password; a line end at its end is not part of it.
+	// PasswordFile contains the password. A trailing newline is ignored.
 	PasswordFile string
 	// StateDir stores the inventory between runs. If it is empty nothing is stored.
 	StateDir string
@@ -48,10 +48,9 @@ type Options struct {
 	GuestBootDelay time.Duration
 	// ReadyFile, when given, is written when the service listens. See Ready.
 	ReadyFile string
-	// APIVersion is the version of the API, as in about.apiVersion; empty is that of
-	// vCenter 8.0 Update 3.
+	// APIVersion is the version of the API, as in about.apiVersion. The default is that of vCenter 8.0 Update 3.
 	APIVersion string
-	// Clusters is the number of clusters, of which every second one has no DRS; one if 0.
+	// Clusters is the number of clusters. Every second one has no DRS. 0 means one cluster.
 	Clusters int
 	// ControlListen, when given, is the loopback address of the test controls of
 	// package front.

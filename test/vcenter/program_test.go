@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is a simulated vCenter in a process of its own.
+// program is a simulated vCenter in its own process.
 type program struct {
 	cmd    *exec.Cmd
 	exited chan error
@@ -84,7 +84,7 @@ func startProgram(t *testing.T, state string, args ...string) *program {
 		case <-p.exited:
 		case <-time.After(testTimeout):
 			_ = cmd.Process.Kill()
-			t.Error("the program did not end when asked to")
+			t.Error("the program did not end after the signal")
 		}
 	})
 	select {
@@ -115,7 +115,7 @@ func (p *program) wait(t *testing.T) error {
 	}
 }
 
-func TestSignalStopsProgramWithOpenStreamsAndKeepsState(t *testing.T) {
+func TestProgram_StopsOnSignalWithOpenStreamsAndKeepsState(t *testing.T) {
 	ctx := testContext(t)
 	state := t.TempDir()
 	p := startProgram(t, state)
@@ -155,7 +155,7 @@ func TestSignalStopsProgramWithOpenStreamsAndKeepsState(t *testing.T) {
 	}
 }
 
-func TestKillLosesNothingButTheLastMoment(t *testing.T) {
+func TestProgram_KeepsSavedStateWhenKilled(t *testing.T) {
 	ctx := testContext(t)
 	state := t.TempDir()
 	p := startProgram(t, state)
@@ -236,7 +236,7 @@ func (p *program) order(t *testing.T, method, path string) map[string]float64 {
 	return answer
 }
 
-func TestControlsOfProgram(t *testing.T) {
+func TestProgram_AcceptsControlRequests(t *testing.T) {
 	ctx := testContext(t)
 	p := startProgram(t, t.TempDir(), "--control-listen=127.0.0.1:0")
 	c := connect(ctx, t, &Server{ready: p.ready})
@@ -283,7 +283,7 @@ func TestControlsOfProgram(t *testing.T) {
 	}
 }
 
-func TestLoginIsEnforced(t *testing.T) {
+func TestProgram_RequiresALogin(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{Password: "right"})
 	for password, want := range map[string]bool{"right": true, "wrong": false, DefaultPassword: false} {
@@ -293,7 +293,7 @@ func TestLoginIsEnforced(t *testing.T) {
 	}
 }
 
-func TestOptionsNameTheFlagThatIsWrong(t *testing.T) {
+func TestOptions_ReportTheInvalidFlag(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -19,8 +19,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// gone ends the test unless vCenter knows no object of the reference.
-func gone(ctx context.Context, t *testing.T, c *govmomi.Client, o object.Reference) {
+// expectDeleted fails the test if vCenter has an object with the reference.
+func expectDeleted(ctx context.Context, t *testing.T, c *govmomi.Client, o object.Reference) {
 	t.Helper()
 	var content []types.ObjectContent
 	err := property.DefaultCollector(c.Client).RetrieveOne(ctx, o.Reference(), []string{"name"}, &content)
@@ -29,7 +29,7 @@ func gone(ctx context.Context, t *testing.T, c *govmomi.Client, o object.Referen
 	}
 }
 
-func TestARegisteredMachineIsTheOneThatWasUnregisteredUnderAnotherID(t *testing.T) {
+func TestRegister_RestoresAVMUnderAnotherID(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)
@@ -45,7 +45,7 @@ func TestARegisteredMachineIsTheOneThatWasUnregisteredUnderAnotherID(t *testing.
 	if u := watched.next(ctx, t)[vm.Reference().Value]; u.Kind != types.ObjectUpdateKindLeave {
 		t.Errorf("the stream sent %q of it, want leave", u.Kind)
 	}
-	gone(ctx, t, c, vm)
+	expectDeleted(ctx, t, c, vm)
 	task, err := p.folder.RegisterVM(ctx, before.Config.Files.VmPathName, "", false, p.pool, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +77,10 @@ func TestARegisteredMachineIsTheOneThatWasUnregisteredUnderAnotherID(t *testing.
 		task, err := do(ctx)
 		wait(ctx, t, task, err)
 	}
-	gone(ctx, t, c, again)
+	expectDeleted(ctx, t, c, again)
 }
 
-func TestAnInstanceUUIDInConflictIsReplaced(t *testing.T) {
+func TestRegister_ReplacesAConflictingInstanceUUID(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -147,7 +147,7 @@ func TestAnInstanceUUIDInConflictIsReplaced(t *testing.T) {
 	}
 }
 
-func TestTheMachinesOfARemovedHostAreBackUnderOtherIDsWithIt(t *testing.T) {
+func TestRemovedHost_ReturnsWithItsVMsUnderOtherIDs(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{GuestBootDelay: DefaultGuestBootDelay})
 	c := connect(ctx, t, s)
@@ -158,7 +158,7 @@ func TestTheMachinesOfARemovedHostAreBackUnderOtherIDsWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if template := read(ctx, t, c, p.template); *template.Runtime.Host == hosts[0].Reference() {
-		slices.Reverse(hosts) // the template stays
+		slices.Reverse(hosts) // the template is kept
 	}
 	task, err := p.folder.CreateVM(ctx, machine("db"), p.pool, hosts[0])
 	wait(ctx, t, task, err)
@@ -177,10 +177,10 @@ func TestTheMachinesOfARemovedHostAreBackUnderOtherIDsWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{vm.Reference().Value}, away); diff != "" {
-		t.Errorf("the machines that left (-want +got):\n%s", diff)
+		t.Errorf("the removed VMs (-want +got):\n%s", diff)
 	}
-	gone(ctx, t, c, vm)
-	gone(ctx, t, c, hosts[0])
+	expectDeleted(ctx, t, c, vm)
+	expectDeleted(ctx, t, c, hosts[0])
 	if found := findByUUID(ctx, t, c, before.Config.InstanceUuid); found != "" {
 		t.Errorf("FindByUuid gave %s", found)
 	}
@@ -209,12 +209,12 @@ func TestTheMachinesOfARemovedHostAreBackUnderOtherIDsWithIt(t *testing.T) {
 	if host.Name != hosts[0].Name() || len(host.Vm) != 1 || host.Vm[0] != back.Reference() {
 		t.Errorf("it is on %s, which has %v", host.Name, host.Vm)
 	}
-	eventually(ctx, t, "its guest goes on booting", func() bool { return read(ctx, t, c, back).Guest.IpAddress != "" })
+	eventually(ctx, t, "its guest completes its boot", func() bool { return read(ctx, t, c, back).Guest.IpAddress != "" })
 	task, err = back.PowerOff(ctx)
 	wait(ctx, t, task, err)
 }
 
-func TestAContainerViewFollowsMovesAndRenames(t *testing.T) {
+func TestContainerView_FollowsMovesAndRenames(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

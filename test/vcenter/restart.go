@@ -17,11 +17,11 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// Restart is how vpxd is restarted.
+// Restart describes a restart of vpxd.
 type Restart struct {
-	// Down is how long no connection is accepted.
+	// Down is the time during which no connection is accepted.
 	Down time.Duration
-	// REST is how much longer the vAPI endpoint takes to start.
+	// REST is the additional time that the vAPI endpoint needs to start.
 	REST time.Duration
 	// EndTasks ends running operations. Otherwise they continue in the background, as hosts finish operations that
 	// vpxd has started. On a real vCenter this depends on the progress of an operation (judgement; not documented), so
@@ -29,8 +29,8 @@ type Restart struct {
 	EndTasks bool
 }
 
-// RestartVpxd ends all sessions with their views and collectors, and forgets all tasks:
-// neither outlives the process that holds them.
+// RestartVpxd ends all sessions with their views and collectors, and drops all tasks, because they exist only in the
+// memory of the process.
 func (s *Server) RestartVpxd(o Restart) {
 	if o.EndTasks {
 		s.gate.Restart()

@@ -13,7 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// eventually waits for something to become true.
+// eventually waits until a condition is true.
 func eventually(ctx context.Context, t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -27,7 +27,7 @@ func eventually(ctx context.Context, t *testing.T, what string, done func() bool
 	}
 }
 
-func TestARestartOfVpxdForgetsSessionsAndTasksAndEndsOperationsOrNot(t *testing.T) {
+func TestVpxdRestart_DropsSessionsAndTasks(t *testing.T) {
 	for name, end := range map[string]bool{"operations end": true, "operations go on": false} {
 		t.Run(name, func(t *testing.T) {
 			ctx := testContext(t)
@@ -60,7 +60,7 @@ func TestARestartOfVpxdForgetsSessionsAndTasksAndEndsOperationsOrNot(t *testing.
 			}
 			again := connect(ctx, t, s)
 			for _, task := range []*object.Task{clone, destroy} {
-				gone(ctx, t, again, task)
+				expectDeleted(ctx, t, again, task)
 				if err := object.NewTask(again.Client, task.Reference()).Cancel(ctx); !fault.Is(err, &types.ManagedObjectNotFound{}) {
 					t.Errorf("cancel a task from before the restart: got %v, want ManagedObjectNotFound", err)
 				}
@@ -69,7 +69,7 @@ func TestARestartOfVpxdForgetsSessionsAndTasksAndEndsOperationsOrNot(t *testing.
 				t.Errorf("tasks that clients see: %v", tasks)
 			}
 			has := func(name string) bool {
-				_, err := s.Events().SetInstanceUUID(name, "") // any event that needs it
+				_, err := s.Events().SetInstanceUUID(name, "") // any event that requires the VM
 				return err == nil || fault.Is(err, &types.TaskInProgress{})
 			}
 			if !end {
@@ -90,7 +90,7 @@ func TestARestartOfVpxdForgetsSessionsAndTasksAndEndsOperationsOrNot(t *testing.
 	}
 }
 
-func TestARestartLetsRESTStartLater(t *testing.T) {
+func TestVpxdRestart_CanDelayREST(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	s.RestartVpxd(Restart{REST: 300 * time.Millisecond})

@@ -43,7 +43,7 @@ func factsOf(vm mo.VirtualMachine) facts {
 	return f
 }
 
-func TestInventorySurvivesRestart(t *testing.T) {
+func TestRestore_KeepsTheInventory(t *testing.T) {
 	ctx := testContext(t)
 	state := t.TempDir()
 	before := map[string]facts{}
@@ -103,10 +103,10 @@ func TestInventorySurvivesRestart(t *testing.T) {
 		t.Fatalf("%d machines in the folder, error %v", len(list), err)
 	}
 	libraryItem(t, connectREST(ctx, t, c))
-	goesOn(ctx, t, second, refs, before)
+	checkUsable(ctx, t, second, refs, before)
 }
 
-func TestRenamedNetworkKeepsItsNameAfterARestart(t *testing.T) {
+func TestRestore_KeepsTheNameOfARenamedNetwork(t *testing.T) {
 	ctx := testContext(t)
 	state := t.TempDir()
 	first, err := Start(ctx, Options{StateDir: state})
@@ -128,7 +128,7 @@ func TestRenamedNetworkKeepsItsNameAfterARestart(t *testing.T) {
 	}
 }
 
-func TestEveryVCenterIsAnInstallationOfItsOwn(t *testing.T) {
+func TestVCenters_HaveDifferentInstanceUUIDs(t *testing.T) {
 	ctx := testContext(t)
 	one := dial(ctx, t, startServer(t, Options{StateDir: t.TempDir()})).ServiceContent.About.InstanceUuid
 	two := dial(ctx, t, startServer(t, Options{StateDir: t.TempDir()})).ServiceContent.About.InstanceUuid
@@ -137,9 +137,9 @@ func TestEveryVCenterIsAnInstallationOfItsOwn(t *testing.T) {
 	}
 }
 
-// goesOn checks that the restored inventory works: machines can be destroyed,
-// their names used again, and new ones get references and addresses of their own.
-func goesOn(ctx context.Context, t *testing.T, s *Server, refs map[string]types.ManagedObjectReference, old map[string]facts) {
+// checkUsable checks that the restored inventory can be used: VMs can be destroyed, their names can be used again, and new
+// ones get their own references and addresses.
+func checkUsable(ctx context.Context, t *testing.T, s *Server, refs map[string]types.ManagedObjectReference, old map[string]facts) {
 	t.Helper()
 	c := connect(ctx, t, s)
 	p := findPlaces(ctx, t, c)
@@ -172,7 +172,7 @@ func goesOn(ctx context.Context, t *testing.T, s *Server, refs map[string]types.
 	}
 }
 
-func TestStateOfAnotherInventoryIsRefused(t *testing.T) {
+func TestRestore_RejectsTheStateOfAnotherInventory(t *testing.T) {
 	state := t.TempDir()
 	first, err := Start(t.Context(), Options{StateDir: state})
 	if err != nil {
@@ -187,7 +187,7 @@ func TestStateOfAnotherInventoryIsRefused(t *testing.T) {
 	}
 }
 
-func TestLeftoversOfKilledRunAreRemoved(t *testing.T) {
+func TestRestore_RemovesFilesOfAKilledRun(t *testing.T) {
 	state := t.TempDir()
 	left := filepath.Join(t.TempDir(), "slipway-vcenter-123")
 	foreign := filepath.Join(t.TempDir(), "precious")

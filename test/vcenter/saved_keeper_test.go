@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/saved"
 )
 
-func TestKeeperSavesAMomentAfterAChange(t *testing.T) {
+func TestKeeper_SavesShortlyAfterAChange(t *testing.T) {
 	machine := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}
 	for name, tc := range map[string]struct {
 		changes []time.Duration // since the start
@@ -41,7 +41,7 @@ func TestKeeperSavesAMomentAfterAChange(t *testing.T) {
 				})
 				for _, at := range tc.changes {
 					<-time.After(at - time.Since(began))
-					k.RemoveObject(nil, types.ManagedObjectReference{Type: "SessionManager"}) // none of what is kept
+					k.RemoveObject(nil, types.ManagedObjectReference{Type: "SessionManager"}) // not a saved kind
 					k.RemoveObject(nil, machine)
 				}
 				<-time.After(time.Minute)
@@ -61,7 +61,7 @@ func every(step time.Duration, n int) (at []time.Duration) {
 	return at
 }
 
-func TestClosedKeeperHasEndedItsSave(t *testing.T) {
+func TestKeeper_CompletesItsSaveBeforeCloseReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -38,7 +38,7 @@ func booted(ctx context.Context, t *testing.T, c *govmomi.Client, vm *object.Vir
 
 const mac = "00:50:56:00:00:07"
 
-// seeded is a machine with cloud-init's metadata in guestinfo.
+// seeded returns a VM with cloud-init's metadata in guestinfo.
 func seeded(metadata map[string]any) types.VirtualMachineConfigSpec {
 	text, err := json.Marshal(metadata)
 	if err != nil {
@@ -58,7 +58,7 @@ func seeded(metadata map[string]any) types.VirtualMachineConfigSpec {
 	return spec
 }
 
-func TestAGuestConfiguresTheInterfacesThatItsNetworkDataNames(t *testing.T) {
+func TestGuest_ConfiguresTheInterfacesOfItsNetworkData(t *testing.T) {
 	static := map[string]any{"addresses": []string{"192.0.2.5/24"}}
 	matching := func(m map[string]any) map[string]any {
 		return map[string]any{"match": m, "addresses": []string{"192.0.2.5/24"}}
@@ -92,7 +92,7 @@ func TestAGuestConfiguresTheInterfacesThatItsNetworkDataNames(t *testing.T) {
 	}
 }
 
-func TestAGuestWithOVFPropertiesDoesNotReadGuestinfo(t *testing.T) {
+func TestGuest_WithOVFPropertiesIgnoresGuestinfo(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	s.Deployer().DisksOnly(false)
@@ -146,7 +146,7 @@ func TestAGuestWithOVFPropertiesDoesNotReadGuestinfo(t *testing.T) {
 	}
 }
 
-func TestACustomizationIsPendingThenRunsAndEndsWithTheBoot(t *testing.T) {
+func TestCustomization_RunsAtBootAndThenEnds(t *testing.T) {
 	for failure, want := range map[string]types.GuestInfoCustomizationStatus{
 		"":                     types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_SUCCEEDED,
 		"The host name is bad": types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_FAILED,
@@ -198,7 +198,7 @@ func TestACustomizationIsPendingThenRunsAndEndsWithTheBoot(t *testing.T) {
 	}
 }
 
-func TestWithAConfigurationADescriptorMayCountForItsDisksOnly(t *testing.T) {
+func TestLibraryDeploy_ConfigurationReplacesTheDescriptorExceptForDisks(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -232,7 +232,7 @@ func TestWithAConfigurationADescriptorMayCountForItsDisksOnly(t *testing.T) {
 	}
 }
 
-func TestAConfigurationAtDeploymentNeedsVersion802OfTheAPI(t *testing.T) {
+func TestLibraryDeploy_ConfigurationRequiresAPIVersion802(t *testing.T) {
 	for version, ok := range map[string]bool{"8.0.1.0": false, "8.0.2.0": true, "9.0": true, "7.0.3.0": false} {
 		t.Run(version, func(t *testing.T) {
 			ctx := testContext(t)

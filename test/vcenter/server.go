@@ -39,7 +39,7 @@ const (
 	filesPattern = "slipway-vcenter-*"
 	// shared is a file system in memory on Linux.
 	shared = "/dev/shm"
-	// stopGrace is how long requests that are being answered may take to end.
+	// stopGrace is the time limit for running requests at shutdown.
 	stopGrace = 300 * time.Millisecond
 )
 
@@ -47,7 +47,7 @@ const (
 type Server struct {
 	options  Options
 	ready    Ready
-	trust    string // file that makes the serving certificate trusted
+	trust    string // file with the certificate that clients trust
 	filesDir string
 	inv      *inventory.Inventory
 	sight    *sight.Sight
@@ -68,7 +68,7 @@ type Server struct {
 	policies *policies.Service
 	service  *http.Server
 	control  *http.Server
-	// password is the current password of the account, nil for that of the options.
+	// password is the current password of the account, or nil for that of the options.
 	password atomic.Pointer[string]
 }
 
@@ -106,7 +106,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 // Ready returns the connection data of the service.
 func (s *Server) Ready() Ready { return s.ready }
 
-// Front is the part before the service that counts calls and misbehaves on order.
+// Front is the handler in front of the service that counts calls and injects failures.
 func (s *Server) Front() *front.Front { return s.front }
 
 // Events changes virtual machines as other clients do.
@@ -130,7 +130,7 @@ func (s *Server) Volumes() *volumes.Service { return s.volumes }
 // Registry holds the objects of the inventory, for tests that look behind the service.
 func (s *Server) Registry() *simulator.Registry { return s.inv.Model.Map() }
 
-// build makes or restores the inventory and installs the extensions.
+// build creates or restores the inventory and installs the extensions.
 func (s *Server) build(ctx context.Context) (err error) {
 	state := s.options.StateDir
 	if state != "" {
@@ -194,7 +194,7 @@ func (s *Server) makeTemplate(ctx context.Context) error {
 	}
 	vm, ok := registry.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
-		return fmt.Errorf("create template %s: %s is not there", Template, ref)
+		return fmt.Errorf("create template %s: %s does not exist", Template, ref)
 	}
 	sim := &simulator.Context{Context: ctx, Map: registry}
 	sim.WithLock(vm, func() { markAsTemplate(vm) })
@@ -219,8 +219,8 @@ func (s *Server) serve(ctx context.Context) error {
 		return err
 	}
 	s.front = front.New(handler, s.inv.Model.Map(), s.hub, s.apiVersion)
-	// Versions of the API are not checked: most clients send one that is too new, and
-	// vCenter is known to bear that of a login with a password.
+	// Versions of the API are not checked: most clients send one that is too new, and vCenter accepts that of a login
+	// with a password.
 	s.front.Lockout.Enable(true)
 	s.service = &http.Server{
 		Handler: s.front, ConnState: s.front.Track, ErrorLog: quiet(ctx),
@@ -271,7 +271,7 @@ func (s *Server) Stop(ctx context.Context) error {
 			continue
 		}
 		if err := server.Shutdown(grace); err != nil {
-			_ = server.Close() // what did not end in time is cut off
+			_ = server.Close() // remaining connections are closed
 		}
 	}
 	var err error

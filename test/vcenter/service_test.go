@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/front"
 )
 
-func TestSOAPAndRESTLoginsLockOneAccountTogether(t *testing.T) {
+func TestLockout_CountsSOAPAndRESTLoginsTogether(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	wrong := url.UserPassword(DefaultUsername, "wrong")
@@ -47,7 +47,7 @@ func TestSOAPAndRESTLoginsLockOneAccountTogether(t *testing.T) {
 	}
 }
 
-func TestARESTLoginHangsWhileItIsHeldAndSOAPGoesOn(t *testing.T) {
+func TestHold_OfARESTLoginDoesNotAffectSOAP(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	s.Front().Hold(front.RESTLogin)
@@ -69,7 +69,7 @@ func TestARESTLoginHangsWhileItIsHeldAndSOAPGoesOn(t *testing.T) {
 	}
 }
 
-func TestAnUnknownVersionOfTheAPIIsRefused(t *testing.T) {
+func TestOptions_RejectAnUnknownAPIVersion(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{APIVersion: "8.0.1.0"})
 	s.Front().StrictVersions(true)

@@ -12,14 +12,14 @@ import (
 )
 
 // A server that is stopped during startup logs out while its first calls run.
-func TestWhoLogsOutBesideACallKeepsNobodyElseOut(t *testing.T) {
+func TestLogout_DuringACallDoesNotAffectOtherSessions(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	for range 300 {
 		c := connect(ctx, t, s)
 		content := c.ServiceContent
 		var calls sync.WaitGroup
-		for range 4 { // a session may have ended in between
+		for range 4 { // a session may have ended meanwhile
 			calls.Go(func() {
 				_, _ = methods.CreateCollectorForEvents(ctx, c, &types.CreateCollectorForEvents{This: *content.EventManager})
 			})

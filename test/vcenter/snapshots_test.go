@@ -14,9 +14,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A virtual machine that was reverted to its first snapshot, which is then removed, follows
-// none any more, and keeps the others.
-func TestTheFirstSnapshotCanBeRemovedWhileItIsTheCurrentOne(t *testing.T) {
+// A virtual machine is reverted to its first snapshot, which is then removed. It then has no current snapshot and keeps
+// the others.
+func TestSnapshot_FirstCanBeRemovedWhileItIsCurrent(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/volumes"
 )
 
-// policyNames are the names of the policies, or why they cannot be read.
+// policyNames returns the names of the policies, or the error of the request.
 func policyNames(ctx context.Context, t *testing.T, c *govmomi.Client) (string, error) {
 	t.Helper()
 	service, err := pbm.NewClient(ctx, c.Client)
@@ -34,7 +34,7 @@ func policyNames(ctx context.Context, t *testing.T, c *govmomi.Client) (string, 
 	return policies.Gold, nil
 }
 
-func TestServicesForStorageAreAwayOneByOne(t *testing.T) {
+func TestStorageServices_BecomeUnavailableSeparately(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -63,7 +63,7 @@ func TestServicesForStorageAreAwayOneByOne(t *testing.T) {
 	}
 }
 
-func TestServicesForStorageAskForTheirPrivileges(t *testing.T) {
+func TestStorageServices_RequirePrivileges(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -115,7 +115,7 @@ func causedBy(fault types.BaseMethodFault) string {
 	return ""
 }
 
-func TestFaultsOfOneVolumeAreNotThoseOfOthers(t *testing.T) {
+func TestStorageServices_FaultsOfAVolumeDoNotAffectOthers(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -137,7 +137,7 @@ func TestFaultsOfOneVolumeAreNotThoseOfOthers(t *testing.T) {
 	}
 }
 
-func TestPoliciesComeAndGo(t *testing.T) {
+func TestStoragePolicies_CanBeRemovedAndFail(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -145,19 +145,19 @@ func TestPoliciesComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := policyNames(ctx, t, c); err == nil {
-		t.Error("a policy that was deleted is there")
+		t.Error("a deleted policy exists")
 	}
 	if err := s.policies.Remove(policies.Gold); err == nil || !strings.Contains(err.Error(), `"Gold": must be one of [`) {
 		t.Errorf("deleted again: %v", err)
 	}
 	s.policies.Fail("PbmQueryProfile", &types.NoPermission{PrivilegeId: "StorageProfile.View"})
 	if _, err := policyNames(ctx, t, c); lacks(err) != "StorageProfile.View" {
-		t.Errorf("a fault that was ordered: %v", err)
+		t.Errorf("an injected fault: %v", err)
 	}
 }
 
-// The simulator's own catalogue of disks is a plain map.
-func TestDisksAreMadeWhileOthersAreLookedAt(t *testing.T) {
+// The simulator's own catalog of disks is a plain map.
+func TestFirstClassDisks_AreCreatedDuringReads(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

@@ -66,7 +66,7 @@ func watch(ctx context.Context, t *testing.T, c *govmomi.Client, done func(mirro
 	return counts
 }
 
-func TestStreamMirrorsParallelClients(t *testing.T) {
+func TestStream_MirrorsParallelClients(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	const clients, each = 4, 8
@@ -83,7 +83,7 @@ func TestStreamMirrorsParallelClients(t *testing.T) {
 		})
 	}
 	c := connect(ctx, t, s)
-	// Of eight machines of a client two are destroyed, and six run with two CPUs.
+	// Of eight VMs of a client two are destroyed, and six run with two CPUs.
 	watch(ctx, t, c, func(m mirror) bool {
 		right := 0
 		for _, values := range m {
@@ -108,7 +108,7 @@ func (putHandler) UpdateObject(*simulator.Context, mo.Reference, []types.Propert
 func (putHandler) RemoveObject(*simulator.Context, types.ManagedObjectReference)         {}
 
 // The simulator fills a view, puts it into the session, and only then makes it follow changes.
-func TestContainerViewHasWhatChangesWhileItIsCreated(t *testing.T) {
+func TestContainerView_IncludesChangesDuringItsCreation(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -137,7 +137,7 @@ func TestContainerViewHasWhatChangesWhileItIsCreated(t *testing.T) {
 	}
 }
 
-// live creates and resizes a machine, then powers it on or, every fourth, destroys it.
+// live creates and resizes a VM. It then destroys every fourth, and powers the others on.
 func live(ctx context.Context, c *govmomi.Client, p places, name string, n int) error {
 	task, err := p.folder.CreateVM(ctx, machine(name), p.pool, nil)
 	if err != nil {
@@ -169,7 +169,7 @@ func live(ctx context.Context, c *govmomi.Client, p places, name string, n int) 
 	return nil
 }
 
-func TestStreamSendsOnlyWhatChanged(t *testing.T) {
+func TestStream_SendsOnlyChanges(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{GuestBootDelay: 10 * testTimeout}))
 	p := findPlaces(ctx, t, c)
@@ -191,7 +191,7 @@ func TestStreamSendsOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-func TestDroppedSessionEndsStreamAndNewLoginWorks(t *testing.T) {
+func TestStream_EndsWithADroppedSession(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -224,7 +224,7 @@ func TestDroppedSessionEndsStreamAndNewLoginWorks(t *testing.T) {
 	libraryItem(t, r)
 }
 
-func TestCancelledClientLeavesNoWait(t *testing.T) {
+func TestStream_CanceledClientLeavesNoWait(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)

@@ -26,7 +26,7 @@ func faultOf(ctx context.Context, task *object.Task, err error) error {
 	return task.Wait(ctx)
 }
 
-func TestBadReferencesAndValuesAreFaultsAndTheServerGoesOn(t *testing.T) {
+func TestServer_AnswersInvalidReferencesAndValuesWithFaults(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)
@@ -99,7 +99,7 @@ func TestBadReferencesAndValuesAreFaultsAndTheServerGoesOn(t *testing.T) {
 	create(ctx, t, c, p, machine("after-all"))
 }
 
-func TestSoftPowerOperationsNeedTools(t *testing.T) {
+func TestSoftPowerOperations_RequireTools(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{GuestBootDelay: 10 * testTimeout}))
 	p := findPlaces(ctx, t, c)
@@ -115,7 +115,7 @@ func TestSoftPowerOperationsNeedTools(t *testing.T) {
 	}
 }
 
-func TestReconfigureObeysHotAddFlagsAndIsAtomic(t *testing.T) {
+func TestReconfigure_RespectsHotAddFlagsAndIsAtomic(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)
@@ -174,7 +174,7 @@ func TestReconfigureObeysHotAddFlagsAndIsAtomic(t *testing.T) {
 	}
 }
 
-func TestFolderIsDestroyedWithItsMachines(t *testing.T) {
+func TestFolder_IsDestroyedWithItsVMs(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)

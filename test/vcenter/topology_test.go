@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-func TestCoresPerSocketAreSizedAtPowerOnUnlessTheyAreGiven(t *testing.T) {
+func TestCoresPerSocket_AreChosenAtPowerOnUnlessSet(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)

@@ -14,7 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// volumeClient is a client of the volume service in the session of c.
+// volumeClient returns a client of the volume service in the session of c.
 func volumeClient(ctx context.Context, t *testing.T, c *govmomi.Client) *cns.Client {
 	t.Helper()
 	v, err := cns.NewClient(ctx, c.Client)
@@ -24,7 +24,7 @@ func volumeClient(ctx context.Context, t *testing.T, c *govmomi.Client) *cns.Cli
 	return v
 }
 
-// newVolume makes a volume as the vSphere CSI driver does, and returns its identifier.
+// newVolume creates a volume as the vSphere CSI driver does, and returns its ID.
 func newVolume(ctx context.Context, t *testing.T, v *cns.Client, ds types.ManagedObjectReference, mib int64) string {
 	t.Helper()
 	task, err := v.CreateVolume(ctx, []cnstypes.CnsVolumeCreateSpec{{
@@ -75,7 +75,7 @@ func detachVolume(ctx context.Context, t *testing.T, v *cns.Client, spec cnstype
 	return fault
 }
 
-// volumeDisk is the disk of vm that is the volume, nil if there is none.
+// volumeDisk returns the disk of vm that is the volume, or nil if there is none.
 func volumeDisk(ctx context.Context, t *testing.T, c *govmomi.Client, vm *object.VirtualMachine, id string) *types.VirtualDisk {
 	t.Helper()
 	for _, d := range read(ctx, t, c, vm).Config.Hardware.Device {
@@ -86,7 +86,7 @@ func volumeDisk(ctx context.Context, t *testing.T, c *govmomi.Client, vm *object
 	return nil
 }
 
-func TestAVolumeIsADiskOfOneVirtualMachine(t *testing.T) {
+func TestVolume_IsAttachedToOneVM(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
 	c := connect(ctx, t, s)
@@ -111,7 +111,7 @@ func TestAVolumeIsADiskOfOneVirtualMachine(t *testing.T) {
 	}
 	for _, vm := range []*object.VirtualMachine{one, other} {
 		if _, fault := attachVolume(ctx, t, v, spec(vm)); !is[*types.ResourceInUse](fault) {
-			t.Errorf("attach what %s has to %s: %T, want ResourceInUse", one.Reference(), vm.Reference(), fault)
+			t.Errorf("attaching the volume of %s to %s: %T, want ResourceInUse", one.Reference(), vm.Reference(), fault)
 		}
 	}
 	task, err := v.ExtendVolume(ctx, []cnstypes.CnsVolumeExtendSpec{{VolumeId: cnstypes.CnsVolumeId{Id: id}, CapacityInMb: 20}})
@@ -138,7 +138,7 @@ func is[F types.BaseMethodFault](f types.BaseMethodFault) bool {
 	return ok
 }
 
-func TestOnlyLateVersionsTakeThePlaceOfAVolume(t *testing.T) {
+func TestVolume_AttachAcceptsADiskPositionFromVersion91(t *testing.T) {
 	for version, takes := range map[string]bool{"8.0.3.0": false, "9.0.0.0": false, "9.1.0.0": true} {
 		t.Run(version, func(t *testing.T) {
 			ctx := testContext(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/view"
 )
 
-// Everything reads all objects of a kind, wherever they are.
+// Everything reads all objects of a kind in the whole inventory.
 func Everything(ctx context.Context, c *govmomi.Client, kind string, properties []string, into any) error {
 	v, err := view.NewManager(c.Client).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{kind}, true)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// isoContent is what the files of items have.
+// isoContent is the content of the items' files.
 const isoContent = "CD001"
 
 // PublishISO adds an item of type ISO, with a file of a few bytes, to a content library

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Order orders something of a simulated vCenter by its control page, or asks it, and
-// returns the answer. Whatever is not 200 OK is an error with the beginning of the answer.
+// Order sends a control request to a simulated vCenter and returns the response. A status other than 200 is an error
+// with the beginning of the response.
 func Order(ctx context.Context, controlURL, method, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // many times what any order takes
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 
 // Options specifies where a workload cluster runs.
 type Options struct {
-	// DataDir keeps all state, the logs among them. It is made when it does not exist.
+	// DataDir contains all state and the logs. It is created if it does not exist.
 	DataDir string
 	// BinDir holds kube-apiserver and kube-controller-manager.
 	BinDir string
@@ -29,7 +29,7 @@ type Options struct {
 	KubeAPIServerArgs []string
 }
 
-// controllers are what a drain meets.
+// controllers are the controllers that affect a drain.
 var controllers = []string{
 	"disruption-controller", "daemonset-controller", "replicaset-controller", "deployment-controller",
 }
@@ -44,8 +44,7 @@ type Cluster struct {
 	running     sync.WaitGroup
 }
 
-// Start brings a cluster up and returns when it is ready. The context bounds the start only;
-// Stop ends the cluster.
+// Start starts a cluster and returns when it is ready. The context limits the start only. Stop ends the cluster.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	inner, err := localcluster.Start(ctx, localcluster.Options{
 		DataDir: o.DataDir, BinDir: o.BinDir, HostOnly: true, UnsafeNoFsync: true, Controllers: controllers,
@@ -75,7 +74,7 @@ func (c *Cluster) prepare(context.Context) error {
 	return nil
 }
 
-// Stop ends the cluster. It thaws it before.
+// Stop ends the cluster, even if it is frozen.
 func (c *Cluster) Stop() error {
 	thawed := c.Thaw()
 	c.stopKubelet()
@@ -83,17 +82,17 @@ func (c *Cluster) Stop() error {
 	return errors.Join(thawed, c.inner.Stop())
 }
 
-// Client is that of an administrator of the workload cluster.
+// Client returns the client of an administrator of the workload cluster.
 func (c *Cluster) Client() kubernetes.Interface { return c.client }
 
-// RestConfig is that of an administrator of the workload cluster.
+// RestConfig returns the configuration of an administrator of the workload cluster.
 func (c *Cluster) RestConfig() *rest.Config { return c.inner.RestConfig() }
 
-// Kubeconfig is that of an administrator, with everything in it.
+// Kubeconfig returns a self-contained kubeconfig of an administrator.
 func (c *Cluster) Kubeconfig() []byte { return c.kubeconfig }
 
-// UserKubeconfig is that of an ordinary user, who has no rights but those that RBAC of the
-// workload cluster gives.
+// UserKubeconfig returns the kubeconfig of an ordinary user, who has only the permissions that RBAC of the workload
+// cluster grants.
 func (c *Cluster) UserKubeconfig(name string, groups ...string) ([]byte, error) {
 	path, err := c.inner.UserKubeconfig(name, groups...)
 	if err != nil {
@@ -111,10 +110,10 @@ func (c *Cluster) Secret(namespace, cluster string) *corev1.Secret {
 	}
 }
 
-// Freeze stops kube-apiserver where it is: connections stay open, and nothing is answered.
+// Freeze stops the process of kube-apiserver: connections stay open, and no request is answered.
 func (c *Cluster) Freeze() error { return c.tell(process.Freeze) }
 
-// Thaw lets it go on.
+// Thaw continues the process.
 func (c *Cluster) Thaw() error { return c.tell(process.Thaw) }
 
 func (c *Cluster) tell(f func(pid int) error) error {
@@ -128,5 +127,5 @@ func (c *Cluster) tell(f func(pid int) error) error {
 	return nil
 }
 
-// PID is the process of kube-apiserver, 0 when it does not run.
+// PID returns the process ID of kube-apiserver, or 0 if it does not run.
 func (c *Cluster) PID() int { return c.inner.PID("kube-apiserver") }

@@ -17,8 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// kubelet does for Pods of all Nodes what kubelets do that a drain can see, and puts Pods of
-// DaemonSets on the Nodes that they are for.
+// kubelet does for Pods of all Nodes the part of a kubelet's work that affects a drain, and assigns Pods of DaemonSets
+// to their Nodes.
 type kubelet struct {
 	client kubernetes.Interface
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
@@ -92,7 +92,7 @@ func (k *kubelet) sync(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// daemonNode is the Node that a Pod of a DaemonSet is for.
+// daemonNode returns the Node to which a Pod of a DaemonSet belongs.
 func daemonNode(pod *corev1.Pod) string {
 	a := pod.Spec.Affinity
 	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {

@@ -35,20 +35,20 @@ func Main(m *testing.M, set func(*Cluster)) {
 type Pair struct {
 	Host *localcluster.Cluster
 	Work *Cluster
-	// Dir is of the environment, and BinDir has the programs.
+	// Dir is the directory of the environment, and BinDir contains the programs.
 	Dir, BinDir string
 
 	stops []func() error
 }
 
-// AtEnd has stop called before the clusters are stopped.
+// AtEnd calls stop before the clusters are stopped.
 func (p *Pair) AtEnd(stop func() error) { p.stops = append(p.stops, stop) }
 
 // PairOptions specifies additions to a default Pair.
 type PairOptions struct {
 	// Zones are as in localcluster.Options.
 	Zones bool
-	// Ready is called before the tests, to make what they all need.
+	// Ready is called before the tests, to create objects that all of them need.
 	Ready func(ctx context.Context, p *Pair) error
 }
 
@@ -101,8 +101,8 @@ func (p *Pair) stop() error {
 	return errors.Join(errs...)
 }
 
-// run runs the tests between the start and the stop of an environment, whose directory is
-// kept when they fail.
+// run runs the tests between the start and the stop of an environment. The environment's directory is kept if a test
+// fails.
 func run(m *testing.M, start func(dir, bin string) (stop func() error, err error)) (code int) {
 	fail := func(err error) {
 		if err != nil {
@@ -138,7 +138,7 @@ func run(m *testing.M, start func(dir, bin string) (stop func() error, err error
 	return code
 }
 
-// binDir is bin of the module that the working directory is in.
+// binDir returns the directory bin of the module that contains the working directory.
 func binDir() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {

@@ -13,8 +13,7 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// AddNode makes a Node as a kubelet does that has joined and is well. change is applied
-// before.
+// AddNode creates a ready Node, as a kubelet that has joined does. change is applied before.
 func (c *Cluster) AddNode(ctx context.Context, name, providerID string, change ...func(*corev1.Node)) (*corev1.Node, error) {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux"}},

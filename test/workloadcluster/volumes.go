@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// AttachVolume makes a PersistentVolume with the claim of its name in a namespace, which a
-// VolumeAttachment attaches to a Node. Both go when the test ends.
+// AttachVolume creates a PersistentVolume with the claim of its name in a namespace, and a VolumeAttachment to a Node.
+// Volume and attachment are deleted at the end of the test.
 func AttachVolume(t *testing.T, client kubernetes.Interface, namespace, name, node string) {
 	t.Helper()
 	const driver = "csi.vsphere.vmware.com"

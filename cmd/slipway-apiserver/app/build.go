@@ -195,7 +195,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// controllers holds the controllers and what they share.
+// controllers holds the controllers and their shared objects.
 type controllers struct {
 	leases *lease.Leases
 	// clients write while the controllers' Lease is held. informers read the objects of this API.
@@ -225,7 +225,7 @@ type part struct {
 	run   func(ctx context.Context) error
 }
 
-// build creates the controllers and what they share. It starts nothing.
+// build creates the controllers and their shared objects. It starts nothing.
 func (a *controllers) build(o *Options, c *config, s *Server, stores *references.Readers) error {
 	var err error
 	if a.leases, err = newLeases(o, c.host, s.etcd != nil, s.fail); err != nil {

@@ -24,14 +24,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/embedded"
 )
 
-func TestMetricsOfTheEmbeddedEtcdAreServed(t *testing.T) {
+func TestMetrics_IncludeTheEmbeddedEtcd(t *testing.T) {
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(etcd.Close)
 	registerEmbeddedMetrics()
-	registerEmbeddedMetrics() // by a second server of the process
+	registerEmbeddedMetrics() // by a second server in the process
 	families, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -73,8 +73,8 @@ func TestNetworks_NamedByBothFlagsReadNothing(t *testing.T) {
 	}
 }
 
-// The Lease of one that was killed is not given back.
-func TestTheLeaseOfAKilledProcessIsTakenOverAtOnce(t *testing.T) {
+// A killed process does not release its Lease.
+func TestLease_OfAKilledProcessIsAcquiredImmediately(t *testing.T) {
 	o := NewOptions()
 	o.DataDir = t.TempDir()
 	killed, err := lease.ReplicaName(filepath.Join(o.DataDir, embedded.IdentityFile))
@@ -107,7 +107,7 @@ func TestTheLeaseOfAKilledProcessIsTakenOverAtOnce(t *testing.T) {
 	}
 }
 
-func TestQuotasAreChargedLastOfAllPlugins(t *testing.T) {
+func TestAdmission_ChargesQuotasLast(t *testing.T) {
 	order := NewOptions().Recommended.Admission.RecommendedPluginOrder
 	if last := order[len(order)-1]; last != "ResourceQuota" || slices.Index(order, last) != len(order)-1 {
 		t.Errorf("the order of plugins is %v, want ResourceQuota last", order)

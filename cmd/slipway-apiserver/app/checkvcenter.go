@@ -30,7 +30,7 @@ const checkTimeout = 2 * time.Minute
 // errLacking is returned by --check-vcenter when the report has findings.
 var errLacking = errors.New("vCenter does not meet the requirements of Slipway: see above")
 
-// checkVCenter connects with the settings of the flags, reports what is missing and changes nothing.
+// checkVCenter connects with the settings of the flags, reports the missing prerequisites and changes nothing.
 func checkVCenter(ctx context.Context, o *Options, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { simulated.Main(m) }
 
-func TestCheckOfVCenterEndsByWhatIsMissing(t *testing.T) {
+func TestCheckVCenter_FailsIfPrivilegesAreMissing(t *testing.T) {
 	ready := simulated.Start(t)
 	credentials := filepath.Join(t.TempDir(), "credentials")
 	write := func(password string) {
@@ -53,7 +53,7 @@ func TestCheckOfVCenterEndsByWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestCheckOfVCenterLooksForWhatZonesName(t *testing.T) {
+func TestCheckVCenter_ChecksTheObjectsOfZones(t *testing.T) {
 	ready := simulated.Start(t, func(o *vcenter.Options) { o.Clusters = 2 })
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -75,7 +75,7 @@ func TestCheckOfVCenterLooksForWhatZonesName(t *testing.T) {
 		t.Helper()
 		for _, line := range lines {
 			if !strings.Contains(out, line+"\n") {
-				t.Errorf("the report does not say %q:\n%s", line, out)
+				t.Errorf("the report lacks %q:\n%s", line, out)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func TestCheckOfVCenterLooksForWhatZonesName(t *testing.T) {
 	out, err = check(write("wrong", strings.NewReplacer("network: DC0_DVPG0", "network: Elsewhere", "/DC0/vm/slipway", "/DC0/vm/none",
 		"datastores: [LocalDS_0, LocalDS_1]", "policy: Golden", "datastores: [DC0_C1_DS]", "{datastores: [DC0_C1_DS], classes: [{name: gold, policy: Gold}]}").Replace(string(example))))
 	if !errors.Is(err, errLacking) {
-		t.Errorf("with what is not there: %v", err)
+		t.Errorf("with missing objects: %v", err)
 	}
 	wants(out, `zone zone-a: folder /DC0/vm/none: vSphere has no folder "/DC0/vm/none"`,
 		`zone zone-a: network Elsewhere: backup: vSphere has no network "Elsewhere"`,
@@ -111,7 +111,7 @@ func TestCheckOfVCenterLooksForWhatZonesName(t *testing.T) {
 
 	for name, text := range map[string]string{"the file contains no Zone": "kind: ConfigMap\n", "spec.folder": "kind: Zone\nmetadata: {name: a}\n", "json": "kind: [\n"} {
 		if _, err := check(write("bad", text)); err == nil || !strings.Contains(err.Error(), "--check-vcenter-zones") || !strings.Contains(err.Error(), name) && name != "json" {
-			t.Errorf("%q: %v, want an error that says %q", text, err, name)
+			t.Errorf("%q: %v, want an error with %q", text, err, name)
 		}
 	}
 	if _, err := check(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {

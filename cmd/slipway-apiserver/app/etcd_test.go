@@ -26,7 +26,7 @@ func runEtcd(t *testing.T, in string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
+func TestEtcdCommand_SavesChecksAndRestores(t *testing.T) {
 	dir := t.TempDir()
 	in := "--data-dir=" + dir
 	etcd, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, UnsafeNoFsync: true})
@@ -72,7 +72,7 @@ func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
 }
 
 // With a full disk the server ends. A snapshot for standard output is first written next to the data.
-func TestASnapshotThatWouldFillTheDiskOfTheServerIsRefused(t *testing.T) {
+func TestEtcdCommand_RejectsASnapshotThatFillsTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", dir).CombinedOutput(); err != nil {
 		t.Logf("NOT RUN: mounting a tmpfs takes a right that is missing here: %v: %s", err, out)

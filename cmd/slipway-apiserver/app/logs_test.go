@@ -26,7 +26,7 @@ import (
 )
 
 // The test uses client-go's own log lines, so that it fails when their text changes.
-func TestNoLevelOfLoggingShowsSecretsOrTokens(t *testing.T) {
+func TestLogs_ShowNoSecretsOrTokens(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.Method == http.MethodPost {
@@ -63,7 +63,7 @@ func TestNoLevelOfLoggingShowsSecretsOrTokens(t *testing.T) {
 	}
 }
 
-func TestLinesNameTheirOwnSource(t *testing.T) {
+func TestLogs_ReportTheSourceOfALine(t *testing.T) {
 	var out bytes.Buffer
 	sink := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))).GetSink()
 	withoutBodies(sink).Info("hello", "body", "shown")

@@ -16,7 +16,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-func TestTheHeapAimsBelowTheMemoryLimitOfTheContainer(t *testing.T) {
+func TestMemoryLimit_IsBelowThatOfTheContainer(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	const limit = 4 << 30
@@ -44,7 +44,7 @@ func TestTheHeapAimsBelowTheMemoryLimitOfTheContainer(t *testing.T) {
 	}
 }
 
-func TestAHeapGrowsToASizeOrByAShare(t *testing.T) {
+func TestHeap_GrowsToAMinimumOrByAPercentage(t *testing.T) {
 	const mb = 1 << 20
 	for _, tc := range []struct {
 		used    uint64
@@ -66,12 +66,12 @@ func TestAHeapGrowsToASizeOrByAShare(t *testing.T) {
 	}
 }
 
-func TestGarbageIsCollectedAsTheFlagSaysUnlessTheEnvironmentDoes(t *testing.T) {
+func TestGarbageCollection_FollowsTheFlagUnlessTheEnvironmentIsSet(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 	for env, want := range map[string]int{"": 40, "300": 100} {
 		t.Setenv("GOGC", env)
-		debug.SetGCPercent(100) // what the runtime has read of the environment
+		debug.SetGCPercent(100) // the value from the environment
 		collectGarbage(40)
 		if got := debug.SetGCPercent(100); got != want {
 			t.Errorf("GOGC=%q: the heap may grow by %d %%, want %d", env, got, want)
@@ -79,14 +79,14 @@ func TestGarbageIsCollectedAsTheFlagSaysUnlessTheEnvironmentDoes(t *testing.T) {
 	}
 }
 
-func TestASmallHeapGrowsFurtherOnceTheServerHasSettled(t *testing.T) {
+func TestHeap_SmallOneGrowsFurtherAfterTheStart(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 	for env, follows := range map[string]bool{"": true, "300": false} {
 		synctest.Test(t, func(t *testing.T) {
 			t.Setenv("GOGC", env)
 			debug.SetGCPercent(100)
-			runtime.GC() // so that something is known of the heap, which is smaller than a small one
+			runtime.GC() // so that the size of the heap is known, which is below that of a small one
 			ctx, cancel := context.WithCancel(t.Context())
 			go tendMemory(ctx, 100)
 			time.Sleep(settled - time.Second)

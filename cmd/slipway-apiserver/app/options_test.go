@@ -14,10 +14,10 @@ import (
 	"github.com/slipway-dev/slipway/test/house"
 )
 
-// inHostCluster is where no kubeconfig is needed.
+// inHostCluster simulates a Pod, which needs no kubeconfig.
 func inHostCluster(t *testing.T) { t.Setenv(serviceHost, "10.0.0.1") }
 
-func TestBadFlagsAreNamed(t *testing.T) {
+func TestOptions_ReportInvalidFlags(t *testing.T) {
 	inHostCluster(t)
 	thumbprint := " --vcenter-thumbprint=" + strings.Repeat("0A:", 19) + "0A"
 	notPEM := filepath.Join(t.TempDir(), "ca.crt")
@@ -43,11 +43,11 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"bad name of a Secret":             {"--data-dir=d --vcenter-url=https://vc/sdk --vcenter-credentials-secret=b", "NAMESPACE/NAME"},
 		"CA and thumbprint":                {"--data-dir=d " + vcenter + " --vcenter-ca-file=c" + thumbprint, "at most one of"},
 		"thumbprint that is none":          {"--data-dir=d " + vcenter + " --vcenter-thumbprint=AA:BB", `--vcenter-thumbprint: vCenter thumbprint "AA:BB": must be a SHA-256`},
-		"CA that is not there":             {"--data-dir=d " + vcenter + " --vcenter-ca-file=/absent", "--vcenter-ca-file: reading vCenter CA file: open /absent"},
+		"missing CA":                       {"--data-dir=d " + vcenter + " --vcenter-ca-file=/absent", "--vcenter-ca-file: reading vCenter CA file: open /absent"},
 		"CA that is none":                  {"--data-dir=d " + vcenter + " --vcenter-ca-file=" + notPEM, "--vcenter-ca-file: vCenter CA: no certificate found"},
-		"certificate that is not there":    {"--data-dir=d --tls-cert-file=/absent --tls-private-key-file=/absent", "--tls-cert-file: open /absent"},
-		"kubeconfig that is not there":     {"--data-dir=d --kubeconfig=/absent", "--kubeconfig: open /absent"},
-		"CA of etcd that is not there":     {"--etcd-servers=https://e --etcd-cafile=/absent", "--etcd-cafile: open /absent"},
+		"missing certificate":              {"--data-dir=d --tls-cert-file=/absent --tls-private-key-file=/absent", "--tls-cert-file: open /absent"},
+		"missing kubeconfig":               {"--data-dir=d --kubeconfig=/absent", "--kubeconfig: open /absent"},
+		"missing CA of etcd":               {"--etcd-servers=https://e --etcd-cafile=/absent", "--etcd-cafile: open /absent"},
 		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "require --vcenter-url"},
 		"bad namespace of Secrets":         {"--data-dir=d --vcenter-secrets-namespace=a/b", `--vcenter-secrets-namespace "a/b"`},
 		"empty network, no vCenter":        {"--data-dir=d --vcenter-networks=a,,b", "--vcenter-networks"},
@@ -90,7 +90,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 	}
 }
 
-func TestOutsideOfTheHostClusterKubeconfigsAreNeeded(t *testing.T) {
+func TestOptions_RequireKubeconfigsOutsideOfTheManagementCluster(t *testing.T) {
 	t.Setenv(serviceHost, "")
 	err := parse(t, "--data-dir=d").Validate()
 	for _, flag := range []string{"--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig"} {
@@ -100,7 +100,7 @@ func TestOutsideOfTheHostClusterKubeconfigsAreNeeded(t *testing.T) {
 	}
 }
 
-func TestCredentialsInTheURLAreRefusedWithoutShowingThem(t *testing.T) {
+func TestOptions_RejectCredentialsInTheURLWithoutShowingThem(t *testing.T) {
 	inHostCluster(t)
 	err := parse(t, "--data-dir=d --vcenter-url=https://root:hunter2@vc/sdk --vcenter-credentials-file=f").Validate()
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
@@ -108,7 +108,7 @@ func TestCredentialsInTheURLAreRefusedWithoutShowingThem(t *testing.T) {
 	}
 }
 
-func TestStandaloneServerHasNoVCenter(t *testing.T) {
+func TestOptions_StandaloneServerHasNoVCenter(t *testing.T) {
 	o, err := NewStandaloneOptions(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func parse(t *testing.T, args string) *Options {
 	return o
 }
 
-func TestAnUnknownFlagGetsALineAndNoPagesOfHelp(t *testing.T) {
+func TestOptions_UnknownFlagIsReportedInOneLine(t *testing.T) {
 	cmd := NewCommand(t.Context())
 	var out strings.Builder
 	cmd.SetOut(&out)

@@ -35,7 +35,7 @@ func newRunner(host *fake.Clientset, elect bool, start func(ctx context.Context,
 	return r, failed
 }
 
-// holder is the holder of the controllers' Lease, empty for none.
+// holder returns the holder of the controllers' Lease, or an empty string.
 func holder(host *fake.Clientset) string {
 	held, err := host.CoordinationV1().Leases(defaultNamespace).Get(context.Background(), connections.ControllersLease, metav1.GetOptions{})
 	if err != nil {
@@ -45,7 +45,7 @@ func holder(host *fake.Clientset) string {
 }
 
 // An operation in vCenter may outlast the HTTP server. The process ends when run returns.
-func TestLeasesAreHeldUntilTheControllersHaveEnded(t *testing.T) {
+func TestRunner_HoldsLeasesUntilTheControllersHaveEnded(t *testing.T) {
 	host := fake.NewClientset()
 	started, finish := make(chan struct{}), make(chan struct{})
 	r, failed := newRunner(host, true, func(ctx context.Context, l *lease.Leases) error {
@@ -55,7 +55,7 @@ func TestLeasesAreHeldUntilTheControllersHaveEnded(t *testing.T) {
 		}
 		close(started)
 		<-ctx.Done()
-		<-finish // the last pass takes its time
+		<-finish // the last reconcile takes some time
 		return ctx.Err()
 	})
 	ctx, stop := context.WithCancel(t.Context())
@@ -73,7 +73,7 @@ func TestLeasesAreHeldUntilTheControllersHaveEnded(t *testing.T) {
 	wait("the controller did not start", started)
 	stop()
 	if holder(host) == "" {
-		t.Error("the Lease was given back while the controller was working")
+		t.Error("the Lease was released while the controller was working")
 	}
 	close(finish)
 	wait("the process does not end", ended)
@@ -87,8 +87,8 @@ func TestLeasesAreHeldUntilTheControllersHaveEnded(t *testing.T) {
 	}
 }
 
-// While they end, which takes them seconds, users are served.
-func TestControllersEndAndLeasesGoBackWhileTheServerServes(t *testing.T) {
+// Users are served while the controllers end, which takes seconds.
+func TestRunner_EndsControllersAndReleasesLeasesWhileTheServerServes(t *testing.T) {
 	host := fake.NewClientset()
 	started := make(chan struct{})
 	r, failed := newRunner(host, true, func(ctx context.Context, l *lease.Leases) error {
@@ -108,7 +108,7 @@ func TestControllersEndAndLeasesGoBackWhileTheServerServes(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	serving := genericapiserver.PostStartHookContext{Context: t.Context()} // until the server listens no more
+	serving := genericapiserver.PostStartHookContext{Context: t.Context()} // until the server no longer listens
 	if err := atStart(serving); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestControllersEndAndLeasesGoBackWhileTheServerServes(t *testing.T) {
 	}
 }
 
-func TestFailedControllerEndsTheProcess(t *testing.T) {
+func TestRunner_FailedControllerEndsTheProcess(t *testing.T) {
 	cause := errors.New("bad CA")
 	r, failed := newRunner(fake.NewClientset(), false, func(context.Context, *lease.Leases) error { return cause })
 	r.run(t.Context())

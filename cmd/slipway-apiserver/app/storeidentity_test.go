@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/store/identity"
 )
 
-// compared starts the store of dir, writes that many times, compares it with the known one, and stops it
+// compared starts the store of dir, writes this many times, compares the store with the recorded one, and stops it
 // again. waits reports whether the controllers would wait.
 func compared(t *testing.T, dir string, host kubernetes.Interface, writes int) (waits bool, err error) {
 	t.Helper()
@@ -56,7 +56,7 @@ func compared(t *testing.T, dir string, host kubernetes.Interface, writes int) (
 	return held != "", nil
 }
 
-func TestStore_IsServedOnlyIfItIsTheKnownOneAndHeldIfItWasReplaced(t *testing.T) {
+func TestStore_IsServedOnlyIfKnownAndHeldIfReplaced(t *testing.T) {
 	host := fake.NewClientset()
 	expect := func(what, dir string, writes int, waits bool, want string) error {
 		t.Helper()
@@ -106,7 +106,7 @@ func TestStore_IsServedOnlyIfItIsTheKnownOneAndHeldIfItWasReplaced(t *testing.T)
 	expect("the store before it", older, 0, false, "the management cluster expects")
 }
 
-func TestIdentityIsReadWithTheCertificatesOfTheObjects(t *testing.T) {
+func TestStoreIdentity_IsReadWithTheClientCertificates(t *testing.T) {
 	c, err := etcdConfig(storagebackend.TransportConfig{ServerList: []string{"http://127.0.0.1:2379"}})
 	if err != nil || c.TLS != nil || len(c.Endpoints) != 1 {
 		t.Errorf("without certificates: %+v, %v", c, err)

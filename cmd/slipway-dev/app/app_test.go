@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +25,7 @@ func pipe() (*report, io.Reader) {
 	return &report{out: io.Discard, notify: writer}, reader
 }
 
-func TestWaitingCommandSeesProgressUntilReady(t *testing.T) {
+func TestFollow_PrintsProgressUntilReady(t *testing.T) {
 	r, reader := pipe()
 	done := make(chan error, 1)
 	go func() {
@@ -41,14 +42,14 @@ func TestWaitingCommandSeesProgressUntilReady(t *testing.T) {
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
-	// What comes later reaches the own output only, and does not fail.
+	// Later output is only printed by the process itself, and writing it does not fail.
 	r.printf("later")
 	if err := r.finish(errors.New("later")); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestWaitingCommandSeesTheError(t *testing.T) {
+func TestFollow_ReturnsTheError(t *testing.T) {
 	r, reader := pipe()
 	go func() { _ = r.finish(errors.New("port 6443 is in use")) }()
 	ready, err := follow(reader, io.Discard)
@@ -57,7 +58,7 @@ func TestWaitingCommandSeesTheError(t *testing.T) {
 	}
 }
 
-func TestSilentEndIsAnError(t *testing.T) {
+func TestFollow_EndWithoutAResultIsAnError(t *testing.T) {
 	r, reader := pipe()
 	go func() { _ = r.finish(nil) }()
 	ready, err := follow(reader, io.Discard)
@@ -74,7 +75,20 @@ func TestSilentEndIsAnError(t *testing.T) {
 	}
 }
 
-func TestWhatToTryNextFindsSomething(t *testing.T) {
+func TestReport_PrintsALineEveryFourSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		stop := (&report{out: &out}).alive("start")
+		time.Sleep(9 * time.Second) // the clock of synctest
+		stop()
+		time.Sleep(time.Minute)
+		if want := "  start: not finished after 4 s\n  start: not finished after 8 s\n"; out.String() != want {
+			t.Errorf("output %q, want %q", &out, want)
+		}
+	})
+}
+
+func TestNextCommands_UseExistingObjects(t *testing.T) {
 	const restart = "virtctl restart web-1"
 	for name, tc := range map[string]struct {
 		vcenters int
@@ -94,12 +108,12 @@ func TestWhatToTryNextFindsSomething(t *testing.T) {
 			}
 		}
 		if strings.Contains(out.String(), restart) != (len(tc.want) > 1) {
-			t.Errorf("%s: whether a VM is restarted does not follow from whether it is there:\n%s", name, &out)
+			t.Errorf("%s: a restart must be printed if the VM exists:\n%s", name, &out)
 		}
 	}
 }
 
-func TestMainReportsOneLine(t *testing.T) {
+func TestMain_ReportsOneLine(t *testing.T) {
 	empty := t.TempDir()
 	data := filepath.Join(empty, "data")
 	foreign := t.TempDir()
@@ -129,13 +143,13 @@ func TestMainReportsOneLine(t *testing.T) {
 				t.Errorf("standard error %q, want one line with %q for a failure, none otherwise", got, tc.want)
 			}
 			if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the data directory: %v, want that nothing was made", err)
+				t.Errorf("the data directory: %v, want that it does not exist", err)
 			}
 		})
 	}
 }
 
-func TestStatusCountsWhatIsMissing(t *testing.T) {
+func TestStatus_CountsMissingPrograms(t *testing.T) {
 	up := localcluster.ServerStatus{Name: "a", Address: "127.0.0.1:1", Listening: true}
 	down := localcluster.ServerStatus{Name: "b", Address: "127.0.0.1:2"}
 	for name, tc := range map[string]struct {

@@ -4,11 +4,13 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,9 +21,13 @@ type event struct {
 	Ready bool   `json:"ready,omitempty"`
 }
 
+// aliveInterval is the interval of the lines that report that a start or stop has not ended.
+const aliveInterval = 4 * time.Second
+
 // report writes progress to the user and, in a background run, to the waiting command. It sends nothing more after
-// readiness or the end.
+// readiness or the end. Its methods may be called concurrently.
 type report struct {
+	mu     sync.Mutex
 	out    io.Writer
 	notify io.WriteCloser
 }
@@ -41,6 +47,8 @@ func newReport(out io.Writer, notifyFD int) (*report, error) {
 
 // Write forwards text, one line per call.
 func (r *report) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.send(event{Text: strings.TrimSuffix(string(p), "\n")})
 	return r.out.Write(p)
 }
@@ -54,14 +62,42 @@ func (r *report) step(name string, took time.Duration) {
 	r.printf("  %-50s %6.2f s", name, took.Seconds())
 }
 
+// alive prints a line every four seconds until the returned function is called, so that a slow machine is not mistaken
+// for a hang.
+func (r *report) alive(doing string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(aliveInterval)
+		defer ticker.Stop()
+		for begin := time.Now(); ; {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-ticker.C:
+				r.printf("  %s: not finished after %.0f s", doing, now.Sub(begin).Seconds())
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
 // ready reports readiness to the waiting command.
 func (r *report) ready() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.send(event{Ready: true})
 	return r.closeNotify()
 }
 
 // finish reports the end to the waiting command, if it is still waiting.
 func (r *report) finish(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err != nil {
 		r.send(event{Error: err.Error()})
 	}

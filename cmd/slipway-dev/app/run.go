@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,6 +60,8 @@ var errInterrupted = errors.New("interrupted")
 func (o *runOptions) run(ctx context.Context, out *report) error {
 	begin := time.Now()
 	out.printf("starting in %s", o.dataDir)
+	started := sync.OnceFunc(out.alive("start"))
+	defer started()
 	cluster, err := localcluster.Start(ctx, localcluster.Options{
 		DataDir: o.dataDir, BinDir: o.binDir, UnsafeNoFsync: o.unsafeNoFsync, Progress: out.step,
 		Zones: true, VCenters: o.vcenters,
@@ -70,12 +73,13 @@ func (o *runOptions) run(ctx context.Context, out *report) error {
 		}
 		return err
 	}
-	return errors.Join(o.serve(ctx, cluster, out, begin), stop(cluster, out))
+	return errors.Join(o.serve(ctx, cluster, out, begin, started), stop(cluster, out))
 }
 
-// serve shows the quick start and waits until the environment ends.
-func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, out *report, begin time.Time) error {
+// serve shows the quick start, calls started and waits until the environment ends.
+func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, out *report, begin time.Time, started func()) error {
 	machines, err := o.quickstart(ctx, cluster, out)
+	started()
 	if err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted
@@ -97,6 +101,7 @@ func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, o
 
 func stop(cluster *localcluster.Cluster, out *report) error {
 	begin := time.Now()
+	defer out.alive("stop")()
 	err := cluster.Stop()
 	out.step("everything stopped", time.Since(begin))
 	return err

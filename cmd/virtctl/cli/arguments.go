@@ -14,31 +14,30 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// kindsOf are the words of usages that stand for the name of an object, and the kinds that people
-// put before it, as they do for kubectl. The first is the one that errors show.
+// kindsOf maps placeholders in usage texts to the kinds that may precede the name. The first one is shown in errors.
 var kindsOf = map[string][]string{
 	"VM":       {"vm", "vms", "virtualmachine", "virtualmachines"},
 	"SNAPSHOT": {"vmsnap", "vmsnaps", "vmsnapshot", "vmsnapshots", "virtualmachinesnapshot", "virtualmachinesnapshots"},
 	"MACHINE":  {"machine", "machines", "ma"},
 }
 
-// groupKinds are the kinds that people put before the name of a group.
+// groupKinds are the kinds that may precede the name of a group.
 var groupKinds = []string{"group", "vmgroup", "virtualmachinegroup"}
 
-// kindWord finds one of these words in the first argument of a usage.
+// kindWord finds such a placeholder in the first argument of a usage text.
 var kindWord = regexp.MustCompile(`\b(VM|SNAPSHOT|MACHINE)\b`)
 
-// Argument is what a command takes first.
+// Argument describes the first argument of a command.
 type Argument struct {
-	// Word of kindsOf.
+	// Word is the placeholder, a key of kindsOf.
 	Word string
-	// many is true when all arguments are such names, groups when they may be those of groups.
+	// many is true if all arguments are such names. groups is true if they may be names of groups.
 	many, groups bool
-	// command is true when another command follows after --.
+	// command is true if another command follows after --.
 	command bool
 }
 
-// ArgumentOf is that of a usage, nil if it is no name of an object of kindsOf.
+// ArgumentOf returns the argument in a usage text, or nil if it is not one of kindsOf.
 func ArgumentOf(use string) *Argument {
 	_, rest, _ := strings.Cut(use, " ")
 	first, _, _ := strings.Cut(rest, " ")
@@ -49,8 +48,8 @@ func ArgumentOf(use string) *Argument {
 	return &Argument{Word: word, many: strings.Contains(first, "..."), groups: strings.Contains(first, "group/"), command: strings.Contains(rest, "-- ")}
 }
 
-// takeKinds lets all commands below cmd take "vm NAME" and "vm/NAME" where they take the name of
-// a virtual machine, and so for the other kinds.
+// takeKinds lets all subcommands of cmd accept "vm NAME" and "vm/NAME" for the name of a virtual machine, and
+// likewise for the other kinds.
 func takeKinds(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		takeKinds(below)
@@ -76,7 +75,7 @@ func takeKinds(cmd *cobra.Command) {
 	}
 }
 
-// of are the arguments of a command without kinds. check is the command's own, of the names.
+// of returns the arguments of a command without kinds, after check has accepted the names.
 func (a *Argument) of(cmd *cobra.Command, check cobra.PositionalArgs, args []string) ([]string, error) {
 	names, command := args, []string(nil)
 	if dash := cmd.ArgsLenAtDash(); a.command && dash >= 0 {
@@ -97,14 +96,14 @@ func (a *Argument) of(cmd *cobra.Command, check cobra.PositionalArgs, args []str
 	return append(plain, command...), err
 }
 
-// forms are those that a name has with its kind.
+// forms describes the forms of a name with a kind.
 func (a *Argument) forms() string {
 	kind := kindsOf[a.Word][0]
 	return fmt.Sprintf("%s/NAME or %s NAME", kind, kind)
 }
 
-// Plain takes the kinds away. A kind that stands alone is one if what follows it is allowed
-// without it: else it is the name of an object that is called so.
+// Plain removes the kinds. A separate kind is removed only if check accepts the rest; otherwise it is the name of an
+// object.
 func (a *Argument) Plain(args []string, allowed func([]string) error) ([]string, error) {
 	names, prefix := slices.Clone(args), ""
 	if len(args) > 1 && allowed(args[1:]) == nil {
@@ -140,20 +139,20 @@ func (a *Argument) Plain(args []string, allowed func([]string) error) ([]string,
 
 func (a *Argument) unclear(arg string) error {
 	if kind, name, _ := strings.Cut(arg, "/"); slices.Contains(groupKinds, bareKind(kind)) {
-		return fmt.Errorf("%q is a group, which this is not for: name its virtual machines; kubectl get vmgroup %s -o wide shows what the group waits for", arg, name)
+		return fmt.Errorf("%q is a group, which this command does not accept: specify its virtual machines; kubectl get vmgroup %s -o wide shows what the group is waiting for", arg, name)
 	}
-	return fmt.Errorf("%q is no %s: want NAME, %s, and -n NAMESPACE if it is in another one", arg, a.Word, a.forms())
+	return fmt.Errorf("%q is not a valid %s: use NAME, %s, and -n NAMESPACE for another namespace", arg, a.Word, a.forms())
 }
 
-// is tells whether text is the kind, also with its API group as in "kubectl get -o name".
+// is reports whether text is the kind, also with its API group as in "kubectl get -o name".
 func (a *Argument) is(text string) bool { return slices.Contains(kindsOf[a.Word], bareKind(text)) }
 
-// isGroup does so for groups, where they are allowed.
+// isGroup reports whether text is the kind of a group and groups are allowed.
 func (a *Argument) isGroup(text string) bool {
 	return a.groups && slices.Contains(groupKinds, bareKind(text))
 }
 
-// bareKind is a kind without its API group, if that is one of ours.
+// bareKind returns a kind without its API group, if that is a group of Slipway.
 func bareKind(text string) string {
 	kind, group, cut := strings.Cut(strings.ToLower(text), ".")
 	if cut && !strings.HasSuffix("."+group, ".slipway.dev") {
@@ -162,7 +161,7 @@ func bareKind(text string) string {
 	return kind
 }
 
-// Completing lets what completes names complete those after a kind.
+// Completing makes the completion of names work after a kind.
 func (a *Argument) Completing(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 && a.is(args[0]) {
@@ -180,7 +179,7 @@ func (a *Argument) Completing(complete cobra.CompletionFunc) cobra.CompletionFun
 	}
 }
 
-// GroupPrefix begins arguments that name a group, whatever people have put there.
+// GroupPrefix is the prefix of normalized group arguments.
 const GroupPrefix = "group/"
 
 // SplitKind splits [KIND/]NAME.
@@ -191,11 +190,11 @@ func SplitKind(value string) (kind, name string) {
 	return "", value
 }
 
-// ImageRef reads [KIND/]NAME.
+// ImageRef parses [KIND/]NAME.
 func ImageRef(text string) (vmv1alpha1.VirtualMachineImageRef, error) {
 	kind, name := SplitKind(text)
 	if name == "" {
-		return vmv1alpha1.VirtualMachineImageRef{}, fmt.Errorf("image %q has no name: want [KIND/]NAME", text)
+		return vmv1alpha1.VirtualMachineImageRef{}, fmt.Errorf("image %q has no name: use [KIND/]NAME", text)
 	}
 	for _, known := range []string{"", vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind} {
 		if strings.EqualFold(kind, known) {

@@ -13,22 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// AwaitState asks until something is so, and tells what it waits for: on a terminal in one line,
-// with how long it has, else in a line for each state. What is gone is an error at once, with what
-// ask says of that.
+// AwaitState polls ask until it returns true, and shows the state: on a terminal in one line with the remaining
+// time, otherwise in one line per change. If the object is not found, it returns an error with the state from ask.
 func (f *Factory) AwaitState(ctx context.Context, timeout time.Duration, unmet string, ask func(context.Context) (bool, string, error)) error {
-	told, last := "", "nothing is known of it"
+	told, last := "", "state unknown"
 	p, began := ProgressOn(f.Streams.ErrOut), time.Now()
 	err := wait.PollUntilContextTimeout(ctx, WaitInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		done, state, err := ask(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return false, nil // the end of the wait, not an answer
+			return false, nil // the wait has ended
 		case apierrors.IsNotFound(err):
-			last = cmp.Or(state, "it is gone")
+			last = cmp.Or(state, "not found")
 			return false, err
 		case err != nil:
-			last = Reason(err) // it may pass
+			last = Reason(err) // may be transient
 			return false, nil
 		}
 		if last = state; !done {
@@ -47,5 +46,5 @@ func (f *Factory) AwaitState(ctx context.Context, timeout time.Duration, unmet s
 	return nil
 }
 
-// WaitInterval is how often a state that is waited for is read.
+// WaitInterval is the poll interval of waits.
 const WaitInterval = 2 * time.Second

@@ -14,11 +14,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// CompletionTimeout bounds what shell completion asks of the server, so that a
-// dead server does not hang the shell.
+// CompletionTimeout bounds requests of shell completion, so that an unresponsive server does not block the shell.
 const CompletionTimeout = 3 * time.Second
 
-// CompleteVMs offers the names of the virtual machines of the namespace.
+// CompleteVMs completes names of virtual machines in the namespace.
 func (f *Factory) CompleteVMs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	client, namespace, err := f.Client()
 	if err != nil {
@@ -43,7 +42,7 @@ func (f *Factory) CompleteVMs(cmd *cobra.Command, args []string, _ string) ([]st
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteOneVM does so for a verb that takes one name.
+// CompleteOneVM completes a single name of a virtual machine.
 func (f *Factory) CompleteOneVM(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -51,12 +50,12 @@ func (f *Factory) CompleteOneVM(cmd *cobra.Command, args []string, start string)
 	return f.CompleteVMs(cmd, args, start)
 }
 
-// CompleteFixed offers the values that a flag allows.
+// CompleteFixed completes the allowed values of a flag.
 func CompleteFixed(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// completeGlobals offers namespaces of the cluster, and what the kubeconfig names.
+// completeGlobals completes the global flags: namespaces, and the names in the kubeconfig.
 func (f *Factory) completeGlobals(root *cobra.Command) {
 	_ = root.RegisterFlagCompletionFunc("namespace", f.completeNamespaces)
 	_ = root.RegisterFlagCompletionFunc("context", f.completeKubeconfig(func(c api.Config) []string { return slices.Sorted(maps.Keys(c.Contexts)) }))

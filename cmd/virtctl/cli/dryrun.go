@@ -10,17 +10,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Values of --dry-run, which kubectl has too. There is nothing to be tried without
-// the server, so that kubectl's client is none of them.
+// Values of --dry-run, as in kubectl. The value client is not supported because only the server can validate a
+// request.
 const (
 	dryRunNone   = "none"
 	dryRunServer = "server"
 )
 
-// DryRun is the flag --dry-run: alone it means server.
+// DryRun is the flag --dry-run. Without a value it means server.
 type DryRun string
 
-// AddFlag adds it with the usage text.
+// AddFlag adds the flag with the usage text.
 func (d *DryRun) AddFlag(cmd *cobra.Command, usage string) {
 	*d = dryRunNone
 	cmd.Flags().Var(d, "dry-run", usage)
@@ -47,10 +47,10 @@ func (d *DryRun) String() string { return string(*d) }
 // Type implements pflag.Value.
 func (d *DryRun) Type() string { return "string" }
 
-// On reports whether nothing is to be changed.
+// On reports whether dry run is enabled.
 func (d *DryRun) On() bool { return *d == dryRunServer }
 
-// Options are those of a request.
+// Options returns the dryRun option of a request.
 func (d *DryRun) Options() []string {
 	if !d.On() {
 		return nil

@@ -24,7 +24,7 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// Factory gives the verbs what they need: streams, client and namespace.
+// Factory provides streams, clients and the namespace to the commands.
 type Factory struct {
 	Program string
 	Flags   *genericclioptions.ConfigFlags
@@ -42,8 +42,8 @@ type ManifestObject interface {
 	metav1.Object
 }
 
-// PrintManifest prints the manifest of obj. One of a namespaced kind has the namespace
-// that the flags name, and none when it is the kubeconfig's choice.
+// PrintManifest prints the manifest of obj. A namespaced object gets the namespace of the flags, but not that of the
+// kubeconfig.
 func (f *Factory) PrintManifest(obj ManifestObject, namespaced bool) error {
 	if f.Flags.Namespace != nil && namespaced {
 		obj.SetNamespace(*f.Flags.Namespace)
@@ -51,20 +51,19 @@ func (f *Factory) PrintManifest(obj ManifestObject, namespaced bool) error {
 	return PrintManifests(f.Streams.Out, obj)
 }
 
-// Config returns how the cluster is reached that the flags and the kubeconfig choose.
+// Config returns the client configuration of the flags and the kubeconfig.
 func (f *Factory) Config() (*rest.Config, error) {
 	config, err := f.Flags.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	// One verb over many virtual machines is one user's wish, not a flood, and the server limits its clients itself. A
-	// rate limiter of the client would also fail requests that it foresees to end after the deadline of a wait.
+	// Client-side rate limiting is disabled. The server limits its clients, and the client's limiter would fail
+	// requests that it expects to exceed the deadline of a wait.
 	config.QPS = -1
 	return config, nil
 }
 
-// Client returns a clientset and the namespace that the flags and the
-// kubeconfig choose.
+// Client returns a clientset and the namespace of the flags and the kubeconfig.
 func (f *Factory) Client() (versioned.Interface, string, error) {
 	namespace, _, err := f.Flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -77,12 +76,12 @@ func (f *Factory) Client() (versioned.Interface, string, error) {
 	config.WarningHandler = rest.NewWarningWriter(f.Streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	client, err := versioned.NewForConfig(config)
 	if err != nil {
-		return nil, "", fmt.Errorf("making a client: %w", err)
+		return nil, "", fmt.Errorf("creating the client: %w", err)
 	}
 	return client, namespace, nil
 }
 
-// Selection says which virtual machines a verb is for.
+// Selection selects the virtual machines of a command.
 type Selection struct {
 	Names         []string
 	Selector      string
@@ -92,18 +91,18 @@ type Selection struct {
 // AddFlags adds the flags.
 func (s *Selection) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&s.Selector, "selector", "l", "", "Label selector, instead of names")
-	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "With -l: in all namespaces")
+	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "With -l: include all namespaces")
 }
 
-// Validate returns an error unless names and flags go together.
+// Validate returns an error if names and flags are combined incorrectly.
 func (s *Selection) Validate() error {
 	switch {
 	case len(s.Names) > 0 && s.Selector != "":
-		return fmt.Errorf("names and --selector exclude each other: got %d name(s) and selector %q", len(s.Names), s.Selector)
+		return fmt.Errorf("names and --selector are mutually exclusive: got %d name(s) and selector %q", len(s.Names), s.Selector)
 	case len(s.Names) == 0 && s.Selector == "":
-		return fmt.Errorf("no virtual machine given: name one or more, or use --selector")
+		return fmt.Errorf("no virtual machine specified: give one or more names, or use --selector")
 	case s.allNamespaces && s.Selector == "":
-		return fmt.Errorf("--all-namespaces goes with --selector, not with names")
+		return fmt.Errorf("--all-namespaces requires --selector and cannot be combined with names")
 	}
 	return nil
 }
@@ -111,7 +110,7 @@ func (s *Selection) Validate() error {
 // Target is one virtual machine.
 type Target struct{ Namespace, Name string }
 
-// Resolve lists what the selection means.
+// Resolve returns the selected virtual machines.
 func (s *Selection) Resolve(ctx context.Context, client versioned.Interface, namespace string) ([]Target, error) {
 	if s.Selector == "" {
 		targets := make([]Target, 0, len(s.Names))
@@ -140,7 +139,7 @@ func (s *Selection) Resolve(ctx context.Context, client versioned.Interface, nam
 	return targets, nil
 }
 
-// Each calls do for every target and prints one line for every failure.
+// Each calls do for every target and prints one line for each failure.
 func (f *Factory) Each(targets []Target, client versioned.Interface, do func(vmclient.VirtualMachineInterface, Target) error) error {
 	failed := false
 	for _, t := range targets {
@@ -155,20 +154,20 @@ func (f *Factory) Each(targets []Target, client versioned.Interface, do func(vmc
 	return nil
 }
 
-// Reason is the part of an API error that a person needs.
+// Reason returns the part of an API error that is useful to a user.
 func Reason(err error) string {
 	switch {
 	case !apierrors.IsNotFound(err):
 		return err.Error()
 	case apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
-		// A page that is no answer of the API: nobody serves the path.
+		// A response that is not an API error: the path is not served.
 		return fmt.Sprintf("the cluster does not serve %s", vmv1alpha1.SchemeGroupVersion)
 	default:
 		return "not found"
 	}
 }
 
-// Host returns a client of the kinds of Kubernetes.
+// Host returns a client of the built-in kinds.
 func (f *Factory) Host() (kubernetes.Interface, error) {
 	config, err := f.Config()
 	if err != nil {
@@ -176,7 +175,7 @@ func (f *Factory) Host() (kubernetes.Interface, error) {
 	}
 	host, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
+		return nil, fmt.Errorf("creating the client: %w", err)
 	}
 	return host, nil
 }

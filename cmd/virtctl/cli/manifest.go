@@ -18,8 +18,7 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// manifest is obj as its author would write it: without status and without
-// what the server fills.
+// manifest returns obj as a user would write it, without status and fields that the server sets.
 func manifest(obj runtime.Object) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
@@ -49,13 +48,12 @@ func PrintManifests(out io.Writer, objs ...runtime.Object) error {
 	return nil
 }
 
-// InstancetypeMeta is the type and object metadata of a new instance type or
-// preference.
+// InstancetypeMeta returns the type and object metadata of a new instance type or preference.
 func InstancetypeMeta(kind, name string) (metav1.TypeMeta, metav1.ObjectMeta) {
 	return metav1.TypeMeta{APIVersion: itv1alpha1.SchemeGroupVersion.String(), Kind: kind}, metav1.ObjectMeta{Name: name}
 }
 
-// SplitDocuments cuts YAML or JSON text into its documents, lists into their items.
+// SplitDocuments splits YAML or JSON text into documents, and lists into items.
 func SplitDocuments(data []byte) ([]*unstructured.Unstructured, error) {
 	var objs []*unstructured.Unstructured
 	for i, doc := range bytes.Split(append([]byte("\n"), data...), []byte("\n---")) {
@@ -71,7 +69,7 @@ func SplitDocuments(data []byte) ([]*unstructured.Unstructured, error) {
 		}
 		obj := &unstructured.Unstructured{}
 		if err := json.Unmarshal(raw, &obj.Object); err != nil {
-			return nil, fmt.Errorf("document %d is no object: %w", i+1, err)
+			return nil, fmt.Errorf("document %d is not an object: %w", i+1, err)
 		}
 		if !obj.IsList() {
 			objs = append(objs, obj)

@@ -16,7 +16,7 @@ import (
 // ReadOrphans reads the report of orphans and copies.
 func ReadOrphans(ctx context.Context, client versioned.Interface) (*orphans.Report, error) {
 	answer := client.VmV1alpha1().RESTClient().Get().AbsPath(orphans.Path).Do(ctx)
-	data, _ := answer.Raw() // of a refusal it does not say why
+	data, _ := answer.Raw() // an error has the reason in the body
 	if err := answer.Error(); err != nil {
 		if said := strings.TrimSpace(string(data)); said != "" && !strings.HasPrefix(said, "{") {
 			return nil, fmt.Errorf("reading the report of orphans: %s", Printable(said))
@@ -30,7 +30,7 @@ func ReadOrphans(ctx context.Context, client versioned.Interface) (*orphans.Repo
 	return &report, nil
 }
 
-// Uncovered is the error of a report that does not cover all vCenters.
+// Uncovered returns an error if a report does not cover all vCenters.
 func Uncovered(report *orphans.Report) error {
 	var all []string
 	for _, u := range report.Unknown {
@@ -39,5 +39,5 @@ func Uncovered(report *orphans.Report) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return fmt.Errorf("whether there are orphans in vCenter %s is not known: ask again, or another replica", strings.Join(all, ", "))
+	return fmt.Errorf("the orphans of vCenter %s are unknown: retry, or query another replica", strings.Join(all, ", "))
 }

@@ -22,7 +22,7 @@ const (
 	OutputJSON  = "json"
 )
 
-// ValidateOutput refuses a format that is not among those allowed.
+// ValidateOutput returns an error if the format is not allowed.
 func ValidateOutput(format string, allowed ...string) error {
 	if slices.Contains(allowed, format) {
 		return nil
@@ -46,10 +46,10 @@ func PrintObject(out io.Writer, format string, obj any) error {
 	return err
 }
 
-// StandardOutput as the name of a file stands for it.
+// StandardOutput is the file name that selects standard output.
 const StandardOutput = "-"
 
-// PlainOut is standard output for what is no text.
+// PlainOut returns standard output without escaping, for binary data.
 func (f *Factory) PlainOut() io.Writer {
 	if t, ok := f.Streams.Out.(Terminal); ok {
 		return t.Out

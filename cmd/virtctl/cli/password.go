@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// readPassword reads a file, or standard input for "-", without the end of its last line. At a
-// terminal it asks for one line, which is not shown: who types would otherwise see nothing happen.
+// readPassword reads a file, or standard input for "-", without the final line break. On a terminal it prompts for
+// one line without echo.
 func (f *Factory) readPassword(ctx context.Context, name, prompt string) (string, error) {
 	data, err := []byte(nil), error(nil)
 	if in, ok := f.Streams.In.(*os.File); ok && name == "-" && term.IsTerminal(int(in.Fd())) {
@@ -24,11 +24,11 @@ func (f *Factory) readPassword(ctx context.Context, name, prompt string) (string
 	return strings.TrimRight(string(data), "\r\n"), err
 }
 
-// ask reads a line from a terminal that does not show it meanwhile, and again afterwards.
+// ask reads a line from a terminal with echo disabled, and restores the terminal.
 func (f *Factory) ask(ctx context.Context, fd int, prompt string) ([]byte, error) {
 	before, err := term.GetState(fd)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the state of the terminal: %w", err)
+		return nil, fmt.Errorf("reading the state of the terminal: %w", err)
 	}
 	fmt.Fprint(f.Streams.ErrOut, prompt)
 	defer fmt.Fprintln(f.Streams.ErrOut)
@@ -45,7 +45,7 @@ func (f *Factory) ask(ctx context.Context, fd int, prompt string) ([]byte, error
 	case a := <-answers:
 		return a.line, a.err
 	case <-ctx.Done():
-		// Nothing ends the reading but the program, which would leave the terminal as it is.
+		// A pending read cannot be cancelled; the terminal must be restored before the program ends.
 		_ = term.Restore(fd, before)
 		return nil, context.Cause(ctx)
 	}

@@ -15,31 +15,31 @@ import (
 )
 
 const (
-	// barWidth is that of a full bar, in characters.
+	// barWidth is the width of a full bar, in characters.
 	barWidth = 30
-	// lineStep is after how many percent a line is printed where there is no terminal.
+	// lineStep is the number of percent between two lines if the output is not a terminal.
 	lineStep = 10
-	// lineInterval is how often one is, of what has no end that is known, and barInterval how
-	// often a terminal is told.
+	// lineInterval is the time between two lines if the total is unknown. barInterval is the time between two
+	// updates of a terminal.
 	lineInterval, barInterval = 10 * time.Second, 200 * time.Millisecond
 )
 
-// Progress shows how far something has come: as a bar on a terminal, else as lines.
+// Progress shows the progress of an operation, as a bar on a terminal and otherwise as lines.
 type Progress struct {
 	Out io.Writer
-	// Bar is the terminal itself, nil where there is none, and Columns how wide that is, 0 or nil
-	// if it is not known.
+	// Bar is the terminal, nil if there is none. Columns returns its width; it is nil or returns 0 if the width is
+	// unknown.
 	Bar     io.Writer
 	Columns func() int
 
 	mu sync.Mutex
-	// doing is what is shown, at so many percent.
+	// doing and percent are the state shown.
 	doing   string
 	percent int64
 	shown   bool
-	// width is that of the last state, in characters: the next one covers it.
+	// width is the width of the last state in characters, which the next one must overwrite.
 	width int
-	// grownAt is when it was last told how much there is.
+	// grownAt is the time of the last report with an unknown total.
 	grownAt time.Time
 }
 
@@ -63,7 +63,7 @@ func ProgressOn(out io.Writer) *Progress {
 	return p
 }
 
-// At shows that of all bytes some are done.
+// At shows the progress by bytes done.
 func (p *Progress) At(doing string, done, all int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,21 +92,21 @@ func (p *Progress) At(doing string, done, all int64) {
 	fmt.Fprintf(p.Bar, "\r%-9s [%s%s] %3d%% of %s", doing, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), percent, Amount(all))
 }
 
-// State shows what something does, with how far all of it is on a terminal, and returns it. Where
-// there is none it is a line, unless it was told.
-func (p *Progress) State(doing, told, all string) string {
+// State shows the state of one object and returns it. A terminal also shows all, the overall progress. Without a
+// terminal it prints a line if the state differs from the given one.
+func (p *Progress) State(doing, shown, all string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.Bar != nil:
 		p.line(doing, " ("+all+")")
-	case doing != told:
+	case doing != shown:
 		fmt.Fprintln(p.Out, doing)
 	}
 	return doing
 }
 
-// Far shows how far all is on a terminal; elsewhere what is said of each tells it.
+// Far shows the overall progress on a terminal.
 func (p *Progress) Far(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *Progress) Far(format string, args ...any) {
 	}
 }
 
-// Grown shows how many bytes there are of what has no end that is known.
+// Grown shows the number of bytes so far if the total is unknown.
 func (p *Progress) Grown(doing string, bytes int64, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,12 +137,11 @@ func (p *Progress) Grown(doing string, bytes int64, now time.Time) {
 	fmt.Fprintf(p.Out, "%s: %s\n", doing, Amount(bytes))
 }
 
-// line replaces the line of the terminal. One that is too long would begin another one each time:
-// what something does is cut, and what changes stays.
+// line replaces the terminal's current line. It truncates the description so that the line does not wrap.
 func (p *Progress) line(doing, changes string) {
 	line, end := []rune(Cell(doing)), []rune(Cell(changes))
 	if p.Columns != nil {
-		// The last column is left: a full line makes some terminals begin another one.
+		// Leave the last column empty: some terminals wrap a full line.
 		if room := p.Columns() - 1 - len(end); room > 0 && len(line) > room {
 			line = append(line[:room-1], '…')
 		}
@@ -152,7 +151,7 @@ func (p *Progress) line(doing, changes string) {
 	p.shown, p.width = true, len(line)
 }
 
-// Say prints a line of its own.
+// Say prints a separate line.
 func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,7 +159,7 @@ func (p *Progress) Say(format string, args ...any) {
 	fmt.Fprintf(p.Out, format+"\n", args...)
 }
 
-// End leaves the line of the bar.
+// End moves the cursor below the bar.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +173,7 @@ func (p *Progress) finish() {
 	}
 }
 
-// Amount is a number of bytes for people.
+// Amount formats a number of bytes.
 func Amount(bytes int64) string {
 	value, unit := float64(bytes), 0
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}

@@ -16,8 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// ClusterReader reads what a virtual machine from a file refers to, with the
-// rights of the user.
+// ClusterReader reads the objects that a virtual machine in a file refers to, with the user's permissions.
 type ClusterReader struct {
 	instancetype.Getters
 	Client versioned.Interface
@@ -26,7 +25,7 @@ type ClusterReader struct {
 
 var _ instancetype.Reader = (*ClusterReader)(nil)
 
-// NewClusterReader returns a reader of objects by client, and of claims by host.
+// NewClusterReader returns a reader that uses client for objects and host for claims.
 func NewClusterReader(client versioned.Interface, host kubernetes.Interface) *ClusterReader {
 	api := client.InstancetypeV1alpha1()
 	return &ClusterReader{Client: client, host: host, Getters: instancetype.Getters{

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// Row writes one line of a table. Names in vSphere are anybody's.
+// Row writes one line of a table. Cells are escaped because names in vSphere can contain anything.
 func Row(w io.Writer, cells ...string) {
 	for i, c := range cells {
 		if i > 0 {
@@ -29,7 +29,7 @@ func Row(w io.Writer, cells ...string) {
 	fmt.Fprintln(w)
 }
 
-// BytesOf is an amount, empty for one that is not known.
+// BytesOf formats an amount, empty if it is unknown.
 func BytesOf(q *resource.Quantity) string {
 	if q == nil {
 		return ""
@@ -37,10 +37,10 @@ func BytesOf(q *resource.Quantity) string {
 	return q.String()
 }
 
-// Dash stands for what is not there in a table.
+// Dash returns "-" for an empty cell.
 func Dash(text string) string { return cmp.Or(text, "-") }
 
-// Age is how long ago something was, as kubectl writes it.
+// Age formats the time since t as kubectl does.
 func Age(now time.Time, t *metav1.Time) string {
 	if t.IsZero() {
 		return "<unknown>"
@@ -48,7 +48,7 @@ func Age(now time.Time, t *metav1.Time) string {
 	return duration.HumanDuration(max(now.Sub(t.Time), 0))
 }
 
-// AmountOf is a number of bytes for people.
+// AmountOf formats a number of bytes.
 func AmountOf(q *resource.Quantity) string {
 	if q == nil {
 		return ""
@@ -56,7 +56,7 @@ func AmountOf(q *resource.Quantity) string {
 	return Amount(q.Value())
 }
 
-// At is a time for people, empty for none.
+// At formats a time, empty for none.
 func At(t *metav1.Time) string {
 	if t == nil {
 		return ""
@@ -64,7 +64,7 @@ func At(t *metav1.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// Printable is text without what steers a terminal: names in vSphere are anybody's.
+// Printable escapes control characters in text, because names in vSphere can contain anything.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -74,5 +74,5 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Clipped is text of the API for a terminal, on one line and of at most so many bytes.
+// Clipped returns text of the API on one line and truncated to a number of bytes.
 func Clipped(text string, most int) string { return Printable(conditions.TruncateLine(text, most)) }

@@ -13,19 +13,17 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// Text of servers, files and arguments may hold sequences that a terminal acts on: they
-// change its title or colours, write the clipboard, or turn the direction of the text
-// (CVE-2021-25743 of kubectl, which replaces ESC and CR alone).
+// Text from servers, files and arguments can contain escape sequences that change a terminal's title or colours,
+// write the clipboard, or change the text direction (see CVE-2021-25743 of kubectl, which replaces only ESC and CR).
 
-// showControls makes the streams show what a terminal would act on. JSON and YAML stay
-// what they are: both write control characters as such escapes, and YAML quotes them.
+// showControls escapes control characters in the streams. JSON and YAML output is unaffected, because both formats
+// already escape them.
 func showControls(streams genericiooptions.IOStreams) genericiooptions.IOStreams {
 	streams.Out, streams.ErrOut = Terminal{streams.Out}, Terminal{streams.ErrOut}
 	return streams
 }
 
-// Terminal escapes all but line feeds and tabulators. Who writes to it ends no write
-// within a character.
+// Terminal escapes all control characters except line feeds and tabs. A write must not end within a character.
 type Terminal struct{ Out io.Writer }
 
 // Write implements io.Writer.
@@ -36,11 +34,10 @@ func (t Terminal) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Cell is text as one cell of a table.
+// Cell returns text as one cell of a table.
 func Cell(text string) string { return Escape(text, "") }
 
-// Escape writes what is no printable text as in Go and JSON, but for the characters
-// that are kept.
+// Escape escapes unprintable characters as in Go and JSON, except the given ones.
 func Escape(text, kept string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); {
@@ -58,5 +55,5 @@ func Escape(text, kept string) string {
 	return out.String()
 }
 
-// turns is true for the characters that embed, override or isolate a direction of text.
+// turns reports whether a character embeds, overrides or isolates a text direction.
 func turns(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }

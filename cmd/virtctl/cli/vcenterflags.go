@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/login"
 )
 
-// VCenterFlags say which vCenter a verb goes to by itself, and with whose account.
+// VCenterFlags specify the vCenter that a command connects to itself, and the account.
 type VCenterFlags struct {
 	URL, Username, PasswordFile, CAFile string
 	Thumbprint                          string
@@ -27,35 +27,35 @@ type VCenterFlags struct {
 // AddFlags adds the flags.
 func (o *VCenterFlags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.URL, "vcenter-url", "", "Address of vCenter (default: $GOVC_URL)")
-	flags.StringVar(&o.Username, "vcenter-username", "", "Account (default: $GOVC_USERNAME)")
+	flags.StringVar(&o.Username, "vcenter-username", "", "vCenter account (default: $GOVC_USERNAME)")
 	flags.StringVar(&o.PasswordFile, "vcenter-password-file", "", "File with the password; - for standard input, with a prompt at a terminal (default: $GOVC_PASSWORD)")
-	flags.StringVar(&o.CAFile, "vcenter-ca-file", "", "PEM file of authorities that are trusted instead of those of the system (default: $GOVC_TLS_CA_CERTS)")
-	flags.StringVar(&o.Thumbprint, "vcenter-thumbprint", "", "SHA-1 or SHA-256 of the certificate to trust")
+	flags.StringVar(&o.CAFile, "vcenter-ca-file", "", "PEM file with trusted certificate authorities instead of the system's (default: $GOVC_TLS_CA_CERTS)")
+	flags.StringVar(&o.Thumbprint, "vcenter-thumbprint", "", "SHA-1 or SHA-256 thumbprint of the trusted certificate")
 	flags.BoolVar(&o.Insecure, "vcenter-insecure", false, "Trust any certificate (default: $GOVC_INSECURE)")
 }
 
-// AddFlagsFor is addFlags for verbs that go to a vCenter only if --vcenter-url says which, and
-// always check who it is, as the server does. what says what they do with it.
+// AddFlagsFor adds the flags of commands that connect to a vCenter only with --vcenter-url and always verify its
+// certificate. what describes --vcenter-url.
 func (o *VCenterFlags) AddFlagsFor(flags *pflag.FlagSet, what string) {
 	o.AddFlags(flags)
 	flags.Lookup("vcenter-url").Usage = what + " (GOVC_URL is not used)"
-	flags.Lookup("vcenter-username").Usage = "Account of the server in vCenter (default: $GOVC_USERNAME)"
-	// It is refused with what to do instead, so it stays known.
+	flags.Lookup("vcenter-username").Usage = "vCenter account for the server (default: $GOVC_USERNAME)"
+	// The flag stays defined so that its use results in a helpful error.
 	_ = flags.MarkHidden("vcenter-insecure")
 }
 
-// Server is the vCenter that flags and environment name.
+// Server returns the vCenter of the flags and the environment.
 func (o *VCenterFlags) Server(ctx context.Context, f *Factory) (*login.Server, error) {
 	text := cmp.Or(o.URL, os.Getenv("GOVC_URL"))
 	if text == "" {
-		return nil, errors.New("no vCenter is named: use --vcenter-url or GOVC_URL")
+		return nil, errors.New("no vCenter specified: use --vcenter-url or GOVC_URL")
 	}
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("--vcenter-url or GOVC_URL is no address of a vCenter: want a host name or https://HOST")
+		return nil, fmt.Errorf("--vcenter-url or GOVC_URL is not a valid vCenter address: use a host name or https://HOST")
 	}
 	username := cmp.Or(o.Username, u.User.Username(), os.Getenv("GOVC_USERNAME"))
 	password, _ := u.User.Password()
@@ -66,7 +66,7 @@ func (o *VCenterFlags) Server(ctx context.Context, f *Factory) (*login.Server, e
 		}
 	}
 	if username == "" || password == "" {
-		return nil, errors.New("user name and password are needed: use --vcenter-username and --vcenter-password-file, or GOVC_USERNAME and GOVC_PASSWORD")
+		return nil, errors.New("user name and password are required: use --vcenter-username and --vcenter-password-file, or GOVC_USERNAME and GOVC_PASSWORD")
 	}
 	u.User = nil
 	insecure := os.Getenv("GOVC_INSECURE")

@@ -19,7 +19,7 @@ import (
 //go:embed web
 var web embed.FS
 
-// contentTypes are those of the files by their extensions.
+// contentTypes maps file extensions to content types.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -33,10 +33,10 @@ type asset struct {
 	plain, packed    []byte
 }
 
-// assets are the files by their paths; that of index.html is / too.
+// assets maps paths to files. The path / is index.html.
 type assets map[string]*asset
 
-// loadAssets reads and packs the files.
+// loadAssets reads and compresses the files.
 func loadAssets() (assets, error) {
 	all := assets{}
 	err := fs.WalkDir(web, "web", func(name string, d fs.DirEntry, err error) error {
@@ -80,11 +80,11 @@ func newAsset(extension string, data []byte) (*asset, error) {
 	}, nil
 }
 
-// serve answers with a file, or 404.
+// serve sends a file, or 404.
 func (a assets) serve(w http.ResponseWriter, r *http.Request) {
 	file := a[r.URL.Path]
 	if file == nil {
-		refuse(w, http.StatusNotFound, "there is no such page")
+		refuse(w, http.StatusNotFound, "page not found")
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -99,7 +99,7 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", file.contentType)
 	w.Header().Set("Vary", "Accept-Encoding")
-	// Another version of virtctl may have the port next.
+	// Another version of virtctl may use the port next.
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("ETag", tag)
 	http.ServeContent(w, r, "", noTime, bytes.NewReader(body))

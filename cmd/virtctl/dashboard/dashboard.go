@@ -16,23 +16,23 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Session is what the page says of where it is.
+// Session describes the cluster and the user for the page.
 type Session struct {
 	// Server is the address of the API server.
 	Server string `json:"server"`
 	// Context is the name of the context of the kubeconfig.
 	Context string `json:"context,omitempty"`
-	// User is who the API server takes the user for; empty if it does not tell.
+	// User is the name of the user according to the API server, empty if unknown.
 	User string `json:"user,omitempty"`
-	// Namespace is the one of the kubeconfig, or of the command line.
+	// Namespace is the namespace of the kubeconfig or of the command line.
 	Namespace string `json:"namespace"`
-	// OnlyNamespace is true if no other is to be shown.
+	// OnlyNamespace limits the page to Namespace.
 	OnlyNamespace bool `json:"onlyNamespace,omitempty"`
-	// Version is that of virtctl.
+	// Version is the version of virtctl.
 	Version string `json:"version,omitempty"`
 }
 
-// sessionPath is where the page reads its Session.
+// sessionPath is the path of the Session.
 const sessionPath = "/session"
 
 // Server is one run of the dashboard.
@@ -42,7 +42,7 @@ type Server struct {
 	token    string
 }
 
-// New listens on loopback, at a free port if port is 0, with the credentials of config.
+// New listens on a loopback port, a free one if port is 0, and uses the credentials of config.
 func New(config *rest.Config, port int, session Session) (*Server, error) {
 	files, err := loadAssets()
 	if err != nil {
@@ -61,7 +61,7 @@ func New(config *rest.Config, port int, session Session) (*Server, error) {
 	return &Server{listener: listener, handler: newHandler(g, files, api, session), token: token}, nil
 }
 
-// URL is where the page is. Who has it has what the user of the kubeconfig may do.
+// URL returns the URL of the page with the token, which grants the permissions of the kubeconfig's user.
 func (s *Server) URL() string {
 	return fmt.Sprintf("http://%s/#token=%s", s.listener.Addr(), s.token)
 }
@@ -72,7 +72,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // watches do not end by themselves
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // watches do not end on their own
 	defer stop()
 	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the dashboard: %w", err)
@@ -80,7 +80,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// newHandler serves files to everybody at this machine, and the rest to who has the token.
+// newHandler serves files to all local clients, and everything else to clients with the token.
 func newHandler(g *guard, files assets, api *proxy, session Session) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !g.admit(w, r) {
@@ -99,7 +99,7 @@ func newHandler(g *guard, files assets, api *proxy, session Session) http.Handle
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
-		// An error of writing means that the browser has gone.
+		// A write error means that the browser has disconnected.
 		_ = json.NewEncoder(w).Encode(session)
 	})
 }

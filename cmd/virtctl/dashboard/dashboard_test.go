@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// upstream is an API server that tells what it was asked.
+// upstream is an API server that returns the request it received.
 type upstream struct {
 	*httptest.Server
 	asked []string
@@ -92,7 +92,7 @@ func (s *Server) ask(t *testing.T, method, target, body string, change func(*htt
 	return resp, string(data)
 }
 
-func TestNobodyButThePageIsAnswered(t *testing.T) {
+func TestGuard_AnswersOnlyThePage(t *testing.T) {
 	u := newUpstream(t)
 	s := start(t, u)
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
@@ -141,7 +141,7 @@ func TestNobodyButThePageIsAnswered(t *testing.T) {
 	}
 }
 
-func TestARequestIsThatOfTheUserAndNothingElse(t *testing.T) {
+func TestProxy_SendsOnlyTheCredentialsOfTheUser(t *testing.T) {
 	u := newUpstream(t)
 	s := start(t, u)
 	resp, body := s.ask(t, http.MethodPost, vms+"/web/stop?dryRun=All", `{"mode":"Hard"}`, func(r *http.Request) {
@@ -176,7 +176,7 @@ func TestARequestIsThatOfTheUserAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestBodiesAreSmall(t *testing.T) {
+func TestProxy_LimitsRequestBodies(t *testing.T) {
 	u := newUpstream(t)
 	s := start(t, u)
 	for _, tc := range []struct {
@@ -195,7 +195,7 @@ func TestBodiesAreSmall(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfTheAPIServerArePassedOnAndAnswersThatLeadElsewhereAreNot(t *testing.T) {
+func TestProxy_ForwardsErrorsAndRejectsRedirects(t *testing.T) {
 	u := newUpstream(t)
 	s := start(t, u)
 	for name, tc := range map[string]struct {
@@ -219,8 +219,8 @@ func TestRefusalsOfTheAPIServerArePassedOnAndAnswersThatLeadElsewhereAreNot(t *t
 	}
 }
 
-// A watch is told event by event, also that there is none yet, and ends with the page.
-func TestAWatchIsToldAtOnce(t *testing.T) {
+// A watch is flushed event by event, even if there is none yet, and ends with the page.
+func TestProxy_FlushesWatchEventsImmediately(t *testing.T) {
 	u := newUpstream(t)
 	ended, answered := make(chan struct{}), make(chan struct{})
 	u.answer = func(w http.ResponseWriter, r *http.Request) {
@@ -256,7 +256,7 @@ func TestAWatchIsToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestThePageHasEveryProtection(t *testing.T) {
+func TestAssets_HaveSecurityHeaders(t *testing.T) {
 	s := start(t, newUpstream(t))
 	resp, _ := s.ask(t, http.MethodGet, "/", "", func(r *http.Request) { r.Header = http.Header{} })
 	if resp.StatusCode != http.StatusOK {
@@ -291,7 +291,7 @@ func TestThePageHasEveryProtection(t *testing.T) {
 	}
 }
 
-func TestFilesAreSmallPackedAndOfThisHostAlone(t *testing.T) {
+func TestAssets_AreSmallCompressedAndSelfContained(t *testing.T) {
 	files, err := loadAssets()
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestFilesAreSmallPackedAndOfThisHostAlone(t *testing.T) {
 		}
 		for _, made := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", " style=", "onclick="} {
 			if strings.Contains(string(a.plain), made) {
-				t.Errorf("%s has %q: markup and scripts are not made of texts", name, made)
+				t.Errorf("%s has %q: text must not become markup or scripts", name, made)
 			}
 		}
 	}
@@ -329,7 +329,7 @@ func TestFilesAreSmallPackedAndOfThisHostAlone(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsInTheFragmentAndAnotherEachTime(t *testing.T) {
+func TestServer_HasANewTokenInTheURLFragmentEachTime(t *testing.T) {
 	one, other := start(t, newUpstream(t)), start(t, newUpstream(t))
 	u, err := url.Parse(one.URL())
 	if err != nil || u.Hostname() != "127.0.0.1" || u.RawQuery != "" || u.Path != "/" || u.Fragment != "token="+one.token {

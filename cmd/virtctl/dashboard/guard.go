@@ -15,21 +15,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TokenHeader is the header that the page sends the token in.
+// TokenHeader is the request header with the token.
 const TokenHeader = "Slipway-Dashboard-Token"
 
-// NewToken draws the token of one run.
+// NewToken generates the token of one run.
 func NewToken() string { return rand.Text() + rand.Text() }
 
-// noTime is no time of modification: files are known by their tags.
+// noTime disables modification times; files have ETags.
 var noTime time.Time
 
-// policy lets the page load its own files and nothing else, and make no script or markup of a
-// text.
+// policy lets the page load only its own files, and prevents it from creating scripts or markup from text.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// guard answers what no page of another origin, and nobody without the token, may ask.
+// guard rejects requests of other origins and requests without the token.
 type guard struct {
 	hosts map[string]bool
 	token string
@@ -43,7 +42,7 @@ func newGuard(port int, token string) *guard {
 	return g
 }
 
-// admit tells whether the request came to this address from this address. If not it is
+// admit reports whether the request's Host and Origin are this address. If not, it sends an error response.
 // answered.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	for name, value := range map[string]string{
@@ -58,36 +57,35 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set(name, value)
 	}
 	if !g.hosts[r.Host] {
-		refuse(w, http.StatusMisdirectedRequest, "this address is not that of the dashboard")
+		refuse(w, http.StatusMisdirectedRequest, "the request's Host is not the address of the dashboard")
 		return false
 	}
 	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && origins[0] != "http://"+r.Host {
-		refuse(w, http.StatusForbidden, "pages of other origins may not ask here")
+		refuse(w, http.StatusForbidden, "requests from other origins are not allowed")
 		return false
 	}
 	return true
 }
 
-// trusts tells whether the request has the token, and did not come from another site. If not it
-// is answered.
+// trusts reports whether the request has the token and is same-origin. If not, it sends an error response.
 func (g *guard) trusts(w http.ResponseWriter, r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		refuse(w, http.StatusForbidden, "pages of other origins may not ask here")
+		refuse(w, http.StatusForbidden, "requests from other origins are not allowed")
 		return false
 	}
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get(TokenHeader)), []byte(g.token)) != 1 {
-		refuse(w, http.StatusUnauthorized, "the token is missing or of another run: open the URL that virtctl dashboard printed")
+		refuse(w, http.StatusUnauthorized, "the token is missing or belongs to another run: open the URL that virtctl dashboard printed")
 		return false
 	}
 	return true
 }
 
-// refuse answers like the API server does.
+// refuse sends an error response in the format of the API server.
 func refuse(w http.ResponseWriter, code int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	// An error of writing means that the browser has gone.
+	// A write error means that the browser has disconnected.
 	_ = json.NewEncoder(w).Encode(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure, Code: int32(code), Message: "virtctl dashboard: " + message,

@@ -18,16 +18,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxBody is the largest body of a request, in bytes: it says a mode and a dry run.
+// maxBody is the maximum size of a request body, in bytes. Bodies contain only a mode and dryRun.
 const maxBody = 4096
 
-// forwarded are the headers of a request, and returned those of an answer, that are passed on.
+// forwarded are the request headers that are forwarded, returned the response headers.
 var (
 	forwarded = []string{"Accept", "Content-Type"}
 	returned  = []string{"Audit-Id", "Content-Type", "Retry-After", "Warning"}
 )
 
-// proxy passes requests on to the API server, with the credentials of the kubeconfig.
+// proxy forwards requests to the API server with the credentials of the kubeconfig.
 type proxy struct {
 	base    *url.URL
 	forward *httputil.ReverseProxy
@@ -46,16 +46,16 @@ func newProxy(config *rest.Config) (*proxy, error) {
 	p.forward = &httputil.ReverseProxy{
 		Transport:      transport,
 		Rewrite:        func(r *httputil.ProxyRequest) { r.Out.Header = pick(r.In.Header, forwarded) },
-		FlushInterval:  -1, // watches are told at once
+		FlushInterval:  -1, // flush watch events immediately
 		ModifyResponse: plain,
 		ErrorHandler:   unreached,
-		// The page says what fails; what a browser breaks off is no error.
+		// The page shows failures; a cancelled request is no error.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	return p, nil
 }
 
-// serve passes a request on, if it is one that can be.
+// serve forwards a request if it is allowed.
 func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	to, err := routeOf(r.Method, r.URL)
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, out)
 }
 
-// readBody reads a body that is small; only a call has one.
+// readBody reads a small body. Only a call has one.
 func readBody(w http.ResponseWriter, r *http.Request, calls bool) ([]byte, error) {
 	limit := int64(0)
 	if calls {
@@ -89,12 +89,12 @@ func readBody(w http.ResponseWriter, r *http.Request, calls bool) ([]byte, error
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
-		return nil, errors.New("the body has more than " + strconv.FormatInt(limit, 10) + " bytes, or ended early")
+		return nil, errors.New("the body exceeds " + strconv.FormatInt(limit, 10) + " bytes or is truncated")
 	}
 	return body, nil
 }
 
-// pick returns the named headers of h alone.
+// pick returns the given headers of h.
 func pick(h http.Header, names []string) http.Header {
 	out := http.Header{"User-Agent": {"virtctl-dashboard"}}
 	for _, name := range names {
@@ -105,10 +105,10 @@ func pick(h http.Header, names []string) http.Header {
 	return out
 }
 
-// plain leaves of an answer what the page needs, and takes none that leads elsewhere.
+// plain removes from a response what the page does not need, and rejects redirects.
 func plain(r *http.Response) error {
 	if r.StatusCode < http.StatusOK || r.StatusCode >= http.StatusMultipleChoices && r.StatusCode < http.StatusBadRequest {
-		return fmt.Errorf("the API server answered with %s", r.Status)
+		return fmt.Errorf("the API server returned %s", r.Status)
 	}
 	header := pick(r.Header, returned)
 	header.Del("User-Agent")
@@ -116,10 +116,10 @@ func plain(r *http.Response) error {
 	return nil
 }
 
-// unreached answers for an API server that did not, or not as one does.
+// unreached responds if the API server did not respond or responded incorrectly.
 func unreached(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // the browser does not wait any more
+		return // the browser has disconnected
 	}
-	refuse(w, http.StatusBadGateway, "asking the API server: "+err.Error())
+	refuse(w, http.StatusBadGateway, "requesting the API server: "+err.Error())
 }

@@ -16,16 +16,16 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// apiPrefix is where the API server is, for the page.
+// apiPrefix is the path prefix of the proxy to the API server.
 const apiPrefix = "/k8s"
 
-// Groups that can be reached, by the paths of their versions.
+// API groups that the page can access, by their paths.
 var (
 	vmPath   = "/apis/" + vmv1alpha1.GroupName + "/" + vmv1alpha1.SchemeGroupVersion.Version
 	corePath = "/api/v1"
 )
 
-// scope says where objects of a resource are.
+// scope is the scope of a resource.
 type scope bool
 
 const (
@@ -33,7 +33,7 @@ const (
 	inCluster    scope = false
 )
 
-// readable is what can be read, listed and watched.
+// readable lists the resources that can be read, listed and watched.
 var readable = map[string]map[string]scope{
 	vmPath: {
 		"virtualmachines":             inNamespaces,
@@ -49,34 +49,34 @@ var readable = map[string]map[string]scope{
 	corePath: {"events": inNamespaces},
 }
 
-// verbs are the endpoints of a virtual machine that can be called.
+// verbs are the subresources of a virtual machine that can be called.
 var verbs = []string{"start", "stop", "restart", "suspend", "refresh-instancetype", "refresh-preference", "console"}
 
-// What requests can ask with.
+// Allowed query parameters.
 var (
 	readParameters = []string{"allowWatchBookmarks", "continue", "fieldSelector", "limit", "resourceVersion", "timeoutSeconds", "watch"}
 	callParameters = []string{"dryRun"}
 )
 
-// maxQuery is the longest query, in bytes: continue tokens are some hundred.
+// maxQuery is the maximum length of a query, in bytes. Continue tokens have some hundred.
 const maxQuery = 4096
 
-// errNoRoute says that nothing is served there.
-var errNoRoute = errors.New("the dashboard has no use for this request of the API, and does not pass it on")
+// errNoRoute is returned for a request that the proxy does not forward.
+var errNoRoute = errors.New("the dashboard does not forward this API request")
 
 // route is a request to the API server.
 type route struct {
 	path  string
 	query url.Values
-	// calls is true for an endpoint that changes something, or makes a ticket.
+	// calls is true for a subresource that changes something or creates a ticket.
 	calls bool
 }
 
-// routeOf is what a request of the page, below apiPrefix, is to the API server. It decides by
-// parts that it knows, and of what is not known it passes names alone.
+// routeOf maps a request below apiPrefix to a request to the API server. Only known path segments are accepted, and
+// only valid names are copied.
 func routeOf(method string, u *url.URL) (route, error) {
 	path, ok := strings.CutPrefix(u.Path, apiPrefix)
-	// What is written in another way than it is meant may mean something else behind.
+	// Non-canonical paths could have another meaning for the API server.
 	if !ok || u.EscapedPath() != u.Path || u.RawQuery != "" && u.ForceQuery || len(u.RawQuery) > maxQuery {
 		return route{}, errNoRoute
 	}
@@ -117,7 +117,7 @@ func routeOf(method string, u *url.URL) (route, error) {
 	return out, nil
 }
 
-// isRead tells whether parts name a list or an object that can be read.
+// isRead reports whether parts are the path of a readable list or object.
 func isRead(resources map[string]scope, parts []string) bool {
 	namespaced := len(parts) > 2 && parts[0] == "namespaces"
 	if namespaced {
@@ -130,7 +130,7 @@ func isRead(resources map[string]scope, parts []string) bool {
 	switch {
 	case !known, namespaced && where == inCluster:
 		return false
-	case len(parts) == 1: // a list, of all namespaces perhaps
+	case len(parts) == 1: // a list, possibly of all namespaces
 		return true
 	case len(parts) == 2:
 		return isName(parts[1]) && namespaced == bool(where)
@@ -138,11 +138,11 @@ func isRead(resources map[string]scope, parts []string) bool {
 	return false
 }
 
-// isCall tells whether parts name an endpoint of a virtual machine that can be called.
+// isCall reports whether parts are the path of an allowed subresource of a virtual machine.
 func isCall(parts []string) bool {
 	return len(parts) == 5 && parts[0] == "namespaces" && isName(parts[1]) && parts[2] == "virtualmachines" &&
 		isName(parts[3]) && slices.Contains(verbs, parts[4])
 }
 
-// isName tells whether s can be the name of a namespace or of an object of ours.
+// isName reports whether s is a valid name of a namespace or object.
 func isName(s string) bool { return len(validation.IsDNS1123Subdomain(s)) == 0 }

@@ -89,7 +89,7 @@ var asked = []struct {
 	{"POST", vms + "/web/start?watch=1", ""},
 }
 
-func TestOnlyWhatIsListedIsPassedOn(t *testing.T) {
+func TestRoutes_AllowOnlyListedRequests(t *testing.T) {
 	for _, tc := range asked {
 		u, err := url.ParseRequestURI(tc.target)
 		if err != nil {

@@ -36,15 +36,15 @@ const (
 		"components: [../deploy/components/monitoring, ../deploy/components/cert-manager, ../deploy/components/egress, ../deploy/components/etcd, ../deploy/components/etcd-cert-manager]\n"
 )
 
-// operation is one of a JSON patch.
+// operation is an operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
 }
 
-// Objects returns the objects of the installation: those that the host cluster accepts by
-// itself, and those that it accepts once the server serves them.
+// Objects returns the objects of the installation: those that the management cluster supports itself, and those that
+// it accepts once the server serves them.
 func Objects(o Options) (host, served []*unstructured.Unstructured, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
@@ -117,8 +117,7 @@ func (o *Options) patch() []operation {
 		all = append(all, operation{"replace", container + "/image", o.Image})
 	}
 	if len(o.EtcdServers) > 0 {
-		// The component has an argument for each file. Those of files that are not given are removed,
-		// the last one first.
+		// The component has one argument per file. Remove those of missing files, the last one first.
 		files := [][]byte{o.EtcdCA, o.EtcdCert, o.EtcdKey}
 		for i, file := range slices.Backward(files) {
 			if len(file) == 0 {
@@ -126,7 +125,7 @@ func (o *Options) patch() []operation {
 			}
 		}
 	}
-	for _, arg := range o.ServerArgs { // of a flag that is given twice the last one counts
+	for _, arg := range o.ServerArgs { // the last occurrence of a flag takes effect
 		all = append(all, operation{"add", container + "/args/-", arg})
 	}
 	return all

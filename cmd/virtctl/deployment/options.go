@@ -18,33 +18,33 @@ import (
 
 // Options are the options of an installation.
 type Options struct {
-	// Image of the server, that of artifacts/deploy if empty.
+	// Image is the server's image. Empty means that of artifacts/deploy.
 	Image string
-	// Replicas of the server, those of artifacts/deploy if 0.
+	// Replicas is the number of replicas. 0 means that of artifacts/deploy.
 	Replicas int
-	// EtcdServers are the addresses of an external etcd. Without any the server uses the embedded one.
+	// EtcdServers are the addresses of an external etcd. If empty, the embedded etcd is used.
 	EtcdServers []string
-	// EtcdCA, EtcdCert and EtcdKey are how the server and that etcd trust each other, in PEM.
+	// EtcdCA, EtcdCert and EtcdKey are the TLS files for the external etcd, in PEM.
 	EtcdCA, EtcdCert, EtcdKey []byte
-	// ServerArgs are more arguments of the server.
+	// ServerArgs are additional arguments of the server.
 	ServerArgs []string
-	// VCenter is described when it is not nil.
+	// VCenter describes the vCenter, nil for none.
 	VCenter *VCenter
 }
 
-// VCenter is the one of the VCenter object named default.
+// VCenter describes the VCenter object named default.
 type VCenter struct {
-	// URL of its SDK.
+	// URL is the address of the SDK.
 	URL string
-	// CA are the authorities that are trusted, in PEM, and Thumbprint the certificate that
-	// is. With neither the authorities of the image are.
+	// CA holds trusted certificate authorities in PEM, Thumbprint that of the trusted certificate. If both are
+	// empty, the authorities in the image are trusted.
 	CA         []byte
 	Thumbprint string
-	// Username and Password are those of its account.
+	// Username and Password are the credentials of the account.
 	Username, Password string
 }
 
-// chosen are flags of the server that an installation decides on, with what does.
+// chosen lists server flags that the installation sets, with the install flag to use instead.
 var chosen = map[string]string{
 	"--secure-port": "", "--data-dir": "", "--tls-cert-file": "", "--tls-private-key-file": "",
 	"--etcd-servers": "use --etcd-servers", "--etcd-cafile": "use --etcd-cafile", "--etcd-certfile": "use --etcd-certfile", "--etcd-keyfile": "use --etcd-keyfile",
@@ -52,11 +52,11 @@ var chosen = map[string]string{
 	"--vcenter-credentials-secret": "use --vcenter-username", "--vcenter-credentials-file": "use --vcenter-username",
 }
 
-// Validate names every option that is wrong.
+// Validate returns all errors in the options.
 func (o *Options) Validate() error {
 	var errs []error
 	if strings.ContainsAny(o.Image, " \t\r\n\"'") || strings.HasPrefix(o.Image, "-") {
-		errs = append(errs, fmt.Errorf("--image %q: must be the reference of an image, as in registry.example.com/slipway-apiserver:v0.1.0", o.Image))
+		errs = append(errs, fmt.Errorf("--image %q: must be an image reference like registry.example.com/slipway-apiserver:v0.1.0", o.Image))
 	}
 	switch {
 	case o.Replicas < 0:
@@ -70,9 +70,9 @@ func (o *Options) Validate() error {
 		use, taken := chosen[name]
 		switch {
 		case !strings.HasPrefix(arg, "--") || name == "--":
-			errs = append(errs, fmt.Errorf("--server-arg %q: must be a flag of slipway-apiserver, as in --server-arg=--vcenter-datastore=vsan", arg))
+			errs = append(errs, fmt.Errorf("--server-arg %q: must be a flag of slipway-apiserver, like --server-arg=--vcenter-datastore=vsan", arg))
 		case taken && use != "":
-			errs = append(errs, fmt.Errorf("--server-arg %q: the installation sets %s itself: %s of virtctl install", arg, name, use))
+			errs = append(errs, fmt.Errorf("--server-arg %q: the installation sets %s itself: %s instead", arg, name, use))
 		case taken:
 			errs = append(errs, fmt.Errorf("--server-arg %q: the installation sets %s itself; other flags of slipway-apiserver are allowed", arg, name))
 		}
@@ -91,21 +91,21 @@ func (o *Options) validateEtcd() []error {
 		}
 	}
 	if len(o.EtcdServers) == 0 && len(o.EtcdCA)+len(o.EtcdCert)+len(o.EtcdKey) > 0 {
-		errs = append(errs, errors.New("--etcd-cafile, --etcd-certfile and --etcd-keyfile are for an external etcd: give --etcd-servers, too"))
+		errs = append(errs, errors.New("--etcd-cafile, --etcd-certfile and --etcd-keyfile require --etcd-servers"))
 	}
 	if (len(o.EtcdCert) > 0) != (len(o.EtcdKey) > 0) {
-		errs = append(errs, errors.New("--etcd-certfile and --etcd-keyfile belong together: give both or none"))
+		errs = append(errs, errors.New("--etcd-certfile and --etcd-keyfile must be set together"))
 	}
 	return errs
 }
 
-// flags are those that fill the fields of a VCenter.
+// flags maps the fields of a VCenter to flags.
 var flags = map[string]string{"spec.url": "--vcenter-url", "spec.caBundle": "--vcenter-ca-file", "spec.thumbprint": "--vcenter-thumbprint"}
 
 func (v *VCenter) validate() []error {
 	var errs []error
 	if v.Username == "" || v.Password == "" {
-		errs = append(errs, errors.New("user name and password of vCenter are needed: use --vcenter-username and --vcenter-password-file, or GOVC_USERNAME and GOVC_PASSWORD"))
+		errs = append(errs, errors.New("user name and password of vCenter are required: use --vcenter-username and --vcenter-password-file, or GOVC_USERNAME and GOVC_PASSWORD"))
 	}
 	object := v.object()
 	for _, err := range validation.ValidateVCenter(object) {
@@ -122,7 +122,7 @@ func (v *VCenter) validate() []error {
 	return errs
 }
 
-// object is the VCenter.
+// object returns the VCenter object.
 func (v *VCenter) object() *vmv1alpha1.VCenter {
 	object := &vmv1alpha1.VCenter{Spec: vmv1alpha1.VCenterSpec{
 		URL: v.URL, CABundle: v.CA, Thumbprint: v.Thumbprint, CredentialsSecretRef: vmv1alpha1.VCenterSecretReference{Name: credentialsSecret},

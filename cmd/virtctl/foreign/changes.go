@@ -20,9 +20,8 @@ import (
 // unborn is the UID of an object that does not exist yet.
 const unborn = "00000000-0000-0000-0000-000000000000"
 
-// Changes are the fields that obj, which may be as the server would store it, changes of the
-// VM, with both values; none for what only marks whose it is. The error says what it asks
-// for and the VM cannot have.
+// Changes returns the fields of the VM that obj would change, with old and new values. obj may be the result of a
+// dry run. Ownership marks are not included. The error reports settings of obj that the VM does not support.
 func (c *Candidate) Changes(obj *vmv1alpha1.VirtualMachine) ([]string, error) {
 	effective, err := apply.Effective(obj, apply.Inputs{})
 	if err != nil {
@@ -31,7 +30,7 @@ func (c *Candidate) Changes(obj *vmv1alpha1.VirtualMachine) ([]string, error) {
 	want := configspec.DesiredOf(observe.Owner{Key: provider.KeyOf(obj).NamespacedName, UID: unborn}, obj.Spec.InstanceUUID, effective)
 	want.Backings = c.backings(effective)
 	if refused := configspec.Refused(want, c.VM).Invalid; len(refused) > 0 {
-		return nil, fmt.Errorf("the VM cannot have it: %q", refused)
+		return nil, fmt.Errorf("the VM does not support the manifest: %q", refused)
 	}
 	changes := map[string]string{}
 	for _, d := range configspec.Differences(want, c.VM) {
@@ -42,8 +41,7 @@ func (c *Candidate) Changes(obj *vmv1alpha1.VirtualMachine) ([]string, error) {
 	return slices.Sorted(maps.Values(changes)), nil
 }
 
-// backings are those of the adapters: the networks that the object names are the ones that
-// they are on.
+// backings returns the backings of the network adapters by the names of their networks.
 func (c *Candidate) backings(effective *vmv1alpha1.VirtualMachineInstanceSpec) map[string]types.BaseVirtualDeviceBackingInfo {
 	out := map[string]types.BaseVirtualDeviceBackingInfo{}
 	if effective.Network == nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// disks lists those that the object can have as its own: the disk that the VM boots from as
-// bootDisk, the others as volumes with the places that they are at. What somebody else may
-// have too stays attached, is none of the object's, and is not deleted with it.
+// disks describes the disks that the object can own: the disk that the VM boots from as bootDisk, the others as
+// volumes with their controller and unit. Disks that other VMs may use stay attached, but do not belong to the
+// object and are not deleted with it.
 func (c *Candidate) disks(spec *vmv1alpha1.VirtualMachineSpec) {
 	var own []*types.VirtualDisk
 	foreign := 0
@@ -28,7 +28,7 @@ func (c *Candidate) disks(spec *vmv1alpha1.VirtualMachineSpec) {
 			continue
 		}
 		if why := c.notOwn(disk); why != "" {
-			c.note("disk %s stays, and is not in the manifest: %s", label(observe.SlotOf(c.VM, disk)), why)
+			c.note("disk %s stays attached and is not in the manifest: %s", label(observe.SlotOf(c.VM, disk)), why)
 			if observe.FirstClassID(disk) == "" {
 				foreign++
 			}
@@ -39,7 +39,7 @@ func (c *Candidate) disks(spec *vmv1alpha1.VirtualMachineSpec) {
 	slices.SortFunc(own, func(a, b *types.VirtualDisk) int { return int(a.Key - b.Key) })
 	if len(observe.LinkedDisks(c.VM)) > 0 {
 		spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
-		c.note("disks depend on those of another VM, and are not made independent: remove promoteDisksMode to let that happen")
+		c.note("disks depend on those of another VM and are not promoted: remove promoteDisksMode to promote them")
 	}
 	boot := c.bootDisk(own)
 	switch {
@@ -47,7 +47,7 @@ func (c *Candidate) disks(spec *vmv1alpha1.VirtualMachineSpec) {
 	case foreign == 0:
 		spec.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: capacity(boot)}
 	default:
-		c.note("its boot disk cannot be told from the others that stay, and is not in the manifest")
+		c.note("the boot disk cannot be identified and is not in the manifest")
 	}
 	for _, disk := range own {
 		if disk == boot {
@@ -62,7 +62,7 @@ func (c *Candidate) disks(spec *vmv1alpha1.VirtualMachineSpec) {
 	}
 }
 
-// notOwn says why a disk is left out.
+// notOwn returns why a disk is omitted, or an empty string.
 func (c *Candidate) notOwn(disk *types.VirtualDisk) string {
 	at := c.controller(disk)
 	flat, plain := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
@@ -72,18 +72,18 @@ func (c *Candidate) notOwn(disk *types.VirtualDisk) string {
 	case observe.Shared(disk.Backing):
 		return "several VMs write to it"
 	case !plain:
-		return "it is a " + strings.TrimSuffix(kind(disk.Backing), "BackingInfo")
+		return "its type is " + strings.TrimSuffix(kind(disk.Backing), "BackingInfo")
 	case disk.UnitNumber == nil || at.Kind == "" || at.Kind == "buslogic":
-		return "a volume cannot be at its controller"
+		return "volumes do not support its controller"
 	case path.Dir(flat.FileName) != path.Dir(c.VM.Config.Files.VmPathName):
 		return "its file " + flat.FileName + " is not in the directory of the VM"
 	case observe.Capacity(disk)%limits.Mebibyte != 0:
-		return "its size is no multiple of 1 MiB"
+		return "its size is not a multiple of 1 MiB"
 	}
 	return ""
 }
 
-// bootDisk is the one that the boot order names, or the first. own are in order.
+// bootDisk returns the disk in the boot order, or the first one. own is sorted.
 func (c *Candidate) bootDisk(own []*types.VirtualDisk) *types.VirtualDisk {
 	if len(own) == 0 {
 		return nil

@@ -1,11 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package foreign reads virtual machines that are in a vCenter and belong to nobody here,
-// and describes them as objects that take them over.
+// Package foreign reads VMs in a vCenter that Slipway does not manage, and describes them as objects that adopt
+// them.
 //
-// Guarantees: it reads, and changes nothing in vCenter. A manifest says what the VM has, so
-// that it changes nothing of it; what it changes all the same is told by the code that would
-// change it, the provider's. Whatever a manifest leaves out is named. Everything but the
-// reading is pure.
+// Guarantees: the package changes nothing in vCenter. A manifest repeats the VM's settings, so that adoption does
+// not change them. Remaining changes are computed with the provider's code. Every omission from a manifest is
+// reported. All functions except those that read vCenter are pure.
 package foreign

@@ -16,12 +16,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Candidate is a VM that can be taken over, and the object that does it.
+// Candidate is a VM that can be adopted, and the object that adopts it.
 type Candidate struct {
 	*Machine
-	// Object takes it over.
+	// Object adopts the VM.
 	Object *vmv1alpha1.VirtualMachine
-	// Notes tell people what of the VM is not in the object, or is to be known.
+	// Notes are for the user: settings of the VM that are not in the object, and warnings.
 	Notes []string
 }
 
@@ -29,7 +29,7 @@ func (c *Candidate) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// Describe makes the object of a VM.
+// Describe returns the object for a VM.
 func Describe(m *Machine, namespace, name string, place Place) *Candidate {
 	c := &Candidate{Machine: m, Object: &vmv1alpha1.VirtualMachine{
 		TypeMeta:   metav1.TypeMeta{APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine"},
@@ -42,7 +42,7 @@ func Describe(m *Machine, namespace, name string, place Place) *Candidate {
 		spec.Zone = place.Zone.Name
 	}
 	if len(place.Others) > 0 {
-		c.note("it is also in the zones %s", strings.Join(place.Others, ", "))
+		c.note("the VM is also in the zones %s", strings.Join(place.Others, ", "))
 	}
 	c.size(spec)
 	c.firmware(spec)
@@ -50,10 +50,10 @@ func Describe(m *Machine, namespace, name string, place Place) *Candidate {
 	c.disks(spec)
 	c.others()
 	if spec.PowerState == vmv1alpha1.Suspended {
-		c.note("it is suspended: it is marked as taken over when it runs or is off")
+		c.note("the VM is suspended: it is marked as adopted when it is powered on or off")
 	}
 	if s := m.VM.Snapshot; s != nil {
-		c.note("it has %d snapshots, which stay: its disks do not grow as long as it has", snapshots(s.RootSnapshotList))
+		c.note("the VM has %d snapshots, which are kept: its disks cannot be extended until they are deleted", snapshots(s.RootSnapshotList))
 	}
 	return c
 }
@@ -66,7 +66,7 @@ func snapshots(trees []types.VirtualMachineSnapshotTree) int {
 	return n
 }
 
-// size names the cores per socket only where somebody has chosen them.
+// size sets the cores per socket only if they are set explicitly in vSphere.
 func (c *Candidate) size(spec *vmv1alpha1.VirtualMachineSpec) {
 	config := c.VM.Config
 	hw := config.Hardware
@@ -76,7 +76,7 @@ func (c *Candidate) size(spec *vmv1alpha1.VirtualMachineSpec) {
 	}
 	guest := resource.NewQuantity(int64(hw.MemoryMB)*limits.Mebibyte, resource.BinarySI)
 	memory := &vmv1alpha1.VirtualMachineMemory{Guest: guest}
-	// Unset would be on where that costs nothing.
+	// An unset field would enable the feature where that has no cost.
 	cpuHotAdd, memoryHotAdd := isTrue(config.CpuHotAddEnabled), isTrue(config.MemoryHotAddEnabled)
 	cpu.HotAddEnabled, memory.HotAddEnabled = &cpuHotAdd, &memoryHotAdd
 	spec.CPU, spec.Memory = cpu, memory
@@ -94,7 +94,7 @@ func (c *Candidate) firmware(spec *vmv1alpha1.VirtualMachineSpec) {
 	spec.Firmware = fw
 }
 
-// models are those of adapters that an interface can name.
+// models maps the types of adapters that an interface supports.
 func model(card types.BaseVirtualEthernetCard) string {
 	switch card.(type) {
 	case *types.VirtualVmxnet3:
@@ -109,8 +109,8 @@ func model(card types.BaseVirtualEthernetCard) string {
 	return ""
 }
 
-// adapters lists them with their addresses, by which an interface finds its own. A network
-// is named only as its zone names it: another name would be refused.
+// adapters describes the interfaces with their MAC addresses, which identify the adapters. A network is included
+// only if the zone has a name for it, because other names would be rejected.
 func (c *Candidate) adapters(spec *vmv1alpha1.VirtualMachineSpec, place *Place) {
 	network := &vmv1alpha1.VirtualMachineNetworkSpec{}
 	spec.Network = network
@@ -126,10 +126,10 @@ func (c *Candidate) adapters(spec *vmv1alpha1.VirtualMachineSpec, place *Place) 
 		}
 		on := c.Networks[backing(card.Backing)]
 		if i.Network = place.network(on); i.Network == "" {
-			c.note("interface %s stays on its network, %s, which the manifest does not name", i.Name, known(on))
+			c.note("interface %s stays on its network %s, which is not in the manifest", i.Name, known(on))
 		}
 		if i.Model == "" {
-			c.note("interface %s keeps its model %s, which a manifest cannot name", i.Name, kind(nic))
+			c.note("interface %s keeps its model %s, which manifests do not support", i.Name, kind(nic))
 		}
 		network.Interfaces = append(network.Interfaces, i)
 	}
@@ -137,12 +137,12 @@ func (c *Candidate) adapters(spec *vmv1alpha1.VirtualMachineSpec, place *Place) 
 
 func known(text string) string {
 	if text == "" {
-		return "which the account does not see"
+		return "which the account cannot see"
 	}
 	return text
 }
 
-// backing is what the network of an adapter is known by.
+// backing returns the identifier of an adapter's network.
 func backing(b types.BaseVirtualDeviceBackingInfo) string {
 	switch b := b.(type) {
 	case *types.VirtualEthernetCardNetworkBackingInfo:
@@ -156,26 +156,26 @@ func backing(b types.BaseVirtualDeviceBackingInfo) string {
 	return ""
 }
 
-// others names devices that a manifest does not have. They stay.
+// others adds notes about devices that are not in the manifest.
 func (c *Candidate) others() {
 	for _, d := range c.VM.Config.Hardware.Device {
 		switch d := d.(type) {
 		case *types.VirtualFloppy, *types.VirtualSerialPort, *types.VirtualParallelPort, *types.VirtualUSB, *types.VirtualPCIPassthrough,
 			*types.VirtualSCSIPassthrough, *types.VirtualTPM, *types.VirtualNVDIMM, *types.VirtualWDT, *types.VirtualPrecisionClock:
-			c.note("%s stays, and is not in the manifest", kind(d))
+			c.note("%s stays attached and is not in the manifest", kind(d))
 		case *types.VirtualCdrom:
 			if iso, ok := d.Backing.(*types.VirtualCdromIsoBackingInfo); ok && d.Connectable != nil && d.Connectable.Connected {
-				c.note("its CD-ROM drive keeps %s, and is not in the manifest", iso.FileName)
+				c.note("the CD-ROM drive keeps %s and is not in the manifest", iso.FileName)
 			}
 		default:
 			if _, sound := d.(types.BaseVirtualSoundCard); sound {
-				c.note("%s stays, and is not in the manifest", kind(d))
+				c.note("%s stays attached and is not in the manifest", kind(d))
 			}
 		}
 	}
 }
 
-// kind is what vSphere calls a device.
+// kind returns vSphere's type name of a device.
 func kind(d any) string { return strings.TrimPrefix(fmt.Sprintf("%T", d), "*types.") }
 
 func isTrue(b *bool) bool { return b != nil && *b }

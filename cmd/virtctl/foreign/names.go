@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// maxName is the longest name that is made: a label of DNS.
+// maxName is the maximum length of a generated name, that of a DNS label.
 const maxName = 63
 
-// Names gives each VM a name for its object: that which it has in vSphere, as far as
-// Kubernetes takes it. One that several would have, or that is taken, is told apart by the
-// beginning of the instance UUID; notes say so.
+// Names chooses a name for each VM's object: the name in vSphere, with unsupported characters replaced. Duplicate
+// names and names in use get the start of the instance UUID as a suffix. notes explains changes.
 func Names(machines []*Machine, taken map[string]bool) (names []string, notes map[*Machine]string) {
 	count := map[string]int{}
 	for _, m := range machines {
@@ -27,19 +26,19 @@ func Names(machines []*Machine, taken map[string]bool) (names []string, notes ma
 		switch {
 		case name == "":
 			name = "vm-" + id
-			notes[m] = fmt.Sprintf("the name %q has nothing that an object can be named by", m.VM.Name)
+			notes[m] = fmt.Sprintf("the name %q has no characters that object names support", m.VM.Name)
 		case count[name] > 1 || taken[name]:
-			notes[m] = fmt.Sprintf("others would be named %s too", name)
+			notes[m] = fmt.Sprintf("other VMs would also be named %s", name)
 			name = strings.TrimRight(name[:min(len(name), maxName-len(id)-1)], "-.") + "-" + id
 		case name != m.VM.Name:
-			notes[m] = fmt.Sprintf("the name in vSphere is %q, and stays", m.VM.Name)
+			notes[m] = fmt.Sprintf("the name in vSphere is %q and is kept", m.VM.Name)
 		}
 		names = append(names, name)
 	}
 	return names, notes
 }
 
-// label is what a name has of letters, digits and hyphens, in lower case.
+// label returns the letters, digits and hyphens of a name in lower case.
 func label(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

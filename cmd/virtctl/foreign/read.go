@@ -20,42 +20,41 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/login"
 )
 
-// Most is how many VMs are read at once.
+// Most is the maximum number of VMs that are read in one request.
 const Most = 1000
 
-// properties are what is read of a VM.
+// properties are the properties read of a VM.
 var properties = []string{"name", "parent", "resourcePool", "config", "runtime", "snapshot", "guest.toolsRunningStatus"}
 
-// Machine is a VM of vSphere and where it is.
+// Machine is a vSphere VM and its location.
 type Machine struct {
-	// VM as it was read.
+	// VM holds the properties read.
 	VM *mo.VirtualMachine
-	// Path in the inventory.
+	// Path is the inventory path.
 	Path string
-	// Datacenter and Cluster are inventory paths; the cluster may be a host without one.
+	// Datacenter and Cluster are inventory paths. Cluster is the host if that is in no cluster.
 	Datacenter, Cluster string
-	// Folders and Pools are the inventory paths of all that it is in, the innermost first.
+	// Folders and Pools are the inventory paths of all parents, the innermost first.
 	Folders, Pools []string
-	// Networks are the inventory paths of networks by managed object ID, and by the name
-	// that standard ones are known by.
+	// Networks maps managed object IDs, and names of standard networks, to the inventory paths of networks.
 	Networks map[string]string
 }
 
-// Inventory is what was read of a vCenter.
+// Inventory is the result of Read.
 type Inventory struct {
-	// InstanceUUID of the vCenter.
+	// InstanceUUID is vCenter's instance UUID.
 	InstanceUUID string
-	// Machines in the order of their paths.
+	// Machines are sorted by path.
 	Machines []*Machine
 }
 
-// Read reads the VMs at paths, and all below folders. A path that names none is an error.
+// Read reads the VMs at paths and all VMs below folders. A path without a VM is an error.
 func Read(ctx context.Context, server *login.Server, paths, folders []string) (*Inventory, error) {
 	c, err := server.Vim(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.Logout(context.WithoutCancel(ctx)) }() // the session ends by itself
+	defer func() { _ = c.Logout(context.WithoutCancel(ctx)) }() // otherwise the session expires
 	refs, err := selected(ctx, c, paths, folders)
 	if err != nil {
 		return nil, err
@@ -84,17 +83,17 @@ func Read(ctx context.Context, server *login.Server, paths, folders []string) (*
 	return out, nil
 }
 
-// selected are the VMs that are asked for, each once.
+// selected returns the selected VMs, each once.
 func selected(ctx context.Context, c *govmomi.Client, paths, folders []string) ([]types.ManagedObjectReference, error) {
 	finder := find.NewFinder(c.Client, false)
 	if dc, err := finder.DefaultDatacenter(ctx); err == nil {
-		finder.SetDatacenter(dc) // names without a path are in the only one
+		finder.SetDatacenter(dc) // for names without a path
 	}
 	seen := map[types.ManagedObjectReference]bool{}
 	for _, p := range paths {
 		vms, err := finder.VirtualMachineList(ctx, p)
 		if err != nil {
-			return nil, fmt.Errorf("looking for %q: %w", p, explain(err))
+			return nil, fmt.Errorf("finding %q: %w", p, explain(err))
 		}
 		for _, vm := range vms {
 			seen[vm.Reference()] = true
@@ -114,7 +113,7 @@ func selected(ctx context.Context, c *govmomi.Client, paths, folders []string) (
 		}
 	}
 	if len(seen) > Most {
-		return nil, fmt.Errorf("%d virtual machines are selected, and at most %d are read at once: name fewer", len(seen), Most)
+		return nil, fmt.Errorf("%d virtual machines are selected, at most %d are supported: select fewer", len(seen), Most)
 	}
 	refs := make([]types.ManagedObjectReference, 0, len(seen))
 	for ref := range seen {
@@ -123,16 +122,16 @@ func selected(ctx context.Context, c *govmomi.Client, paths, folders []string) (
 	return refs, nil
 }
 
-// explain says what an account that does not see everything cannot tell apart.
+// explain replaces a not-found error: the object may exist but be invisible to the account.
 func explain(err error) error {
 	var none *find.NotFoundError
 	if errors.As(err, &none) {
-		return errors.New("there is none that the account may see")
+		return errors.New("not found, or not visible to the account")
 	}
 	return err
 }
 
-// locate says where a VM is.
+// locate returns the location of a VM.
 func (t tree) locate(vm *mo.VirtualMachine) *Machine {
 	m := &Machine{VM: vm}
 	if vm.Parent != nil {
@@ -160,8 +159,8 @@ func (t tree) locate(vm *mo.VirtualMachine) *Machine {
 	return m
 }
 
-// networks are the inventory paths of networks by managed object ID, and by name for those
-// that adapters know by it, of each datacenter.
+// networks returns the inventory paths of networks by managed object ID, and by name for standard networks, for each
+// datacenter.
 func (t tree) networks() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for ref, n := range t {

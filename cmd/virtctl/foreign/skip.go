@@ -13,14 +13,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// clusterServicesPrefix begins the names of the VMs that vSphere Cluster Services makes
-// (VMware KB 80472).
+// clusterServicesPrefix is the name prefix of the VMs of vSphere Cluster Services (VMware KB 80472).
 const clusterServicesPrefix = "vCLS"
 
 // Orphaned returns why a VM is not adopted that belongs to an object which does not exist: its
 // owner key stays that of the object, which a recovery creates again with the same UID.
 func Orphaned(owner apitypes.NamespacedName) string {
-	return fmt.Sprintf("it belongs to VirtualMachine %s, which does not exist: create the object again with virtctl recover -n %s %s",
+	return fmt.Sprintf("it belongs to VirtualMachine %s, which does not exist: recreate the object with virtctl recover -n %s %s",
 		owner, owner.Namespace, owner.Name)
 }
 
@@ -30,7 +29,7 @@ func OwnerOf(m *Machine) (apitypes.NamespacedName, bool) {
 	return owner.Key, ok
 }
 
-// Skip says why a VM is not taken over; empty if it can be.
+// Skip returns why a VM cannot be adopted, or an empty string.
 func Skip(m *Machine) string {
 	vm := m.VM
 	switch {
@@ -39,28 +38,28 @@ func Skip(m *Machine) string {
 	case strings.HasPrefix(vm.Name, clusterServicesPrefix):
 		return "it is a system VM of vSphere Cluster Services"
 	case vm.Config.Template:
-		return "it is a template: offer it as a VirtualMachineImage"
+		return "it is a template: use it as a VirtualMachineImage"
 	case vm.Runtime.ConnectionState != types.VirtualMachineConnectionStateConnected:
 		return "it is " + string(vm.Runtime.ConnectionState)
 	case vm.Config.InstanceUuid == "":
 		return "it has no instance UUID"
 	case vm.Config.FtInfo != nil:
-		return "it has fault tolerance, which Slipway does not know"
+		return "it uses fault tolerance, which Slipway does not support"
 	}
 	if owner, ok := observe.OwnerOf(vm); ok {
-		return fmt.Sprintf("it belongs to VirtualMachine %s already", owner.Key)
+		return fmt.Sprintf("it already belongs to VirtualMachine %s", owner.Key)
 	}
 	if observe.ExtraConfig(vm, observe.OwnerKey) != "" {
-		return "its setting " + observe.OwnerKey + " names another owner"
+		return "its setting " + observe.OwnerKey + " specifies another owner"
 	}
 	if by := vm.Config.ManagedBy; by != nil {
-		return "another product manages it: " + by.ExtensionKey
+		return "it is managed by another product: " + by.ExtensionKey
 	}
 	return ""
 }
 
-// Twins are VMs that have the instance UUID of another one among them, and why they are not
-// taken over: it names one of them.
+// Twins returns the VMs that share an instance UUID with another one, with the reason why they cannot be adopted:
+// the UUID does not identify one VM.
 func Twins(machines []*Machine) map[*Machine]string {
 	first, out := map[string]*Machine{}, map[*Machine]string{}
 	for _, m := range machines {

@@ -14,10 +14,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// places are the kinds of objects that say where a VM is.
+// places are the kinds of objects that can be parents of a VM.
 var places = []string{"Datacenter", "Folder", "ComputeResource", "ResourcePool", "Network"}
 
-// tree is the part of an inventory that says where things are.
+// tree holds the names and parents of inventory objects.
 type tree map[types.ManagedObjectReference]node
 
 type node struct {
@@ -25,7 +25,7 @@ type node struct {
 	parent *types.ManagedObjectReference
 }
 
-// readTree reads all that the account may see.
+// readTree reads all inventory objects that the account can see.
 func readTree(ctx context.Context, c *vim25.Client) (tree, error) {
 	all, err := readBelow(ctx, c, c.ServiceContent.RootFolder, places)
 	if err != nil {
@@ -47,17 +47,17 @@ func readTree(ctx context.Context, c *vim25.Client) (tree, error) {
 	return t, nil
 }
 
-// readBelow reads names and parents of the objects of kinds below a place.
+// readBelow reads names and parents of the objects of kinds below a container.
 func readBelow(ctx context.Context, c *vim25.Client, root types.ManagedObjectReference, kinds []string) (all []types.ObjectContent, err error) {
 	v, err := view.NewManager(c).CreateContainerView(ctx, root, kinds, true)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = v.Destroy(context.WithoutCancel(ctx)) }() // it ends with the session
+	defer func() { _ = v.Destroy(context.WithoutCancel(ctx)) }() // otherwise it ends with the session
 	return all, v.Retrieve(ctx, nil, []string{"name", "parent"}, &all)
 }
 
-// above are the object and all that it is in, the innermost first.
+// above returns the object and all its parents, the innermost first.
 func (t tree) above(ref types.ManagedObjectReference) []types.ManagedObjectReference {
 	var out []types.ManagedObjectReference
 	for at := &ref; at != nil; {
@@ -71,7 +71,7 @@ func (t tree) above(ref types.ManagedObjectReference) []types.ManagedObjectRefer
 	return out
 }
 
-// path is the inventory path of an object that is in the tree.
+// path returns the inventory path of an object in the tree.
 func (t tree) path(ref types.ManagedObjectReference) string {
 	out := ""
 	for _, at := range t.above(ref) {
@@ -80,8 +80,7 @@ func (t tree) path(ref types.ManagedObjectReference) string {
 	return out
 }
 
-// names is true for an object at an inventory path which is given by that, by a part of it
-// or by its name.
+// names reports whether text is the inventory path, a suffix of the path, or the name of an object.
 func names(given, inventoryPath string) bool {
 	switch {
 	case strings.HasPrefix(given, "/"):

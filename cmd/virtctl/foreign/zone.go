@@ -12,17 +12,16 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Place is where Slipway would have a VM.
+// Place is the location of a VM in Slipway.
 type Place struct {
-	// Zone is the zone, nil if nothing is known of zones of the vCenter.
+	// Zone is the zone, nil if the vCenter has no known zones.
 	Zone *vmv1alpha1.Zone
-	// Others are zones that have it too.
+	// Others are further zones that contain the VM.
 	Others []string
 }
 
-// VCenterOf returns the name of the VCenter with the instance UUID. The one that the flags of the
-// server describe has no object: it is meant if there are no objects at all, or if none has
-// the instance UUID and zones are in the vCenter of the flags.
+// VCenterOf returns the name of the VCenter with the instance UUID. The vCenter of the server's flags has no object.
+// It is assumed if there are no VCenter objects, or if none matches and zones use the vCenter of the flags.
 func VCenterOf(instanceUUID string, all []vmv1alpha1.VCenter, zones []vmv1alpha1.Zone) (string, error) {
 	if len(all) == 0 {
 		return vmv1alpha1.DefaultVCenter, nil
@@ -43,8 +42,8 @@ func VCenterOf(instanceUUID string, all []vmv1alpha1.VCenter, zones []vmv1alpha1
 	return "", fmt.Errorf("vCenter %s is not managed by Slipway (known: %s)", instanceUUID, strings.Join(names, ", "))
 }
 
-// PlaceOf finds the zone that a VM is in, by its folder and by its cluster or resource pool.
-// The error says what keeps it from being in any.
+// PlaceOf finds the zone of a VM by its folder and its cluster or resource pool. The error reports why the VM is in
+// no zone.
 func PlaceOf(m *Machine, vcenter string, zones []vmv1alpha1.Zone) (Place, error) {
 	var place Place
 	var folders []string
@@ -76,10 +75,10 @@ func PlaceOf(m *Machine, vcenter string, zones []vmv1alpha1.Zone) (Place, error)
 	case len(folders) > 0:
 		return place, fmt.Errorf("it is in no zone: move it below the folder %s", strings.Join(folders, " or "))
 	}
-	return place, fmt.Errorf("it is in no zone: %s belongs to none", m.Cluster)
+	return place, fmt.Errorf("it is in no zone: no zone contains %s", m.Cluster)
 }
 
-// network is the name that the zone has for a network of vSphere, empty for none.
+// network returns the zone's name for a vSphere network, or an empty string.
 func (p *Place) network(inventoryPath string) string {
 	if p.Zone == nil || inventoryPath == "" {
 		return ""

@@ -17,11 +17,10 @@ import (
 	"strings"
 )
 
-// maxDescriptor is the largest descriptor that is read, in bytes: what is shown of images
-// has the same bound.
+// maxDescriptor is the maximum size of a descriptor in bytes, the same as for the display of images.
 const maxDescriptor = 4 << 20
 
-// envelope is as much of a descriptor as says which files there are (DSP0243 7.1).
+// envelope is the part of a descriptor that lists the files (DSP0243 7.1).
 type envelope struct {
 	XMLName xml.Name `xml:"Envelope"`
 	Files   []struct {
@@ -33,7 +32,7 @@ type envelope struct {
 	Collection *struct{} `xml:"VirtualSystemCollection"`
 }
 
-// openOVF opens a descriptor, with the files of its directory that it names.
+// openOVF opens a descriptor and the files in its directory that it refers to.
 func (i *Image) openOVF(file string) error {
 	descriptor, err := i.add(file)
 	if err != nil {
@@ -42,8 +41,8 @@ func (i *Image) openOVF(file string) error {
 	return i.assemble(filepath.Dir(file), descriptor, func(name string) (*File, error) { return i.addFrom(filepath.Dir(file), name) })
 }
 
-// assemble finds the files that the descriptor names, and the manifest next to it. A library has
-// no folders: files in folders get names without, and the descriptor is changed to name them so.
+// assemble finds the files that the descriptor refers to, and the manifest next to it. A library has no folders, so
+// files in folders get flat names, and the references in the descriptor are changed.
 func (i *Image) assemble(where string, descriptor *File, find func(name string) (*File, error)) error {
 	folder := path.Dir(descriptor.Name)
 	descriptor.Name = path.Base(descriptor.Name)
@@ -53,12 +52,12 @@ func (i *Image) assemble(where string, descriptor *File, find func(name string) 
 	if err != nil {
 		return fmt.Errorf("descriptor %s: %w", descriptor.Name, err)
 	}
-	// names are those of the files in the library, by the references of the descriptor.
+	// names maps the references of the descriptor to file names in the library.
 	names, taken := map[string]string{}, map[string]bool{descriptor.Name: true}
 	files := map[string]*File{descriptor.listed: descriptor}
 	for _, ref := range e.Files {
 		if ref.ChunkSize != "" {
-			return fmt.Errorf("descriptor %s: file %s is in chunks, which is not supported: join them with ovftool", descriptor.Name, ref.Href)
+			return fmt.Errorf("descriptor %s: file %s is split into chunks, which is not supported: merge them with ovftool", descriptor.Name, ref.Href)
 		}
 		name, err := local(ref.Href)
 		if err != nil {
@@ -70,13 +69,13 @@ func (i *Image) assemble(where string, descriptor *File, find func(name string) 
 		}
 		f, err := find(path.Join(folder, name))
 		if errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("descriptor %s names the file %s, which is not in %s", descriptor.Name, ref.Href, where)
+			return fmt.Errorf("descriptor %s refers to file %s, which is not in %s", descriptor.Name, ref.Href, where)
 		}
 		if err != nil {
 			return fmt.Errorf("file %s of descriptor %s: %w", ref.Href, descriptor.Name, err)
 		}
 		if size, err := strconv.ParseInt(ref.Size, 10, 64); err == nil && size > f.Size {
-			return fmt.Errorf("file %s is cut short: it has %d bytes, and descriptor %s says %d", name, f.Size, descriptor.Name, size)
+			return fmt.Errorf("file %s is truncated: it has %d bytes, descriptor %s specifies %d", name, f.Size, descriptor.Name, size)
 		}
 		f.Name, f.listed = flatName(name, taken), name
 		names[ref.Href], files[name], taken[f.Name] = f.Name, f, true
@@ -107,8 +106,8 @@ func flatName(name string, taken map[string]bool) string {
 	return flat
 }
 
-// flatten changes the descriptor where the names of files are others than its references. What the
-// manifest has is the digest of the descriptor before the change, so it is compared here.
+// flatten changes the file references in the descriptor. The manifest has the digest of the original descriptor, so
+// it is verified first.
 func (i *Image) flatten(descriptor *File, names map[string]string) error {
 	changed := false
 	for href, name := range names {
@@ -131,10 +130,10 @@ func (i *Image) flatten(descriptor *File, names map[string]string) error {
 	return nil
 }
 
-// hrefAttribute is the attribute of a start tag that names a file.
+// hrefAttribute matches the attribute of a start tag that has a file name.
 var hrefAttribute = regexp.MustCompile(`(\s(?:[A-Za-z_][A-Za-z0-9_.-]*:)?href\s*=\s*)("[^"]*"|'[^']*')`)
 
-// renameReferences returns the descriptor with other names of files; all else stays as it is.
+// renameReferences returns the descriptor with changed file names and otherwise unchanged.
 func renameReferences(text []byte, names map[string]string) ([]byte, error) {
 	var out bytes.Buffer
 	decoder, copied := xml.NewDecoder(bytes.NewReader(text)), int64(0)
@@ -164,7 +163,7 @@ func renameReferences(text []byte, names map[string]string) ([]byte, error) {
 			tag := text[from:decoder.InputOffset()]
 			at := hrefAttribute.FindSubmatchIndex(tag)
 			if at == nil {
-				return nil, fmt.Errorf("renaming file %s: its reference cannot be found", a.Value)
+				return nil, fmt.Errorf("renaming file %s: reference not found", a.Value)
 			}
 			out.Write(text[copied : from+int64(at[4])])
 			out.WriteString(`"` + value.String() + `"`)
@@ -175,16 +174,16 @@ func renameReferences(text []byte, names map[string]string) ([]byte, error) {
 
 func parse(descriptor *File) (*envelope, error) {
 	if descriptor.Size > maxDescriptor {
-		return nil, fmt.Errorf("it has %d bytes, and at most %d are read", descriptor.Size, maxDescriptor)
+		return nil, fmt.Errorf("it has %d bytes, at most %d are supported", descriptor.Size, maxDescriptor)
 	}
 	e := &envelope{}
 	switch err := xml.NewDecoder(io.LimitReader(descriptor.Reader(), maxDescriptor)).Decode(e); {
 	case err != nil:
-		return nil, fmt.Errorf("it is no OVF: %w", err)
+		return nil, fmt.Errorf("not a valid OVF descriptor: %w", err)
 	case len(e.Files) > maxEntries:
-		return nil, fmt.Errorf("it names %d files, and at most %d can be imported", len(e.Files), maxEntries)
+		return nil, fmt.Errorf("it refers to %d files, at most %d are supported", len(e.Files), maxEntries)
 	case e.System == nil && e.Collection == nil:
-		return nil, errors.New("it describes no virtual machine")
+		return nil, errors.New("it contains no virtual machine")
 	}
 	return e, nil
 }

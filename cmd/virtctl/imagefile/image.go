@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Types of images, in the words of content libraries.
+// Types of images, as in content libraries.
 const (
 	TypeOVF = "ovf"
 	TypeISO = "iso"
@@ -21,15 +21,15 @@ const (
 
 // Image is an image on the local disk. It must be closed.
 type Image struct {
-	// Path is what was opened.
+	// Path is the path that was opened.
 	Path string
-	// Name of the image: that of the file without its ending.
+	// Name is the file name without extension.
 	Name string
 	// Type is TypeOVF or TypeISO.
 	Type string
-	// Files in the order in which a library needs them: the descriptor, then what it names.
+	// Files are in upload order: first the descriptor, then the other files.
 	Files []*File
-	// Unchecked are the files of which the manifest says nothing; all, if there is none.
+	// Unchecked are the files that are not in the manifest, or all files without a manifest.
 	Unchecked []string
 
 	open []io.Closer
@@ -37,22 +37,22 @@ type Image struct {
 
 // File is one file of an image.
 type File struct {
-	// Name without any path.
+	// Name is the file name without a path.
 	Name string
-	// listed is the name by which the manifest lists the file: relative to the descriptor.
+	// listed is the file's name in the manifest, relative to the descriptor.
 	listed string
 	// Size in bytes.
 	Size int64
-	// Digest of the content: that of the manifest, else one that Verify computes.
+	// Digest is the digest in the manifest, or one that Verify computes.
 	Digest Digest
 
 	content io.ReaderAt
 }
 
-// Reader reads the file from its beginning.
+// Reader reads the file from its start.
 func (f *File) Reader() *io.SectionReader { return io.NewSectionReader(f.content, 0, f.Size) }
 
-// Size of all files in bytes.
+// Size returns the size of all files in bytes.
 func (i *Image) Size() (sum int64) {
 	for _, f := range i.Files {
 		sum += f.Size
@@ -69,8 +69,7 @@ func (i *Image) Close() error {
 	return errors.Join(errs...)
 }
 
-// Open opens an OVA, an OVF descriptor, a directory with one, or an ISO, and looks whether
-// it is complete.
+// Open opens an OVA, an OVF descriptor, a directory with one, or an ISO, and checks that it is complete.
 func Open(path string) (_ *Image, err error) {
 	i := &Image{Path: path}
 	defer func() {
@@ -87,7 +86,7 @@ func Open(path string) (_ *Image, err error) {
 			return nil, err
 		}
 	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	ending := filepath.Ext(path)
 	i.Name = strings.TrimSuffix(filepath.Base(path), ending)
@@ -99,10 +98,10 @@ func Open(path string) (_ *Image, err error) {
 	case ".iso":
 		return i, i.openISO(path)
 	}
-	return nil, fmt.Errorf("%s is none of the files that can be imported: *.ova, *.ovf, a directory with one *.ovf, or *.iso", path)
+	return nil, fmt.Errorf("%s is not supported; supported files are *.ova, *.ovf, a directory with one *.ovf, or *.iso", path)
 }
 
-// onlyDescriptor finds the descriptor in a directory.
+// onlyDescriptor finds the single descriptor in a directory.
 func onlyDescriptor(dir string) (string, error) {
 	all, err := os.ReadDir(dir)
 	if err != nil {
@@ -115,13 +114,12 @@ func onlyDescriptor(dir string) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("directory %s has %d files *.ovf, and must have one: name the file instead", dir, len(found))
+		return "", fmt.Errorf("directory %s has %d *.ovf files, expected one: specify the file instead", dir, len(found))
 	}
 	return filepath.Join(dir, found[0]), nil
 }
 
-// addFrom opens a file of a directory by its name relative to it. A folder may not be a link
-// that leads out of the directory.
+// addFrom opens a file by its name relative to a directory. Symbolic links must not lead out of the directory.
 func (i *Image) addFrom(dir, name string) (*File, error) {
 	if path.Dir(name) == "." {
 		return i.add(filepath.Join(dir, name))
@@ -141,7 +139,7 @@ func (i *Image) addFrom(dir, name string) (*File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", name)
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	return &File{Name: name, Size: info.Size(), content: f}, nil
 }
@@ -153,7 +151,7 @@ func (i *Image) add(file string) (*File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", file)
+		return nil, fmt.Errorf("%s is not a regular file", file)
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -163,8 +161,8 @@ func (i *Image) add(file string) (*File, error) {
 	return &File{Name: filepath.Base(file), Size: info.Size(), content: f}, nil
 }
 
-// openISO looks at what both file systems of such images begin with: a volume descriptor in
-// sector 16 (ECMA-119 8.1.2, ECMA-167 2/9.1.2).
+// openISO checks for a volume descriptor in sector 16, with which both supported file systems begin (ECMA-119 8.1.2,
+// ECMA-167 2/9.1.2).
 func (i *Image) openISO(path string) error {
 	const sector, identifier = 2048, 5
 	i.Type = TypeISO
@@ -181,5 +179,5 @@ func (i *Image) openISO(path string) error {
 		i.Files, i.Unchecked = []*File{f}, []string{f.Name}
 		return nil
 	}
-	return fmt.Errorf("%s is no ISO 9660 or UDF image, or it was cut short", path)
+	return fmt.Errorf("%s is not an ISO 9660 or UDF image, or is truncated", path)
 }

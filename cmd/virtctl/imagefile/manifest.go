@@ -6,7 +6,7 @@ package imagefile
 import (
 	"bufio"
 	"context"
-	"crypto/sha1" // manifests of old have it
+	"crypto/sha1" // used by old manifests
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
@@ -19,13 +19,13 @@ import (
 	"strings"
 )
 
-// maxManifest is the largest manifest that is read, in bytes.
+// maxManifest is the maximum size of a manifest in bytes.
 const maxManifest = 1 << 20
 
-// Digest is one of a file.
+// Digest is the digest of a file.
 type Digest struct {
-	// Algorithm is SHA1, SHA256 or SHA512: those of manifests, which content libraries
-	// know by the same names (vSphere Automation API, ChecksumAlgorithm).
+	// Algorithm is SHA1, SHA256 or SHA512. Manifests and content libraries use the same names (vSphere Automation
+	// API, ChecksumAlgorithm).
 	Algorithm string
 	// Hex is the digest in lower case.
 	Hex string
@@ -33,10 +33,10 @@ type Digest struct {
 
 var algorithms = map[string]func() hash.Hash{"SHA1": sha1.New, "SHA256": sha256.New, "SHA512": sha512.New}
 
-// line is "SHA256(disk.vmdk)= 0f…" (DSP0243 5.1.3), as openssl writes it too.
+// line is "SHA256(disk.vmdk)= 0f…" (DSP0243 5.1.3), also the format of openssl.
 var line = regexp.MustCompile(`^([A-Za-z0-9-]+) ?\((.+)\) ?= ?([0-9A-Fa-f]+)$`)
 
-// expect takes over the digests of a manifest, nil for none.
+// expect sets the digests of a manifest, which may be nil.
 func (i *Image) expect(manifest *File) error {
 	digests := map[string]Digest{}
 	if manifest != nil {
@@ -57,7 +57,7 @@ func (i *Image) expect(manifest *File) error {
 
 func digestsOf(manifest *File) (map[string]Digest, error) {
 	if manifest.Size > maxManifest {
-		return nil, fmt.Errorf("it has %d bytes, and at most %d are read", manifest.Size, maxManifest)
+		return nil, fmt.Errorf("it has %d bytes, at most %d are supported", manifest.Size, maxManifest)
 	}
 	digests := map[string]Digest{}
 	for n, lines := 1, bufio.NewScanner(manifest.Reader()); ; n++ {
@@ -70,26 +70,26 @@ func digestsOf(manifest *File) (map[string]Digest, error) {
 		}
 		found := line.FindStringSubmatch(text)
 		if found == nil {
-			return nil, fmt.Errorf("line %d is none of the form SHA256(name)= digest", n)
+			return nil, fmt.Errorf("line %d: must have the form SHA256(name)= digest", n)
 		}
 		d := Digest{Algorithm: strings.ReplaceAll(strings.ToUpper(found[1]), "-", ""), Hex: strings.ToLower(found[3])}
 		algorithm := algorithms[d.Algorithm]
 		switch {
 		case algorithm == nil:
-			return nil, fmt.Errorf("line %d: algorithm %q is not supported: SHA1, SHA256 and SHA512 are", n, found[1])
+			return nil, fmt.Errorf("line %d: algorithm %q is not supported: use SHA1, SHA256 or SHA512", n, found[1])
 		case len(d.Hex) != 2*algorithm().Size():
-			return nil, fmt.Errorf("line %d: a digest of %s has %d digits, not %d", n, d.Algorithm, 2*algorithm().Size(), len(d.Hex))
+			return nil, fmt.Errorf("line %d: %s digests have %d digits, got %d", n, d.Algorithm, 2*algorithm().Size(), len(d.Hex))
 		}
 		name := path.Clean(found[2])
 		if other, twice := digests[name]; twice && other != d {
-			return nil, fmt.Errorf("line %d: another digest of %s", n, name)
+			return nil, fmt.Errorf("line %d: duplicate digest of %s", n, name)
 		}
 		digests[name] = d
 	}
 }
 
-// Verify reads all files and compares their digests with those of the manifest; those that
-// it does not name get one. progress is told how many bytes were read.
+// Verify reads all files and compares their digests with the manifest. It computes the digests of files that are not
+// listed. progress receives the number of bytes read.
 func (i *Image) Verify(ctx context.Context, progress func(read int64)) error {
 	for _, f := range i.Files {
 		algorithm := f.Digest.Algorithm
@@ -109,15 +109,15 @@ func (i *Image) Verify(ctx context.Context, progress func(read int64)) error {
 	return nil
 }
 
-// differs returns an error if the manifest has another digest of the file.
+// differs returns an error if the file's digest does not match the manifest.
 func (f *File) differs(got string) error {
 	if f.Digest.Hex == "" || got == f.Digest.Hex {
 		return nil
 	}
-	return fmt.Errorf("%s was damaged or changed: its %s is %s, and the manifest says %s", f.Name, f.Digest.Algorithm, got, f.Digest.Hex)
+	return fmt.Errorf("%s is damaged or was changed: its %s is %s, the manifest has %s", f.Name, f.Digest.Algorithm, got, f.Digest.Hex)
 }
 
-// compare returns an error if the content is not that of the manifest.
+// compare returns an error if the content does not match the manifest.
 func (f *File) compare(content []byte) error {
 	if f.Digest.Hex == "" {
 		return nil
@@ -127,7 +127,7 @@ func (f *File) compare(content []byte) error {
 	return f.differs(hex.EncodeToString(sum.Sum(nil)))
 }
 
-// counter tells how much is written to it, until the context ends.
+// counter reports the number of bytes written, until the context ends.
 type counter struct {
 	ctx  context.Context //nolint:containedctx // io.Writer has none
 	tell func(int64)

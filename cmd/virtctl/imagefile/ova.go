@@ -19,11 +19,11 @@ import (
 const (
 	// maxEntries bounds the files of an OVA: a VM has at most 256 disks.
 	maxEntries = 512
-	// maxFileName is the longest name of a file, in bytes, that file systems have.
+	// maxFileName is the maximum length of a file name on common file systems, in bytes.
 	maxFileName = 255
 )
 
-// openOVA indexes the archive, which stays where it is: of each file its place is known.
+// openOVA indexes the archive without extracting it.
 func (i *Image) openOVA(file string) error {
 	archive, err := i.add(file)
 	if err != nil {
@@ -37,13 +37,13 @@ func (i *Image) openOVA(file string) error {
 	for _, f := range entries {
 		if strings.EqualFold(filepath.Ext(f.Name), ".ovf") {
 			if descriptor != nil {
-				return fmt.Errorf("%s has two descriptors, %s and %s, and must have one", file, descriptor.Name, f.Name)
+				return fmt.Errorf("%s has two descriptors, %s and %s, expected one", file, descriptor.Name, f.Name)
 			}
 			descriptor = f
 		}
 	}
 	if descriptor == nil {
-		return fmt.Errorf("%s is no OVA: there is no file *.ovf in it", file)
+		return fmt.Errorf("%s is not an OVA: it contains no *.ovf file", file)
 	}
 	byName := map[string]*File{}
 	for _, f := range entries {
@@ -57,8 +57,8 @@ func (i *Image) openOVA(file string) error {
 	})
 }
 
-// index lists the files of a tar archive. tar.Reader reads no further than the header of
-// an entry, so that its content begins where the reader stands.
+// index lists the files of a tar archive. tar.Reader reads only the header of an entry, so the content begins at the
+// current position.
 func index(archive *File) ([]*File, error) {
 	source := archive.Reader()
 	entries := tar.NewReader(source)
@@ -70,7 +70,7 @@ func index(archive *File) ([]*File, error) {
 		case errors.Is(err, io.EOF):
 			return files, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, errors.New("the archive is cut short")
+			return nil, errors.New("the archive is truncated")
 		case err != nil:
 			return nil, fmt.Errorf("it cannot be read as a tar archive, which an OVA is: %w", err)
 		case len(files) == maxEntries:
@@ -89,26 +89,26 @@ func index(archive *File) ([]*File, error) {
 		}
 		switch {
 		case seen[name]:
-			return nil, fmt.Errorf("the archive has two files %q", name)
+			return nil, fmt.Errorf("the archive contains file %q twice", name)
 		case h.Typeflag != tar.TypeReg || h.PAXRecords["GNU.sparse.major"] != "" || h.PAXRecords["GNU.sparse.map"] != "":
-			return nil, fmt.Errorf("entry %q of the archive is no plain file", h.Name)
+			return nil, fmt.Errorf("entry %q of the archive is not a regular file", h.Name)
 		case h.Size > archive.Size-at:
-			return nil, fmt.Errorf("the archive is cut short: of %s %d bytes are missing", name, h.Size-(archive.Size-at))
+			return nil, fmt.Errorf("the archive is truncated: %s lacks %d bytes", name, h.Size-(archive.Size-at))
 		}
 		seen[name] = true
 		files = append(files, &File{Name: name, Size: h.Size, content: io.NewSectionReader(archive.content, at, h.Size)})
 	}
 }
 
-// local returns the name of a file of the package, relative to the package and without "." and
-// empty parts. It refuses what leads out of the package, and URLs.
+// local returns the cleaned name of a file relative to the package. It rejects URLs and names that lead out of the
+// package.
 func local(name string) (string, error) {
 	clean := path.Clean(name)
 	switch {
 	case name == "" || clean == "." || strings.ContainsRune(name, '\\') || strings.Contains(name, "://") || !filepath.IsLocal(filepath.FromSlash(clean)):
-		return "", fmt.Errorf("%q is no name of a file in the package: it must be relative and must not lead out of it", name)
+		return "", fmt.Errorf("%q is not a valid file name: it must be relative and inside the package", name)
 	case len(path.Base(clean)) > maxFileName:
-		return "", fmt.Errorf("%q is no name of a file: %s", name[:40]+"…", validation.MaxLenError(maxFileName))
+		return "", fmt.Errorf("%q is not a valid file name: %s", name[:40]+"…", validation.MaxLenError(maxFileName))
 	}
 	return clean, nil
 }

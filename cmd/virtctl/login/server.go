@@ -15,25 +15,24 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// CallTimeout is how long vCenter may take to answer, once a request has been sent.
+// CallTimeout is how long vCenter may take to respond to a request.
 const CallTimeout = 2 * time.Minute
 
-// Server is a vCenter, and who is logged in there.
+// Server is a vCenter and the credentials.
 type Server struct {
-	// URL of vCenter; its path does not matter.
+	// URL is the address of vCenter. Its path is ignored.
 	URL *url.URL
-	// User has the name and the password.
+	// User holds the user name and the password.
 	User *url.Userinfo
-	// CAFile has certificates of authorities that are trusted, in PEM; those of the system
-	// when empty.
+	// CAFile is a PEM file of trusted certificate authorities. Empty means those of the system.
 	CAFile string
-	// Thumbprint is the SHA-1 or SHA-256 of the certificate that is trusted whoever signed it.
+	// Thumbprint is the SHA-1 or SHA-256 of a certificate that is trusted regardless of its issuer.
 	Thumbprint string
 	// Insecure trusts every certificate.
 	Insecure bool
 }
 
-// Transport is a client of the server that is not logged in.
+// Transport returns a client that is not logged in.
 func (s *Server) Transport() (*soap.Client, error) {
 	u := *s.URL
 	u.Path = vim25.Path
@@ -50,7 +49,7 @@ func (s *Server) Transport() (*soap.Client, error) {
 	return transport, nil
 }
 
-// Vim logs in to the API of the inventory; whoever calls it logs out.
+// Vim logs in to the inventory API. The caller must log out.
 func (s *Server) Vim(ctx context.Context) (*govmomi.Client, error) {
 	transport, err := s.Transport()
 	if err != nil {

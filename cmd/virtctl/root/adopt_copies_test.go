@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestAdoptCopies_ConfirmsTheCopiesOfVMsThatAreNotShown(t *testing.T) {
+func TestAdoptCopies_ConfirmsCopiesOfMissingVMs(t *testing.T) {
 	of := func(namespace, name, id, reason string) vmv1alpha1.VirtualMachine {
 		vm := clitest.Machine(namespace, name)
 		vm.UID, vm.Status.UniqueID = "uid-"+vm.UID, id
@@ -45,13 +45,13 @@ func TestAdoptCopies_ConfirmsTheCopiesOfVMsThatAreNotShown(t *testing.T) {
 		errs     string
 		requests []string
 	}{
-		"by name":           {[]string{"web"}, 0, "virtualmachine dev/web: vm-11 is confirmed instead of vm-1\n", "", []string{patch("dev", "web", "vm-1=vm-11")}},
-		"one that is shown": {[]string{"shown"}, 1, "", "does not say CopyFound", nil},
-		"two copies":        {[]string{"two"}, 1, "", "2 copies of it are reported (vm-13, vm-14)", nil},
-		"all of a namespace, of which one has two": {[]string{"--all"}, 1, "virtualmachine dev/web: vm-11 is confirmed instead of vm-1\n", "dev/two", []string{patch("dev", "web", "vm-1=vm-11")}},
-		"all": {[]string{"--all", "-A"}, 1, "virtualmachine dev/web: vm-11 is confirmed instead of vm-1\nvirtualmachine prod/db: vm-15 is confirmed instead of vm-4\n",
+		"by name":           {[]string{"web"}, 0, "virtualmachine dev/web: confirmed vm-11 instead of vm-1\n", "", []string{patch("dev", "web", "vm-1=vm-11")}},
+		"one that is shown": {[]string{"shown"}, 1, "", "nothing to confirm: the VM exists or has no copy (the reason of its condition Created is not CopyFound)", nil},
+		"two copies":        {[]string{"two"}, 1, "", "2 copies are reported (vm-13, vm-14)", nil},
+		"all of a namespace, of which one has two": {[]string{"--all"}, 1, "virtualmachine dev/web: confirmed vm-11 instead of vm-1\n", "dev/two", []string{patch("dev", "web", "vm-1=vm-11")}},
+		"all": {[]string{"--all", "-A"}, 1, "virtualmachine dev/web: confirmed vm-11 instead of vm-1\nvirtualmachine prod/db: confirmed vm-15 instead of vm-4\n",
 			"dev/two", []string{patch("dev", "web", "vm-1=vm-11"), patch("prod", "db", "vm-4=vm-15")}},
-		"nothing named": {nil, 1, "", "--copies takes either names of virtual machines or --all", nil},
+		"nothing named": {nil, 1, "", "--copies requires either names of virtual machines or --all", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server()

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-func TestAdoptPrintsShowsAndTakesOver(t *testing.T) {
+func TestAdopt_PrintsComparesAndAdopts(t *testing.T) {
 	vc := clitest.UseVCenter(t)
 	s := &clitest.APIServer{UniqueIDs: map[string]string{}}
 	made := foreignVMs(t, vc, "web", "slow", "forbidden", "vCLS-1")
@@ -28,7 +28,7 @@ func TestAdoptPrintsShowsAndTakesOver(t *testing.T) {
 	const folder = "/DC0/vm/slipway/old"
 
 	code, out, errOut := run(t, s, "adopt", folder+"/web")
-	for _, want := range []string{"# " + folder + "/web\n", "# - interface eth0 stays on its network, /DC0/network/", "kind: VirtualMachine", "  name: web\n", "  namespace: dev\n", "  powerState: PoweredOff\n"} {
+	for _, want := range []string{"# " + folder + "/web\n", "# - interface eth0 stays on its network /DC0/network/", "kind: VirtualMachine", "  name: web\n", "  namespace: dev\n", "  powerState: PoweredOff\n"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, %s; want %q in\n%s", code, errOut, want, out)
 		}
@@ -51,30 +51,30 @@ func TestAdoptPrintsShowsAndTakesOver(t *testing.T) {
 	}
 
 	code, out, errOut = run(t, s, "adopt", "--folder", folder, "--apply", "--timeout", "5s")
-	if code != 3 || out != folder+"/slow: Created is False: Error the folder\n"+folder+"/web is VirtualMachine dev/web\n" {
+	if code != 3 || out != folder+"/slow: Created is False: Error the folder\n"+folder+"/web is adopted as VirtualMachine dev/web\n" {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	for _, want := range []string{
-		"error: " + folder + "/forbidden: only privileged users", "error: " + folder + "/slow: not taken over yet: Created is False: Error the folder",
-		"1 of 3 virtual machines are not taken over",
+		"error: " + folder + "/forbidden: only privileged users", "error: " + folder + "/slow: not adopted yet: Created is False: Error the folder",
+		"1 of 3 virtual machines are not adopted",
 	} {
 		if !strings.Contains(errOut, want) {
 			t.Errorf("%s\nwant %q", errOut, want)
 		}
 	}
 	// The same again goes on with the same objects.
-	if _, out, errOut = run(t, s, "adopt", folder+"/web", "--apply"); out != folder+"/web is VirtualMachine dev/web\n" || len(s.VMs) != 2 {
+	if _, out, errOut = run(t, s, "adopt", folder+"/web", "--apply"); out != folder+"/web is adopted as VirtualMachine dev/web\n" || len(s.VMs) != 2 {
 		t.Errorf("once more: %s%s, %d objects", out, errOut, len(s.VMs))
 	}
 	for i := range s.VMs {
 		s.VMs[i].Spec.InstanceUUID = "another"
 	}
-	if _, out, _ = run(t, s, "adopt", folder+"/web"); !strings.Contains(out, "# - others would be named web too") {
+	if _, out, _ = run(t, s, "adopt", folder+"/web"); !strings.Contains(out, "# - other VMs would also be named web\n") {
 		t.Errorf("with another object of that name:\n%s", out)
 	}
 }
 
-func TestAdopt_OfAnOrphanNamesTheCommandThatRecoversIt(t *testing.T) {
+func TestAdopt_PrintsTheRecoverCommandForAnOrphan(t *testing.T) {
 	vc := clitest.UseVCenter(t)
 	foreignVMs(t, vc, "one")
 	client, err := vsphereclient.Login(t.Context(), vc.Ready().URL, vc.Ready().CAFile, vcenter.DefaultUsername, vcenter.DefaultPassword)
@@ -92,17 +92,17 @@ func TestAdopt_OfAnOrphanNamesTheCommandThatRecoversIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const orphan = "it belongs to VirtualMachine dev/one, which does not exist: create the object again with virtctl recover -n dev one"
+	const orphan = "it belongs to VirtualMachine dev/one, which does not exist: recreate the object with virtctl recover -n dev one"
 	if code, _, errOut := run(t, &clitest.APIServer{}, "adopt", "/DC0/vm/slipway/old/one"); code != 1 || !strings.Contains(errOut, orphan) {
 		t.Errorf("exit code %d, %s; want %q", code, errOut, orphan)
 	}
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "one"}}}}
-	if _, _, errOut := run(t, s, "adopt", "/DC0/vm/slipway/old/one"); !strings.Contains(errOut, "it belongs to VirtualMachine dev/one already") {
+	if _, _, errOut := run(t, s, "adopt", "/DC0/vm/slipway/old/one"); !strings.Contains(errOut, "it already belongs to VirtualMachine dev/one") {
 		t.Errorf("of an object that exists: %s", errOut)
 	}
 }
 
-func TestAdoptSaysWhatIsWrong(t *testing.T) {
+func TestAdopt_RejectsInvalidArguments(t *testing.T) {
 	vc := clitest.UseVCenter(t)
 	foreignVMs(t, vc, "vCLS-1")
 	other := vmv1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "west"}}
@@ -111,13 +111,13 @@ func TestAdoptSaysWhatIsWrong(t *testing.T) {
 		vcenters []vmv1alpha1.VCenter
 		want     string
 	}{
-		"nothing named":       {nil, nil, "no virtual machine given"},
-		"both":                {[]string{"web", "--apply", "--dry-run"}, nil, "--apply and --dry-run exclude each other"},
-		"no such VM":          {[]string{"/DC0/vm/none"}, nil, `looking for "/DC0/vm/none": there is none that the account may see`},
-		"no such folder":      {[]string{"--folder", "/DC0/vm/none"}, nil, `--folder "/DC0/vm/none": there is none that the account may see`},
+		"nothing named":       {nil, nil, "no virtual machine specified: give one or more inventory paths, or use --folder"},
+		"both":                {[]string{"web", "--apply", "--dry-run"}, nil, "--apply and --dry-run are mutually exclusive"},
+		"no such VM":          {[]string{"/DC0/vm/none"}, nil, `finding "/DC0/vm/none": not found, or not visible to the account`},
+		"no such folder":      {[]string{"--folder", "/DC0/vm/none"}, nil, `--folder "/DC0/vm/none": not found, or not visible to the account`},
 		"another vCenter":     {[]string{"/DC0/vm/slipway/old/*"}, []vmv1alpha1.VCenter{other}, "is not managed by Slipway (known: west)"},
 		"nothing to take":     {[]string{"/DC0/vm/slipway/old/*"}, nil, "skipped /DC0/vm/slipway/old/vCLS-1: it is a system VM of vSphere Cluster Services"},
-		"a password is wrong": {[]string{"web", "--vcenter-username", "nobody"}, nil, "logging in to vCenter"},
+		"a password is wrong": {[]string{"web", "--vcenter-username", "unknown"}, nil, "logging in to vCenter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errOut := run(t, &clitest.APIServer{Vcenters: tc.vcenters}, append([]string{"adopt"}, tc.args...)...)

@@ -36,7 +36,7 @@ func takers() map[string]*cli.Argument {
 	return all
 }
 
-func TestArguments_AVirtualMachineIsNamedAsForKubectlWhereverOneIs(t *testing.T) {
+func TestArguments_AcceptVMsInTheFormsOfKubectl(t *testing.T) {
 	// What a command takes besides.
 	more := map[string][]string{"publish": {"--library=golden"}, "snapshot revert": {"before"}, "screenshot": {"-o", "-"}}
 	found := 0
@@ -51,7 +51,7 @@ func TestArguments_AVirtualMachineIsNamedAsForKubectlWhereverOneIs(t *testing.T)
 			_, out, errOut := run(t, s, args...)
 			told := out + errOut + strings.Join(s.Requests, "\n")
 			if !strings.Contains(told, "dev/web") && !strings.Contains(told, `"web"`) && !strings.Contains(told, "/web/") || strings.Contains(errOut, "want NAME") {
-				t.Errorf("virtctl %s does not tell of dev/web:\n%s", strings.Join(args, " "), told)
+				t.Errorf("virtctl %s does not mention dev/web:\n%s", strings.Join(args, " "), told)
 			}
 			if strings.Contains(told, "dev/vm") || strings.Contains(told, "/virtualmachines/vm") {
 				t.Errorf("virtctl %s takes the kind for a name:\n%s", strings.Join(args, " "), told)
@@ -66,7 +66,7 @@ func TestArguments_AVirtualMachineIsNamedAsForKubectlWhereverOneIs(t *testing.T)
 	}
 }
 
-func TestArguments_KindsAreTakenAwayFromNamesAndNothingElse(t *testing.T) {
+func TestArguments_RemoveOnlyKindsFromNames(t *testing.T) {
 	one := func(names []string) error {
 		if len(names) != 1 {
 			return errors.New("one is wanted")
@@ -107,14 +107,14 @@ func TestArguments_KindsAreTakenAwayFromNamesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestArguments_WhatIsNoNameIsToldTheRightForm(t *testing.T) {
+func TestArguments_RejectInvalidNamesWithTheAllowedForms(t *testing.T) {
 	for want, args := range map[string][]string{
-		`"pod/web" is no VM: want NAME, vm/NAME or vm NAME, and -n NAMESPACE`: {"describe", "pod/web"},
-		`"dev/web" is no VM`:    {"stop", "dev/web"},
-		`"vm/dev/web" is no VM`: {"console", "vm/dev/web"},
-		`"vm/" is no VM`:        {"events", "vm/"},
-		`"group/shop" is a group, which this is not for: name its virtual machines; kubectl get vmgroup shop -o wide shows what the group waits for`: {"top", "vm", "group/shop"},
-		`"vm.example.com/a" is no VM`: {"describe", "vm.example.com/a"},
+		`"pod/web" is not a valid VM: use NAME, vm/NAME or vm NAME, and -n NAMESPACE`: {"describe", "pod/web"},
+		`"dev/web" is not a valid VM`:    {"stop", "dev/web"},
+		`"vm/dev/web" is not a valid VM`: {"console", "vm/dev/web"},
+		`"vm/" is not a valid VM`:        {"events", "vm/"},
+		`"group/shop" is a group, which this command does not accept: specify its virtual machines; kubectl get vmgroup shop -o wide shows what the group is waiting for`: {"top", "vm", "group/shop"},
+		`"vm.example.com/a" is not a valid VM`: {"describe", "vm.example.com/a"},
 		"accepts 1 arg(s), received 2; usage: virtctl describe VM, where VM is NAME, vm/NAME or vm NAME":                                  {"describe", "web", "db"},
 		"accepts 1 arg(s), received 0; usage: virtctl drain-plan MACHINE --workload-kubeconfig FILE, where MACHINE is NAME, machine/NAME": {"drain-plan"},
 	} {
@@ -125,7 +125,7 @@ func TestArguments_WhatIsNoNameIsToldTheRightForm(t *testing.T) {
 	}
 }
 
-func TestArguments_NamesAreCompletedAfterTheirKind(t *testing.T) {
+func TestArguments_CompleteNamesAfterTheirKind(t *testing.T) {
 	a := cli.ArgumentOf("describe VM")
 	complete := a.Completing(func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		return []string{strings.Join(args, "+") + start + "eb"}, cobra.ShellCompDirectiveNoFileComp

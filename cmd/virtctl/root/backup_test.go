@@ -21,15 +21,15 @@ func storedSnapshot() []byte {
 	return append(database, sum[:]...)
 }
 
-func TestBackupIsAFileThatFitsItsChecksumOrNone(t *testing.T) {
+func TestBackup_WritesNoFileUnlessTheChecksumMatches(t *testing.T) {
 	whole := storedSnapshot()
 	for name, tc := range map[string]struct {
 		answer []byte
 		says   string
 	}{
 		"whole":             {whole, ""},
-		"cut in the middle": {whole[:len(whole)/2], "is not whole: it has no checksum"},
-		"changed":           {append(bytes.Clone(whole[:len(whole)-1]), 0), "does not fit its checksum"},
+		"cut in the middle": {whole[:len(whole)/2], "is not valid: it has no checksum: it is truncated"},
+		"changed":           {append(bytes.Clone(whole[:len(whole)-1]), 0), "does not match its checksum"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -37,7 +37,7 @@ func TestBackupIsAFileThatFitsItsChecksumOrNone(t *testing.T) {
 			code, out, errOut := run(t, &clitest.APIServer{Store: tc.answer}, "backup", file)
 			got, err := os.ReadFile(file)
 			if tc.says == "" {
-				if code != 0 || err != nil || !bytes.Equal(got, whole) || !strings.Contains(errOut, file+": 4.0 KiB, its checksum fits") || out != "" {
+				if code != 0 || err != nil || !bytes.Equal(got, whole) || !strings.Contains(errOut, file+": 4.0 KiB, checksum verified") || out != "" {
 					t.Errorf("exit code %d, %s%s, %d bytes, %v", code, out, errOut, len(got), err)
 				}
 			} else if code != 1 || !os.IsNotExist(err) || !strings.Contains(errOut, tc.says) {
@@ -50,23 +50,23 @@ func TestBackupIsAFileThatFitsItsChecksumOrNone(t *testing.T) {
 	}
 }
 
-func TestBackupWritesNothingOver(t *testing.T) {
+func TestBackup_DoesNotOverwriteFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "slipway.db")
 	if err := os.WriteFile(file, []byte("of yesterday"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, _, errOut := run(t, &clitest.APIServer{Store: storedSnapshot()}, "backup", file)
-	if got, err := os.ReadFile(file); code != 1 || !strings.Contains(errOut, "is there already") || err != nil || string(got) != "of yesterday" {
+	if got, err := os.ReadFile(file); code != 1 || !strings.Contains(errOut, "slipway.db exists already and is not overwritten") || err != nil || string(got) != "of yesterday" {
 		t.Errorf("exit code %d, %s; the file has %q, %v", code, errOut, got, err)
 	}
 }
 
-func TestBackupToStandardOutputIsTheBytesAsTheyAre(t *testing.T) {
+func TestBackup_WritesToStandardOutput(t *testing.T) {
 	whole := storedSnapshot()
 	if code, out, errOut := run(t, &clitest.APIServer{Store: whole}, "backup", "-"); code != 0 || out != string(whole) {
 		t.Errorf("exit code %d, %s, %d bytes of %d", code, errOut, len(out), len(whole))
 	}
-	if code, _, errOut := run(t, &clitest.APIServer{Store: whole[:100]}, "backup", "-"); code != 1 || !strings.Contains(errOut, "is not whole") {
+	if code, _, errOut := run(t, &clitest.APIServer{Store: whole[:100]}, "backup", "-"); code != 1 || !strings.Contains(errOut, "is not valid: it has no checksum") {
 		t.Errorf("of an answer that was cut: exit code %d, %s", code, errOut)
 	}
 }

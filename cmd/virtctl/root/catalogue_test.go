@@ -40,7 +40,7 @@ items:
   spec: {cpu: {guest: 4}, memory: {guest: 16Gi}, gpus: [{name: gpu1, deviceName: nvidia.com/A400}], nodeSelector: {gpu: "yes"}}
 `
 
-func TestImportConvertsACatalogueAndReportsPerObject(t *testing.T) {
+func TestImport_ConvertsACatalogueAndReportsEachObject(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "catalogue.yaml")
 	if err := os.WriteFile(file, []byte(kubevirtCatalogue), 0o600); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ VirtualMachineClusterInstancetype/gn1: spec.gpus[0].deviceName: nvidia.com/A400 
 	}
 }
 
-func TestImportLeavesOutWhatTheServerRefuses(t *testing.T) {
+func TestImport_SkipsObjectsThatTheServerRejects(t *testing.T) {
 	const catalogue = `apiVersion: instancetype.kubevirt.io/v1beta1
 kind: VirtualMachineClusterPreference
 metadata: {name: bad}
@@ -116,10 +116,10 @@ spec: {cpu: {guest: 2}, memory: {guest: 2G}}
 		t.Errorf("exit code %d, output:\n%s\nwant the objects that the server accepts, and failure", code, out)
 	}
 	for _, want := range []string{
-		`VirtualMachineClusterPreference/bad: left out, the server would refuse it: spec.devices.preferredInterfaceModel: Unsupported value: "token-ring"`,
+		`VirtualMachineClusterPreference/bad: skipped, the server would reject it: spec.devices.preferredInterfaceModel: Unsupported value: "token-ring"`,
 		"VirtualMachineClusterPreference/igb: spec.devices.preferredInterfaceModel: has no effect on vSphere",
 		"VirtualMachineClusterInstancetype/private: converted",
-		"1 of 3 objects were left out",
+		"1 of 3 objects were skipped because the server would reject them",
 	} {
 		if !strings.Contains(errOut, want) {
 			t.Errorf("%q is missing in %s", want, errOut)
@@ -127,7 +127,7 @@ spec: {cpu: {guest: 2}, memory: {guest: 2G}}
 	}
 }
 
-func TestImportRefusesAnUnknownKindOfTheGroup(t *testing.T) {
+func TestImport_RejectsUnknownKindsOfTheGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bad.yaml")
 	if err := os.WriteFile(file, []byte("apiVersion: instancetype.kubevirt.io/v1beta1\nkind: Nonsense\nmetadata: {name: x}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -138,9 +138,9 @@ func TestImportRefusesAnUnknownKindOfTheGroup(t *testing.T) {
 	}
 }
 
-func TestImportOfNothingFails(t *testing.T) {
+func TestImport_FailsWithoutObjects(t *testing.T) {
 	code, out, errOut := runAs(t, "virtctl", "foo: bar\n", &clitest.APIServer{}, "import", "-f", "-")
-	if code != 1 || out != "" || !strings.Contains(errOut, `the catalogue has no object of group instancetype.kubevirt.io`) {
+	if code != 1 || out != "" || !strings.Contains(errOut, `the catalogue contains no object of group instancetype.kubevirt.io`) {
 		t.Errorf("exit code %d, output %q, error %q", code, out, errOut)
 	}
 }

@@ -30,13 +30,13 @@ var neededKinds = map[string][]string{
 // mostFindings is how many findings of a kind check prints.
 const mostFindings = 10
 
-// checkedCluster is one that check looks at.
+// checkedCluster is a cluster to check.
 type checkedCluster struct {
 	// unserved are the groups and versions that it does not serve.
 	unserved []string
 	// aggregation is on.
 	aggregation bool
-	// apis say of each APIService what it waits for, empty when it is available.
+	// apis maps each APIService to the reason why it is not available, empty if it is.
 	apis map[string]string
 	// refused are verbs and resources, as in "create namespaces".
 	refused []string
@@ -117,10 +117,10 @@ func (c *checkedCluster) check(t *testing.T, args ...string) (code int, out, err
 
 const (
 	vmAPI, instancetypeAPI, clusterAPI = "v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev", "v1alpha1.cluster.slipway.dev"
-	clusterIsWell                      = "ok       Kubernetes v1.37.2\nok       the aggregation layer is on\n"
+	clusterIsWell                      = "ok       Kubernetes v1.37.2\nok       the aggregation layer is enabled\n"
 )
 
-func TestCheckTellsWhatIsMissing(t *testing.T) {
+func TestCheck_ReportsMissingRequirements(t *testing.T) {
 	for name, c := range map[string]struct {
 		cluster checkedCluster
 		code    int
@@ -128,19 +128,19 @@ func TestCheckTellsWhatIsMissing(t *testing.T) {
 	}{
 		"before, nothing": {
 			checkedCluster{aggregation: true}, 0,
-			clusterIsWell + "ok       Slipway is not installed yet\nok       you have the rights that the installation takes\n",
+			clusterIsWell + "ok       Slipway is not installed yet\nok       you have the permissions that an installation requires\n",
 		},
 		"before, rights": {
 			checkedCluster{aggregation: true, refused: []string{"create namespaces", "patch statefulsets", "escalate clusterroles"}}, 1,
-			clusterIsWell + "ok       Slipway is not installed yet\nMISSING  you may not create namespaces in the cluster\n" +
-				"MISSING  you may not patch statefulsets.apps in namespace slipway-system\nMISSING  you may not escalate clusterroles.rbac.authorization.k8s.io in the cluster\n",
+			clusterIsWell + "ok       Slipway is not installed yet\nMISSING  you have no permission to create namespaces in the cluster\n" +
+				"MISSING  you have no permission to patch statefulsets.apps in namespace slipway-system\nMISSING  you have no permission to escalate clusterroles.rbac.authorization.k8s.io in the cluster\n",
 		},
 		"before, the cluster is old and closed": {
 			checkedCluster{unserved: []string{"flowcontrol.apiserver.k8s.io/v1"}}, 1,
-			"MISSING  Kubernetes v1.37.2 does not serve flowcontrol.apiserver.k8s.io/v1 flowschemas, which slipway-apiserver reads: a newer version does\n" +
-				"MISSING  Kubernetes v1.37.2 does not serve flowcontrol.apiserver.k8s.io/v1 prioritylevelconfigurations, which slipway-apiserver reads: a newer version does\n" +
-				"MISSING  the aggregation layer is off: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file and --proxy-client-key-file\n" +
-				"ok       Slipway is not installed yet\nok       you have the rights that the installation takes\n",
+			"MISSING  Kubernetes v1.37.2 does not serve flowcontrol.apiserver.k8s.io/v1 flowschemas, which slipway-apiserver requires: upgrade Kubernetes\n" +
+				"MISSING  Kubernetes v1.37.2 does not serve flowcontrol.apiserver.k8s.io/v1 prioritylevelconfigurations, which slipway-apiserver requires: upgrade Kubernetes\n" +
+				"MISSING  the aggregation layer is disabled: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file and --proxy-client-key-file\n" +
+				"ok       Slipway is not installed yet\nok       you have the permissions that an installation requires\n",
 		},
 		"after, nothing": {
 			checkedCluster{aggregation: true, apis: map[string]string{vmAPI: "", instancetypeAPI: "", clusterAPI: ""}, refused: []string{"create namespaces"}}, 0,
@@ -149,7 +149,7 @@ func TestCheckTellsWhatIsMissing(t *testing.T) {
 		"after, one is not available and one not there": {
 			checkedCluster{aggregation: true, apis: map[string]string{vmAPI: "no endpoints", instancetypeAPI: ""}}, 1,
 			clusterIsWell + "MISSING  APIService v1alpha1.vm.slipway.dev: Why: no endpoints\nok       APIService v1alpha1.instancetype.slipway.dev is available\n" +
-				"MISSING  APIService v1alpha1.cluster.slipway.dev does not exist: virtctl install --apply makes it\n",
+				"MISSING  APIService v1alpha1.cluster.slipway.dev does not exist: run virtctl install --apply\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,12 +161,12 @@ func TestCheckTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// saying is an object that says whether it is ready.
+// saying returns an object with the condition Ready.
 func saying(kind, name, status, reason, message string) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":"vm.slipway.dev/v1alpha1","metadata":{"name":%q},"status":{"conditions":[{"type":"Ready","status":%q,"reason":%q,"message":%q}]}}`, kind, name, status, reason, message)
 }
 
-func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
+func TestCheck_ReportsPartsOfTheInstallationThatAreNotReady(t *testing.T) {
 	apis := map[string]string{vmAPI: "", instancetypeAPI: "", clusterAPI: ""}
 	available := clusterIsWell + "ok       APIService v1alpha1.vm.slipway.dev is available\nok       APIService v1alpha1.instancetype.slipway.dev is available\nok       APIService v1alpha1.cluster.slipway.dev is available\n"
 	var many []string
@@ -181,7 +181,7 @@ func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
 	}{
 		"all are": {
 			3, map[string]string{"vcenters": saying("VCenter", "default", "True", "", ""), "zones": saying("Zone", "a", "True", "", "") + "," + saying("Zone", "b", "True", "", "")}, 0,
-			"ok       3 of 3 replicas of the server are ready\nok       all vcenters are ready: 1\nok       all zones are ready: 2\n",
+			"ok       3 of 3 replicas of the server are ready\nok       all vcenters are ready (1)\nok       all zones are ready (2)\n",
 		},
 		"one of each is not": {
 			2, map[string]string{
@@ -194,8 +194,8 @@ func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
 		},
 		"many are not": {
 			0, map[string]string{"zones": strings.Join(many, ",")}, 1,
-			"MISSING  0 of 3 replicas of the server are ready: kubectl get pods -n slipway-system tells which\n" +
-				"MISSING  zone/z00 is not ready: the server has not said anything yet\n",
+			"MISSING  0 of 3 replicas of the server are ready: run kubectl get pods -n slipway-system for details\n" +
+				"MISSING  zone/z00 is not ready: the server has not reported a status yet\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -204,14 +204,14 @@ func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
 			if rest, ok := strings.CutPrefix(out, available); code != c.code || !ok || !strings.HasPrefix(rest, c.want) || c.ready > 0 && rest != c.want {
 				t.Errorf("exit %d, want %d: %s\n%s\nwant\n%s%s", code, c.code, errOut, out, available, c.want)
 			}
-			if c.ready == 0 && (strings.Count(out, " zone/") != mostFindings || !strings.HasSuffix(out, "MISSING  2 more zones are not ready: kubectl get zones\n")) {
-				t.Errorf("the zones are told so:\n%s", out)
+			if c.ready == 0 && (strings.Count(out, " zone/") != mostFindings || !strings.HasSuffix(out, "MISSING  2 more zones are not ready: run kubectl get zones\n")) {
+				t.Errorf("the report of the zones:\n%s", out)
 			}
 		})
 	}
 }
 
-func TestCheckSaysThatVCenterCannotBeReached(t *testing.T) {
+func TestCheck_ReportsThatVCenterIsUnreachable(t *testing.T) {
 	silent := httptest.NewTLSServer(http.NotFoundHandler())
 	silent.Close()
 	c := checkedCluster{aggregation: true}
@@ -221,14 +221,14 @@ func TestCheckSaysThatVCenterCannotBeReached(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesFlagsThatAreWrong(t *testing.T) {
+func TestCheck_RejectsInvalidFlags(t *testing.T) {
 	c := checkedCluster{aggregation: true}
 	for want, args := range map[string][]string{
-		"need --vcenter-url":                {"--vcenter-username=u"},
-		"--record needs --vcenter-url":      {"--record=x"},
-		`--server-arg "x": must be a flag`:  {"--server-arg=x"},
-		"--vcenter-thumbprint \"zz\":":      {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-thumbprint=zz"},
-		"--vcenter-insecure: the server al": {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"},
+		"require --vcenter-url":                                           {"--vcenter-username=u"},
+		"--record requires --vcenter-url":                                 {"--record=x"},
+		`--server-arg "x": must be a flag`:                                {"--server-arg=x"},
+		"--vcenter-thumbprint \"zz\":":                                    {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-thumbprint=zz"},
+		"--vcenter-insecure is not supported: the server always verifies": {"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"},
 	} {
 		if code, out, errOut := c.check(t, args...); code != 1 || out != "" || !strings.Contains(errOut, want) {
 			t.Errorf("%v: exit %d %s%s, want %q", args, code, out, errOut, want)

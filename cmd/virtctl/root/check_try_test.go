@@ -107,7 +107,7 @@ func (s *tried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run tries a virtual machine, and says whether something is lacking. synctest must be on.
+// run runs check --try and reports whether a requirement is not met. synctest must be on.
 func (s *tried) run(ctx context.Context, t *testing.T, flags ...string) bool {
 	t.Helper()
 	s.aggregation, s.apis = true, map[string]string{vmAPI: "", instancetypeAPI: "", clusterAPI: ""}
@@ -151,7 +151,7 @@ func (s *tried) says(t *testing.T, told string, texts ...string) {
 	}
 }
 
-func TestCheckTry_ATriedVirtualMachineIsMadeAndRemovedAndEachStepIsTimed(t *testing.T) {
+func TestCheckTry_CreatesAndDeletesAVMAndTimesEachStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags []string
 		state vmv1alpha1.PowerState
@@ -161,9 +161,9 @@ func TestCheckTry_ATriedVirtualMachineIsMadeAndRemovedAndEachStepIsTimed(t *test
 			if s.run(t.Context(), t, append(c.flags, photon)...) {
 				t.Errorf("%s: something is lacking", name)
 			}
-			s.says(t, s.out, "ok       virtualmachine dev/VM is there in zone east, after 6s: placed after 1s, created in vSphere after 5s, configured after 5s, "+string(c.state)+" after 5s\n",
-				"ok       virtualmachine dev/VM was removed after 4s\n")
-			s.says(t, s.errOut, "virtualmachine dev/VM: Creating\n", "removing virtualmachine dev/VM: ")
+			s.says(t, s.out, "ok       virtualmachine dev/VM was created in zone east after 6s: placed after 1s, created in vSphere after 5s, configured after 5s, "+string(c.state)+" after 5s\n",
+				"ok       virtualmachine dev/VM was deleted after 4s\n")
+			s.says(t, s.errOut, "virtualmachine dev/VM: Creating\n", "deleting virtualmachine dev/VM: ")
 			if vm := s.vm; vm.Spec.PowerState != c.state || vm.Spec.CPU.Sockets != 1 || vm.Spec.Memory.Guest.String() != "1Gi" || vm.Labels["app.kubernetes.io/managed-by"] != "virtctl-check" {
 				t.Errorf("%s: it was %+v", name, vm)
 			}
@@ -171,30 +171,30 @@ func TestCheckTry_ATriedVirtualMachineIsMadeAndRemovedAndEachStepIsTimed(t *test
 	}
 }
 
-func TestCheckTry_ATriedVirtualMachineThatFailsIsRemovedAndSaysWhy(t *testing.T) {
+func TestCheckTry_DeletesAVMThatFailsAndReportsTheReason(t *testing.T) {
 	for want, c := range map[string]struct {
 		becomes func(*vmv1alpha1.VirtualMachine, time.Duration)
 		flags   []string
 	}{
-		"MISSING  virtualmachine dev/VM is not made: ImageReady: there is no image\n": {becomes: func(vm *vmv1alpha1.VirtualMachine, _ time.Duration) {
+		"MISSING  virtualmachine dev/VM was not created: ImageReady: there is no image\n": {becomes: func(vm *vmv1alpha1.VirtualMachine, _ time.Duration) {
 			is(vm, vmv1alpha1.ConditionImageReady, metav1.ConditionFalse, vmv1alpha1.ReasonNotFound, "there is no image", 0)
 		}},
-		"MISSING  virtualmachine dev/VM is not made: Stalled: too large\n": {becomes: func(vm *vmv1alpha1.VirtualMachine, _ time.Duration) {
+		"MISSING  virtualmachine dev/VM was not created: Stalled: too large\n": {becomes: func(vm *vmv1alpha1.VirtualMachine, _ time.Duration) {
 			is(vm, vmv1alpha1.ConditionStalled, metav1.ConditionTrue, vmv1alpha1.ReasonInvalid, "too large", 0)
 		}},
-		"MISSING  a virtual machine is not made (--timeout 4.5s): virtualmachine dev/VM: Creating\n": {becomes: succeeds, flags: []string{"--timeout=4.5s"}},
+		"MISSING  the virtual machine was not created (--timeout 4.5s): virtualmachine dev/VM: Creating\n": {becomes: succeeds, flags: []string{"--timeout=4.5s"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &tried{becomes: c.becomes}
 			if !s.run(t.Context(), t, append(c.flags, photon)...) {
 				t.Errorf("nothing is lacking, want %q", want)
 			}
-			s.says(t, s.out, want, "ok       virtualmachine dev/VM was removed after 4s\n")
+			s.says(t, s.out, want, "ok       virtualmachine dev/VM was deleted after 4s\n")
 		})
 	}
 }
 
-func TestCheckTry_ATriedVirtualMachineThatRefersToWhatComesLateIsMade(t *testing.T) {
+func TestCheckTry_WaitsForReferencedObjectsThatAppearLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tried{becomes: func(vm *vmv1alpha1.VirtualMachine, after time.Duration) {
 			if after < 9*time.Second {
@@ -209,7 +209,7 @@ func TestCheckTry_ATriedVirtualMachineThatRefersToWhatComesLateIsMade(t *testing
 	})
 }
 
-func TestCheckTry_ATriedVirtualMachineIsRemovedWhenItIsInterrupted(t *testing.T) {
+func TestCheckTry_DeletesTheVMWhenInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, interrupt)
@@ -217,18 +217,18 @@ func TestCheckTry_ATriedVirtualMachineIsRemovedWhenItIsInterrupted(t *testing.T)
 		if !s.run(ctx, t, photon) {
 			t.Error("nothing is lacking")
 		}
-		s.says(t, s.out, "MISSING  a virtual machine is not made (interrupted): virtualmachine dev/VM: Creating\n", "ok       virtualmachine dev/VM was removed after 4s\n")
-		s.says(t, s.errOut, "interrupted: virtualmachine dev/VM is removed first; interrupted once more it is left there\n")
+		s.says(t, s.out, "MISSING  the virtual machine was not created (interrupted): virtualmachine dev/VM: Creating\n", "ok       virtualmachine dev/VM was deleted after 4s\n")
+		s.says(t, s.errOut, "interrupted: deleting virtualmachine dev/VM; interrupt again to leave it\n")
 	})
 }
 
-func TestCheckTry_WhatIsNotMadeIsNotRemovedNorWhatOthersMade(t *testing.T) {
+func TestCheckTry_DeletesOnlyTheVMThatItCreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tried{refused: true}
 		if !s.run(t.Context(), t, photon) {
 			t.Error("nothing is lacking")
 		}
-		s.says(t, s.out, "MISSING  making virtualmachine dev/")
+		s.says(t, s.out, "MISSING  creating virtualmachine dev/")
 		s.vm = &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: "theirs", UID: "uid-2"}}
 		if s.run(t.Context(), t, photon); len(s.deleted) > 0 || strings.Contains(s.out, "removed") {
 			t.Errorf("deleted are %q:\n%s", s.deleted, s.out)
@@ -236,7 +236,7 @@ func TestCheckTry_WhatIsNotMadeIsNotRemovedNorWhatOthersMade(t *testing.T) {
 	})
 }
 
-func TestCheckTry_TheSmallestImageThatIsReadyIsTried(t *testing.T) {
+func TestCheckTry_UsesTheSmallestReadyImage(t *testing.T) {
 	image := func(name, disk string, kind vmv1alpha1.ImageType, ready metav1.ConditionStatus) vmv1alpha1.VirtualMachineImage {
 		i := vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		i.Status.Type = kind
@@ -266,17 +266,17 @@ func TestCheckTry_TheSmallestImageThatIsReadyIsTried(t *testing.T) {
 	}
 }
 
-func TestCheckTry_TriesNothingWithoutAnInstallationOrTheRights(t *testing.T) {
+func TestCheckTry_IsSkippedWithoutAnInstallationOrPermissions(t *testing.T) {
 	served := map[string]string{vmAPI: "", instancetypeAPI: "", clusterAPI: ""}
 	for want, c := range map[string]struct {
 		cluster checkedCluster
 		args    []string
 	}{
-		"MISSING  no virtual machine is tried: Slipway is not installed, or not available\n":           {checkedCluster{aggregation: true}, []string{"--try"}},
-		"MISSING  no virtual machine is tried: you may not delete virtualmachines in namespace prod\n": {checkedCluster{aggregation: true, apis: served, refused: []string{"delete virtualmachines"}}, []string{"--try", "-n", "prod"}},
-		"MISSING  no virtual machine is tried: there is no namespace nowhere\n":                        {checkedCluster{aggregation: true, apis: served}, []string{"--try", "-n", "nowhere"}},
-		"error: --image goes with --try\n":                                                             {checkedCluster{}, []string{"--image=photon-5"}},
-		"error: --class and --instancetype exclude each other\n":                                       {checkedCluster{}, []string{"--try", "--class=a", "--instancetype=b"}},
+		"MISSING  --try skipped: Slipway is not installed or not available\n":                          {checkedCluster{aggregation: true}, []string{"--try"}},
+		"MISSING  --try skipped: you have no permission to delete virtualmachines in namespace prod\n": {checkedCluster{aggregation: true, apis: served, refused: []string{"delete virtualmachines"}}, []string{"--try", "-n", "prod"}},
+		"MISSING  --try skipped: namespace nowhere not found\n":                                        {checkedCluster{aggregation: true, apis: served}, []string{"--try", "-n", "nowhere"}},
+		"error: --image requires --try\n":                                                              {checkedCluster{}, []string{"--image=photon-5"}},
+		"error: --class and --instancetype are mutually exclusive\n":                                   {checkedCluster{}, []string{"--try", "--class=a", "--instancetype=b"}},
 		"error: --timeout 0s: must be more than 0s\n":                                                  {checkedCluster{}, []string{"--try", "--timeout=0s"}},
 	} {
 		if code, out, errOut := c.cluster.check(t, c.args...); code != 1 || !strings.Contains(out+errOut, want) {

@@ -46,7 +46,7 @@ func newTerminal(t *testing.T) (program, person *os.File) {
 	return program, person
 }
 
-// shows tells whether a terminal shows what is typed.
+// shows reports whether a terminal echoes input.
 func shows(t *testing.T, file *os.File) bool {
 	t.Helper()
 	state, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
@@ -84,7 +84,7 @@ func passwordAsked(ctx context.Context, t *testing.T, program *os.File) (passwor
 	return passwords, errs
 }
 
-func TestPassword_APasswordIsAskedForAtATerminalThatDoesNotShowIt(t *testing.T) {
+func TestPassword_IsReadFromATerminalWithoutEcho(t *testing.T) {
 	program, person := newTerminal(t)
 	if program == nil {
 		return
@@ -112,7 +112,7 @@ func TestPassword_APasswordIsAskedForAtATerminalThatDoesNotShowIt(t *testing.T) 
 	}
 }
 
-func TestPassword_ATerminalShowsAgainWhatIsTypedWhenAskingIsInterrupted(t *testing.T) {
+func TestPassword_RestoresEchoWhenInterrupted(t *testing.T) {
 	program, _ := newTerminal(t)
 	if program == nil {
 		return

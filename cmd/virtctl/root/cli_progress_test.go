@@ -26,7 +26,7 @@ func onTerminal(out *bytes.Buffer) *cli.Progress {
 	return &cli.Progress{Out: out, Bar: out, Columns: func() int { return 20 }}
 }
 
-func TestProgress_ATerminalHasOneLineOfProgressThatFitsInIt(t *testing.T) {
+func TestProgress_FitsInOneLineOfATerminal(t *testing.T) {
 	var out bytes.Buffer
 	p := onTerminal(&out)
 	told := p.State("web: Creating", "", "1 of 2")
@@ -42,7 +42,7 @@ func TestProgress_ATerminalHasOneLineOfProgressThatFitsInIt(t *testing.T) {
 	}
 }
 
-func TestProgress_APipeHasALineForEachStateAndNoneForHowFarAllIs(t *testing.T) {
+func TestProgress_PrintsOneLinePerStateToAPipe(t *testing.T) {
 	var out bytes.Buffer
 	p := cli.ProgressOn(cli.Terminal{Out: &out})
 	told := ""
@@ -56,7 +56,7 @@ func TestProgress_APipeHasALineForEachStateAndNoneForHowFarAllIs(t *testing.T) {
 	}
 }
 
-func TestProgress_WhatGrowsIsToldNowAndThen(t *testing.T) {
+func TestProgress_ReportsGrowthPeriodically(t *testing.T) {
 	began := time.Unix(1000, 0)
 	for name, c := range map[string]struct {
 		terminal bool
@@ -82,7 +82,7 @@ func TestProgress_WhatGrowsIsToldNowAndThen(t *testing.T) {
 	}
 }
 
-func TestProgress_WhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testing.T) {
+func TestProgress_ReportsEachAwaitedStateOnce(t *testing.T) {
 	var out bytes.Buffer
 	f := cli.NewFactory(nil, genericiooptions.IOStreams{ErrOut: cli.Terminal{Out: &out}})
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "it")
@@ -92,7 +92,7 @@ func TestProgress_WhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testin
 		succeeded bool
 	}{
 		"so":   {nil, "", true},
-		"gone": {gone, "not seen so (--timeout 1m0s): it is gone: deleted", false},
+		"gone": {gone, "not seen so (--timeout 1m0s): not found: deleted", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestProgress_WhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testin
 					case 2:
 						return false, "", errors.New("away for a moment")
 					}
-					return c.end == nil, "it is gone: deleted", c.end
+					return c.end == nil, "not found: deleted", c.end
 				})
 				if (err == nil) != c.succeeded || err != nil && err.Error() != c.want || out.String() != "Uploading\n" {
 					t.Errorf("%v, %q; want %q", err, out.String(), c.want)

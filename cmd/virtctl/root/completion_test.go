@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestCompletionOffersWhatMayCome(t *testing.T) {
+func TestCompletion_OffersValidWords(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a"), clitest.Machine("dev", "b"), clitest.Machine("prod", "c")}}
 	s.Libraries = []vmv1alpha1.ContentLibrary{{Spec: vmv1alpha1.ContentLibrarySpec{Library: "golden"}}}
 	for name, tc := range map[string]struct {
@@ -34,7 +34,7 @@ func TestCompletionOffersWhatMayCome(t *testing.T) {
 		"values of --mode":                 {[]string{"stop", "a", "--mode", ""}, "Hard\nSoft\nTrySoft\n:4\n"},
 		"values of --output":               {[]string{"refresh", "preference", "a", "-o", ""}, "table\nyaml\njson\n:4\n"},
 		"values of --dry-run":              {[]string{"stop", "a", "--dry-run="}, "none\nserver\n:4\n"},
-		"what can be refreshed":            {[]string{"refresh", "i"}, "instancetype\tMove virtual machines to the newest generation of their instance type\n:4\n"},
+		"what can be refreshed":            {[]string{"refresh", "i"}, "instancetype\tUpdate virtual machines to the latest generation of their instance type\n:4\n"},
 		"libraries that are published":     {[]string{"image", "import", "--library", ""}, "golden\n:4\n"},
 		"files that can be imported":       {[]string{"image", "import", "--library", "golden", ""}, "ova\novf\niso\n:8\n"},
 		"nothing when there is no cluster": {[]string{"--server=http://127.0.0.1:1", "start", ""}, ":4\n"},
@@ -48,7 +48,7 @@ func TestCompletionOffersWhatMayCome(t *testing.T) {
 	}
 }
 
-func TestUnknownCommandsFailAtEveryDepth(t *testing.T) {
+func TestCommands_RejectUnknownSubcommands(t *testing.T) {
 	top := root.NewCommand("virtctl", cli.NewFactory(genericclioptions.NewConfigFlags(true), genericiooptions.NewTestIOStreamsDiscard()))
 	parents := slices.DeleteFunc(append([]*cobra.Command{top}, top.Commands()...), func(c *cobra.Command) bool { return !c.HasSubCommands() })
 	if len(parents) < 5 {
@@ -66,7 +66,7 @@ func TestUnknownCommandsFailAtEveryDepth(t *testing.T) {
 	}
 }
 
-func TestMissingAPIIsNotAMissingVirtualMachine(t *testing.T) {
+func TestPower_MissingAPIIsNotAMissingVM(t *testing.T) {
 	code, _, errOut := run(t, &clitest.APIServer{Absent: true}, "start", "a")
 	want := "error: virtualmachine dev/a: the cluster does not serve vm.slipway.dev/v1alpha1\n"
 	if diff := cmp.Diff([]any{1, want}, []any{code, errOut}); diff != "" {

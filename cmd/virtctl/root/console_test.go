@@ -25,10 +25,10 @@ func consoleTicket() vmv1alpha1.VirtualMachineConsoleStatus {
 	}
 }
 
-func TestConsolePrintsWhatIsNeededToConnect(t *testing.T) {
+func TestConsole_PrintsConnectionDetails(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}, Console: consoleTicket()}
 	code, out, errOut := run(t, s, "console", "a")
-	for _, want := range []string{" until 2026-05-01T12:00:00Z at the latest:", "\n  wss://esx-1:443/ticket/secret\n", "certificate of esx-1:\n  CC:DD\n", "\n  vmrc://vc/?moid=vm-1\n"} {
+	for _, want := range []string{" until 2026-05-01T12:00:00Z at the latest:", "\n  wss://esx-1:443/ticket/secret\n", "\nCertificate thumbprint of esx-1:\n  CC:DD\n", "\n  vmrc://vc/?moid=vm-1\n"} {
 		if code != 0 || errOut != "" || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, errors %q, output without %q:\n%s", code, errOut, want, out)
 		}
@@ -38,7 +38,7 @@ func TestConsolePrintsWhatIsNeededToConnect(t *testing.T) {
 	}
 }
 
-func TestConsoleIsPrintedForMachines(t *testing.T) {
+func TestConsole_PrintsObjectsForScripts(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}, Console: consoleTicket()}
 	code, out, errOut := run(t, s, "console", "a", "-o", "json")
 	var got vmv1alpha1.VirtualMachineConsole
@@ -56,7 +56,7 @@ func TestConsoleIsPrintedForMachines(t *testing.T) {
 	}
 }
 
-func TestScreenshotWritesThePictureAsItIs(t *testing.T) {
+func TestScreenshot_WritesTheImageUnchanged(t *testing.T) {
 	picture := []byte("\x89PNG\r\n\x1a\n\x00\x1b[31m")
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}, Picture: picture}
 	file := filepath.Join(t.TempDir(), "a.png")
@@ -77,7 +77,7 @@ func TestScreenshotWritesThePictureAsItIs(t *testing.T) {
 	if code, _, errOut = run(t, s, "screenshot", "a"); code != 1 || !strings.Contains(errOut, "--output is required") {
 		t.Errorf("without a file: exit code %d, %q", code, errOut)
 	}
-	if code, _, errOut = run(t, s, "screenshot", "a", "-o", filepath.Join(t.TempDir(), "none", "a.png")); code != 1 || !strings.Contains(errOut, "writing the picture") {
+	if code, _, errOut = run(t, s, "screenshot", "a", "-o", filepath.Join(t.TempDir(), "none", "a.png")); code != 1 || !strings.Contains(errOut, "writing the screenshot") {
 		t.Errorf("into a directory that is not there: exit code %d, %q", code, errOut)
 	}
 }

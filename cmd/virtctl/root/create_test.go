@@ -99,7 +99,7 @@ spec:
 `},
 }
 
-func TestCreatePrintsManifests(t *testing.T) {
+func TestCreate_PrintsManifests(t *testing.T) {
 	for name, tc := range createdManifests {
 		t.Run(name, func(t *testing.T) {
 			s := &clitest.APIServer{}
@@ -114,18 +114,18 @@ func TestCreatePrintsManifests(t *testing.T) {
 	}
 }
 
-func TestCreateRefusesBadFlagsWithTheAllowedValues(t *testing.T) {
+func TestCreate_RejectsInvalidFlagsWithTheAllowedValues(t *testing.T) {
 	for args, want := range map[string]string{
 		"instancetype --name a --cpu 0 --memory 1Gi":                        "--cpu 0 must be at least 1",
 		"instancetype --name a --cpu 1 --memory lots":                       `--memory "lots" is not a positive quantity such as 512Mi or 4Gi`,
-		"instancetype --name a --cpu 1 --memory 1Gi --gpu name:x":           `--gpu "name:x" lacks devicename; wanted: name, devicename`,
+		"instancetype --name a --cpu 1 --memory 1Gi --gpu name:x":           `--gpu "name:x" lacks devicename; required: name, devicename`,
 		"instancetype --name a --cpu 1 --memory 1Gi --gpu nothing":          `--gpu "nothing": "nothing" is not key:value`,
 		"preference --name a --cpu-topology round":                          `--cpu-topology "round" is not one of sockets, cores, threads, spread, any`,
 		"vm --name a --image floppy/i --class c":                            `kind of image "floppy" is not supported: use VirtualMachineImage or ClusterVirtualMachineImage`,
-		"vm --name a --image i":                                             "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 0 given",
-		"vm --name a --image i --class c --instancetype u":                  "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 2 given",
-		"vm --name a --image i --class c --preference p --infer-preference": "--preference and --infer-preference exclude each other",
-		"vm --name a --image i --cpu 1":                                     "--cpu 1 needs --memory beside it, such as --memory 4Gi",
+		"vm --name a --image i":                                             "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 0 are set",
+		"vm --name a --image i --class c --instancetype u":                  "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 2 are set",
+		"vm --name a --image i --class c --preference p --infer-preference": "--preference and --infer-preference are mutually exclusive",
+		"vm --name a --image i --cpu 1":                                     "--cpu 1 requires --memory, such as --memory 4Gi",
 		"vm --name a --image i --cpu 1 --memory 300":                        "--memory 300: must be a multiple of 4Mi, from 4Mi to 24Ti",
 		"vm --name a": `required flag(s) "image" not set`,
 	} {
@@ -136,7 +136,7 @@ func TestCreateRefusesBadFlagsWithTheAllowedValues(t *testing.T) {
 	}
 }
 
-func TestCreate_ManifestHasTheNamespaceThatWasGiven(t *testing.T) {
+func TestCreate_ManifestHasTheNamespaceOfTheFlag(t *testing.T) {
 	for args, want := range map[string]bool{
 		"-n story create vm --name a --image i --class c":                         true,
 		"create vm --name a --image i --class c":                                  false,

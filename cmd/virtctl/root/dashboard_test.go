@@ -25,16 +25,16 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestDashboardRefusesWhatIsNoPort(t *testing.T) {
+func TestDashboard_RejectsInvalidPorts(t *testing.T) {
 	for _, port := range []string{"-1", "65536"} {
 		code, out, errOut := run(t, &clitest.APIServer{}, "dashboard", "--port", port)
-		if code != 1 || out != "" || errOut != "error: --port: "+port+" is no port, allowed are 0 (a free one) to 65535\n" {
+		if code != 1 || out != "" || errOut != "error: --port "+port+": must be from 0 (a free port) to 65535\n" {
 			t.Errorf("port %s: exit code %d, %q %q", port, code, out, errOut)
 		}
 	}
 }
 
-func TestDashboardPrintsAnAddressThatSaysWhereItIs(t *testing.T) {
+func TestDashboard_PrintsItsURL(t *testing.T) {
 	server := httptest.NewServer(&clitest.APIServer{})
 	defer server.Close()
 	flags := genericclioptions.NewConfigFlags(true)

@@ -149,7 +149,7 @@ func TestDeployment_ObjectsWithoutPermissionToReadNodesIfNoFlagNeedsThem(t *test
 	}
 }
 
-func TestDeployment_ObjectsVCenterIsServedAndItsSecretComesFirst(t *testing.T) {
+func TestDeployment_ObjectsIncludeTheVCenterAfterItsSecret(t *testing.T) {
 	host, served := deploymentObjects(t, deployment.Options{VCenter: &deployment.VCenter{URL: "https://vc.example.com/sdk", Username: "slipway", Password: "secret", Thumbprint: strings.Repeat("ab", 32)}})
 	if len(served) != 1 || served[0].GetKind() != "VCenter" || served[0].GetName() != "default" {
 		t.Fatalf("served: %v", served)
@@ -172,20 +172,20 @@ func TestDeployment_OptionsReportInvalidValuesWithFlagAndAllowedValues(t *testin
 		return deployment.Options{VCenter: v}
 	}
 	for want, o := range map[string]deployment.Options{
-		`--replicas 2: more than 1 requires --etcd-servers`:            {Replicas: 2},
-		`--replicas -1: must not be negative`:                          {Replicas: -1},
-		`--image "a b": must be the reference of an image`:             {Image: "a b"},
-		`--etcd-servers "a:2379": must have the form https://`:         {EtcdServers: []string{"a:2379"}},
-		`give --etcd-servers, too`:                                     {EtcdCA: []byte("x")},
-		`--etcd-certfile and --etcd-keyfile belong together`:           {EtcdServers: []string{"https://a:2379"}, EtcdKey: []byte("x")},
-		`--server-arg "v=2": must be a flag of slipway-apiserver`:      {ServerArgs: []string{"v=2"}},
-		`--server-arg "--data-dir=/x": the installation sets --data-d`: {ServerArgs: []string{"--data-dir=/x"}},
-		`use --etcd-servers of virtctl install`:                        {ServerArgs: []string{"--etcd-servers=x"}},
-		`--vcenter-url "http://vc/sdk": must have the form https://`:   vcenter(func(v *deployment.VCenter) { v.URL = "http://vc/sdk" }),
-		`--vcenter-url: must not contain credentials`:                  vcenter(func(v *deployment.VCenter) { v.URL = "https://u:p@vc/sdk" }),
-		`--vcenter-ca-file: must contain only certificates`:            vcenter(func(v *deployment.VCenter) { v.CA = []byte("x") }),
-		`--vcenter-thumbprint "zz": `:                                  vcenter(func(v *deployment.VCenter) { v.Thumbprint = "zz" }),
-		`use --vcenter-username and --vcenter-password-file`:           vcenter(func(v *deployment.VCenter) { v.Password = "" }),
+		`--replicas 2: more than 1 requires --etcd-servers`:                                            {Replicas: 2},
+		`--replicas -1: must not be negative`:                                                          {Replicas: -1},
+		`--image "a b": must be an image reference like registry.example.com/slipway-apiserver:v0.1.0`: {Image: "a b"},
+		`--etcd-servers "a:2379": must have the form https://`:                                         {EtcdServers: []string{"a:2379"}},
+		`--etcd-cafile, --etcd-certfile and --etcd-keyfile require --etcd-servers`:                     {EtcdCA: []byte("x")},
+		`--etcd-certfile and --etcd-keyfile must be set together`:                                      {EtcdServers: []string{"https://a:2379"}, EtcdKey: []byte("x")},
+		`--server-arg "v=2": must be a flag of slipway-apiserver`:                                      {ServerArgs: []string{"v=2"}},
+		`--server-arg "--data-dir=/x": the installation sets --data-d`:                                 {ServerArgs: []string{"--data-dir=/x"}},
+		`use --etcd-servers instead`:                                                                   {ServerArgs: []string{"--etcd-servers=x"}},
+		`--vcenter-url "http://vc/sdk": must have the form https://`:                                   vcenter(func(v *deployment.VCenter) { v.URL = "http://vc/sdk" }),
+		`--vcenter-url: must not contain credentials`:                                                  vcenter(func(v *deployment.VCenter) { v.URL = "https://u:p@vc/sdk" }),
+		`--vcenter-ca-file: must contain only certificates`:                                            vcenter(func(v *deployment.VCenter) { v.CA = []byte("x") }),
+		`--vcenter-thumbprint "zz": `:                                                                  vcenter(func(v *deployment.VCenter) { v.Thumbprint = "zz" }),
+		`use --vcenter-username and --vcenter-password-file`:                                           vcenter(func(v *deployment.VCenter) { v.Password = "" }),
 	} {
 		if _, _, err := deployment.Objects(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -198,7 +198,7 @@ func TestDeployment_OptionsReportInvalidValuesWithFlagAndAllowedValues(t *testin
 }
 
 // Every component and deploy/cluster-api is rendered, so that none adds an object that stays.
-func TestDeployment_RemovableAreTheObjectsOfAllDirectories(t *testing.T) {
+func TestDeployment_RemovableObjectsAreThoseOfAllDirectories(t *testing.T) {
 	ofBase, added, err := deployment.Removable()
 	if err != nil {
 		t.Fatal(err)

@@ -93,49 +93,49 @@ func screen(t *testing.T, s *clitest.APIServer) string {
 	return out
 }
 
-func TestDescribe_OneScreenShowsWhatAVirtualMachineIsAndWhatWaitsForARestart(t *testing.T) {
+func TestDescribe_ShowsAVMAndItsPendingChanges(t *testing.T) {
 	want := `Name:            web
 Namespace:       dev
 Status:          RestartRequired, PoweredOn
 Ready:           True, for 60m
-Instance type:   u1.small, generation 1, OUTDATED: it has generation 3 now, see virtctl refresh instancetype web --dry-run
-Preference:      linux of the namespace, generation 2, OUTDATED: it was deleted since
+Instance type:   u1.small, generation 1, OUTDATED: generation 3 is available, see virtctl refresh instancetype web --dry-run
+Preference:      linux (namespaced), generation 2, OUTDATED: deleted since
 Size:            2 vCPU, 4Gi
-Image:           photon of the cluster
-Guest:           Photon OS, VMware Tools 12416 run, heartbeat Green
+Image:           photon (cluster-scoped)
+Guest:           Photon OS, VMware Tools 12416 running, heartbeat Green
 Address:         192.0.2.5 (web)
 Zone:            east
 Host:            esx-1
 Storage:         3.0 GiB in use of up to 24.0 GiB
-Snapshots:       2, it runs on second
+Snapshots:       2, current: second
 In vSphere:      vm-42, vmx-21, instance UUID u-1
 Created:         2d2h ago, 2026-04-29T10:00:00Z
 
-WAITS FOR                   REASON            FOR   MESSAGE
+WAITING FOR                 REASON            FOR   MESSAGE
 ConfigurationSynced=False   RestartRequired   60m   a power cycle is needed to change cpu.cores
-A restart applies what waits for a power cycle: virtctl restart web
+Restart to apply pending changes: virtctl restart web
 
-LAST DONE                WHEN
-restarted as asked for   120m ago, 2026-05-01T10:00:00Z
-powered on               120m ago, 2026-05-01T10:00:00Z
-snapshot second taken    20h ago, 2026-04-30T16:00:00Z
-created in vSphere       2d1h ago, 2026-04-29T11:00:00Z
+LAST OPERATION          WHEN
+restarted on request    120m ago, 2026-05-01T10:00:00Z
+powered on              120m ago, 2026-05-01T10:00:00Z
+snapshot second taken   20h ago, 2026-04-30T16:00:00Z
+created in vSphere      2d1h ago, 2026-04-29T11:00:00Z
 
 FIELD               DESIRED     RUNNING     STATE
 powerState          PoweredOn   PoweredOn   same
-vCPUs               4           2           waits for a restart
+vCPUs               4           2           requires a restart
 memory              4Gi         4Gi         same
-cpu.hotAddEnabled   true        false       waits for a restart
+cpu.hotAddEnabled   true        false       requires a restart
 
-DISK          WHAT              SIZE               ATTACHED   STORAGE CLASS   COMPLIANCE   PROBLEM
-(boot disk)   of the image      16Gi               yes        -               compliant    -
-data          disk              4Gi (8Gi wanted)   yes        gold            -            -
-pg            claim pg-0        -                  no         -               -            another VM has it
-old           not in the spec   1Gi                yes        -               -            -
+DISK          WHAT              SIZE                ATTACHED   STORAGE CLASS   COMPLIANCE   PROBLEM
+(boot disk)   of the image      16Gi                yes        -               compliant    -
+data          disk              4Gi (8Gi desired)   yes        gold            -            -
+pg            claim pg-0        -                   no         -               -            another VM has it
+old           not in the spec   1Gi                 yes        -               -            -
 
-INTERFACE        NETWORK     MODEL     MAC                 LINK   ADDRESSES
-eth0             (default)   vmxnet3   00:50:56:00:00:01   up     192.0.2.5/24
-(of the guest)   -           -         02:42:00:00:00:01   down   172.17.0.1/16
+INTERFACE      NETWORK     MODEL     MAC                 LINK   ADDRESSES
+eth0           (default)   vmxnet3   00:50:56:00:00:01   up     192.0.2.5/24
+(guest only)   -           -         02:42:00:00:00:01   down   172.17.0.1/16
 
 EVENT       TYPE     SEEN   OF                              MESSAGE
 PoweredOn   Normal   120m   -                               The virtual machine is powered on
@@ -159,19 +159,19 @@ func TestDescribe_PrintsCommandsWithTheNamespaceOfTheFlag(t *testing.T) {
 	})
 }
 
-func TestDescribe_TellsAnInstanceTypeThatWasCreatedAgain(t *testing.T) {
+func TestDescribe_ReportsThatTheInstanceTypeWasRecreated(t *testing.T) {
 	s := running()
 	ref := s.VMs[0].Status.InstancetypeRef
 	ref.LatestGeneration = ref.SourceGeneration
 	clitest.AtNoon(t, func(t *testing.T) {
-		const want = "u1.small, generation 1, OUTDATED: it was deleted and created again since, see virtctl refresh instancetype web --dry-run\n"
+		const want = "u1.small, generation 1, OUTDATED: deleted and recreated since, see virtctl refresh instancetype web --dry-run\n"
 		if got := screen(t, s); !strings.Contains(got, want) {
 			t.Errorf("want %q in\n%s", want, got)
 		}
 	})
 }
 
-func TestDescribe_OneScreenShowsWhatIsNotAsItShouldBe(t *testing.T) {
+func TestDescribe_ShowsUnfulfilledConditions(t *testing.T) {
 	vm := clitest.Machine("dev", "web")
 	vm.CreationTimestamp = clitest.Before(time.Minute)
 	vm.Spec.PowerState, vm.Spec.Instancetype = vmv1alpha1.PoweredOn, &vmv1alpha1.InstancetypeMatcher{Name: "u1.small"}
@@ -190,25 +190,25 @@ func TestDescribe_OneScreenShowsWhatIsNotAsItShouldBe(t *testing.T) {
 Namespace:       dev
 Status:          Deleting
 Ready:           False (WaitingForPrerequisites), for 60s
-Instance type:   u1.small, not captured yet
+Instance type:   u1.small, not pinned yet
 Size:            2 vCPU, 4Gi
 Created:         60s ago, 2026-05-01T11:59:00Z
 
-WAITS FOR          REASON         FOR   MESSAGE
-its deletion                      1s    finalizers: vm.slipway.dev/virtualmachine
+WAITING FOR        REASON         FOR   MESSAGE
+deletion                          1s    finalizers: vm.slipway.dev/virtualmachine
 Paused=True        Paused         60s   an annotation
 Created=Unknown    UnknownState   60s   vCenter does not answer
 ImageReady=False   NotFound       60s   ` + strings.Repeat("a; ", 132) + "a…" + `
 
-LAST DONE            WHEN
-deletion asked for   1s ago, 2026-05-01T11:59:59Z
+LAST OPERATION       WHEN
+deletion requested   1s ago, 2026-05-01T11:59:59Z
 
 FIELD        DESIRED     RUNNING   STATE
 powerState   PoweredOn   -         not yet
 vCPUs        2           -         not yet
 memory       4Gi         -         not yet
 
-Events are not known: listing events: not allowed
+Events cannot be read: listing events: not allowed
 `
 	clitest.AtNoon(t, func(t *testing.T) {
 		if diff := cmp.Diff(want, screen(t, s)); diff != "" {
@@ -217,7 +217,7 @@ Events are not known: listing events: not allowed
 	})
 }
 
-func TestDescribe_WhatOnlyRepeatsThatTheSizeFailedIsLeftOut(t *testing.T) {
+func TestDescribe_OmitsConditionsThatRepeatASizeFailure(t *testing.T) {
 	size := clitest.Condition(vmv1alpha1.ConditionInstancetypeReady, metav1.ConditionFalse, "NotFound", "no instance type u9", time.Minute)
 	synchronized := clitest.Condition(vmv1alpha1.ConditionSynchronized, metav1.ConditionFalse, "NotFound", "no instance type u9", time.Minute)
 	waits := clitest.Condition(vmv1alpha1.ConditionInstancetypeReady, metav1.ConditionFalse, "WaitingForPrerequisites", "", time.Minute)
@@ -229,7 +229,7 @@ func TestDescribe_WhatOnlyRepeatsThatTheSizeFailedIsLeftOut(t *testing.T) {
 		vm := clitest.Machine("dev", "web")
 		vm.Status.Conditions = tc.all
 		code, out, errOut := run(t, described(vm, nil, nil), "describe", "web")
-		_, rows, _ := strings.Cut(out, "WAITS FOR")
+		_, rows, _ := strings.Cut(out, "WAITING FOR")
 		_, rows, _ = strings.Cut(rows, "\n")
 		rows, _, _ = strings.Cut(rows, "\n\n")
 		var got, want []string
@@ -245,7 +245,7 @@ func TestDescribe_WhatOnlyRepeatsThatTheSizeFailedIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestDescribe_OneScreenShowsTheNewestEventsAndNoControlCharacters(t *testing.T) {
+func TestDescribe_ShowsTheNewestEventsWithoutControlCharacters(t *testing.T) {
 	const most, evil = 10, "x\x1b]0;owned\x07\u202e\ty"
 	vm := running().VMs[0]
 	vm.Status.Network.HostName, vm.Status.PrintableStatus, vm.Status.RestartRequired[0].Desired = evil, evil, evil
@@ -268,7 +268,7 @@ func TestDescribe_OneScreenShowsTheNewestEventsAndNoControlCharacters(t *testing
 	})
 }
 
-func TestDescribeLeavesOutWhatMayNotBeReadAndOthersOfTheName(t *testing.T) {
+func TestDescribe_OmitsPartsThatAreForbiddenOrBelongToOtherObjects(t *testing.T) {
 	vm := clitest.Machine("dev", "web")
 	vm.UID = "now"
 	was, is := clitest.EventOf("VirtualMachine", "web", "WasBefore", "of another one", time.Hour), clitest.EventOf("VirtualMachine", "web", "Is", "of this one", time.Hour)
@@ -284,7 +284,7 @@ func TestDescribeLeavesOutWhatMayNotBeReadAndOthersOfTheName(t *testing.T) {
 		t.Errorf("of one that is not there: exit code %d, %q, %q", code, out, errOut)
 	}
 	s.Refused = append(s.Refused, "/api/v1/namespaces/dev/events")
-	if code, out, _ = run(t, s, "describe", "web"); code != 0 || !strings.HasSuffix(out, "\nEvents are not known: listing events: not allowed\n") {
+	if code, out, _ = run(t, s, "describe", "web"); code != 0 || !strings.HasSuffix(out, "\nEvents cannot be read: listing events: not allowed\n") {
 		t.Errorf("without the right to list events: exit code %d\n%s", code, out)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestDrainPlan_ADrainPlanSaysOfEachPodWhatBecomesOfIt(t *testing.T) {
+func TestDrainPlan_ShowsTheActionForEachPod(t *testing.T) {
 	named := func(name string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 	}
@@ -28,7 +28,7 @@ func TestDrainPlan_ADrainPlanSaysOfEachPodWhatBecomesOfIt(t *testing.T) {
 		plan drain.Plan
 		want string
 	}{
-		"no pods": {nil, "Node node-1 of machine m has no pods, or is gone.\n"},
+		"no pods": {nil, "Node node-1 of machine m has no pods or does not exist.\n"},
 		"pods": {
 			drain.Plan{
 				{Pod: named("agent"), Step: drain.Ignored, Decision: drain.Decision{By: "DaemonSet agent", Warnings: []string{"ignoring DaemonSet-managed Pod"}}},
@@ -54,7 +54,7 @@ func TestDrainPlan_ADrainPlanSaysOfEachPodWhatBecomesOfIt(t *testing.T) {
 	}
 }
 
-func TestDrainPlan_ADrainPlanNeedsAWayToTheWorkloadCluster(t *testing.T) {
+func TestDrainPlan_RequiresAccessToTheWorkloadCluster(t *testing.T) {
 	code, out, errOut := run(t, &clitest.APIServer{}, "drain-plan", "m")
 	if code == 0 || out != "" || !strings.Contains(errOut, "--workload-kubeconfig is required") {
 		t.Errorf("exit code %d, %q, %q", code, out, errOut)

@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestEventsAreThoseOfTheVirtualMachineAndOfWhatBelongsToIt(t *testing.T) {
+func TestEvents_ListsTheEventsOfTheVMAndItsParts(t *testing.T) {
 	often := clitest.EventOf("VirtualMachineInstance", "web", "Often", "again\nand again", time.Minute)
 	often.Series = &corev1.EventSeries{Count: 7, LastObservedTime: metav1.NewMicroTime(clitest.Noon)}
 	s := clitest.WithEvents(
@@ -49,17 +49,17 @@ func TestEventsAreThoseOfTheVirtualMachineAndOfWhatBelongsToIt(t *testing.T) {
 	if n := strings.Count(out, "\ndev         2026-"); n != 8 || !strings.HasPrefix(out, "NAMESPACE   LAST SEEN") {
 		t.Errorf("%d events of all namespaces, want 8:\n%s", n, out)
 	}
-	code, out, errOut = run(t, s, "events", "nobody")
-	if code != 0 || out != "" || errOut != "There are no events of virtualmachine dev/nobody.\n" {
+	code, out, errOut = run(t, s, "events", "absent")
+	if code != 0 || out != "" || errOut != "No events of virtualmachine dev/absent.\n" {
 		t.Errorf("of one without events: exit code %d, %q, %q", code, out, errOut)
 	}
 }
 
-func TestEventsSaysWhatIsWrongWithItsFlags(t *testing.T) {
+func TestEvents_RejectsInvalidFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		`--all-namespaces goes without a name: got "web"`: {"events", "web", "-A"},
-		`--type "warning": must be Normal or Warning`:     {"events", "--type", "warning"},
-		"accepts at most 1 arg(s), received 2":            {"events", "web", "db"},
+		`--all-namespaces cannot be combined with a name: got "web"`: {"events", "web", "-A"},
+		`--type "warning": must be Normal or Warning`:                {"events", "--type", "warning"},
+		"accepts at most 1 arg(s), received 2":                       {"events", "web", "db"},
 	} {
 		if code, _, errOut := run(t, &clitest.APIServer{}, args...); code != 1 || !strings.Contains(errOut, want) {
 			t.Errorf("%v: exit code %d, %q; want %q", args, code, errOut, want)
@@ -84,7 +84,7 @@ func (l *untilLines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-func TestEvents_AWatchOfEventsGoesOnAfterABreakAndPrintsNothingTwice(t *testing.T) {
+func TestEvents_ResumesAWatchWithoutDuplicates(t *testing.T) {
 	event := func(uid, version, name, kind string) corev1.Event {
 		e := clitest.EventOf(kind, name, "E"+uid, "m", time.Minute)
 		e.TypeMeta, e.UID, e.ResourceVersion = metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}, types.UID(uid), version

@@ -15,7 +15,7 @@ import (
 )
 
 // F134
-func TestExpandPrintsTheVirtualMachineAsAManifest(t *testing.T) {
+func TestExpand_PrintsTheVMAsAManifest(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}}
 	code, out, errOut := run(t, s, "expand", "a")
 	if code != 0 {
@@ -29,7 +29,7 @@ func TestExpandPrintsTheVirtualMachineAsAManifest(t *testing.T) {
 }
 
 // F134
-func TestExpandOfAMissingVirtualMachineFailsInOneLine(t *testing.T) {
+func TestExpand_MissingVMFailsInOneLine(t *testing.T) {
 	code, _, errOut := run(t, &clitest.APIServer{}, "expand", "nope")
 	if code != 1 || strings.Count(errOut, "\n") != 1 || !strings.Contains(errOut, "dev/nope") {
 		t.Errorf("exit code %d, error %q, want 1 and one line that names dev/nope", code, errOut)
@@ -37,7 +37,7 @@ func TestExpandOfAMissingVirtualMachineFailsInOneLine(t *testing.T) {
 }
 
 // F134
-func TestExpandFileNeedsNoVirtualMachineOnTheServer(t *testing.T) {
+func TestExpand_FileNeedsNoVMOnTheServer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vm.yaml")
 	write := func(manifest string) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestExpandFileNeedsNoVirtualMachineOnTheServer(t *testing.T) {
 	for manifest, want := range map[string]string{
 		"apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nmetadata: {name: new}\nspec: {instancetype: {name: missing}}\n": "missing",
 		"apiVersion: [": "did not find expected",
-		"apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n":                                   `holds apiVersion "v1", kind "ConfigMap"`,
+		"apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n":                                   `vm.yaml has apiVersion "v1", kind "ConfigMap": must be vm.slipway.dev/v1alpha1, VirtualMachine`,
 		"apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nspec: {colour: blue}\n": `unknown field "colour"`,
 	} {
 		write(manifest)
@@ -76,7 +76,7 @@ func TestExpandFileNeedsNoVirtualMachineOnTheServer(t *testing.T) {
 }
 
 // F134
-func TestExpandTakesOneNameOrAFile(t *testing.T) {
+func TestExpand_AcceptsOneNameOrAFile(t *testing.T) {
 	for _, args := range [][]string{{"expand"}, {"expand", "a", "b"}, {"expand", "a", "--file", "vm.yaml"}} {
 		code, out, errOut := run(t, &clitest.APIServer{}, args...)
 		if code != 1 || out != "" || !strings.Contains(errOut, "the name of one virtual machine or --file") {

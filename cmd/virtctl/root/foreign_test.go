@@ -64,7 +64,7 @@ func foreignZone(name string, change func(*vmv1alpha1.ZoneSpec)) vmv1alpha1.Zone
 	return z
 }
 
-func TestForeign_AManifestIsTheVMAndChangesNothingOfIt(t *testing.T) {
+func TestForeign_ManifestMatchesTheVM(t *testing.T) {
 	m, z := byHand(), foreignZone("a", nil)
 	c := foreign.Describe(m, "legacy", "web-1", foreign.Place{Zone: &z})
 	got, err := yaml.Marshal(c.Object.Spec)
@@ -107,9 +107,9 @@ zone: a
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
 	notes := []string{
-		"interface eth1 stays on its network, /DC0/network/backup, which the manifest does not name",
-		"interface eth1 keeps its model VirtualPCNet32, which a manifest cannot name",
-		"VirtualTPM stays, and is not in the manifest",
+		"interface eth1 stays on its network /DC0/network/backup, which is not in the manifest",
+		"interface eth1 keeps its model VirtualPCNet32, which manifests do not support",
+		"VirtualTPM stays attached and is not in the manifest",
 	}
 	if diff := cmp.Diff(notes, c.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
@@ -129,7 +129,7 @@ zone: a
 	}
 }
 
-func TestForeign_DisksThatAreNotTheVMsOwnStayOutOfTheManifest(t *testing.T) {
+func TestForeign_ManifestOmitsDisksThatTheVMDoesNotOwn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*types.VirtualDisk)
 		note   string
@@ -139,11 +139,11 @@ func TestForeign_DisksThatAreNotTheVMsOwnStayOutOfTheManifest(t *testing.T) {
 		"shared": {func(d *types.VirtualDisk) {
 			d.Backing.(*types.VirtualDiskFlatVer2BackingInfo).Sharing = "sharingMultiWriter"
 		}, "several VMs write to it", false},
-		"a raw device": {func(d *types.VirtualDisk) { d.Backing = &types.VirtualDiskRawDiskMappingVer1BackingInfo{} }, "it is a VirtualDiskRawDiskMappingVer1", false},
+		"a raw device": {func(d *types.VirtualDisk) { d.Backing = &types.VirtualDiskRawDiskMappingVer1BackingInfo{} }, "its type is VirtualDiskRawDiskMappingVer1", false},
 		"in another directory": {func(d *types.VirtualDisk) {
 			d.Backing.(*types.VirtualDiskFlatVer2BackingInfo).FileName = "[ds] db/x.vmdk"
 		}, "is not in the directory of the VM", false},
-		"of no whole mebibytes": {func(d *types.VirtualDisk) { d.CapacityInBytes++ }, "no multiple of 1 MiB", false},
+		"of no whole mebibytes": {func(d *types.VirtualDisk) { d.CapacityInBytes++ }, "its size is not a multiple of 1 MiB", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := byHand()
@@ -159,7 +159,7 @@ func TestForeign_DisksThatAreNotTheVMsOwnStayOutOfTheManifest(t *testing.T) {
 	}
 }
 
-func TestForeign_ALinkedCloneStaysOneAndItsSnapshotsAreCounted(t *testing.T) {
+func TestForeign_KeepsLinkedClonesAndCountsSnapshots(t *testing.T) {
 	m := byHand()
 	backing := m.VM.Config.Hardware.Device[2].(*types.VirtualDisk).Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	parent := &types.VirtualDiskFlatVer2BackingInfo{}
@@ -171,7 +171,7 @@ func TestForeign_ALinkedCloneStaysOneAndItsSnapshotsAreCounted(t *testing.T) {
 	if got := c.Object.Spec.PromoteDisksMode; got != vmv1alpha1.PromoteDisksModeDisabled {
 		t.Errorf("promoteDisksMode = %q: its disks would be copied", got)
 	}
-	for _, want := range []string{"it has 2 snapshots", "disks depend on those of another VM", "it is suspended", "also in the zones b"} {
+	for _, want := range []string{"the VM has 2 snapshots", "disks depend on those of another VM", "the VM is suspended", "also in the zones b"} {
 		if !strings.Contains(strings.Join(c.Notes, "\n"), want) {
 			t.Errorf("notes %q do not say %q", c.Notes, want)
 		}
@@ -181,23 +181,23 @@ func TestForeign_ALinkedCloneStaysOneAndItsSnapshotsAreCounted(t *testing.T) {
 	}
 }
 
-func TestForeign_WhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
+func TestForeign_SkipsVMsWithAReason(t *testing.T) {
 	for want, change := range map[string]func(*mo.VirtualMachine){
 		"":                                 func(*mo.VirtualMachine) {},
 		"its configuration cannot be read": func(vm *mo.VirtualMachine) { vm.Config = nil },
-		"it is a template: offer it as a VirtualMachineImage": func(vm *mo.VirtualMachine) { vm.Config.Template = true },
-		"it is a system VM of vSphere Cluster Services":       func(vm *mo.VirtualMachine) { vm.Name = "vCLS-4c4c4544" },
+		"it is a template: use it as a VirtualMachineImage": func(vm *mo.VirtualMachine) { vm.Config.Template = true },
+		"it is a system VM of vSphere Cluster Services":     func(vm *mo.VirtualMachine) { vm.Name = "vCLS-4c4c4544" },
 		"it is orphaned":          func(vm *mo.VirtualMachine) { vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateOrphaned },
 		"it has no instance UUID": func(vm *mo.VirtualMachine) { vm.Config.InstanceUuid = "" },
-		"it has fault tolerance, which Slipway does not know": func(vm *mo.VirtualMachine) { vm.Config.FtInfo = &types.FaultToleranceConfigInfo{} },
-		"another product manages it: com.vmware.vcenter.wcp": func(vm *mo.VirtualMachine) {
+		"it uses fault tolerance, which Slipway does not support": func(vm *mo.VirtualMachine) { vm.Config.FtInfo = &types.FaultToleranceConfigInfo{} },
+		"it is managed by another product: com.vmware.vcenter.wcp": func(vm *mo.VirtualMachine) {
 			vm.Config.ManagedBy = &types.ManagedByInfo{ExtensionKey: "com.vmware.vcenter.wcp"}
 		},
-		"it belongs to VirtualMachine ns/web already": func(vm *mo.VirtualMachine) {
+		"it already belongs to VirtualMachine ns/web": func(vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "ns/web/uid"}}
 		},
-		"its setting slipway.vm names another owner": func(vm *mo.VirtualMachine) {
-			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "somebody"}}
+		"its setting slipway.vm specifies another owner": func(vm *mo.VirtualMachine) {
+			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "other"}}
 		},
 	} {
 		m := byHand()
@@ -213,7 +213,7 @@ func TestForeign_WhatIsNotTakenOverIsNamedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestForeign_NamesAreValidAndTellVMsApart(t *testing.T) {
+func TestForeign_NamesAreValidAndUnique(t *testing.T) {
 	var machines []*foreign.Machine
 	for i, name := range []string{"web-1", "Web 1", "DB_3.example.org", "数据", "taken", strings.Repeat("x", 80), "-9%2f"} {
 		m := byHand()
@@ -226,14 +226,14 @@ func TestForeign_NamesAreValidAndTellVMsApart(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	for i, want := range []string{"others would be named web-1 too", "others would be named web-1 too", `the name in vSphere is "DB_3.example.org", and stays`, "has nothing that an object can be named by", "others would be named taken too"} {
+	for i, want := range []string{"other VMs would also be named web-1", "other VMs would also be named web-1", `the name in vSphere is "DB_3.example.org" and is kept`, "has no characters that object names support", "other VMs would also be named taken"} {
 		if got := notes[machines[i]]; !strings.Contains(got, want) {
 			t.Errorf("note on %q is %q, want %q", machines[i].VM.Name, got, want)
 		}
 	}
 }
 
-func TestForeign_TheZoneIsWhereTheVMIs(t *testing.T) {
+func TestForeign_ZoneIsTheOneThatContainsTheVM(t *testing.T) {
 	spec := func(change func(*vmv1alpha1.ZoneSpec)) vmv1alpha1.Zone { return foreignZone("z", change) }
 	for name, tc := range map[string]struct {
 		zones []vmv1alpha1.Zone
@@ -248,8 +248,8 @@ func TestForeign_TheZoneIsWhereTheVMIs(t *testing.T) {
 		})}, "z", ""},
 		"by its pool":                 {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster, s.ResourcePools = "", []string{"other", "prod"} })}, "z", ""},
 		"below the folder of another": {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Folder = "elsewhere" })}, "", "move it below the folder elsewhere (zone z)"},
-		"on another cluster":          {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster = "C1" })}, "", "/DC0/host/C0 belongs to none"},
-		"in a pool of nobody":         {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster, s.ResourcePools = "", []string{"test"} })}, "", "/DC0/host/C0 belongs to none"},
+		"on another cluster":          {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster = "C1" })}, "", "no zone contains /DC0/host/C0"},
+		"in a pool of no zone":        {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Cluster, s.ResourcePools = "", []string{"test"} })}, "", "no zone contains /DC0/host/C0"},
 		"in another datacenter":       {[]vmv1alpha1.Zone{spec(func(s *vmv1alpha1.ZoneSpec) { s.Datacenter = "DC1" })}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

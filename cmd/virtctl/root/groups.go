@@ -41,12 +41,12 @@ func Main(ctx context.Context, args []string, flags *genericclioptions.ConfigFla
 	return cli.Main(ctx, args, flags, streams, addCommands)
 }
 
-// NewCommand returns virtctl with all commands. program is how it is called in usage texts and examples.
+// NewCommand returns virtctl with all commands. program is its name in usage texts and examples.
 func NewCommand(program string, f *cli.Factory) *cobra.Command {
 	return cli.NewRoot(program, f, addCommands)
 }
 
-// otherGroup is of commands that are for none of the purposes.
+// otherGroup is the group of the remaining commands.
 const otherGroup = "Other commands:"
 
 // addCommands adds all commands to the root command, in groups by purpose, because there are about thirty.
@@ -55,13 +55,13 @@ func addCommands(root *cobra.Command, f *cli.Factory) {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Look at virtual machines:", []*cobra.Command{dashboard.NewCommand(f), describe.NewCommand(f), events.NewCommand(f), top.NewCommand(f)}},
-		{"Power them and get at them:", append(power.NewCommands(f), console.NewCommand(f), console.NewScreenshotCommand(f), ssh.NewCommand(f))},
-		{"Make and change them:", []*cobra.Command{
+		{"View virtual machines:", []*cobra.Command{dashboard.NewCommand(f), describe.NewCommand(f), events.NewCommand(f), top.NewCommand(f)}},
+		{"Power and access virtual machines:", append(power.NewCommands(f), console.NewCommand(f), console.NewScreenshotCommand(f), ssh.NewCommand(f))},
+		{"Create and change virtual machines:", []*cobra.Command{
 			create.NewCommand(f), expand.NewCommand(f), image.NewCommand(f), catalogue.NewCommand(f), publish.NewCommand(f), refresh.NewCommand(f), snapshot.NewCommand(f), adopt.NewCommand(f),
 		}},
 		{"Machines of Kubernetes clusters:", []*cobra.Command{drainplan.NewCommand(f), rollout.NewCommand(f)}},
-		{"Install and run Slipway:", []*cobra.Command{
+		{"Install and operate Slipway:", []*cobra.Command{
 			backup.NewCommand(f), check.NewCommand(f), install.NewCommand(f), orphans.NewCommand(f), recovery.NewCommand(f), install.NewUninstallCommand(f),
 		}},
 		{otherGroup, []*cobra.Command{version.NewCommand(f)}},

@@ -19,19 +19,19 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestHelpHasEveryCommandInAGroup(t *testing.T) {
+func TestHelp_HasEveryCommandInAGroup(t *testing.T) {
 	code, out, errOut := run(t, &clitest.APIServer{}, "--help")
 	if code != 0 || strings.Contains(out, "Additional Commands:") {
 		t.Errorf("exit %d: some commands are in no group: %s\n%s", code, errOut, out)
 	}
-	for _, title := range []string{"Look at virtual machines:\n", "Install and run Slipway:\n", "Other commands:\n  completion "} {
+	for _, title := range []string{"View virtual machines:\n", "Install and operate Slipway:\n", "Other commands:\n  completion "} {
 		if !strings.Contains(out, title) {
 			t.Errorf("there is no %q:\n%s", title, out)
 		}
 	}
 }
 
-func TestTheREADMENamesEveryCommand(t *testing.T) {
+func TestREADME_NamesEveryCommand(t *testing.T) {
 	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestTheREADMENamesEveryCommand(t *testing.T) {
 	}
 }
 
-func TestDryRunIsSpelledAsInKubectl(t *testing.T) {
+func TestDryRun_AcceptsTheValuesOfKubectl(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--dry-run": "All", "--dry-run=server": "All", "--dry-run=true": "All", "--dry-run=none": "", "--dry-run=false": "",
 	} {
@@ -70,7 +70,7 @@ func TestDryRunIsSpelledAsInKubectl(t *testing.T) {
 }
 
 // F134 F160
-func TestUnknownOutputFormatIsRefusedWithTheAllowedOnes(t *testing.T) {
+func TestOutput_RejectsUnknownFormatsWithTheAllowedOnes(t *testing.T) {
 	for _, args := range [][]string{{"refresh", "instancetype", "a", "-o", "xml"}, {"expand", "a", "-o", "xml"}} {
 		code, out, errOut := run(t, &clitest.APIServer{}, args...)
 		if code != 1 || out != "" || !strings.Contains(errOut, `--output "xml" is not supported: use one of`) {
@@ -79,8 +79,8 @@ func TestUnknownOutputFormatIsRefusedWithTheAllowedOnes(t *testing.T) {
 	}
 }
 
-func TestProgramNameFollowsHowItWasCalled(t *testing.T) {
-	for arg0, want := range map[string]string{"/usr/bin/virtctl": "virtctl", "/usr/bin/kubectl-virt": "kubectl virt"} {
+func TestProgramName_IsTheNameThatWasCalled(t *testing.T) {
+	for arg0, want := range map[string]string{"/usr/bin/virtctl": "virtctl", "/usr/bin/kubectl-virt": "kubectl virt", "kubectl-slipway": "kubectl slipway"} {
 		if got := cli.ProgramName(arg0); got != want {
 			t.Errorf("programName(%q) = %q, want %q", arg0, got, want)
 		}

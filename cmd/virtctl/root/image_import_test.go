@@ -31,33 +31,33 @@ func anISO(t *testing.T) string {
 	return path
 }
 
-func TestImageImportShowsWhatHappens(t *testing.T) {
+func TestImageImport_ShowsProgress(t *testing.T) {
 	clitest.UseVCenter(t)
 	path := anISO(t)
 	code, out, errOut := run(t, &clitest.APIServer{}, "image", "import", path, "--library", "slipway", "--name", "Tools 12")
 	// In which pieces it is sent is the transport's matter.
 	out = regexp.MustCompile(`uploading: [0-9]0?% .*\n`).ReplaceAllString(out, "")
-	want := "no manifest has digests of tools.iso, which are sent as they are\nchecking: 80% of 40.0 KiB\nchecking: 100% of 40.0 KiB\n" +
+	want := "no manifest has digests of tools.iso; sending without verification\nchecking: 80% of 40.0 KiB\nchecking: 100% of 40.0 KiB\n" +
 		"uploading: 100% of 40.0 KiB\nimported " + path + " as item \"Tools 12\" of content library \"slipway\", version 2\n"
 	if diff := cmp.Diff(want, out); code != 0 || diff != "" {
 		t.Errorf("exit code %d, %s (-want +got):\n%s", code, errOut, diff)
 	}
 	code, _, errOut = run(t, &clitest.APIServer{}, "image", "import", path, "--library", "slipway", "--name", "Tools 12")
-	if code != 1 || !strings.Contains(errOut, `error: importing `+path+`: content library "slipway" has an item "Tools 12": use --update`) {
+	if code != 1 || !strings.Contains(errOut, `error: importing `+path+`: content library "slipway" already has an item "Tools 12": use --update`) {
 		t.Errorf("exit code %d, %s", code, errOut)
 	}
 }
 
-func TestImageImportWaitsForTheImage(t *testing.T) {
+func TestImageImport_WaitsForTheImage(t *testing.T) {
 	clitest.UseVCenter(t)
 	s := &clitest.APIServer{}
 	code, _, errOut := run(t, s, "image", "import", anISO(t), "--library", "slipway", "--wait")
-	if code != 1 || !strings.Contains(errOut, `no ContentLibrary publishes the content library "slipway"`) {
+	if code != 1 || !strings.Contains(errOut, `no ContentLibrary object publishes the content library "slipway"`) {
 		t.Errorf("without a ContentLibrary: exit code %d, %s", code, errOut)
 	}
 	s.Libraries = []vmv1alpha1.ContentLibrary{{ObjectMeta: metav1.ObjectMeta{Name: "all"}, Spec: vmv1alpha1.ContentLibrarySpec{Library: "slipway"}}}
 	code, _, errOut = run(t, s, "image", "import", anISO(t), "--library", "slipway", "--wait", "--timeout", "1ms")
-	if code != 3 || !strings.Contains(errOut, `item "tools" was imported, and no image of it is ready yet: there is none`) {
+	if code != 3 || !strings.Contains(errOut, `item "tools" was imported, but no image of it is ready yet: no image exists`) {
 		t.Errorf("without an image: exit code %d, %s", code, errOut)
 	}
 	image := vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "tools"}}
@@ -70,18 +70,18 @@ func TestImageImportWaitsForTheImage(t *testing.T) {
 	}
 }
 
-func TestImageImportNeedsAVCenterAndAnAccount(t *testing.T) {
+func TestImageImport_RequiresAVCenterAndAnAccount(t *testing.T) {
 	path := anISO(t)
 	for name, tc := range map[string]struct {
 		url, user, password string
 		args                []string
 		want                string
 	}{
-		"no vCenter":         {want: "no vCenter is named: use --vcenter-url or GOVC_URL"},
-		"no https":           {url: "http://vc", want: "is no address of a vCenter"},
-		"no host":            {url: "https://", want: "is no address of a vCenter"},
-		"no account":         {url: "vc", want: "user name and password are needed"},
-		"no password":        {url: "vc", user: "me", want: "user name and password are needed"},
+		"no vCenter":         {want: "no vCenter specified: use --vcenter-url or GOVC_URL"},
+		"no https":           {url: "http://vc", want: "is not a valid vCenter address"},
+		"no host":            {url: "https://", want: "is not a valid vCenter address"},
+		"no account":         {url: "vc", want: "user name and password are required: use --vcenter-username and --vcenter-password-file"},
+		"no password":        {url: "vc", user: "me", want: "user name and password are required: use --vcenter-username and --vcenter-password-file"},
 		"no password file":   {url: "vc", user: "me", args: []string{"--vcenter-password-file", "/none"}, want: "reading --vcenter-password-file"},
 		"a name of controls": {url: "vc", user: "me", password: "x", args: []string{"--name", "a\x1b[2J"}, want: "--name"},
 		"no such authority":  {url: "vc", user: "me", password: "x", args: []string{"--vcenter-ca-file", "/none"}, want: "reading the certificates of authorities"},
@@ -98,7 +98,7 @@ func TestImageImportNeedsAVCenterAndAnAccount(t *testing.T) {
 	}
 }
 
-func TestProgress_ABarIsOneLineUntilSomethingIsSaid(t *testing.T) {
+func TestProgress_IsOneLineUntilAMessageIsPrinted(t *testing.T) {
 	var out bytes.Buffer
 	p := &cli.Progress{Out: &out, Bar: &out}
 	p.At("uploading", 0, 2048)

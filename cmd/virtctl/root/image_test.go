@@ -36,7 +36,7 @@ func imageServer() *clitest.APIServer {
 	}
 }
 
-func TestImagesAreListed(t *testing.T) {
+func TestImage_ListsImages(t *testing.T) {
 	s := imageServer()
 	code, out, errOut := run(t, s, "image", "list")
 	want := "" +
@@ -50,7 +50,7 @@ func TestImagesAreListed(t *testing.T) {
 	if want := "prod        old      VirtualMachineImage          NotFound"; !strings.Contains(out, want) || !strings.HasPrefix(out, "NAMESPACE ") {
 		t.Errorf("of all namespaces, without %q:\n%s", want, out)
 	}
-	if _, out, _ = run(t, &clitest.APIServer{}, "image", "list"); out != "There are no images.\n" {
+	if _, out, _ = run(t, &clitest.APIServer{}, "image", "list"); out != "No images.\n" {
 		t.Errorf("without any: %q", out)
 	}
 	if code, _, errOut = run(t, &clitest.APIServer{Absent: true}, "image", "list"); code == 0 || !strings.Contains(errOut, "does not serve vm.slipway.dev/v1alpha1") {
@@ -58,7 +58,7 @@ func TestImagesAreListed(t *testing.T) {
 	}
 }
 
-func TestImagesThatMayNotBeListedAreWarnedOf(t *testing.T) {
+func TestImage_WarnsAboutImagesThatCannotBeListed(t *testing.T) {
 	const own, ofCluster = clitest.APIPrefix + "dev/virtualmachineimages", "/apis/vm.slipway.dev/v1alpha1/clustervirtualmachineimages"
 	for name, tc := range map[string]struct {
 		refused      []string
@@ -66,7 +66,7 @@ func TestImagesThatMayNotBeListedAreWarnedOf(t *testing.T) {
 		shown, error string
 	}{
 		"those of the namespace": {[]string{own}, 0, "ClusterVirtualMachineImage", "warning: listing images: not allowed\n"},
-		"those of the cluster":   {[]string{ofCluster}, 0, " VirtualMachineImage", "warning: listing the images of the cluster: not allowed\n"},
+		"those of the cluster":   {[]string{ofCluster}, 0, " VirtualMachineImage", "warning: listing cluster images: not allowed\n"},
 		"none":                   {[]string{own, ofCluster}, 1, "", "error: listing images: not allowed\n"},
 	} {
 		s := imageServer()
@@ -78,7 +78,7 @@ func TestImagesThatMayNotBeListedAreWarnedOf(t *testing.T) {
 	}
 }
 
-func TestImage_AnImageIsDescribed(t *testing.T) {
+func TestImage_DescribesAnImage(t *testing.T) {
 	s := imageServer()
 	code, out, errOut := run(t, s, "image", "describe", "clustervirtualmachineimage/photon")
 	want := `Name:             photon

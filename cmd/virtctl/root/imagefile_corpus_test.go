@@ -19,9 +19,9 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/imagefile"
 )
 
-// TestImageFile_OpenTakesTheDescriptorsOfGovmomi opens the OVF descriptors of govmomi's test data
-// (Apache-2.0, in the module), each beside files of the names and sizes that it states.
-func TestImageFile_OpenTakesTheDescriptorsOfGovmomi(t *testing.T) {
+// TestImageFile_OpenAcceptsGovmomiDescriptors opens the OVF descriptors of govmomi's test data
+// (Apache-2.0, in the module), each next to files with the names and sizes that it specifies.
+func TestImageFile_OpenAcceptsGovmomiDescriptors(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/vmware/govmomi").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -38,24 +38,24 @@ func TestImageFile_OpenTakesTheDescriptorsOfGovmomi(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int{
-		"opened":                          654,
-		"it describes no virtual machine": 166,
-		"it has … bytes, and at most … are read": 2,
-		"reference to a file: … is no name of a file in the package: it must be relative and must not lead out of it": 126,
-		"file … is in chunks, which is not supported: join them with ovftool":                                         2,
-		"names the file …": 2,
+		"opened":                         654,
+		"it contains no virtual machine": 166,
+		"it has … bytes, at most … are supported":                                                     2,
+		"reference to a file: … is not a valid file name: it must be relative and inside the package": 126,
+		"file … is split into chunks, which is not supported: merge them with ovftool":                2,
+		"refers to file …": 2,
 		// What follows are descriptors that are malformed on purpose.
-		"it is no OVF: EOF": 1,
-		"it is no OVF: XML syntax error on line …: illegal character code U+…C":  1,
-		"it is no OVF: expected element type <Envelope> but have <FakeEnvelope>": 2,
-		"it is no OVF: expected element type <Envelope> but have <HTML>":         3,
+		"not a valid OVF descriptor: EOF": 1,
+		"not a valid OVF descriptor: XML syntax error on line …: illegal character code U+…C":  1,
+		"not a valid OVF descriptor: expected element type <Envelope> but have <FakeEnvelope>": 2,
+		"not a valid OVF descriptor: expected element type <Envelope> but have <HTML>":         3,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("descriptors by outcome (-want +got):\n%s", diff)
 	}
 }
 
-// maxSparse is the largest file that is made beside a descriptor; it has no content.
+// maxSparse is the maximum size of a sparse file created next to a descriptor.
 const maxSparse = 1 << 38
 
 var ownWords = regexp.MustCompile(`"[^"]*"|\S+\.\S+|[0-9]+`)

@@ -104,7 +104,7 @@ func imageDirectory(t *testing.T, entries []imageEntry) string {
 	return dir
 }
 
-func TestImageFile_AnImageIsReadFromWhereverItIs(t *testing.T) {
+func TestImageFile_OpensAllKindsOfImages(t *testing.T) {
 	iso := make([]byte, 20*2048)
 	copy(iso[16*2048:], "\x01CD001\x01")
 	dir := imageDirectory(t, goodImage())
@@ -162,7 +162,7 @@ func inFolders(under string) []imageEntry {
 	return append(entries, imageEntry{name: under + "vm.mf", content: manifest})
 }
 
-func TestImageFile_FilesInFoldersAreReadAndNamedWithout(t *testing.T) {
+func TestImageFile_ReadsFilesInFoldersAndFlattensTheirNames(t *testing.T) {
 	withFolder := append([]imageEntry{{name: "./", change: func(h *tar.Header) { h.Typeflag = tar.TypeDir }}}, inFolders("./")...)
 	for name, path := range map[string]string{
 		"an OVA": imageFile(t, "vm.ova", ovaOf(t, inFolders(""))), "an OVA of the directory": imageFile(t, "vm.ova", ovaOf(t, withFolder)),
@@ -196,15 +196,15 @@ func TestImageFile_FilesInFoldersAreReadAndNamedWithout(t *testing.T) {
 	}
 }
 
-func TestImageFile_ADescriptorWithFoldersIsComparedWithItsManifest(t *testing.T) {
+func TestImageFile_ComparesADescriptorWithFoldersWithItsManifest(t *testing.T) {
 	entries := inFolders("")
 	entries[0].content += "\n"
-	if _, err := imagefile.Open(imageDirectory(t, entries)); err == nil || !strings.Contains(err.Error(), "vm.ovf was damaged or changed") {
+	if _, err := imagefile.Open(imageDirectory(t, entries)); err == nil || !strings.Contains(err.Error(), "vm.ovf is damaged or was changed: its SHA256 is") {
 		t.Errorf("error %v, want that the descriptor differs", err)
 	}
 }
 
-func TestImageFile_AFolderDoesNotLeadOutOfTheDirectory(t *testing.T) {
+func TestImageFile_RejectsFoldersThatLeaveTheDirectory(t *testing.T) {
 	dir := imageDirectory(t, inFolders(""))
 	if err := os.Rename(filepath.Join(dir, "a"), filepath.Join(t.TempDir(), "outside")); err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestImageFile_AFolderDoesNotLeadOutOfTheDirectory(t *testing.T) {
 	}
 }
 
-func TestImageFile_FilesThatTheManifestDoesNotNameAreTold(t *testing.T) {
+func TestImageFile_ReportsFilesWithoutADigest(t *testing.T) {
 	i, err := imagefile.Open(imageDirectory(t, imageWith("vm.mf", "SHA1(vm.ovf) = "+strings.Repeat("0", 40))))
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestImageFile_FilesThatTheManifestDoesNotNameAreTold(t *testing.T) {
 	}
 }
 
-func TestImageFile_AnImageThatIsNotRightIsRefused(t *testing.T) {
+func TestImageFile_RejectsInvalidImages(t *testing.T) {
 	whole := ovaOf(t, goodImage())
 	changed := func(change func(*tar.Header)) []byte {
 		entries := goodImage()
@@ -243,34 +243,34 @@ func TestImageFile_AnImageThatIsNotRightIsRefused(t *testing.T) {
 		path, want string
 	}{
 		"no such file":               {filepath.Join(t.TempDir(), "none.ova"), "no such file"},
-		"another kind of file":       {imageFile(t, "vm.vmdk", []byte("x")), "none of the files that can be imported"},
-		"a directory without an OVF": {t.TempDir(), "has 0 files *.ovf, and must have one"},
+		"another kind of file":       {imageFile(t, "vm.vmdk", []byte("x")), "is not supported; supported files are *.ova, *.ovf,"},
+		"a directory without an OVF": {t.TempDir(), "has 0 *.ovf files, expected one"},
 		"no archive":                 {imageFile(t, "vm.ova", bytes.Repeat([]byte("x"), 2000)), "cannot be read as a tar archive"},
-		"an archive without an OVF":  {imageFile(t, "vm.ova", ovaOf(t, imageWith("vm.ovf", ""))), "there is no file *.ovf in it"},
-		"an empty archive":           {imageFile(t, "vm.ova", nil), "there is no file *.ovf in it"},
+		"an archive without an OVF":  {imageFile(t, "vm.ova", ovaOf(t, imageWith("vm.ovf", ""))), "is not an OVA: it contains no *.ovf file"},
+		"an empty archive":           {imageFile(t, "vm.ova", nil), "is not an OVA: it contains no *.ovf file"},
 		"two descriptors":            {imageFile(t, "vm.ova", ovaOf(t, imageWith("other.ovf", descriptorText))), "two descriptors, vm.ovf and other.ovf"},
-		"a file twice":               {imageFile(t, "vm.ova", ovaOf(t, append(goodImage(), goodImage()[2]))), `two files "disk1.vmdk"`},
-		"an archive cut in a file":   {imageFile(t, "vm.ova", whole[:bytes.Index(whole, []byte("some disk"))+4]), "cut short: of disk1.vmdk 5 bytes are missing"},
-		"an archive cut in a header": {imageFile(t, "vm.ova", whole[:700]), "cut short"},
-		"a path out of the archive":  {imageFile(t, "vm.ova", ovaOf(t, imageWith("../../etc/passwd", "x"))), `"../../etc/passwd" is no name of a file`},
-		"a path of Windows":          {imageFile(t, "vm.ova", ovaOf(t, imageWith(`..\evil.vmdk`, "x"))), "is no name of a file"},
+		"a file twice":               {imageFile(t, "vm.ova", ovaOf(t, append(goodImage(), goodImage()[2]))), `the archive contains file "disk1.vmdk" twice`},
+		"an archive cut in a file":   {imageFile(t, "vm.ova", whole[:bytes.Index(whole, []byte("some disk"))+4]), "the archive is truncated: disk1.vmdk lacks 5 bytes"},
+		"an archive cut in a header": {imageFile(t, "vm.ova", whole[:700]), "the archive is truncated"},
+		"a path out of the archive":  {imageFile(t, "vm.ova", ovaOf(t, imageWith("../../etc/passwd", "x"))), `"../../etc/passwd" is not a valid file name`},
+		"a path of Windows":          {imageFile(t, "vm.ova", ovaOf(t, imageWith(`..\evil.vmdk`, "x"))), "is not a valid file name"},
 		"a link": {imageFile(t, "vm.ova", changed(func(h *tar.Header) { h.Typeflag, h.Linkname, h.Size = tar.TypeSymlink, "/etc/passwd", 0 })),
-			`entry "disk1.vmdk" of the archive is no plain file`},
-		"a missing disk":              {imageDirectory(t, imageWith("disk1.vmdk", "")), "names the file disk1.vmdk, which is not in"},
-		"a missing disk of an OVA":    {imageFile(t, "vm.ova", ovaOf(t, imageWith("disk1.vmdk", ""))), "names the file disk1.vmdk, which is not in"},
-		"a disk that is cut short":    {imageDirectory(t, imageWith("disk1.vmdk", "some")), "disk1.vmdk is cut short: it has 4 bytes"},
-		"a disk elsewhere":            {imageDirectory(t, imageWith("vm.ovf", strings.Replace(descriptorText, "disk1.vmdk", "/etc/shadow", 1))), `"/etc/shadow" is no name`},
-		"a disk of the web":           {imageDirectory(t, imageWith("vm.ovf", strings.Replace(descriptorText, "disk1.vmdk", "http://x/d.vmdk", 1))), "is no name of a file"},
-		"a disk in chunks":            {imageDirectory(t, imageWith("vm.ovf", strings.Replace(descriptorText, "ovf:id=", `ovf:chunkSize="4" ovf:id=`, 1))), "is in chunks"},
-		"a descriptor that is no XML": {imageDirectory(t, imageWith("vm.ovf", "MZ")), "it is no OVF"},
-		"another XML":                 {imageDirectory(t, imageWith("vm.ovf", "<html/>")), "it is no OVF"},
-		"no virtual machine":          {imageDirectory(t, imageWith("vm.ovf", "<Envelope/>")), "describes no virtual machine"},
-		"a huge descriptor":           {imageDirectory(t, imageWith("vm.ovf", descriptorText+strings.Repeat(" ", 4<<20))), "at most 4194304 are read"},
-		"a manifest that is none":     {imageDirectory(t, imageWith("vm.mf", "hello")), "line 1 is none of the form"},
-		"a digest of another length":  {imageDirectory(t, imageWith("vm.mf", "SHA256(vm.ovf)= abcd")), "a digest of SHA256 has 64 digits, not 4"},
+			`entry "disk1.vmdk" of the archive is not a regular file`},
+		"a missing disk":              {imageDirectory(t, imageWith("disk1.vmdk", "")), "refers to file disk1.vmdk, which is not in"},
+		"a missing disk of an OVA":    {imageFile(t, "vm.ova", ovaOf(t, imageWith("disk1.vmdk", ""))), "refers to file disk1.vmdk, which is not in"},
+		"a disk that is cut short":    {imageDirectory(t, imageWith("disk1.vmdk", "some")), "disk1.vmdk is truncated: it has 4 bytes"},
+		"a disk elsewhere":            {imageDirectory(t, imageWith("vm.ovf", strings.Replace(descriptorText, "disk1.vmdk", "/etc/shadow", 1))), `"/etc/shadow" is not a valid file name`},
+		"a disk of the web":           {imageDirectory(t, imageWith("vm.ovf", strings.Replace(descriptorText, "disk1.vmdk", "http://x/d.vmdk", 1))), "is not a valid file name"},
+		"a disk in chunks":            {imageDirectory(t, imageWith("vm.ovf", strings.Replace(descriptorText, "ovf:id=", `ovf:chunkSize="4" ovf:id=`, 1))), "is split into chunks"},
+		"a descriptor that is no XML": {imageDirectory(t, imageWith("vm.ovf", "MZ")), "not a valid OVF descriptor"},
+		"another XML":                 {imageDirectory(t, imageWith("vm.ovf", "<html/>")), "not a valid OVF descriptor"},
+		"no virtual machine":          {imageDirectory(t, imageWith("vm.ovf", "<Envelope/>")), "it contains no virtual machine"},
+		"a huge descriptor":           {imageDirectory(t, imageWith("vm.ovf", descriptorText+strings.Repeat(" ", 4<<20))), "at most 4194304 are supported"},
+		"an invalid manifest":         {imageDirectory(t, imageWith("vm.mf", "hello")), "line 1: must have the form"},
+		"a digest of another length":  {imageDirectory(t, imageWith("vm.mf", "SHA256(vm.ovf)= abcd")), "SHA256 digests have 64 digits, got 4"},
 		"an unknown algorithm":        {imageDirectory(t, imageWith("vm.mf", "MD5(vm.ovf)= "+strings.Repeat("0", 32))), `algorithm "MD5" is not supported`},
-		"two digests of a file":       {imageDirectory(t, imageWith("vm.mf", "SHA1(a)= "+strings.Repeat("0", 40)+"\nSHA1(a)= "+strings.Repeat("1", 40))), "another digest of a"},
-		"a short ISO":                 {imageFile(t, "vm.iso", []byte("CD001")), "is no ISO 9660 or UDF image"},
+		"two digests of a file":       {imageDirectory(t, imageWith("vm.mf", "SHA1(a)= "+strings.Repeat("0", 40)+"\nSHA1(a)= "+strings.Repeat("1", 40))), "line 2: duplicate digest of a"},
+		"a short ISO":                 {imageFile(t, "vm.iso", []byte("CD001")), "is not an ISO 9660 or UDF image"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i, err := imagefile.Open(tc.path)
@@ -284,7 +284,7 @@ func TestImageFile_AnImageThatIsNotRightIsRefused(t *testing.T) {
 	}
 }
 
-func TestImageFile_ADamagedFileIsFoundByTheManifest(t *testing.T) {
+func TestImageFile_VerifyDetectsDamagedFiles(t *testing.T) {
 	for name, path := range map[string]string{
 		"of a directory": imageDirectory(t, imageWith("disk1.vmdk", "Some disk")), "of an OVA": imageFile(t, "vm.ova", ovaOf(t, imageWith("disk1.vmdk", "Some disk"))),
 	} {
@@ -292,7 +292,7 @@ func TestImageFile_ADamagedFileIsFoundByTheManifest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := i.Verify(t.Context(), func(int64) {}); err == nil || !strings.Contains(err.Error(), "disk1.vmdk was damaged or changed: its SHA256 is") {
+		if err := i.Verify(t.Context(), func(int64) {}); err == nil || !strings.Contains(err.Error(), "disk1.vmdk is damaged or was changed: its SHA256 is") {
 			t.Errorf("%s: error %v", name, err)
 		}
 		_ = i.Close()

@@ -29,13 +29,13 @@ type installHost struct {
 	// order are the paths in the order in which objects came.
 	order    []string
 	versions int
-	// conflict is the path of an object that somebody else has changed.
+	// conflict is the path of an object that another client has changed.
 	conflict string
-	// unavailable is what the APIServices say that are not, for so many questions.
+	// unavailable is the number of requests for which the APIServices are not available.
 	unavailable []string
-	// early is how many requests to them are not passed on although they say that they are available.
+	// early is the number of requests that fail although the APIServices are available.
 	early int
-	// replicas is what the StatefulSet says of its replicas, for so many questions, before it has rolled out.
+	// replicas is the status of the StatefulSet's replicas in successive reads before the rollout is complete.
 	replicas []map[string]any
 }
 
@@ -122,7 +122,7 @@ func (h *installHost) install(t *testing.T, args ...string) (code int, out, errO
 	return runAs(t, "virtctl", "secret\n", h, append([]string{"install"}, args...)...)
 }
 
-func TestInstallPrintsWhatItWouldApplyAndTouchesNothing(t *testing.T) {
+func TestInstall_PrintsManifestsWithoutApply(t *testing.T) {
 	h := newInstallHost()
 	code, out, errOut := h.install(t, imageFlag)
 	if code != 0 || len(h.order) > 0 {
@@ -147,7 +147,7 @@ func TestInstallPrintsWhatItWouldApplyAndTouchesNothing(t *testing.T) {
 	}
 }
 
-func TestInstallIsIdempotent(t *testing.T) {
+func TestInstall_IsIdempotent(t *testing.T) {
 	h := newInstallHost()
 	_, first, _ := h.install(t, "--apply", imageFlag)
 	_, second, _ := h.install(t, "--apply", imageFlag)
@@ -169,7 +169,7 @@ func TestInstallIsIdempotent(t *testing.T) {
 
 const vcenterPath = "/apis/vm.slipway.dev/v1alpha1/vcenters/default"
 
-func TestInstallTellsWhatItWaitsForAndDescribesTheVCenterThen(t *testing.T) {
+func TestInstall_ReportsProgressAndThenAppliesTheVCenter(t *testing.T) {
 	h := newInstallHost()
 	h.unavailable, h.early = []string{"no endpoints", "no endpoints", "still none"}, 2
 	code, out, errOut := h.install(t, "--apply", imageFlag, "--wait", "--vcenter-url=vc.example.com", "--vcenter-username=slipway", "--vcenter-password-file=-", "--vcenter-thumbprint="+strings.Repeat("ab", 32))
@@ -196,14 +196,14 @@ func TestInstallTellsWhatItWaitsForAndDescribesTheVCenterThen(t *testing.T) {
 	}
 }
 
-// The server of before serves on for a while, so that an API that is available tells nothing of an update.
-func TestInstallWaitsUntilTheReplicasAreWhatWasApplied(t *testing.T) {
+// The previous server continues to serve for a while, so an available API does not show that the update is complete.
+func TestInstall_WaitsUntilAllReplicasAreUpdated(t *testing.T) {
 	h := newInstallHost()
 	if code, _, errOut := h.install(t, "--apply", imageFlag); code != 0 {
 		t.Fatal(errOut)
 	}
 	before := map[string]any{"updatedReplicas": 0, "readyReplicas": 1}
-	// Twice it is read before anything is applied: for what is kept, and to tell what changes.
+	// It is read twice before apply: for the settings to keep, and to detect changes.
 	h.replicas = []map[string]any{before, before, before, {"updatedReplicas": 1, "readyReplicas": 0}}
 	code, out, errOut := h.install(t, "--apply", "--wait", "--image=registry.example.com/s:v2")
 	if code != 0 || !strings.HasSuffix(out, "statefulset/slipway-apiserver ready\n") {
@@ -214,12 +214,12 @@ func TestInstallWaitsUntilTheReplicasAreWhatWasApplied(t *testing.T) {
 	}
 	h.replicas = slices.Repeat([]map[string]any{before}, 1000)
 	code, _, errOut = h.install(t, "--apply", "--wait", "--image=registry.example.com/none:v3", "--timeout=50ms")
-	if code != 3 || !strings.Contains(errOut, "not all replicas run as applied (--timeout 50ms): waiting for the server: 0 of 1 replicas are updated") {
+	if code != 3 || !strings.Contains(errOut, "not all replicas are updated and ready (--timeout 50ms): waiting for the server: 0 of 1 replicas are updated") {
 		t.Errorf("exit %d with an image that is not there: %s", code, errOut)
 	}
 }
 
-func TestInstallEndsWhenTheAPIDoesNotComeInTime(t *testing.T) {
+func TestInstall_FailsIfTheAPIIsNotAvailableInTime(t *testing.T) {
 	h := newInstallHost()
 	h.unavailable = slices.Repeat([]string{"no endpoints"}, 1000)
 	code, _, errOut := h.install(t, "--apply", imageFlag, "--wait", "--timeout=50ms")
@@ -228,7 +228,7 @@ func TestInstallEndsWhenTheAPIDoesNotComeInTime(t *testing.T) {
 	}
 }
 
-func TestInstallTakesFieldsOfOthersOverWhenItIsTold(t *testing.T) {
+func TestInstall_ForceConflictsTakesOwnershipOfFields(t *testing.T) {
 	h := newInstallHost()
 	h.conflict = "/apis/apps/v1/namespaces/slipway-system/statefulsets/slipway-apiserver"
 	if code, _, errOut := h.install(t, "--apply", imageFlag); code != 1 || !strings.Contains(errOut, "applying statefulset/slipway-apiserver") || !strings.Contains(errOut, "--force-conflicts") {
@@ -239,7 +239,7 @@ func TestInstallTakesFieldsOfOthersOverWhenItIsTold(t *testing.T) {
 	}
 }
 
-func TestInstallRefusesWhatItCannotDoBeforeItDoesAnything(t *testing.T) {
+func TestInstall_RejectsInvalidFlagsBeforeItApplies(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -249,14 +249,14 @@ func TestInstallRefusesWhatItCannotDoBeforeItDoesAnything(t *testing.T) {
 		args []string
 	}{
 		{"--replicas 2: more than 1 requires --etcd-servers", []string{"--replicas=2"}},
-		{"--wait goes with --apply", []string{"--wait"}},
-		{"--force-conflicts goes with --apply", []string{"--force-conflicts"}},
+		{"--wait requires --apply", []string{"--wait"}},
+		{"--force-conflicts requires --apply", []string{"--force-conflicts"}},
 		{"--timeout 0s: must be more than 0s", []string{"--timeout=0s"}},
-		{`--namespace "prod": the server is installed into slipway-system`, []string{"-n", "prod"}},
+		{`--namespace "prod": the server can only be installed into slipway-system`, []string{"-n", "prod"}},
 		{"reading --etcd-cafile: open /none", []string{"--etcd-servers=https://a:2379", "--etcd-cafile=/none"}},
 		{"must not be empty", []string{"--etcd-servers=https://a:2379", "--etcd-cafile=" + empty}},
-		{"need --vcenter-url", []string{"--vcenter-username=u"}},
-		{"--vcenter-insecure: the server always checks", []string{"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"}},
+		{"require --vcenter-url", []string{"--vcenter-username=u"}},
+		{"--vcenter-insecure is not supported: the server always verifies", []string{"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"}},
 	} {
 		h := newInstallHost()
 		args := c.args

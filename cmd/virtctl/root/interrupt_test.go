@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/root"
 )
 
-func TestAnInterruptionEndsWhatAsksASilentServer(t *testing.T) {
+func TestInterrupt_EndsRequestsWhenTheServerDoesNotAnswer(t *testing.T) {
 	silent, let := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-silent.Done() }))
 	t.Cleanup(server.Close)
@@ -34,7 +34,7 @@ func TestAnInterruptionEndsWhatAsksASilentServer(t *testing.T) {
 		select {
 		case code := <-ended:
 			if code == 0 {
-				t.Errorf("virtctl %s ends with 0", command)
+				t.Errorf("virtctl %s exits with status 0", command)
 			}
 		case <-time.After(10 * time.Second):
 			t.Errorf("virtctl %s does not end", command)
@@ -42,11 +42,11 @@ func TestAnInterruptionEndsWhatAsksASilentServer(t *testing.T) {
 	}
 }
 
-func TestAnInterruptionEndsAnUninstallationThatAsksASilentServerForItsKinds(t *testing.T) {
+func TestInterrupt_EndsAnUninstallWhenTheServerDoesNotAnswerDiscovery(t *testing.T) {
 	silent, let := context.WithCancel(context.Background())
 	asked := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "/apiservices/") { // which the host cluster itself answers for
+		if strings.Contains(r.URL.Path, "/apiservices/") { // served by the management cluster itself
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "any"}}`)
 			return
@@ -75,7 +75,7 @@ func TestAnInterruptionEndsAnUninstallationThatAsksASilentServerForItsKinds(t *t
 	select {
 	case code := <-ended:
 		if code == 0 {
-			t.Error("it ends with 0")
+			t.Error("it exits with status 0")
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("it does not end")

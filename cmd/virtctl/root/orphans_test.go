@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestS8OrphansAreListed(t *testing.T) {
+func TestOrphans_ListsOrphans(t *testing.T) {
 	report := orphans.Report{VCenter: "vc.example.com", Orphans: []orphans.Orphan{
 		{Namespace: "dev", Name: "web", UID: "u-1", UniqueID: "vm-7", VSphereName: "renamed \x1b]0;owned\x07"},
 		{Namespace: "dev", Name: "db", UID: "u-2", UniqueID: "vm-8", CopyOf: "vm-6", VSphereName: "db"},
@@ -41,7 +41,7 @@ func TestS8OrphansAreListed(t *testing.T) {
 	}
 	part := orphans.Report{VCenter: "a.example.com", Unknown: []orphans.UncoveredVCenter{{VCenter: "b.example.com", Why: "another replica has it"}}}
 	code, out, errOut = run(t, &clitest.APIServer{Orphans: part}, "orphans")
-	if code == 0 || out != "vCenter a.example.com has no orphans.\n" || !strings.Contains(errOut, "in vCenter b.example.com (another replica has it) is not known") {
+	if code == 0 || out != "vCenter a.example.com has no orphans.\n" || !strings.Contains(errOut, "the orphans of vCenter b.example.com (another replica has it) are unknown: retry") {
 		t.Errorf("of one of two vCenters: exit code %d, %q, %q", code, out, errOut)
 	}
 	if code, _, errOut = run(t, &clitest.APIServer{Absent: true}, "orphans"); code == 0 || !strings.Contains(errOut, "reading the report of orphans") {

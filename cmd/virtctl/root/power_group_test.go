@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
+func TestPower_SetsThePowerStateOfGroups(t *testing.T) {
 	const path = clitest.APIPrefix + "dev/virtualmachinegroups/shop"
 	for name, tc := range map[string]struct {
 		args      []string
@@ -28,13 +28,13 @@ func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
 		"suspend": {[]string{"suspend", "virtualmachinegroup/shop"}, []string{path + ` {"spec":{"powerState":"Suspended"}}`}, "virtualmachinegroup dev/shop will be suspended\n", "", 0},
 		"dry run": {[]string{"stop", "group/shop", "--dry-run"}, []string{path + `?dryRun=All {"spec":{"powerState":"PoweredOff"}}`},
 			"virtualmachinegroup dev/shop will be powered off (dry run)\n", "", 0},
-		"beside a virtual machine": {[]string{"start", "a", "group/shop"}, []string{path + ` {"spec":{"powerState":"PoweredOn"}}`, clitest.APIPrefix + "dev/virtualmachines/a/start"},
+		"with a virtual machine": {[]string{"start", "a", "group/shop"}, []string{path + ` {"spec":{"powerState":"PoweredOn"}}`, clitest.APIPrefix + "dev/virtualmachines/a/start"},
 			"virtualmachinegroup dev/shop will be powered on\nvirtualmachine dev/a will be powered on\n", "", 0},
 		"one that is not there": {[]string{"stop", "group/none", "group/shop"},
 			[]string{clitest.APIPrefix + `dev/virtualmachinegroups/none {"spec":{"powerState":"PoweredOff"}}`, path + ` {"spec":{"powerState":"PoweredOff"}}`},
 			"virtualmachinegroup dev/shop will be powered off\n", "error: virtualmachinegroup dev/none: not found\n", 1},
-		"restart": {[]string{"restart", "group/shop"}, nil, "", "error: \"group/shop\" is a group, which this is not for: name its virtual machines; kubectl get vmgroup shop -o wide shows what the group waits for\n", 1},
-		"a mode":  {[]string{"stop", "group/shop", "--mode", "Hard"}, nil, "", "error: --mode is for virtual machines: each member of a group has its own\n", 1},
+		"restart": {[]string{"restart", "group/shop"}, nil, "", "error: \"group/shop\" is a group, which this command does not accept: specify its virtual machines; kubectl get vmgroup shop -o wide shows what the group is waiting for\n", 1},
+		"a mode":  {[]string{"stop", "group/shop", "--mode", "Hard"}, nil, "", "error: --mode applies to virtual machines only: each member of a group has its own setting\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}, Groups: []string{"shop"}}
@@ -55,7 +55,7 @@ func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
 	}
 }
 
-func TestPower_WaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
+func TestPower_WaitForAGroupReportsItsConditions(t *testing.T) {
 	condition := func(generation int64, kind, reason, message string) metav1.Condition {
 		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: generation}
 		if reason == "Succeeded" {
@@ -77,15 +77,15 @@ func TestPower_WaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
 		done         bool
 		doing, fails string
 	}{
-		"nothing is told":         {now: group(on), doing: "waiting for the server"},
-		"what was before is told": {now: group(on, condition(2, synced, "Succeeded", "")), doing: "waiting for the server"},
-		"a step waits":            {now: group(on, condition(3, synced, "WaitingForMembers", "step 2 of 3 waits")), doing: "step 2 of 3 waits"},
-		"all are on":              {now: group(on, condition(3, synced, "Succeeded", "")), done: true, doing: "PoweredOn"},
+		"no condition yet":      {now: group(on), doing: "waiting for the server"},
+		"an outdated condition": {now: group(on, condition(2, synced, "Succeeded", "")), doing: "waiting for the server"},
+		"a step waits":          {now: group(on, condition(3, synced, "WaitingForMembers", "step 2 of 3 waits")), doing: "step 2 of 3 waits"},
+		"all are on":            {now: group(on, condition(3, synced, "Succeeded", "")), done: true, doing: "PoweredOn"},
 		"all are on, one is not ready": {now: group(on, condition(3, synced, "Succeeded", ""), condition(3, vmv1alpha1.ConditionReady, "NotReady", "not Ready: db")),
 			ready: true, doing: "not Ready: db"},
 		"all are ready":            {now: group(on, condition(4, vmv1alpha1.ConditionReady, "Succeeded", "")), ready: true, done: true, doing: "Ready"},
-		"somebody stops it":        {now: group(vmv1alpha1.PoweredOff, condition(4, synced, "Succeeded", "")), fails: "another power state meanwhile: PoweredOff"},
-		"another one has its name": {now: another, fails: "another one has its name"},
+		"another client stops it":  {now: group(vmv1alpha1.PoweredOff, condition(4, synced, "Succeeded", "")), fails: "a different power state: PoweredOff"},
+		"another one has its name": {now: another, fails: "it was deleted, and a new object has the same name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done, doing, err := power.SettledGroup(asked, tc.now, tc.ready)
@@ -99,11 +99,11 @@ func TestPower_WaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
 	}
 }
 
-func TestPower_GroupsAndVirtualMachinesAreWaitedForTogether(t *testing.T) {
+func TestPower_WaitsForGroupsAndVMsTogether(t *testing.T) {
 	vm := *powered(1, vmv1alpha1.PoweredOn, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionTrue})
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Groups: []string{"shop"}}, "start", "a", "group/shop", "--wait", "--timeout", "1ms")
 	const asked = "virtualmachinegroup dev/shop will be powered on\nvirtualmachine dev/a will be powered on\n"
-	const left = "error: virtualmachinegroup dev/shop: not done within --timeout 1ms, and the server goes on"
+	const left = "error: virtualmachinegroup dev/shop: not completed within --timeout 1ms; the server continues"
 	if code != 3 || !strings.HasPrefix(out, asked) || !strings.Contains(errOut, left) {
 		t.Errorf("exit code %d, output %q, errors %q; want 3 and that the group is not done", code, out, errOut)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestPowerVerbsCallTheirSubresourceForEveryName(t *testing.T) {
+func TestPower_CallsTheSubresourceForEveryName(t *testing.T) {
 	for _, verb := range []string{"start", "stop", "restart", "suspend"} {
 		t.Run(verb, func(t *testing.T) {
 			s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a"), clitest.Machine("dev", "b")}}
@@ -37,7 +37,7 @@ func TestPowerVerbsCallTheirSubresourceForEveryName(t *testing.T) {
 	}
 }
 
-func TestPowerSendsModeAndDryRun(t *testing.T) {
+func TestPower_SendsModeAndDryRun(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}}
 	code, out, errOut := run(t, s, "stop", "a", "--mode", "Hard", "--dry-run")
 	if code != 0 {
@@ -51,12 +51,12 @@ func TestPowerSendsModeAndDryRun(t *testing.T) {
 	}
 }
 
-func TestStartSaysWhatKeepsTheVMFromPoweringOn(t *testing.T) {
+func TestPower_StartReportsWhyTheVMIsNotPoweredOn(t *testing.T) {
 	lost := clitest.Machine("dev", "a")
 	lost.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse,
-		Message: `its revision is gone; "virtctl -n dev refresh instancetype a" takes the newest generation`}}
+		Message: `its revision is not found; "virtctl -n dev refresh instancetype a" takes the newest generation`}}
 	for verb, want := range map[string]string{
-		"start": "warning: virtualmachine dev/a cannot be powered on as long as this lasts: " + lost.Status.Conditions[0].Message + "\n",
+		"start": "warning: virtualmachine dev/a cannot be powered on until this is resolved: " + lost.Status.Conditions[0].Message + "\n",
 		"stop":  "",
 	} {
 		if _, _, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{lost}}, verb, "a"); errOut != want {
@@ -65,7 +65,7 @@ func TestStartSaysWhatKeepsTheVMFromPoweringOn(t *testing.T) {
 	}
 }
 
-func TestPower_WarnsOfAConfigurationThatIsRefused(t *testing.T) {
+func TestPower_WarnsAboutARejectedConfiguration(t *testing.T) {
 	refused := func(reason string, change func(*vmv1alpha1.VirtualMachine)) vmv1alpha1.VirtualMachine {
 		vm := clitest.Machine("dev", "a")
 		vm.Status.PowerState, vm.Status.FirstStartTime = vmv1alpha1.PoweredOff, ptr.To(clitest.Before(time.Hour))
@@ -74,8 +74,8 @@ func TestPower_WarnsOfAConfigurationThatIsRefused(t *testing.T) {
 		return vm
 	}
 	as := func(*vmv1alpha1.VirtualMachine) {}
-	const warning = "warning: virtualmachine dev/a: a part of its configuration is refused, "
-	const runs, waits = warning + "and it runs with the configuration that it has: volumes[d]: no slot\n", warning + "and it is not powered on for the first time before that is corrected: volumes[d]: no slot\n"
+	const warning = "warning: virtualmachine dev/a: part of its configuration is rejected, "
+	const runs, waits = warning + "and it keeps running with its current configuration: volumes[d]: no slot\n", warning + "and it cannot be powered on for the first time until this is corrected: volumes[d]: no slot\n"
 	for name, tc := range map[string]struct {
 		verb string
 		vm   vmv1alpha1.VirtualMachine
@@ -99,7 +99,7 @@ func TestPower_WarnsOfAConfigurationThatIsRefused(t *testing.T) {
 	}
 }
 
-func TestPowerTriesEveryNameAndPrintsOneLineForEachFailure(t *testing.T) {
+func TestPower_TriesEveryNameAndPrintsOneLinePerFailure(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "b")}}
 	code, out, errOut := run(t, s, "start", "missing", "b")
 	if code != 1 {
@@ -113,7 +113,7 @@ func TestPowerTriesEveryNameAndPrintsOneLineForEachFailure(t *testing.T) {
 	}
 }
 
-func TestSelectionIsByNamesOrBySelector(t *testing.T) {
+func TestPower_SelectsByNamesOrSelector(t *testing.T) {
 	vms := []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a"), clitest.Machine("prod", "b")}
 	for name, tc := range map[string]struct {
 		args      []string
@@ -122,10 +122,10 @@ func TestSelectionIsByNamesOrBySelector(t *testing.T) {
 	}{
 		"selector in the namespace":     {[]string{"start", "-l", "app=web"}, 0, "virtualmachine dev/a will be powered on\n", ""},
 		"selector in all namespaces":    {[]string{"start", "-A", "-l", "app=web"}, 0, "virtualmachine dev/a will be powered on\nvirtualmachine prod/b will be powered on\n", ""},
-		"selector that matches nothing": {[]string{"start", "-l", "app=none"}, 0, "", "No virtual machine matches selector \"app=none\".\n"},
-		"nothing given":                 {[]string{"start"}, 1, "", "error: no virtual machine given: name one or more, or use --selector\n"},
-		"names and selector":            {[]string{"start", "a", "-l", "app=web"}, 1, "", "error: names and --selector exclude each other: got 1 name(s) and selector \"app=web\"\n"},
-		"names in all namespaces":       {[]string{"start", "a", "-A"}, 1, "", "error: --all-namespaces goes with --selector, not with names\n"},
+		"selector that matches nothing": {[]string{"start", "-l", "app=none"}, 0, "", "No virtual machines match selector \"app=none\".\n"},
+		"nothing given":                 {[]string{"start"}, 1, "", "error: no virtual machine specified: give one or more names, or use --selector\n"},
+		"names and selector":            {[]string{"start", "a", "-l", "app=web"}, 1, "", "error: names and --selector are mutually exclusive: got 1 name(s) and selector \"app=web\"\n"},
+		"names in all namespaces":       {[]string{"start", "a", "-A"}, 1, "", "error: --all-namespaces requires --selector and cannot be combined with names\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errOut := run(t, &clitest.APIServer{VMs: vms}, tc.args...)

@@ -30,7 +30,7 @@ func powered(generation int64, state vmv1alpha1.PowerState, conditions ...metav1
 	return &vm
 }
 
-func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
+func TestPower_WaitEndsWhenTheStatusIsUpToDate(t *testing.T) {
 	const on, off = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff
 	powerIs := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: status, Reason: reason, Message: message}
@@ -72,8 +72,8 @@ func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
 		"it is on and not ready":                 {asked: asked, vm: powered(3, on, synced), ready: true, doing: "Starting"},
 		"it is on and was ready":                 {asked: asked, vm: powered(3, on, synced, of(2, is("Ready", ""))), ready: true, doing: "Starting"},
 		"it is on and ready":                     {asked: asked, vm: powered(3, on, synced, is("Ready", "")), ready: true, done: true, doing: "Ready"},
-		"it failed":                              {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "Error", "no space")), fails: "no space; the server tries again"},
-		"it cannot become so":                    {asked: asked, vm: powered(3, off, is("Stalled", "the class is gone")), fails: "Stalled: the class is gone"},
+		"it failed":                              {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "Error", "no space")), fails: "no space; the server will retry"},
+		"it cannot become so":                    {asked: asked, vm: powered(3, off, is("Stalled", "the class is not found")), fails: "Stalled: the class is not found"},
 		"it is on, a part is refused":            {asked: asked, vm: powered(3, on, synced, is("Stalled", "volumes[d]: no slot")), done: true, doing: "PoweredOn"},
 		"it starts, a part is refused":           {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "PoweringOn", ""), is("Stalled", "volumes[d]: no slot")), doing: "PoweringOn"},
 		"it is left off":                         {asked: asked, vm: powered(3, off, powerIs(metav1.ConditionFalse, "GuestShutdown", "shut down"), is("Stalled", "PowerStateSynced is False: shut down")), fails: "Stalled: PowerStateSynced is False: shut down"},
@@ -82,9 +82,9 @@ func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
 				vm.Annotations = map[string]string{vmv1alpha1.AnnotationStartRequested: "2026-01-02T03:04:05Z"}
 			}), doing: "shut down"},
 		"it is paused":                 {asked: asked, vm: powered(3, off, is("Paused", "by annotation")), fails: "Paused: by annotation"},
-		"another one has its name":     {asked: asked, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "another" }), fails: "another one has its name"},
+		"another one has its name":     {asked: asked, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "another" }), fails: "it was deleted, and a new object has the same name"},
 		"it is deleted":                {asked: asked, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.DeletionTimestamp = at("2026-01-02T03:04:05Z") }), fails: "being deleted"},
-		"another client powers it off": {asked: asked, vm: changed(powered(4, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = off }), fails: "another power state"},
+		"another client powers it off": {asked: asked, vm: changed(powered(4, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = off }), fails: "a different power state: PoweredOff"},
 		"it is yet to be restarted":    {asked: restart, vm: powered(3, on, synced), doing: "Restarting"},
 		"it was restarted before":      {asked: restart, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.LastRestartTime = at("2026-01-02T03:04:04Z") }), doing: "Restarting"},
 		"it was restarted":             {asked: restart, vm: changed(powered(3, on, synced), func(vm *vmv1alpha1.VirtualMachine) { vm.Status.LastRestartTime = at("2026-01-02T03:04:05Z") }), done: true, doing: "PoweredOn"},
@@ -101,37 +101,37 @@ func TestPower_WaitingEndsWhenTheServerTellsOfWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestPower_WaitTellsOfEachAndFailsWithTheMessageOfTheCondition(t *testing.T) {
+func TestPower_WaitReportsEachVMAndFailsWithTheConditionMessage(t *testing.T) {
 	good := *powered(1, vmv1alpha1.PoweredOn, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionTrue})
 	bad := *powered(1, vmv1alpha1.PoweredOff, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionFalse, Reason: "Error", Message: "no licence"})
 	bad.Name = "b"
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{good, bad}}, "start", "a", "b", "--wait")
 	want := []any{
 		1, "virtualmachine dev/a will be powered on\nvirtualmachine dev/b will be powered on\nvirtualmachine dev/a is PoweredOn\n",
-		"error: virtualmachine dev/b: no licence; the server tries again\n",
+		"error: virtualmachine dev/b: no licence; the server will retry\n",
 	}
 	if diff := cmp.Diff(want, []any{code, out, errOut}); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestPower_WaitEndsWithItsTimeoutAndSaysWhatIsLeft(t *testing.T) {
+func TestPower_WaitTimeoutReportsPendingVMs(t *testing.T) {
 	slow := *powered(1, vmv1alpha1.PoweredOff)
 	code, out, errOut := run(t, &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{slow}}, "start", "a", "missing", "--wait", "--timeout", "1ms")
-	if code != 3 || !strings.Contains(errOut, "\nerror: virtualmachine dev/a: not done within --timeout 1ms, and the server goes on") ||
+	if code != 3 || !strings.Contains(errOut, "\nerror: virtualmachine dev/a: not completed within --timeout 1ms; the server continues") ||
 		!strings.HasPrefix(errOut, "error: virtualmachine dev/missing: not found\n") {
 		t.Errorf("exit code %d, output %q, errors %q; want 3 and what it waited for", code, out, errOut)
 	}
 }
 
-func TestPower_WaitRefusesWhatMakesNoSense(t *testing.T) {
+func TestPower_WaitRejectsInvalidFlags(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string
 		want string
 	}{
-		"ready alone":      {[]string{"start", "a", "--ready"}, "error: --ready goes with --wait\n"},
-		"a dry run":        {[]string{"start", "a", "--wait", "--dry-run"}, "error: --wait and --dry-run exclude each other: nothing happens that could be waited for\n"},
-		"no time":          {[]string{"stop", "a", "--wait", "--timeout", "0s"}, "error: --timeout: 0s: must be more than nothing\n"},
+		"ready alone":      {[]string{"start", "a", "--ready"}, "error: --ready requires --wait\n"},
+		"a dry run":        {[]string{"start", "a", "--wait", "--dry-run"}, "error: --wait and --dry-run are mutually exclusive\n"},
+		"no time":          {[]string{"stop", "a", "--wait", "--timeout", "0s"}, "error: --timeout 0s: must be more than 0s\n"},
 		"ready and a stop": {[]string{"stop", "a", "--wait", "--ready"}, "error: unknown flag: --ready\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,16 +14,16 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestPublishSaysWhatIsWrongWithItsFlags(t *testing.T) {
+func TestPublish_RejectsInvalidFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--library is required":                {"publish", "web"},
-		"accepts 1 arg(s), received 0":         {"publish", "--library", "golden"},
-		"accepts 1 arg(s), received 2":         {"publish", "web", "db", "--library", "golden"},
-		"--ttl: 1.5s: must be whole seconds":   {"publish", "web", "--library", "golden", "--ttl", "1500ms"},
-		"--ttl: 59s: must be at least 1m0s":    {"publish", "web", "--library", "golden", "--wait", "--ttl", "59s"},
-		"--ttl: -1s: must be whole seconds":    {"publish", "web", "--library", "golden", "--ttl", "-1s"},
-		`unknown flag: --content-library`:      {"publish", "web", "--content-library", "golden"},
-		`invalid argument "x" for "--timeout"`: {"publish", "web", "--library", "golden", "--timeout", "x"},
+		"--library is required":                                      {"publish", "web"},
+		"accepts 1 arg(s), received 0":                               {"publish", "--library", "golden"},
+		"accepts 1 arg(s), received 2":                               {"publish", "web", "db", "--library", "golden"},
+		"--ttl 1.5s: must be a non-negative number of whole seconds": {"publish", "web", "--library", "golden", "--ttl", "1500ms"},
+		"--ttl 59s: must be at least 1m0s":                           {"publish", "web", "--library", "golden", "--wait", "--ttl", "59s"},
+		"--ttl -1s: must be a non-negative number of whole seconds":  {"publish", "web", "--library", "golden", "--ttl", "-1s"},
+		`unknown flag: --content-library`:                            {"publish", "web", "--content-library", "golden"},
+		`invalid argument "x" for "--timeout"`:                       {"publish", "web", "--library", "golden", "--timeout", "x"},
 	} {
 		s := &clitest.APIServer{}
 		if code, _, errOut := run(t, s, args...); code == 0 || !strings.Contains(errOut, want) || len(s.Requests) != 0 {
@@ -32,7 +32,7 @@ func TestPublishSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	}
 }
 
-func TestPublishTellsTheFirstConditionThatDoesNotHold(t *testing.T) {
+func TestPublish_ReportsTheFirstUnfulfilledCondition(t *testing.T) {
 	condition := func(kind string, status metav1.ConditionStatus, message string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, Reason: "NotReady", Message: message}
 	}
@@ -56,7 +56,7 @@ func TestPublishTellsTheFirstConditionThatDoesNotHold(t *testing.T) {
 	}
 }
 
-func TestPublish_EndsItsWaitWhenTheRequestIsStalled(t *testing.T) {
+func TestPublish_WaitEndsIfTheRequestIsStalled(t *testing.T) {
 	r := vmv1alpha1.VirtualMachinePublishRequest{}
 	r.Name, r.Status.Conditions = "web-1", []metav1.Condition{
 		{Type: vmv1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonNameTaken, Message: "TargetValid is False: the item is of another namespace"},

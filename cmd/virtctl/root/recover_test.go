@@ -20,7 +20,7 @@ import (
 
 const lostUID = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
 
-// lostVM is a VM whose object is gone, and which keeps the record of it.
+// lostVM is a VM with a record of an object that does not exist.
 func lostVM(t *testing.T, name string, change func(*orphans.RecordedVM, *vmv1alpha1.VirtualMachine)) orphans.RecordedVM {
 	t.Helper()
 	vm := clitest.Machine("dev", name)
@@ -48,7 +48,7 @@ func lostVM(t *testing.T, name string, change func(*orphans.RecordedVM, *vmv1alp
 	return k
 }
 
-func TestRecover_WhatCanBeRecoveredIsListed(t *testing.T) {
+func TestRecover_ListsRecoverableVMs(t *testing.T) {
 	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{
 		lostVM(t, "web", nil), lostVM(t, "db", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.State, k.Generation = orphans.Older, 5 }),
 	}}}
@@ -60,15 +60,15 @@ func TestRecover_WhatCanBeRecoveredIsListed(t *testing.T) {
 	if diff := cmp.Diff(want, out); code != 0 || diff != "" || len(s.Requests) != 0 {
 		t.Errorf("exit code %d, %s, requests %q (-want +got):\n%s", code, errOut, s.Requests, diff)
 	}
-	if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, "recover", "-A"); out != "There is nothing to recover in vCenter vc.\n" {
+	if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, "recover", "-A"); out != "Nothing to recover in vCenter vc.\n" {
 		t.Errorf("without any: %q", out)
 	}
 	for _, args := range [][]string{{"recover", "--all", "-A"}, {"recover", "--all", "-A", "--dry-run"}} {
-		if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, args...); out != "There is nothing to recover in vCenter vc.\n" {
+		if _, out, _ = run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, args...); out != "Nothing to recover in vCenter vc.\n" {
 			t.Errorf("%v without any: %q", args, out)
 		}
 	}
-	if code, _, errOut = run(t, s, "recover", "web", "--all"); code == 0 || !strings.Contains(errOut, "exclude each other") {
+	if code, _, errOut = run(t, s, "recover", "web", "--all"); code == 0 || !strings.Contains(errOut, "names and --all are mutually exclusive") {
 		t.Errorf("names and --all: exit code %d, %q", code, errOut)
 	}
 	if code, _, errOut = run(t, s, "recover", "web", "-A"); code == 0 || !strings.Contains(errOut, "--all-namespaces") {
@@ -76,7 +76,7 @@ func TestRecover_WhatCanBeRecoveredIsListed(t *testing.T) {
 	}
 }
 
-func TestRecover_WhatWasLostIsMadeAgainAfterWhatItHasCaptured(t *testing.T) {
+func TestRecover_CreatesVMsAfterTheirPinnedRevisions(t *testing.T) {
 	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{lostVM(t, "db", nil), lostVM(t, "web", nil)}}}
 	code, out, errOut := run(t, s, "recover", "--all", "-A", "--dry-run")
 	if want := "virtualmachine dev/db created (server dry run)\nvirtualmachine dev/web created (server dry run)\n"; code != 0 || out != want {
@@ -116,7 +116,7 @@ func lostGroups() map[string]*vmv1alpha1.VirtualMachineGroup {
 	}
 }
 
-func TestRecover_GroupsAreMadeAgainBeforeTheirVirtualMachines(t *testing.T) {
+func TestRecover_CreatesGroupsBeforeTheirVMs(t *testing.T) {
 	grouped := func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "shop" }
 	report := orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{lostVM(t, "db", grouped), lostVM(t, "web", grouped)}}
 	s := &clitest.APIServer{Orphans: report}
@@ -139,22 +139,22 @@ func TestRecover_GroupsAreMadeAgainBeforeTheirVirtualMachines(t *testing.T) {
 		}
 	}
 	if code, out, errOut = run(t, &clitest.APIServer{Orphans: report, Refuse: "virtualmachinegroups"}, "recover", "--all", "-A"); code == 0 || strings.Contains(out, "dev/db") ||
-		!strings.Contains(errOut, "making VirtualMachineGroup shop again") {
+		!strings.Contains(errOut, "recreating VirtualMachineGroup shop: ") {
 		t.Errorf("without its group: exit code %d, %s%s; want no virtual machine, which would be listed no more", code, out, errOut)
 	}
 }
 
-func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
+func TestRecover_RejectsVMsOfUncertainIdentity(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kept []orphans.RecordedVM
 		says string
 	}{
-		"a copy":                 {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID = "x" })}, "it is a copy"},
-		"two of a name":          {[]orphans.RecordedVM{lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.UniqueID = "vm-8" })}, "2 VMs say that they are it, vm-7 in vc, vm-8 in vc"},
-		"another's record":       {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "prod" })}, "its record is one of prod/web"},
+		"a copy":                 {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID = "x" })}, "the VM is a copy: its instance UUID is x"},
+		"two of a name":          {[]orphans.RecordedVM{lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.UniqueID = "vm-8" })}, "2 VMs claim to be this virtual machine, vm-7 in vc, vm-8 in vc"},
+		"another's record":       {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.Namespace = "prod" })}, "its record belongs to prod/web"},
 		"a record of another ID": {[]orphans.RecordedVM{lostVM(t, "web", func(_ *orphans.RecordedVM, vm *vmv1alpha1.VirtualMachine) { vm.UID = "other" })}, "with UID other"},
 		"something else":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.Record = "%" })}, "not valid base64"},
-		"another object":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.State = orphans.NameTaken })}, "another object has the name"},
+		"another object":         {[]orphans.RecordedVM{lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.State = orphans.NameTaken })}, "another object has this name"},
 	} {
 		s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: tc.kept}}
 		code, out, errOut := run(t, s, "recover", "--all", "-A")
@@ -162,18 +162,18 @@ func TestRecover_WhatIsNotSurelyTheObjectsIsNotMadeAgain(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s, requests %q; want it refused: %s", name, code, out, errOut, s.Requests, tc.says)
 		}
 	}
-	// Beside a copy the one that it is a copy of is made again.
+	// With a copy present, the original is recreated.
 	s := &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc", Kept: []orphans.RecordedVM{
 		lostVM(t, "web", nil), lostVM(t, "web", func(k *orphans.RecordedVM, _ *vmv1alpha1.VirtualMachine) { k.InstanceUUID, k.UniqueID = "x", "vm-8" }),
 	}}}
 	if _, out, errOut := run(t, s, "recover", "--all", "-A"); !strings.Contains(out, "virtualmachine dev/web created") || !strings.Contains(errOut, "vm-8") {
-		t.Errorf("beside a copy: %s%s", out, errOut)
+		t.Errorf("with a copy: %s%s", out, errOut)
 	}
 }
 
-func TestRecover_WhatNoVMKeepsCannotBeRecovered(t *testing.T) {
+func TestRecover_FailsIfNoVMHasARecord(t *testing.T) {
 	code, _, errOut := run(t, &clitest.APIServer{Orphans: orphans.Report{VCenter: "vc"}}, "recover", "-n", "dev", "web")
-	if code == 0 || !strings.Contains(errOut, "virtualmachine dev/web: there is nothing to recover") {
+	if code == 0 || !strings.Contains(errOut, "virtualmachine dev/web: nothing to recover: no vSphere VM claims to be this virtual machine") {
 		t.Errorf("exit code %d, %q", code, errOut)
 	}
 }

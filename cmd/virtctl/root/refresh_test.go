@@ -19,8 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-// F160
-func TestRefreshPrintsGenerationsAndChangesAsATable(t *testing.T) {
+func TestRefresh_PrintsGenerationsAndChangesAsATable(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}, Refresh: clitest.Refreshed}
 	code, out, errOut := run(t, s, "refresh", "instancetype", "a")
 	if code != 0 {
@@ -37,8 +36,7 @@ func TestRefreshPrintsGenerationsAndChangesAsATable(t *testing.T) {
 	}
 }
 
-// F160
-func TestRefresh_WaitEndsWithTheCaptureOfTheSameReference(t *testing.T) {
+func TestRefresh_WaitEndsWhenTheSameReferenceIsPinned(t *testing.T) {
 	it := func(revision string) vmv1alpha1.VirtualMachineStatus {
 		return vmv1alpha1.VirtualMachineStatus{InstancetypeRef: &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: revision}}}
 	}
@@ -61,15 +59,14 @@ func TestRefresh_WaitEndsWithTheCaptureOfTheSameReference(t *testing.T) {
 		s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Refresh: vmv1alpha1.RefreshResult{SourceKind: tc.kind, OldRevision: tc.old, NewRevision: "a-2", Changed: true}}
 		synctest.Test(t, func(t *testing.T) {
 			code, _, errOut := clitest.RunInBubble(t.Context(), t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1s")
-			if (code == 0) != tc.want || !tc.want && !strings.Contains(errOut, `revision "a-2" is not seen in status (--timeout 1s)`) {
+			if (code == 0) != tc.want || !tc.want && !strings.Contains(errOut, `revision "a-2" yet (--timeout 1s)`) {
 				t.Errorf("%s: exit code %d, %q; want it captured: %t", name, code, errOut, tc.want)
 			}
 		})
 	}
 }
 
-// F160
-func TestRefresh_AWaitInVainSaysWhatIsMissing(t *testing.T) {
+func TestRefresh_WaitTimeoutReportsTheReason(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{Conditions: []metav1.Condition{
 		{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Message: "finding the preference: gone"},
 	}}}
@@ -82,8 +79,7 @@ func TestRefresh_AWaitInVainSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// F160
-func TestRefreshOfPreferenceUsesItsOwnSubresource(t *testing.T) {
+func TestRefresh_OfAPreferenceUsesItsOwnSubresource(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a")}}
 	code, out, _ := run(t, s, "refresh", "preference", "a", "--dry-run")
 	if code != 0 || !strings.Contains(out, "up to date") {
@@ -94,8 +90,7 @@ func TestRefreshOfPreferenceUsesItsOwnSubresource(t *testing.T) {
 	}
 }
 
-// F160
-func TestRefreshPrintsOneObjectOrAListForMachines(t *testing.T) {
+func TestRefresh_PrintsOneObjectOrAListForScripts(t *testing.T) {
 	vms := []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a"), clitest.Machine("dev", "b")}
 	for name, tc := range map[string]struct {
 		names []string
@@ -123,8 +118,7 @@ func TestRefreshPrintsOneObjectOrAListForMachines(t *testing.T) {
 	}
 }
 
-// F160
-func TestRefreshWaitsUntilStatusNamesTheNewRevision(t *testing.T) {
+func TestRefresh_WaitsUntilStatusHasTheNewRevision(t *testing.T) {
 	vm := clitest.Machine("dev", "a")
 	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "a-2"}}
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Refresh: clitest.Refreshed}
@@ -133,10 +127,10 @@ func TestRefreshWaitsUntilStatusNamesTheNewRevision(t *testing.T) {
 	}
 	s.VMs[0].Status.InstancetypeRef.ControllerRevisionRef.Name = "a-1"
 	code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1ms")
-	if want := "error: virtualmachine dev/a: revision \"a-2\" is not seen in status (--timeout 1ms): "; code != 1 || !strings.Contains(errOut, want) {
+	if want := "error: virtualmachine dev/a: status does not have revision \"a-2\" yet (--timeout 1ms): "; code != 1 || !strings.Contains(errOut, want) {
 		t.Errorf("exit code %d, error %q, want 1 and %q", code, errOut, want)
 	}
-	if code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--dry-run"); code != 1 || !strings.Contains(errOut, "exclude each other") {
+	if code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--dry-run"); code != 1 || !strings.Contains(errOut, "--wait and --dry-run are mutually exclusive") {
 		t.Errorf("--wait with --dry-run: exit code %d, error %q", code, errOut)
 	}
 }
@@ -154,20 +148,19 @@ func (s lateCapture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.APIServer.ServeHTTP(w, r)
 }
 
-func TestRefreshTellsWhatItWaitsFor(t *testing.T) {
+func TestRefresh_ReportsThePendingCondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := clitest.Machine("dev", "a")
-		vm.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Reason: "NotFound", Message: "instance type small is gone"}}
+		vm.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Reason: "NotFound", Message: "instance type small is not found"}}
 		s := lateCapture{&clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{vm}, Refresh: clitest.Refreshed}, time.Now().Add(10 * time.Second)}
 		code, _, errOut := clitest.RunInBubble(t.Context(), t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1m")
-		if want := "virtualmachine dev/a: waiting until its status names revision \"a-2\": instance type small is gone\n"; code != 0 || errOut != want {
+		if want := "virtualmachine dev/a: waiting for revision \"a-2\" in its status: instance type small is not found\n"; code != 0 || errOut != want {
 			t.Errorf("exit code %d, it tells %q, want %q", code, errOut, want)
 		}
 	})
 }
 
-// F160
-func TestRefreshTakesManyNamesOrASelector(t *testing.T) {
+func TestRefresh_AcceptsNamesOrASelector(t *testing.T) {
 	vms := []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "a"), clitest.Machine("dev", "b"), clitest.Machine("prod", "c")}
 	for name, tc := range map[string]struct {
 		args      []string
@@ -179,8 +172,8 @@ func TestRefreshTakesManyNamesOrASelector(t *testing.T) {
 		"selector":                   {[]string{"-l", "app=web"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b"}, ""},
 		"all namespaces":             {[]string{"-A", "-l", "app=web"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b", "prod/virtualmachines/c"}, ""},
 		"one of them fails":          {[]string{"missing", "b"}, 1, []string{"dev/virtualmachines/missing", "dev/virtualmachines/b"}, "error: virtualmachine dev/missing: not found\n"},
-		"a selector without match":   {[]string{"-l", "app=none"}, 0, nil, "No virtual machine matches selector \"app=none\".\n"},
-		"neither names nor selector": {nil, 1, nil, "error: no virtual machine given: name one or more, or use --selector\n"},
+		"a selector without match":   {[]string{"-l", "app=none"}, 0, nil, "No virtual machines match selector \"app=none\".\n"},
+		"neither names nor selector": {nil, 1, nil, "error: no virtual machine specified: give one or more names, or use --selector\n"},
 	} {
 		for _, program := range []string{"virtctl", "kubectl-virt"} {
 			t.Run(program+" with "+name, func(t *testing.T) {
@@ -202,7 +195,7 @@ func TestRefreshTakesManyNamesOrASelector(t *testing.T) {
 	}
 }
 
-func TestRefreshToAnotherSourceShowsBoth(t *testing.T) {
+func TestRefresh_ToAnotherSourceShowsBoth(t *testing.T) {
 	const cluster, namespaced = "virtualmachineclusterinstancetype", "virtualmachineinstancetype"
 	for name, tc := range map[string]struct {
 		result vmv1alpha1.RefreshResult

@@ -21,11 +21,11 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestRolloutSaysWhatIsWrongWithItsArguments(t *testing.T) {
+func TestRollout_RejectsInvalidArguments(t *testing.T) {
 	for want, args := range map[string][]string{
-		"accepts 1 arg(s), received 0":                  {"rollout", "undo"},
-		`"deployment/x": only machinedeployment/NAME`:   {"rollout", "status", "deployment/x"},
-		`invalid argument "x" for "--to-revision" flag`: {"rollout", "undo", "x", "--to-revision", "x"},
+		"accepts 1 arg(s), received 0":                                {"rollout", "undo"},
+		`"deployment/x" is not supported: use machinedeployment/NAME`: {"rollout", "status", "deployment/x"},
+		`invalid argument "x" for "--to-revision" flag`:               {"rollout", "undo", "x", "--to-revision", "x"},
 	} {
 		s := &clitest.APIServer{}
 		if code, _, errOut := run(t, s, args...); code == 0 || !strings.Contains(errOut, want) || len(s.Requests) != 0 {
@@ -39,7 +39,7 @@ func TestRolloutSaysWhatIsWrongWithItsArguments(t *testing.T) {
 	}
 }
 
-func TestRolloutStatusOfWhatNeverWasSaysThatItIsNotFound(t *testing.T) {
+func TestRollout_StatusReportsAMissingDeployment(t *testing.T) {
 	code, _, errOut := run(t, &clitest.APIServer{}, "rollout", "status", "x")
 	if code != 1 || !strings.Contains(errOut, "machinedeployment dev/x: not found") || strings.Contains(errOut, "gone") {
 		t.Errorf("code %d, %q, want 1 and that it is not found", code, errOut)
@@ -75,7 +75,7 @@ func (s *rolloutServer) rollout(t *testing.T, args ...string) (code int, out, er
 	return runAs(t, "virtctl", "", s, append([]string{"rollout"}, append(args, "md")...)...)
 }
 
-func TestRollout_RevisionsAreThoseOfTheSets(t *testing.T) {
+func TestRollout_RevisionsAreThoseOfTheMachineSets(t *testing.T) {
 	d := clusterv1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "md", UID: "md"}}
 	set := func(revision, owner string) clusterv1alpha1.MachineSet {
 		s := clusterv1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "set-" + revision, Annotations: map[string]string{clusterv1alpha1.RevisionAnnotation: revision}}}
@@ -98,15 +98,15 @@ func TestRollout_RevisionsAreThoseOfTheSets(t *testing.T) {
 			t.Errorf("revision %s is %s, want %s; labels (-want +got):\n%s", number, template.Spec.Version, want, diff)
 		}
 	}
-	if code, _, errOut := (&rolloutServer{deployment: d, sets: all}).rollout(t, "undo", "--to-revision", "3"); code != 1 || !strings.Contains(errOut, "kept are 2, 9, 10") {
+	if code, _, errOut := (&rolloutServer{deployment: d, sets: all}).rollout(t, "undo", "--to-revision", "3"); code != 1 || !strings.Contains(errOut, "revision 3 not found; available: 2, 9, 10") {
 		t.Errorf("revision 3: exit code %d, %s", code, errOut)
 	}
-	if code, _, errOut := (&rolloutServer{deployment: d, sets: all[1:2]}).rollout(t, "undo"); code != 1 || !strings.Contains(errOut, "no revision before the last one") {
+	if code, _, errOut := (&rolloutServer{deployment: d, sets: all[1:2]}).rollout(t, "undo"); code != 1 || !strings.Contains(errOut, "no previous revision: the only one is 2") {
 		t.Errorf("the one before the only one: exit code %d, %s", code, errOut)
 	}
 }
 
-func TestRolloutStatusTellsWhatIsLeft(t *testing.T) {
+func TestRollout_StatusReportsPendingMachines(t *testing.T) {
 	s := &rolloutServer{deployment: clusterv1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "md", Generation: 2}}}
 	d := &s.deployment
 	d.Spec.Replicas = ptr.To[int32](3)
@@ -114,8 +114,8 @@ func TestRolloutStatusTellsWhatIsLeft(t *testing.T) {
 		change func()
 		want   string
 	}{
-		{func() {}, "waiting for the controller to see the change"},
-		{func() { d.Status.ObservedGeneration = 2 }, "0 of 3 machines are there"},
+		{func() {}, "waiting for the controller to observe the change"},
+		{func() { d.Status.ObservedGeneration = 2 }, "0 of 3 machines exist"},
 		{func() {
 			d.Status.Replicas = ptr.To[int32](3)
 			d.Status.Conditions = []metav1.Condition{{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionTrue, Message: "Rolling out 2"}}
@@ -130,10 +130,10 @@ func TestRolloutStatusTellsWhatIsLeft(t *testing.T) {
 			d.Status.Conditions[0] = metav1.Condition{Type: clusterv1alpha1.ScalingUpCondition, Status: metav1.ConditionTrue, Message: "MachineSet s is blocked because: T t does not exist"}
 			d.Status.Conditions[1].Status = metav1.ConditionTrue
 			d.Status.Replicas = ptr.To[int32](2)
-		}, "2 of 3 machines are there: MachineSet s is blocked because: T t does not exist"},
+		}, "2 of 3 machines exist: MachineSet s is blocked because: T t does not exist"},
 		{func() {
 			d.Status.Conditions[1] = metav1.Condition{Type: clusterv1alpha1.PausedCondition, Status: metav1.ConditionTrue, Message: "Cluster spec.paused is set to true"}
-		}, "it is paused: Cluster spec.paused is set to true"},
+		}, "the rollout is paused: Cluster spec.paused is set to true"},
 		{func() {
 			d.Status.Conditions = []metav1.Condition{
 				{Type: clusterv1alpha1.RollingOutCondition, Status: metav1.ConditionTrue, Reason: "WaitingForTemplate", Message: "Rolling out 2. MachineSet s: T t does not exist"},
@@ -157,7 +157,7 @@ func TestRolloutStatusTellsWhatIsLeft(t *testing.T) {
 	for _, c := range []struct {
 		command, says string
 		code          int
-	}{{"resume", "it is not paused", 1}, {"pause", "", 0}, {"pause", "it is paused already", 1}, {"resume", "", 0}} {
+	}{{"resume", "the rollout is not paused", 1}, {"pause", "", 0}, {"pause", "the rollout is already paused", 1}, {"resume", "", 0}} {
 		if code, _, errOut := s.rollout(t, c.command); code != c.code || !strings.Contains(errOut, c.says) {
 			t.Errorf("%s: exit code %d, %q; what is paused is resumed, and the other way round", c.command, code, errOut)
 		}

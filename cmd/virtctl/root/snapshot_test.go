@@ -18,14 +18,14 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestSnapshotSaysWhatIsWrongWithItsFlags(t *testing.T) {
+func TestSnapshot_RejectsInvalidFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		"accepts between 1 and 2 arg(s), received 0": {"snapshot", "create"},
-		"--keep: 0: must be 1 or more":               {"snapshot", "create", "web", "--keep", "0"},
-		`--quiesce: "1m": must be a duration`:        {"snapshot", "create", "web", "--quiesce=1m"},
-		`--quiesce: "soon": must be a duration`:      {"snapshot", "create", "web", "--quiesce=soon"},
-		"accepts 2 arg(s), received 1":               {"snapshot", "revert", "web"},
-		"requires at least 1 arg(s)":                 {"snapshot", "delete"},
+		"accepts between 1 and 2 arg(s), received 0":         {"snapshot", "create"},
+		"--keep 0: must be at least 1":                       {"snapshot", "create", "web", "--keep", "0"},
+		`--quiesce "1m": must be a duration from 5m to 4h`:   {"snapshot", "create", "web", "--quiesce=1m"},
+		`--quiesce "soon": must be a duration from 5m to 4h`: {"snapshot", "create", "web", "--quiesce=soon"},
+		"accepts 2 arg(s), received 1":                       {"snapshot", "revert", "web"},
+		"requires at least 1 arg(s)":                         {"snapshot", "delete"},
 	} {
 		s := &clitest.APIServer{}
 		if code, _, errOut := run(t, s, args...); code == 0 || !strings.Contains(errOut, want) || len(s.Requests) != 0 {
@@ -34,7 +34,7 @@ func TestSnapshotSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	}
 }
 
-func TestSnapshot_TheOldestAreSuperfluousAndOnlyThoseThatAreReadyCount(t *testing.T) {
+func TestSnapshot_KeepDeletesTheOldestAndCountsOnlyReadyOnes(t *testing.T) {
 	made := func(name string, age int, change ...func(*vmv1alpha1.VirtualMachineSnapshot)) vmv1alpha1.VirtualMachineSnapshot {
 		s := vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Unix(int64(1000-age), 0))}}
 		s.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
@@ -80,7 +80,7 @@ func (s *snapshotServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestSnapshot_TheTreeShowsWhatFollowsWhat(t *testing.T) {
+func TestSnapshot_TreeShowsParents(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("ns", "web")}}
 	if code, out, errOut := run(t, s, "-n", "ns", "snapshot", "list", "web"); code != 0 || out != "virtualmachine ns/web has no snapshots\n" {
 		t.Errorf("exit code %d, %q%s", code, out, errOut)
@@ -88,12 +88,12 @@ func TestSnapshot_TheTreeShowsWhatFollowsWhat(t *testing.T) {
 	s.VMs[0].Status.Snapshots = []vmv1alpha1.VirtualMachineSnapshotNode{
 		{UniqueID: "snapshot-1", Name: "one", SnapshotName: "one"}, {UniqueID: "snapshot-2", Name: "by hand", Parent: "snapshot-1"},
 	}
-	if code, out, errOut := run(t, s, "-n", "ns", "snapshot", "list", "web"); code != 0 || !strings.Contains(out, "\n  by hand   <not of an object>") {
+	if code, out, errOut := run(t, s, "-n", "ns", "snapshot", "list", "web"); code != 0 || !strings.Contains(out, "\n  by hand   <no object>") {
 		t.Errorf("exit code %d, %s\n%s", code, errOut, out)
 	}
 }
 
-func TestSnapshot_DeletionEndsWithItsResult(t *testing.T) {
+func TestSnapshot_DeleteEndsWithTheResult(t *testing.T) {
 	s := &snapshotServer{}
 	const want = "virtualmachinesnapshot dev/old will be deleted\nvirtualmachinesnapshot dev/old is deleted\n"
 	if code, out, errOut := runAs(t, "virtctl", "", s, "snapshot", "delete", "old", "--wait"); code != 0 || out != want {
@@ -102,7 +102,7 @@ func TestSnapshot_DeletionEndsWithItsResult(t *testing.T) {
 }
 
 // The controller writes the VM at the same time: a request that names a resource version would conflict.
-func TestSnapshotRevert_AsksForOneFieldOfWhateverVersion(t *testing.T) {
+func TestSnapshotRevert_PatchesOneFieldOfAnyVersion(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{clitest.Machine("dev", "web")}}
 	code, out, errOut := run(t, s, "snapshot", "revert", "web", "before")
 	if code != 0 || out != "virtualmachine dev/web will be reverted to before\n" {

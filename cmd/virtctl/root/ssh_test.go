@@ -44,7 +44,7 @@ func reachable(address string) vmv1alpha1.VirtualMachine {
 	return vm
 }
 
-func TestSSHIsCalledWithTheAddressAndAKeyOfTheVM(t *testing.T) {
+func TestSSH_PassesTheAddressAndTheHostKeyAlias(t *testing.T) {
 	argv := fakeSSH(t, "0")
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{reachable("192.0.2.7")}}
 	code, out, errOut := run(t, s, "ssh", "web", "-l", "admin", "-p", "2222", "-i", "/key", "--ssh-option", "BatchMode=yes", "--", "echo", "-n", "a b")
@@ -77,7 +77,7 @@ func linesOf(t *testing.T, file string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-func TestSSHEndsWithTheCodeOfSSH(t *testing.T) {
+func TestSSH_ExitsWithTheStatusOfSSH(t *testing.T) {
 	fakeSSH(t, "7")
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{reachable("192.0.2.7")}}
 	if code, _, errOut := run(t, s, "ssh", "admin@web"); code != 7 || errOut != "" {
@@ -85,7 +85,7 @@ func TestSSHEndsWithTheCodeOfSSH(t *testing.T) {
 	}
 }
 
-func TestSSHNoticesAVMThatWasMadeAgain(t *testing.T) {
+func TestSSH_DetectsARecreatedVM(t *testing.T) {
 	argv := fakeSSH(t, "0")
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{reachable("192.0.2.7")}}
 	connect := func() (alias, file, says string) {
@@ -107,21 +107,21 @@ func TestSSHNoticesAVMThatWasMadeAgain(t *testing.T) {
 		t.Errorf("the second time: %q; want it known", says)
 	}
 	s.VMs[0].UID = "uid-2"
-	if other, in, says := connect(); !strings.Contains(says, "virtualmachine dev/web was made again since you connected to it") || other == alias || in != file {
+	if other, in, says := connect(); !strings.Contains(says, "virtualmachine dev/web was recreated since your last connection") || other == alias || in != file {
 		t.Errorf("made again: %s in %s, %q; want it noticed, by another alias in the same file", other, in, says)
 	}
 }
 
-func TestSSHGoesToNoAddressButThatOfTheVM(t *testing.T) {
+func TestSSH_ConnectsOnlyToUnicastAddresses(t *testing.T) {
 	for name, tc := range map[string]struct{ address, want string }{
-		"none":            {"", "it has no address: it is Running"},
-		"loopback":        {"127.0.0.1", "at which is no virtual machine"},
-		"loopback as IP6": {"::ffff:127.0.0.1", "at which is no virtual machine"},
-		"everywhere":      {"0.0.0.0", "at which is no virtual machine"},
-		"many":            {"224.0.0.1", "at which is no virtual machine"},
-		"an option":       {"-oProxyCommand=evil", "which is none"},
-		"a name":          {"example.com", "which is none"},
-		"another link":    {"fe80::1%eth0", "which is none"},
+		"none":            {"", "it has no address; its status is Running"},
+		"loopback":        {"127.0.0.1", "which is not a unicast address of a virtual machine"},
+		"loopback as IP6": {"::ffff:127.0.0.1", "which is not a unicast address of a virtual machine"},
+		"everywhere":      {"0.0.0.0", "which is not a unicast address of a virtual machine"},
+		"many":            {"224.0.0.1", "which is not a unicast address of a virtual machine"},
+		"an option":       {"-oProxyCommand=evil", "which is not a valid address"},
+		"a name":          {"example.com", "which is not a valid address"},
+		"another link":    {"fe80::1%eth0", "which is not a valid address"},
 		"IP4":             {"192.0.2.7", ""},
 		"IP6":             {"2001:db8::7", ""},
 	} {
@@ -139,15 +139,15 @@ func TestSSHGoesToNoAddressButThatOfTheVM(t *testing.T) {
 	}
 }
 
-func TestSSHRefusesWhatMakesNoSense(t *testing.T) {
+func TestSSH_RejectsInvalidFlags(t *testing.T) {
 	s := &clitest.APIServer{VMs: []vmv1alpha1.VirtualMachine{reachable("192.0.2.7")}}
 	for want, args := range map[string][]string{
-		"one virtual machine is needed": {"ssh"},
-		"and -- before the command":     {"ssh", "web", "uname"},
-		"given twice":                   {"ssh", "a@web", "-l", "b"},
-		"must not begin with -":         {"ssh", "web", "--username=-oProxyCommand=evil"},
-		"from 1 to 65535":               {"ssh", "web", "-p", "70000"},
-		"dev/gone: not found":           {"ssh", "gone"},
+		"specify one virtual machine": {"ssh"},
+		"and -- before the command":   {"ssh", "web", "uname"},
+		"the user is specified twice": {"ssh", "a@web", "-l", "b"},
+		"must not begin with -":       {"ssh", "web", "--username=-oProxyCommand=evil"},
+		"from 1 to 65535":             {"ssh", "web", "-p", "70000"},
+		"dev/gone: not found":         {"ssh", "gone"},
 	} {
 		if code, _, errOut := run(t, s, args...); code != 1 || !strings.Contains(errOut, want) {
 			t.Errorf("%q: exit code %d, %q; want %q", args, code, errOut, want)
@@ -155,7 +155,7 @@ func TestSSHRefusesWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-func TestSSH_FilesOfHostKeysHaveSafeNames(t *testing.T) {
+func TestSSH_HostKeyFilesHaveSafeNames(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://10.0.0.1:6443": "10.0.0.1_6443", "https://rancher/k8s/clusters/c-1/": "rancher_k8s_clusters_c-1",
 		"../../etc": "_.._etc", "web-1.example": "web-1.example", "https://[::1]:6443": "___1__6443",

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestS13TerminalSequencesAreShownAndNotActedOn(t *testing.T) {
+func TestTerminal_EscapesControlSequences(t *testing.T) {
 	const evil = "x\u001b]0;OWNED\u0007\u001b[31mRED\r\u009b2J\u202e"
 	result := clitest.Refreshed
 	result.Fields = []vmv1alpha1.RefreshField{{Path: "gpus", New: evil + "\nprod   b\tu1.small"}}
@@ -42,7 +42,7 @@ func TestS13TerminalSequencesAreShownAndNotActedOn(t *testing.T) {
 	}
 }
 
-func TestS13TextStaysAsItIs(t *testing.T) {
+func TestTerminal_KeepsPlainText(t *testing.T) {
 	for text, want := range map[string]string{
 		"memory: 2Gi → 4Gi\n\ta": "memory: 2Gi → 4Gi\n\ta",
 		"עברית 東京":               "עברית 東京",

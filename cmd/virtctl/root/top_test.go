@@ -29,7 +29,7 @@ func loadedVMs() []vmv1alpha1.VirtualMachine {
 	return []vmv1alpha1.VirtualMachine{web, db, fresh}
 }
 
-func TestTopShowsWhatVirtualMachinesTake(t *testing.T) {
+func TestTop_ShowsTheSizeOfVMs(t *testing.T) {
 	s := &clitest.APIServer{VMs: loadedVMs()}
 	code, out, errOut := run(t, s, "top", "vm", "-A", "--sort-by", "cpu", "--sum")
 	want := `NAMESPACE   NAME   POWER        CPU   MEMORY    STORAGE   PROVISIONED
@@ -49,7 +49,7 @@ dev         web    PoweredOn    2     4.0 GiB   3.0 GiB   16.0 GiB
 	if _, out, _ = run(t, s, "top", "vm", "web"); strings.Count(out, "\n") != 2 || !strings.Contains(out, "\nweb ") {
 		t.Errorf("of one:\n%s", out)
 	}
-	if code, _, errOut = run(t, s, "top", "vm", "-l", "app=none"); code != 0 || errOut != "There are no virtual machines.\n" {
+	if code, _, errOut = run(t, s, "top", "vm", "-l", "app=none"); code != 0 || errOut != "No virtual machines.\n" {
 		t.Errorf("of none: exit code %d, %q", code, errOut)
 	}
 }
@@ -64,7 +64,7 @@ slipway_virtualmachine_memory_active_bytes{name="db",namespace="prod"} 2.1474836
 slipway_virtualmachine_memory_host_bytes{name="web",namespace="dev"} 3.221225472e+09
 `
 
-func TestTopShowsWhatVirtualMachinesUseByTheMetricsOfTheServer(t *testing.T) {
+func TestTop_ShowsTheUseOfVMsFromMetrics(t *testing.T) {
 	s := &clitest.APIServer{VMs: loadedVMs()[:2]}
 	code, out, errOut := runAs(t, "virtctl", usageMetrics, s, "top", "vm", "-A", "--metrics", "-", "--sort-by", "memory-used", "--sum")
 	want := `NAMESPACE   NAME   POWER        CPU   MEMORY    STORAGE   PROVISIONED   CPU USED   MEMORY ACTIVE   HOST MEMORY
@@ -76,7 +76,7 @@ dev         web    PoweredOn    2     4.0 GiB   3.0 GiB   16.0 GiB      1500 MHz
 		t.Errorf("exit code %d, %s (-want +got):\n%s", code, errOut, diff)
 	}
 	_, _, errOut = runAs(t, "virtctl", "up 1\n", s, "top", "vm", "-A", "--metrics", "-")
-	if !strings.HasPrefix(errOut, "warning: --metrics - has nothing of what virtual machines use") {
+	if !strings.HasPrefix(errOut, "warning: --metrics - has no usage metrics") {
 		t.Errorf("of metrics without use: %q", errOut)
 	}
 	if code, _, errOut = runAs(t, "virtctl", "<html>", s, "top", "vm", "-A", "--metrics", "-"); code != 1 || !strings.HasPrefix(errOut, "error: --metrics -: not in the text format of Prometheus") {
@@ -84,13 +84,13 @@ dev         web    PoweredOn    2     4.0 GiB   3.0 GiB   16.0 GiB      1500 MHz
 	}
 }
 
-func TestTopSaysWhatIsWrongWithItsFlags(t *testing.T) {
+func TestTop_RejectsInvalidFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--sort-by "size" is not supported: use one of cpu, cpu-used, memory,`:    {"top", "vm", "--sort-by", "size"},
 		`--sort-by "vms" is not supported: use one of cpu, memory, name, storage`: {"top", "zone", "--sort-by", "vms"},
-		"--sort-by cpu-used goes with --metrics":                                  {"top", "vm", "--sort-by", "cpu-used"},
-		"names and --selector exclude each other":                                 {"top", "vm", "web", "-l", "app=web"},
-		"--all-namespaces goes without names":                                     {"top", "vm", "web", "-A"},
+		"--sort-by cpu-used requires --metrics":                                   {"top", "vm", "--sort-by", "cpu-used"},
+		"names and --selector are mutually exclusive":                             {"top", "vm", "web", "-l", "app=web"},
+		"--all-namespaces cannot be combined with names":                          {"top", "vm", "web", "-A"},
 		"zone north: not found":                                                   {"top", "zone", "north"},
 		"virtualmachine dev/web: not found":                                       {"top", "vm", "web"},
 	} {
@@ -100,7 +100,7 @@ func TestTopSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	}
 }
 
-func TestTopShowsWhatIsInUseOfZones(t *testing.T) {
+func TestTop_ShowsTheUseOfZones(t *testing.T) {
 	zone := func(name string, free *vmv1alpha1.ZoneResources) vmv1alpha1.Zone {
 		z := vmv1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: vmv1alpha1.ZoneStatus{Hosts: 3, VirtualMachines: 1, Free: free,
 			Conditions: []metav1.Condition{clitest.Condition(vmv1alpha1.ConditionReady, metav1.ConditionTrue, "Succeeded", "", 0)}}}

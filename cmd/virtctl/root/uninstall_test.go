@@ -127,7 +127,7 @@ func ofServer(kind, name, manager string) *unstructured.Unstructured {
 	return o
 }
 
-func TestUninstallTakesTheVCenterOfInstallAwayFirstAndRefusesForAllElse(t *testing.T) {
+func TestUninstall_DeletesItsVCenterFirstAndRefusesIfOtherObjectsExist(t *testing.T) {
 	ours := ofServer("VCenter", "default", "virtctl-install")
 	machine := ofServer("VirtualMachine", "web", "kubectl")
 	machine.SetNamespace("dev")
@@ -139,9 +139,9 @@ func TestUninstallTakesTheVCenterOfInstallAwayFirstAndRefusesForAllElse(t *testi
 	}{
 		"of install":                    {objects: []*unstructured.Unstructured{ours}},
 		"of install, left":              {objects: []*unstructured.Unstructured{ours}, leave: true, kept: true},
-		"of a user":                     {objects: []*unstructured.Unstructured{ofServer("VCenter", "default", "kubectl")}, refused: "there are objects: 1 vcenters; delete", kept: true},
-		"of install, another one":       {objects: []*unstructured.Unstructured{ours, ofServer("VCenter", "east", "argocd")}, refused: "there are objects: 1 vcenters; delete", kept: true},
-		"of install, and a VM":          {objects: []*unstructured.Unstructured{ours, machine}, refused: "there are objects: 1 virtualmachines; delete", kept: true},
+		"of a user":                     {objects: []*unstructured.Unstructured{ofServer("VCenter", "default", "kubectl")}, refused: "objects still exist: 1 vcenters; delete", kept: true},
+		"of install, another one":       {objects: []*unstructured.Unstructured{ours, ofServer("VCenter", "east", "argocd")}, refused: "objects still exist: 1 vcenters; delete", kept: true},
+		"of install, and a VM":          {objects: []*unstructured.Unstructured{ours, machine}, refused: "objects still exist: 1 virtualmachines; delete", kept: true},
 		"of install, a VM that is left": {objects: []*unstructured.Unstructured{ours, machine}, leave: true, kept: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func ofComponents(t *testing.T) []*unstructured.Unstructured {
 	return added
 }
 
-func TestUninstallRemovesWhatComponentsHaveMade(t *testing.T) {
+func TestUninstall_DeletesObjectsThatComponentsCreated(t *testing.T) {
 	for args, kept := range map[string]int{"--leave-objects=false": 0, "--leave-objects": 3} {
 		synctest.Test(t, func(t *testing.T) {
 			made := ofComponents(t)
@@ -203,7 +203,7 @@ func TestUninstallRemovesWhatComponentsHaveMade(t *testing.T) {
 	}
 }
 
-func TestUninstallLeavesOnlyTheSetsToTheGarbageCollector(t *testing.T) {
+func TestUninstall_LeavesOnlyStatefulSetsToTheGarbageCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := installedWith(ofComponents(t)...)
 		if code, _, errOut := cluster.uninstall(t); code != 0 {
@@ -215,19 +215,19 @@ func TestUninstallLeavesOnlyTheSetsToTheGarbageCollector(t *testing.T) {
 	})
 }
 
-func TestUninstallTellsWhatItWaitsFor(t *testing.T) {
+func TestUninstall_ReportsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := installedWith()
 		cluster.held = time.Now().Add(10 * time.Second)
 		code, out, errOut := cluster.uninstall(t)
-		if want := "waiting until statefulset/slipway-apiserver is gone, which these finalizers hold: foregroundDeletion\n"; code != 0 || errOut != want || !strings.Contains(out, "statefulset/slipway-apiserver deleted\n") {
+		if want := "waiting for the deletion of statefulset/slipway-apiserver, blocked by finalizers: foregroundDeletion\n"; code != 0 || errOut != want || !strings.Contains(out, "statefulset/slipway-apiserver deleted\n") {
 			t.Errorf("exit code %d, it tells %q, want %q; and\n%s", code, errOut, want, out)
 		}
 
 		cluster.held = cluster.held.Add(time.Hour)
 		cluster.objects[pathOf(serverSet())] = serverSet()
 		code, _, errOut = cluster.uninstall(t)
-		if want := "error: uninstalled in part, run it again (--timeout 1m0s): waiting until statefulset/slipway-apiserver is gone, which these finalizers hold: foregroundDeletion\n"; code != 3 || !strings.HasSuffix(errOut, want) {
+		if want := "error: partially uninstalled; run the command again (--timeout 1m0s): waiting for the deletion of statefulset/slipway-apiserver, blocked by finalizers: foregroundDeletion\n"; code != 3 || !strings.HasSuffix(errOut, want) {
 			t.Errorf("exit code %d, %q, want %q", code, errOut, want)
 		}
 	})

@@ -133,7 +133,7 @@ func (w *uploadWorld) saidThat(text string) bool {
 	return slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, text) })
 }
 
-func TestUpload_AnImageIsUploadedAndReplacedByANewVersion(t *testing.T) {
+func TestUpload_UploadsAnImageAndReplacesItsVersion(t *testing.T) {
 	w := newUploadWorld(t)
 	arrived := int64(0)
 	i := uploadedImage(t, "one", "two")
@@ -142,7 +142,7 @@ func TestUpload_AnImageIsUploadedAndReplacedByANewVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if arrived != i.Size() || first.Item == "" || first.ContentVersion == "" {
-		t.Errorf("%d of %d bytes were told, result %+v", arrived, i.Size(), first)
+		t.Errorf("%d of %d bytes were reported, result %+v", arrived, i.Size(), first)
 	}
 	if _, err := w.run(uploadedImage(t, "other"), nil); err == nil || !strings.Contains(err.Error(), `has an item "mine": use --update`) {
 		t.Errorf("a name that is taken: %v", err)
@@ -163,8 +163,8 @@ func TestUpload_AnImageIsUploadedAndReplacedByANewVersion(t *testing.T) {
 	}
 }
 
-// whenArrived does something once the descriptor and the first disk have arrived: that is
-// told when the last of it was read, and again when vCenter has it.
+// whenArrived calls do once the descriptor and the first disk have arrived. Progress is reported
+// when the last byte was read, and again when vCenter has the file.
 func whenArrived(i *imagefile.Image, do func()) func(int64) {
 	told := 0
 	return func(n int64) {
@@ -176,7 +176,7 @@ func whenArrived(i *imagefile.Image, do func()) func(int64) {
 	}
 }
 
-func TestUpload_AnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
+func TestUpload_ResumesAfterAnInterruption(t *testing.T) {
 	for name, brk := range map[string]func(*uploadWorld){
 		"the connection breaks in a file":            func(w *uploadWorld) { w.vc.Updates().CutNext(3) },
 		"the login is lost":                          func(w *uploadWorld) { w.vc.Front().DropSessions() },
@@ -192,10 +192,10 @@ func TestUpload_AnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
 			if got := w.files("mine"); len(got) != 4 {
 				t.Errorf("the item has %v, want all 4 files", got)
 			}
-			if !w.saidThat("trying again in") {
+			if !w.saidThat("retrying in 1s") {
 				t.Errorf("it said %v, want that it tries again", w.said)
 			}
-			if want := !strings.Contains(name, "expires"); w.saidThat("disk1.vmdk has arrived already") != want {
+			if want := !strings.Contains(name, "expires"); w.saidThat("disk1.vmdk is already uploaded") != want {
 				t.Errorf("it said %v; that the first disk is not sent again: want %v", w.said, want)
 			}
 		})
@@ -203,7 +203,7 @@ func TestUpload_AnUploadThatBrokeOffGoesOnWhereItWas(t *testing.T) {
 }
 
 // A process that was killed has left its session, which the next one finds.
-func TestUpload_AnotherProcessGoesOnWithTheUpload(t *testing.T) {
+func TestUpload_ResumesInAnotherProcess(t *testing.T) {
 	w := newUploadWorld(t)
 	i := uploadedImage(t, "one", "two")
 	ctx, stop := context.WithCancel(t.Context())
@@ -218,12 +218,12 @@ func TestUpload_AnotherProcessGoesOnWithTheUpload(t *testing.T) {
 	if _, err := w.run(i, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"going on with the upload that was begun before", "vm.ovf has arrived already", "disk1.vmdk has arrived already"}, w.said); diff != "" {
+	if diff := cmp.Diff([]string{"resuming the previous upload", "vm.ovf is already uploaded", "disk1.vmdk is already uploaded"}, w.said); diff != "" {
 		t.Errorf("said (-want +got):\n%s", diff)
 	}
 }
 
-func TestUpload_AnUploadOfSomethingElseDoesNotTakeWhatHasArrived(t *testing.T) {
+func TestUpload_DoesNotReuseFilesOfADifferentImage(t *testing.T) {
 	w := newUploadWorld(t)
 	first := uploadedImage(t, "one", "two")
 	ctx, stop := context.WithCancel(t.Context())
@@ -231,12 +231,12 @@ func TestUpload_AnUploadOfSomethingElseDoesNotTakeWhatHasArrived(t *testing.T) {
 	if _, err := w.run(uploadedImage(t, "eno"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if w.saidThat("disk1.vmdk has arrived already") {
+	if w.saidThat("disk1.vmdk is already uploaded") {
 		t.Error("another disk of the same name and size was taken for the one that is meant")
 	}
 }
 
-func TestUpload_AnUploadThatCannotBeSaysWhy(t *testing.T) {
+func TestUpload_ReportsPermanentErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		prepare func(*uploadWorld)
 		change  func(*upload.Upload)
@@ -244,23 +244,23 @@ func TestUpload_AnUploadThatCannotBeSaysWhy(t *testing.T) {
 		left    bool
 	}{
 		"a library that is not there": {change: func(u *upload.Upload) { u.Library = "none" }, want: `has 0 content libraries "none"`},
-		"a wrong password":            {change: func(u *upload.Upload) { u.Server.User = url.UserPassword("x", "y") }, want: "user name or password are wrong"},
+		"a wrong password":            {change: func(u *upload.Upload) { u.Server.User = url.UserPassword("x", "y") }, want: "rejected the login of x: wrong user name or password"},
 		"a server that is not there":  {change: func(u *upload.Upload) { u.Server.URL = &url.URL{Scheme: "https", Host: "127.0.0.1:1"} }, want: "connection refused"},
 		"a certificate that is not trusted": {
 			change: func(u *upload.Upload) { u.Server.Thumbprint = strings.Repeat("00:", 19) + "00" }, want: "thumbprint does not match",
 		},
 		"no privilege":              {prepare: func(w *uploadWorld) { w.vc.Updates().Forbid(true) }, want: "the account lacks a privilege"},
-		"no space":                  {prepare: func(w *uploadWorld) { w.vc.Updates().Space(1) }, want: "vCenter did not take vm.ovf: there is not enough space"},
+		"no space":                  {prepare: func(w *uploadWorld) { w.vc.Updates().Space(1) }, want: "vCenter rejected vm.ovf: there is not enough space"},
 		"a file that is not stored": {prepare: func(w *uploadWorld) { w.vc.Updates().Lose("disk2.vmdk") }, want: "the file disk2.vmdk cannot be stored"},
 		"an item of another type": {
 			prepare: func(w *uploadWorld) { w.makeISO("mine") }, change: func(u *upload.Upload) { u.Update = true }, want: `has type "iso"`, left: true,
 		},
-		"somebody else's update": {prepare: func(w *uploadWorld) {
+		"another client's update": {prepare: func(w *uploadWorld) {
 			if _, err := w.run(uploadedImage(w.t, "one"), nil); err != nil {
 				w.t.Fatal(err)
 			}
 			w.vc.Updates().Busy(w.id("mine"))
-		}, change: func(u *upload.Upload) { u.Update = true }, want: "is being changed by somebody else", left: true},
+		}, change: func(u *upload.Upload) { u.Update = true }, want: "is being changed by another client", left: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newUploadWorld(t)

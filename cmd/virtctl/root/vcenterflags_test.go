@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-dev/slipway/test/clitest"
 )
 
-func TestHelpOfInstallAndCheckTellsNoVCenterFlagThatDoesNotWorkThere(t *testing.T) {
+func TestHelp_OfInstallAndCheckOmitsUnsupportedVCenterFlags(t *testing.T) {
 	for verb, want := range map[string]bool{"install": false, "check": false, "adopt": true} {
 		code, out, errOut := run(t, &clitest.APIServer{}, verb, "--help")
 		if code != 0 {

@@ -1,14 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upload brings an image into a content library of vSphere, with the account of
-// who calls it: disks of many GB go straight to vCenter, and not through the server of
-// Slipway, which would lend its privileges to who may create an image.
+// Package upload uploads an image into a content library of vSphere with the user's own account. Large disks go
+// directly to vCenter, and the server of Slipway does not lend its privileges to users who may create images.
 //
-// Guarantees: an item never has half of an image, as vCenter shows what an update session
-// has received when it is completed. Every file is sent with its size and digest, which
-// vCenter compares. A session of the same account that is alive is taken over, and what it
-// has received with the same digest is not sent again. What exists is changed only when
-// that was asked for, and deleted is only an item that this upload has made and that has no
-// content. What may pass is tried again with a growing delay, and that is said.
+// Guarantees: an item never contains an incomplete image, because vCenter publishes the files of an update session
+// only on completion. Each file is sent with its size and digest, which vCenter verifies. A live session of the same
+// account is resumed, and files that it has received with the same digest are not sent again. Existing content is
+// changed only on request. Only an empty item that this upload created is deleted. Transient errors are retried with
+// increasing delays and reported.
 package upload

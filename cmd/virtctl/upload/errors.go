@@ -18,7 +18,7 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 )
 
-// statusError is an answer that is no success.
+// statusError is an unsuccessful response.
 type statusError struct {
 	code int
 	err  error
@@ -27,7 +27,7 @@ type statusError struct {
 // Error implements error.
 func (e *statusError) Error() string { return e.err.Error() }
 
-// refusedError is about something that does not pass.
+// refusedError is a permanent error.
 type refusedError struct{ err error }
 
 // Error implements error.
@@ -36,7 +36,7 @@ func (e *refusedError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *refusedError) Unwrap() error { return e.err }
 
-// expiredError means that vCenter does not know the update session any more.
+// expiredError is returned when the update session has expired in vCenter.
 type expiredError struct{ err error }
 
 // Error implements error.
@@ -45,19 +45,18 @@ func (e *expiredError) Error() string { return "the update session has expired" 
 // Unwrap returns the cause.
 func (e *expiredError) Unwrap() error { return e.err }
 
-// codes are the statuses that are told apart.
+// codes are the HTTP statuses that are handled differently.
 var codes = []int{
 	http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests,
 	http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
-// passing are those of servers that start, stop or have too much to do, and of a login that
-// has expired.
+// passing are the statuses of servers that are starting, stopping or overloaded, and of an expired login.
 var passing = []int{
 	http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
-// status of the answer that err is about, 0 for none of the codes.
+// status returns the status of the response in err, or 0 for other errors.
 func status(err error) int {
 	for ; err != nil; err = errors.Unwrap(err) {
 		var s *statusError
@@ -71,8 +70,7 @@ func status(err error) int {
 	return 0
 }
 
-// temporary is true for an error that another attempt may not meet: of the connection, or
-// of a server that cannot answer now.
+// temporary reports whether a retry may succeed: after a connection error or if the server is unavailable.
 func temporary(err error) bool {
 	var refused *refusedError
 	var untrusted *tls.CertificateVerificationError
@@ -83,10 +81,10 @@ func temporary(err error) bool {
 	return slices.Contains(passing, status(err)) || errors.As(err, &connection) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// classes are the names of errors in answers (com.vmware.vapi.std.errors).
+// classes matches error names in responses (com.vmware.vapi.std.errors).
 var classes = regexp.MustCompile(`com\.vmware\.vapi\.std\.errors\.([a-z_]+)`)
 
-// class is the name of the error that vCenter answered with.
+// class returns the error name in vCenter's response.
 func class(err error) string {
 	if found := classes.FindStringSubmatch(err.Error()); found != nil {
 		return found[1]
@@ -94,14 +92,13 @@ func class(err error) string {
 	return ""
 }
 
-// explain says an error in the words for people, where vCenter has answered with a
-// structure.
+// explain converts a structured error of vCenter into readable text.
 func explain(err error) error {
 	text := err.Error()
 	switch {
 	case status(err) == http.StatusForbidden || class(err) == "unauthorized":
 		before, _, _ := strings.Cut(text, ": POST ")
-		return fmt.Errorf("%s: the account lacks a privilege: it needs those of Content Library for adding and updating library items", before)
+		return fmt.Errorf("%s: the account lacks a privilege: it needs the Content Library privileges to add and update library items", before)
 	}
 	at := strings.Index(text, "{")
 	if at < 0 || class(err) == "" {
@@ -122,7 +119,7 @@ func explain(err error) error {
 	return errors.New(strings.Join(append(words, strings.ReplaceAll(class(err), "_", " ")), ": "))
 }
 
-// said is a message of vCenter as the end of a sentence.
+// said formats a message of vCenter as the end of a sentence.
 func said(m *rest.LocalizableMessage) string {
 	if m == nil || m.DefaultMessage == "" {
 		return ""

@@ -17,7 +17,7 @@ const (
 	stateDone   = "DONE"
 )
 
-// find finds the library and the item, which it makes if there is none.
+// find finds the library and the item, and creates the item if it does not exist.
 func (u *Upload) find(ctx context.Context, m *library.Manager) error {
 	if u.item != "" {
 		return nil
@@ -25,9 +25,9 @@ func (u *Upload) find(ctx context.Context, m *library.Manager) error {
 	libraries, err := m.FindLibrary(ctx, library.Find{Name: u.Library})
 	switch {
 	case err != nil:
-		return fmt.Errorf("looking for content library %q: %w", u.Library, err)
+		return fmt.Errorf("finding content library %q: %w", u.Library, err)
 	case len(libraries) != 1:
-		return fmt.Errorf("vCenter %s has %d content libraries %q that %s can see, and one is needed", u.Server.URL.Host, len(libraries), u.Library, u.Server.User.Username())
+		return fmt.Errorf("vCenter %s has %d content libraries %q visible to %s, expected one", u.Server.URL.Host, len(libraries), u.Library, u.Server.User.Username())
 	}
 	u.library = libraries[0]
 	l, err := m.GetLibraryByID(ctx, u.library)
@@ -35,14 +35,14 @@ func (u *Upload) find(ctx context.Context, m *library.Manager) error {
 		return fmt.Errorf("reading content library %q: %w", u.Library, err)
 	}
 	if l.Type == "SUBSCRIBED" {
-		return fmt.Errorf("content library %q is subscribed to another one: only that one can be written to", u.Library)
+		return fmt.Errorf("content library %q is subscribed and read-only: upload to its publisher", u.Library)
 	}
 	items, err := m.FindLibraryItems(ctx, library.FindItem{LibraryID: u.library, Name: u.Item})
 	switch {
 	case err != nil:
-		return fmt.Errorf("looking for item %q of content library %q: %w", u.Item, u.Library, err)
+		return fmt.Errorf("finding item %q of content library %q: %w", u.Item, u.Library, err)
 	case len(items) > 1:
-		return fmt.Errorf("content library %q has %d items %q: give this one another --name", u.Library, len(items), u.Item)
+		return fmt.Errorf("content library %q has %d items %q: use another --name", u.Library, len(items), u.Item)
 	case len(items) == 1:
 		return u.adopt(ctx, m, items[0])
 	}
@@ -54,8 +54,7 @@ func (u *Upload) find(ctx context.Context, m *library.Manager) error {
 	return nil
 }
 
-// adopt takes an item that exists. One without content is what an upload has left that
-// did not come to its end.
+// adopt uses an existing item. An empty item is the result of an upload that failed.
 func (u *Upload) adopt(ctx context.Context, m *library.Manager, id string) error {
 	item, err := m.GetLibraryItem(ctx, id)
 	if err != nil {
@@ -66,16 +65,16 @@ func (u *Upload) adopt(ctx context.Context, m *library.Manager, id string) error
 	case err != nil:
 		return fmt.Errorf("reading the files of item %q of content library %q: %w", u.Item, u.Library, err)
 	case len(files) > 0 && !u.Update:
-		return fmt.Errorf("content library %q has an item %q: use --update to make this its new version, or another --name", u.Library, u.Item)
+		return fmt.Errorf("content library %q already has an item %q: use --update to replace its content, or another --name", u.Library, u.Item)
 	case !strings.EqualFold(item.Type, u.Image.Type):
-		return fmt.Errorf("item %q of content library %q has type %q, which %s cannot become a version of, as its type is %q", u.Item, u.Library, item.Type, u.Image.Path, u.Image.Type)
+		return fmt.Errorf("item %q of content library %q has type %q, but %s has type %q", u.Item, u.Library, item.Type, u.Image.Path, u.Image.Type)
 	}
 	u.item = id
 	return nil
 }
 
-// open takes over the update session of the item that this account has, or makes one.
-// There is at most one for an item, and only those of the account are listed.
+// open resumes the account's update session of the item, or creates one. An item has at most one session, and only
+// those of the account are listed.
 func (u *Upload) open(ctx context.Context, m *library.Manager) error {
 	sessions, err := m.ListLibraryItemUpdateSession(ctx)
 	if err != nil {
@@ -91,7 +90,7 @@ func (u *Upload) open(ctx context.Context, m *library.Manager) error {
 		}
 		if s.LibraryItemID == u.item && s.State == stateActive {
 			if u.session != id {
-				u.Say("going on with the upload that was begun before")
+				u.Say("resuming the previous upload")
 			}
 			u.session = id
 			return nil
@@ -101,9 +100,9 @@ func (u *Upload) open(ctx context.Context, m *library.Manager) error {
 	if err != nil {
 		u.session = ""
 		if class(err) == "resource_busy" {
-			return fmt.Errorf("item %q of content library %q is being changed by somebody else: %w", u.Item, u.Library, err)
+			return fmt.Errorf("item %q of content library %q is being changed by another client: %w", u.Item, u.Library, err)
 		}
-		return fmt.Errorf("beginning the update of item %q of content library %q: %w", u.Item, u.Library, err)
+		return fmt.Errorf("starting the update of item %q of content library %q: %w", u.Item, u.Library, err)
 	}
 	return nil
 }

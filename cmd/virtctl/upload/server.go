@@ -14,15 +14,15 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/login"
 )
 
-// sessionHeader is what vCenter knows a login by.
+// sessionHeader is the HTTP header with vCenter's session ID.
 const sessionHeader = "vmware-api-session-id"
 
-// login makes sure that there is a session of the API.
+// login ensures that an API session exists.
 func (u *Upload) login(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, login.CallTimeout)
 	defer cancel()
 	if u.client != nil {
-		// An error is no session either, which the login will tell.
+		// On an error, the login below fails as well and reports it.
 		if s, err := u.client.Session(ctx); err == nil && s != nil {
 			return nil
 		}
@@ -37,7 +37,7 @@ func (u *Upload) login(ctx context.Context) error {
 	}
 	if err := client.Login(ctx, u.Server.User); err != nil {
 		if status(err) == 401 {
-			return &refusedError{fmt.Errorf("vCenter %s refuses the login of %s: user name or password are wrong", u.Server.URL.Host, u.Server.User.Username())}
+			return &refusedError{fmt.Errorf("vCenter %s rejected the login of %s: wrong user name or password", u.Server.URL.Host, u.Server.User.Username())}
 		}
 		return fmt.Errorf("logging in to vCenter %s: %w", u.Server.URL.Host, err)
 	}
@@ -50,6 +50,6 @@ func (u *Upload) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if u.client != nil {
-		_ = u.client.Logout(ctx) // the session ends by itself
+		_ = u.client.Logout(ctx) // otherwise the session expires
 	}
 }

@@ -28,17 +28,16 @@ const (
 )
 
 const (
-	// aliveInterval is how often a session is kept alive while a file is on its way: update
-	// sessions expire after five minutes without activity (vSphere Automation API, keep-alive).
+	// aliveInterval is the keep-alive interval during a transfer. Update sessions expire after five minutes without
+	// activity (vSphere Automation API, keep-alive).
 	aliveInterval = time.Minute
-	// pollInterval is how often vCenter is asked whether it has ended what it does.
+	// pollInterval is the time between two status requests to vCenter.
 	pollInterval = time.Second
-	// pollTimeout is how long that may take; it reads the files once more.
+	// pollTimeout bounds the processing in vCenter, which reads the files again.
 	pollTimeout = 15 * time.Minute
 )
 
-// transfer sends the files that the session does not have, and removes those that belong
-// to another version.
+// transfer sends the files that the session lacks, and removes files of another version.
 func (u *Upload) transfer(ctx context.Context, m *library.Manager) error {
 	have, err := m.ListLibraryItemUpdateSessionFile(ctx, u.session)
 	if err != nil {
@@ -51,7 +50,7 @@ func (u *Upload) transfer(ctx context.Context, m *library.Manager) error {
 	u.arrived = 0
 	for _, f := range u.Image.Files {
 		if there, ok := known[f.Name]; ok && complete(&there, f) {
-			u.Say("%s has arrived already", f.Name)
+			u.Say("%s is already uploaded", f.Name)
 		} else if err := u.send(ctx, m, f); err != nil {
 			return err
 		}
@@ -61,20 +60,20 @@ func (u *Upload) transfer(ctx context.Context, m *library.Manager) error {
 	}
 	for name := range known {
 		if err := m.RemoveLibraryItemUpdateSessionFile(ctx, u.session, name); err != nil && status(err) != 404 {
-			return fmt.Errorf("removing %s, which is not of this version: %w", name, err)
+			return fmt.Errorf("removing %s of another version: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// complete is true for a file that the session has received. One that it only took over
-// from the item is of the version before.
+// complete reports whether the session has received a file. A file copied from the item belongs to the previous
+// version.
 func complete(there *library.UpdateFile, f *imagefile.File) bool {
 	return there.SourceType == "PUSH" && there.Status == fileReady && there.Size == f.Size &&
 		there.Checksum != nil && there.Checksum.Algorithm == f.Digest.Algorithm && strings.EqualFold(there.Checksum.Checksum, f.Digest.Hex)
 }
 
-// send sends one file, from its beginning: of a part that has arrived nothing can be used.
+// send sends a file from its start, because partial content cannot be resumed.
 func (u *Upload) send(ctx context.Context, m *library.Manager, f *imagefile.File) error {
 	info, err := m.AddLibraryItemFile(ctx, u.session, library.UpdateFile{
 		Name: f.Name, SourceType: "PUSH", Size: f.Size, Checksum: &library.Checksum{Algorithm: f.Digest.Algorithm, Checksum: f.Digest.Hex},
@@ -83,7 +82,7 @@ func (u *Upload) send(ctx context.Context, m *library.Manager, f *imagefile.File
 		return fmt.Errorf("announcing %s: %w", f.Name, err)
 	}
 	if info.UploadEndpoint == nil {
-		return fmt.Errorf("vCenter does not say where to send %s", f.Name)
+		return fmt.Errorf("vCenter returned no upload URL for %s", f.Name)
 	}
 	sent := u.put(ctx, m, info.UploadEndpoint.URI, f)
 	var broken *url.Error
@@ -94,9 +93,9 @@ func (u *Upload) send(ctx context.Context, m *library.Manager, f *imagefile.File
 		there, err := m.GetLibraryItemUpdateSessionFile(ctx, u.session, f.Name)
 		switch {
 		case err != nil:
-			return false, fmt.Errorf("asking whether %s has arrived: %w", f.Name, err)
+			return false, fmt.Errorf("checking the upload of %s: %w", f.Name, err)
 		case there.Status == fileError:
-			return false, &refusedError{fmt.Errorf("vCenter did not take %s%s", f.Name, said(there.ErrorMessage))}
+			return false, &refusedError{fmt.Errorf("vCenter rejected %s%s", f.Name, said(there.ErrorMessage))}
 		case sent != nil:
 			return false, sent
 		}
@@ -105,11 +104,11 @@ func (u *Upload) send(ctx context.Context, m *library.Manager, f *imagefile.File
 	return err
 }
 
-// put streams a file, and keeps the sessions alive meanwhile.
+// put streams a file and keeps the sessions alive.
 func (u *Upload) put(ctx context.Context, m *library.Manager, endpoint string, f *imagefile.File) error {
 	to, err := url.Parse(endpoint)
 	if err != nil || to.Scheme != "https" {
-		return &refusedError{fmt.Errorf("vCenter says to send %s to %q, which is no https URL", f.Name, endpoint)}
+		return &refusedError{fmt.Errorf("vCenter returned the upload URL %[2]q for %[1]s, which is not an https URL", f.Name, endpoint)}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -124,7 +123,7 @@ func (u *Upload) put(ctx context.Context, m *library.Manager, endpoint string, f
 	} else {
 		defer func() {
 			cancel(nil)
-			<-body.closed // an answer may come before its end
+			<-body.closed // the response may arrive before the end of the body
 		}()
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
@@ -137,7 +136,7 @@ func (u *Upload) put(ctx context.Context, m *library.Manager, endpoint string, f
 	})
 }
 
-// keepAlive ends an upload of which nothing has moved between two looks.
+// keepAlive cancels an upload that made no progress during an interval.
 func (u *Upload) keepAlive(ctx context.Context, cancel context.CancelCauseFunc, m *library.Manager, body *counted) {
 	ticker := time.NewTicker(aliveInterval)
 	defer ticker.Stop()
@@ -149,17 +148,17 @@ func (u *Upload) keepAlive(ctx context.Context, cancel context.CancelCauseFunc, 
 		}
 		now := body.n.Load()
 		if now == last && now < body.content.Size() {
-			cancel(fmt.Errorf("nothing was sent for %v", aliveInterval))
+			cancel(fmt.Errorf("no data was sent for %v", aliveInterval))
 			return
 		}
 		last = now
 		call, done := context.WithTimeout(ctx, login.CallTimeout)
-		_ = m.KeepAliveLibraryItemUpdateSession(call, u.session) // the upload tells
+		_ = m.KeepAliveLibraryItemUpdateSession(call, u.session) // the upload itself reports errors
 		done()
 	}
 }
 
-// poll asks until it is so.
+// poll calls a function until it returns true.
 func (u *Upload) poll(ctx context.Context, what string, ask func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
@@ -177,7 +176,7 @@ func (u *Upload) poll(ctx context.Context, what string, ask func() (bool, error)
 	}
 }
 
-// counted tells how much was read of the content.
+// counted reports the number of bytes read.
 type counted struct {
 	content *io.SectionReader
 	n       atomic.Int64
@@ -186,7 +185,7 @@ type counted struct {
 	once    sync.Once
 }
 
-// Close implements io.Closer: nothing is read from then on.
+// Close implements io.Closer. Reads fail afterwards.
 func (c *counted) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return nil

@@ -19,52 +19,50 @@ import (
 )
 
 const (
-	// attempts is how often an upload is begun again of which no further file arrives.
+	// attempts is the number of consecutive attempts without a further complete file.
 	attempts = 5
-	// firstDelay and maxDelay are what is waited before.
+	// firstDelay and maxDelay bound the delay between attempts.
 	firstDelay, maxDelay = time.Second, 30 * time.Second
-	// cleanUpTimeout bounds what is done about a failed upload.
+	// cleanUpTimeout bounds the cleanup of a failed upload.
 	cleanUpTimeout = time.Minute
 )
 
-// Upload is an image on its way into a library. It is used once.
+// Upload uploads an image into a library. It must be used only once.
 type Upload struct {
-	// Server is where the library is.
+	// Server is the vCenter of the library.
 	Server login.Server
-	// Library and Item are the names of the library, which must be the only one, and of
-	// the item.
+	// Library and Item are the names of the library, which must be unique, and of the item.
 	Library, Item string
-	// Image has been verified: its files have digests.
+	// Image is a verified image, whose files have digests.
 	Image *imagefile.Image
-	// Update replaces the content of an item that exists. Without it there must be none.
+	// Update replaces the content of an existing item. Without it, the item must not exist.
 	Update bool
-	// Sent is told how many bytes of the image have arrived; it may become less again.
+	// Sent receives the number of bytes uploaded, which can decrease.
 	Sent func(bytes int64)
-	// Say tells people what happens.
+	// Say reports events to the user.
 	Say func(format string, args ...any)
 
 	client *rest.Client
-	// library and item are those that were found or made.
+	// library and item are the IDs.
 	library, item string
-	// made is true when this upload has made the item.
+	// made is true if this upload created the item.
 	made bool
-	// session is what the files go to; completing is true once its end was asked for.
+	// session is the update session. completing is true after its completion was requested.
 	session    string
 	completing bool
-	// arrived is how much of the image the session has.
+	// arrived is the number of bytes in the session.
 	arrived int64
 }
 
-// Result is what an upload has made.
+// Result identifies the uploaded content.
 type Result struct {
 	// Item is the ID of the item.
 	Item string
-	// ContentVersion is that of what was uploaded.
+	// ContentVersion is the content version after the upload.
 	ContentVersion string
 }
 
-// InterruptedError means that an upload can go on: the same one, begun again, sends what
-// has not arrived yet.
+// InterruptedError means that the upload can be resumed by running it again.
 type InterruptedError struct{ err error }
 
 // Error implements error.
@@ -73,8 +71,7 @@ func (e *InterruptedError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *InterruptedError) Unwrap() error { return e.err }
 
-// Run uploads the image. The error is an InterruptedError where it is worthwhile to begin
-// again.
+// Run uploads the image. It returns an InterruptedError if a retry may succeed.
 func (u *Upload) Run(ctx context.Context) (Result, error) {
 	delay := backoff()
 	for {
@@ -99,7 +96,7 @@ func (u *Upload) Run(ctx context.Context) (Result, error) {
 			return result, &InterruptedError{fmt.Errorf("%w (tried %d times)", explain(err), attempts)}
 		}
 		pause := delay.Step()
-		u.Say("%v: trying again in %v", explain(err), pause.Round(time.Second))
+		u.Say("%v: retrying in %v", explain(err), pause.Round(time.Second))
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
@@ -111,7 +108,7 @@ func backoff() wait.Backoff {
 	return wait.Backoff{Duration: firstDelay, Factor: 2, Cap: maxDelay, Steps: attempts - 1}
 }
 
-// once goes on from wherever the last attempt, of this process or another, has come to.
+// once makes one attempt and continues the previous one, of this or another process.
 func (u *Upload) once(ctx context.Context) (Result, error) {
 	if err := u.login(ctx); err != nil {
 		return Result{}, err
@@ -121,7 +118,7 @@ func (u *Upload) once(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	if u.completing {
-		return u.result(ctx, m, u.finish(ctx, m)) // whose answer was lost
+		return u.result(ctx, m, u.finish(ctx, m)) // its response was lost
 	}
 	if err := u.open(ctx, m); err != nil {
 		return Result{}, err
@@ -132,7 +129,7 @@ func (u *Upload) once(ctx context.Context) (Result, error) {
 	return u.result(ctx, m, u.finish(ctx, m))
 }
 
-// finish lets vCenter look at what it has, and make it the content of the item.
+// finish lets vCenter validate the files and publish them as the content of the item.
 func (u *Upload) finish(ctx context.Context, m *library.Manager) error {
 	session, err := m.GetLibraryItemUpdateSession(ctx, u.session)
 	if err != nil {
@@ -151,7 +148,7 @@ func (u *Upload) finish(ctx context.Context, m *library.Manager) error {
 			return fmt.Errorf("completing the upload: %w", err)
 		}
 	}
-	return u.poll(ctx, "the end of the upload", func() (bool, error) {
+	return u.poll(ctx, "the completion of the upload", func() (bool, error) {
 		session, err := m.GetLibraryItemUpdateSession(ctx, u.session)
 		switch {
 		case err != nil:
@@ -159,13 +156,13 @@ func (u *Upload) finish(ctx context.Context, m *library.Manager) error {
 		case session.State == stateActive:
 			return false, nil
 		case session.State != stateDone:
-			return false, fmt.Errorf("vCenter did not take the image: the update session is %s%s", session.State, said(session.ErrorMessage))
+			return false, fmt.Errorf("vCenter rejected the image: the update session is %s%s", session.State, said(session.ErrorMessage))
 		}
 		return true, nil
 	})
 }
 
-// invalid is what vCenter does not like about the files.
+// invalid returns vCenter's validation errors.
 func invalid(found *library.UpdateFileValidation) error {
 	var errs []error
 	for _, name := range found.MissingFiles {
@@ -174,14 +171,14 @@ func invalid(found *library.UpdateFileValidation) error {
 	for _, f := range found.InvalidFiles {
 		errs = append(errs, fmt.Errorf("file %s is not valid: %s", f.Name, f.ErrorMessage.DefaultMessage))
 	}
-	return fmt.Errorf("vCenter does not take the image: %w", errors.Join(errs...))
+	return fmt.Errorf("vCenter rejected the image: %w", errors.Join(errs...))
 }
 
 func (u *Upload) result(ctx context.Context, m *library.Manager, err error) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	// It would be deleted by itself, later.
+	// Otherwise vCenter deletes the session later.
 	_ = m.DeleteLibraryItemUpdateSession(ctx, u.session)
 	item, err := m.GetLibraryItem(ctx, u.item)
 	if err != nil {
@@ -197,7 +194,7 @@ func (u *Upload) complete(files []library.File) bool {
 	})
 }
 
-// giveUp lets go of what others would have to wait for, or would take for an image.
+// giveUp releases what would block other clients or be mistaken for an image.
 func (u *Upload) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()
@@ -206,7 +203,7 @@ func (u *Upload) giveUp(ctx context.Context) {
 	}
 	m := library.NewManager(u.client)
 	if u.session != "" {
-		_ = m.CancelLibraryItemUpdateSession(ctx, u.session) // it expires otherwise
+		_ = m.CancelLibraryItemUpdateSession(ctx, u.session) // otherwise it expires
 	}
 	if !u.made {
 		return
@@ -216,6 +213,6 @@ func (u *Upload) giveUp(ctx context.Context) {
 		return
 	}
 	if err := m.DeleteLibraryItem(ctx, &library.Item{ID: u.item}); err != nil {
-		u.Say("the item %q is left without its content: %v", u.Item, explain(err))
+		u.Say("item %q remains without content: %v", u.Item, explain(err))
 	}
 }

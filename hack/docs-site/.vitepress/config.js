@@ -10,18 +10,11 @@ const src = join(dirname(fileURLToPath(import.meta.url)), '..', 'src')
 const root = join(src, '..', '..', '..')
 const repository = 'https://github.com/slipway-dev/slipway/blob/main/'
 
-// Pages in the sidebar, in this order. Other pages follow.
-const sections = {
-  'Use': ['virtualmachines', 'instancetypes', 'images', 'bootstrap', 'snapshots', 'groups', 'adoption', 'access', 'dashboard', 'quota'],
-  'Programs': ['clients', 'gitops', 'editors', 'api'],
-  'Kubernetes nodes': ['machines', 'machine-sets', 'cluster-api', 'workload-clusters'],
-  'vSphere': ['vcenters', 'storage', 'claims', 'networks', 'imagecache'],
-  'Run': ['operations', 'recovery', 'hardening', 'faults', 'benchmarks', 'releasing', 'vm-controller'],
-  'Contribute': ['contributing/imports'],
-}
-
-const listed = new Set(Object.values(sections).flat())
-sections['More'] = readdirSync(join(src, 'docs')).filter((f) => f.endsWith('.md')).map((f) => f.slice(0, -3)).filter((page) => !listed.has(page))
+// The sidebar has a section for each kind of document, and one for pages at the top.
+const directories = { Tutorials: 'tutorials', 'How to': 'how-to', Operate: 'how-to/operate', Concepts: 'concepts', Reference: 'reference', Contribute: 'contributing', More: '' }
+const pagesOf = (directory) => !existsSync(join(src, 'docs', directory)) ? [] :
+  readdirSync(join(src, 'docs', directory)).filter((f) => f.endsWith('.md')).map((f) => join(directory, f.slice(0, -3)))
+const sections = Object.fromEntries(Object.entries(directories).map(([text, directory]) => [text, pagesOf(directory)]))
 
 const title = (page) => {
   const heading = /^# +(.+)$/m.exec(readFileSync(join(src, page), 'utf8'))

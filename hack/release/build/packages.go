@@ -25,16 +25,16 @@ type Package struct {
 	}
 }
 
-// Packages returns all packages of ./cmd/NAME for a platform.
-func (m Module) Packages(ctx context.Context, p Platform, name string) ([]Package, error) {
-	cmd := m.command(ctx, p, "list", "-deps", "-json=Dir,Module", "./cmd/"+name)
+// Packages returns all packages of the program of a package for a platform.
+func (m Module) Packages(ctx context.Context, p Platform, pkg string) ([]Package, error) {
+	cmd := m.command(ctx, p, "list", "-deps", "-json=Dir,Module", pkg)
 	out, err := cmd.Output()
 	if err != nil {
 		var failed *exec.ExitError
 		if errors.As(err, &failed) {
 			err = fmt.Errorf("%w: %s", err, failed.Stderr)
 		}
-		return nil, fmt.Errorf("listing the packages of %s for %s: %w", name, p, err)
+		return nil, fmt.Errorf("listing the packages of %s for %s: %w", pkg, p, err)
 	}
 	var all []Package
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
@@ -42,7 +42,7 @@ func (m Module) Packages(ctx context.Context, p Platform, name string) ([]Packag
 		if err := d.Decode(&one); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("reading the packages of %s for %s: %w", name, p, err)
+			return nil, fmt.Errorf("reading the packages of %s for %s: %w", pkg, p, err)
 		}
 		all = append(all, one)
 	}

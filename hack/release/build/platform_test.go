@@ -33,14 +33,14 @@ func TestParse_AcceptsReleasedPlatforms(t *testing.T) {
 	}
 }
 
-func TestSays_DetectsAnotherVersion(t *testing.T) {
-	if err := Says(t.Context(), "v1.2.3", "echo", "Client:", "v1.2.3"); err != nil {
+func TestCheckVersion_DetectsAnotherVersion(t *testing.T) {
+	if err := CheckVersion(t.Context(), "v1.2.3", "echo", "Client:", "v1.2.3"); err != nil {
 		t.Error(err)
 	}
-	if err := Says(t.Context(), "v1.2.3", "echo", "v1.2.3-dirty"); err == nil || !strings.Contains(err.Error(), "want v1.2.3") {
+	if err := CheckVersion(t.Context(), "v1.2.3", "echo", "v1.2.3-dirty"); err == nil || !strings.Contains(err.Error(), "want v1.2.3") {
 		t.Errorf("error %v", err)
 	}
-	if err := Says(t.Context(), "v1.2.3", "false"); err == nil {
+	if err := CheckVersion(t.Context(), "v1.2.3", "false"); err == nil {
 		t.Error("no error for a program that fails")
 	}
 }

@@ -131,7 +131,7 @@ func (c Contents) annotations() map[string]string {
 		"org.opencontainers.image.description":   "Virtual machines on vSphere as native Kubernetes API objects",
 		"org.opencontainers.image.licenses":      "Apache-2.0",
 		"org.opencontainers.image.source":        "https://github.com/slipway-dev/slipway",
-		"org.opencontainers.image.documentation": "https://github.com/slipway-dev/slipway/blob/main/docs/operations.md",
+		"org.opencontainers.image.documentation": "https://github.com/slipway-dev/slipway/blob/main/docs/how-to/operate/install-with-manifests.md",
 		"org.opencontainers.image.version":       c.Version,
 		"org.opencontainers.image.created":       c.Made.UTC().Format(time.RFC3339),
 	}

@@ -110,7 +110,7 @@ func TestImage_RunsItsProgramAsANumericUser(t *testing.T) {
 			"org.opencontainers.image.description":   "Virtual machines on vSphere as native Kubernetes API objects",
 			"org.opencontainers.image.licenses":      "Apache-2.0",
 			"org.opencontainers.image.source":        "https://github.com/slipway-dev/slipway",
-			"org.opencontainers.image.documentation": "https://github.com/slipway-dev/slipway/blob/main/docs/operations.md",
+			"org.opencontainers.image.documentation": "https://github.com/slipway-dev/slipway/blob/main/docs/how-to/operate/install-with-manifests.md",
 			"org.opencontainers.image.version":       version,
 			"org.opencontainers.image.revision":      "0123456789abcdef",
 			"org.opencontainers.image.created":       "2026-02-03T04:05:06Z",

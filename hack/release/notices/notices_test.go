@@ -63,7 +63,7 @@ func TestNotices_FailWithoutALicense(t *testing.T) {
 
 func TestNotices_ServerHasALicenseOfEachModule(t *testing.T) {
 	m := build.Module{Dir: "../../.."}
-	packages, err := m.Packages(t.Context(), build.Platform{OS: "linux", Arch: runtime.GOARCH}, "slipway-apiserver")
+	packages, err := m.Packages(t.Context(), build.Platform{OS: "linux", Arch: runtime.GOARCH}, "./cmd/slipway-apiserver")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func TestStep_WaitHasATimeout(t *testing.T) {
 				t.Fatal("the wait ended before its time")
 			}
 			if _, message := w.conditionOf("shop", vmv1alpha1.ConditionPowerStateSynced); !cmp.Equal(message[len(message)-len("at most until 2026-01-01T00:01:00Z"):], "at most until 2026-01-01T00:01:00Z") {
-				t.Errorf("PowerStateSynced does not say until when: %s", message)
+				t.Errorf("PowerStateSynced does not report the time: %s", message)
 			}
 			w.pass(time.Second)
 			if w.told("shop", waiting) != state || w.power(waiting) != state {
@@ -209,7 +209,7 @@ func TestGroup_WithoutPowerStateDoesNotChangeMembers(t *testing.T) {
 	w.set("shop", "")
 	w.settle()
 	if len(w.order) > 0 || w.member("shop", "web").DesiredSince != nil {
-		t.Errorf("a group that wants nothing any more powered %v", w.order)
+		t.Errorf("a group without a desired power state powered %v", w.order)
 	}
 	w.set("shop", off)
 	w.settle()
@@ -244,7 +244,7 @@ func TestGroup_RestartsWithEachNewPowerState(t *testing.T) {
 	w.group("shop", on, db, web)
 	w.pass(time.Minute)
 	w.set("shop", off)
-	w.pass(50 * time.Second) // web is off, and db was not asked yet
+	w.pass(50 * time.Second) // web is off, and db has no request yet
 	w.set("shop", on)
 	w.pass(59 * time.Second)
 	if w.power("db") != on || w.power("web") != off {
@@ -267,7 +267,7 @@ func TestStep_WhoseMembersAreInTheDesiredStateNeedsNoEvent(t *testing.T) {
 	status, _ := decide(w.groups["shop"], w.findVM, w.findGroup, w.now) // one call: nothing changes in between
 	for _, m := range status.Members {
 		if m.DesiredPowerState != on {
-			t.Errorf("%s is asked to be %s, want %s", m.Name, m.DesiredPowerState, on)
+			t.Errorf("the requested power state of %s is %s, want %s", m.Name, m.DesiredPowerState, on)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestMember_WithItsOwnPowerStateKeepsIt(t *testing.T) {
 		t.Errorf("spare is %s and web %s, want it to be left off and web not to wait for it", w.power("spare"), w.power("web"))
 	}
 	if w.told("shop", "spare") != on {
-		t.Errorf("spare is asked to be %q, want what it has when it leaves its own unset", w.told("shop", "spare"))
+		t.Errorf("the requested power state of spare is %q, want its current one if its own is unset", w.told("shop", "spare"))
 	}
 	w.vms["spare"].Spec.PowerState = ""
 	w.settle()
@@ -93,7 +93,7 @@ func TestMember_ThatIsAddedLateIsPoweredOnImmediately(t *testing.T) {
 	if w.power("db-1") != on || w.power("web") != on {
 		t.Errorf("db-1 is %s and web %s", w.power("db-1"), w.power("web"))
 	}
-	w.edit("shop", func(g *group) { // a step in the middle of what has begun
+	w.edit("shop", func(g *group) { // a step in the middle of the running ones
 		g.Spec.BootOrder = []vmv1alpha1.VirtualMachineGroupStep{g.Spec.BootOrder[0], waits("cache"), g.Spec.BootOrder[1]}
 	})
 	w.vm("cache", "shop")
@@ -132,7 +132,7 @@ func TestMember_ThatIsNotLinkedIsReported(t *testing.T) {
 			w.set("shop", off)
 			w.settle()
 			if w.power("web") != off || w.told("shop", "db") != off {
-				t.Error("what is not linked keeps others from being powered off")
+				t.Error("a member that is not linked prevents others from being powered off")
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func TestChildGroup_StatusOfAnOlderGenerationDoesNotCount(t *testing.T) {
 	})
 	status, _ := decide(w.groups["shop"], w.findVM, w.findGroup, w.now)
 	if is, _ := says(status.Conditions, vmv1alpha1.ConditionReady); is == "True Succeeded" {
-		t.Error("the group is Ready by what one of its groups said before it had another member")
+		t.Error("the group is Ready because of an outdated status of one of its groups")
 	}
 }
 
@@ -89,7 +89,7 @@ func TestChildGroup_GroupLinked(t *testing.T) {
 	}{
 		"in none": {func(w *world) { w.groups["data"].Spec.GroupName = "" }, "", ""},
 		"in one":  {func(*world) {}, "True Succeeded", ""},
-		"in one that is not there": {func(w *world) { delete(w.groups, "shop") }, "False NotFound",
+		"in a missing group": {func(w *world) { delete(w.groups, "shop") }, "False NotFound",
 			`VirtualMachineGroup "shop" in spec.groupName does not exist`},
 		"in one that does not name it": {func(w *world) { w.edit("shop", func(g *group) { g.Spec.BootOrder = nil }) }, "False NotLinked",
 			`spec.bootOrder of VirtualMachineGroup "shop" does not name this group`},

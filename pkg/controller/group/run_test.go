@@ -128,7 +128,7 @@ func (l *live) wants(what string, got map[string]vmv1alpha1.PowerState, want ...
 		asked[name] = on
 	}
 	if diff := cmp.Diff(asked, got); diff != "" {
-		l.t.Errorf("%s: asked for (-want +got):\n%s", what, diff)
+		l.t.Errorf("%s: requests (-want +got):\n%s", what, diff)
 	}
 }
 
@@ -202,11 +202,11 @@ func TestEvents_OfAGroupEnqueueParentsAndChildren(t *testing.T) {
 		l := run(t, w)
 		defer func() { l.stop() }()
 		if got := l.after(time.Second, "data")["db"]; got != on {
-			t.Errorf("db is asked to be %q by way of its group, want %s", got, on)
+			t.Errorf("the power state requested by db's group is %q, want %s", got, on)
 		}
 		l.follows("db", on)
 		if got := l.after(time.Second, "shop")["web"]; got != on {
-			t.Errorf("web is asked to be %q, want %s now that the group before it is Ready", got, on)
+			t.Errorf("the requested power state of web is %q, want %s because the previous group is Ready", got, on)
 		}
 		ctx, groups := context.Background(), l.api.VmV1alpha1().VirtualMachineGroups("dev")
 		shop := l.stored("shop")

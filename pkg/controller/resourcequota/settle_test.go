@@ -40,7 +40,7 @@ func TestSettled_ReducesOnlyObservedCharges(t *testing.T) {
 		"less is used, for the first time":                 {nil, vcpus(5), vcpus(3), vcpus(5)},
 		"less is used, and nothing was charged since":      {&observation{used: vcpus(5)}, vcpus(5), vcpus(3), vcpus(3)},
 		"two were charged since, and may not be stored":    {&observation{used: vcpus(5)}, vcpus(7), vcpus(3), vcpus(5)},
-		"what was charged since may be stored":             {&observation{used: vcpus(5)}, vcpus(7), vcpus(6), vcpus(7)},
+		"later charges may be stored":                      {&observation{used: vcpus(5)}, vcpus(7), vcpus(6), vcpus(7)},
 		"another client has charged less since":            {&observation{used: vcpus(5)}, vcpus(4), vcpus(3), vcpus(3)},
 		"more is used than was charged, whatever was seen": {&observation{used: vcpus(5)}, vcpus(5), vcpus(6), vcpus(6)},
 	} {
@@ -108,11 +108,11 @@ func TestReconcile_ReducesTheChargeAfterSettleTime(t *testing.T) {
 	s.used = vcpus(3)
 	result, used := s.pass(t)
 	if diff := cmp.Diff(charged, used); diff != "" || result.RequeueAfter != settleTime {
-		t.Errorf("the first pass comes back after %v and wrote (-want +got):\n%s", result.RequeueAfter, diff)
+		t.Errorf("the first reconcile is requeued after %v and wrote (-want +got):\n%s", result.RequeueAfter, diff)
 	}
 	s.now = s.now.Add(settleTime - time.Second)
 	if result, _ := s.pass(t); result.RequeueAfter != time.Second {
-		t.Errorf("a pass in between comes back after %v, want the second that is left", result.RequeueAfter)
+		t.Errorf("a reconcile in between is requeued after %v, want the remaining second", result.RequeueAfter)
 	}
 	s.now = s.now.Add(time.Second)
 	charged[vmv1alpha1.QuotaVCPUs] = vcpus(3)[vmv1alpha1.QuotaVCPUs]
@@ -131,7 +131,7 @@ func TestReconcile_CountsANewQuotaImmediately(t *testing.T) {
 
 func TestReconcile_ChangesNothingIfUsageIsUnknown(t *testing.T) {
 	s := newScene(t, vcpus(5))
-	s.used, s.failure = vcpus(3), errors.New("the store is away")
+	s.used, s.failure = vcpus(3), errors.New("the store is unavailable")
 	if _, err := s.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "team"}); !errors.Is(err, s.failure) {
 		t.Errorf("the error is %v, want that of counting", err)
 	}

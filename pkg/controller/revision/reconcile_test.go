@@ -85,7 +85,7 @@ func (w *world) left() *itv1alpha1.ControllerRevision {
 func TestRevision_IsMarkedThenDeletedIfUnused(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.reconcile(); err != nil || w.left() != nil {
-		t.Fatalf("error %v, left %v; want it gone", err, w.left())
+		t.Fatalf("error %v, left %v; want it deleted", err, w.left())
 	}
 	var verbs []string
 	for _, action := range w.api.Actions() {
@@ -93,7 +93,7 @@ func TestRevision_IsMarkedThenDeletedIfUnused(t *testing.T) {
 		if del, ok := action.(clienttesting.DeleteActionImpl); ok {
 			p := del.DeleteOptions.Preconditions
 			if p == nil || *p.UID != "uid" || *p.ResourceVersion != "2" {
-				t.Errorf("deleted with preconditions %+v, want UID and version of what was marked", p)
+				t.Errorf("deleted with preconditions %+v, want UID and version of the marked object", p)
 			}
 		}
 	}

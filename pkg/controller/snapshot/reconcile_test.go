@@ -185,7 +185,7 @@ func TestSnapshot_IsRequestedWithTheObjectRecord(t *testing.T) {
 		t.Errorf("revision %q, generation %d, %s", s.Status.InstancetypeRevision, s.Status.ObservedGeneration, w.says("now"))
 	}
 	if len(w.p.asked) != 1 {
-		t.Fatalf("asked %d times, want once, after status names the revision", len(w.p.asked))
+		t.Fatalf("called %d times, want once, after status names the revision", len(w.p.asked))
 	}
 	r, err := vmrecord.Decode(w.p.asked[0].Record)
 	if err != nil {
@@ -205,7 +205,7 @@ func TestSnapshot_IsRequestedWithTheObjectRecord(t *testing.T) {
 	w.pass("now")
 	for _, a := range w.api.Actions() {
 		if a.GetVerb() != "list" {
-			t.Errorf("a pass over a snapshot that is ready made the call %s %s", a.GetVerb(), a.GetResource().Resource)
+			t.Errorf("a reconcile of a ready snapshot made the call %s %s", a.GetVerb(), a.GetResource().Resource)
 		}
 	}
 	for err, want := range map[error]string{
@@ -250,7 +250,7 @@ func TestSnapshots_AreTakenOneAtATimeOldestFirst(t *testing.T) {
 			w := newWorld(t, machine(), revision(), of("now", time.Minute), tc.beside)
 			w.pass("now")
 			if len(w.p.asked) != tc.asked {
-				t.Errorf("asked %d times, want %d; %s", len(w.p.asked), tc.asked, w.says("now"))
+				t.Errorf("called %d times, want %d; %s", len(w.p.asked), tc.asked, w.says("now"))
 			}
 		})
 	}
@@ -301,16 +301,16 @@ func TestSnapshot_DeletionWaitsForVSphere(t *testing.T) {
 		"being removed": {machine(), deleted, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
 		// By a client that has replaced the object by its own manifest.
 		"its owner was taken from it": {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences = nil }, nil, 1, ""},
-		"its VM is deleted":           {nil, deleted, errors.New("must not be asked"), 0, ""},
+		"its VM is deleted":           {nil, deleted, errors.New("must not be called"), 0, ""},
 		"… and there is another":      {machine(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "new" }), deleted, nil, 1, ""},
 		"it has a forged owner":       {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences[0].UID = "forged" }, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
-		"its virtual machine goes": {machine(func(vm *vmv1alpha1.VirtualMachine) {
+		"its virtual machine is deleted": {machine(func(vm *vmv1alpha1.VirtualMachine) {
 			vm.DeletionTimestamp = &metav1.Time{Time: began}
 			vm.Finalizers = []string{"x/y"}
-		}), deleted, errors.New("must not be asked"), 0, ""},
-		"nothing was ever asked for": {machine(), func(s *snapshot) { deleted(s); s.Status.Conditions = nil }, errors.New("must not be asked"), 0, ""},
-		"the vCenter is not in use":  {machine(), deleted, provider.ErrNotInUse, 1, "True/, False/UnknownState"},
-		"a revert is in progress":    {machine(), deleted, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites}, 1, "True/, False/WaitingForPrerequisites"},
+		}), deleted, errors.New("must not be called"), 0, ""},
+		"nothing was requested":     {machine(), func(s *snapshot) { deleted(s); s.Status.Conditions = nil }, errors.New("must not be called"), 0, ""},
+		"the vCenter is not in use": {machine(), deleted, provider.ErrNotInUse, 1, "True/, False/UnknownState"},
+		"a revert is in progress":   {machine(), deleted, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites}, 1, "True/, False/WaitingForPrerequisites"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := []runtime.Object{of("now", 0, tc.change)}
@@ -325,7 +325,7 @@ func TestSnapshot_DeletionWaitsForVSphere(t *testing.T) {
 				got = w.says("now")
 			}
 			if diff := cmp.Diff([]any{tc.stays, tc.removes}, []any{got, w.p.removes}); diff != "" {
-				t.Errorf("what stays, and how often vSphere was asked (-want +got):\n%s", diff)
+				t.Errorf("remaining objects, and the number of calls to vSphere (-want +got):\n%s", diff)
 			}
 		})
 	}

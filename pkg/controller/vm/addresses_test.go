@@ -213,7 +213,7 @@ func TestAddresses_ReleaseUnusedClaims(t *testing.T) {
 	h.pools.takeCalls()
 	h.mustReconcile()
 	if diff := cmp.Diff([]string{"release front "}, h.pools.takeCalls()); diff != "" || claimed(h.vm()) != nil || addressesReady(h.vm()) != "" {
-		t.Errorf("asked (-want +got):\n%s\nstored %v, AddressesReady %s", diff, claimed(h.vm()), addressesReady(h.vm()))
+		t.Errorf("requests (-want +got):\n%s\nstored %v, AddressesReady %s", diff, claimed(h.vm()), addressesReady(h.vm()))
 	}
 }
 

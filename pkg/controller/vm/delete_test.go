@@ -97,7 +97,7 @@ func TestDeletion_OfAPausedVMDoesNothing(t *testing.T) {
 	}
 }
 
-func TestPausedDeletion_ShowsThatItWaitsAndForWhat(t *testing.T) {
+func TestPausedDeletion_ReportsThatItWaits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		vm       func(*vmv1alpha1.VirtualMachine)
 		provider error

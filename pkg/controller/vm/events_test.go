@@ -174,6 +174,6 @@ func TestEvents_AreRecordedOnlyAfterTheWrite(t *testing.T) {
 	h.mustReconcile()
 	want := []string{"Normal PoweredOn: The virtual machine is powered on"}
 	if diff := cmp.Diff(want, h.events.take()); diff != "" {
-		t.Errorf("events of what was written later (-want +got):\n%s", diff)
+		t.Errorf("events of later writes (-want +got):\n%s", diff)
 	}
 }

@@ -168,8 +168,8 @@ func TestBootstrap_ReportsPropertiesThatVSphereWouldChange(t *testing.T) {
 }
 
 // S12: a user who can create a VM can use any Secret of its namespace and none of another namespace, as
-// docs/operations.md describes.
-func TestS12Bootstrap_ReadsSecretsOfTheVMsNamespaceOnly(t *testing.T) {
+// docs/concepts/security.md describes.
+func TestBootstrap_ReadsSecretsOfTheVMsNamespaceOnly(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("any", "")), photon())
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "any"}, Data: map[string][]byte{"user-data": []byte("foreign")}}
 	if err := h.host.Tracker().Add(foreign); err != nil {
@@ -290,7 +290,7 @@ func TestCreatedVM_ReadsNoPrerequisites(t *testing.T) {
 }
 
 // Unmet prerequisites of a create do not matter for a VM that exists, for example for a recovered one.
-func TestCreatedVM_DropsWhatOnlyACreationWaitsFor(t *testing.T) {
+func TestCreatedVM_DropsConditionsOfTheCreation(t *testing.T) {
 	h := newHarness(t, running(failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound),
 		failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)))
 	h.mustReconcile()

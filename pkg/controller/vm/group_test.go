@@ -35,7 +35,7 @@ func inGroup(own vmv1alpha1.PowerState) func(*vmv1alpha1.VirtualMachine) {
 	return func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName, vm.Spec.PowerState = "all", own }
 }
 
-func TestStatusChartUpdatesTheGroupLinkedCondition(t *testing.T) {
+func TestStatus_UpdatesTheGroupLinkedCondition(t *testing.T) {
 	for name, tc := range map[string]struct {
 		vm      func(*vmv1alpha1.VirtualMachine)
 		group   *vmv1alpha1.VirtualMachineGroup

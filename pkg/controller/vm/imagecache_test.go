@@ -93,11 +93,11 @@ func checkChart(t *testing.T, h *harness, want string) {
 
 // The arrows of the chart "VMI Cache Integration (Fast Deploy)", in their order.
 
-func TestCacheChartHasLabelNoIsReady(t *testing.T) {
+func TestImageCacheGate_WithoutTheLabelIsReady(t *testing.T) {
 	checkChart(t, fastHarness(t, fresh(), nil), "provider called")
 }
 
-func TestCacheChartHasLabelYesGetsTheCache(t *testing.T) {
+func TestImageCacheGate_WithTheLabelReadsTheCache(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Conditions = nil }))
 	checkChart(t, h, "waits, label photon, location "+place)
 	if c := findCondition(h.vm(), vmv1alpha1.ConditionImageCacheReady); c == nil || c.Message != `image cache "photon" is not ready` {
@@ -106,7 +106,7 @@ func TestCacheChartHasLabelYesGetsTheCache(t *testing.T) {
 }
 
 // VM Operator waits there for an event that is never sent.
-func TestCacheChartCacheExistsNoIsNotReadyAndRequestedAgain(t *testing.T) {
+func TestImageCacheGate_WithoutACacheIsNotReadyAndRequestsIt(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), nil)
 	checkChart(t, h, "waits")
 	h.mustReconcile()
@@ -115,11 +115,11 @@ func TestCacheChartCacheExistsNoIsNotReadyAndRequestedAgain(t *testing.T) {
 	}
 }
 
-func TestCacheChartCacheExistsYesChecksTheOVF(t *testing.T) {
+func TestImageCacheGate_WithACacheChecksTheOVF(t *testing.T) {
 	checkChart(t, fastHarness(t, fresh(waiting(place)), photonCache()), "provider called")
 }
 
-func TestCacheChartOVFNoIsNotReady(t *testing.T) {
+func TestImageCacheGate_OVFNotReadyIsNotReady(t *testing.T) {
 	h := fastHarness(t, fresh(waiting()), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) {
 		c.Status.Conditions[0].Status, c.Status.Conditions[0].Message = metav1.ConditionFalse, "the item has no descriptor"
 	}))
@@ -129,29 +129,29 @@ func TestCacheChartOVFNoIsNotReady(t *testing.T) {
 	}
 }
 
-func TestCacheChartOVFYesLooksForTheLocation(t *testing.T) {
+func TestImageCacheGate_OVFReadyChecksTheLocation(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }))
 	checkChart(t, h, "waits, label photon, location "+place)
 }
 
-func TestCacheChartHasLocationNoRemovesTheLabelAndIsReady(t *testing.T) {
+func TestImageCacheGate_WithoutALocationRemovesTheLabel(t *testing.T) {
 	checkChart(t, fastHarness(t, fresh(waiting()), photonCache()), "provider called")
 }
 
 // VM Operator removes both if the annotation has only two parts, and waits for its own event.
-func TestCacheChartHasLocationInPartRemovesBothAndIsReady(t *testing.T) {
+func TestImageCacheGate_WithAnIncompleteLocationRemovesLabelAndAnnotation(t *testing.T) {
 	for _, text := range []string{"", "datastore-1,gold", "default,,gold", "a,b,c,d"} {
 		checkChart(t, fastHarness(t, fresh(waiting(text)), photonCache()), "provider called")
 	}
 }
 
-func TestCacheChartHasLocationYesFindsItsStatus(t *testing.T) {
+func TestImageCacheGate_WithALocationChecksItsStatus(t *testing.T) {
 	for _, other := range []string{"default,datastore-2,gold", "default,datastore-1,", "other,datastore-1,gold"} {
 		checkChart(t, fastHarness(t, fresh(waiting(other)), photonCache()), "waits, label photon, location "+other)
 	}
 }
 
-func TestCacheChartLocationReadyNoIsNotReady(t *testing.T) {
+func TestImageCacheGate_LocationNotReadyIsNotReady(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) {
 		c.Status.Locations[0].Conditions[0].Status, c.Status.Locations[0].Conditions[0].Message = metav1.ConditionFalse, "the datastore is full"
 	}))
@@ -161,7 +161,7 @@ func TestCacheChartLocationReadyNoIsNotReady(t *testing.T) {
 	}
 }
 
-func TestCacheChartLocationReadyYesRemovesLabelAndAnnotationAndIsReady(t *testing.T) {
+func TestImageCacheGate_LocationReadyRemovesLabelAndAnnotation(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache())
 	checkChart(t, h, "provider called")
 	if got := h.provider.requests[0]; got.FastDeploy != vmv1alpha1.FastDeployDirect || got.ImageCache == nil || got.ImageCache.Name != "photon" {
@@ -171,7 +171,7 @@ func TestCacheChartLocationReadyYesRemovesLabelAndAnnotationAndIsReady(t *testin
 
 // The arrows of the chart ReconcileNormal about fast deploy.
 
-func TestNormalChartFastDeployNoCallsTheProvider(t *testing.T) {
+func TestFastDeploy_DisabledCallsTheProvider(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status = vmv1alpha1.VirtualMachineImageCacheStatus{} }))
 	h.imageCache.Default = vmv1alpha1.FastDeployOff
 	checkChart(t, h, "provider called")
@@ -180,16 +180,16 @@ func TestNormalChartFastDeployNoCallsTheProvider(t *testing.T) {
 	}
 }
 
-func TestNormalChartFastDeployYesChecksTheCache(t *testing.T) {
+func TestFastDeploy_EnabledChecksTheCache(t *testing.T) {
 	checkChart(t, fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Conditions = nil })),
 		"waits, label photon, location "+place)
 }
 
-func TestNormalChartCacheReadyYesCallsTheProvider(t *testing.T) {
+func TestFastDeploy_ReadyCacheCallsTheProvider(t *testing.T) {
 	checkChart(t, fastHarness(t, fresh(waiting(place)), photonCache()), "provider called")
 }
 
-func TestNormalChartCacheReadyNoWaitsAndReturns(t *testing.T) {
+func TestFastDeploy_WaitsForTheCache(t *testing.T) {
 	h := fastHarness(t, fresh(waiting(place)), photonCache(func(c *vmv1alpha1.VirtualMachineImageCache) { c.Status.Locations = nil }))
 	if got := h.mustReconcile(); got.Requeue || got.RequeueAfter != 0 {
 		t.Errorf("the reconcile requests %+v, but an event of the cache queues the VM", got)
@@ -215,7 +215,7 @@ func (h *harness) lacks(e error) {
 	h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, e }
 }
 
-func TestFastDeployChartNotReadyCreatesTheCacheAndWaitsForIt(t *testing.T) {
+func TestFastDeploy_CreatesAMissingCacheAndWaitsForIt(t *testing.T) {
 	h := fastHarness(t, fresh(), nil)
 	h.lacks(errors.Join(lacking()))
 	if got := h.mustReconcile(); got.Requeue || got.RequeueAfter != 0 {

@@ -26,7 +26,7 @@ func TestInstance_ExistsWhileTheVMRuns(t *testing.T) {
 		t.Errorf("owners %v, cpu %v; want the virtual machine and its size", vmi.OwnerReferences, vmi.Spec.CPU)
 	}
 	if s := vmi.Status; s.Phase != vmv1alpha1.PhaseRunning || s.NodeName != "esx-1" || s.Network == nil || s.Network.PrimaryIP4 != "192.0.2.7" {
-		t.Errorf("status %+v, want what was observed", s)
+		t.Errorf("status %+v, want the observed state", s)
 	}
 
 	set := func(state vmv1alpha1.PowerState) {

@@ -51,7 +51,7 @@ func TestReader_ReadsSourcesThatTheCacheLacksFromTheServer(t *testing.T) {
 	}
 }
 
-func TestReader_NamesTheOtherKindThatHasTheName(t *testing.T) {
+func TestReader_ReportsAnotherKindWithTheName(t *testing.T) {
 	h := newHarness(t)
 	object, cluster := metav1.ObjectMeta{Namespace: "ns", Name: "own"}, metav1.ObjectMeta{Name: "shared"}
 	informers := externalversions.NewSharedInformerFactory(h.api, 0)

@@ -185,7 +185,7 @@ func TestStatus_ReadinessDependsOnTheGuest(t *testing.T) {
 
 // The arrows after "power on" in the chart of the power state. No worker waits: a change that the guest reports is an
 // event of vSphere, which queues the VM.
-func TestPowerChartWaitsForToolsAfterPowerOn(t *testing.T) {
+func TestPowerState_WaitsForToolsAfterPowerOn(t *testing.T) {
 	for arrow, test := range map[string]struct {
 		wait, running bool
 		ready, status string

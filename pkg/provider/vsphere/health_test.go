@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestHealthy_NamesTheInvalidObject(t *testing.T) {
+func TestHealthy_ReportsTheInvalidObject(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(c *settings) { c.Datacenter = "nowhere" })

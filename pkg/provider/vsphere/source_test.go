@@ -205,7 +205,7 @@ func TestDeployment_UsesTheImageForUnsetFields(t *testing.T) {
 	}
 }
 
-// This is the example of docs/virtualmachines.md. The guest names its adapters like udev, and its image has OVF
+// This is the example of docs/how-to/networks.md. The guest names its adapters like udev, and its image has OVF
 // properties, which cloud-init prefers.
 func TestCloudInit_ConfiguresTheAddressesOfTheSpec(t *testing.T) {
 	t.Parallel()

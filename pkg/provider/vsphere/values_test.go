@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// This is the example of docs/virtualmachines.md. cloud-init must assign the addresses to the right adapters.
+// This is the example of docs/how-to/networks.md. cloud-init must assign the addresses to the right adapters.
 func TestCloudInit_ReceivesTheMACAddresses(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

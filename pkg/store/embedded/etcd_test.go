@@ -49,7 +49,7 @@ func connect(t *testing.T, s *Server) *clientv3.Client {
 	return c
 }
 
-func TestDataSurvivesRestart(t *testing.T) {
+func TestEtcd_KeepsDataAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	first := start(t, dir)
 	c := connect(t, first)
@@ -70,19 +70,19 @@ func TestDataSurvivesRestart(t *testing.T) {
 	}
 }
 
-func TestSecondServerOnOneDirectoryIsRefused(t *testing.T) {
+func TestEtcd_RejectsADirectoryInUse(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	_, err := Start(t.Context(), Options{Dir: dir, UnsafeNoFsync: true})
 	if err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Fatalf("second start: error %v, want one that says the directory is in use", err)
+		t.Fatalf("second start: error %v, want one that reports the directory as in use", err)
 	}
 	if _, err := connect(t, s).Put(t.Context(), "/k", "v"); err != nil {
 		t.Fatalf("the first server was harmed: %v", err)
 	}
 }
 
-func TestDeepDirectoryGetsShortSocketPath(t *testing.T) {
+func TestSocket_OfADeepDirectoryHasAShortPath(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120))
 	s := start(t, dir)
 	path := strings.TrimPrefix(s.Endpoint(), "unix://")
@@ -98,7 +98,7 @@ func TestDeepDirectoryGetsShortSocketPath(t *testing.T) {
 	}
 }
 
-func TestStaleSocketDoesNotBlockStart(t *testing.T) {
+func TestSocket_LeftByAKilledServerDoesNotBlockTheStart(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, clientSocket), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -108,14 +108,14 @@ func TestStaleSocketDoesNotBlockStart(t *testing.T) {
 	}
 }
 
-func TestMissingDirectoryOptionIsRefused(t *testing.T) {
+func TestEtcd_RequiresADirectory(t *testing.T) {
 	if _, err := Start(t.Context(), Options{}); err == nil {
 		t.Fatal("Start without a directory succeeded")
 	}
 }
 
 // A limit of the file size simulates a full disk.
-func TestF6AStartWithoutSpaceIsAnErrorAndNoPanic(t *testing.T) {
+func TestStart_WithoutDiskSpaceReturnsAnError(t *testing.T) {
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestF6AStartWithoutSpaceIsAnErrorAndNoPanic(t *testing.T) {
 	}
 }
 
-func TestWarningsOfEtcdReachTheLog(t *testing.T) {
+func TestLog_HasWarningsOfEtcd(t *testing.T) {
 	lines := make(chan string, 100)
 	ctx := klog.NewContext(t.Context(), funcr.New(func(_, args string) {
 		select {
@@ -147,7 +147,7 @@ func TestWarningsOfEtcdReachTheLog(t *testing.T) {
 	}, funcr.Options{}))
 	var p phase
 	logger := newLogger(klog.FromContext(ctx), &p).With(zap.String("member", "m"))
-	logger.Warn("is said of our settings while it starts")
+	logger.Warn("is logged about our settings during the start")
 	p.serving.Store(true)
 	logger.Info("is left out")
 	for range 10 {
@@ -155,7 +155,7 @@ func TestWarningsOfEtcdReachTheLog(t *testing.T) {
 	}
 	logger.Error("no space", zap.String("alarm", "NOSPACE"))
 	p.closing.Store(true)
-	logger.Warn("is said while it stops")
+	logger.Warn("is logged during the stop")
 	close(lines)
 	var got []string
 	for line := range lines {
@@ -168,7 +168,7 @@ func TestWarningsOfEtcdReachTheLog(t *testing.T) {
 	}
 }
 
-func TestMetricsOfTheMemberAreCollected(t *testing.T) {
+func TestMetrics_OfTheMemberAreCollected(t *testing.T) {
 	s := start(t, t.TempDir())
 	if _, err := connect(t, s).Put(t.Context(), "/k", "v"); err != nil {
 		t.Fatal(err)

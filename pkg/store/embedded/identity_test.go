@@ -23,7 +23,7 @@ func clusterID(t *testing.T, s *Server) uint64 {
 	return status.Header.GetClusterId()
 }
 
-func TestEachStoreAndEachRestoreIsAClusterOfItsOwn(t *testing.T) {
+func TestClusterID_DiffersForEachStoreAndRestore(t *testing.T) {
 	born, other := t.TempDir(), t.TempDir()
 	s := start(t, born)
 	put(t, connect(t, s), "/k", "v")
@@ -51,12 +51,12 @@ func TestEachStoreAndEachRestoreIsAClusterOfItsOwn(t *testing.T) {
 		differs(other, what)
 	}
 	if again := start(t, other); value(t, connect(t, again), "/k") != "v" {
-		t.Error("the restored store does not have what the snapshot has")
+		t.Error("the restored store differs from the snapshot")
 	}
 }
 
 // Before they had one of their own all stores had the same identity.
-func TestStoreOfBeforeGoesOn(t *testing.T) {
+func TestStore_OfAnEarlierVersionIsUsed(t *testing.T) {
 	dir := t.TempDir()
 	at, err := socketPaths(dir)
 	if err != nil {

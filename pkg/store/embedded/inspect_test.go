@@ -43,7 +43,7 @@ func overwrite(path string, at int64, with []byte) error {
 	return err
 }
 
-func TestF5DamagedDirectoriesEndInOneClearLine(t *testing.T) {
+func TestInspect_ReportsDamagedDirectoriesInOneLine(t *testing.T) {
 	wal := func(dir string) string {
 		logs, err := filepath.Glob(filepath.Join(dir, memberDir, "member", "wal", "*.wal"))
 		if err != nil || len(logs) == 0 {
@@ -79,7 +79,7 @@ func TestF5DamagedDirectoriesEndInOneClearLine(t *testing.T) {
 	}
 }
 
-func TestF5DatabaseIsMadeAgainFromTheLog(t *testing.T) {
+func TestInspect_DatabaseIsRebuiltFromTheLog(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		"removed": os.Remove,
 		"empty":   func(path string) error { return os.Truncate(path, 0) },
@@ -98,7 +98,7 @@ func TestF5DatabaseIsMadeAgainFromTheLog(t *testing.T) {
 }
 
 // What hangs in etcd cannot be ended; it is left behind.
-func TestF4StartThatHangsIsGivenUpWhenTold(t *testing.T) {
+func TestStart_ThatHangsIsCanceledWithItsContext(t *testing.T) {
 	for name, tc := range map[string]struct {
 		told bool
 		want string

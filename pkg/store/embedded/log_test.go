@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 )
 
-func TestWhatEtcdSaysOfADatabaseWithoutWritesIsNotRepeated(t *testing.T) {
+func TestLog_OmitsRepeatedMessagesOfAnIdleDatabase(t *testing.T) {
 	var out strings.Builder
 	logger := klog.Logger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
 	p := &phase{}

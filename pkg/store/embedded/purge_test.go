@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2/ktesting"
 )
 
-func TestPurge_GoesOnAfterAnError(t *testing.T) {
+func TestPurge_ContinuesAfterAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -49,7 +49,7 @@ func value(t *testing.T, c *clientv3.Client, key string) string {
 	return string(answer.Kvs[0].Value)
 }
 
-func TestF9RunningMemberIsSavedAndLookedAtFromOutside(t *testing.T) {
+func TestSave_OfARunningMemberIsCheckedFromOutside(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	revision := put(t, connect(t, s), "/k", "v")
@@ -79,14 +79,14 @@ func TestF9RunningMemberIsSavedAndLookedAtFromOutside(t *testing.T) {
 	}
 }
 
-func TestF9StoppedMemberIsSavedAndChecked(t *testing.T) {
+func TestSave_OfAStoppedMemberIsChecked(t *testing.T) {
 	dir := stopped(t)
 	if content, err := Check(dir); err != nil || content.Keys != 2 {
 		t.Errorf("content %+v, %v; want two keys", content, err)
 	}
 	a := attach(t, dir)
 	if a.Running {
-		t.Error("a member is said to run that does not")
+		t.Error("a stopped member is reported as running")
 	}
 	if err := a.Save(t.Context(), filepath.Join(t.TempDir(), "snapshot")); err != nil {
 		t.Error(err)
@@ -96,7 +96,7 @@ func TestF9StoppedMemberIsSavedAndChecked(t *testing.T) {
 	}
 }
 
-func TestF8RestoredStoreIsAheadOfAllThatWasSeen(t *testing.T) {
+func TestRestore_RevisionsAreLaterThanAnyObservedOne(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	c := connect(t, s)
@@ -116,7 +116,7 @@ func TestF8RestoredStoreIsAheadOfAllThatWasSeen(t *testing.T) {
 	}
 	again := connect(t, start(t, dir))
 	if kept, later := value(t, again, "/kept"), value(t, again, "/later"); kept != "old" || later != "" {
-		t.Errorf("kept %q and later %q, want what the snapshot has", kept, later)
+		t.Errorf("kept %q and later %q, want the values of the snapshot", kept, later)
 	}
 	if now := put(t, again, "/k", "v"); now < seen+revisionBump/2 {
 		t.Errorf("the revision is %d, and clients have seen %d", now, seen)
@@ -169,7 +169,7 @@ func TestRestore_PreparesTheDataBeforeItIsInItsPlace(t *testing.T) {
 	}
 }
 
-func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
+func TestRestore_RejectsIncompleteSnapshots(t *testing.T) {
 	dir := stopped(t)
 	file := filepath.Join(t.TempDir(), "snapshot")
 	a := attach(t, dir)
@@ -186,7 +186,7 @@ func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
 		want    string
 	}{
 		"truncated":   {whole[:len(whole)/2/4096*4096], "has no checksum"},
-		"changed":     {append(append([]byte{}, whole[:len(whole)-40]...), make([]byte, 40)...), "does not fit its checksum"},
+		"changed":     {append(append([]byte{}, whole[:len(whole)-40]...), make([]byte, 40)...), "does not match its checksum"},
 		"a text file": {[]byte("hello"), "has no checksum"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,14 +195,14 @@ func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := Restore(dir, bad, false, nil); err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), bad) {
-				t.Errorf("error %v, want one that names the file and says %q", err, tc.want)
+				t.Errorf("error %v, want one with the file and %q", err, tc.want)
 			}
 			if content, err := Check(dir); err != nil || content.Keys != 2 {
 				t.Errorf("the data was touched: %+v, %v", content, err)
 			}
 		})
 	}
-	t.Run("a copy of a database, when asked for", func(t *testing.T) {
+	t.Run("a copy of a database, if requested", func(t *testing.T) {
 		empty := t.TempDir()
 		if _, err := Restore(empty, databasePath(dir), true, nil); err != nil {
 			t.Fatal(err)
@@ -211,12 +211,12 @@ func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
 			t.Error(err)
 		}
 		if got := value(t, connect(t, start(t, empty)), "/a"); len(got) != 1<<20 {
-			t.Errorf("/a has %d bytes, want what was copied", len(got))
+			t.Errorf("/a has %d bytes, want the copied content", len(got))
 		}
 	})
 }
 
-func TestSnapshotWithTheAlarmOfAMemberThatIsGoneIsRestored(t *testing.T) {
+func TestRestore_AcceptsASnapshotWithTheAlarmOfARemovedMember(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	alarm := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: 42, Alarm: etcdserverpb.AlarmType_NOSPACE}

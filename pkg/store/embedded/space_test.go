@@ -33,7 +33,7 @@ func fill(t *testing.T, c *clientv3.Client) {
 
 const smallQuota = 32 << 20
 
-func TestS15FullEtcdTakesWritesAfterARestart(t *testing.T) {
+func TestFullEtcd_AcceptsWritesAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	s := startWith(t, Options{Dir: dir, QuotaBytes: smallQuota})
 	c := connect(t, s)
@@ -45,7 +45,7 @@ func TestS15FullEtcdTakesWritesAfterARestart(t *testing.T) {
 	}
 }
 
-func TestF9StartCompactsAndDefragments(t *testing.T) {
+func TestStart_CompactsAndDefragments(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	c := connect(t, s)
@@ -72,6 +72,6 @@ func TestF9StartCompactsAndDefragments(t *testing.T) {
 	}
 	got, err := connect(t, again).Get(t.Context(), "/k")
 	if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != value {
-		t.Errorf("the key is not what it was: %v", err)
+		t.Errorf("the key has changed: %v", err)
 	}
 }

@@ -122,7 +122,7 @@ func TestGate_StaysOpenWithoutTheManagementCluster(t *testing.T) {
 		time.Sleep(5 * refresh)
 		synctest.Wait()
 		if err := g.Err(); err != nil {
-			t.Errorf("while the management cluster is away: %v", err)
+			t.Errorf("while the management cluster is unreachable: %v", err)
 		}
 		away.Store(false)
 		time.Sleep(refresh)

@@ -69,7 +69,7 @@ func known(t *testing.T, host *fake.Clientset) (data map[string]string, accepted
 	return m.Data, m.Annotations[AcceptAnnotation]
 }
 
-func TestCompare_RecordsWhatIsServedAndNothingElse(t *testing.T) {
+func TestCompare_RecordsOnlyTheServedStore(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		before   *corev1.ConfigMap

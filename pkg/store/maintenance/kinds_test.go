@@ -16,7 +16,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-func TestStore_RefusesCreationsThenUpdatesAndTakesDeletions(t *testing.T) {
+func TestStore_RejectsCreatesThenUpdatesAndAcceptsDeletes(t *testing.T) {
 	bothKinds(t, MinQuota, func(t *testing.T, s *Store, c *clientv3.Client) {
 		if s.Room() != nil || s.RoomForUpdates() != nil {
 			t.Fatalf("an empty store has no room: %v, %v", s.Room(), s.RoomForUpdates())
@@ -120,7 +120,7 @@ func TestStore_SaveWritesAllAcknowledgedWrites(t *testing.T) {
 	})
 }
 
-func TestStore_ThatNeverAnsweredRefusesNothing(t *testing.T) {
+func TestStore_WithoutAResponseRejectsNothing(t *testing.T) {
 	s, err := Connect(clientv3.Config{Endpoints: []string{"http://127.0.0.1:1"}})
 	if err != nil {
 		t.Fatal(err)

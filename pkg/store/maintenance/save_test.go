@@ -24,7 +24,7 @@ func (w *stopping) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestSnapshotThatIsCopiedEndsWithItsContext(t *testing.T) {
+func TestSave_CopyEndsWithItsContext(t *testing.T) {
 	s, c := embeddedStore(t, 0)
 	for _, key := range []string{"/a", "/b", "/c", "/d"} {
 		if _, err := c.Put(t.Context(), key, strings.Repeat("v", 1<<20)); err != nil {
@@ -38,7 +38,7 @@ func TestSnapshotThatIsCopiedEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestSnapshotThatIsCheckedEndsWithItsContextAndLeavesNothing(t *testing.T) {
+func TestSave_CheckEndsWithItsContextAndLeavesNoFiles(t *testing.T) {
 	s, _ := embeddedStore(t, 0)
 	ctx, stop := context.WithCancel(t.Context())
 	dir, ended := t.TempDir(), make(chan struct{})

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-func TestNextSnapshotIsDueByTheNewestAndByFailures(t *testing.T) {
+func TestSchedule_NextTimeFollowsTheNewestSnapshotAndFailures(t *testing.T) {
 	now := time.Now()
 	o := Schedule{Interval: time.Hour}
 	for name, tc := range map[string]struct {
@@ -26,14 +26,14 @@ func TestNextSnapshotIsDueByTheNewestAndByFailures(t *testing.T) {
 		failures int
 		want     time.Duration
 	}{
-		"there is none":                  {time.Time{}, 0, 0},
-		"one was just taken":             {now, 0, time.Hour},
-		"most of the interval has gone":  {now.Add(-50 * time.Minute), 0, 10 * time.Minute},
-		"it is late, after a stop":       {now.Add(-30 * time.Hour), 0, 0},
-		"one of the future":              {now.Add(1000 * time.Hour), 0, time.Hour},
-		"the first failure":              {now.Add(-2 * time.Hour), 1, time.Minute},
-		"the third":                      {now.Add(-2 * time.Hour), 3, 4 * time.Minute},
-		"many, no longer than the usual": {now.Add(-2 * time.Hour), 100, time.Hour},
+		"there is none":                   {time.Time{}, 0, 0},
+		"one was just taken":              {now, 0, time.Hour},
+		"most of the interval has passed": {now.Add(-50 * time.Minute), 0, 10 * time.Minute},
+		"it is late, after a stop":        {now.Add(-30 * time.Hour), 0, 0},
+		"one of the future":               {now.Add(1000 * time.Hour), 0, time.Hour},
+		"the first failure":               {now.Add(-2 * time.Hour), 1, time.Minute},
+		"the third":                       {now.Add(-2 * time.Hour), 3, 4 * time.Minute},
+		"many, no longer than the usual":  {now.Add(-2 * time.Hour), 100, time.Hour},
 	} {
 		if got := o.pause(tc.last, tc.failures, now); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
@@ -41,7 +41,7 @@ func TestNextSnapshotIsDueByTheNewestAndByFailures(t *testing.T) {
 	}
 }
 
-func TestOnlyNamesOfSnapshotsAreTakenForThem(t *testing.T) {
+func TestSchedule_RecognizesSnapshotsByName(t *testing.T) {
 	at := time.Date(2026, 11, 23, 13, 15, 0, 0, time.UTC)
 	if got, ok := takenAt(filepath.Base(Schedule{}.name(at.In(time.FixedZone("", 3600))))); !ok || !got.Equal(at) {
 		t.Errorf("the own name is of %s, %t", got, ok)
@@ -53,7 +53,7 @@ func TestOnlyNamesOfSnapshotsAreTakenForThem(t *testing.T) {
 	}
 }
 
-// keepUntil runs a schedule until the directory has what is wanted.
+// keepUntil runs a schedule until the directory has the expected files.
 func keepUntil(t *testing.T, s *Store, o Schedule, want func() bool) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func keepUntil(t *testing.T, s *Store, o Schedule, want func() bool) {
 	go func() { s.KeepSnapshots(ctx, o); close(ended) }()
 	defer func() { stop(); <-ended }()
 	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return want(), nil }); err != nil {
-		t.Fatalf("the schedule did not do what is wanted: %v", err)
+		t.Fatalf("the directory does not have the expected files: %v", err)
 	}
 }
 
@@ -77,7 +77,7 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-func TestScheduleKeepsTheNewestSnapshotsAndTouchesNothingElse(t *testing.T) {
+func TestSchedule_KeepsTheNewestSnapshotsAndOtherFiles(t *testing.T) {
 	s, c := embeddedStore(t, 0)
 	if _, err := c.Put(t.Context(), "/k", "v"); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestScheduleKeepsTheNewestSnapshotsAndTouchesNothingElse(t *testing.T) {
 	}
 }
 
-func TestSnapshotThatFailsLetsNoOlderOneGoAndIsCounted(t *testing.T) {
+func TestSchedule_FailureIsCountedAndDeletesNoSnapshot(t *testing.T) {
 	s, _ := embeddedStore(t, 0)
 	dir := t.TempDir()
 	o := Schedule{Dir: filepath.Join(dir, "file"), Interval: time.Hour, Keep: 1}
@@ -130,11 +130,11 @@ func TestSnapshotThatFailsLetsNoOlderOneGoAndIsCounted(t *testing.T) {
 	before := failed()
 	keepUntil(t, s, o, func() bool { return failed() > before })
 	if got := failed() - before; got != 1 {
-		t.Errorf("%v failures at once: it did not pause", got)
+		t.Errorf("%v failures without a pause", got)
 	}
 }
 
-func TestSnapshotHasEveryWriteThatWasAcknowledgedBefore(t *testing.T) {
+func TestSnapshot_HasAllAcknowledgedWrites(t *testing.T) {
 	s, c := embeddedStore(t, 0)
 	for i := range 5 {
 		if _, err := c.Put(t.Context(), fmt.Sprintf("/k/%d", i), strings.Repeat("v", 1000)); err != nil {
@@ -163,7 +163,7 @@ func (w *slowly) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-func TestSlowReaderOfASnapshotKeepsNobodyElseWaiting(t *testing.T) {
+func TestSnapshot_SlowReaderDoesNotDelayOthers(t *testing.T) {
 	s, c := embeddedStore(t, 0)
 	w := &slowly{began: make(chan struct{}), goOn: make(chan struct{})}
 	began, saved := w.began, make(chan error, 1)
@@ -181,7 +181,7 @@ func TestSlowReaderOfASnapshotKeepsNobodyElseWaiting(t *testing.T) {
 	}
 }
 
-func TestScheduleEndsWithItsContextWhileItWaits(t *testing.T) {
+func TestSchedule_EndsWithItsContext(t *testing.T) {
 	s, _ := embeddedStore(t, 0)
 	o := Schedule{Dir: t.TempDir(), Interval: time.Hour, Keep: 1}
 	if err := os.WriteFile(o.name(time.Now()), nil, 0o600); err != nil {

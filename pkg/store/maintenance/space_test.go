@@ -15,7 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-func TestS15WhatIsDoneAboutSpace(t *testing.T) {
+func TestSpace_PlanFollowsUsage(t *testing.T) {
 	type plan struct {
 		Level                level
 		Pressed, Fragmented  bool
@@ -63,7 +63,7 @@ func TestQuotaOf_IsTheInverseOfLimitOf(t *testing.T) {
 	}
 }
 
-func TestF9QuotaFollowsTheFileSystemWithinBounds(t *testing.T) {
+func TestQuota_FollowsTheFileSystemWithinBounds(t *testing.T) {
 	for fileSystem, want := range map[int64]int64{
 		96 << 20: 256 << 20, 1 << 30: 256 << 20, 4 << 30: 1792 << 20, 250 << 30: 8 << 30,
 	} {
@@ -91,7 +91,7 @@ func fill(t *testing.T, c *clientv3.Client) {
 
 const smallQuota = 32 << 20
 
-func TestS15FullEtcdTakesWritesAgainByItself(t *testing.T) {
+func TestFullEtcd_AcceptsWritesAgainAfterMaintenance(t *testing.T) {
 	s, c := embeddedStore(t, smallQuota)
 	fill(t, c)
 	if space, err := s.remeasure(); err != nil || !space.Stopped || s.Room() == nil {
@@ -114,7 +114,7 @@ func TestS15FullEtcdTakesWritesAgainByItself(t *testing.T) {
 	}
 }
 
-func TestS15FullOfObjectsStaysFullUntilThereIsRoom(t *testing.T) {
+func TestFullEtcd_OfObjectsStaysFullUntilObjectsAreDeleted(t *testing.T) {
 	s, c := embeddedStore(t, smallQuota)
 	value := strings.Repeat("v", 1<<20)
 	var keys []string
@@ -153,7 +153,7 @@ func TestS15FullOfObjectsStaysFullUntilThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestS15LogTellsOfScarceSpaceOnceAndFromTimeToTime(t *testing.T) {
+func TestSpace_LogsScarcityOnceAndThenPeriodically(t *testing.T) {
 	var lines []string
 	logger := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
 	var r reporter

@@ -17,9 +17,9 @@ const page = 512
 // Errors of files that are none.
 var (
 	// ErrNoChecksum is that of a file that is a database alone, or was cut.
-	ErrNoChecksum = errors.New("it has no checksum, as a copy of a database, or it was cut")
+	ErrNoChecksum = errors.New("it has no checksum: it is truncated, or it is a copy of a database file")
 	// ErrChanged is that of a file whose content has changed since.
-	ErrChanged = errors.New("its content does not fit its checksum")
+	ErrChanged = errors.New("its content does not match its checksum")
 )
 
 // Copy copies a file and returns its size. What was written is not to be used after an error.

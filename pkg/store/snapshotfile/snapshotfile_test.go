@@ -19,10 +19,10 @@ func written() []byte {
 	return append(database, sum[:]...)
 }
 
-func TestFileComesBackWholeInWhateverPieces(t *testing.T) {
+func TestReader_ReturnsTheFileForReadsOfAnySize(t *testing.T) {
 	file := written()
 	for name, r := range map[string]io.Reader{
-		"at once": bytes.NewReader(file), "byte by byte": iotest.OneByteReader(bytes.NewReader(file)), "by halves": iotest.HalfReader(bytes.NewReader(file)),
+		"in one piece": bytes.NewReader(file), "byte by byte": iotest.OneByteReader(bytes.NewReader(file)), "by halves": iotest.HalfReader(bytes.NewReader(file)),
 	} {
 		var got bytes.Buffer
 		if n, err := Copy(&got, r); err != nil || n != int64(len(file)) || !bytes.Equal(got.Bytes(), file) {
@@ -31,7 +31,7 @@ func TestFileComesBackWholeInWhateverPieces(t *testing.T) {
 	}
 }
 
-func TestFileThatWasCutOrChangedIsAnError(t *testing.T) {
+func TestReader_ReportsATruncatedOrChangedFile(t *testing.T) {
 	file := written()
 	flipped := bytes.Clone(file)
 	flipped[page] ^= 1
@@ -42,7 +42,7 @@ func TestFileThatWasCutOrChangedIsAnError(t *testing.T) {
 		want    error
 	}{
 		"nothing":                  {nil, ErrNoChecksum},
-		"a database alone":         {file[:4*page], ErrNoChecksum},
+		"a database only":          {file[:4*page], ErrNoChecksum},
 		"without its last byte":    {file[:len(file)-1], ErrNoChecksum},
 		"cut by a page":            {file[:len(file)-page], ErrChanged},
 		"one bit of it changed":    {flipped, ErrChanged},

@@ -24,7 +24,7 @@ import (
 const (
 	// startTimeout bounds the start of a server on a loaded machine.
 	startTimeout = time.Minute
-	// allowedGroup may do everything without being privileged.
+	// allowedGroup is a group with all permissions that is not privileged.
 	allowedGroup = "slipway:testers"
 )
 
@@ -39,8 +39,8 @@ func StartStandalone(t testing.TB) *Server {
 	return StartStandaloneIn(t, t.TempDir())
 }
 
-// StartStandaloneIn starts a server that keeps its data in dir, where an earlier one may
-// have left some. options are changed before the start.
+// StartStandaloneIn starts a server with its data in dir, which may contain data of an earlier server. options are
+// changed before the start.
 func StartStandaloneIn(t testing.TB, dir string, options ...func(*app.Options)) *Server {
 	t.Helper()
 	s, stop := startStandalone(t, dir, options...)
@@ -99,8 +99,8 @@ func startStandalone(t testing.TB, dir string, options ...func(*app.Options)) (*
 	return s, stop
 }
 
-// closeIdleConnections spares the server the second that it grants the clients of open
-// connections to leave. Clients of equal configurations share their connections.
+// closeIdleConnections closes idle client connections, for which the server would wait a second. Clients with equal
+// configurations share their connections.
 func closeIdleConnections(config *rest.Config) {
 	if transport, err := rest.TransportFor(config); err == nil {
 		utilnet.CloseIdleConnectionsFor(transport)
@@ -119,32 +119,31 @@ func waitReady(ctx context.Context, s *Server) error {
 	})
 }
 
-// Config reaches the server as a member of system:masters, in protobuf, without a limit
-// of requests.
+// Config returns the configuration of a client in system:masters that uses protobuf and has no rate limit.
 func (s *Server) Config() *rest.Config {
 	c := rest.CopyConfig(s.config)
 	c.QPS = -1
 	return c
 }
 
-// InProcessConfig reaches the server as its own controllers do, as Config otherwise.
+// InProcessConfig is like Config, and connects to the server in-process, as its own controllers do.
 func (s *Server) InProcessConfig() *rest.Config {
 	c := rest.CopyConfig(s.inProcess)
 	c.QPS = -1
 	return c
 }
 
-// ConfigFor reaches the server as an ordinary user who may do everything.
+// ConfigFor returns the configuration of an ordinary user with all permissions.
 func (s *Server) ConfigFor(user string) *rest.Config {
 	c := s.Config()
 	c.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{allowedGroup}}
 	return c
 }
 
-// Client is a clientset over Config.
+// Client returns a clientset with Config.
 func (s *Server) Client(t testing.TB) versioned.Interface { return Client(t, s.Config()) }
 
-// Client makes a clientset over config.
+// Client returns a clientset with config.
 func Client(t testing.TB, config *rest.Config) versioned.Interface {
 	t.Helper()
 	c, err := versioned.NewForConfig(config)

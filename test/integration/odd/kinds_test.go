@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/test/schema"
 )
 
-func TestEveryKindAndSubresourceIsTried(t *testing.T) {
+func TestSubjects_CoverEveryKindAndSubresource(t *testing.T) {
 	s := start(t)
 	tried := map[string][]string{}
 	for _, k := range schema.Kinds {
@@ -41,7 +41,7 @@ func TestEveryKindAndSubresourceIsTried(t *testing.T) {
 		slices.Sort(names)
 		slices.Sort(tried)
 		if diff := cmp.Diff(names, tried); diff != "" {
-			t.Errorf("%s: what is served and what schema.Kinds lists (-served +listed):\n%s", base, diff)
+			t.Errorf("%s: served kinds and schema.Kinds (-served +listed):\n%s", base, diff)
 		}
 	}
 }

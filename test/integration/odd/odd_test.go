@@ -22,8 +22,8 @@ const namespace = "default"
 
 var long = flag.Bool("long", false, "try everything, not a part")
 
-// chosen is true for one in so many of numbered things in the short form. The number should
-// be prime where things are counted by nested loops: they are spread over all then.
+// chosen selects one of this many numbered cases in short mode. With nested loops the number should be prime, so that
+// the selection is spread over all loops.
 func chosen(n, of int) bool { return *long || n%of == 0 }
 
 // Every write is a dry run, so requests do not affect each other.
@@ -42,13 +42,13 @@ func (s *server) make(k schema.Kind) string {
 	return stored.ResourceVersion
 }
 
-// ways are those in which something is written.
+// ways are the ways of writing a value.
 var ways = []string{
 	http.MethodPost, http.MethodPut,
 	"application/merge-patch+json", "application/strategic-merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml",
 }
 
-// write writes value in one of the ways to a place of the item, which has a version.
+// write writes value to a field of the item, in one of the ways. The item has the given resource version.
 func write(way string, k schema.Kind, version, place, value string) request {
 	name := k.Item()
 	r := request{
@@ -78,9 +78,9 @@ func write(way string, k schema.Kind, version, place, value string) request {
 	return r
 }
 
-// TestS4S6OddValuesEverywhereAreAnsweredByNamingTheField tries two values at each place in the
-// short form, others and by other ways of writing at each, and all with -long.
-func TestS4S6OddValuesEverywhereAreAnsweredByNamingTheField(t *testing.T) {
+// TestOddValues_AreRejectedWithTheField tries two values for each field in short mode. Different fields get different
+// values and verbs. With -long it tries all values.
+func TestOddValues_AreRejectedWithTheField(t *testing.T) {
 	s := start(t)
 	for _, k := range schema.Kinds {
 		version := s.make(k)

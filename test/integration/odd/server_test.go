@@ -39,12 +39,12 @@ func allowed() time.Duration {
 	return 10 * maxCost
 }
 
-// server is asked, and judged by its answers.
+// server sends requests to the server and checks the responses.
 type server struct {
 	t       *testing.T
 	client  *http.Client
 	address string
-	// tried counts requests, codes their answers, and most is the dearest refusal.
+	// tried counts requests, codes counts response codes, and most is the most expensive rejection.
 	tried int
 	codes map[int]int
 	most  time.Duration
@@ -74,7 +74,7 @@ func start(t *testing.T) *server {
 	return &server{t: t, client: client, address: config.Host, codes: map[int]int{}}
 }
 
-// schemas reads those of a group from the server.
+// schemas reads the schemas of a group from the server.
 func (s *server) schemas(group string) schema.Schemas {
 	s.t.Helper()
 	all, err := schema.Parse(s.ask(request{method: http.MethodGet, path: "/openapi/v3/apis/" + group + "/v1alpha1"}).body)
@@ -84,12 +84,12 @@ func (s *server) schemas(group string) schema.Schemas {
 	return all
 }
 
-// within is the same server for a part of the test, with counts of its own.
+// within returns the same server for a subtest, with separate counts.
 func (s *server) within(t *testing.T) *server {
 	return &server{t: t, client: s.client, address: s.address, codes: map[int]int{}}
 }
 
-// ask sends r and reads the answer; of a watch that has begun nothing is read.
+// ask sends r and reads the response. It does not read the events of a watch.
 func (s *server) ask(r request) answer {
 	s.t.Helper()
 	target := s.address + r.path
@@ -118,7 +118,7 @@ func (s *server) ask(r request) answer {
 	return answer{response.StatusCode, body}
 }
 
-// try asks and judges the answer.
+// try sends a request and checks the response.
 func (s *server) try(r request) answer {
 	s.t.Helper()
 	before := processorTime(s.t)
@@ -147,9 +147,9 @@ func (s *server) try(r request) answer {
 	return a
 }
 
-// judge returns the problem of a refusal.
+// judge returns the problem with a rejection, or an empty string.
 func judge(r request, a answer) string {
-	// There is no vCenter here, which only these ask.
+	// The server has no vCenter, which these requests need.
 	if a.code == http.StatusServiceUnavailable && (strings.HasSuffix(r.path, "/console") || strings.HasSuffix(r.path, "/screenshot")) {
 		return ""
 	}
@@ -201,10 +201,10 @@ func (r request) String() string {
 // report logs the tested request.
 func (s *server) report() {
 	s.t.Helper()
-	s.t.Logf("%d requests, answers by code %v, %s of processor time each; the dearest refusal %s: %s", s.tried, s.codes, s.spent/time.Duration(max(s.tried, 1)), s.most, s.worst)
+	s.t.Logf("%d requests, answers by code %v, %s of processor time each; the most expensive rejection %s: %s", s.tried, s.codes, s.spent/time.Duration(max(s.tried, 1)), s.most, s.worst)
 }
 
-// processorTime is that of this process, of which the server is a part.
+// processorTime returns the CPU time of this process, which includes the server.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage

@@ -17,8 +17,7 @@ import (
 
 var verbs = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions, "ODD"}
 
-// endpoints are all paths of a kind, one of an object that does not exist and one that is
-// not served among them.
+// endpoints returns all paths of a kind, including that of a missing object and one that is not served.
 func endpoints(k schema.Kind) []string {
 	item := k.Collection(namespace) + "/" + k.Item()
 	all := []string{k.Collection(namespace), item, item + "/status", k.Collection(namespace) + "/gone", item + "/scale"}
@@ -31,8 +30,8 @@ func endpoints(k schema.Kind) []string {
 	return all
 }
 
-// TestS4OddBodiesOfActionsAreAnsweredByNamingTheField tests the schemas of the bodies of actions and deletions.
-func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
+// TestOddBodies_OfActionsAreRejectedWithTheField tests the schemas of the bodies of actions and deletions.
+func TestOddBodies_OfActionsAreRejectedWithTheField(t *testing.T) {
 	s := start(t)
 	for _, k := range schema.Kinds {
 		s.make(k)
@@ -60,7 +59,7 @@ func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
 						continue
 					}
 					if strings.HasPrefix(place, ".dryRun") {
-						s.make(k) // the one before may be deleted
+						s.make(k) // the previous object may be deleted
 					}
 					body := schema.With(schema.With(schema.With(valid, ".kind", `"`+options+`"`), ".apiVersion", `"`+group+`"`), place, value)
 					s.try(request{
@@ -74,14 +73,14 @@ func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
 	s.report()
 }
 
-// TestS4OddParametersAreRefusedAtNoCost tries every verb at every endpoint with odd
+// TestOddParameters_AreRejectedCheaply tries every verb at every endpoint with odd
 // parameters.
-func TestS4OddParametersAreRefusedAtNoCost(t *testing.T) {
+func TestOddParameters_AreRejectedCheaply(t *testing.T) {
 	s := start(t)
 	count := 0
 	for _, k := range schema.Kinds {
 		for _, path := range endpoints(k) {
-			s.make(k) // the last one may be deleted
+			s.make(k) // the previous object may be deleted
 			for _, verb := range verbs {
 				for _, parameter := range parameters {
 					for _, argument := range arguments {
@@ -111,9 +110,9 @@ func parameterized(verb, path, parameter, argument string) request {
 	return r
 }
 
-// TestS4OddBodiesAreRefusedAtNoCost tries every verb at every endpoint with odd bodies in
+// TestOddBodies_AreRejectedCheaply tries every verb at every endpoint with odd bodies in
 // all formats.
-func TestS4OddBodiesAreRefusedAtNoCost(t *testing.T) {
+func TestOddBodies_AreRejectedCheaply(t *testing.T) {
 	s := start(t)
 	count := 0
 	for _, k := range schema.Kinds {

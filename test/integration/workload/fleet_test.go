@@ -43,7 +43,7 @@ type fleet struct {
 	t       *testing.T
 	client  versioned.Interface
 	objects dynamic.Interface
-	// namespace in both.
+	// namespace is the name of the namespace in both clusters.
 	namespace string
 }
 
@@ -126,7 +126,7 @@ func (f *fleet) installKind() {
 	})
 }
 
-// makeCluster makes the Cluster blue, whose control plane is initialized, and its Secret.
+// makeCluster creates the Cluster blue, whose control plane is initialized, and its Secret.
 func (f *fleet) makeCluster() {
 	f.t.Helper()
 	_, err := cluster.Client().CoreV1().Secrets(f.namespace).Create(f.t.Context(), cluster.Secret(f.namespace, "blue"), metav1.CreateOptions{})
@@ -145,13 +145,13 @@ func (f *fleet) makeCluster() {
 	f.must(err)
 }
 
-// name is one that no other test has, for Nodes.
+// name returns a name for Nodes that no other test uses.
 func (f *fleet) name(name string) string { return f.namespace + "-" + name }
 
-// id is the provider ID of a Machine.
+// id returns the provider ID of a Machine.
 func (f *fleet) id(name string) string { return "example://" + f.name(name) }
 
-// machine makes a Machine with infrastructure that reports nothing yet.
+// machine creates a Machine with infrastructure that has no status yet.
 func (f *fleet) machine(name string, change ...func(*clusterv1alpha1.Machine)) {
 	f.t.Helper()
 	_, err := f.objects.Resource(infras).Namespace(f.namespace).Create(f.t.Context(), &unstructured.Unstructured{Object: map[string]any{
@@ -172,7 +172,7 @@ func (f *fleet) machine(name string, change ...func(*clusterv1alpha1.Machine)) {
 	f.must(err)
 }
 
-// reports merges into the infrastructure of a Machine.
+// reports patches the infrastructure of a Machine.
 func (f *fleet) reports(name string, status map[string]any) {
 	f.t.Helper()
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"providerID": f.id(name)}, "status": status})
@@ -186,7 +186,7 @@ func (f *fleet) provisioned(name string) {
 	f.reports(name, map[string]any{"initialization": map[string]any{"provisioned": true}})
 }
 
-// node makes the Node of a Machine, which ends with the test.
+// node creates the Node of a Machine, which is deleted at the end of the test.
 func (f *fleet) node(name, of string, change ...func(*corev1.Node)) {
 	f.t.Helper()
 	_, err := cluster.AddNode(f.t.Context(), f.name(name), f.id(of), change...)
@@ -216,7 +216,7 @@ func (f *fleet) read(name string) *clusterv1alpha1.Machine {
 	return m
 }
 
-// change merges into a Machine.
+// change patches a Machine.
 func (f *fleet) change(name, patch string) {
 	f.t.Helper()
 	_, err := f.client.ClusterV1alpha1().Machines(f.namespace).Patch(f.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
@@ -233,8 +233,8 @@ func (f *fleet) until(what string, condition func() bool) {
 	}
 }
 
-// says waits until a condition of a Machine has the expected status, reason and part of the message.
-func (f *fleet) says(name, kind, want, message string) {
+// awaitCondition waits until a condition of a Machine has the expected status, reason and part of the message.
+func (f *fleet) awaitCondition(name, kind, want, message string) {
 	f.t.Helper()
 	var got string
 	deadline := time.Now().Add(patience)

@@ -26,10 +26,10 @@ import (
 // live objects, and the rest of the server needs 100 MiB.
 const maxHeap = 256 << 20
 
-// attack is a server of a tenant, which sends chunk over and over after begin.
+// attack is the API server of a tenant. It sends begin, and then chunk repeatedly.
 type attack struct{ begin, chunk string }
 
-// hostiles are workload clusters of tenants. 15,500 empty finalizers take 46 KB of JSON and 248 KB in memory.
+// hostiles are workload clusters of tenants. 15,500 empty finalizers need 46 KB as JSON and 248 KB in memory.
 func hostiles() map[string]attack {
 	finalizers := strings.Repeat(`"",`, 15_500) + `""`
 	large := `{"metadata":{"name":"n","finalizers":[` + finalizers + `]},"spec":{"providerID":"other"}}`
@@ -46,7 +46,7 @@ func hostiles() map[string]attack {
 	}
 }
 
-// serve answers as an API server with one empty page, and all else with the attack, until the client ends it.
+// serve answers as an API server with one empty page. All other requests get the attack, until the client disconnects.
 func (a attack) serve(t *testing.T, sent *atomic.Int64) (kubeconfig []byte) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -84,7 +84,8 @@ func heapObjects() uint64 {
 
 func TestHostileClusters_TakeNoMoreMemoryThanAServerHas(t *testing.T) {
 	w := start(t)
-	// One namespace has one turn at a time, so each attack comes from a namespace of its own; one is that of blue.
+	// A namespace has one connection slot, so each attack has its own namespace. One attack is in the namespace of
+	// blue.
 	sent := map[types.NamespacedName]*atomic.Int64{}
 	for name, a := range hostiles() {
 		key := w.key(name)

@@ -44,16 +44,16 @@ func taintsOf(n *corev1.Node) []string {
 	return keys
 }
 
-// MB22, MB63, MB65-66, MB74, MB80, MB88, MB93: the Node has no annotations of ours when it comes.
-func TestANodeThatComesIsTakenByItsMachine(t *testing.T) {
+// MB22, MB63, MB65-66, MB74, MB80, MB88, MB93: a new Node has no annotations of Slipway.
+func TestNode_IsClaimedByItsMachine(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
-	f.says("a", nodeReady, "Unknown InspectionFailed", "Waiting for ExampleMachine to report spec.providerID")
+	f.awaitCondition("a", nodeReady, "Unknown InspectionFailed", "Waiting for ExampleMachine to report spec.providerID")
 	f.provisioned("a")
-	f.says("a", nodeHealthy, "Unknown InspectionFailed", "Waiting for a Node with spec.providerID "+f.id("a")+" to exist")
+	f.awaitCondition("a", nodeHealthy, "Unknown InspectionFailed", "Waiting for a Node with spec.providerID "+f.id("a")+" to exist")
 	f.node("n", "a", uninitialized, twoAddresses)
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
-	f.says("a", nodeReady, "True NodeReady", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeReady, "True NodeReady", "")
 	m := f.read("a")
 	if m.Status.NodeRef.Name != f.name("n") || m.Status.NodeInfo == nil || m.Status.NodeInfo.KubeletVersion != "v1.37.2" || m.Status.Phase != clusterv1alpha1.MachinePhaseRunning {
 		t.Errorf("nodeRef %v, nodeInfo %v, phase %s", m.Status.NodeRef, m.Status.NodeInfo, m.Status.Phase)
@@ -69,12 +69,12 @@ func TestANodeThatComesIsTakenByItsMachine(t *testing.T) {
 		}
 	}
 	f.must(cluster.SetReady(t.Context(), f.name("n"), corev1.ConditionFalse))
-	f.says("a", nodeReady, "False NodeNotReady", "* Node.Ready: set by the test")
-	f.says("a", nodeHealthy, "False NodeNotHealthy", "* Node.Ready: set by the test")
+	f.awaitCondition("a", nodeReady, "False NodeNotReady", "* Node.Ready: set by the test")
+	f.awaitCondition("a", nodeHealthy, "False NodeNotHealthy", "* Node.Ready: set by the test")
 }
 
 // MB70-72, MB75-79, MB83, MB85
-func TestLabelsAnnotationsAndTaintsFollowTheMachine(t *testing.T) {
+func TestNode_LabelsAnnotationsAndTaintsFollowTheMachine(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a", func(m *clusterv1alpha1.Machine) {
 		m.Labels = map[string]string{"node-role.kubernetes.io/worker": "", "node.cluster.x-k8s.io/a": "1", "example.org/b": "2", "plain": "no"}
@@ -90,7 +90,7 @@ func TestLabelsAnnotationsAndTaintsFollowTheMachine(t *testing.T) {
 		n.Annotations = map[string]string{"example.org/other": "x"}
 		n.Spec.Taints = []corev1.Taint{{Key: "example.org/other", Effect: "NoSchedule"}}
 	})
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
 	type state struct {
 		labels, annotations map[string]string
 		taints              []string
@@ -139,7 +139,7 @@ func TestLabelsAnnotationsAndTaintsFollowTheMachine(t *testing.T) {
 		with(always, "cluster.x-k8s.io/labels-from-machine", "example.org/b,node.cluster.x-k8s.io/a"),
 		[]string{"example.org/other", "example.org/once"},
 	})
-	// One change of the Machine that concerns the Node is one write of it, and another is none.
+	// A change of the Machine that affects the Node is one write of the Node. Another change is none.
 	if writes := f.writesSince("n", version); writes != 1 {
 		t.Errorf("%d writes of the Node, want 1", writes)
 	}
@@ -165,14 +165,14 @@ func (f *fleet) writesSince(name, version string) int {
 }
 
 // MB18, MB67-68, MB91-92
-func TestANodeThatIsDeletedIsMissedUntilTheMachineGoesToo(t *testing.T) {
+func TestNode_DeletionIsReportedUntilTheMachineIsDeleted(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
 	f.provisioned("a")
 	f.node("n", "a")
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
 	f.removeNode("n")
-	f.says("a", nodeHealthy, "False NodeDeleted", "Node "+f.name("n")+" has been deleted while the Machine still exists")
+	f.awaitCondition("a", nodeHealthy, "False NodeDeleted", "Node "+f.name("n")+" has been deleted while the Machine still exists")
 	f.must(f.client.ClusterV1alpha1().Machines(f.namespace).Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	f.until("the Machine is deleted", func() bool {
 		list, err := f.client.ClusterV1alpha1().Machines(f.namespace).List(t.Context(), metav1.ListOptions{})
@@ -182,23 +182,23 @@ func TestANodeThatIsDeletedIsMissedUntilTheMachineGoesToo(t *testing.T) {
 }
 
 // MB69, MB95
-func TestTwoNodesOfOneProviderIDAreNobodysAndOneIsTheMachines(t *testing.T) {
+func TestNode_IsUsedOnlyIfItsProviderIDIsUnique(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
 	f.node("n1", "a")
 	f.node("n2", "a")
 	f.provisioned("a")
-	f.says("a", nodeHealthy, "Unknown NodeAmbiguous", "2 Nodes have provider ID example://"+f.name("a")+": "+f.name("n1")+" (Ready=True), "+f.name("n2")+
+	f.awaitCondition("a", nodeHealthy, "Unknown NodeAmbiguous", "2 Nodes have provider ID example://"+f.name("a")+": "+f.name("n1")+" (Ready=True), "+f.name("n2")+
 		" (Ready=True); delete the Nodes that do not belong to this Machine")
 	if ref := f.read("a").Status.NodeRef.Name; ref != "" {
 		t.Errorf("nodeRef is %s", ref)
 	}
 	f.removeNode("n2")
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
 }
 
 // MB73
-func TestAMachineThatMayBeTakenAwayIsInterruptible(t *testing.T) {
+func TestNode_OfAnInterruptibleMachineHasTheLabel(t *testing.T) {
 	f := newFleet(t)
 	f.machine("a")
 	f.provisioned("a")
@@ -211,7 +211,7 @@ func TestAMachineThatMayBeTakenAwayIsInterruptible(t *testing.T) {
 }
 
 // MB78, MB82
-func TestNodesOfAnOlderRevisionAreTainted(t *testing.T) {
+func TestNode_OfAnEarlierRevisionIsTainted(t *testing.T) {
 	f := newFleet(t)
 	template := clusterv1alpha1.MachineTemplateSpec{
 		Metadata: clusterv1alpha1.ObjectMeta{Labels: map[string]string{"x": "y"}},
@@ -239,7 +239,7 @@ func TestNodesOfAnOlderRevisionAreTainted(t *testing.T) {
 	})
 	f.provisioned("a")
 	f.node("n", "a")
-	f.says("a", nodeHealthy, "True NodeHealthy", "")
+	f.awaitCondition("a", nodeHealthy, "True NodeHealthy", "")
 	n := f.readNode("n")
 	if n.Annotations[clusterv1alpha1.OwnerKindAnnotation] != "MachineSet" || n.Annotations[clusterv1alpha1.OwnerNameAnnotation] != "ms" || taintsOf(n) != nil {
 		t.Errorf("annotations %v, taints %v", n.Annotations, n.Spec.Taints)

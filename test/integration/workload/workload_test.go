@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
-// cluster is the workload cluster of all tests. It is also the management cluster that has its Secret: a cluster that
+// cluster is the workload cluster of all tests. It is also the management cluster with its Secret: a cluster that
 // manages itself.
 var cluster *workloadcluster.Cluster
 
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	workloadcluster.Main(m, func(c *workloadcluster.Cluster) { cluster = c })
 }
 
-// patience bounds every wait.
+// patience is the time limit for every wait.
 const patience = time.Minute
 
 // world is a running workload.Clusters.
@@ -47,7 +47,7 @@ type world struct {
 	requests map[string]int
 }
 
-// namespace makes a namespace.
+// namespace creates a namespace.
 func namespace(t *testing.T) string {
 	t.Helper()
 	made, err := cluster.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "workload-"}}, metav1.CreateOptions{})
@@ -57,7 +57,7 @@ func namespace(t *testing.T) string {
 	return made.Name
 }
 
-// start runs Clusters for a namespace of the test's own.
+// start runs Clusters for a namespace of the test.
 func start(t *testing.T) *world {
 	t.Helper()
 	versions, err := metadata.NewForConfig(cluster.RestConfig())
@@ -113,7 +113,7 @@ func (w *world) key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: w.namespace, Name: name}
 }
 
-// until waits for condition, which is asked after every event and twice a second.
+// until waits for condition, which is evaluated after every event and twice a second.
 func (w *world) until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)
@@ -147,7 +147,7 @@ func (w *world) secret(t *testing.T, name string, kubeconfig []byte) {
 	secret(t, w.key(name), kubeconfig)
 }
 
-// secret writes the Secret of a cluster.
+// secret creates or updates the Secret of a cluster.
 func secret(t *testing.T, of types.NamespacedName, kubeconfig []byte) {
 	t.Helper()
 	s := cluster.Secret(of.Namespace, of.Name)
@@ -162,7 +162,7 @@ func secret(t *testing.T, of types.NamespacedName, kubeconfig []byte) {
 	}
 }
 
-// node makes a Node that ends with the test.
+// node creates a Node that is deleted at the end of the test.
 func (w *world) node(t *testing.T, name, id string) *corev1.Node {
 	t.Helper()
 	node, err := cluster.AddNode(t.Context(), w.namespace+name, id, func(n *corev1.Node) {
@@ -185,7 +185,7 @@ func names(nodes []*workload.Node) []string {
 	return all
 }
 
-func TestNodesAreFoundByProviderIDOnceTheClusterIsConnected(t *testing.T) {
+func TestWorkloadCluster_FindsNodesByProviderID(t *testing.T) {
 	w := start(t)
 	a := w.node(t, "a", "vsphere://"+w.namespace)
 	if _, err := w.Connection(w.key("blue")); !errors.Is(err, workload.ErrNotConnected) {
@@ -230,7 +230,7 @@ func TestNodesAreFoundByProviderIDOnceTheClusterIsConnected(t *testing.T) {
 	}
 }
 
-func TestChangesOfNodesAreToldAndHeartbeatsAreNot(t *testing.T) {
+func TestWorkloadCluster_SendsEventsForNodeChangesButNotForHeartbeats(t *testing.T) {
 	w := start(t)
 	a := w.node(t, "a", "vsphere://"+w.namespace)
 	w.node(t, "stranger", "vsphere://stranger-"+w.namespace)
@@ -281,7 +281,7 @@ func TestChangesOfNodesAreToldAndHeartbeatsAreNot(t *testing.T) {
 	}
 }
 
-func TestAKubeconfigThatTheClusterRefusesIsReplacedWhenItChanges(t *testing.T) {
+func TestWorkloadCluster_UsesAChangedKubeconfigAfterARejection(t *testing.T) {
 	w := start(t)
 	bad := strings.Replace(string(cluster.Kubeconfig()), "client-certificate-data", "client-certificate-dat", 1)
 	bad = strings.Replace(bad, "client-key-data", "token", 1)
@@ -294,7 +294,7 @@ func TestAKubeconfigThatTheClusterRefusesIsReplacedWhenItChanges(t *testing.T) {
 	w.connected(t, "blue")
 }
 
-func TestAUserWhoMayNotListNodesIsNamed(t *testing.T) {
+func TestWorkloadCluster_ReportsTheUserThatMayNotListNodes(t *testing.T) {
 	w := start(t)
 	kubeconfig, err := cluster.UserKubeconfig("guest")
 	if err != nil {
@@ -307,7 +307,7 @@ func TestAUserWhoMayNotListNodesIsNamed(t *testing.T) {
 	})
 }
 
-func TestCallersDoNotWaitForAClusterThatIsSilent(t *testing.T) {
+func TestWorkloadCluster_CallersDoNotWaitForASilentCluster(t *testing.T) {
 	w := start(t)
 	w.secret(t, "blue", cluster.Kubeconfig())
 	conn := w.connected(t, "blue")

@@ -50,10 +50,10 @@ const startTimeout = 3 * time.Minute
 // pollInterval is the pause between two attempts.
 const pollInterval = 50 * time.Millisecond
 
-// probeTimeout bounds one question for readiness.
+// probeTimeout limits one readiness request.
 const probeTimeout = 5 * time.Second
 
-// Manager is a manager that runs.
+// Manager is a running manager.
 type Manager struct {
 	process *process.Process
 	ports   ports.Set
@@ -112,7 +112,7 @@ func (m *Manager) Stop() error { return m.process.Stop() }
 // PID is the ID of its process.
 func (m *Manager) PID() int { return m.process.PID() }
 
-// MetricsURL is where it serves its metrics, without authentication.
+// MetricsURL returns the URL of its metrics, which need no authentication.
 func (m *Manager) MetricsURL() string {
 	return "http://" + m.ports.Address(portDiagnostics) + "/metrics"
 }
@@ -120,7 +120,7 @@ func (m *Manager) MetricsURL() string {
 // LogFile is the log file of a manager that was started with this dir.
 func LogFile(dir string) string { return filepath.Join(dir, program+".log") }
 
-// ready asks the manager whether its webhooks serve.
+// ready checks whether the manager's webhooks are served.
 func (m *Manager) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -180,8 +180,8 @@ func install(ctx context.Context, cluster *localcluster.Cluster, file, url strin
 	return objects, cluster.Apply(ctx, stream)
 }
 
-// usable returns when the manager can list all its kinds: their definitions are established,
-// and its ClusterRole, which is put together by a controller, has the rights.
+// usable returns when the manager can list all its kinds: their definitions are established, and its aggregated
+// ClusterRole has the permissions.
 func usable(ctx context.Context, cluster *localcluster.Cluster, objects []*unstructured.Unstructured) error {
 	config, err := cluster.UserConfig(user, groups...)
 	if err != nil {

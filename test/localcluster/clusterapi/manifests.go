@@ -75,7 +75,7 @@ func atURL(u *unstructured.Unstructured, url, bundle string) error {
 	for _, hook := range hooks {
 		hook, ok := hook.(map[string]any)
 		if !ok {
-			return fmt.Errorf("webhooks: %T given, an object is wanted", hook)
+			return fmt.Errorf("webhooks: got %T, want an object", hook)
 		}
 		if err := redirect(hook, url, bundle); err != nil {
 			return err

@@ -44,7 +44,7 @@ webhooks:
     service: {name: capi-webhook-service, namespace: capi-system, path: /validate}
 `
 
-func TestWebhooksAreReachedByURLAndPodsAreLeftOut(t *testing.T) {
+func TestManifests_ReachWebhooksByURLAndHaveNoPods(t *testing.T) {
 	objects, err := decode([]byte(published))
 	if err != nil {
 		t.Fatal(err)
@@ -77,11 +77,11 @@ func TestWebhooksAreReachedByURLAndPodsAreLeftOut(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what is applied (-want +got):\n%s", diff)
+		t.Errorf("applied objects (-want +got):\n%s", diff)
 	}
 }
 
-func TestAWebhookWithoutAServiceIsAnError(t *testing.T) {
+func TestManifests_WebhookWithoutAServiceIsAnError(t *testing.T) {
 	objects, err := decode([]byte(strings.ReplaceAll(published, "service:", "other:")))
 	if err != nil {
 		t.Fatal(err)

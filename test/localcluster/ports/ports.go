@@ -95,22 +95,21 @@ func choose(file string, kept Set, names []string) (Set, error) {
 	return chosen, nil
 }
 
-// Free ports are drawn from this range, whose end is below those that systems give to
-// connections: Linux (net.ipv4.ip_local_port_range) begins with 32768, others with
-// 49152. A port of those can be taken by any connection of the machine while its server
-// does not listen, which is before the start and at each restart; and a client that
-// dials such a port in vain may be connected with itself.
+// Free ports are chosen from this range, which is below the ephemeral ranges of systems: Linux
+// (net.ipv4.ip_local_port_range) begins with 32768, others with 49152. A connection can use an ephemeral port while its
+// server does not listen, which is before the start and at each restart. A client that connects to such a port while
+// nothing listens may be connected to itself.
 const firstPort, lastPort = 20000, 32767
 
-// given are the ports that this process has drawn. The server of one listens only
-// later, and must not meet another one that was started at the same time.
+// given are the ports that this process has chosen. Their servers listen later, and must not conflict with a server
+// that was started at the same time.
 var given sync.Map
 
-// attempts to draw a free port; even on a machine that uses half of them this is not
-// in vain once in 10^19.
+// attempts is the number of attempts to find a free port. If half of the ports are in use, all attempts fail once in
+// 10^19.
 const attempts = 64
 
-// listen takes the port of name, and a free one when it has none.
+// listen listens on the port of name, or on a free one if it has none.
 func listen(s Set, name string) (l net.Listener, err error) {
 	if s[name] != 0 {
 		return net.Listen("tcp", s.Address(name))

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestChildDiesWithAKilledParent(t *testing.T) {
+func TestChild_IsKilledWithItsParent(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "orphan.log")
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), parentEnv+"="+log)

@@ -18,9 +18,9 @@ const (
 	freezePoll    = time.Millisecond
 )
 
-// Freeze stops a process where it is, until Thaw: its connections stay open, and nothing is
-// answered. SIGSTOP by itself is only on its way when kill returns, and threads on other
-// processors may answer something more; where there is /proc, Freeze returns when all have stopped.
+// Freeze stops a process until Thaw. Its connections stay open, and it answers nothing. SIGSTOP is asynchronous:
+// threads on other processors may answer another request. Where /proc exists, Freeze returns when all threads have
+// stopped.
 func Freeze(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("stopping process %d: %w", pid, err)
@@ -40,7 +40,7 @@ func Freeze(pid int) error {
 	}
 }
 
-// Thaw lets a process go on.
+// Thaw continues a process.
 func Thaw(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		return fmt.Errorf("continuing process %d: %w", pid, err)
@@ -63,7 +63,7 @@ func runningThread(pid int) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("reading the state of a thread of process %d: %w", pid, err)
 		}
-		// The name before the state may have brackets of its own (proc(5)).
+		// The name before the state may contain parentheses (proc(5)).
 		if state := bytes.TrimSpace(stat[bytes.LastIndexByte(stat, ')')+1:]); len(state) > 0 && state[0] != 'T' {
 			return string(state[:1]), nil
 		}

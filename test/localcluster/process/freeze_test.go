@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestAFrozenProcessHasNoThreadThatGoesOn(t *testing.T) {
+func TestFreeze_StopsAllThreads(t *testing.T) {
 	busy := exec.Command("sh", "-c", "while :; do :; done")
 	if err := busy.Start(); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestAFrozenProcessHasNoThreadThatGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotRunCannotBeFrozen(t *testing.T) {
+func TestFreeze_FailsIfTheProcessDoesNotRun(t *testing.T) {
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-func TestStopEndsTheWholeGroup(t *testing.T) {
+func TestStop_EndsTheWholeProcessGroup(t *testing.T) {
 	p := shell(t, `sleep 600 & echo "grandchild $!"; wait`, time.Minute)
 	if err := p.WaitFor(within(t, time.Minute), logged(p, "grandchild ")); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func waitGone(t *testing.T, pid int) {
 	}
 }
 
-func TestStopKillsAChildThatIgnoresTheSignal(t *testing.T) {
+func TestStop_KillsAChildThatIgnoresTheSignal(t *testing.T) {
 	p := shell(t, `trap "" TERM; echo ready; while :; do sleep 600; done`, 50*time.Millisecond)
 	if err := p.WaitFor(within(t, time.Minute), logged(p, "ready")); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestStopKillsAChildThatIgnoresTheSignal(t *testing.T) {
 	}
 }
 
-func TestEarlyEndIsReportedWithTheLog(t *testing.T) {
+func TestProcess_EarlyExitIsReportedWithTheLog(t *testing.T) {
 	p := shell(t, `for i in 1 2 3; do echo "line $i"; done; echo "port is taken" >&2; exit 3`, 0)
 	err := p.WaitFor(within(t, time.Minute), func(context.Context) error { return errors.New("never") })
 	if err == nil {
@@ -110,7 +110,7 @@ func TestEarlyEndIsReportedWithTheLog(t *testing.T) {
 	}
 }
 
-func TestWaitForGivesUpWithItsContext(t *testing.T) {
+func TestWaitFor_EndsWithItsContext(t *testing.T) {
 	p := shell(t, "sleep 600", 0)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why, notReady := errors.New("user gave up"), errors.New("503")
@@ -121,14 +121,14 @@ func TestWaitForGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
-func TestMissingProgramIsAnError(t *testing.T) {
+func TestProcess_MissingProgramIsAnError(t *testing.T) {
 	_, err := Start(Spec{Name: "nothing", Path: "/does/not/exist", LogFile: filepath.Join(t.TempDir(), "log")})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Start = %v, want that it does not exist", err)
 	}
 }
 
-func TestTailShowsTheLastLines(t *testing.T) {
+func TestTail_ReturnsTheLastLines(t *testing.T) {
 	numbered := func(from, to int) string {
 		var lines []string
 		for i := from; i <= to; i++ {

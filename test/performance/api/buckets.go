@@ -51,8 +51,7 @@ var innermost = []bucket{
 	{"scheduler and poll", regexp.MustCompile(`^runtime\.(schedule|findRunnable|mcall|netpoll|sysmon|wakep|futex|mstart|goschedImpl)`)},
 }
 
-// inBuckets reads a profile by way of "go tool pprof" and returns the processor time of each
-// bucket and all.
+// inBuckets reads a profile with "go tool pprof" and returns the processor time of each bucket and of all together.
 func inBuckets(ctx context.Context, file string) (map[string]time.Duration, time.Duration, error) {
 	var problem bytes.Buffer
 	command := exec.CommandContext(ctx, "go", "tool", "pprof", "-traces", "-symbolize=none", file)
@@ -92,7 +91,7 @@ func inBuckets(ctx context.Context, file string) (map[string]time.Duration, time
 	return spent, all, lines.Err()
 }
 
-// bucketOf is the bucket of a sample, whose functions go from the innermost outwards.
+// bucketOf returns the bucket of a sample, whose functions are ordered from the innermost outwards.
 func bucketOf(stack []string) string {
 	for _, b := range whole {
 		if slices.ContainsFunc(stack, b.of.MatchString) {

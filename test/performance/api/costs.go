@@ -17,7 +17,7 @@ type costs struct {
 
 func newCosts() *costs { return &costs{of: map[string]map[string][]float64{}} }
 
-// add takes the figure of a round.
+// add adds the result of a round.
 func (c *costs) add(verb, way string, cost float64) {
 	if c.of[verb] == nil {
 		c.verbs = append(c.verbs, verb)

@@ -25,11 +25,11 @@ import (
 // peer is the custom resource with the schema of our VirtualMachine.
 var peer = schema.GroupVersionResource{Group: "peer.example.com", Version: "v1alpha1", Resource: "virtualmachines"}
 
-// served is how long a definition may take to be served.
+// served is the time limit until a definition is served.
 const served = time.Minute
 
-// makePeer defines the custom resource as the server at direct describes its own, and
-// waits until it is served.
+// makePeer creates the custom resource with the schema that the server at direct publishes for its own kind, and waits
+// until it is served.
 func makePeer(ctx context.Context, config, direct *rest.Config) error {
 	d, err := discovery.NewDiscoveryClientForConfig(direct)
 	if err != nil {
@@ -83,8 +83,8 @@ func makePeer(ctx context.Context, config, direct *rest.Config) error {
 	return nil
 }
 
-// structural is a schema of OpenAPI as a definition takes it: without references and
-// defaults, which our server has in code.
+// structural converts an OpenAPI schema to a structural one: without references and defaults, which our server has in
+// code.
 func structural(s any, all map[string]any) any {
 	switch s := s.(type) {
 	case []any:
@@ -101,7 +101,7 @@ func structural(s any, all map[string]any) any {
 			return structural(all[ref[strings.LastIndex(ref, "/")+1:]], all)
 		}
 		if either, ok := s["oneOf"].([]any); ok && len(either) == 2 {
-			return map[string]any{"x-kubernetes-int-or-string": true} // an amount
+			return map[string]any{"x-kubernetes-int-or-string": true} // a quantity
 		}
 		out := maps.Clone(s)
 		delete(out, "default")

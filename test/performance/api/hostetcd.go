@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
-// endpointFile has the address of the etcd that serves from its directory.
+// endpointFile contains the address of the etcd that serves its directory.
 const endpointFile = "endpoint"
 
 // serveEtcd serves an etcd from a directory until ctx is done.

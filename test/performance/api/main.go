@@ -91,7 +91,7 @@ func run(ctx context.Context, s settings) (err error) {
 	}
 	for round := range s.rounds {
 		for i := range ways {
-			// Each goes first in turn: garbage of the one is collected during the next.
+			// The ways take turns in being first, because garbage of one is collected during the next.
 			w := ways[(i+round)%len(ways)]
 			fmt.Fprintf(os.Stderr, "round %d: %s\n", round+1, w.name)
 			if err := w.measure(ctx, costs, s, round); err != nil {

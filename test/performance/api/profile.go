@@ -20,20 +20,20 @@ import (
 	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
-// profiled is how long a verb is called again and again while a profile is taken.
+// profiled is how long a verb is called repeatedly while a profile is taken.
 const profiled = 12 * time.Second
 
-// verbProfile is where the processor time of a request goes.
+// verbProfile is the processor time of a request by bucket.
 type verbProfile struct {
 	verb string
 	// cost is milliseconds of processor time of slipway-apiserver for a request.
 	cost float64
-	// share of each bucket, of 1.
+	// share is the part of each bucket, from 0 to 1.
 	share map[string]float64
 }
 
-// profile calls each verb for a while through one way, and keeps a profile of slipway-apiserver
-// in a file of dir for each.
+// profile calls each verb for some time in one way, and writes a profile of slipway-apiserver for each to a file in
+// dir.
 func (w way) profile(ctx context.Context, cluster *localcluster.Cluster, dir string) ([]verbProfile, error) {
 	config, err := cluster.DirectConfig("slipway-bench", "system:masters")
 	if err != nil {
@@ -130,7 +130,7 @@ func profileOf(ctx context.Context, cluster *localcluster.Cluster, server pages.
 	}
 }
 
-// printProfiles writes milliseconds of each bucket for a request of each verb.
+// printProfiles writes the milliseconds of each bucket for a request of each verb.
 func printProfiles(out io.Writer, of string, profiles []verbProfile) {
 	fmt.Fprintf(out, "\n| ms of slipway-apiserver, %s |", of)
 	for _, p := range profiles {

@@ -27,13 +27,13 @@ const (
 	// tables is the Accept header of kubectl, and pageSize its page size.
 	tables   = "application/json;as=Table;v=v1;g=meta.k8s.io"
 	pageSize = 500
-	// watchers see as many changes as there are.
+	// watchers is the number of watches that receive each change.
 	watchers, changes = 50, 100
-	// lists are made so often in a round.
+	// lists is the number of lists in a round.
 	lists = 3
 )
 
-// prepareReading makes n objects to list: custom resources, and ours by the last way.
+// prepareReading creates n objects to list: custom resources, and ours in the last way.
 func prepareReading(ctx context.Context, cluster *localcluster.Cluster, ways []way, n int) error {
 	namespace := fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: %s\n", readingNamespace)
 	if err := cluster.Apply(ctx, namespace); err != nil {
@@ -48,7 +48,7 @@ func prepareReading(ctx context.Context, cluster *localcluster.Cluster, ways []w
 	return nil
 }
 
-// makeReading makes n objects to list, as running ones are.
+// makeReading creates n objects to list, with the content of running ones.
 func (w way) makeReading(ctx context.Context, n int) error {
 	making, ctx := errgroup.WithContext(ctx)
 	making.SetLimit(8)
@@ -73,9 +73,9 @@ func (w way) makeReading(ctx context.Context, n int) error {
 	return making.Wait()
 }
 
-// measureReading reads the n objects in each way that people and programs do.
+// measureReading reads the n objects in the ways that users and controllers use.
 func (w way) measureReading(ctx context.Context, costs *costs, n int) error {
-	// once runs f, which does n things.
+	// once runs f, which performs n operations.
 	once := func(verb string, n int, f func() error) error {
 		before, err := w.spent()
 		if err != nil {
@@ -135,7 +135,7 @@ func (w way) measureReading(ctx context.Context, costs *costs, n int) error {
 	)
 }
 
-// discard reads an answer to its end.
+// discard reads a response to its end.
 func discard(ctx context.Context, request *rest.Request) (int64, error) {
 	body, err := request.Stream(ctx)
 	if err != nil {

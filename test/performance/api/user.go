@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// userName is who has no rights but by a role.
+// userName is a user whose permissions come only from a role.
 const userName = "slipway-bench-user"
 
 // userRole grants the user the measured requests.

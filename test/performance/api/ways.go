@@ -27,29 +27,29 @@ const (
 	namespace = "default"
 	jsonType  = runtime.ContentTypeJSON
 	protobuf  = runtime.ContentTypeProtobuf
-	// applied is the guestID that server-side apply leaves.
+	// applied is the guestID that server-side apply sets.
 	applied = "debian12_64Guest"
 )
 
-// way is one to the object: which object, through which server, in which encoding.
+// way is a way to access an object: the kind, the server and the encoding.
 type way struct {
 	name string
-	// prefix of the names of its objects.
+	// prefix is the prefix of the names of its objects.
 	prefix string
 	// content is the media type of requests and responses, except patches.
 	content      string
 	client       *rest.RESTClient
 	groupVersion schema.GroupVersion
-	// captured is the instance type of the objects.
+	// captured is the pinned instance type of the objects.
 	captured *vmv1alpha1.InstancetypeRef
 	// spent is the processor time of all servers so far, in milliseconds.
 	spent func() (float64, error)
-	// stream parts the events of a watch.
+	// stream splits the events of a watch.
 	stream runtime.Framer
 	encode func(*vmv1alpha1.VirtualMachine) ([]byte, error)
 }
 
-// waysOf are those that are compared, the custom resource first.
+// waysOf returns the compared ways, the custom resource first.
 func waysOf(ctx context.Context, cluster *localcluster.Cluster, spent func() (float64, error)) ([]way, error) {
 	direct, err := cluster.DirectConfig("slipway-bench", "system:masters")
 	if err != nil {
@@ -157,13 +157,13 @@ func (w way) measure(ctx context.Context, costs *costs, s settings, round int) e
 			return err
 		}
 	}
-	// An object that was not stored costs nothing.
+	// An update without a change is not stored and would cost almost nothing.
 	last, err := w.get(ctx, namespace, named(s.objects-1), "")
 	if err != nil {
 		return err
 	}
 	if got, want := last.Status, running.Status(w.captured, s.objects-1); len(got.Conditions) != len(want.Conditions) || got.UniqueID != want.UniqueID || last.Spec.GuestID != applied {
-		return fmt.Errorf("the last object is not what was written: %+v", last)
+		return fmt.Errorf("the last object differs from the written one: %+v", last)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (w way) write(ctx context.Context, request *rest.Request, vm *vmv1alpha1.Vi
 	return err
 }
 
-// send is write that returns the answer.
+// send is write that returns the response.
 func (w way) send(ctx context.Context, request *rest.Request, vm *vmv1alpha1.VirtualMachine, subresource string) ([]byte, error) {
 	body, err := w.encode(vm)
 	if err != nil {

@@ -31,10 +31,10 @@ rules:
 - {level: None}
 `
 
-// auditLog is that of the workload clusters.
+// auditLog is the audit log of the workload clusters.
 func auditLog(dir string) string { return filepath.Join(dir, "audit.log") }
 
-// auditArgs make the log.
+// auditArgs are the flags for the audit log.
 func auditArgs(dir string) ([]string, error) {
 	file := filepath.Join(dir, "audit.yaml")
 	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
@@ -46,8 +46,8 @@ func auditArgs(dir string) ([]string, error) {
 // asking is a kind of read: the program and the resource.
 type asking struct{ by, verb, what string }
 
-// asked counts the reads that began in a time.
-func (e *environment) asked(from, to time.Time) (map[asking]int, error) {
+// countReads counts the reads that began in a period.
+func (e *environment) countReads(from, to time.Time) (map[asking]int, error) {
 	f, err := os.Open(auditLog(e.dir))
 	if err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
@@ -59,7 +59,7 @@ func (e *environment) asked(from, to time.Time) (map[asking]int, error) {
 		var event auditv1.Event
 		switch err := decoder.Decode(&event); {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return found, nil // The last one is being written.
+			return found, nil // The last line may be incomplete.
 		case err != nil:
 			return nil, fmt.Errorf("reading the audit log: %w", err)
 		}
@@ -84,12 +84,10 @@ func program(agent string) string {
 // itsName is the name of this program in the log.
 const itsName = "machines"
 
-// strangers are programs that are no controllers of Machines: those of the workload clusters
-// themselves, and this one.
+// strangers are programs that are not controllers of Machines: those of the workload clusters themselves, and this one.
 var strangers = []string{"kube-apiserver", "kube-controller-manager", itsName}
 
-// beyondProbes are the reads of the controllers and those of others, without watches and
-// probes (GET /).
+// beyondProbes returns the reads of the controllers and those of others, without watches and probes (GET /).
 func beyondProbes(asked map[asking]int) (ours, others map[asking]int) {
 	ours, others = map[asking]int{}, map[asking]int{}
 	for a, n := range asked {

@@ -43,15 +43,15 @@ type environment struct {
 
 	objects dynamic.Interface
 	core    kubernetes.Interface
-	// hostPages and workloadPages have the metrics of the two API servers, and slipwayPages
-	// those of the server that has the Machines of Slipway.
+	// hostPages and workloadPages have the metrics of the two API servers. slipwayPages has those of the server with
+	// the Machines of Slipway.
 	hostPages, workloadPages, slipwayPages pages.Source
 
 	machines *writes
 	stopped  context.CancelFunc
 }
 
-// start runs everything, and the provider of the infrastructure.
+// start starts all programs, and the infrastructure provider.
 func start(ctx context.Context, s settings) (_ *environment, err error) {
 	dir, err := os.MkdirTemp("", "slipway-bench-machines-")
 	if err != nil {
@@ -123,7 +123,7 @@ func (e *environment) clients() (err error) {
 	return err
 }
 
-// stop ends everything, and keeps the logs of a run that failed.
+// stop stops all programs, and keeps the logs of a failed run.
 func (e *environment) stop(failure error) error {
 	e.stopped()
 	if e.manager != nil {

@@ -22,10 +22,10 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// writes counts those of each Machine, as a watch sees them.
+// writes counts the writes of each Machine, as received by a watch.
 type writes struct {
 	mu sync.Mutex
-	// all are those until now, toNode those until status had a Node, and toReady until it was well.
+	// all are the writes until now, toNode those until status had a Node, and toReady those until it was ready.
 	all, toNode, toReady map[string]int
 	last                 time.Time
 }
@@ -46,7 +46,7 @@ func (w *writes) total() int {
 	return n
 }
 
-// quietFor is how long ago the last write was.
+// quietFor returns the time since the last write.
 func (w *writes) quietFor() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,7 +92,7 @@ func (e *environment) follow(ctx context.Context) error {
 	})
 }
 
-// provision makes a machine of an object, and a Node of the machine. It may be called again.
+// provision simulates the machine of an infrastructure object and creates its Node. It may be called again.
 func (e *environment) provision(ctx context.Context, name string) error {
 	id := "bench://" + name
 	patch, err := json.Marshal(map[string]any{
@@ -144,7 +144,7 @@ func (e *environment) watch(ctx context.Context, resource schema.GroupVersionRes
 	return nil
 }
 
-// settled is how long nothing must have been written.
+// settled is the time without writes after which the Machines are idle.
 const settled = 15 * time.Second
 
 func (e *environment) settle(ctx context.Context) error {

@@ -69,7 +69,7 @@ func run(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = e.stop(err) }()
-	// What the servers ask themselves for is not the Machines'.
+	// Requests of the servers to themselves are not counted for the Machines.
 	quiet, err := e.window(ctx, s.steady)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func run(ctx context.Context, s settings) (err error) {
 	if err != nil {
 		return err
 	}
-	asked, err := e.asked(begin, time.Now())
+	asked, err := e.countReads(begin, time.Now())
 	if err != nil {
 		return err
 	}

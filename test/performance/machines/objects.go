@@ -26,7 +26,7 @@ var (
 	infraCluster = infra.GroupVersion().WithResource("benchclusters")
 )
 
-// definition is that of a kind of a provider, with the label of the contract.
+// definition is the definition of a provider's kind, with the label of the contract.
 func definition(kind, resource string) string {
 	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
@@ -98,7 +98,7 @@ func (e *environment) object(kind, name string, labels map[string]any, spec map[
 	}}
 }
 
-// makeClusters makes the Clusters with their kubeconfigs.
+// makeClusters creates the Clusters with their kubeconfigs.
 func (e *environment) makeClusters(ctx context.Context) error {
 	for i := range e.settings.clusters {
 		name := clusterOf(i)
@@ -114,7 +114,7 @@ func (e *environment) makeClusters(ctx context.Context) error {
 			"status": map[string]any{"initialization": map[string]any{"provisioned": true}},
 		}}
 		if _, err := e.objects.Resource(infraCluster).Namespace(namespace).Create(ctx, below, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("making what Cluster %s stands on: %w", name, err)
+			return fmt.Errorf("creating the infrastructure of Cluster %s: %w", name, err)
 		}
 		cluster := e.object("Cluster", name, nil, map[string]any{
 			"controlPlaneEndpoint": endpoint,
@@ -126,7 +126,7 @@ func (e *environment) makeClusters(ctx context.Context) error {
 		if e.settings.manager != slipway {
 			continue
 		}
-		// The controller of Clusters writes the same; that of Machines is measured without it too.
+		// The controller of Clusters writes the same. The controller of Machines is also measured without it.
 		status := fmt.Appendf(nil, `{"status":{"initialization":{"infrastructureProvisioned":true,"controlPlaneInitialized":true},"conditions":[`+
 			`{"type":"ControlPlaneInitialized","status":"True","reason":"Initialized","message":"","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
 		if _, err := e.objects.Resource(e.resource("clusters")).Namespace(namespace).Patch(ctx, name, types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
@@ -138,11 +138,10 @@ func (e *environment) makeClusters(ctx context.Context) error {
 
 func clusterOf(i int) string { return fmt.Sprintf("cluster-%02d", i) }
 
-// submitters make objects at the same time.
+// submitters is the number of concurrent creates.
 const submitters = 8
 
-// submit makes all Machines with their infrastructure. The first of each cluster is its control
-// plane.
+// submit creates all Machines with their infrastructure. The first of each cluster is its control plane.
 func (e *environment) submit(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(submitters)

@@ -26,7 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
-// part is the process that is measured.
+// part is the measured process.
 const part = "slipway-apiserver"
 
 type settings struct {
@@ -60,7 +60,7 @@ func parse() (settings, error) {
 	flag.StringVar(&after, "after", "1m,10m", "times after a start to measure at")
 	flag.IntVar(&s.starts, "starts", 1, "starts to measure; 0 measures the process that has made them, from their creation on")
 	flag.StringVar(&slipwayArgs, "slipway-args", "", "more arguments for slipway-apiserver, separated by blanks; GOGC and GOMEMLIMIT are taken from the environment")
-	flag.StringVar(&s.data, "data", "", "directory that keeps the data; what an earlier run has left there is measured again")
+	flag.StringVar(&s.data, "data", "", "directory that keeps the data; data of an earlier run is measured again")
 	flag.StringVar(&s.profile, "profile", "", "file for a profile of the heap at the end")
 	flag.Parse()
 	s.slipwayArgs = strings.Fields(slipwayArgs)
@@ -146,7 +146,7 @@ func run(ctx context.Context, s settings) (err error) {
 	return server.KeepProfile(ctx, "heap?gc=1", s.profile)
 }
 
-// measureOn measures at each time since began.
+// measureOn measures at each time after began.
 func (s settings) measureOn(ctx context.Context, server pages.Source, cluster *localcluster.Cluster, began time.Time) error {
 	for _, after := range s.after {
 		if err := running.Pause(ctx, time.Until(began.Add(after))); err != nil {

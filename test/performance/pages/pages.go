@@ -22,7 +22,7 @@ import (
 
 // Source reads pages of a server.
 type Source struct {
-	// Client and URL reach it.
+	// Client and URL access the server.
 	Client *http.Client
 	URL    string
 }
@@ -83,7 +83,7 @@ func (s Source) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, erro
 
 // Heap returns the heap of the server after a collection, in bytes.
 func (s Source) Heap(ctx context.Context) (float64, error) {
-	// Twice: objects whose finalizers ran in the first collection are freed by the second.
+	// Two collections are necessary: objects whose finalizers ran in the first are freed by the second.
 	for range 2 {
 		if _, err := s.Read(ctx, "/debug/pprof/heap?gc=1"); err != nil {
 			return 0, err
@@ -99,7 +99,7 @@ func (s Source) Heap(ctx context.Context) (float64, error) {
 	return 0, fmt.Errorf("%s does not report the size of its heap", s.URL)
 }
 
-// Label is the value of a label of a metric.
+// Label returns the value of a label of a metric.
 func Label(m *dto.Metric, name string) string {
 	for _, l := range m.GetLabel() {
 		if l.GetName() == name {
@@ -109,13 +109,13 @@ func Label(m *dto.Metric, name string) string {
 	return ""
 }
 
-// Request is a kind of request that an API server answers.
+// Request is a kind of request to an API server.
 type Request struct {
 	// Verb in capitals, Resource with its subresource, and Code of the answer.
 	Verb, Resource, Code string
 }
 
-// Requests are those that an API server has answered.
+// Requests returns the requests that an API server has answered.
 func Requests(families map[string]*dto.MetricFamily) map[Request]float64 {
 	found := map[Request]float64{}
 	for _, m := range families["apiserver_request_total"].GetMetric() {

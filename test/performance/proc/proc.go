@@ -22,8 +22,7 @@ func CPUTime(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The name, in brackets, may contain blanks. utime and stime are the 12th and
-	// 13th fields after it.
+	// The name, in parentheses, may contain spaces. utime and stime are the 12th and 13th fields after it.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	user, userErr := strconv.ParseInt(fields[11], 10, 64)
 	system, systemErr := strconv.ParseInt(fields[12], 10, 64)

@@ -59,8 +59,7 @@ func (f figures) percentiles(d []time.Duration) {
 	f["p50-µs"], f["p99-µs"], f["max-µs"] = at(0.5), at(0.99), at(1)
 }
 
-// until waits for a condition; it panics after a minute, as nothing measured
-// here takes that long.
+// until waits for a condition. It panics after a minute, because no measurement takes that long.
 func until(what string, f func() bool) {
 	deadline := time.Now().Add(time.Minute)
 	for !f() {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// restartStorm queues 100k keys low, and while 8 workers take 100 µs for each,
-// one key high every millisecond; it measures how long those wait.
+// restartStorm queues 100k keys with low priority. While 8 workers take 100 µs for each, it queues a key with high
+// priority every millisecond, and measures how long those wait.
 func restartStorm(implementation string) figures {
 	const low, high, workers = 100_000, 1000, 8
 	q := newQueue(implementation)
@@ -62,16 +62,15 @@ func restartStorm(implementation string) figures {
 	return f
 }
 
-// spin lets a time pass and others run. A sleep would be late by more than the
-// times measured here.
+// spin waits for a time without sleeping, and yields to other goroutines. A sleep would be late by more than the
+// measured times.
 func spin(d time.Duration) {
 	for start := time.Now(); time.Since(start) < d; {
 		runtime.Gosched()
 	}
 }
 
-// delays adds 100k keys with delays up to a second and measures how late they
-// are handed out to one worker.
+// delays adds 100k keys with delays up to a second and measures how late one worker receives them.
 func delays(implementation string) figures {
 	const n = 100_000
 	all := keys("delay-", n)
@@ -104,8 +103,8 @@ func delays(implementation string) figures {
 	return f
 }
 
-// starvation keeps one worker busy with high keys, always two of them queued,
-// and measures how long a hundred low keys wait. After four seconds it gives up.
+// starvation keeps one worker busy with keys of high priority, of which two are always queued, and measures how long a
+// hundred keys of low priority wait. It ends after four seconds.
 func starvation(implementation string) figures {
 	const low, limit = 100, 4 * time.Second
 	q := newQueue(implementation)

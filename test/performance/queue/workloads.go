@@ -115,7 +115,7 @@ func wakeUp(workers int) workload {
 		waits := make([]time.Duration, 0, n)
 		f := measured(n, func() {
 			for i := range n {
-				// The worker that was woken goes back to Get first.
+				// The woken worker first calls Get again.
 				runtime.Gosched()
 				runtime.Gosched()
 				start := time.Now()
@@ -129,7 +129,7 @@ func wakeUp(workers int) workload {
 	}
 }
 
-// raise adds 100k keys again and again, each time with a higher priority.
+// raise adds 100k keys repeatedly, each time with a higher priority.
 func raise(implementation string) figures {
 	const n, rounds = 100_000, 10
 	all := keys("raise-", n)

@@ -33,7 +33,8 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// limit of memory is more than a run creates, and less than a virtual machine may have.
+// limit is the memory limit of the quota. It is more than a run creates, and less than the maximum of a virtual
+// machine.
 const limit, most = "20Ti", "24Ti"
 
 // namespaces without and with a quota.
@@ -156,7 +157,7 @@ func (r result) at(percentile int) time.Duration {
 	return r.each[(len(r.each)-1)*percentile/100].Round(100 * time.Microsecond)
 }
 
-// create lets clients create n virtual machines, and returns when all of them are created.
+// create creates n virtual machines with several clients, and returns when all of them are created.
 func create(ctx context.Context, clients []versioned.Interface, namespace, prefix string, n int) (result, error) {
 	var mu sync.Mutex
 	var r result

@@ -24,11 +24,11 @@ const (
 	Namespace = metav1.NamespaceDefault
 	// Submitters is the number of concurrent clients that create objects.
 	Submitters = 8
-	// idleFor is how long the queue must be seen empty.
+	// idleFor is how long the queue must be empty.
 	idleFor = 2 * time.Second
 )
 
-// Fill makes n virtual machines, paused, with the instances of those that run, by 4 writes each.
+// Fill creates n paused virtual machines with the instances of running ones, with 4 writes each.
 func Fill(ctx context.Context, c versioned.Interface, n int) error {
 	captured, err := Capture(ctx, c, Namespace)
 	if err != nil {
@@ -83,7 +83,7 @@ func Idle(ctx context.Context, server pages.Source) error {
 			waiting += q.Ready + q.InProcess
 		}
 		switch {
-		case err != nil || len(queues) == 0 || waiting > 0: // a server that starts has no queues
+		case err != nil || len(queues) == 0 || waiting > 0: // a starting server has no queues
 			since = time.Time{}
 		case since.IsZero():
 			since = time.Now()
@@ -122,7 +122,7 @@ func Hold(ctx context.Context, store string) error {
 	return nil
 }
 
-// Release lets the controllers start of the server that runs on a directory.
+// Release starts the controllers of the server on a directory.
 func Release(ctx context.Context, store string) error {
 	member, err := embedded.Attach(ctx, store)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// Capture makes the instance type of all virtual machines in namespace, and its revision, and returns it
-// as their statuses name it.
+// Capture creates the instance type of all virtual machines in namespace, and its revision. It returns the reference in
+// their statuses.
 func Capture(ctx context.Context, c versioned.Interface, namespace string) (*vmv1alpha1.InstancetypeRef, error) {
 	source, err := c.InstancetypeV1alpha1().VirtualMachineClusterInstancetypes().Create(ctx, &itv1alpha1.VirtualMachineClusterInstancetype{
 		ObjectMeta: metav1.ObjectMeta{Name: "small"},
@@ -72,7 +72,7 @@ func Status(captured *vmv1alpha1.InstancetypeRef, n int) vmv1alpha1.VirtualMachi
 	return s
 }
 
-// Instance is that of vm, which runs.
+// Instance returns the instance of vm, which is running.
 func Instance(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineInstance {
 	memory := resource.MustParse("2Gi")
 	return &vmv1alpha1.VirtualMachineInstance{

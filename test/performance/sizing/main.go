@@ -3,7 +3,7 @@
 
 // Program sizing measures the cost of a number of virtual machines: memory of slipway-apiserver and of the management
 // cluster, disk, a restart, reading and writing. The virtual machines and their instances have the content of running
-// ones, and are paused, so that neither vSphere nor its simulator is measured. All controllers run. docs/sizing.md
+// ones, and are paused, so that neither vSphere nor its simulator is measured. All controllers run. docs/reference/sizing.md
 // contains the results.
 package main
 
@@ -29,7 +29,8 @@ import (
 	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
-// settled is the time from a start until memory is read: memory for the start is released after a minute.
+// settled is the time between a start and the measurement of memory, because memory for the start is released after a
+// minute.
 const settled = 90 * time.Second
 
 func main() {
@@ -59,14 +60,14 @@ func main() {
 type bench struct {
 	n       int
 	cluster *localcluster.Cluster
-	// direct reaches the server itself, through the aggregator.
+	// direct connects to the server itself, through the aggregator.
 	direct, through *rest.Config
 	client          *versioned.Clientset
 	server          pages.Source
 	result          result
 }
 
-// measure makes an environment of its own and measures it.
+// measure creates its own environment and measures it.
 func measure(ctx context.Context, binDir string, n int) (_ *result, err error) {
 	dir, err := os.MkdirTemp("", "slipway-sizing-")
 	if err != nil {
@@ -106,14 +107,14 @@ func measure(ctx context.Context, binDir string, n int) (_ *result, err error) {
 	return &b.result, nil
 }
 
-// unbounded is config in protobuf and without a limit of its own.
+// unbounded returns config with protobuf and without a rate limit.
 func unbounded(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.QPS, config.ContentType = -1, "application/vnd.kubernetes.protobuf"
 	return config
 }
 
-// make creates the objects and waits until the controllers have seen them.
+// make creates the objects and waits until the controllers have reconciled them.
 func (b *bench) make(ctx context.Context, store string) error {
 	begin := time.Now()
 	if err := running.Fill(ctx, b.client, b.n); err != nil {

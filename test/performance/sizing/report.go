@@ -12,7 +12,7 @@ import (
 // result is the result for one size.
 type result struct {
 	machines int
-	// makes and writes are a second.
+	// makes and writes are numbers per second.
 	makes, writes float64
 	// database, heap and resident, of this server, host and collector, which are kube-apiserver
 	// and kube-controller-manager, are bytes.
@@ -23,7 +23,7 @@ type result struct {
 	watched, watchedCPU                       time.Duration
 }
 
-// print writes the table, a column for each size.
+// print writes the table with a column for each size.
 func print(all []*result) {
 	megabytes := func(of func(*result) float64) func(*result) string {
 		return func(r *result) string { return fmt.Sprintf("%.0f MB", of(r)/1e6) }

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// lists are made so often, of which the middle one counts.
+	// lists is the number of lists. The result is their median.
 	lists = 5
 	// writing is how long statuses are written.
 	writing = 10 * time.Second
-	// watchers see so many changes.
+	// watchers is the number of watches.
 	watchers, changes = 50, 40
 )
 
@@ -91,7 +91,7 @@ func (b *bench) write(ctx context.Context) error {
 	return nil
 }
 
-// touch changes a virtual machine as the controllers do. It reads it before, from the cache.
+// touch updates a virtual machine as the controllers do, after reading it from the cache.
 func (b *bench) touch(ctx context.Context, name, text string) error {
 	_, err := b.change(ctx, name, text)
 	return err
@@ -111,7 +111,7 @@ func (b *bench) change(ctx context.Context, name, text string) (*vmv1alpha1.Virt
 	return written, nil
 }
 
-// watch measures how long it takes until the last of many watchers has seen a change.
+// watch measures the time until the last of many watches has received a change.
 func (b *bench) watch(ctx context.Context) error {
 	found, err := b.client.VmV1alpha1().VirtualMachines(running.Namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 // submitters is the number of concurrent clients.
 const submitters = 8
 
-// longestBurst ends a burst whose machines do not all get an address.
+// longestBurst is the time limit for a burst in which some machines do not get an address.
 const longestBurst = 30 * time.Minute
 
-// machine is one as a user would write it.
+// machine returns a virtual machine as a user would write it.
 func machine(namespace, name string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -45,12 +45,12 @@ func poweredOnWithAddress(vm *vmv1alpha1.VirtualMachine) bool {
 // burst measures machines that are submitted together.
 type burst struct {
 	machines int
-	// submitted is the time until the last request was answered, all the time until
-	// the last machine was seen powered on with an address.
+	// submitted is the time until the last response. all is the time until the last machine is powered on with an
+	// address.
 	submitted, all time.Duration
 	// each is that time of every machine from its own request, sorted.
 	each []time.Duration
-	// spent is the cost until no work was left.
+	// spent is the cost until the queues are empty.
 	spent sample
 }
 
@@ -115,7 +115,7 @@ func (e *environment) submit(ctx context.Context, namespace string, n int, w *wa
 	return g.Wait()
 }
 
-// watcher notes when machines of a namespace are powered on with an address.
+// watcher records when machines of a namespace are powered on with an address.
 type watcher struct {
 	mu sync.Mutex
 	// begun and ready are by name.

@@ -27,14 +27,13 @@ type environment struct {
 	users, direct versioned.Interface
 	// slipway and host read metrics of the two servers.
 	slipway, host pages.Source
-	// made, if set, changes the machines that are submitted.
+	// made changes the submitted machines, if it is set.
 	made func(*vmv1alpha1.VirtualMachine)
 	// machines counts the created machines.
 	machines int
 }
 
-// start runs everything in a directory in memory if there is one, so that the disk
-// of the machine is not measured.
+// start starts all programs in a directory in memory, if there is one, so that the disk is not measured.
 func start(ctx context.Context, s settings) (_ *environment, err error) {
 	dir := s.data
 	if dir == "" {
@@ -75,7 +74,7 @@ func start(ctx context.Context, s settings) (_ *environment, err error) {
 	return e, err
 }
 
-// stop ends everything, and keeps the logs of a run that failed.
+// stop stops all programs, and keeps the logs of a failed run.
 func (e *environment) stop(failure error) error {
 	if e.cluster != nil {
 		failure = errors.Join(failure, e.cluster.Stop())
@@ -87,7 +86,7 @@ func (e *environment) stop(failure error) error {
 	return os.RemoveAll(e.dir)
 }
 
-// control orders something of the simulated vCenter, or asks it.
+// control sends a control request to the simulated vCenter.
 func (e *environment) control(ctx context.Context, method, path string) ([]byte, error) {
 	return vsphereclient.Order(ctx, e.cluster.VCenter().ControlURL, method, path)
 }

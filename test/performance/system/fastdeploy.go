@@ -30,7 +30,7 @@ func parseModes(text string) ([]vmv1alpha1.FastDeployMode, error) {
 // fastDeploy measures a burst of each size in each mode. The copies of the image exist before, and disks are not
 // promoted.
 func (e *environment) fastDeploy(ctx context.Context) error {
-	// The simulated datastore has the room of TMPDIR, of which the first burst takes all.
+	// The simulated datastore has the space of TMPDIR, and the first burst uses all of it.
 	const room = 1 << 50
 	for _, order := range []string{
 		fmt.Sprintf("/datastores/free?datastore=LocalDS_0&bytes=%d", int64(room)),
@@ -74,7 +74,7 @@ func printModes(modes []vmv1alpha1.FastDeployMode, all []burst) {
 	row(bytes...)
 }
 
-// copied is how many bytes were copied on datastores so far.
+// copied returns how many bytes were copied on datastores so far.
 func (e *environment) copied(ctx context.Context) (float64, error) {
 	answer, err := e.control(ctx, http.MethodGet, "/datastores/copied")
 	if err != nil {

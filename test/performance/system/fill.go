@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// fillBatch is the size of the bursts, each in a namespace of its own, that fill
-// the environment.
+// fillBatch is the size of the bursts that fill the environment. Each burst has its own namespace.
 const fillBatch = 1000
 
-// filled is how the environment was filled.
+// filled describes how the environment was filled.
 type filled struct {
 	machines int
 	took     time.Duration
 	spent    map[string]time.Duration
 }
 
-// fill makes machines until there are as many as wanted, or the time is up.
+// fill creates machines up to the desired number or a time limit.
 func (e *environment) fill(ctx context.Context) (filled, error) {
 	var f filled
 	begin := time.Now()

@@ -43,7 +43,7 @@ type settings struct {
 	data        string
 }
 
-// profiled is how long a CPU profile is.
+// profiled is the duration of a CPU profile.
 const profiled = 20 * time.Second
 
 func main() {
@@ -101,7 +101,7 @@ func run(ctx context.Context, s settings) (err error) {
 	if s.data != "" {
 		return e.again(ctx)
 	}
-	// Calls that are made once, such as for sessions and datastores, are not counted for a machine.
+	// Calls that are made only once, such as for sessions and datastores, are not counted for a machine.
 	if _, err := e.burst(ctx, "warm-up", 5); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (e *environment) again(ctx context.Context) error {
 	return e.finish(ctx, nil)
 }
 
-// finish restarts as often as was asked for, and prints the memory.
+// finish restarts the requested number of times and prints the memory.
 func (e *environment) finish(ctx context.Context, memories []memory) error {
 	if e.settings.stable > 0 && e.settings.tries > 0 {
 		stable := e.machines

@@ -108,8 +108,7 @@ func printRequests(b burst) {
 	}
 }
 
-// writes are those of virtual machines that succeeded and that no user makes in a
-// measurement: users only create.
+// writes returns the successful writes of virtual machines that users do not send in a measurement: users only create.
 func writes(counts map[pages.Request]float64) float64 {
 	var n float64
 	for r, count := range counts {
@@ -148,7 +147,7 @@ func printSteady(all []steady) {
 	}
 }
 
-// changes are all requests that change something but those that start the pass.
+// changes returns all requests that change something, except those that start the pass.
 func changes(counts map[pages.Request]float64) float64 {
 	var n float64
 	for r, count := range counts {

@@ -24,47 +24,46 @@ import (
 
 // Times of a restart.
 const (
-	// applyAfter is how long after the start of the process the early machine is
-	// first submitted; it is submitted until the server takes it.
+	// applyAfter is the time after the start of the process at which the early machine is first submitted. It is
+	// submitted until the server accepts it.
 	applyAfter = time.Second
-	// tryAgain is the pause between two attempts while the server refuses a request.
+	// tryAgain is the pause between two attempts while the server rejects a request.
 	tryAgain = 5 * time.Millisecond
-	// longestRestart ends a try that hangs.
+	// longestRestart is the time limit for a restart.
 	longestRestart = 5 * time.Minute
-	// profiledStart is how long the CPU profile of a restart is.
+	// profiledStart is the duration of the CPU profile of a restart.
 	profiledStart = 10 * time.Second
-	// tracedCalls are more than a restart and a new machine need.
+	// tracedCalls is more than the number of calls of a restart and a new machine.
 	tracedCalls = 50_000
 )
 
-// newcomer is a machine that is made while the server starts.
+// newcomer is a machine that is created while the server starts.
 type newcomer struct {
-	// event is when its watch event arrived here, call when the first vSphere call that
-	// names it arrived at vCenter, created when its condition Created became True.
+	// event is when its watch event was received, call when vCenter received the first vSphere call for it, and created
+	// when its condition Created became True.
 	event, call, created time.Time
-	// method is the first call that names the machine, and queued is the length of the queue when the machine was
-	// created.
+	// method is the first call for the machine, and queued is the length of the queue when the machine was created.
 	method string
 	queued int
 }
 
-// restart is one try. All times but those of machines are since the start of the
-// new process.
+// restart is the result of one restart. All times except those of machines are relative to the start of the new
+// process.
 type restart struct {
 	// synced is when the server was ready: caches filled, inventory of vCenter read.
 	synced time.Duration
-	// drained is when every machine had had its pass and the queue was empty.
+	// drained is when every machine had been reconciled and the queue was empty.
 	drained time.Duration
 	// passes and writes are the numbers until then, without those of the new machines.
 	passes, writes float64
-	// early was applied a second after the start, late as soon as the server was
-	// ready, when the passes over all machines had begun.
+	// early was applied a second after the start. late was applied when the server was ready and reconciled all
+	// machines.
 	early, late newcomer
 }
 
-// restarts makes as many as were asked for, in a namespace of their own.
+// restarts performs the requested number of restarts, in their own namespace.
 func (e *environment) restarts(ctx context.Context) ([]restart, error) {
-	namespace := fmt.Sprintf("newcomers-%d", time.Now().Unix()) // others may be there from an earlier run
+	namespace := fmt.Sprintf("newcomers-%d", time.Now().Unix()) // others may exist from an earlier run
 	if err := e.cluster.Apply(ctx, catalogue.Manifests(namespace)); err != nil {
 		return nil, err
 	}
@@ -86,8 +85,8 @@ func (e *environment) restarts(ctx context.Context) ([]restart, error) {
 	return all, nil
 }
 
-// reaction is the time from the event to the first call that names the machine. Lookups before that, such as of its
-// network, are not included, because they cannot be distinguished from those of other machines.
+// reaction is the time from the event to the first call for the machine. Earlier lookups, such as of its network, are
+// not included, because they cannot be distinguished from those of other machines.
 func (n newcomer) reaction() time.Duration { return n.call.Sub(n.event) }
 
 // creation is from the event until the vSphere VM is created.
@@ -168,7 +167,7 @@ func (e *environment) started(ctx context.Context, old int, restarted <-chan err
 	}
 }
 
-// newcomer watches a name, makes the machine, and waits until it is created.
+// newcomer watches a name, creates the machine, and waits until it is ready.
 func (e *environment) newcomer(ctx context.Context, namespace, name string, n *newcomer) error {
 	machines := e.direct.VmV1alpha1().VirtualMachines(namespace)
 	var events watch.Interface
@@ -198,7 +197,7 @@ func (e *environment) newcomer(ctx context.Context, namespace, name string, n *n
 	var uid string
 	made := machine(namespace, name)
 	if e.settings.vcenters > 1 {
-		made.Spec.Zone = vmv1alpha1.DefaultZone // its calls are looked for in the first vCenter
+		made.Spec.Zone = vmv1alpha1.DefaultZone // the test only reads the calls to the first vCenter
 	}
 	err = until(ctx, func() error {
 		vm, err := machines.Create(ctx, made, metav1.CreateOptions{})
@@ -221,7 +220,7 @@ func (e *environment) newcomer(ctx context.Context, namespace, name string, n *n
 	return e.firstCall(ctx, n, name, uid)
 }
 
-// firstCall waits for the first vSphere call that names the machine.
+// firstCall waits for the first vSphere call for the machine.
 func (e *environment) firstCall(ctx context.Context, n *newcomer, texts ...string) error {
 	for {
 		data, err := e.control(ctx, http.MethodGet, "/trace?"+url.Values{"text": texts}.Encode())
@@ -242,7 +241,7 @@ func (e *environment) firstCall(ctx context.Context, n *newcomer, texts ...strin
 	}
 }
 
-// until tries again and again until f succeeds.
+// until retries f until it succeeds.
 func until(ctx context.Context, f func() error) error {
 	for {
 		err := f()

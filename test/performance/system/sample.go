@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/performance/proc"
 )
 
-// Parts whose CPU time is read, as localcluster names them; self is this process.
+// Parts whose CPU time is read, by their names in localcluster. self is this process.
 const (
 	partSlipway = "slipway-apiserver"
 	partHost    = "kube-apiserver"
@@ -26,14 +26,14 @@ const (
 	self        = "self"
 )
 
-// sample contains the counts up to a moment. The difference of two samples is a cost.
+// sample contains the counts at one time. The difference of two samples is a cost.
 type sample struct {
 	at time.Time
 	// cpu is by part.
 	cpu map[string]time.Duration
 	// slipway and host count requests by verb, resource and code.
 	slipway, host map[pages.Request]float64
-	// calls counts those to vSphere, by method.
+	// calls counts the calls to vSphere, by method.
 	calls map[string]float64
 	// passes counts ended reconciles.
 	passes float64
@@ -87,7 +87,7 @@ func (s sample) since(from sample) sample {
 	return d
 }
 
-// controller is the name of the queue, and with that of the controller.
+// controller is the name of the queue, which is that of the controller.
 const controller = "virtualmachine"
 
 func passes(families map[string]*dto.MetricFamily) float64 {
@@ -127,11 +127,10 @@ func (e *environment) queue(ctx context.Context) (queueState, error) {
 	return all, nil
 }
 
-// idleFor is how long the queue must be seen empty: longer than the way of a write
-// through the watches back into the queue.
+// idleFor is how long the queue must be empty: longer than a write takes through the watches back into the queue.
 const idleFor = time.Second
 
-// idle waits until the queue is and stays empty, and returns when it became so.
+// idle waits until the queue stays empty, and returns when that began.
 func (e *environment) idle(ctx context.Context) (time.Time, error) {
 	var since time.Time
 	for {

@@ -17,8 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/performance/proc"
 )
 
-// steady is the measurement of one pass over every machine, none of which has
-// anything to do.
+// steady is the measurement of one reconcile of every machine without any change.
 type steady struct {
 	machines int
 	took     time.Duration
@@ -47,8 +46,8 @@ func (e *environment) idleMinute(ctx context.Context) error {
 	return nil
 }
 
-// steadyPass annotates every image: all machines refer to one, so each of them gets
-// a pass, without a write of its own.
+// steadyPass annotates every image. All machines refer to one, so each of them is reconciled without a write of its
+// own.
 func (e *environment) steadyPass(ctx context.Context) (steady, error) {
 	s := steady{machines: e.machines}
 	images, err := e.direct.VmV1alpha1().VirtualMachineImages("").List(ctx, metav1.ListOptions{})
@@ -87,9 +86,8 @@ type memory struct {
 	machines int
 	// note describes the circumstances of the measurement.
 	note string
-	// heap is in use after a garbage collection; anonymous is the resident memory
-	// that is not a file, and file the part of the resident memory that is, most of
-	// it the database of etcd.
+	// heap is the size in use after a garbage collection. anonymous is the resident memory without files. file is the
+	// resident memory of files, mostly the database of etcd.
 	heap, anonymous, file float64
 	// object is the size of a machine and of its instance in protobuf, together.
 	object int
@@ -114,7 +112,7 @@ func (e *environment) memory(ctx context.Context) (memory, error) {
 	return m, nil
 }
 
-// storedSize is that of one object of the warm-up.
+// storedSize returns the size of one object of the warm-up.
 func (e *environment) storedSize(ctx context.Context, resource string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		e.slipway.URL+"/apis/vm.slipway.dev/v1alpha1/namespaces/warm-up/"+resource+"/vm-00000", nil)

@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// clusters is the number of workload clusters of a hostile tenant, and nodes that of their Nodes.
+	// clusters is the number of workload clusters of a hostile tenant, and nodes is the number of their Nodes.
 	clusters, nodes = 10, 10_000
 	// entries is the number of empty entries in a list of 2 MB.
 	entries  = 1_000_000
 	protobuf = "application/vnd.kubernetes.protobuf"
 )
 
-// largeNode is the end of a Node with many empty finalizers, which take little on the wire and much in memory.
+// largeNode is the end of a Node with many empty finalizers, which are small on the wire and large in memory.
 var largeNode = `","resourceVersion":"1","finalizers":[""` + strings.Repeat(`,""`, 15_500) + `]}}`
 
-// attack is one way to be hostile. It is repeated with the number of the round.
+// attack is one kind of attack. It is repeated with the number of the round.
 type attack struct {
 	name  string
 	every time.Duration
@@ -88,7 +88,7 @@ current-context: x
 	}, stop, err
 }
 
-// serveNodes is a workload cluster with many large Nodes, which also change all the time.
+// serveNodes serves a workload cluster with many large Nodes, which also change continuously.
 func serveNodes(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	node := func(n int) {
@@ -132,7 +132,7 @@ func infrastructure(kind, name string) string {
 	return fmt.Sprintf("infrastructureRef: {apiGroup: vm.slipway.dev, kind: %s, name: %s}", kind, name)
 }
 
-// connectCluster has the server connect to workload clusters with many large Nodes.
+// connectCluster makes the server connect to workload clusters with many large Nodes.
 func connectCluster(ctx context.Context, t *tenant, what string, round int, kubeconfig string) {
 	if round >= clusters {
 		return
@@ -155,7 +155,7 @@ func fillStore(ctx context.Context, t *tenant, what string, round int) {
 	}
 	size := 15 << 10
 	if round == 0 {
-		size = 240 << 10 // is refused
+		size = 240 << 10 // is rejected
 	}
 	if round < 4 {
 		t.create(ctx, what, "cluster", "MachineSet", "machinesets", fmt.Sprintf("fill-%d", round), fmt.Sprintf(
@@ -164,7 +164,7 @@ func fillStore(ctx context.Context, t *tenant, what string, round int) {
 	}
 }
 
-// shareInfrastructure has two Clusters name one object, and changes the label that they write.
+// shareInfrastructure makes two Clusters refer to one object, and changes the label that they write.
 func shareInfrastructure(ctx context.Context, t *tenant, what string, round int) {
 	if round == 0 {
 		t.create(ctx, what, "vm", "SlipwayCluster", "slipwayclusters", "shared", "spec: {controlPlaneEndpoint: {host: 127.0.0.1, port: 6443}}")
@@ -176,7 +176,7 @@ func shareInfrastructure(ctx context.Context, t *tenant, what string, round int)
 	t.patch(ctx, what, "vm", "slipwayclusters/shared", fmt.Sprintf(`{"metadata":{"labels":{%q:"other-%d"}}}`, clusterv1alpha1.ClusterNameLabel, round%2))
 }
 
-// revert reverts a VM to a snapshot of another size again and again.
+// revert repeatedly reverts a VM to a snapshot of another size.
 func revert(ctx context.Context, t *tenant, what string, round int) {
 	switch {
 	case round == 0:
@@ -203,10 +203,10 @@ func forge(ctx context.Context, t *tenant, what string, round int) {
 	t.delete(ctx, what, "vm", snapshot)
 }
 
-// probed are addresses that a guest should not have the server connect to.
+// probed are addresses to which a guest must not make the server connect.
 var probed = []string{"169.254.169.254", "127.0.0.1", "10.0.0.1", "0.0.0.0", "255.255.255.255", "fd00:ec2::254", "::1", "100.100.100.200", "168.63.129.16", "192.0.2.1"}
 
-// probeAddresses has the server probe odd addresses every second.
+// probeAddresses makes the server probe odd addresses every second.
 func probeAddresses(ctx context.Context, t *tenant, what string, round int) {
 	if round < len(probed) {
 		t.createVM(ctx, what, fmt.Sprintf("probed-%d", round),

@@ -206,7 +206,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// progress reports progress to people; the table is on standard output.
+// progress prints progress messages; the table is on standard output.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }

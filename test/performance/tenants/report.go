@@ -34,7 +34,7 @@ type measured struct {
 	samples int
 }
 
-// follow measures until ctx is done. A server that does not answer is measured by its process alone.
+// follow measures until ctx is done. If the server does not answer, only its process is measured.
 func (m *measured) follow(ctx context.Context, cluster *localcluster.Cluster, source pages.Source) {
 	m.pid = cluster.PID("slipway-apiserver")
 	for reported := time.Now(); pause(ctx, sampleInterval) == nil; {

@@ -30,18 +30,18 @@ const (
 	yamlBody    = "application/yaml"
 )
 
-// tenant is the editor of a namespace. Its requests are not repeated, so that every answer counts.
+// tenant is the editor of a namespace. Its requests are not retried, so that every response counts.
 type tenant struct {
 	namespace, url string
 	client         *http.Client
 	answers        *answers
 }
 
-// answers counts the answers to requests by purpose.
+// answers counts the responses by purpose.
 type answers struct {
 	mu     sync.Mutex
 	counts map[string]map[string]int
-	// unexpected has some answers that are neither successes nor refusals that can be repeated.
+	// unexpected has some responses that are neither successes nor retriable rejections.
 	unexpected []string
 }
 
@@ -68,12 +68,12 @@ func (a *answers) add(what, answer string, text []byte) (ok bool) {
 	return ok
 }
 
-// path returns that of objects of a group of Slipway in the namespace.
+// path returns the path of objects in a group of Slipway in the namespace.
 func (t *tenant) path(group, rest string) string {
 	return "/apis/" + group + ".slipway.dev/v1alpha1/namespaces/" + t.namespace + "/" + rest
 }
 
-// send sends a request and counts its answer, unless ctx has ended.
+// send sends a request and counts its response, unless ctx has ended.
 func (t *tenant) send(ctx context.Context, what, method, path, contentType string, body []byte) (answer []byte, ok bool) {
 	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -148,7 +148,7 @@ func (t *tenant) use(ctx context.Context) {
 	}
 }
 
-// runs returns an empty text if a virtual machine is powered on and has an address, or its state.
+// runs returns an empty string if a virtual machine is powered on and has an address. Otherwise it returns its state.
 func (t *tenant) runs(ctx context.Context, name string) string {
 	data, ok := t.send(ctx, "get", http.MethodGet, t.path("vm", "virtualmachines/"+name), "", nil)
 	var vm vmv1alpha1.VirtualMachine
@@ -161,7 +161,7 @@ func (t *tenant) runs(ctx context.Context, name string) string {
 	return fmt.Sprintf("%s/%s is %s", t.namespace, name, vm.Status.PrintableStatus)
 }
 
-// start creates a virtual machine of each tenant, and returns those that do not run in time.
+// start creates a virtual machine for each tenant, and returns those that do not run in time.
 func start(ctx context.Context, all []*tenant, name string, patience time.Duration) (late []string, err error) {
 	deadline := time.Now().Add(patience)
 	created := map[*tenant]bool{}

@@ -31,7 +31,7 @@ import (
 
 const (
 	capturePath = "/rest/com/vmware/vcenter/ovf/library-item"
-	// subscribedItemPath is that of an item of a subscribed library.
+	// subscribedItemPath is the path of an item in a subscribed library.
 	subscribedItemPath = "/rest/com/vmware/content/library/subscribed-item"
 	// activationHeader has the activation ID of the task that a call makes. VM Operator
 	// finds its captures by it.
@@ -185,7 +185,7 @@ func (i inside) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// capture makes the item, or a new version of one, and returns its ID.
+// capture creates the item, or a new version of one, and returns its ID.
 func (c *Captures) capture(ctx context.Context, client *rest.Client, vm types.ManagedObjectReference, req *vcenter.OVF, activation string) (string, error) {
 	m := library.NewManager(client)
 	id, made := req.Target.LibraryItemID, false
@@ -245,5 +245,5 @@ func (c *Captures) capture(ctx context.Context, client *rest.Client, vm types.Ma
 	}
 }
 
-// asks is true for a flag that the request contains.
+// asks reports whether the request contains a flag.
 func asks(req *vcenter.OVF, flag string) bool { return slices.Contains(req.Spec.Flags, flag) }

@@ -40,7 +40,7 @@ const (
 // Creator creates virtual machines.
 type Creator interface {
 	NewVM(ctx context.Context, registry *simulator.Registry, req *types.CreateVM_Task) (types.ManagedObjectReference, error)
-	// Import takes the time that the disks of a new virtual machine take.
+	// Import simulates the time for creating the disks of a new virtual machine.
 	Import(ctx context.Context, registry *simulator.Registry, vm types.ManagedObjectReference) error
 }
 
@@ -51,10 +51,10 @@ type Deployer struct {
 	Next     http.Handler
 	Registry *simulator.Registry
 	Creator  Creator
-	// Datacenter is where deployments without a folder go.
+	// Datacenter is the location of deployments without a folder.
 	Datacenter types.ManagedObjectReference
 
-	// Version is that of the API.
+	// Version is the version of the API.
 	Version func() string
 
 	descriptors sync.Map // item identifier to the path of its OVF descriptor
@@ -120,7 +120,7 @@ func (d *Deployer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	vapi.OK(w, vcenter.Deployment{Succeeded: true, ResourceID: &vcenter.ResourceID{Type: vm.Type, Value: vm.Value}})
 }
 
-// authenticated asks the simulator whether the session of the request exists.
+// authenticated checks with the simulator whether the session of the request exists.
 func authenticated(next http.Handler, r *http.Request) bool {
 	probe := httptest.NewRequest(http.MethodPost, sessionPath, nil)
 	probe.Header.Set(sessionHeader, r.Header.Get(sessionHeader))
@@ -153,8 +153,8 @@ func (d *Deployer) envelope(id string) (*ovf.Envelope, error) {
 	return envelope, nil
 }
 
-// descriptor finds the file of an item's descriptor. It is remembered, as the
-// search goes through the directories of all virtual machines.
+// descriptor finds the file of an item's descriptor. The result is cached, because the search reads the directories of
+// all virtual machines.
 func (d *Deployer) descriptor(id string) (string, error) {
 	if known, ok := d.descriptors.Load(id); ok {
 		if path, ok := known.(string); ok {
@@ -185,7 +185,7 @@ func (d *Deployer) keepOnly(id string, files map[string][]byte) {
 		}
 		found, _ := filepath.Glob(filepath.Join(ds.Summary.Url, "contentlib-*", id, "*"))
 		for _, path := range found {
-			// The simulator has the contents of a disk in a file of its own.
+			// The simulator stores the contents of a disk in a separate file.
 			if _, keep := files[strings.Replace(filepath.Base(path), "-flat.vmdk", ".vmdk", 1)]; !keep {
 				_ = os.Remove(path)
 			}

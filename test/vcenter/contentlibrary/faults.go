@@ -40,22 +40,22 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errCut }
 
-// CutNext lets the next transfer of a file break off after so many bytes.
+// CutNext interrupts the next transfer of a file after this many bytes.
 func (u *Updates) CutNext(after int64) { u.faults.cut.Store(after) }
 
-// Space is how many bytes the files of all items may have, 0 for any number.
+// Space limits the total size of all items' files to this many bytes. 0 means no limit.
 func (u *Updates) Space(bytes int64) { u.faults.space.Store(bytes) }
 
-// Lose lets the next session that is completed fail for one file, after all others are stored.
-// The item then has its descriptor and not that file.
+// Lose makes the next completed session fail for one file, after all others are stored. The item then has its
+// descriptor but not that file.
 func (u *Updates) Lose(name string) { u.faults.lose.Store(&name) }
 
-// Forbid takes the privilege to add and update items away.
+// Forbid removes the privilege to add and update items.
 func (u *Updates) Forbid(on bool) { u.faults.forbid.Store(on) }
 
 func (u *Updates) forbidden() bool { return u.faults.forbid.Load() }
 
-// ExpireSessions lets all update sessions expire.
+// ExpireSessions expires all update sessions.
 func (u *Updates) ExpireSessions() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -75,7 +75,7 @@ func (u *Updates) Busy(item string) {
 	u.sessions[s.ID] = s
 }
 
-// Sessions is how many update sessions are active.
+// Sessions returns the number of active update sessions.
 func (u *Updates) Sessions() (n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

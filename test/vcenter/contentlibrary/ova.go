@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// OVA is an archive of the published item under another name, with its manifest.
+// OVA returns an archive of the published item under another name, with its manifest.
 func OVA(name string) ([]byte, error) {
 	ovf := []byte(strings.ReplaceAll(string(descriptor), Item, name))
 	disk, err := emptyDisk(name + "-disk1.vmdk")

@@ -61,8 +61,8 @@ func Add(ctx context.Context, client *rest.Client, name string) error {
 // NVRAM is the firmware variables file that AddWithNVRAM uses.
 const NVRAM = "BootOrder=0003"
 
-// AddWithNVRAM adds an item like Item that brings the variables of its firmware along, in the
-// way of vSphere's export with "Include image files".
+// AddWithNVRAM adds an item like Item with the variables of its firmware, as in vSphere's export with "Include image
+// files".
 func AddWithNVRAM(ctx context.Context, client *rest.Client, name string) error {
 	m := library.NewManager(client)
 	l, err := m.GetLibraryByName(ctx, Library)

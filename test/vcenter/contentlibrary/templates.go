@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// templatePath is that of items that are templates.
+// templatePath is the path of items that are templates.
 const templatePath = "/rest/vcenter/vm-template/library-items"
 
 // serveTemplates returns the virtual machine of template items and creates such items. The simulator does neither.
@@ -40,7 +40,7 @@ func (u *Updates) serveTemplates(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// createTemplate lets the simulator clone a virtual machine, and finds the clone.
+// createTemplate requests a clone of a virtual machine from the simulator, and finds the clone.
 func (u *Updates) createTemplate(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var spec struct{ Spec vcenter.Template }
@@ -63,7 +63,7 @@ func (u *Updates) createTemplate(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// templates are the virtual machines of a name.
+// templates returns the virtual machines with a name.
 func (u *Updates) templates(name string) map[types.ManagedObjectReference]bool {
 	found := map[types.ManagedObjectReference]bool{}
 	for _, e := range u.Deployer.Registry.All("VirtualMachine") {
@@ -74,7 +74,7 @@ func (u *Updates) templates(name string) map[types.ManagedObjectReference]bool {
 	return found
 }
 
-// CheckIn makes a template the new version of an item.
+// CheckIn replaces an item by a template as its new version.
 func (u *Updates) CheckIn(item string, template types.ManagedObjectReference) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -24,10 +24,10 @@ const (
 	libraryFilePath = libraryItemPath + "/file"
 	updatePath      = libraryItemPath + "/update-session"
 	updateFilePath  = libraryItemPath + "/updatesession/file"
-	// dataPath is where the contents of files go.
+	// dataPath is the path for uploading the contents of files.
 	dataPath = "/cls/data/"
-	// expiry is how long an update session lives without activity, the default of
-	// vCenter (vSphere Automation API, UpdateSession keep-alive).
+	// expiry is the lifetime of an update session without activity, the default of vCenter (vSphere Automation API,
+	// UpdateSession keep-alive).
 	expiry = 5 * time.Minute
 )
 
@@ -74,7 +74,7 @@ type updateFile struct {
 type content struct {
 	version int
 	files   map[string][]byte
-	// template is the one that the item is, nil for none.
+	// template is the item's template, or nil.
 	template *types.ManagedObjectReference
 }
 
@@ -119,7 +119,7 @@ func (u *Updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse answers with an error of the API's standard ones.
+// refuse answers with a standard error of the API.
 func refuse(w http.ResponseWriter, class, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
@@ -134,7 +134,7 @@ func value(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"value": v}) // a failed write means that the client has disconnected
 }
 
-// ask asks the simulator as the client of r.
+// ask sends a request to the simulator with the session of r.
 func (u *Updates) ask(r *http.Request, method, path string, body []byte) *httptest.ResponseRecorder {
 	req := httptest.NewRequestWithContext(r.Context(), method, path, bytes.NewReader(body))
 	req.Header.Set(sessionHeader, r.Header.Get(sessionHeader))
@@ -187,7 +187,7 @@ func (u *Updates) create(w http.ResponseWriter, r *http.Request) {
 	value(w, s.ID)
 }
 
-// expire deletes sessions that were not used for a long time.
+// expire deletes sessions that have not been used for a long time.
 func (u *Updates) expire() {
 	for id, s := range u.sessions {
 		if time.Now().After(*s.ExpirationTime) {

@@ -40,7 +40,7 @@ func (d *Datastores) search(ctx *simulator.Context, req *types.SearchDatastore_T
 	return res, nil
 }
 
-// resolveAny resolves a path of the one datacenter there is.
+// resolveAny resolves a path in the only datacenter.
 func (d *Datastores) resolveAny(ctx *simulator.Context, name string) (file, types.BaseMethodFault) {
 	dc := d.registry.Any("Datacenter").Reference()
 	return d.resolve(ctx, &dc, name)
@@ -61,7 +61,7 @@ func (d *Datastores) SearchDatastoreSubFoldersTask(ctx *simulator.Context, req *
 		var all types.ArrayOfHostDatastoreBrowserSearchResults
 		_ = filepath.WalkDir(f.disk, func(p string, entry os.DirEntry, err error) error {
 			if err != nil || !entry.IsDir() {
-				return nil // it has gone
+				return nil // it was deleted meanwhile
 			}
 			below := strings.TrimPrefix(strings.TrimPrefix(p, f.disk), "/")
 			one := file{name: f.name, on: f.on, path: path.Join(f.path, below), disk: p}

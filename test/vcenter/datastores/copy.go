@@ -18,10 +18,10 @@ import (
 	"github.com/vmware/govmomi/vmdk"
 )
 
-// step is how often a copy looks around.
+// step is the interval at which a copy checks its state.
 const step = 20 * time.Millisecond
 
-// task makes the task of a call, which takes no lock that others need.
+// task creates the task of a call. It takes no lock that other calls need.
 func (d *Datastores) task(call, description, name string, run func(*simulator.Task) types.BaseMethodFault) *simulator.Task {
 	of := types.ManagedObjectReference{Type: "SlipwayFile", Value: call + " " + name}
 	task := simulator.CreateTask(of, call, func(task *simulator.Task) (types.AnyType, types.BaseMethodFault) {
@@ -45,7 +45,7 @@ func (d *Datastores) CopyVirtualDiskTask(ctx *simulator.Context, req *types.Copy
 	return &methods.CopyVirtualDisk_TaskBody{Res: &types.CopyVirtualDisk_TaskResponse{Returnval: task.Run(ctx)}}
 }
 
-// CopyDatastoreFileTask copies a file that is no disk.
+// CopyDatastoreFileTask copies a file that is not a disk.
 func (d *Datastores) CopyDatastoreFileTask(ctx *simulator.Context, req *types.CopyDatastoreFile_Task) soap.HasFault {
 	task := d.task("CopyDatastoreFile_Task", "FileManager.copyFile", req.DestinationName, func(task *simulator.Task) types.BaseMethodFault {
 		return d.copy(ctx, task, transfer{
@@ -92,7 +92,7 @@ func (d *Datastores) copy(ctx *simulator.Context, task *simulator.Task, t transf
 	return d.fill(ctx, task, to, d.content(from))
 }
 
-// content is how many bytes a file has, those of a disk in its extent too.
+// content returns the size of a file. For a disk it includes the extent.
 func (d *Datastores) content(f file) int64 {
 	size := d.size(f)
 	if f.isDisk() {
@@ -103,7 +103,7 @@ func (d *Datastores) content(f file) int64 {
 	return size
 }
 
-// hold marks files as open until it is called back.
+// hold marks files as open until the returned function is called.
 func (d *Datastores) hold(paths ...string) (done func()) {
 	add := func(n int) {
 		d.mu.Lock()
@@ -118,7 +118,7 @@ func (d *Datastores) hold(paths ...string) (done func()) {
 	return func() { add(-1) }
 }
 
-// fill lets a new file grow to its size.
+// fill increases the size of a new file until it is complete.
 func (d *Datastores) fill(ctx *simulator.Context, task *simulator.Task, f file, size int64) types.BaseMethodFault {
 	d.grow(f, 0)
 	tick := time.NewTicker(step)
@@ -149,7 +149,7 @@ func (d *Datastores) fill(ctx *simulator.Context, task *simulator.Task, f file, 
 	return nil
 }
 
-// over is true of a task that was cancelled, or that vCenter has forgotten.
+// over reports whether a task was canceled or no longer exists.
 func (d *Datastores) over(ctx *simulator.Context, task *simulator.Task) (over bool) {
 	own := &simulator.Context{Context: ctx.Context, Map: d.registry}
 	own.WithLock(task, func() {
@@ -171,7 +171,7 @@ func (d *Datastores) grow(f file, size int64) {
 
 func extent(descriptor string) string { return strings.TrimSuffix(descriptor, ".vmdk") + "-flat.vmdk" }
 
-// sectors finds the size of a disk in the text of its descriptor.
+// sectors matches the size of a disk in its descriptor.
 var sectors = regexp.MustCompile(`RW (\d+) `)
 
 // writeDisk writes a descriptor of the same capacity, and an extent.

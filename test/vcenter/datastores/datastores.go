@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// self carries the managed object that the searches of the simulator want.
+// self contains a managed object, which the searches of the simulator require.
 var self = types.ManagedObjectReference{Type: "SlipwayDatastores", Value: "datastores"}
 
 // Datastores answers the calls of FileManager, VirtualDiskManager and
@@ -29,12 +29,11 @@ type Datastores struct {
 	registry *simulator.Registry
 
 	mu sync.Mutex
-	// sizes are those of files, by their paths on the disk. A file without one has the
-	// size of its content.
+	// sizes are the sizes of files, by their local paths. A file without an entry has the size of its content.
 	sizes map[string]int64
 	// diskSize is the size of library item disks without a size of their own.
 	diskSize int64
-	// rate is how many bytes a copy takes in a second; 0 is no time at all.
+	// rate is the number of bytes that a copy transfers per second. 0 means no delay.
 	rate int64
 	// open counts the copies that read or write a file.
 	open map[string]int
@@ -47,13 +46,13 @@ type Datastores struct {
 	copied int64
 }
 
-// ordered is a fault that a call has so many times; less than zero is always.
+// ordered is a fault for a number of calls. A negative number means all calls.
 type ordered struct {
 	fault types.BaseMethodFault
 	times int
 }
 
-// New puts it into the registry. Calls reach it by strict.Handlers.
+// New adds it to the registry. Calls are redirected to it by strict.Handlers.
 func New(registry *simulator.Registry) *Datastores {
 	d := &Datastores{registry: registry, sizes: map[string]int64{}, open: map[string]int{}, faults: map[string]*ordered{},
 		room: map[types.ManagedObjectReference]int64{}}
@@ -66,15 +65,14 @@ func New(registry *simulator.Registry) *Datastores {
 // PutObject is called by the registry for every new object.
 func (d *Datastores) PutObject(_ *simulator.Context, obj mo.Reference) {
 	if obj.Reference().Type == "VirtualMachine" {
-		go d.giveBack() // what the simulator takes for the capacity of disks
+		go d.giveBack() // space that the simulator charges for the capacity of disks
 	}
 }
 
 // UpdateObject is called by the registry for every changed object.
 func (d *Datastores) UpdateObject(*simulator.Context, mo.Reference, []types.PropertyChange) {}
 
-// RemoveObject is called by the registry for every removed object. A virtual machine takes
-// its files along.
+// RemoveObject is called by the registry for every removed object. The files of a virtual machine are deleted with it.
 func (d *Datastores) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
 	if ref.Type == "VirtualMachine" {
 		go d.giveBack()
@@ -101,23 +99,22 @@ func (d *Datastores) giveBack() {
 	}
 }
 
-// Lock does nothing: calls on different files go on side by side.
+// Lock does nothing, because calls for different files run concurrently.
 func (d *Datastores) Lock() {}
 
-// Unlock does nothing, as Lock.
+// Unlock does nothing. See Lock.
 func (d *Datastores) Unlock() {}
 
 // file is a file, or a directory, on a datastore.
 type file struct {
-	// name in the request.
+	// name is the path in the request.
 	name string
-	// on is its datastore, path where it is there, and disk where it is on the disk of the
-	// simulator.
+	// on is the datastore, path is the path in it, and disk is the path on the local disk.
 	on         *simulator.Datastore
 	path, disk string
 }
 
-// resolve finds the place of a datastore path.
+// resolve finds the file of a datastore path.
 func (d *Datastores) resolve(ctx *simulator.Context, dc *types.ManagedObjectReference, name string) (file, types.BaseMethodFault) {
 	var p object.DatastorePath
 	if !p.FromString(name) || strings.Contains(p.Path, "..") {
@@ -149,14 +146,14 @@ func (f file) there() bool {
 
 func (f file) fault() types.FileFault { return types.FileFault{File: f.name} }
 
-// isDisk is true of the descriptor of a virtual disk, whose content is in another file.
+// isDisk reports whether a file is the descriptor of a virtual disk, whose content is in another file.
 func (f file) isDisk() bool { return strings.HasSuffix(f.disk, ".vmdk") }
 
-// size of a file, or the total of a directory.
+// size returns the size of a file, or the total size of a directory.
 func (d *Datastores) size(f file) (total int64) {
 	_ = filepath.Walk(f.disk, func(p string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() {
-			return nil // it has gone
+			return nil // it was deleted meanwhile
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -197,7 +194,7 @@ func (d *Datastores) charge(ds *simulator.Datastore, bytes int64) types.BaseMeth
 	return fault
 }
 
-// ordered returns the fault that was ordered for a call.
+// ordered returns the injected fault for a call.
 func (d *Datastores) ordered(call string) types.BaseMethodFault {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -67,7 +67,7 @@ func (d *Datastores) DeleteDatastoreFileTask(ctx *simulator.Context, req *types.
 	return &methods.DeleteDatastoreFile_TaskBody{Res: &types.DeleteDatastoreFile_TaskResponse{Returnval: task.Run(ctx)}}
 }
 
-// remove deletes a file or a directory that nothing has open.
+// remove deletes a file or directory that is not open.
 func (d *Datastores) remove(ctx *simulator.Context, dc *types.ManagedObjectReference, name string, namespace bool) types.BaseMethodFault {
 	f, fault := d.resolve(ctx, dc, name)
 	switch {
@@ -100,7 +100,7 @@ func within(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, dir+string(filepath.Separator))
 }
 
-// inUse is a file at or below f that a copy, or a virtual machine that runs, has open.
+// inUse returns a file at or below f that a copy or a running virtual machine has open.
 func (d *Datastores) inUse(f file) string {
 	d.mu.Lock()
 	for p := range d.open {

@@ -31,7 +31,7 @@ func (d *Datastores) namespace(ds *simulator.Datastore, name string) string {
 	return name
 }
 
-// CreateDirectory makes a top-level directory where only this manager can.
+// CreateDirectory creates a top-level directory on datastores on which only this manager can.
 func (d *Datastores) CreateDirectory(ctx *simulator.Context, req *types.CreateDirectory) soap.HasFault {
 	body := &methods.CreateDirectoryBody{}
 	id, fault := d.createNamespace(ctx, req)
@@ -68,7 +68,7 @@ func (d *Datastores) createNamespace(ctx *simulator.Context, req *types.CreateDi
 	return path.Join(ds.Summary.Url, id), nil
 }
 
-// DeleteDirectory deletes such a directory with its contents.
+// DeleteDirectory deletes a top-level directory with its contents.
 func (d *Datastores) DeleteDirectory(ctx *simulator.Context, req *types.DeleteDirectory) soap.HasFault {
 	body := &methods.DeleteDirectoryBody{}
 	fault := d.ordered("DeleteDirectory")

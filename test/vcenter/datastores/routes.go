@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// orderable are the faults that can be ordered, by their names.
+// orderable are the faults that can be injected, by their names.
 var orderable = map[string]types.BaseMethodFault{
 	"FileLocked": &types.FileLocked{}, "FileNotFound": &types.FileNotFound{}, "NoDiskSpace": &types.NoDiskSpace{},
 	"CannotCreateFile": &types.CannotCreateFile{}, "CannotAccessFile": &types.CannotAccessFile{}, "CannotDeleteFile": &types.CannotDeleteFile{},
@@ -31,7 +31,7 @@ var orderable = map[string]types.BaseMethodFault{
 
 // Copied returns the number of bytes copied since the start.
 type Copied struct {
-	// Bytes that were written by copies.
+	// Bytes that copies have written.
 	Bytes int64 `json:"bytes"`
 }
 
@@ -173,7 +173,7 @@ func (d *Datastores) list(name string) ([]string, error) {
 	})
 }
 
-// broken are the virtual machines whose disks have lost a file that they need.
+// broken returns the virtual machines with a missing disk file or parent file.
 func (d *Datastores) broken() []string {
 	names := []string{}
 	dc := d.registry.Any("Datacenter").Reference()

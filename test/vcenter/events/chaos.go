@@ -14,10 +14,10 @@ import (
 const (
 	// KindHide makes a virtual machine inaccessible. The inverse makes it readable again.
 	KindHide = "hide"
-	// KindMove moves one out of its folder; the inverse moves it back.
+	// KindMove moves a virtual machine out of its folder. The inverse moves it back.
 	KindMove = "move"
-	// KindUnregister takes one out of the inventory; the inverse registers it, under
-	// another managed object ID.
+	// KindUnregister removes a virtual machine from the inventory. The inverse registers it under another managed
+	// object ID.
 	KindUnregister = "unregister"
 	// KindRenumber assigns another managed object ID and another instance UUID. The inverse restores the instance UUID
 	// unless another client has already restored it.
@@ -27,7 +27,7 @@ const (
 // Kinds lists the disturbances.
 func Kinds() []string { return []string{KindHide, KindMove, KindUnregister, KindRenumber} }
 
-// Disturbance is something that was done to a virtual machine.
+// Disturbance is a change of a virtual machine.
 type Disturbance struct {
 	// ID is the argument of Undo.
 	ID int `json:"id"`
@@ -87,7 +87,7 @@ func (e *Events) Disturb(kind, from, to string) (Disturbance, error) {
 	return d, nil
 }
 
-// Undo does the inverse of a disturbance.
+// Undo applies the inverse of a disturbance.
 func (e *Events) Undo(id int) error {
 	e.mu.Lock()
 	d, ok := e.disturbed[id]
@@ -98,7 +98,7 @@ func (e *Events) Undo(id int) error {
 	}
 	if d.Kind != KindUnregister {
 		if _, err := e.vm(d.VM); err != nil {
-			return nil // deleted in between: nothing to undo
+			return nil // deleted meanwhile: nothing to undo
 		}
 	}
 	switch d.Kind {
@@ -117,7 +117,7 @@ func (e *Events) Undo(id int) error {
 	return err
 }
 
-// UndoAll does the inverse of every disturbance, the last one first.
+// UndoAll applies the inverse of every disturbance, starting with the last one.
 func (e *Events) UndoAll() error {
 	e.mu.Lock()
 	var ids []int

@@ -13,9 +13,8 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// RenameDatastore gives a datastore another name, which the paths of all files on it have
-// from then on: a datastore path begins with the name (vSphere API, Datastore). The
-// simulator has no Rename_Task for datastores.
+// RenameDatastore renames a datastore. The paths of its files change, because a datastore path begins with the name
+// (vSphere API, Datastore). The simulator has no Rename_Task for datastores.
 func (e *Events) RenameDatastore(from, to string) error {
 	ctx := strict.Acting(e.registry)
 	if from == "" || to == "" {
@@ -40,7 +39,7 @@ func (e *Events) RenameDatastore(from, to string) error {
 	return nil
 }
 
-// datastore is the one of a name, nil for none.
+// datastore returns the datastore with a name, or nil.
 func (e *Events) datastore(name string) *simulator.Datastore {
 	for _, entity := range e.registry.All("Datastore") {
 		if ds, ok := entity.(*simulator.Datastore); ok && ds.Name == name {
@@ -50,8 +49,7 @@ func (e *Events) datastore(name string) *simulator.Datastore {
 	return nil
 }
 
-// Tag gives a datastore these tags, and takes all others, by which storage policies find
-// it.
+// Tag replaces the tags of a datastore, by which storage policies select it.
 func (e *Events) Tag(name string, tags ...string) error {
 	ds := e.datastore(name)
 	if ds == nil {
@@ -67,7 +65,7 @@ func (e *Events) Tag(name string, tags ...string) error {
 	return nil
 }
 
-// SetFreeSpace leaves so many bytes free on a datastore.
+// SetFreeSpace sets the free space of a datastore in bytes.
 func (e *Events) SetFreeSpace(name, bytes string) error {
 	ds := e.datastore(name)
 	if ds == nil {

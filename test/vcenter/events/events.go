@@ -18,12 +18,12 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// Events lets things happen to an inventory.
+// Events applies events to an inventory.
 type Events struct {
 	registry *simulator.Registry
 	sight    *sight.Sight
 	gate     *strict.Gate
-	// account is the one that permissions are taken from.
+	// account is the account whose permissions are changed.
 	account string
 
 	mu        sync.Mutex
@@ -94,8 +94,7 @@ func (e *Events) folder(path string) (*simulator.Folder, error) {
 	return folder, nil
 }
 
-// Hide makes a virtual machine one that vCenter cannot read: inaccessible (the
-// default), invalid, orphaned or disconnected.
+// Hide makes a virtual machine unreadable for vCenter: inaccessible (the default), invalid, orphaned or disconnected.
 func (e *Events) Hide(id string, state types.VirtualMachineConnectionState) (sight.Disguise, error) {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -109,7 +108,7 @@ func (e *Events) Hide(id string, state types.VirtualMachineConnectionState) (sig
 	return d, nil
 }
 
-// HideAs hides a virtual machine with the given looks.
+// HideAs hides a virtual machine with the given disguise.
 func (e *Events) HideAs(id string, d sight.Disguise) error {
 	vm, err := e.vm(id)
 	if err != nil {

@@ -46,7 +46,7 @@ func (e *Events) SetAddresses(id string, addresses ...string) error {
 	return err
 }
 
-// SetHeartbeat gives the heartbeat of a guest a colour.
+// SetHeartbeat sets the color of a guest's heartbeat.
 func (e *Events) SetHeartbeat(id string, colour types.ManagedEntityStatus) error {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -57,7 +57,7 @@ func (e *Events) SetHeartbeat(id string, colour types.ManagedEntityStatus) error
 	return nil
 }
 
-// IgnoreShutdown lets a guest hear that it is to shut down and go on, or do so again.
+// IgnoreShutdown makes a guest ignore shutdown requests, or obey them again.
 func (e *Events) IgnoreShutdown(id string, on bool) error {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -67,7 +67,7 @@ func (e *Events) IgnoreShutdown(id string, on bool) error {
 	return nil
 }
 
-// Crash powers a virtual machine off as the failure of its host does: without a shutdown.
+// Crash powers a virtual machine off as a failure of its host does, without a shutdown.
 func (e *Events) Crash(id string) error {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -85,7 +85,7 @@ func (e *Events) Crash(id string) error {
 	return nil
 }
 
-// SetGuestInfo lets a guest set one of its variables.
+// SetGuestInfo sets a guestinfo variable as the guest does.
 func (e *Events) SetGuestInfo(id, key, value string) error {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -101,8 +101,7 @@ func (e *Events) SetGuestInfo(id, key, value string) error {
 	return nil
 }
 
-// Post lets vCenter record an event of a virtual machine: of a kind of happenings, or with
-// any other text an EventEx with that for its ID.
+// Post records a vCenter event of a virtual machine. Unknown kinds become an EventEx with that ID.
 func (e *Events) Post(id, kind, message string) error {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -121,7 +120,7 @@ func (e *Events) Post(id, kind, message string) error {
 	return nil
 }
 
-// happening makes an event of a kind.
+// happening creates an event of a kind.
 func happening(event types.VmEvent, kind, message string) types.BaseEvent {
 	elsewhere := types.HostEventArgument{EntityEventArgument: types.EntityEventArgument{Name: "esx-before"}}
 	switch kind {

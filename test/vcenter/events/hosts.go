@@ -40,7 +40,7 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 		if vm, ok := e.registry.Get(ref).(*simulator.VirtualMachine); ok {
 			path, fault := e.gate.TakeOut(ctx, vm)
 			if fault != nil {
-				continue // destroyed in between
+				continue // destroyed meanwhile
 			}
 			ids = append(ids, ref.Value)
 			gone.vms = append(gone.vms, path)
@@ -50,7 +50,7 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 		left := slices.DeleteFunc(slices.Clone(cluster.Host), func(ref types.ManagedObjectReference) bool { return ref == host.Self })
 		ctx.Update(cluster, []types.PropertyChange{{Name: "host", Val: left}})
 	})
-	// Clients do not know it any more. It stays for tasks that have begun at its virtual machines.
+	// Clients no longer see the host. It is kept for running tasks of its virtual machines.
 	e.sight.Forget(host.Self)
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -14,8 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// Unregister takes a virtual machine out of the inventory, whatever its power state,
-// and returns the path of its .vmx file.
+// Unregister removes a virtual machine from the inventory in any power state, and returns the path of its .vmx file.
 func (e *Events) Unregister(id string) (string, error) {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -25,8 +24,8 @@ func (e *Events) Unregister(id string) (string, error) {
 	return path, strict.Failed("unregister "+id, fault)
 }
 
-// Register puts a virtual machine back, into the folder that it was in, or into that
-// with the given path. It has another managed object ID, which is returned.
+// Register adds a virtual machine again, to its previous folder or to the one with the given path. It returns the new
+// managed object ID.
 func (e *Events) Register(path, folder string) (string, error) {
 	at := strict.Placement{}
 	if folder != "" {
@@ -40,8 +39,7 @@ func (e *Events) Register(path, folder string) (string, error) {
 	return ref.Value, strict.Failed(fmt.Sprintf("register %q", path), fault)
 }
 
-// Move moves a virtual machine into the folder with the path, and returns the managed
-// object ID of the one that it was in.
+// Move moves a virtual machine into the folder with the path, and returns the managed object ID of the previous folder.
 func (e *Events) Move(id, folder string) (string, error) {
 	vm, err := e.vm(id)
 	if err != nil {
@@ -67,10 +65,9 @@ func (e *Events) moveTo(vm *simulator.VirtualMachine, to *simulator.Folder) (str
 	return from, strict.Failed(fmt.Sprintf("move %s to %s", vm.Self.Value, to.Name), fault)
 }
 
-// SetInstanceUUID gives a virtual machine another instance UUID, as an administrator
-// or vCenter may; an empty one asks for a new one, as "clients can specify that vCenter
-// Server reassign a new identifier" (API, VirtualMachineConfigSpec.instanceUuid). It
-// returns the one that the virtual machine had.
+// SetInstanceUUID changes the instance UUID of a virtual machine, as an administrator or vCenter may. If it is empty, a
+// new one is generated: "clients can specify that vCenter Server reassign a new identifier" (API,
+// VirtualMachineConfigSpec.instanceUuid). It returns the previous one.
 func (e *Events) SetInstanceUUID(id, instanceUUID string) (string, error) {
 	vm, err := e.vm(id)
 	if err != nil {

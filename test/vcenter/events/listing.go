@@ -28,7 +28,7 @@ type VM struct {
 	Template bool   `json:"template,omitempty"`
 	// State is the connection state that clients see.
 	State string `json:"state"`
-	// Path is that of the .vmx file.
+	// Path is the path of the .vmx file.
 	Path string `json:"path"`
 }
 
@@ -95,7 +95,7 @@ func (e *Events) Files() ([]string, error) {
 	return all, nil
 }
 
-// Task is a task that has not ended.
+// Task is a task that has not completed.
 type Task struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -103,7 +103,7 @@ type Task struct {
 	State  string `json:"state"`
 }
 
-// Tasks lists the tasks that are queued or run.
+// Tasks lists the queued and running tasks.
 func (e *Events) Tasks() []Task {
 	ctx := strict.Acting(e.registry)
 	all := []Task{}
@@ -141,7 +141,7 @@ func (e *Events) below(id string, folder types.ManagedObjectReference) bool {
 	}
 }
 
-// moveBack moves a virtual machine into the folder that it came from.
+// moveBack moves a virtual machine into its previous folder.
 func (e *Events) moveBack(d Disturbance) error {
 	vm, err := e.vm(d.VM)
 	if err != nil {

@@ -95,7 +95,7 @@ func (e *Events) Routes(mux *http.ServeMux) {
 	}
 }
 
-// setPermissions leaves the privileges listed in "only", or takes those in "without".
+// setPermissions leaves only the privileges in "only", or removes those in "without".
 func (e *Events) setPermissions(q url.Values) (any, error) {
 	ids := func(key string) []string {
 		return strings.FieldsFunc(q.Get(key), func(r rune) bool { return r == ',' })
@@ -116,7 +116,7 @@ func (e *Events) setClock(q url.Values) (any, error) {
 	return ahead.String(), nil
 }
 
-// undo does the inverse of one disturbance, or of all without an id.
+// undo applies the inverse of one disturbance, or of all if there is no id.
 func (e *Events) undo(q url.Values) (any, error) {
 	if q.Get("id") == "" {
 		return nil, e.UndoAll()

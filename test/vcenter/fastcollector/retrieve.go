@@ -47,7 +47,7 @@ func (c *Collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.Retr
 	found := body.Res.Returnval
 	hub := hubOf(ctx)
 	if hub != nil {
-		// An object that the request names is answered, with its missing set. Objects of a list are omitted.
+		// An object that the request lists is returned with its missing set. Objects of a list are omitted.
 		found.Objects = slices.DeleteFunc(found.Objects, func(o types.ObjectContent) bool {
 			return !named[o.Obj] && !hub.sight.Sees(ctx.Session.UserName, o.Obj)
 		})
@@ -108,7 +108,7 @@ func (c *Collector) turn(p page) ([]types.ObjectContent, string) {
 	return p.objects[:p.size], token
 }
 
-// exists is false for an object that vCenter has forgotten.
+// exists returns false for an object that vCenter has dropped.
 func exists(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
 	hub := hubOf(ctx)
 	return hub == nil || hub.sight.Exists(ref)

@@ -16,7 +16,7 @@ const (
 	// gather is how long changes accumulate before they are read, so that the
 	// many updates of one operation become one set. vCenter batches as well.
 	gather = 5 * time.Millisecond
-	// sessionCheck is how often a wait looks whether its session still exists.
+	// sessionCheck is how often a wait checks whether its session still exists.
 	sessionCheck = 500 * time.Millisecond
 	// maxObjects is vCenter's own limit of object updates in one set.
 	maxObjects = 100

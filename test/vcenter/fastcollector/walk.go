@@ -130,8 +130,7 @@ func (w *walk) refs(ref types.ManagedObjectReference, property string) []types.M
 	return found
 }
 
-// managed digs the managed object out of the simulator's wrapper, whose first
-// field it is.
+// managed returns the managed object in the simulator's wrapper, whose first field it is.
 func managed(obj mo.Reference) (reflect.Value, bool) {
 	value := reflect.ValueOf(obj)
 	for {

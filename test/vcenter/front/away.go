@@ -14,12 +14,10 @@ import (
 	"github.com/vmware/govmomi/pbm"
 )
 
-// services are those of vCenter that can be away while the others answer, by the paths
-// of their endpoints.
+// services are the services of vCenter that can be unavailable separately, by the paths of their endpoints.
 var services = map[string]string{"policies": pbm.Path, "volumes": cns.Path}
 
-// Away lets one service not run, or run again: policies or volumes. vCenter's reverse
-// proxy answers in its place.
+// Away stops or starts one service: policies or volumes. While it is stopped, vCenter's reverse proxy answers.
 func (f *Front) Away(service string, away bool) error {
 	path, ok := services[service]
 	if !ok {
@@ -45,14 +43,14 @@ func (f *Front) isAway(path string) bool {
 	return false
 }
 
-// unavailable is the answer of vCenter's reverse proxy for a service that does not run (the status is well known, the
-// text is a judgement).
+// unavailable is the response of vCenter's reverse proxy for a stopped service (the status is well known, the text is a
+// judgement).
 func unavailable(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 	_, _ = io.WriteString(w, "503 Service Unavailable (Failed to connect to endpoint)") // a failed write means that the client has disconnected
 }
 
-// serveAway serves the order of Away.
+// serveAway serves the control request for Away.
 func (f *Front) serveAway(w http.ResponseWriter, r *http.Request) {
 	away, err := strconv.ParseBool(r.URL.Query().Get("away"))
 	if err == nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/vmware/govmomi/simulator"
 )
 
-// Delayer makes the tasks of a call take some time. It is false for a call that it
-// has no tasks for.
+// Delayer sets how long the tasks of a call take. It returns false for a call without tasks of its own.
 type Delayer interface {
 	SetDelay(call string, d time.Duration) bool
 }
@@ -28,8 +27,8 @@ type TaskDelays struct {
 	mu    sync.Mutex
 }
 
-// NewTaskDelays clears all delays, and lets tasks take the lock of their object
-// only when they start to work, so that a slow task blocks no reader.
+// NewTaskDelays clears all delays. Tasks lock their object only when their delay has passed, so that a slow task does
+// not block readers.
 func NewTaskDelays(first Delayer) *TaskDelays {
 	d := &TaskDelays{first: first}
 	d.apply(nil)
@@ -59,7 +58,7 @@ func (d *TaskDelays) Set(method string, ms int) {
 	d.apply(delays)
 }
 
-// apply replaces the map: tasks read it without a lock.
+// apply replaces the map, because tasks read it without a lock.
 func (d *TaskDelays) apply(delays map[string]int) {
 	if delays == nil {
 		delays = map[string]int{}
@@ -68,10 +67,10 @@ func (d *TaskDelays) apply(delays map[string]int) {
 	simulator.TaskDelay = simulator.DelayConfig{MethodDelay: delays}
 }
 
-// maxOutage is the longest outage that can be ordered.
+// maxOutage is the longest outage that can be requested.
 const maxOutage = time.Hour
 
-// Routes are orders that a control page takes besides its own.
+// Routes are additional routes of a control page.
 type Routes interface{ Routes(mux *http.ServeMux) }
 
 // Control handles the commands of tests:
@@ -155,7 +154,7 @@ func Control(f *Front, delays *TaskDelays, others ...Routes) http.Handler {
 	return mux
 }
 
-// switched serves an order that turns something on or off.
+// switched serves a control request that turns a feature on or off.
 func switched(key string, order func(on bool)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		on, err := strconv.ParseBool(r.URL.Query().Get(key))
@@ -168,7 +167,7 @@ func switched(key string, order func(on bool)) http.HandlerFunc {
 	}
 }
 
-// named serves an order about one method.
+// named serves a control request for one method.
 func named(order func(method string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		method := r.URL.Query().Get("method")

@@ -25,12 +25,12 @@ const (
 	restPrefix = "/rest/"
 	apiPrefix  = "/api"
 	sdkPrefix  = "/sdk"
-	// volumesPath is that of the volume service (cns.Path).
+	// volumesPath is the path of the volume service (cns.Path).
 	volumesPath = "/vsanHealth"
 	sessionPath = "/rest/com/vmware/cis/session"
 	// apiSessionPath is the same since vSphere 7.0 Update 2.
 	apiSessionPath = "/api/session"
-	// libraryItemPath is that of OVF items of content libraries.
+	// libraryItemPath is the path of OVF items in content libraries.
 	libraryItemPath = "/rest/com/vmware/vcenter/ovf/library-item/"
 	maxBody         = 64 << 20 // bytes
 )
@@ -148,7 +148,7 @@ func (f *Front) serveREST(w http.ResponseWriter, r *http.Request) {
 		defer f.forget(restSession(r))
 	}
 	name := restName(r)
-	// Only with its body read the server sees the client go.
+	// The server only notices that a client has disconnected if the body was read.
 	if f.trace.on() || name != "" {
 		arrived := time.Now()
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
@@ -192,14 +192,14 @@ func (f *Front) forget(id string) {
 	delete(f.known, id)
 }
 
-// RESTSessions is the number of REST sessions that were used and have not ended.
+// RESTSessions returns the number of REST sessions that were used and have not ended.
 func (f *Front) RESTSessions() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.known)
 }
 
-// StartREST lets the vAPI endpoint start d from now; until then it is not there.
+// StartREST starts the vAPI endpoint d from now. Until then it is unavailable.
 func (f *Front) StartREST(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

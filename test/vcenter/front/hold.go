@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Names that Hold takes for calls over REST: logins, and deployments of library items.
+// Names in Hold for calls over REST: logins, and deployments of library items.
 const (
 	RESTLogin  = "rest.Login"
 	RESTDeploy = "rest.Deploy"
@@ -21,16 +21,16 @@ const (
 // AnswerOf returns the argument of Hold for executing the calls of a method and holding their answers.
 func AnswerOf(method string) string { return "answer." + method }
 
-// holds are the methods whose calls wait, or whose answers do.
+// holds are the methods whose calls or responses are held.
 type holds struct {
 	mu sync.Mutex
-	// released is closed when the calls of the method may go on.
+	// released is closed when the calls are released.
 	released map[string]chan struct{}
-	// waiting is how many wait.
+	// waiting is the number of held calls.
 	waiting map[string]int
 }
 
-// Hold lets calls of a method wait before they are carried out, or answers to them.
+// Hold delays the calls of a method, or their responses, until Release.
 func (f *Front) Hold(method string) {
 	f.holds.mu.Lock()
 	defer f.holds.mu.Unlock()
@@ -42,7 +42,7 @@ func (f *Front) Hold(method string) {
 	}
 }
 
-// Release lets the calls of a held method go on.
+// Release releases the calls of a held method.
 func (f *Front) Release(method string) {
 	f.holds.mu.Lock()
 	defer f.holds.mu.Unlock()
@@ -61,7 +61,7 @@ func (f *Front) Held() map[string]int {
 	return held
 }
 
-// wait returns when method is not held, and false when the client has gone before.
+// wait returns when method is not held. It returns false if the client disconnects first.
 func (h *holds) wait(ctx context.Context, method string) bool {
 	h.mu.Lock()
 	released := h.released[method]
@@ -85,7 +85,7 @@ func (h *holds) wait(ctx context.Context, method string) bool {
 	}
 }
 
-// carryOut passes the call on unless its client disconnects while the call is held. While the answer is held, no
+// carryOut executes the call unless its client disconnects while the call is held. While the response is held, no
 // client receives it.
 func (f *Front) carryOut(w http.ResponseWriter, r *http.Request, method string) {
 	if !f.holds.wait(r.Context(), method) {

@@ -27,7 +27,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, r.Body)
 }
 
-func TestHeldCallsAreCarriedOutLaterAndHeldAnswersAreGivenLater(t *testing.T) {
+func TestHold_DelaysCallsAndResponses(t *testing.T) {
 	const deploy = libraryItemPath + "id:x?~action=deploy"
 	for name, tc := range map[string]struct {
 		hold, path, body string
@@ -77,14 +77,14 @@ func TestHeldCallsAreCarriedOutLaterAndHeldAnswersAreGivenLater(t *testing.T) {
 				t.Errorf("the answer is %q, want %q", got, want)
 			}
 			if n := next.n.Load(); n != 1+tc.before {
-				t.Errorf("%d calls were carried out, want %d: the client of one had gone", n, 1+tc.before)
+				t.Errorf("%d calls were executed, want %d: one client had disconnected", n, 1+tc.before)
 			}
 			awaitHeld(t, f, map[string]int{}, nil)
 		})
 	}
 }
 
-// awaitHeld waits for an end of a call, if given, and until so many are held.
+// awaitHeld waits until this many calls are held, and first for the end of a call if one is given.
 func awaitHeld(t *testing.T, f *Front, want map[string]int, ended <-chan string) {
 	t.Helper()
 	if ended != nil {

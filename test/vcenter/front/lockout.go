@@ -16,14 +16,12 @@ const (
 	unlockTime      = 900 * time.Second
 )
 
-// Lockout locks accounts out whose logins fail too often, over SOAP and REST
-// together, as both are logins of one account. It does nothing until it is enabled,
-// as the server does.
+// Lockout locks accounts after too many failed logins over SOAP and REST together, because both are logins of one
+// account. It does nothing until it is enabled.
 //
-// vCenter spares its administrator@vsphere.local; here every account is taken for one
-// of a service.
+// vCenter never locks its administrator@vsphere.local. Here every account is treated as an ordinary account.
 type Lockout struct {
-	// Now is the clock; nil is the system's.
+	// Now is the clock. If it is nil, the system's clock is used.
 	Now func() time.Time
 
 	mu       sync.Mutex
@@ -36,11 +34,11 @@ type Lockout struct {
 // LockoutState is the login state that an administrator sees.
 type LockoutState struct {
 	Enabled bool `json:"enabled"`
-	// Attempts are the logins of all accounts since the start, right and wrong ones.
+	// Attempts are the logins of all accounts since the start, successful or not.
 	Attempts int `json:"attempts"`
 	// Failures are the failures that count, by account.
 	Failures map[string]int `json:"failures"`
-	// Locked are the accounts that are locked out.
+	// Locked are the locked accounts.
 	Locked []string `json:"locked"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestFiveFailuresWithinThreeMinutesLockAnAccountForFifteen(t *testing.T) {
+func TestLockout_AfterFiveFailuresInThreeMinutesLastsFifteen(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	l := &Lockout{Now: func() time.Time { return now }}
 	fail := func(times int) {

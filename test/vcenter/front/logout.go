@@ -11,8 +11,8 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// endings delays the end of a session until none of its calls runs. The simulator's Logout locks the session's
-// registry before the global one. Other calls lock them in the opposite order.
+// endings delays the end of a session until none of its calls runs. The simulator's Logout locks the session's registry
+// before the global one. Other calls lock them in the opposite order.
 type endings struct {
 	mu       sync.Mutex
 	sessions map[string]*sync.RWMutex

@@ -19,8 +19,7 @@ type TracedCall struct {
 	body []byte
 }
 
-// maxTrace bounds how many calls are kept, and with that the memory for their
-// bodies, which are a few KiB each.
+// maxTrace limits the number of stored calls, and the memory for their bodies of a few KiB each.
 const maxTrace = 100_000
 
 // trace keeps the last calls with their bodies while it is on.
@@ -28,7 +27,7 @@ type trace struct {
 	mu sync.Mutex
 	// limit is the number of calls to keep; 0 turns the trace off.
 	limit int
-	// calls is a ring from the moment that it is full; next is its oldest call then.
+	// calls is a ring buffer when it is full. next is then its oldest call.
 	calls []TracedCall
 	next  int
 }

@@ -24,7 +24,7 @@ func find(name string) string {
 	return `<Envelope><Body><FindByUuid><uuid>` + name + `</uuid></FindByUuid></Body></Envelope>`
 }
 
-func TestTraceKeepsTheLastCallsThatNameAText(t *testing.T) {
+func TestTrace_KeepsTheLastMatchingCalls(t *testing.T) {
 	f := New(http.HandlerFunc(echo), simulator.NewRegistry(), nil, nil)
 	control := Control(f, NewTaskDelays(nil))
 	send := func(h http.Handler, method, target, body string) string {
@@ -77,7 +77,7 @@ func TestTraceKeepsTheLastCallsThatNameAText(t *testing.T) {
 	}
 }
 
-func TestTraceRefusesBadOrders(t *testing.T) {
+func TestTrace_RejectsInvalidRequests(t *testing.T) {
 	control := Control(New(http.HandlerFunc(echo), simulator.NewRegistry(), nil, nil), NewTaskDelays(nil))
 	for method, target := range map[string]string{
 		http.MethodGet: "/trace", http.MethodPut: fmt.Sprintf("/trace?calls=%d", maxTrace+1),

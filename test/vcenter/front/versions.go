@@ -23,7 +23,7 @@ var apiVersions = []string{
 	"6.8.7", "6.7.3", "6.7.2", "6.7.1", "6.7", "6.5", "6.0", "5.5", "5.1", "5.0", "4.1", "4.0", "2.5u2", "2.5", "2.0",
 }
 
-// spoken are the versions that a service of the version own speaks.
+// spoken returns the versions that a service of the version own supports.
 func spoken(own string) []string {
 	if i := slices.Index(apiVersions, own); i >= 0 {
 		return apiVersions[i:]
@@ -31,8 +31,7 @@ func spoken(own string) []string {
 	return append([]string{own}, apiVersions...)
 }
 
-// StrictVersions refuses, when on, calls in a version of the API that the service does
-// not speak.
+// StrictVersions specifies whether calls in unsupported versions of the API are rejected.
 func (f *Front) StrictVersions(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,7 +45,7 @@ func (f *Front) apiVersion() string {
 	return f.version()
 }
 
-// serveVersions answers which versions are spoken, as clients ask before they choose one.
+// serveVersions returns the supported versions. Clients read them before they choose one.
 func (f *Front) serveVersions(w http.ResponseWriter) {
 	versions := spoken(f.apiVersion())
 	var prior strings.Builder
@@ -66,8 +65,8 @@ func (f *Front) serveVersions(w http.ResponseWriter) {
 `, namespace, versions[0], prior.String())
 }
 
-// mismatch answers a call in an unknown version, and reports whether it was one: "VersionMismatchFaultCode:
-// Unsupported version URI" (as govmomi quotes vCenter).
+// mismatch rejects a call in an unknown version, and reports whether it did: "VersionMismatchFaultCode: Unsupported
+// version URI" (as govmomi quotes vCenter).
 func (f *Front) mismatch(w http.ResponseWriter, r *http.Request) bool {
 	f.mu.Lock()
 	on := f.strictVersions

@@ -26,9 +26,9 @@ type seed struct {
 	// ethernets is the network configuration, by the names of its entries; nil leaves
 	// all network cards to DHCP.
 	ethernets map[string]ethernet
-	// guestInfo is true for one that was read from guestinfo.
+	// guestInfo is true if the seed was read from guestinfo.
 	guestInfo bool
-	// instanceID by which cloud-init knows whether it has configured the guest before.
+	// instanceID is the ID by which cloud-init recognizes a guest that it has configured before.
 	instanceID string
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// FailCustomizations makes customizations that begin from now on fail with the
-// message; an empty one lets them succeed again.
+// FailCustomizations makes later customizations fail with the message. If it is empty, they succeed again.
 func (g *Guests) FailCustomizations(message string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -29,15 +29,14 @@ type Guests struct {
 	customized map[types.ManagedObjectReference]string
 	failure    string // of customizations that begin
 	cloudInit  bool
-	// seeds are those that guests have configured themselves by.
+	// seeds are the seeds that guests have applied.
 	seeds map[types.ManagedObjectReference]*seed
 }
 
-// boot is a guest on its way up.
+// boot is a guest that is booting.
 type boot struct{ timer *time.Timer }
 
-// Install makes every virtual machine that is powered on boot a guest after
-// delay, those that are powered on already included.
+// Install boots a guest after delay in every powered-on virtual machine, including those that are already powered on.
 func Install(registry *simulator.Registry, delay time.Duration) *Guests {
 	g := &Guests{registry: registry, delay: delay, boots: map[types.ManagedObjectReference]*boot{},
 		identities: map[types.ManagedObjectReference]identity{}, customized: map[types.ManagedObjectReference]string{}, seeds: map[types.ManagedObjectReference]*seed{}}
@@ -61,8 +60,7 @@ func (g *Guests) Close() {
 	}
 }
 
-// Reboot lets the guest go down and boot again. The caller's context must hold
-// the lock of the virtual machine.
+// Reboot restarts the guest. The caller's context must hold the lock of the virtual machine.
 func (g *Guests) Reboot(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	ctx.Update(vm, append(stopped(&vm.VirtualMachine),
 		types.PropertyChange{Name: "summary.runtime.bootTime", Val: time.Now()}))
@@ -107,16 +105,15 @@ func (g *Guests) booted(ref types.ManagedObjectReference, b *boot) {
 	})
 }
 
-// CloudInit lets guests configure themselves by the seed that cloud-init would find;
-// without it they have the host name of their virtual machine and use DHCP.
+// CloudInit specifies whether guests apply the seed that cloud-init would find. Otherwise they have the host name of
+// their virtual machine and use DHCP.
 func (g *Guests) CloudInit(on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.cloudInit = on
 }
 
-// seedOf returns the seed of the guest, if it reads one. A seed that cloud-init cannot
-// read is no seed to it either.
+// seedOf returns the seed of the guest. It returns nil for a seed that cloud-init cannot read.
 func (g *Guests) seedOf(vm *mo.VirtualMachine) *seed {
 	g.mu.Lock()
 	on := g.cloudInit
@@ -160,8 +157,8 @@ func (g *Guests) halt(ref types.ManagedObjectReference) {
 // Reference identifies the handler in the registry.
 func (g *Guests) Reference() types.ManagedObjectReference { return agentsRef }
 
-// PutObject is called by the registry for every new object. A virtual machine that is
-// registered while its guest boots goes on with it.
+// PutObject is called by the registry for every new object. A virtual machine that is registered while its guest boots
+// continues its boot.
 func (g *Guests) PutObject(_ *simulator.Context, obj mo.Reference) {
 	vm, ok := obj.(*simulator.VirtualMachine)
 	if ok && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn &&

@@ -35,7 +35,7 @@ func addresses(ref types.ManagedObjectReference, card int) (v4, v6 string) {
 	return v4, fmt.Sprintf("fd00:0:0:%x::%x:%x", card, n>>16&0xffff, n&0xffff)
 }
 
-// hostName makes a valid DNS label of the name of a virtual machine.
+// hostName converts the name of a virtual machine to a valid DNS label.
 func hostName(name string) string {
 	label := strings.Map(func(r rune) rune {
 		switch {

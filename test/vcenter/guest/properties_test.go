@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-func TestAddressesAreValidUniqueAndStable(t *testing.T) {
+func TestAddresses_AreValidUniqueAndStable(t *testing.T) {
 	seen := map[string]string{}
 	for n := 1; n < 140_000; n += 7 { // beyond the second octet
 		for card := range 2 {
@@ -38,7 +38,7 @@ func TestAddressesAreValidUniqueAndStable(t *testing.T) {
 	}
 }
 
-func TestHostNameIsALabel(t *testing.T) {
+func TestHostName_IsALabel(t *testing.T) {
 	long := "a23456789-b23456789-c23456789-d23456789-e23456789-f23456789-g23456789"
 	for name, want := range map[string]string{
 		"web-0": "web-0", "Web_0.prod": "web-0-prod", "-x-": "x", long: long[:63],

@@ -24,14 +24,14 @@ const view = "StorageProfile.View"
 // connect is the call that clients begin with, and that needs no privilege.
 const connect = "PbmRetrieveServiceContent"
 
-// orderable are the faults that can be ordered, by their names.
+// orderable are the faults that can be injected, by their names.
 var orderable = map[string]func() types.BaseMethodFault{
 	"NoPermission":    func() types.BaseMethodFault { return &types.NoPermission{PrivilegeId: view} },
 	"InvalidArgument": func() types.BaseMethodFault { return &types.InvalidArgument{InvalidProperty: "profileId"} },
 	"PbmFault":        func() types.BaseMethodFault { return &pbmtypes.PbmFault{} },
 }
 
-// Fail lets all later calls of a method fail with the fault; nil ends that.
+// Fail makes all later calls of a method fail with the fault. Nil ends that.
 func (s *Service) Fail(method string, fault types.BaseMethodFault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Service) Fail(method string, fault types.BaseMethodFault) {
 	s.faults[method] = fault
 }
 
-// refuse answers calls that a test lets fail, and calls of accounts without permission.
+// refuse rejects calls with injected faults, and calls of accounts without permission.
 func (s *Service) refuse(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 	s.mu.Lock()
 	fault := s.faults[method.Name]

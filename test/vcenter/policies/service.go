@@ -30,7 +30,7 @@ const (
 	Encryption = "VM Encryption Policy"
 )
 
-// Tags that datastores have, and policies ask for.
+// Tags of datastores, which policies require.
 const (
 	GoldTag    = "gold"
 	SilverTag  = "silver"
@@ -51,11 +51,11 @@ type Service struct {
 	allowed   func(account, privilege string) bool
 
 	mu sync.Mutex
-	// tags that profiles ask for, by ID, and the IDs of profiles by object: vm-42 is the
-	// home of a virtual machine, vm-42:2000 a disk.
+	// tags are the tags that profiles require, by ID. Associated profiles are stored by object: vm-42 is the home of a
+	// virtual machine, vm-42:2000 a disk.
 	tags       map[string]string
 	associated map[string]string
-	// faults are those ordered, by call.
+	// faults are the injected faults, by call.
 	faults map[string]types.BaseMethodFault
 }
 
@@ -218,7 +218,7 @@ func (c *compliance) PbmFetchComplianceResult(req *pbmtypes.PbmFetchComplianceRe
 	return body
 }
 
-// datastoreOf is where a virtual machine or one of its disks is.
+// datastoreOf returns the datastore of a virtual machine or of one of its disks.
 func (s *Service) datastoreOf(key string) *simulator.Datastore {
 	id, disk, _ := strings.Cut(key, ":")
 	vm, ok := s.inventory.Get(types.ManagedObjectReference{Type: "VirtualMachine", Value: id}).(*simulator.VirtualMachine)

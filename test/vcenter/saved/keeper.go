@@ -17,10 +17,10 @@ import (
 const (
 	// quiet is the time without changes before a save, so that related changes are saved together.
 	quiet = 200 * time.Millisecond
-	// longest is how long a change waits although others follow it.
+	// longest is the maximum delay of a save while changes continue.
 	longest = time.Second
-	// rest is how many times as long as a save took no other one begins: saving
-	// costs no more than a tenth of the time, however large the inventory is.
+	// rest is the minimum pause between saves, as a multiple of the duration of a save. Saving uses at most a tenth of
+	// the time, even for a large inventory.
 	rest = 9
 )
 
@@ -57,7 +57,7 @@ func (k *Keeper) run(ctx context.Context) {
 		k.settle()
 		began := time.Now()
 		if err := k.save(); err != nil {
-			klog.FromContext(ctx).Error(err, "Saving what has changed failed")
+			klog.FromContext(ctx).Error(err, "Saving changes failed")
 		}
 		pause := time.NewTimer(rest * time.Since(began))
 		select {
@@ -80,7 +80,7 @@ func (k *Keeper) wait(until <-chan time.Time) bool {
 	return false
 }
 
-// settle waits until nothing changes, but not for long.
+// settle waits until nothing changes, up to a limit.
 func (k *Keeper) settle() {
 	deadline := time.Now().Add(longest)
 	for {

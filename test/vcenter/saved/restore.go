@@ -77,7 +77,7 @@ func read(archive *tar.Reader, filesDir string, inv *inventory.Inventory) error 
 			if !slices.Equal(h.Base, inv.Base) {
 				return ErrDifferentInventory
 			}
-			if h.Installation != "" { // else it was saved by a version before
+			if h.Installation != "" { // the save was written by an earlier version
 				*installation(inv.Model.Map()) = h.Installation
 			}
 			for text, name := range h.Renamed {

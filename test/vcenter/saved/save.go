@@ -129,7 +129,7 @@ func encode(registry *simulator.Registry, base []string) ([]byte, error) {
 	return out.Bytes(), enc.Flush()
 }
 
-// renamed returns the names of the fixed entities that have another one than at first.
+// renamed returns the current names of the fixed entities that were renamed.
 func renamed(registry *simulator.Registry, base []string) map[string]string {
 	out := map[string]string{}
 	ctx := &simulator.Context{Map: registry}
@@ -175,8 +175,7 @@ func installation(registry *simulator.Registry) *string {
 	return &registry.Get(vim25.ServiceInstance).(*simulator.ServiceInstance).Content.About.InstanceUuid
 }
 
-// counter returns the highest number of a reference. There is no way to ask for
-// it, so one reference is spent.
+// counter returns the highest number of a reference. It cannot be queried, so one reference is used up.
 func counter(registry *simulator.Registry) int64 {
 	probe := &simulator.VirtualMachine{}
 	probe.Self.Type = "VirtualMachine"
@@ -197,7 +196,7 @@ func addEntry(archive *tar.Writer, name string, content []byte) error {
 func addFiles(archive *tar.Writer, dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // removed in between
+			return nil // removed meanwhile
 		}
 		if err != nil {
 			return err

@@ -42,7 +42,7 @@ type Screens struct {
 	Sight    *sight.Sight
 
 	mu sync.Mutex
-	// instead is answered in place of a picture, if set.
+	// instead is returned instead of a picture, if it is set.
 	instead []byte
 }
 
@@ -102,7 +102,7 @@ func (s *Screens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = png.Encode(w, draw())
 }
 
-// account is that of the session whose cookie the request has.
+// account returns the account of the session whose cookie the request has.
 func (s *Screens) account(r *http.Request) (string, bool) {
 	cookie, err := r.Cookie(soap.SessionCookieName)
 	if err != nil {

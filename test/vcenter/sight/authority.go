@@ -13,8 +13,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Authority answers privilege queries in place of the authorization manager. The simulator's own grants every
-// privilege to every account.
+// Authority answers privilege queries instead of the authorization manager. The simulator's own grants every privilege
+// to every account.
 type Authority struct {
 	mo.ServiceManager // a managed object, as the simulator's searches expect one
 

@@ -46,13 +46,13 @@ func (s *Sight) Permit(account string, entity types.ManagedObjectReference, ids 
 	s.touch(types.ManagedObjectReference{})
 }
 
-// Withhold takes single privileges of the account on the entity and everything below.
+// Withhold removes single privileges of the account on the entity and its descendants.
 func (s *Sight) Withhold(account string, entity types.ManagedObjectReference, ids ...string) {
 	left := s.Privileges(account, entity)
 	s.Permit(account, entity, slices.DeleteFunc(left, func(id string) bool { return slices.Contains(ids, id) })...)
 }
 
-// Unpermit takes the permission on the entity away: that from above holds again.
+// Unpermit removes the permission on the entity, so that inherited permissions are effective again.
 func (s *Sight) Unpermit(account string, entity types.ManagedObjectReference) {
 	s.mu.Lock()
 	delete(s.grants[account], entity)
@@ -60,8 +60,7 @@ func (s *Sight) Unpermit(account string, entity types.ManagedObjectReference) {
 	s.touch(types.ManagedObjectReference{})
 }
 
-// role returns that of the account on the entity; accounts without any permission of
-// their own are administrators.
+// role returns the role of the account on the entity. Accounts without a permission are administrators.
 func (s *Sight) role(account string, entity types.ManagedObjectReference) privileges {
 	s.mu.Lock()
 	grants := maps.Clone(s.grants[account])

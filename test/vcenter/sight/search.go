@@ -82,7 +82,7 @@ func (f *Search) FindChild(ctx *simulator.Context, req *types.FindChild) soap.Ha
 	return body
 }
 
-// FindByInventoryPath finds an object by the names on the way to it.
+// FindByInventoryPath finds an object by its inventory path.
 func (f *Search) FindByInventoryPath(ctx *simulator.Context, req *types.FindByInventoryPath) soap.HasFault {
 	body, ok := ctx.Map.SearchIndex().FindByInventoryPath(ctx, req).(*methods.FindByInventoryPathBody)
 	if ok && body.Res != nil {

@@ -59,8 +59,7 @@ func (s *Sight) touch(ref types.ManagedObjectReference) {
 	}
 }
 
-// Forget makes objects unknown to everybody. It is meant for tasks: vCenter keeps
-// them in memory only.
+// Forget hides objects from all accounts. It is used for tasks, which vCenter keeps in memory only.
 func (s *Sight) Forget(refs ...types.ManagedObjectReference) {
 	s.mu.Lock()
 	for _, ref := range refs {
@@ -84,7 +83,7 @@ func (s *Sight) Sees(account string, ref types.ManagedObjectReference) bool {
 	return s.Exists(ref) && s.Allowed(account, ref, SystemView)
 }
 
-// Disguises returns the virtual machines that look other than they are.
+// Disguises returns the virtual machines with a disguise.
 func (s *Sight) Disguises() map[types.ManagedObjectReference]Disguise {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -78,8 +78,7 @@ func isSRIOV(card types.BaseVirtualEthernetCard) bool {
 	return ok
 }
 
-// checkMemory refuses to power on a virtual machine with SR-IOV that has not all of its
-// memory reserved.
+// checkMemory refuses to power on a virtual machine with SR-IOV unless all of its memory is reserved.
 func checkMemory(ctx *simulator.Context, method *simulator.Method) types.BaseMethodFault {
 	vm, ok := ctx.Map.Get(method.This).(*simulator.VirtualMachine)
 	if !ok || method.Name != "PowerOnVM_Task" {
@@ -103,8 +102,7 @@ func checkMemory(ctx *simulator.Context, method *simulator.Method) types.BaseMet
 	return nil
 }
 
-// checkCardBacking refuses networks that there are not in the datacenter, and port groups
-// that are no virtual machine's.
+// checkCardBacking rejects networks that are not in the datacenter, and port groups that virtual machines cannot use.
 func checkCardBacking(ctx *simulator.Context, dc *simulator.Datacenter, b types.BaseVirtualDeviceBackingInfo) bool {
 	switch b := b.(type) {
 	case *types.VirtualEthernetCardNetworkBackingInfo:

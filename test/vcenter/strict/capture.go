@@ -14,7 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// SetCaptureTime makes captures take this long.
+// SetCaptureTime sets the duration of captures.
 func (g *Gate) SetCaptureTime(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -29,8 +29,8 @@ func (g *Gate) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 		return &methods.CloneVM_TaskBody{Fault_: simulator.Fault("", fault)}
 	}
 	generation := g.now()
-	// The task locks the destination, so that clones of one template do not wait
-	// for one another; vCenter shows it on the source.
+	// The task locks the destination, so that clones of one template run concurrently. vCenter shows the task on the
+	// source.
 	task := simulator.CreateTask(*req.Spec.Location.Folder, "cloneVm", func(task *simulator.Task) (types.AnyType, types.BaseMethodFault) {
 		ctx.Map.AtomicUpdate(ctx, task, []types.PropertyChange{{Name: "info.entity", Val: vm.Self}})
 		return g.clone(ctx, vm, req, generation)
@@ -223,7 +223,7 @@ func cloneDevice(d types.BaseVirtualDevice, datastore string) types.BaseVirtualD
 			DiskMode:                     string(types.VirtualDiskModePersistent),
 			ThinProvisioned:              thin,
 		}
-		device.VDiskId = nil // a copy of a first class disk is none (judgement)
+		device.VDiskId = nil // a copy of a first class disk is an ordinary disk (judgement)
 	case types.BaseVirtualEthernetCard:
 		card := device.GetVirtualEthernetCard()
 		card.MacAddress, card.AddressType = "", string(types.VirtualEthernetCardMacTypeGenerated)

@@ -21,15 +21,15 @@ const (
 	// LockedDisks is the advanced setting of a virtual machine whose disks another process, such as a backup, has
 	// open. Snapshot files of such disks cannot be merged.
 	LockedDisks = "slipway-dev.locked-disks"
-	// StuckSnapshots is the advanced setting of a virtual machine whose snapshots stay although
-	// the tasks that remove them succeed.
+	// StuckSnapshots is the advanced setting of a virtual machine whose snapshots are kept although the tasks that
+	// remove them succeed.
 	StuckSnapshots = "slipway-dev.stuck-snapshots"
 )
 
 // contents are the contents of a virtual machine's disks at a snapshot, by file.
 type contents map[string][]byte
 
-// localFile is where a file of a datastore is; empty if that is nowhere.
+// localFile returns the local path of a datastore file, or an empty string.
 func localFile(ctx *simulator.Context, dc *simulator.Datacenter, file string) string {
 	var p object.DatastorePath
 	if dc == nil || !p.FromString(file) {
@@ -42,8 +42,7 @@ func localFile(ctx *simulator.Context, dc *simulator.Datacenter, file string) st
 	return filepath.Join(ds.Summary.Url, filepath.FromSlash(p.Path))
 }
 
-// contentsOf reads the disks that a snapshot covers: those that are independent it leaves out
-// (VirtualDiskMode).
+// contentsOf reads the disks in a snapshot. Independent disks are excluded (VirtualDiskMode).
 func contentsOf(ctx *simulator.Context, vm *simulator.VirtualMachine) contents {
 	dc, out := datacenterOf(ctx, vm.Self), contents{}
 	for _, d := range vm.Config.Hardware.Device {

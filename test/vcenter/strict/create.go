@@ -56,8 +56,8 @@ func (g *Gate) NewVM(ctx context.Context, registry *simulator.Registry, req *typ
 	return types.ManagedObjectReference{}, fmt.Errorf("create virtual machine %q: %w", req.Config.Name, soap.WrapVimFault(fault))
 }
 
-// create starts the task of a creation. A fault that vCenter reports in the
-// task is the task's, one about the call itself is returned.
+// create starts the task of a creation. Faults that vCenter reports in the task fail the task. Faults of the call
+// itself are returned.
 func (g *Gate) create(ctx *simulator.Context, req *types.CreateVM_Task) (types.ManagedObjectReference, types.BaseMethodFault) {
 	fault := first(
 		checkVMFolder(ctx, &req.This, "folder"),
@@ -198,7 +198,7 @@ func (g *Gate) claim(ctx *simulator.Context, at slot, given *string) (func(types
 		return nil, duplicate
 	}
 	if _, taken := g.uuids[*given]; taken && *given != "" {
-		*given = uuid.NewString() // see PutBack: vCenter changes what is in conflict
+		*given = uuid.NewString() // see PutBack: vCenter replaces a conflicting UUID
 	}
 	id := *given
 	g.names[at] = struct{}{}
@@ -208,7 +208,7 @@ func (g *Gate) claim(ctx *simulator.Context, at slot, given *string) (func(types
 	return func(info types.TaskInfo) { g.created(ctx, at, id, info) }, nil
 }
 
-// created turns the claim into ownership, or frees it when the creation failed.
+// created turns the claim into ownership, or releases it if the creation failed.
 func (g *Gate) created(ctx *simulator.Context, at slot, id string, info types.TaskInfo) {
 	ref, ok := info.Result.(types.ManagedObjectReference)
 	ok = ok && info.State == types.TaskInfoStateSuccess
@@ -249,7 +249,7 @@ func parentOf(obj mo.Reference) *types.ManagedObjectReference {
 	return nil
 }
 
-// ImportVApp checks the places of an import before the simulator does it.
+// ImportVApp checks the locations of an import before the simulator executes it.
 func (g *Gate) ImportVApp(ctx *simulator.Context, req *types.ImportVApp) soap.HasFault {
 	pool, isPool := ctx.Map.Get(req.This).(*simulator.ResourcePool)
 	spec, isVM := req.Spec.(*types.VirtualMachineImportSpec)

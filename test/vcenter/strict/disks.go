@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/volumes"
 )
 
-// firstClass returns the first class disk of the identifier.
+// firstClass returns the first class disk with the ID.
 func firstClass(ctx *simulator.Context, id types.ID) *types.VStorageObject {
 	if d, ok := volumes.FirstClass(ctx)[id]; ok {
 		return &d.VStorageObject.VStorageObject
@@ -111,7 +111,7 @@ func diskUUID(fcd *types.VStorageObject) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(fcd.Config.Id.Id)).String()
 }
 
-// DetachDiskTask detaches a first class disk; the disk stays.
+// DetachDiskTask detaches a first class disk and keeps the disk.
 func (g *Gate) DetachDiskTask(ctx *simulator.Context, req *types.DetachDisk_Task) soap.HasFault {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
@@ -129,7 +129,7 @@ func (g *Gate) DetachDiskTask(ctx *simulator.Context, req *types.DetachDisk_Task
 	return &methods.DetachDisk_TaskBody{Res: &types.DetachDisk_TaskResponse{Returnval: task.Run(ctx)}}
 }
 
-// detach takes a disk off a virtual machine and leaves its file.
+// detach detaches a disk from a virtual machine and keeps its file.
 func (g *Gate) detach(ctx *simulator.Context, vm *simulator.VirtualMachine, disk *types.VirtualDisk) types.BaseMethodFault {
 	fault := g.reconfigure(ctx, vm, &types.ReconfigVM_Task{This: vm.Self, Spec: types.VirtualMachineConfigSpec{
 		DeviceChange: []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{
@@ -144,10 +144,9 @@ func (g *Gate) detach(ctx *simulator.Context, vm *simulator.VirtualMachine, disk
 	return fault
 }
 
-// destroyWithDisks destroys a virtual machine with every disk that is attached, whosever
-// it is (hashicorp/terraform#6572, vmware/vic#2471), but for first class disks that are
-// kept (API, BaseConfigInfo.keepAfterDeleteVm; "if not set, the default value is true",
-// VslmCreateSpec).
+// destroyWithDisks destroys a virtual machine with every attached disk, including disks of other owners
+// (hashicorp/terraform#6572, vmware/vic#2471), except first class disks that are kept (API,
+// BaseConfigInfo.keepAfterDeleteVm; "if not set, the default value is true", VslmCreateSpec).
 func (g *Gate) destroyWithDisks(ctx *simulator.Context, vm *simulator.VirtualMachine) types.BaseMethodFault {
 	if vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
 		return &types.InvalidPowerState{
@@ -187,7 +186,7 @@ func (g *Gate) destroyMachine(ctx *simulator.Context, vm *simulator.VirtualMachi
 	var res soap.HasFault
 	own := &simulator.Context{Context: ctx.Context, Map: ctx.Map}
 	lost, dc := g.unshared(ctx, vm), datacenterOf(ctx, vm.Self)
-	AwaitRemovals(own) // the simulator panics when files go while it lists them
+	AwaitRemovals(own) // the simulator panics if files are deleted while it lists them
 	var firstClass bool
 	own.WithLock(vm, func() {
 		firstClass = slices.ContainsFunc(disksOf(vm.Config), func(d *types.VirtualDisk) bool { return d.VDiskId != nil })
@@ -269,7 +268,7 @@ func multiWriter(disk *types.VirtualDisk) bool {
 	return ok && b.Sharing == string(types.VirtualDiskSharingSharingMultiWriter)
 }
 
-// added are the existing disks that a reconfiguration attaches.
+// added returns the existing disks that a reconfiguration attaches.
 func added(spec *types.VirtualMachineConfigSpec) []*types.VirtualDisk {
 	var disks []*types.VirtualDisk
 	for _, c := range spec.DeviceChange {

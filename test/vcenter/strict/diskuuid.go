@@ -62,7 +62,7 @@ func stampDisks(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	}
 }
 
-// readDescriptor returns nil for a file that is not there, or is an image and no descriptor.
+// readDescriptor returns nil for a missing file, and for an image without a descriptor.
 func readDescriptor(file string) *vmdk.Descriptor {
 	content, err := os.ReadFile(file)
 	if err != nil || !bytes.HasPrefix(content, []byte("# Disk DescriptorFile")) {

@@ -39,7 +39,7 @@ type Policies interface {
 type Gate struct {
 	mo.ServiceManager
 
-	// Policies is notified of the objects and their profiles.
+	// Policies is notified of objects and their profiles.
 	Policies Policies
 
 	// Importer is the account whose privileges count for NewVM.
@@ -65,14 +65,14 @@ type Gate struct {
 	running map[types.ManagedObjectReference]types.ManagedObjectReference // tasks of busy virtual machines
 	asking  map[types.ManagedObjectReference]*question                    // asked at the next power-on
 	asked   map[types.ManagedObjectReference]*question                    // waiting for an answer
-	// ignoring are those whose guests do not shut down when they are asked to.
+	// ignoring are the virtual machines whose guests ignore shutdown requests.
 	ignoring map[types.ManagedObjectReference]bool
-	ended    chan struct{} // closed when a restart ends what runs
+	ended    chan struct{} // closed when a restart ends running operations
 	// generation counts those restarts.
 	generation int
-	// captureTime is how long it takes to make a library item of a virtual machine.
+	// captureTime is the duration of creating a library item from a virtual machine.
 	captureTime time.Duration
-	// importTime is how long the import of a deployment takes.
+	// importTime is the duration of the import in a deployment.
 	importTime time.Duration
 	// sessions contains the objects that each session has opened, by its key.
 	sessions map[string]*simulator.Registry
@@ -106,7 +106,7 @@ var handled = map[string]map[string]bool{
 	"VirtualMachineSnapshot": {"RemoveSnapshot_Task": true, "RevertToSnapshot_Task": true},
 }
 
-// Handlers are objects that answer all calls that they know of a kind of target.
+// Handlers are objects that answer all calls with a matching method for a kind of target.
 type Handlers map[string]mo.Reference
 
 // Install puts the gate before the registry's operations.

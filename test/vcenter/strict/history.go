@@ -26,8 +26,8 @@ type history struct {
 	tasks []types.TaskInfo // still to be read, oldest first
 }
 
-// CreateCollectorForTasks answers for the task manager, for filters by time, state and
-// activation ID. Only with the latter it has the tasks that have not ended.
+// CreateCollectorForTasks answers for the task manager and supports filters by time, state and activation ID. Only
+// collectors with an activation ID include running tasks.
 func (g *Gate) CreateCollectorForTasks(ctx *simulator.Context, req *types.CreateCollectorForTasks) soap.HasFault {
 	spec := req.Filter
 	if spec.Entity != nil || spec.UserName != nil {
@@ -59,8 +59,8 @@ func (g *Gate) CreateCollectorForTasks(ctx *simulator.Context, req *types.Create
 	return &methods.CreateCollectorForTasksBody{Res: &types.CreateCollectorForTasksResponse{Returnval: ref}}
 }
 
-// SetClock sets how far the clock of vCenter is ahead of the others, by which it answers and
-// dates its tasks.
+// SetClock sets how far vCenter's clock is ahead of the others. It is used for the current time and for the times of
+// tasks.
 func (g *Gate) SetClock(ahead time.Duration) { g.recent.ahead.Store(int64(ahead)) }
 
 // CurrentTime answers for the service instance.
@@ -68,7 +68,7 @@ func (g *Gate) CurrentTime(*simulator.Context, *types.CurrentTime) soap.HasFault
 	return &methods.CurrentTimeBody{Res: &types.CurrentTimeResponse{Returnval: g.recent.now()}}
 }
 
-// ReadNextTasks gives the next ones, which are newer.
+// ReadNextTasks returns the next tasks, which are newer.
 func (h *history) ReadNextTasks(_ *simulator.Context, req *types.ReadNextTasks) soap.HasFault {
 	if req.MaxCount <= 0 || req.MaxCount > most {
 		return &methods.ReadNextTasksBody{Fault_: simulator.Fault("", &types.InvalidArgument{InvalidProperty: "maxCount"})}
@@ -79,7 +79,7 @@ func (h *history) ReadNextTasks(_ *simulator.Context, req *types.ReadNextTasks) 
 	return &methods.ReadNextTasksBody{Res: &types.ReadNextTasksResponse{Returnval: page}}
 }
 
-// DestroyCollector ends it.
+// DestroyCollector destroys the collector.
 func (h *history) DestroyCollector(ctx *simulator.Context, req *types.DestroyCollector) soap.HasFault {
 	ctx.Session.Remove(ctx, req.This)
 	return &methods.DestroyCollectorBody{Res: &types.DestroyCollectorResponse{}}

@@ -116,8 +116,7 @@ func inaccessible(file string) types.BaseMethodFault {
 	return &types.InaccessibleDatastore{InvalidDatastore: types.InvalidDatastore{Name: p.Datastore}}
 }
 
-// sees reports whether a host has the datastore of a file. A path without a datastore is that
-// of the virtual machine's own.
+// sees reports whether a host has the datastore of a file. A path without a datastore means the virtual machine's own.
 func sees(ctx *simulator.Context, host types.ManagedObjectReference, file string) bool {
 	var p object.DatastorePath
 	system, ok := ctx.Map.Get(host).(*simulator.HostSystem)
@@ -127,7 +126,7 @@ func sees(ctx *simulator.Context, host types.ManagedObjectReference, file string
 	return ctx.Map.FindByName(p.Datastore, system.Datastore) != nil
 }
 
-// hostsOf returns the hosts that a new virtual machine may come to.
+// hostsOf returns the hosts on which a new virtual machine can be placed.
 func hostsOf(ctx *simulator.Context, req *types.CreateVM_Task) []types.ManagedObjectReference {
 	if req.Host != nil {
 		return []types.ManagedObjectReference{*req.Host}

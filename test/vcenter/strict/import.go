@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// SetImportTime makes imports take this long.
+// SetImportTime sets the duration of imports.
 func (g *Gate) SetImportTime(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -41,7 +41,7 @@ func (g *Gate) MoveIntoFolderTask(ctx *simulator.Context, req *types.MoveIntoFol
 	return body
 }
 
-// engage makes all of them busy, unless one is, whose task it returns then.
+// engage marks all of them as busy, unless one already is. It then returns that one's task.
 func (g *Gate) engage(refs []types.ManagedObjectReference) (other types.ManagedObjectReference, busy bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

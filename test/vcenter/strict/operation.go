@@ -13,16 +13,15 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// operation is a call on a virtual machine whose task the gate runs, because it takes
-// long, waits for its turn or for an answer.
+// operation is a call on a virtual machine whose task the gate runs, because it takes long, or waits for a slot or an
+// answer.
 type operation struct {
 	target types.ManagedObjectReference
 	call   string
 	body   types.AnyType
 }
 
-// SetDelay makes the tasks of a call on virtual machines take this long. It is false for
-// a call that the gate has no tasks for.
+// SetDelay sets the duration of a call's tasks. It returns false for a call without tasks of the gate.
 func (g *Gate) SetDelay(call string, d time.Duration) bool {
 	if taskAnswers[call] == nil {
 		return false
@@ -44,14 +43,13 @@ func (g *Gate) supervised(method *simulator.Method) bool {
 	return g.delays[method.Name] > 0 || g.turns.limited() || asks && method.Name == "PowerOnVM_Task"
 }
 
-// supervise makes the gate carry out the call.
+// supervise makes the gate execute the call.
 func supervise(method *simulator.Method) {
 	method.Body = &operation{target: method.This, call: method.Name, body: method.Body}
 	method.This, method.Name = gateRef, "Perform"
 }
 
-// Perform starts the task of an operation. While it runs the virtual machine takes no
-// second one.
+// Perform starts the task of an operation. The virtual machine rejects a second operation while the task runs.
 func (g *Gate) Perform(ctx *simulator.Context, op *operation) soap.HasFault {
 	clone := op.call == "CloneVM_Task" // several clones of one source run side by side
 	g.mu.Lock()
@@ -168,7 +166,7 @@ func (g *Gate) carryOut(ctx *simulator.Context, op *operation) (types.AnyType, t
 	return g.result(ctx, ref)
 }
 
-// hostOf is the host that the operation loads, or the pool of a clone without one.
+// hostOf returns the host of the operation, or the pool of a clone without a host.
 func (g *Gate) hostOf(ctx *simulator.Context, op *operation) string {
 	if req, ok := op.body.(*types.CloneVM_Task); ok {
 		for _, ref := range []*types.ManagedObjectReference{req.Spec.Location.Host, req.Spec.Location.Pool} {
@@ -186,7 +184,7 @@ func (g *Gate) hostOf(ctx *simulator.Context, op *operation) string {
 // wait ends the waits of a task early.
 type wait struct{ cancelled, ended <-chan struct{} }
 
-// until waits for done. It is false when the task is to end.
+// until waits for done. It returns false if the task must end.
 func (w *wait) until(done <-chan time.Time) bool {
 	select {
 	case <-done:
@@ -197,7 +195,7 @@ func (w *wait) until(done <-chan time.Time) bool {
 	return false
 }
 
-// fault is that of a task which ended early.
+// fault returns the fault of a task that ended early.
 func (w *wait) fault() types.BaseMethodFault {
 	select {
 	case <-w.cancelled:
@@ -207,8 +205,7 @@ func (w *wait) fault() types.BaseMethodFault {
 	}
 }
 
-// Restart ends the operations under way, and the creations that have made nothing yet,
-// without their having done anything.
+// Restart ends running operations, and creations that have not created anything, without any effect.
 func (g *Gate) Restart() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -230,5 +227,5 @@ func (g *Gate) now() int {
 	return g.generation
 }
 
-// restarted is the fault of a task that a restart has ended. No client sees it.
+// restarted is the fault of a task that a restart has ended. No client receives it.
 func restarted() types.BaseMethodFault { return &types.SystemError{Reason: "vpxd was restarted"} }

@@ -9,8 +9,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Overlay puts every field that is set in over on top of spec. Devices are
-// added to spec's, extra configuration replaces by key.
+// Overlay applies every field that is set in over to spec. Devices are added, and extra configuration is replaced by
+// key.
 func Overlay(spec, over *types.VirtualMachineConfigSpec) {
 	devices := append(spec.DeviceChange, over.DeviceChange...)
 	extra := mergeExtra(spec.ExtraConfig, over.ExtraConfig)

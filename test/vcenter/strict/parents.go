@@ -19,7 +19,7 @@ import (
 // destroyed or its disks are promoted (vmware-tanzu/vm-operator#1077).
 const keepDisks = "vmprov.keepDisks"
 
-// parents are the files elsewhere that disks of a virtual machine depend on.
+// parents returns the files in other directories that disks of a virtual machine depend on.
 func parents(disks []*types.VirtualDisk, home string) []string {
 	var files []string
 	for _, d := range disks {
@@ -122,7 +122,7 @@ func (g *Gate) PromoteDisksTask(ctx *simulator.Context, req *types.PromoteDisks_
 	return body
 }
 
-// takeAlong deletes the files that belong to a virtual machine when its task has succeeded.
+// takeAlong deletes the files of a virtual machine when its task has succeeded.
 func (g *Gate) takeAlong(ctx *simulator.Context, dc *simulator.Datacenter, task types.ManagedObjectReference, lost []string) {
 	if len(lost) == 0 {
 		return

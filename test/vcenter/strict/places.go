@@ -141,8 +141,8 @@ func hardwareVersion(name string) int {
 	return n
 }
 
-// growDisk refuses to shrink a disk, and completes the capacity of an edited
-// one: the simulator needs it in both units.
+// growDisk refuses to shrink a disk, and completes the capacity of an edited disk, because the simulator needs both
+// units.
 func growDisk(old types.BaseVirtualDevice, change *types.VirtualDeviceConfigSpec) types.BaseMethodFault {
 	was, isDisk := old.(*types.VirtualDisk)
 	disk, ok := change.Device.(*types.VirtualDisk)

@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// tools refuses a soft power operation on a guest that does not answer.
+// tools rejects a soft power operation on a guest that does not answer.
 func tools(vm *simulator.VirtualMachine) types.BaseMethodFault {
 	if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn {
 		return &types.InvalidPowerState{
@@ -55,7 +55,7 @@ func (g *Gate) ShutdownGuest(ctx *simulator.Context, req *types.ShutdownGuest) s
 	return res
 }
 
-// Ignore lets the guest of a virtual machine hear that it is to shut down, and go on.
+// Ignore makes the guest of a virtual machine ignore shutdown requests.
 func (g *Gate) Ignore(vm types.ManagedObjectReference, on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

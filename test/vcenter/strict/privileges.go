@@ -122,7 +122,7 @@ func withParent(ctx *simulator.Context, vm types.ManagedObjectReference, id stri
 	return all
 }
 
-// creationNeeds are those of a creation on other objects than the folder.
+// creationNeeds are the privileges for a creation on objects other than the folder.
 func creationNeeds(ctx *simulator.Context, req *types.CreateVM_Task) []need {
 	all := []need{{req.Pool, "Resource.AssignVMToPool"}}
 	if files := req.Config.Files; files != nil {
@@ -201,7 +201,7 @@ func reconfigureNeeds(ctx *simulator.Context, vm types.ManagedObjectReference, s
 	return append(all, networkNeeds(ctx, vm, spec.DeviceChange)...)
 }
 
-// networkNeeds are those on the networks that cards are connected to.
+// networkNeeds are the privileges on the networks of network cards.
 func networkNeeds(ctx *simulator.Context, near types.ManagedObjectReference, changes []types.BaseVirtualDeviceConfigSpec) []need {
 	dc := datacenterOf(ctx, near)
 	var all []need

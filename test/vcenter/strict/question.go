@@ -13,13 +13,13 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// question is one that blocks a virtual machine.
+// question is a question that blocks a virtual machine.
 type question struct {
 	info     types.VirtualMachineQuestionInfo
 	answered chan struct{}
 }
 
-// newQuestion makes a question with the given choices; their keys are their numbers.
+// newQuestion returns a question with the given choices. Their keys are their numbers.
 func newQuestion(text string, choices []string) *question {
 	q := &question{answered: make(chan struct{}), info: types.VirtualMachineQuestionInfo{Id: uuid.NewString()[:8], Text: text}}
 	for i, choice := range choices {
@@ -48,7 +48,7 @@ func (g *Gate) Ask(ctx *simulator.Context, vm *simulator.VirtualMachine, text st
 	showQuestion(ctx, vm, q.info)
 }
 
-// askFirst asks the question that the power-on has to ask, and waits for the answer.
+// askFirst asks the question of the power-on, and waits for the answer.
 func (g *Gate) askFirst(ctx *simulator.Context, op *operation, w *wait) types.BaseMethodFault {
 	vm, ok := ctx.Map.Get(op.target).(*simulator.VirtualMachine)
 	g.mu.Lock()
@@ -115,8 +115,8 @@ func (g *Gate) AnswerVM(ctx *simulator.Context, req *types.AnswerVM) soap.HasFau
 	return &methods.AnswerVMBody{Res: &types.AnswerVMResponse{}}
 }
 
-// Disable makes methods of a virtual machine answer MethodDisabled, and lists them in
-// its disabledMethod, as vCenter does while it imports one; none enables all again.
+// Disable makes methods of a virtual machine answer MethodDisabled, and lists them in its disabledMethod, as vCenter
+// does during an import. Without methods all are enabled again.
 func (g *Gate) Disable(ctx *simulator.Context, vm *simulator.VirtualMachine, calls ...string) {
 	own := &simulator.Context{Context: ctx.Context, Map: ctx.Map}
 	own.WithLock(vm, func() {

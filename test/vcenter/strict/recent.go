@@ -35,7 +35,7 @@ type recent struct {
 // now returns the time of vCenter's clock.
 func (r *recent) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
-// add enters a task that has succeeded.
+// add adds a task that has succeeded.
 func (r *recent) add(description string, entity types.ManagedObjectReference) {
 	now := r.now()
 	r.mu.Lock()

@@ -49,7 +49,7 @@ func references(value reflect.Value) []types.ManagedObjectReference {
 	return nil
 }
 
-// checkReferences refuses a call that names an object that is not there.
+// checkReferences rejects a call that refers to a missing object.
 func checkReferences(ctx *simulator.Context, body types.AnyType) types.BaseMethodFault {
 	for _, ref := range references(reflect.ValueOf(body)) {
 		if ctx.Session.Get(ref) == nil {
@@ -59,8 +59,8 @@ func checkReferences(ctx *simulator.Context, body types.AnyType) types.BaseMetho
 	return nil
 }
 
-// checkKind refuses an object that is not of the kind that the property takes.
-// A nil reference is not given, which is right here.
+// checkKind rejects an object of another kind than that of the property. A nil reference means that none is given,
+// which is valid.
 func checkKind[T any](ctx *simulator.Context, ref *types.ManagedObjectReference, property string) types.BaseMethodFault {
 	if ref == nil {
 		return nil
@@ -106,14 +106,14 @@ func checkCall(ctx *simulator.Context, method *simulator.Method) types.BaseMetho
 			return &types.InvalidArgument{InvalidProperty: "eventToPost"}
 		}
 	case *types.PlaceVm:
-		// The simulator picks from the hosts of the cluster, whatever is given.
+		// The simulator always picks a host of the cluster and ignores the given one.
 		if len(body.PlacementSpec.Hosts) != 0 {
 			return &types.NotSupported{}
 		}
 		if fault := checkReferences(ctx, method.Body); fault != nil {
 			return fault
 		}
-		// It picks a datastore by the number of those of the cluster, too.
+		// It also picks a datastore by the number of the cluster's datastores.
 		if cluster, ok := ctx.Map.Get(method.This).(*simulator.ClusterComputeResource); ok {
 			given := body.PlacementSpec.Datastores
 			for len(given) > 0 && len(body.PlacementSpec.Datastores) < len(cluster.Datastore) {

@@ -67,7 +67,7 @@ func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) (st
 		ctx.Map.RemoveReference(ctx, holder.obj, holder.field, vm.Self)
 	}
 	var kept *mo.VirtualMachine
-	// No task runs on it while its lock is held: the simulator panics if a task's virtual machine is deleted.
+	// No task runs on it while its lock is held. The simulator panics if a task's virtual machine is deleted.
 	ctx.WithLock(vm, func() {
 		if fault = known(ctx, vm); fault == nil {
 			kept, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine)
@@ -92,7 +92,7 @@ func known(ctx *simulator.Context, vm *simulator.VirtualMachine) types.BaseMetho
 	return nil
 }
 
-// holder is a list of virtual machines that an object keeps.
+// holder is a list of virtual machines in an object.
 type holder struct {
 	obj   mo.Reference
 	field *[]types.ManagedObjectReference
@@ -129,9 +129,9 @@ func touch(ctx *simulator.Context, folder *simulator.Folder) {
 type Placement struct {
 	Name               string
 	Folder, Pool, Host *types.ManagedObjectReference
-	// Former gives it the managed object ID that it had, if no other has that by now.
+	// Former restores the previous managed object ID, unless another object has it by now.
 	Former bool
-	// OtherUUID gives it another instance UUID.
+	// OtherUUID generates another instance UUID.
 	OtherUUID bool
 }
 
@@ -274,7 +274,7 @@ func (g *Gate) Shelf() []string {
 	return paths
 }
 
-// Acting returns a context for changes of the inventory that no client asks for.
+// Acting returns a context for changes of the inventory that no client requests.
 func Acting(registry *simulator.Registry) *simulator.Context {
 	return &simulator.Context{
 		Context: context.Background(), Map: registry,
@@ -282,7 +282,7 @@ func Acting(registry *simulator.Registry) *simulator.Context {
 	}
 }
 
-// Failed is the error of a fault that an event ran into.
+// Failed returns the error of a fault that an event caused.
 func Failed(doing string, fault types.BaseMethodFault) error {
 	if fault == nil {
 		return nil

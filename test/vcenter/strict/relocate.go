@@ -44,7 +44,7 @@ func (g *Gate) moveFiles(ctx *simulator.Context, vm *simulator.VirtualMachine, s
 	dir, target := filepath.Dir(from), makeDirectory(to, vm.Name)
 	for _, disk := range disksOf(vm.Config) {
 		if apart[disk.Key] && filepath.Dir(localFile(ctx, dc, fileOf(disk))) == dir {
-			return &types.NotSupported{} // a disk that stays in the directory that goes
+			return &types.NotSupported{} // a disk that is not moved but is in the moved directory
 		}
 	}
 	entries, err := os.ReadDir(dir)
@@ -113,7 +113,7 @@ func datastoreAt(ctx *simulator.Context, ref *types.ManagedObjectReference) (*si
 	return ds, ok
 }
 
-// makeDirectory makes a directory of the name or, if that is there, name_1 and so on.
+// makeDirectory creates a directory of the name or, if that exists, name_1 and so on.
 func makeDirectory(ds *simulator.Datastore, name string) string {
 	dir := name
 	for i := 1; os.Mkdir(filepath.Join(ds.Summary.Url, dir), 0o700) != nil && i < 1024; i++ {

@@ -10,12 +10,11 @@ import (
 	"github.com/vmware/govmomi/simulator"
 )
 
-// Open is something that a session has opened and not closed.
+// Open is an object that a session has opened and not closed.
 type Open struct {
 	Session string `json:"session"`
 	User    string `json:"user"`
-	// Kind is that of the object: ContainerView, ListView, PropertyCollector or
-	// PropertyFilter.
+	// Kind is the kind of the object: ContainerView, ListView, PropertyCollector or PropertyFilter.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
 }
@@ -26,7 +25,7 @@ func (g *Gate) remember(s *simulator.Session) {
 	g.sessions[s.Key] = s.Registry
 }
 
-// Session is one that is logged in.
+// Session is a logged-in session.
 type Session struct {
 	Key   string `json:"key"`
 	User  string `json:"user"`

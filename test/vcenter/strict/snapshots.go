@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxSnapshotDepth is how many snapshots may follow each other (VMware KB 1025279).
+	// maxSnapshotDepth is the maximum length of a chain of snapshots (VMware KB 1025279).
 	maxSnapshotDepth = 32
 	// snapshotDataSize is that of the file with the state of a snapshot (judgement).
 	snapshotDataSize = 30 << 10
@@ -88,11 +88,11 @@ func (g *Gate) onSnapshots(ctx *simulator.Context, vm *simulator.VirtualMachine,
 		}
 		ctx.WithLock(vm, func() {
 			if vm.Snapshot != nil {
-				// A tree of its own, which a reader keeps.
+				// The tree is copied, because readers keep it.
 				tree := types.VirtualMachineSnapshotInfo{CurrentSnapshot: vm.Snapshot.CurrentSnapshot, RootSnapshotList: treeOf(vm.Snapshot.RootSnapshotList)}
 				ctx.Update(vm, []types.PropertyChange{{Name: "snapshot", Val: &tree}})
 			}
-			if !locked(vm) { // else the files stay until they are consolidated
+			if !locked(vm) { // otherwise the files are kept until they are consolidated
 				layerDisks(ctx, vm)
 			}
 		})
@@ -111,7 +111,7 @@ func treeOf(list []types.VirtualMachineSnapshotTree) []types.VirtualMachineSnaps
 	return out
 }
 
-// unsnapshotable is why a virtual machine cannot have a snapshot (vSphere Virtual Machine
+// unsnapshotable returns the reason why a virtual machine cannot have a snapshot (vSphere Virtual Machine
 // Administration, Snapshot Limitations).
 func unsnapshotable(vm *simulator.VirtualMachine, req *types.CreateSnapshotEx_Task) types.BaseMethodFault {
 	on := vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff
@@ -213,8 +213,8 @@ func (g *Gate) RemoveSnapshotTask(ctx *simulator.Context, req *types.RemoveSnaps
 	return body
 }
 
-// leaveRoot makes no snapshot the current one of a virtual machine whose current one is a root
-// that is about to be removed. The library would panic where others are left.
+// leaveRoot clears the current snapshot of a virtual machine before its root is removed. Otherwise the library would
+// panic if other snapshots exist.
 func leaveRoot(ctx *simulator.Context, vm *simulator.VirtualMachine, root types.ManagedObjectReference) {
 	s := vm.Snapshot
 	if s == nil || s.CurrentSnapshot == nil || *s.CurrentSnapshot != root || depthOf(s.RootSnapshotList, root) != 1 {
@@ -280,7 +280,7 @@ func (g *Gate) revert(ctx *simulator.Context, vm *simulator.VirtualMachine, snap
 	return fault
 }
 
-// snapshotOf is a snapshot with its virtual machine, if that is not busy.
+// snapshotOf returns a snapshot with its virtual machine, unless that is busy.
 func (g *Gate) snapshotOf(ctx *simulator.Context, ref types.ManagedObjectReference) (*simulator.VirtualMachineSnapshot, *simulator.VirtualMachine, types.BaseMethodFault) {
 	snapshot, ok := ctx.Map.Get(ref).(*simulator.VirtualMachineSnapshot)
 	if !ok {

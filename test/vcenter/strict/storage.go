@@ -128,7 +128,7 @@ func placeDisks(ctx *simulator.Context, changes []types.BaseVirtualDeviceConfigS
 	return nil
 }
 
-// profileIn is the profile that a specification names, empty for none.
+// profileIn returns the profile in a specification, or an empty string.
 func profileIn(specs []types.BaseVirtualMachineProfileSpec) string {
 	for _, s := range specs {
 		if p, ok := s.(*types.VirtualMachineDefinedProfileSpec); ok {

@@ -21,16 +21,16 @@ var ticketNeeds = map[string]string{
 }
 
 const (
-	// consolePort is the one that hosts serve WebSockets of consoles at.
+	// consolePort is the port of WebSockets for consoles on hosts.
 	consolePort = 443
-	// hostThumbprint and hostThumbprint256 are those of the certificates of all hosts.
+	// hostThumbprint and hostThumbprint256 are the thumbprints of the certificates of all hosts.
 	hostThumbprint    = "5D:01:8A:5B:0C:8D:2C:9E:11:4F:52:64:90:AE:7B:1F:33:0D:C2:77"
 	hostThumbprint256 = "9F:86:D0:81:88:4C:7D:65:9A:2F:EA:A0:C5:5A:D0:15:A3:BF:4F:1B:2B:0B:82:2C:D1:5D:6C:15:B0:F0:0A:08"
 )
 
-// AcquireTicket gives a ticket for the console of a virtual machine that runs. Nothing
-// answers at the address in it. That one which does not run is refused with
-// InvalidPowerState is a judgement: the API has no word on it.
+// AcquireTicket returns a ticket for the console of a running virtual machine. Nothing answers at its address. That a
+// virtual machine which does not run is rejected with InvalidPowerState is a judgement, because the API does not
+// specify it.
 func (g *Gate) AcquireTicket(ctx *simulator.Context, req *types.AcquireTicket) soap.HasFault {
 	body := &methods.AcquireTicketBody{}
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)

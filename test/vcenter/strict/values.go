@@ -22,7 +22,7 @@ const (
 	maxVersion  = 21
 )
 
-// checkName refuses names that vSphere does not take.
+// checkName rejects names that vSphere does not accept.
 func checkName(name string) types.BaseMethodFault {
 	if name == "" || len(name) > maxName || strings.ContainsAny(name, `/\%`) {
 		return &types.InvalidName{Name: name}

@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-func TestPoolsSayWhatIsUsed(t *testing.T) {
+func TestPools_ReportUsage(t *testing.T) {
 	model := simulator.VPX()
 	model.Host, model.Machine, model.Autostart = 0, 3, false
 	if err := model.Create(); err != nil {
@@ -21,7 +21,7 @@ func TestPoolsSayWhatIsUsed(t *testing.T) {
 	registry := model.Map()
 	ctx := &simulator.Context{Context: context.Background(), Map: registry, Session: &simulator.Session{Registry: simulator.NewRegistry(), Map: registry}}
 	k := Install(ctx)
-	k.Close() // what follows is added up here
+	k.Close() // later usage is added up here
 	cluster := registry.Any("ClusterComputeResource").(*simulator.ClusterComputeResource)
 	pool := registry.Get(*cluster.ResourcePool).(*simulator.ResourcePool)
 	has := pool.Runtime.Memory

@@ -1,30 +1,30 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// The way to the API server: requests, lists, watches that go on by themselves, and polls.
+// Access to the API server: requests, lists, watches with reconnection, and polls.
 
 const tokenHeader = 'Slipway-Dashboard-Token';
 const kept = 'slipway-dashboard-token';
 
-// The token comes in the fragment, which is sent to nobody, and is kept for this origin: port included.
+// The token is in the URL fragment, which browsers do not send. It is stored for this origin, which includes the port.
 const given = /^#token=([A-Za-z0-9]+)$/.exec(location.hash);
 if (given) {
   localStorage.setItem(kept, given[1]);
   history.replaceState(null, '', '#/');
 }
-// The URL of another run at the same port changes no more than that in a page that is open.
+// In an open page, the URL of another run on the same port changes only the fragment.
 addEventListener('hashchange', () => { if (location.hash.startsWith('#token=')) location.reload(); });
 
 export const vmAPI = '/k8s/apis/vm.slipway.dev/v1alpha1';
 export const coreAPI = '/k8s/api/v1';
 export const asTable = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-// Refusal is an answer that is no success, with its code.
+// Refusal is an unsuccessful response with its status code.
 export class Refusal extends Error {
   constructor(code, message) { super(message); this.code = code; }
 }
 
-// request asks, and returns the answer if it is a success.
+// request sends a request and returns a successful response.
 async function request(path, { method = 'GET', body, accept = 'application/json', signal } = {}) {
   let response;
   try {
@@ -35,23 +35,23 @@ async function request(path, { method = 'GET', body, accept = 'application/json'
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refusal(0, 'virtctl does not answer: has it ended?');
+    throw new Refusal(0, 'virtctl does not respond; check that it is running');
   }
   if (response.ok) return response;
   let message = response.statusText;
-  try { message = (await response.json()).message || message; } catch { /* the code says enough */ }
+  try { message = (await response.json()).message || message; } catch { /* the status code is enough */ }
   throw new Refusal(response.status, message);
 }
 
-// get reads JSON.
+// get requests JSON.
 export const get = async (path, options) => (await request(path, options)).json();
 
-// post calls an endpoint.
+// post calls a subresource.
 export const post = async (path, body, query = '') => (await request(path + query, { method: 'POST', body })).json();
 
 const withQuery = (path, parameters) => `${path}?${new URLSearchParams(parameters)}`;
 
-// lines reads a stream of JSON, one object a line. What stays silent for longer than idle is broken off.
+// lines reads a stream of JSON, one object per line. It aborts after idle milliseconds without data.
 async function* lines(response, abort, idle) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -72,20 +72,20 @@ async function* lines(response, abort, idle) {
   }
 }
 
-const pageSize = 500; // objects in one answer to a list
-const silence = 180_000; // bookmarks come every minute
-const shortest = 1_000; // a watch that ended before has failed
-const longest = 30_000; // between two tries
-const unseen = 5_000; // a page that is not looked at gives its connections up after that: there are six
+const pageSize = 500; // page size of lists
+const silence = 180_000; // bookmarks arrive every minute
+const shortest = 1_000; // a shorter watch has failed
+const longest = 30_000; // maximum delay between two attempts
+const unseen = 5_000; // a hidden page closes its connections after this time, because browsers allow six per host
 
-// looked ends when the page is looked at.
+// looked resolves when the page is visible.
 function looked() {
   if (!document.hidden) return Promise.resolve();
   return new Promise((done) => document.addEventListener('visibilitychange', () => looked().then(done), { once: true }));
 }
 
 // follow keeps a list current: reset(items, answer) with all of it, then change(type, object, event) for
-// each event, until the function that it returns is called. tell(state) hears how live it is.
+// each event, until the function that it returns is called. tell(state) receives the state of the connection.
 export function follow({ path, parameters = {}, accept, itemsOf, versionOf, reset, change, tell }) {
   let stopped = false;
   let abort = new AbortController();
@@ -122,7 +122,7 @@ export function follow({ path, parameters = {}, accept, itemsOf, versionOf, rese
       heard(version);
       if (event.type !== 'BOOKMARK') change(event.type, event.object);
     }
-    if (performance.now() - begun < shortest) throw new Refusal(0, 'the watch ended at once');
+    if (performance.now() - begun < shortest) throw new Refusal(0, 'the watch ended immediately');
   }
 
   let version = '';
@@ -143,8 +143,8 @@ export function follow({ path, parameters = {}, accept, itemsOf, versionOf, rese
         await watch(version);
       } catch (error) {
         if (stopped) return;
-        if (abort.signal.aborted) continue; // hidden, or silent
-        if (error.code === 410) version = ''; // what happened since is not kept: read it all
+        if (abort.signal.aborted) continue; // hidden or idle
+        if (error.code === 410) version = ''; // the version has expired: list again
         const pause = error.code === 410 && failures === 0 ? 0 : Math.min(longest, 500 * 2 ** failures) * (0.75 + Math.random() / 2);
         failures++;
         tell({ live: false, error, until: Date.now() + pause, retry: () => wake() });
@@ -183,7 +183,7 @@ export function poll(milliseconds, read, done, failed) {
   return stop;
 }
 
-// listAll reads a list that is short enough to be read whole.
+// listAll reads a short list in one request.
 export async function listAll(path, parameters = {}) {
   const all = [];
   let next = '';

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// The frame of the page: views by the address, how live it is, keys, light and dark.
+// The frame of the page: views by URL, connection state, keyboard shortcuts, and themes.
 
 import { h, replace, button } from './dom.js';
 import { get } from './api.js';
@@ -15,7 +15,7 @@ import { zonesPage } from './zones.js';
 const main = document.getElementById('main');
 const views = [['', 'Virtual machines'], ['zones', 'Zones'], ['images', 'Images'], ['queue', 'Queue']];
 
-// Light and dark: as the system says, until somebody chooses.
+// Themes: that of the system unless the user chooses one.
 const themes = ['auto', 'light', 'dark'];
 const themeButton = document.getElementById('theme');
 function setTheme(theme) {
@@ -32,7 +32,7 @@ const storedTheme = localStorage.getItem('slipway-dashboard-theme');
 setTheme(themes.includes(storedTheme) ? storedTheme : 'auto');
 themeButton.addEventListener('click', nextTheme);
 
-// How live it is: of all that is followed, what is worst.
+// Connection state: the worst of all watches and polls.
 const states = new Map();
 const live = document.getElementById('live');
 function drawLive() {
@@ -44,7 +44,7 @@ function drawLive() {
   live.title = words;
   live.said = words;
   replace(live, h('i', { class: `mark ${worst.error ? 'bad' : 'wait'}`, 'aria-hidden': 'true' }), h('span', { class: 'words' }, words),
-    worst.error && h('span', { class: 'dim', 'aria-hidden': 'true' }, ` again in ${seconds} s`), worst.retry && button('Now', worst.retry, { class: 'quiet' }));
+    worst.error && h('span', { class: 'dim', 'aria-hidden': 'true' }, ` retry in ${seconds} s`), worst.retry && button('Now', worst.retry, { class: 'quiet' }));
 }
 const tellOf = (name) => (state) => { states.set(name, state); drawLive(); };
 setInterval(() => { if (live.said !== 'Live') drawLive(); }, 1000);
@@ -83,8 +83,8 @@ function show() {
   drawLive();
 }
 
-const keys = [['1 2 3 4', 'Virtual machines, zones, images, queue'], ['/', 'Search'], ['j k ↓ ↑', 'Go through the list'], ['Enter', 'Open the virtual machine'], ['Space', 'Select it'], ['Escape', 'Clear the filters, or go back'],
-  ['t', 'Light, dark, or as the system'], ['?', 'These keys']];
+const keys = [['1 2 3 4', 'Virtual machines, zones, images, queue'], ['/', 'Search'], ['j k ↓ ↑', 'Move in the list'], ['Enter', 'Open the virtual machine'], ['Space', 'Select it'], ['Escape', 'Clear the filters, or go back'],
+  ['t', 'Light, dark or system theme'], ['?', 'Keyboard shortcuts']];
 document.getElementById('help').addEventListener('click', () => help(keys));
 document.addEventListener('keydown', (e) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) && e.target.type !== 'checkbox';

@@ -1,12 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// What asks before something is done, and says what came of it.
+// Confirmation dialogs and notifications.
 
 import { h, button, chip, table } from './dom.js';
 import { post, vmAPI } from './api.js';
 
-// toast says something for a while; failures stay longer.
+// toast shows a notification for some time, failures longer.
 export function toast(tone, text) {
   const e = h('div', { class: `toast ${tone}` }, chip(tone, tone === 'bad' ? 'Failed' : 'Done'), h('span', null, text),
     button('×', () => e.remove(), { class: 'quiet', 'aria-label': 'Dismiss' }));
@@ -29,7 +29,7 @@ export function open(title, make) {
 
 const cancelAnd = (close, ...actions) => h('div', { class: 'actions' }, button('Cancel', () => close(), { class: 'plain' }), ...actions);
 
-// verbs of power, by what they are called.
+// Power verbs.
 export const verbs = {
   start: { label: 'Start', done: 'will be powered on' },
   stop: { label: 'Stop', done: 'will be powered off', modes: 'powerOffMode' },
@@ -37,22 +37,22 @@ export const verbs = {
   suspend: { label: 'Suspend', done: 'will be suspended', modes: 'suspendMode' },
 };
 
-// possible says whether a verb means something for a power state.
+// possible reports whether a verb applies to a power state.
 export const possible = (verb, power) => ({ start: power !== 'PoweredOn', stop: power !== 'PoweredOff', restart: power === 'PoweredOn', suspend: power === 'PoweredOn' })[verb];
 
-const shown = 12; // names in a question
+const shown = 12; // maximum number of names in a dialog
 
 function question(verb, targets) {
   const { label, modes } = verbs[verb];
   const what = targets.length === 1 ? targets[0].name : `${targets.length} virtual machines`;
   return open(`${label} ${what}?`, (close) => {
     const mode = modes && h('select', { id: 'mode' },
-      h('option', { value: '' }, 'as each virtual machine says'), ['Soft', 'TrySoft', 'Hard'].map((m) => h('option', { value: m }, m)));
+      h('option', { value: '' }, 'setting of each virtual machine'), ['Soft', 'TrySoft', 'Hard'].map((m) => h('option', { value: m }, m)));
     return [
       h('ul', { class: 'names' }, targets.slice(0, shown).map((t) => h('li', null, h('span', { class: 'dim' }, `${t.namespace}/`), t.name)),
         targets.length > shown && h('li', { class: 'dim' }, `and ${targets.length - shown} more`)),
-      mode && h('label', { class: 'field' }, 'How', mode),
-      modes && h('p', { class: 'dim' }, 'Soft asks the guest and waits, TrySoft goes on without it after a time, Hard does not ask.'),
+      mode && h('label', { class: 'field' }, 'Mode', mode),
+      modes && h('p', { class: 'dim' }, 'Soft waits for the guest, TrySoft continues without it after a timeout, Hard does not involve the guest.'),
       cancelAnd(close, button(label, () => close({ mode: mode?.value || undefined }), { class: verb === 'start' ? 'primary' : 'danger', autofocus: true })),
     ].filter(Boolean);
   });
@@ -60,7 +60,7 @@ function question(verb, targets) {
 
 const atOnce = 4; // requests that run at the same time
 
-// power asks, and calls the verb for each of the targets. It tells how many were asked.
+// power asks for confirmation, calls the verb for each target, and shows the number of successful requests.
 export async function power(verb, targets) {
   const answer = await question(verb, targets);
   if (!answer) return 0;
@@ -84,7 +84,7 @@ export async function power(verb, targets) {
   return asked;
 }
 
-const effects = { Live: ['ok', 'at once'], Restart: ['warn', 'with the next power cycle'], None: ['off', 'not for a VM that exists'] };
+const effects = { Live: ['ok', 'immediately'], Restart: ['warn', 'with the next power cycle'], None: ['off', 'not for an existing VM'] };
 const call = (target, kind, dry) => post(`${vmAPI}/namespaces/${target.namespace}/virtualmachines/${target.name}/refresh-${kind}`,
   { apiVersion: 'vm.slipway.dev/v1alpha1', kind: 'RefreshOptions', ...(dry && { dryRun: ['All'] }) }, dry ? '?dryRun=All' : '');
 
@@ -95,12 +95,12 @@ function preview(plan, words) {
       plan.oldGeneration && !moves && plan.oldGeneration !== plan.newGeneration ? `, generation ${plan.oldGeneration} → ${plan.newGeneration}` : `, generation ${plan.newGeneration ?? '–'}`),
     table('What changes', ['Field', 'Now', 'Then', 'Takes effect'], (plan.fields ?? []).map((f) => [
       h('code', null, f.path), f.old || h('span', { class: 'dim' }, 'unset'), h('b', null, f.new || 'unset'), chip(...(effects[f.effect] ?? ['off', f.effect]))]),
-    plan.changed ? 'A newer revision is captured; nothing of the virtual machine changes by it.' : 'Up to date: there is nothing to refresh.'),
-    plan.specPinCleared && h('p', { class: 'note warn' }, 'The spec pins a revision, which the refresh removes. A GitOps source that still has the pin brings it back.'),
+    plan.changed ? 'A newer revision is pinned; the virtual machine does not change.' : 'Up to date: nothing to refresh.'),
+    plan.specPinCleared && h('p', { class: 'note warn' }, 'The spec pins a revision, which the refresh removes. A GitOps source that contains the pin would restore it.'),
   ].filter(Boolean);
 }
 
-// refresh shows what a refresh of kind (instancetype or preference) would change, and does it if that is wanted.
+// refresh shows what a refresh of kind (instancetype or preference) would change, and applies it after confirmation.
 export async function refresh(target, kind) {
   const words = kind === 'instancetype' ? 'instance type' : 'preference';
   let plan;
@@ -123,7 +123,7 @@ export async function refresh(target, kind) {
   }
 }
 
-const link = (url) => (/^vmrc:/.test(url ?? '') ? h('a', { href: url, class: 'link' }, url) : h('code', null, url || 'not told'));
+const link = (url) => (/^vmrc:/.test(url ?? '') ? h('a', { href: url, class: 'link' }, url) : h('code', null, url || 'unknown'));
 
 // ticket is what virtctl console prints.
 function ticket(s) {
@@ -131,14 +131,14 @@ function ticket(s) {
   const copy = button('Copy the URL', () => navigator.clipboard.writeText(s.url).then(() => { copied.textContent = 'Copied'; }, () => { copied.textContent = 'Select it to copy'; }), { class: 'plain', autofocus: true });
   return [
     h('p', null, 'A ticket for ', h('b', null, 'one connection'), ' to keyboard and screen, until ', h('b', null, new Date(s.expirationTimestamp).toLocaleString()),
-      ' at the latest; some products end it after 30 seconds. Who has it is at the console: treat it as a password.'),
+      ' at the latest; some products end it after 30 seconds. It grants access to the console: treat it as a password.'),
     h('dl', { class: 'facts' }, h('dt', null, 'WebSocket'), h('dd', null, h('code', { id: 'console-url' }, s.url)),
-      h('dt', null, 'Thumbprint'), h('dd', null, h('code', null, s.sslThumbprintSHA256 || s.sslThumbprint || 'not told'), h('span', { class: 'dim' }, ` of the certificate of ${s.host}`)),
-      h('dt', null, 'VMRC'), h('dd', null, link(s.remoteConsoleURL), h('span', { class: 'dim' }, ' with an account of vCenter'))),
-    h('p', { class: 'dim' }, 'The URL is for a client that speaks WebMKS (RFB over a WebSocket) on a machine that reaches the host; this page is none.'), copy, copied];
+      h('dt', null, 'Thumbprint'), h('dd', null, h('code', null, s.sslThumbprintSHA256 || s.sslThumbprint || 'unknown'), h('span', { class: 'dim' }, ` of the certificate of ${s.host}`)),
+      h('dt', null, 'VMRC'), h('dd', null, link(s.remoteConsoleURL), h('span', { class: 'dim' }, ' with a vCenter account'))),
+    h('p', { class: 'dim' }, 'The URL is for a WebMKS client (RFB over a WebSocket) on a machine that can reach the host. This page is not such a client.'), copy, copied];
 }
 
-// consoleOf asks for a ticket for the console of a virtual machine that runs, and shows it until it is closed.
+// consoleOf requests a console ticket for a running virtual machine and shows it.
 export async function consoleOf(target) {
   let made;
   try {
@@ -152,7 +152,7 @@ export async function consoleOf(target) {
     h('div', { class: 'actions' }, copied, button('Close', () => close(), { class: 'plain' }), copy)]);
 }
 
-// help lists the keys.
+// help lists the keyboard shortcuts.
 export function help(keys) {
   return open('Keyboard', (close) => [
     h('dl', { class: 'keys' }, keys.map(([key, what]) => [h('dt', null, h('kbd', null, key)), h('dd', null, what)])),

@@ -1,11 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Elements and words. Text of the API becomes text nodes only, never markup.
+// Elements and formats. Text of the API is added only as text nodes, never as markup.
 
 const svgNames = new Set(['svg', 'path', 'line', 'rect']);
 
-// h makes an element: attributes, listeners (onclick), and children that are elements, texts or nothing.
+// h creates an element: attributes, listeners (onclick), and children that are elements, texts or nothing.
 export function h(tag, attributes, ...children) {
   const e = svgNames.has(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
@@ -44,7 +44,7 @@ export function time(then) {
 
 const factors = { m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 };
 
-// quantity is the number that a quantity of Kubernetes stands for, NaN for none.
+// quantity returns the value of a Kubernetes quantity, or NaN.
 export function quantity(text) {
   const m = /^([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([a-zA-Z]{0,2})$/.exec(String(text ?? ''));
   return m && m[2] in factors ? Number(m[1]) * factors[m[2]] : NaN;
@@ -57,17 +57,17 @@ function scaled(n, step, units) {
   return `${n >= 100 ? Math.round(n) : n.toFixed(1).replace('.0', '')} ${units[i]}`;
 }
 
-// bytes and hertz write an amount.
+// bytes and hertz format an amount.
 export const bytes = (n) => scaled(n, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']);
 export const hertz = (n) => scaled(n, 1000, ['Hz', 'kHz', 'MHz', 'GHz', 'THz']);
 
-// number writes a count.
+// number formats a count.
 export const number = (n) => Number(n).toLocaleString('en');
 
 // chip is a state in words, with a mark whose shape differs by tone.
 export const chip = (tone, text, title) => h('span', { class: `chip ${tone}`, title }, h('i', { class: `mark ${tone}`, 'aria-hidden': 'true' }), text);
 
-// button makes a button.
+// button creates a button.
 export const button = (label, onclick, attributes) => h('button', { type: 'button', onclick, ...attributes }, label);
 
 // panel is a part of a page with a heading.
@@ -90,7 +90,7 @@ export function meter(label, used, total, write) {
   const percent = known ? Math.min(100, Math.max(0, (100 * used) / total)) : 0;
   const fill = h('i', { class: percent > 95 ? 'bad' : percent > 80 ? 'warn' : 'ok' });
   fill.style.width = `${percent}%`;
-  const words = known ? `${write(used)} of ${write(total)} in use, ${Math.round(percent)} %` : 'not known';
+  const words = known ? `${write(used)} of ${write(total)} in use, ${Math.round(percent)} %` : 'unknown';
   return h('div', { class: 'gauge' },
     h('div', { class: 'gauge-words' }, h('span', null, label), h('span', { class: 'dim' }, words)),
     h('div', { class: 'track', role: 'meter', 'aria-label': label, 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': Math.round(percent), 'aria-valuetext': words }, fill));

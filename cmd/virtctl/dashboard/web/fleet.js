@@ -1,13 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// All virtual machines: a list of as many as there are, of which those are drawn that are seen.
+// The list of all virtual machines. Only visible rows are rendered.
 
 import { h, replace, age, button, chip, number } from './dom.js';
 import { asTable, follow, vmAPI } from './api.js';
 import { power, verbs } from './dialogs.js';
 
-// tones of a status, by what it says of the virtual machine.
+// Tones of a status.
 const moving = /^(Pending|Creating|Starting|Stopping|Deleting|.*WaitingFor.*|.*Delayed|.*NotReady|.*InProgress|.*TooMany(Creates|Operations))$/;
 const careful = /^(RestartRequired|Paused|Missing|ManyMissing|UnknownState|Unreachable|.*HeldByCheck)$/;
 
@@ -65,7 +65,7 @@ export class Fleet {
         this.changed();
       },
       tell: (state) => {
-        // Who may not list all namespaces sees the one of the kubeconfig.
+        // Without permission to list all namespaces, show that of the kubeconfig.
         if (state.error?.code === 403 && !this.only) {
           queueMicrotask(() => this.begin(this.session.namespace));
           return;
@@ -88,7 +88,7 @@ export class Fleet {
     this.due = setTimeout(() => {
       this.due = 0;
       for (const l of this.listeners) l();
-    }, 100); // many events are one picture
+    }, 100); // render many events together
   }
 }
 
@@ -144,7 +144,7 @@ export function fleetPage(main, fleet, parameters, setParameters) {
   const note = h('p', { class: 'note', hidden: true });
   const count = h('span', { class: 'dim', role: 'status' });
   const actions = h('div', { class: 'selection', hidden: true });
-  const all = h('input', { type: 'checkbox', 'aria-label': 'Select all that are listed', onchange: () => {
+  const all = h('input', { type: 'checkbox', 'aria-label': 'Select all listed', onchange: () => {
     if (all.checked) for (const r of seen) chosen.add(r.key);
     else chosen.clear();
     draw();
@@ -190,7 +190,7 @@ export function fleetPage(main, fleet, parameters, setParameters) {
     e.cells.namespace.textContent = r.namespace;
     replace(e.cells.status, chip(r.tone, r.status || 'Pending'));
     e.cells.power.textContent = r.power.replace('Powered', '');
-    if (r.outdated === 'True') e.cells.type.append(h('span', { class: 'tag', title: 'Instance type or preference were changed since they were captured' }, 'OUTDATED'));
+    if (r.outdated === 'True') e.cells.type.append(h('span', { class: 'tag', title: 'Instance type or preference has changed since it was pinned' }, 'OUTDATED'));
     for (const c of ['ip', 'host', 'zone', 'type']) e.cells[c].title = r[c];
   }
 
@@ -256,9 +256,9 @@ export function fleetPage(main, fleet, parameters, setParameters) {
     count.textContent = seen.length === fleet.rows.size ? `${number(seen.length)} virtual machines` : `${number(seen.length)} of ${number(fleet.rows.size)}`;
     clear.hidden = !filterNames.some((n) => n !== 'sort' && filter[n]);
     empty.hidden = seen.length > 0;
-    empty.textContent = fleet.rows.size ? 'No virtual machine fits the filters.' : 'There is no virtual machine.';
+    empty.textContent = fleet.rows.size ? 'No virtual machines match the filters.' : 'No virtual machines yet.';
     note.hidden = !fleet.only || fleet.session.onlyNamespace;
-    note.textContent = `You may not list virtual machines of all namespaces: these are of ${fleet.only}, the namespace of your kubeconfig. virtctl dashboard -n NAMESPACE shows another.`;
+    note.textContent = `You have no permission to list virtual machines in all namespaces. Showing ${fleet.only}, the namespace of your kubeconfig; use virtctl dashboard -n NAMESPACE for another one.`;
     all.checked = seen.length > 0 && seen.every((r) => chosen.has(r.key));
     all.indeterminate = !all.checked && chosen.size > 0;
     drawTiles();

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Images that virtual machines are made of, libraries that they come from, and copies of them on datastores.
+// Images, content libraries, and image copies on datastores.
 
 import { h, replace, bytes, meter, panel, quantity, table, time } from './dom.js';
 import { poll, vmAPI } from './api.js';
@@ -34,12 +34,12 @@ export function imagesPage(main, namespace, tell) {
     const refused = [shared, images, caches, libraries].map((x) => x.why).filter(Boolean);
     replace(main, h('h1', { class: 'unseen' }, 'Images'), h('div', { class: 'stack' }, refused.length > 0 && h('p', { class: 'note' }, refused.join(' ')),
       panel('Images', table('Images', ['Name', 'Namespace', 'Ready', 'Library item or template', 'Type', 'Guest', 'Disk', 'Firmware', 'vCenters'],
-        [...imageRows(shared.items, true), ...imageRows(images.items, false)], 'There is no image.')),
+        [...imageRows(shared.items, true), ...imageRows(images.items, false)], 'No images yet.')),
       panel('Image caches', table('Image caches', ['Name', 'Library item', 'Datastore', 'vCenter', 'Ready', 'Progress', 'Size', 'Last used'], cacheRows(caches.items),
-        'No copies are kept. One is made when a virtual machine of fast deploy needs it, or by hand.')),
+        'No copies. A copy is created when a virtual machine with fast deploy needs it, or manually.')),
       panel('Content libraries', table('Content libraries', ['Name', 'Library', 'Images in', 'Ready', 'Items', 'Images'], libraries.items.map((l) => [
         h('b', null, l.metadata.name), l.spec.library, l.spec.namespace ?? h('span', { class: 'dim' }, 'all namespaces'), readyChip(l), String(l.status?.items ?? 0), String(l.status?.images ?? 0)]),
-      'No content library is published.'))));
+      'No content libraries are published.'))));
   }, (error) => tell({ live: false, error, until: Date.now() + 5_000, retry: () => stop.now() }));
   return { close: stop };
 }

@@ -1,16 +1,16 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// The work queue of the server as it happens: what waits, by priority and age, and what is worked on.
+// The live work queue of the server: waiting objects by priority and age, and objects being reconciled.
 
 import { h, replace, number, panel, table } from './dom.js';
 import { get, poll, vmAPI } from './api.js';
 
 // priorities of virtual machines, the most urgent first.
-const priorities = [[100, 'Not created yet'], [99, 'Power change'], [98, 'Deletion'], [97, 'Waits for an address'], [96, 'Disk promotion'],
-  [-1, 'First look'], [-2, 'Update'], [-3, 'Delete event'], [-4, 'Resync']];
+const priorities = [[100, 'Not created yet'], [99, 'Power change'], [98, 'Deletion'], [97, 'Waiting for an address'], [96, 'Disk promotion'],
+  [-1, 'First reconcile'], [-2, 'Update'], [-3, 'Delete event'], [-4, 'Resync']];
 const every = 1_000;
-const kept = 120; // readings in the picture
+const kept = 120; // readings in the chart
 
 const seconds = (s) => (s >= 10 ? `${Math.round(s)} s` : s >= 0.1 ? `${s.toFixed(1)} s` : s > 0 ? '< 0.1 s' : '');
 const link = (key) => (/^[a-z0-9.-]+\/[a-z0-9.-]+$/.test(key ?? '') ? h('a', { href: `#/vm/${key}`, class: 'link' }, key) : key);
@@ -19,7 +19,7 @@ function levels(q) {
   const known = new Map(q.levels.map((l) => [l.priority, l]));
   const all = [...priorities, ...q.levels.filter((l) => !priorities.some(([p]) => p === l.priority)).map((l) => [l.priority, 'By annotation'])].sort((a, b) => b[0] - a[0]);
   const most = Math.max(1, ...q.levels.map((l) => l.depth));
-  return table('Waiting by priority', ['Priority', 'Waiting', '', 'Oldest waits', 'Which', ''], all.map(([priority, words]) => {
+  return table('Waiting by priority', ['Priority', 'Waiting', '', 'Oldest waits for', 'Oldest', ''], all.map(([priority, words]) => {
     const l = known.get(priority);
     const bar = h('i', { class: priority >= 96 ? 'ok' : 'dimmed' });
     bar.style.width = `${l ? Math.max(1, (100 * l.depth) / most) : 0}%`;
@@ -28,7 +28,7 @@ function levels(q) {
   }), '');
 }
 
-// curve draws how many waited in the last two minutes.
+// curve draws the number of waiting objects in the last two minutes.
 function curve(history) {
   const most = Math.max(10, ...history);
   const at = (n, i) => `${((i + kept - history.length) * 600) / (kept - 1)},${(58 - (n * 54) / most).toFixed(1)}`;
@@ -40,9 +40,9 @@ const tile = (n, words) => h('div', { class: 'tile flat' }, h('b', null, number(
 
 function refused(error) {
   return {
-    403: 'You may not read the queue. It takes the right to list queues in vm.slipway.dev, which the ClusterRole slipway-queue-report gives: it names virtual machines of all namespaces.',
-    404: 'The server does not tell of its queue: it is older than this virtctl.',
-    503: 'The controllers do not run in the replica of the server that answered.',
+    403: 'You have no permission to read the queue. It requires permission to list queues in vm.slipway.dev (ClusterRole slipway-queue-report), because it lists virtual machines of all namespaces.',
+    404: 'The server does not support the queue report: it is older than this virtctl.',
+    503: 'The controllers do not run in the replica that responded.',
   }[error.code];
 }
 
@@ -54,17 +54,17 @@ export function queuePage(main, tell) {
   const stop = poll(every, () => get(`${vmAPI}/queues`), (report) => {
     tell({ live: true });
     const q = report.queues.find((x) => x.name === 'virtualmachine') ?? report.queues[0];
-    if (!q) return replace(part, h('p', { class: 'note' }, 'No queue runs in the replica that answered.'));
+    if (!q) return replace(part, h('p', { class: 'note' }, 'No queue runs in the replica that responded.'));
     history.push(q.ready);
     if (history.length > kept) history.shift();
     const others = report.queues.filter((x) => x !== q);
     replace(part,
-      h('div', { class: 'tiles' }, tile(q.ready, 'waiting'), tile(q.inProcess, 'worked on'), tile(q.delayed, 'later'), tile(q.idleWorkers, 'idle workers')),
-      panel('Virtual machines that wait', levels(q), curve(history)),
+      h('div', { class: 'tiles' }, tile(q.ready, 'waiting'), tile(q.inProcess, 'in progress'), tile(q.delayed, 'later'), tile(q.idleWorkers, 'idle workers')),
+      panel('Waiting virtual machines', levels(q), curve(history)),
       h('div', { class: 'columns' },
-        h('div', null, panel('Worked on now', table('Worked on now', ['Virtual machine', 'Priority', 'Since'], (q.held ?? []).slice(0, 20).map((x) => [link(x.key), h('code', null, x.priority), seconds(x.seconds)]), 'Nothing at this moment.'))),
-        h('div', null, panel('Other queues', table('Other queues', ['Queue', 'Waiting', 'Worked on', 'Later'], others.map((x) => [x.name, number(x.ready), number(x.inProcess), number(x.delayed)]), 'None.')))),
-      h('p', { class: 'dim' }, `Read every second from the replica ${report.replica || 'that answers'}. The order is by priority, then first come, first served; namespaces take turns within a priority.`));
+        h('div', null, panel('In progress', table('In progress', ['Virtual machine', 'Priority', 'Since'], (q.held ?? []).slice(0, 20).map((x) => [link(x.key), h('code', null, x.priority), seconds(x.seconds)]), 'Nothing at this moment.'))),
+        h('div', null, panel('Other queues', table('Other queues', ['Queue', 'Waiting', 'In progress', 'Later'], others.map((x) => [x.name, number(x.ready), number(x.inProcess), number(x.delayed)]), 'None.')))),
+      h('p', { class: 'dim' }, `Read every second from the replica ${report.replica || 'that responds'}. The order is by priority, then first come, first served; namespaces take turns within a priority.`));
   }, (error) => {
     const words = refused(error);
     if (words) {

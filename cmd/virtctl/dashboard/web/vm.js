@@ -1,17 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// One virtual machine: what it is, what it waits for and why, and what can be done.
+// The page of one virtual machine: identity, unfulfilled conditions, and actions.
 
 import { h, replace, button, chip, panel, quantity, bytes, table, time } from './dom.js';
 import { coreAPI, follow, listAll, poll, vmAPI } from './api.js';
 import { toneOf } from './fleet.js';
 import { consoleOf, possible, power, refresh, verbs } from './dialogs.js';
 
-// Conditions that are good when they are not True.
+// Conditions that report a problem if they are True.
 const inverse = new Set(['Paused', 'Reconciling', 'Stalled', 'Deleting']);
 
-// conditionTone is that of one condition.
+// conditionTone returns the tone of one condition.
 export function conditionTone(c) {
   if (c.status === 'Unknown') return 'warn';
   if ((c.status === 'True') !== inverse.has(c.type)) return 'ok';
@@ -19,7 +19,7 @@ export function conditionTone(c) {
   return c.type === 'Paused' || c.reason === 'HeldByCheck' || c.reason === 'RestartRequired' ? 'warn' : 'wait';
 }
 
-// waits are the conditions that say what a virtual machine lacks, the causes before Ready, which sums up.
+// waits returns the unfulfilled conditions: causes first, then the summary Ready.
 export function waits(conditions) {
   const lacking = conditions.filter((c) => conditionTone(c) !== 'ok');
   const causes = lacking.filter((c) => c.type !== 'Ready' && c.reason !== 'WaitingForPrerequisites');
@@ -51,7 +51,7 @@ function size(r) {
 
 function identity({ metadata: m, spec: s, status: t = {} }) {
   const images = { ClusterVirtualMachineImage: ' (cluster)', VirtualMachine: ' (clone)' };
-  return panel('What it is', dl([
+  return panel('Details', dl([
     ['Instance type', captured(t.instancetypeRef) || s.instancetype?.name], ['Class', t.class?.name ?? s.className],
     ['Preference', captured(t.preferenceRef) || s.preference?.name],
     ['Size', size(t.resources)], ['Image', s.image && s.image.name + (images[s.image.kind] ?? '')],
@@ -71,8 +71,8 @@ function waiting({ metadata: m, status: t = {} }) {
     h('div', null, chip(conditionTone(c), c.type), h('b', null, c.reason), h('span', { class: 'dim' }, ' since ', time(c.lastTransitionTime))),
     c.message && h('p', null, c.message)));
   if (m.deletionTimestamp) list.unshift(h('li', { class: 'wait' }, h('div', null, chip('wait', 'Deleting'), time(m.deletionTimestamp))));
-  if (!t.conditions) list.push(h('li', { class: 'wait' }, h('div', null, chip('wait', 'Pending'), 'The server has not looked at it yet.')));
-  return panel('What it waits for', list.length ? h('ul', { class: 'waits' }, list) : h('p', { class: 'calm' }, chip('ok', 'Nothing'), 'It is as its spec wants it.'));
+  if (!t.conditions) list.push(h('li', { class: 'wait' }, h('div', null, chip('wait', 'Pending'), 'The server has not reconciled it yet.')));
+  return panel('Waiting for', list.length ? h('ul', { class: 'waits' }, list) : h('p', { class: 'calm' }, chip('ok', 'Nothing'), 'The virtual machine matches its spec.'));
 }
 
 function timeline({ metadata: m, status: t = {} }) {
@@ -95,7 +95,7 @@ function desired(vm, instance) {
   const effective = [...flat(instance?.spec ?? {})].filter(([path]) => !/^(bootstrap|instancetype\.kind|preference\.kind)/.test(path));
   return panel('Desired beside running',
     table('Desired beside running', ['Field', 'Desired', 'Running', ''], rows.map(([path, want, have, how]) => [mono(path), want || '–', have || '–',
-      how ? chip('warn', 'waits for a restart') : differs(want, have) ? chip('wait', 'not yet') : chip('ok', 'same')]), ''),
+      how ? chip('warn', 'requires a restart') : differs(want, have) ? chip('wait', 'not yet') : chip('ok', 'same')]), ''),
     instance ? h('details', null, h('summary', null, `Effective spec: ${effective.length} fields that it runs with`),
       table('Effective spec', ['Field', 'Runs with', 'Given by'], effective.map(([path, value]) => [mono(path), value,
         asked.get(path) === value ? 'spec' : h('span', { class: 'dim' }, 'inherited')]), ''),
@@ -104,14 +104,14 @@ function desired(vm, instance) {
 }
 
 function eventList(events, error) {
-  if (error) return panel('Events', h('p', { class: 'none' }, error.code === 403 ? 'You may not read events of this namespace.' : error.message));
+  if (error) return panel('Events', h('p', { class: 'none' }, error.code === 403 ? 'You have no permission to read events in this namespace.' : error.message));
   const at = (e) => e.series?.lastObservedTime ?? e.lastTimestamp ?? e.eventTime ?? e.metadata.creationTimestamp;
   return panel('Events', table('Events', ['When', 'What', 'Message'], [...events].sort((a, b) => Date.parse(at(b)) - Date.parse(at(a))).slice(0, 50).map((e) => [
     time(at(e)), chip(e.type === 'Warning' ? 'warn' : 'off', e.reason), [e.message, (e.series?.count ?? e.count) > 1 && h('span', { class: 'dim' }, ` ×${e.series?.count ?? e.count}`)]]),
   'No events. Kubernetes keeps them for an hour.'));
 }
 
-// vmPage draws a virtual machine until it is closed.
+// vmPage renders a virtual machine until it is closed.
 export function vmPage(main, { namespace, name }, tell) {
   let vm;
   let instance;
@@ -165,7 +165,7 @@ export function vmPage(main, { namespace, name }, tell) {
   }
   const drawEvents = () => replace(eventPart, eventList(events, eventsError));
 
-  // A list of one or none: what is not there is no error.
+  // A list with at most one item, so that a missing object is no error.
   const readInstance = async () => {
     try {
       return (await listAll(`${base}/virtualmachineinstances`, { fieldSelector: `metadata.name=${name}` }))[0];

@@ -1,12 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// vCenters, and the zones in them with what they have and what of it is free.
+// vCenters and their zones with capacity and free resources.
 
 import { h, replace, bytes, chip, hertz, meter, number, panel, quantity } from './dom.js';
 import { listAll, poll, vmAPI } from './api.js';
 
-// readyChip says whether an object is Ready, and why not.
+// readyChip shows whether an object is Ready, with the reason.
 export function readyChip(object) {
   const c = object.status?.conditions?.find((x) => x.type === 'Ready');
   if (!c) return chip('wait', 'Not seen yet');
@@ -18,7 +18,7 @@ const whyNot = (object) => {
   return c?.message && h('p', { class: 'dim' }, c.message);
 };
 
-// tried reads a list, or says why it cannot be.
+// tried reads a list, or returns the error message.
 export async function tried(path, what) {
   try {
     return { items: await listAll(path) };
@@ -38,7 +38,7 @@ function zoneCard(z) {
       ` · ${z.status?.hosts ?? 0} hosts · ${z.spec.cluster || (z.spec.resourcePools ?? []).join(', ')}`), whyNot(z));
 }
 
-// zonesPage draws them until it is closed.
+// zonesPage renders the zones until it is closed.
 export function zonesPage(main, tell) {
   replace(main, h('h1', { class: 'unseen' }, 'Zones'), h('p', { class: 'dim' }, 'reading'));
   const stop = poll(5_000, async () => [await tried(`${vmAPI}/vcenters`, 'vCenters'), await tried(`${vmAPI}/zones`, 'zones')], ([vcenters, zones]) => {
@@ -50,7 +50,7 @@ export function zonesPage(main, tell) {
       return h('section', { 'aria-label': `vCenter ${name}` },
         h('div', { class: 'group-head' }, h('h2', null, `vCenter ${name}`), v && readyChip(v), h('span', { class: 'dim' }, v ? [v.spec.url, v.status?.version].filter(Boolean).join(' · ') : 'described by the flags of the server')), whyNot(v),
         h('div', { class: 'cards' }, own.length ? own.map(zoneCard) : panel('Zones', h('p', { class: 'none' }, 'It has none.'))));
-    }), !names.length && !zones.why && h('p', { class: 'none' }, 'There is no Zone object: virtual machines go where the flags of the server say.')));
+    }), !names.length && !zones.why && h('p', { class: 'none' }, 'No Zone objects: virtual machines are placed according to the flags of the server.')));
   }, (error) => tell({ live: false, error, until: Date.now() + 5_000, retry: () => stop.now() }));
   return { close: stop };
 }

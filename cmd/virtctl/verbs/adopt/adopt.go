@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 )
 
-// adoption is what virtctl adopt is asked for.
+// adoption holds the flags of virtctl adopt.
 type adoption struct {
 	paths, folders []string
 	apply          bool
@@ -36,21 +36,21 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	var o adoption
 	cmd := &cobra.Command{
 		Use:   "adopt [PATH...]",
-		Short: "Take over virtual machines that exist in vSphere",
-		Long: "Write the manifests by which virtual machines that exist in vSphere are taken over, as they are: size, firmware, disks, networks and\n" +
-			"power state. PATH is an inventory path, which may have wildcards, or a name in the only datacenter; --folder takes all that is below a\n" +
-			"folder. A comment tells of each what its manifest does not have: that stays as it is.\n\n" +
-			"The manifests are printed, for a repository or kubectl apply. --dry-run shows what would become of each VM, and lets the server check\n" +
-			"the objects; --apply creates them at once and waits until the VMs are taken over. A VM is not restarted by that, and nothing of it is\n" +
-			"changed but settings that say whose it is. From then on it is deleted with its object.\n\n" +
-			"Named and left out are VMs of Slipway, templates, system VMs of vSphere Cluster Services, VMs of other products, and those that are\n" +
-			"below the folder of no Zone.\n\n" +
-			"It reads vCenter itself, with your account and not with that of Slipway, so that it shows what you may see: by flags, or by the\n" +
+		Short: "Adopt existing vSphere VMs",
+		Long: "Write manifests that adopt existing vSphere VMs with their current size, firmware, disks, networks and\n" +
+			"power state. PATH is an inventory path, with optional wildcards, or a VM name if there is one datacenter. --folder selects all VMs below a\n" +
+			"folder. Comments list what a manifest does not contain; adoption does not change these settings.\n\n" +
+			"By default the manifests are printed. --dry-run shows the effect on each VM and validates the\n" +
+			"objects on the server. --apply creates the objects and waits until the VMs are adopted. Adoption does not restart a VM, and changes\n" +
+			"only the settings that identify its owner. Afterwards, deleting the object deletes the VM.\n\n" +
+			"Skipped with a message: VMs of Slipway, templates, system VMs of vSphere Cluster Services, VMs managed by other products, and VMs\n" +
+			"outside the folders of all Zones.\n\n" +
+			"The command connects to vCenter with your own account, not with that of Slipway. Specify it by flags or by the\n" +
 			"environment variables of govc (GOVC_URL, GOVC_USERNAME, GOVC_PASSWORD, GOVC_INSECURE, GOVC_TLS_CA_CERTS). Only privileged users of the\n" +
-			"cluster may create the objects, for vSphere knows nothing of namespaces.\n\n" +
-			"--copies takes over VMs that the server has found with the identity of a VM which vSphere does not show any more (STATUS CopyFound):\n" +
-			"it confirms that they are the VMs and no copies of them, by name or --all, as after a restore of vCenter. It does not read vCenter.\n\n" +
-			"Exit codes: 0 done, 1 something was not possible, 3 not all were taken over in time.",
+			"cluster may create the objects, because vSphere has no namespaces.\n\n" +
+			"--copies confirms VMs that have the identity of a VM that is missing from vSphere (STATUS CopyFound),\n" +
+			"by name or with --all, for example after vCenter was restored. It does not connect to vCenter.\n\n" +
+			"Exit status: 0 success, 1 failure, 3 timeout before all VMs were adopted.",
 		Example: fmt.Sprintf("  export GOVC_URL=vcenter.example.com GOVC_USERNAME=me@vsphere.local GOVC_PASSWORD=...\n"+
 			"  %[1]s adopt /DC0/vm/slipway/web-1 > web-1.yaml\n"+
 			"  %[1]s adopt --folder /DC0/vm/slipway/legacy -n legacy --dry-run\n"+
@@ -69,13 +69,13 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.folders, "folder", nil, "Folder whose virtual machines are meant, with all below it; may be given several times")
-	flags.BoolVar(&o.apply, "apply", false, "Create the objects, and wait until the VMs are taken over")
-	flags.BoolVar(&o.copies.on, "copies", false, "Confirm that the copies which were found of virtual machines are these; arguments are names")
-	flags.BoolVar(&o.copies.all, "all", false, "With --copies: all virtual machines of which one copy was found")
-	flags.BoolVarP(&o.copies.allNamespaces, "all-namespaces", "A", false, "With --copies --all: in all namespaces")
+	flags.StringArrayVar(&o.folders, "folder", nil, "Select all VMs below this folder; may be repeated")
+	flags.BoolVar(&o.apply, "apply", false, "Create the objects and wait until the VMs are adopted")
+	flags.BoolVar(&o.copies.on, "copies", false, "Confirm the reported copies of missing VMs; arguments are names of virtual machines")
+	flags.BoolVar(&o.copies.all, "all", false, "With --copies: all virtual machines with exactly one copy")
+	flags.BoolVarP(&o.copies.allNamespaces, "all-namespaces", "A", false, "With --copies --all: include all namespaces")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long --apply waits")
-	o.dryRun.AddFlag(cmd, "Show what would become of each virtual machine, and let the server check the objects")
+	o.dryRun.AddFlag(cmd, "Show the effect on each VM and validate the objects on the server")
 	o.vcenter.AddFlags(flags)
 	return cmd
 }
@@ -83,9 +83,9 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 func (o *adoption) validate() error {
 	switch {
 	case len(o.paths) == 0 && len(o.folders) == 0:
-		return errors.New("no virtual machine given: name one or more by inventory path, or use --folder")
+		return errors.New("no virtual machine specified: give one or more inventory paths, or use --folder")
 	case o.apply && o.dryRun.On():
-		return errors.New("--apply and --dry-run exclude each other")
+		return errors.New("--apply and --dry-run are mutually exclusive")
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (f command) adopt(ctx context.Context, o *adoption) error {
 	}
 	switch {
 	case len(candidates) == 0:
-		err = errors.New("there is no virtual machine to take over")
+		err = errors.New("no virtual machine to adopt")
 	case o.dryRun.On():
 		err = f.showAdoption(ctx, client, candidates)
 	case o.apply:
@@ -131,25 +131,24 @@ func (f command) adopt(ctx context.Context, o *adoption) error {
 		err = f.printAdoption(candidates)
 	}
 	if err == nil && len(o.folders) == 0 && len(skipped) > 0 {
-		return cli.ErrReported // Each was asked for by name.
+		return cli.ErrReported // each was requested by name
 	}
 	return err
 }
 
-// adoptionContext is what the cluster knows already.
+// adoptionContext is the information that the cluster has already.
 type adoptionContext struct {
 	vcenters []vmv1alpha1.VCenter
 	zones    []vmv1alpha1.Zone
-	// taken are the names of the objects of the namespace, and whose VMs are theirs.
+	// taken maps the object names in use in the namespace to their VMs.
 	taken map[string]string
 	// orphaned are the owners of VMs whose objects do not exist.
 	orphaned map[types.NamespacedName]bool
 }
 
-// readOwners finds the VMs whose objects do not exist. VMs of a namespace that the user cannot read
-// are not among them.
+// readOwners finds the VMs whose objects do not exist. It ignores namespaces that the user cannot read.
 func (c *adoptionContext) readOwners(ctx context.Context, client versioned.Interface, machines []*foreign.Machine) error {
-	owners := map[string][]types.NamespacedName{} // by namespace, so that each is read once
+	owners := map[string][]types.NamespacedName{} // by namespace, to read each once
 	for _, m := range machines {
 		if owner, owned := foreign.OwnerOf(m); owned {
 			owners[owner.Namespace] = append(owners[owner.Namespace], owner)
@@ -196,10 +195,10 @@ func readContext(ctx context.Context, client versioned.Interface, namespace stri
 	return c, nil
 }
 
-// skippedMachine is a VM that is not taken over.
+// skippedMachine is a VM that is not adopted.
 type skippedMachine struct{ path, why string }
 
-// candidates describes what can be taken over, and says why the others are not.
+// candidates describes the VMs that can be adopted, and returns why the others cannot.
 func (c *adoptionContext) candidates(found *foreign.Inventory, namespace string) (all []*foreign.Candidate, skipped []skippedMachine, err error) {
 	vcenter, err := foreign.VCenterOf(found.InstanceUUID, c.vcenters, c.zones)
 	if err != nil {
@@ -239,8 +238,8 @@ func (c *adoptionContext) candidates(found *foreign.Inventory, namespace string)
 	return all, skipped, nil
 }
 
-// takenByOthers are the names that objects have, but for objects that are to take over one of
-// the machines already: the same command again means the same objects.
+// takenByOthers returns the object names in use, except those of objects that already adopt one of the machines. A
+// repeated command therefore chooses the same names.
 func (c *adoptionContext) takenByOthers(machines []*foreign.Machine) map[string]bool {
 	own := map[string]bool{}
 	for _, m := range machines {

@@ -22,12 +22,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 )
 
-// adoptInterval is how often it is looked how far the taking over has come.
+// adoptInterval is the poll interval of the adoption.
 const adoptInterval = time.Second
 
 func lowerUUID(id string) string { return strings.ToLower(id) }
 
-// printAdoption prints a document for each VM, with what is to be known of it before.
+// printAdoption prints a document for each VM, preceded by its notes.
 func (f command) printAdoption(candidates []*foreign.Candidate) error {
 	for i, c := range candidates {
 		if i > 0 {
@@ -44,8 +44,7 @@ func (f command) printAdoption(candidates []*foreign.Candidate) error {
 	return nil
 }
 
-// showAdoption lets the server check the objects, and compares what it would store with the
-// VMs.
+// showAdoption validates the objects on the server and compares the result with the VMs.
 func (f command) showAdoption(ctx context.Context, client versioned.Interface, candidates []*foreign.Candidate) error {
 	w := tabwriter.NewWriter(f.Streams.Out, 0, 0, 3, ' ', 0)
 	cli.Row(w, "VM", "NAME", "ZONE", "POWER", "CHANGES")
@@ -55,7 +54,7 @@ func (f command) showAdoption(ctx context.Context, client versioned.Interface, c
 		var changes []string
 		switch {
 		case apierrors.IsAlreadyExists(err):
-			changes = []string{"the object exists"}
+			changes = []string{"the object exists already"}
 		case err != nil:
 			failed, changes = true, []string{"refused: " + cli.Reason(err)}
 		default:
@@ -86,14 +85,14 @@ func printNotes(out io.Writer, candidates []*foreign.Candidate) {
 	}
 }
 
-// takeOver creates the objects and waits for the VMs. What fails keeps no other from it.
+// takeOver creates the objects and waits for the adoption. A failure does not affect the other VMs.
 func (f command) takeOver(ctx context.Context, client versioned.Interface, candidates []*foreign.Candidate, timeout time.Duration) error {
 	printNotes(f.Streams.ErrOut, candidates)
 	failed := false
 	waiting := map[string]*foreign.Candidate{}
 	p := f.NewProgress()
 	for i, c := range candidates {
-		p.Far("making objects (%d of %d)", i, len(candidates))
+		p.Far("creating objects (%d of %d)", i, len(candidates))
 		if err := adoptOne(ctx, client, c); err != nil {
 			failed = true
 			p.End()
@@ -106,7 +105,7 @@ func (f command) takeOver(ctx context.Context, client versioned.Interface, candi
 	err := wait.PollUntilContextTimeout(ctx, adoptInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		list, err := client.VmV1alpha1().VirtualMachines(candidates[0].Object.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return false, nil // It may pass, and the end of the time says so.
+			return false, nil // may be transient; the timeout reports it
 		}
 		for i := range list.Items {
 			vm := &list.Items[i]
@@ -115,30 +114,30 @@ func (f command) takeOver(ctx context.Context, client versioned.Interface, candi
 				continue
 			}
 			if last[vm.Name] = lacking(vm, c); last[vm.Name] == "" {
-				p.Say("%s is VirtualMachine %s/%s", cli.Printable(c.Path), vm.Namespace, vm.Name)
+				p.Say("%s is adopted as VirtualMachine %s/%s", cli.Printable(c.Path), vm.Namespace, vm.Name)
 				delete(waiting, vm.Name)
 				continue
 			}
-			told[vm.Name] = p.State(cli.Printable(c.Path)+": "+cli.Printable(last[vm.Name]), told[vm.Name], fmt.Sprintf("%d of %d taken over", len(candidates)-len(waiting), len(candidates)))
+			told[vm.Name] = p.State(cli.Printable(c.Path)+": "+cli.Printable(last[vm.Name]), told[vm.Name], fmt.Sprintf("%d of %d adopted", len(candidates)-len(waiting), len(candidates)))
 		}
 		return len(waiting) == 0, nil
 	})
 	p.End()
 	for _, c := range candidates {
 		if waiting[c.Object.Name] == c {
-			fmt.Fprintf(f.Streams.ErrOut, "error: %s: not taken over yet: %s\n", cli.Printable(c.Path), cli.Printable(last[c.Object.Name]))
+			fmt.Fprintf(f.Streams.ErrOut, "error: %s: not adopted yet: %s\n", cli.Printable(c.Path), cli.Printable(last[c.Object.Name]))
 		}
 	}
 	switch {
 	case len(waiting) > 0:
-		return &cli.ExitError{Code: 3, Err: fmt.Errorf("%d of %d virtual machines are not taken over: %w", len(waiting), len(candidates), err)}
+		return &cli.ExitError{Code: 3, Err: fmt.Errorf("%d of %d virtual machines are not adopted: %w", len(waiting), len(candidates), err)}
 	case failed:
 		return cli.ErrReported
 	}
 	return nil
 }
 
-// adoptOne creates the object of a VM. One that names the VM already is the same.
+// adoptOne creates the object of a VM. An existing object for the same VM is accepted.
 func adoptOne(ctx context.Context, client versioned.Interface, c *foreign.Candidate) error {
 	api := client.VmV1alpha1().VirtualMachines(c.Object.Namespace)
 	_, err := api.Create(ctx, c.Object, metav1.CreateOptions{})
@@ -150,24 +149,24 @@ func adoptOne(ctx context.Context, client versioned.Interface, c *foreign.Candid
 		return err
 	}
 	if !strings.EqualFold(have.Spec.InstanceUUID, c.Object.Spec.InstanceUUID) {
-		return fmt.Errorf("a VirtualMachine %s exists, and is of another VM", c.Object.Name)
+		return fmt.Errorf("VirtualMachine %s exists and belongs to another VM", c.Object.Name)
 	}
 	return nil
 }
 
-// lacking says what is missing until a VM is taken over; empty when it is.
+// lacking returns what is missing until a VM is adopted, or an empty string.
 func lacking(vm *vmv1alpha1.VirtualMachine, c *foreign.Candidate) string {
 	for _, kind := range []string{vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced} {
 		condition := meta.FindStatusCondition(vm.Status.Conditions, kind)
 		switch {
 		case condition == nil:
-			return "nothing is known of it yet"
+			return "no status yet"
 		case condition.Status != metav1.ConditionTrue:
 			return fmt.Sprintf("%s is %s: %s %s", kind, condition.Status, condition.Reason, condition.Message)
 		}
 	}
 	if vm.Status.UniqueID != c.VM.Self.Value {
-		return fmt.Sprintf("it is %s in vSphere, and not %s", vm.Status.UniqueID, c.VM.Self.Value)
+		return fmt.Sprintf("the object has VM %s, not %s", vm.Status.UniqueID, c.VM.Self.Value)
 	}
 	return ""
 }

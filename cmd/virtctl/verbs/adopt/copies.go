@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 )
 
-// copies says which virtual machines adopt --copies is for.
+// copies selects the virtual machines of adopt --copies.
 type copies struct {
 	on, all, allNamespaces bool
 }
@@ -28,17 +28,16 @@ type copies struct {
 func (c *copies) validate(names []string) error {
 	switch {
 	case !c.on && (c.all || c.allNamespaces):
-		return errors.New("--all and --all-namespaces go with --copies")
+		return errors.New("--all and --all-namespaces require --copies")
 	case c.on && c.all == (len(names) > 0):
-		return errors.New("--copies takes either names of virtual machines or --all")
+		return errors.New("--copies requires either names of virtual machines or --all")
 	case c.allNamespaces && !c.all:
-		return errors.New("--all-namespaces goes with --all")
+		return errors.New("--all-namespaces requires --all")
 	}
 	return nil
 }
 
-// adoptCopies confirms for virtual machines that vSphere does not show that the copy which was
-// found of each is it.
+// adoptCopies confirms the reported copy of each selected virtual machine whose VM is missing from vSphere.
 func (f command) adoptCopies(ctx context.Context, o *adoption) error {
 	client, namespace, err := f.Client()
 	if err != nil {
@@ -81,7 +80,7 @@ func (f command) adoptCopies(ctx context.Context, o *adoption) error {
 	return nil
 }
 
-// confirmCopy confirms the only copy. Of --all, those that need none are passed over.
+// confirmCopy confirms the only copy. With --all it skips virtual machines that need no confirmation.
 func (f command) confirmCopy(ctx context.Context, client versioned.Interface, t cli.Target, ids []string, o *adoption) error {
 	api := client.VmV1alpha1().VirtualMachines(t.Namespace)
 	vm, err := api.Get(ctx, t.Name, metav1.GetOptions{})
@@ -94,9 +93,9 @@ func (f command) confirmCopy(ctx context.Context, client versioned.Interface, t 
 		if o.copies.all {
 			return nil
 		}
-		return fmt.Errorf("vSphere shows it, or there is no copy of it: its condition Created does not say %s", vmv1alpha1.ReasonCopyFound)
+		return fmt.Errorf("nothing to confirm: the VM exists or has no copy (the reason of its condition Created is not %s)", vmv1alpha1.ReasonCopyFound)
 	case len(ids) != 1:
-		return fmt.Errorf("%d copies of it are reported (%s): set the annotation %s=%s=ID with the ID of the right one", len(ids), strings.Join(ids, ", "),
+		return fmt.Errorf("%d copies are reported (%s): set the annotation %s=%s=ID with the ID of the right one", len(ids), strings.Join(ids, ", "),
 			vmv1alpha1.AnnotationConfirmedMissing, vm.Status.UniqueID)
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
@@ -112,6 +111,6 @@ func (f command) confirmCopy(ctx context.Context, client versioned.Interface, t 
 	if o.dryRun.On() {
 		suffix = " (dry run)"
 	}
-	fmt.Fprintf(f.Streams.Out, "virtualmachine %s/%s: %s is confirmed instead of %s%s\n", t.Namespace, t.Name, cli.Printable(ids[0]), vm.Status.UniqueID, suffix)
+	fmt.Fprintf(f.Streams.Out, "virtualmachine %s/%s: confirmed %s instead of %s%s\n", t.Namespace, t.Name, cli.Printable(ids[0]), vm.Status.UniqueID, suffix)
 	return nil
 }

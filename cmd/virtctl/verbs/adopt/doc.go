@@ -1,7 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package adopt has the command adopt of virtctl, which takes VMs of vSphere over as VirtualMachines, and confirms copies.
+// Package adopt implements the virtctl command adopt, which adopts vSphere VMs as VirtualMachines and confirms
+// copies.
 package adopt
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

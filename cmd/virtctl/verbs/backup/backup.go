@@ -24,11 +24,11 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	f := command{factory}
 	return &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Save the store of the server, with all objects of all namespaces, to a file",
-		Long: "Save the store of the server, with all objects of all namespaces, to a file that is not there yet, while the server serves.\n" +
-			"The file takes its name when it was read to its end and fits its checksum; \"slipway-apiserver etcd restore\" takes it.\n" +
-			"It takes the right to create backups in vm.slipway.dev (ClusterRole slipway-backup). The host cluster gives an answer a\n" +
-			"minute (--request-timeout of kube-apiserver): docs/operations.md has how to save a store that takes longer.",
+		Short: "Back up the server's store to a file",
+		Long: "Back up the server's store, with all objects of all namespaces, to a new file while the server is running.\n" +
+			"The file appears under its name when it is complete and its checksum is verified. Restore it with \"slipway-apiserver etcd restore\".\n" +
+			"Requires permission to create backups in vm.slipway.dev (ClusterRole slipway-backup). kube-apiserver limits a response to one\n" +
+			"minute by default (its flag --request-timeout); for larger stores see docs/how-to/operate/back-up-the-store.md.",
 		Example: fmt.Sprintf("  %[1]s backup slipway.db\n  %[1]s backup - | age -r RECIPIENT >slipway.db.age", f.Program),
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.backup(cmd.Context(), args[0]) },
@@ -45,13 +45,13 @@ func (f command) backup(ctx context.Context, file string) error {
 		return err
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return fmt.Errorf("writing the backup: %s is there already, and is not written over", file)
+		return fmt.Errorf("writing the backup: %s exists already and is not overwritten", file)
 	}
 	part, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*.part")
 	if err != nil {
 		return fmt.Errorf("writing the backup: %w", err)
 	}
-	defer func() { _ = os.Remove(part.Name()) }() // after a success it is not there any more
+	defer func() { _ = os.Remove(part.Name()) }() // does nothing after a successful rename
 	size, err := f.readBackup(ctx, file, part)
 	if err == nil {
 		err = part.Sync()
@@ -62,11 +62,11 @@ func (f command) backup(ctx context.Context, file string) error {
 	if err := os.Rename(part.Name(), file); err != nil {
 		return fmt.Errorf("naming the backup: %w", err)
 	}
-	fmt.Fprintf(f.Streams.ErrOut, "%s: %s, its checksum fits\n", file, cli.Amount(size))
+	fmt.Fprintf(f.Streams.ErrOut, "%s: %s, checksum verified\n", file, cli.Amount(size))
 	return nil
 }
 
-// measured tells how much was written.
+// measured counts the bytes written.
 type measured struct {
 	io.Writer
 	bytes int64
@@ -81,7 +81,7 @@ func (m *measured) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// readBackup copies a backup to out, and tells how much of it there is. It returns its size.
+// readBackup copies a backup to out, shows progress and returns the size.
 func (f command) readBackup(ctx context.Context, file string, out io.Writer) (int64, error) {
 	client, _, err := f.Client()
 	if err != nil {
@@ -99,7 +99,7 @@ func (f command) readBackup(ctx context.Context, file string, out io.Writer) (in
 	defer p.End()
 	size, err := snapshotfile.Copy(&measured{Writer: out, tell: func(bytes int64) { p.Grown(doing, bytes, time.Now()) }}, answer)
 	if err != nil {
-		return size, fmt.Errorf("reading the backup: the answer ended after %s and is not whole: %w; if that was a minute, see docs/operations.md", cli.Amount(size), err)
+		return size, fmt.Errorf("reading the backup: the response ended after %s and is not valid: %w; if it ended after a minute, see docs/how-to/operate/back-up-the-store.md", cli.Amount(size), err)
 	}
 	return size, nil
 }

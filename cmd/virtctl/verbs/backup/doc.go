@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backup has the command backup of virtctl, which saves the store of the server.
+// Package backup implements the virtctl command backup, which saves the store of the server.
 package backup
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

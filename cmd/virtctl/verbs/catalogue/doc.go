@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalogue has the command import of virtctl, which converts catalogues of KubeVirt.
+// Package catalogue implements the virtctl command import, which converts catalogues of KubeVirt.
 package catalogue
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

@@ -32,8 +32,8 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 		Use:   "import",
 		Short: "Convert a KubeVirt catalogue of instance types and preferences",
 		Long: "Convert the instance types and preferences of a KubeVirt catalogue and print their manifests on standard output.\n" +
-			"Standard error says, for every object, which fields have no meaning on vSphere: they are kept, and not applied.\n" +
-			"An object that the server would refuse is left out, with the reason, and the command fails.",
+			"Fields that have no effect on vSphere are kept; they are listed for each object on standard error.\n" +
+			"Objects that the server would reject are skipped with the reason, and the command fails.",
 		Example: fmt.Sprintf("  %s import -f common-instancetypes.yaml | kubectl apply -f -", f.Program),
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -49,8 +49,8 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-// importCatalogue prints what the server accepts of a catalogue. An object that it
-// would refuse is left out, and makes the command fail at the end.
+// importCatalogue prints the objects of a catalogue that the server accepts. It skips objects that the server would
+// reject, and returns an error at the end.
 func (f command) importCatalogue(data []byte) error {
 	objs, err := cli.SplitDocuments(data)
 	if err != nil {
@@ -74,7 +74,7 @@ func (f command) importCatalogue(data []byte) error {
 			say("%s", note)
 		}
 		for _, e := range errs {
-			say("left out, the server would refuse it: %s", e)
+			say("skipped, the server would reject it: %s", e)
 		}
 		switch {
 		case len(errs) > 0:
@@ -86,19 +86,19 @@ func (f command) importCatalogue(data []byte) error {
 		converted = append(converted, result)
 	}
 	if len(converted) == 0 && refused == 0 {
-		return fmt.Errorf("the catalogue has no object of group %s", kubeVirtGroup)
+		return fmt.Errorf("the catalogue contains no object of group %s", kubeVirtGroup)
 	}
 	if err := cli.PrintManifests(f.Streams.Out, converted...); err != nil {
 		return err
 	}
 	if refused > 0 {
-		return fmt.Errorf("%d of %d objects were left out, for the server would refuse them", refused, refused+len(converted))
+		return fmt.Errorf("%d of %d objects were skipped because the server would reject them", refused, refused+len(converted))
 	}
 	return nil
 }
 
-// convertCatalogueObject returns the object of our group, notes about fields that are
-// dropped or without meaning, and why the server would refuse it.
+// convertCatalogueObject returns the converted object, notes about fields that are dropped or have no effect, and
+// the reasons why the server would reject it.
 func convertCatalogueObject(obj *unstructured.Unstructured) (runtime.Object, []string, field.ErrorList, error) {
 	obj = obj.DeepCopy()
 	obj.SetAPIVersion(itv1alpha1.SchemeGroupVersion.String())
@@ -128,12 +128,12 @@ func convertCatalogueObject(obj *unstructured.Unstructured) (runtime.Object, []s
 	return target, append(notes, warnings...), errs, nil
 }
 
-// catalogueKinds are the kinds of a catalogue, spelt as KubeVirt spells them too.
+// catalogueKinds are the supported kinds, with KubeVirt's alternative spellings.
 var catalogueKinds = []string{
 	"VirtualMachineInstancetype", "VirtualMachineClusterInstancetype", "VirtualMachinePreference", "VirtualMachineClusterPreference",
 }
 
-// judge returns what the server would answer to a spec of one of these kinds.
+// judge validates a spec as the server does.
 func judge(obj runtime.Object) ([]string, field.ErrorList) {
 	path := field.NewPath("spec")
 	switch o := obj.(type) {

@@ -18,24 +18,23 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/verbs/install"
 )
 
-// checkTimeout bounds each of the checks, so that they end beside a silent server.
+// checkTimeout bounds each check, so that it ends also when a server does not respond.
 const checkTimeout = 2 * time.Minute
 
-// errLacking ends check when something is not as it has to be.
-var errLacking = errors.New("something is missing: see above")
+// errLacking is returned by check when a requirement is not met.
+var errLacking = errors.New("some requirements are not met: see above")
 
 // check is one run of the command.
 type check struct {
 	f       *cli.Factory
 	vcenter cli.VCenterFlags
 	args    []string
-	// record is the file for a recording of vCenter's answers, empty for none.
+	// record is the file to which vCenter's answers are recorded. Empty disables recording.
 	record  string
 	try     tryFlags
 	host    kubernetes.Interface
 	cluster *install.Applier
-	// lacking is true when something is not as it has to be, served when all APIServices are
-	// available.
+	// lacking is true if a requirement is not met. served is true if all APIServices are available.
 	lacking, served bool
 }
 
@@ -44,15 +43,15 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 	c := &check{f: f}
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Tell what an installation of Slipway lacks, before and after",
-		Long: "Tell what an installation of Slipway lacks. Of the cluster: which version it is, whether it serves what the server reads, whether its\n" +
-			"aggregation layer is on, and, before the installation, which of the rights that install takes you do not have; afterwards whether each\n" +
-			"APIService is available, and the replicas of the server, each VCenter and each Zone are ready. With --vcenter-url also of vCenter:\n" +
-			"whether it can be reached, its version, and each privilege that the account lacks, by object, and which datastores and content libraries\n" +
-			"the account sees; --server-arg says where virtual machines go, as for install.\n" +
-			"Nothing is changed, except by --try: that makes a virtual machine in the namespace (-n), with a name of its own and the label\n" +
-			tryLabel + "=" + tryValue + ", and removes it, also when it does not become what it should, or is interrupted. It says how long\n" +
-			"each step took, and of a failure the conditions and events that say why. It exits with 0 when nothing is missing, else with 1.",
+		Short: "Check the requirements and the health of an installation",
+		Long: "Check the requirements and the health of an installation. Of the cluster: its version, the APIs that the server reads, the\n" +
+			"aggregation layer and, before the installation, your permissions to install; afterwards whether each\n" +
+			"APIService is available, and the replicas of the server, each VCenter and each Zone are ready. With --vcenter-url, also of vCenter:\n" +
+			"whether it is reachable, its version, the privileges that the account lacks on each object, and the datastores and content libraries that\n" +
+			"the account can see. --server-arg specifies where virtual machines are placed, as for install.\n" +
+			"Nothing is changed without --try, which creates a virtual machine in the namespace (-n) with a generated name and the label\n" +
+			tryLabel + "=" + tryValue + ", and always deletes it, also after a failure or an interrupt. It reports how long\n" +
+			"each step took, and the conditions and events that explain a failure. Exit status: 0 if all requirements are met, otherwise 1.",
 		Example: fmt.Sprintf("  %[1]s check\n  %[1]s check --try -n default\n  %[1]s check --try --image photon-5 --instancetype u1.small --power-on\n  %[1]s check --vcenter-url vcenter.example.com --vcenter-username slipway@vsphere.local --vcenter-password-file - --vcenter-ca-file vcenter-ca.pem \\\n"+
 			"    --server-arg=--vcenter-datastore=vsan", f.Program),
 		Args: cobra.NoArgs,
@@ -61,16 +60,16 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 				return err
 			}
 			if c.record != "" && c.vcenter.URL == "" {
-				return errors.New("--record needs --vcenter-url")
+				return errors.New("--record requires --vcenter-url")
 			}
 			return c.run(cmd.Context())
 		},
 	}
-	c.vcenter.AddFlagsFor(cmd.Flags(), "Address of a vCenter to check, too")
+	c.vcenter.AddFlagsFor(cmd.Flags(), "Address of a vCenter to check as well")
 	c.try.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&c.record, "record", "", "File to write a recording of vCenter's answers to, for a report: versions, privileges, and properties and recent tasks of a sample of objects. "+
-		"Names, addresses and IDs are replaced, and of settings, annotations and vApp properties only the length is recorded; review the file before you attach it. Needs --vcenter-url")
-	cmd.Flags().StringArrayVar(&c.args, "server-arg", nil, "A flag of slipway-apiserver: those that say where in vCenter virtual machines go are looked at, others are not; may be given several times")
+	cmd.Flags().StringVar(&c.record, "record", "", "Record vCenter's answers to this file for a bug report, with names, addresses and IDs replaced; review it before you share it. "+
+		"Requires --vcenter-url")
+	cmd.Flags().StringArrayVar(&c.args, "server-arg", nil, "Flag of slipway-apiserver; only flags for the placement of VMs in vCenter are checked; may be repeated")
 	return cmd
 }
 
@@ -102,7 +101,7 @@ func (c *check) run(ctx context.Context) error {
 	return nil
 }
 
-// look makes the checks that change nothing.
+// look runs the checks that change nothing.
 func (c *check) look(ctx context.Context, described *deployment.VCenter) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -122,7 +121,7 @@ func (c *check) lacks(format string, args ...any) {
 	fmt.Fprintf(c.f.Streams.Out, "MISSING  "+format+"\n", args...)
 }
 
-// may asks whether the user may do something.
+// may reports whether the user has a permission.
 func (c *check) may(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
 	review, err := c.host.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what},

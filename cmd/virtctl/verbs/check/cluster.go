@@ -19,8 +19,8 @@ import (
 
 var createOptions = metav1.CreateOptions{}
 
-// needed is what the server reads or writes in the host cluster besides what every version of
-// Kubernetes has, by group and version.
+// needed lists the resources that the server uses in the management cluster and that not every supported Kubernetes
+// version has, by group and version.
 var needed = map[string][]string{
 	"apiregistration.k8s.io/v1":       {"apiservices"},
 	"admissionregistration.k8s.io/v1": {"validatingadmissionpolicies", "validatingwebhookconfigurations"},
@@ -30,15 +30,15 @@ var needed = map[string][]string{
 	"discovery.k8s.io/v1":             {"endpointslices"},
 }
 
-// checkCluster looks at the host cluster.
+// checkCluster checks the management cluster.
 func (c *check) checkCluster(ctx context.Context) error {
 	version, err := c.cluster.Discovery.ServerVersionWithContext(ctx)
 	if err != nil {
-		return fmt.Errorf("asking the cluster for its version: %w", err)
+		return fmt.Errorf("reading the version of the cluster: %w", err)
 	}
 	lacking := c.unserved(ctx)
 	for _, name := range lacking {
-		c.lacks("Kubernetes %s does not serve %s, which slipway-apiserver reads: a newer version does", version.GitVersion, name)
+		c.lacks("Kubernetes %s does not serve %s, which slipway-apiserver requires: upgrade Kubernetes", version.GitVersion, name)
 	}
 	if len(lacking) == 0 {
 		c.ok("Kubernetes %s", version.GitVersion)
@@ -60,7 +60,7 @@ func (c *check) checkCluster(ctx context.Context) error {
 	return c.checkRights(ctx, host)
 }
 
-// unserved are the kinds of needed that the cluster does not serve, in order.
+// unserved returns the kinds of needed that the cluster does not serve, sorted.
 func (c *check) unserved(ctx context.Context) []string {
 	var lacking []string
 	for version, resources := range needed {
@@ -75,25 +75,25 @@ func (c *check) unserved(ctx context.Context) []string {
 	return lacking
 }
 
-// checkAggregation looks for what kube-apiserver tells to servers behind it. Without it they
-// cannot know for whom it asks.
+// checkAggregation checks the configuration that kube-apiserver publishes for aggregated servers. Without it they
+// cannot identify the users of requests.
 func (c *check) checkAggregation(ctx context.Context) error {
 	const name, key = "extension-apiserver-authentication", "requestheader-client-ca-file"
 	said, err := c.host.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		c.lacks("whether the aggregation layer is on is in ConfigMap %s/%s, which you may not read", metav1.NamespaceSystem, name)
+		c.lacks("cannot check the aggregation layer: you have no permission to read ConfigMap %s/%s", metav1.NamespaceSystem, name)
 	case err != nil && !apierrors.IsNotFound(err):
 		return fmt.Errorf("reading ConfigMap %s/%s: %w", metav1.NamespaceSystem, name, err)
 	case err != nil || said.Data[key] == "":
-		c.lacks("the aggregation layer is off: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file and --proxy-client-key-file")
+		c.lacks("the aggregation layer is disabled: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file and --proxy-client-key-file")
 	default:
-		c.ok("the aggregation layer is on")
+		c.ok("the aggregation layer is enabled")
 	}
 	return nil
 }
 
-// checkAPIs looks whether what is installed is available. Without any of them nothing is.
+// checkAPIs checks the installed APIServices. It returns false if none exists.
 func (c *check) checkAPIs(ctx context.Context, names []string) (installed bool, err error) {
 	absent, served := map[string]bool{}, 0
 	for _, name := range names {
@@ -117,13 +117,13 @@ func (c *check) checkAPIs(ctx context.Context, names []string) (installed bool, 
 	}
 	for _, name := range names {
 		if absent[name] {
-			c.lacks("APIService %s does not exist: virtctl install --apply makes it", name)
+			c.lacks("APIService %s does not exist: run virtctl install --apply", name)
 		}
 	}
 	return true, nil
 }
 
-// checkRights asks for those that the installation takes.
+// checkRights checks the permissions that an installation requires.
 func (c *check) checkRights(ctx context.Context, objects []*unstructured.Unstructured) error {
 	asked := map[authorizationv1.ResourceAttributes]bool{}
 	lacking := false
@@ -141,25 +141,25 @@ func (c *check) checkRights(ctx context.Context, objects []*unstructured.Unstruc
 		if what.Namespace != "" {
 			where = "namespace " + what.Namespace
 		}
-		c.lacks("you may not %s %s in %s", what.Verb, (&metav1.GroupResource{Group: what.Group, Resource: what.Resource}).String(), where)
+		c.lacks("you have no permission to %s %s in %s", what.Verb, (&metav1.GroupResource{Group: what.Group, Resource: what.Resource}).String(), where)
 		return nil
 	}
 	for _, o := range objects {
-		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind()) // of these kinds it is no guess
+		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind()) // exact for these kinds
 		for _, verb := range []string{"get", "create", "patch"} {
 			if err := ask(authorizationv1.ResourceAttributes{Group: resource.Group, Resource: resource.Resource, Namespace: o.GetNamespace(), Verb: verb}); err != nil {
 				return err
 			}
 		}
 	}
-	// Who gives rights away has to have them, or these two.
+	// To grant permissions, a user must have them or one of these two.
 	for _, verb := range []string{"escalate", "bind"} {
 		if err := ask(authorizationv1.ResourceAttributes{Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Verb: verb}); err != nil {
 			return err
 		}
 	}
 	if !lacking {
-		c.ok("you have the rights that the installation takes")
+		c.ok("you have the permissions that an installation requires")
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check has the command check of virtctl, which reports what an installation lacks.
+// Package check implements the virtctl command check, which checks an installation.
 package check

@@ -18,10 +18,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// maxFindings is how many objects of a kind that are not ready are told one by one.
+// maxFindings is the maximum number of unready objects of a kind that are listed individually.
 const maxFindings = 10
 
-// checkInstalled looks at what serves the API, and at what it needs to make virtual machines.
+// checkInstalled checks the server, and the objects that it needs to create virtual machines.
 func (c *check) checkInstalled(ctx context.Context) error {
 	if err := c.checkReplicas(ctx); err != nil || !c.served {
 		return err
@@ -34,14 +34,14 @@ func (c *check) checkInstalled(ctx context.Context) error {
 	return nil
 }
 
-// checkReplicas looks at the StatefulSet. A server that was started in another way has none.
+// checkReplicas checks the StatefulSet, which does not exist if the server was installed in another way.
 func (c *check) checkReplicas(ctx context.Context) error {
 	set, err := c.cluster.Server(ctx)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		c.lacks("whether all replicas run is in statefulset/%s of namespace %s, which you may not read", deployment.Name, deployment.Namespace)
+		c.lacks("cannot check the replicas: you have no permission to read statefulset/%s in namespace %s", deployment.Name, deployment.Namespace)
 		return nil
 	case err != nil:
 		return err
@@ -53,18 +53,18 @@ func (c *check) checkReplicas(ctx context.Context) error {
 	}
 	why := c.cluster.WaitingPods(ctx)
 	if why == "" {
-		why = "kubectl get pods -n " + deployment.Namespace + " tells which"
+		why = "run kubectl get pods -n " + deployment.Namespace + " for details"
 	}
 	c.lacks("%d of %d replicas of the server are ready: %s", ready, wanted, why)
 	return nil
 }
 
-// checkReady looks at the condition Ready of all objects of a resource of the cluster's.
+// checkReady checks the condition Ready of all objects of a cluster-scoped resource.
 func (c *check) checkReady(ctx context.Context, resource string) error {
 	list, err := c.cluster.Client.Resource(vmv1alpha1.SchemeGroupVersion.WithResource(resource)).List(ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		c.lacks("whether the %s are ready is for those to see who may list them; you may not", resource)
+		c.lacks("cannot check the %s: you have no permission to list them", resource)
 		return nil
 	case err != nil:
 		return fmt.Errorf("listing %s: %w", resource, err)
@@ -76,11 +76,11 @@ func (c *check) checkReady(ctx context.Context, resource string) error {
 		}
 	}
 	if len(findings) == 0 && len(list.Items) > 0 {
-		c.ok("all %s are ready: %d", resource, len(list.Items))
+		c.ok("all %s are ready (%d)", resource, len(list.Items))
 	}
 	for i, finding := range findings {
 		if i == maxFindings {
-			c.lacks("%d more %s are not ready: kubectl get %s", len(findings)-i, resource, resource)
+			c.lacks("%d more %s are not ready: run kubectl get %s", len(findings)-i, resource, resource)
 			break
 		}
 		c.lacks("%s", finding)
@@ -88,11 +88,11 @@ func (c *check) checkReady(ctx context.Context, resource string) error {
 	return nil
 }
 
-// unready says why an object is not, and is empty when it is.
+// unready returns why an object is not ready, or an empty string if it is.
 func unready(o *unstructured.Unstructured) string {
 	status, why := install.ConditionOf(o, vmv1alpha1.ConditionReady)
 	if status == string(metav1.ConditionTrue) {
 		return ""
 	}
-	return install.Called(o) + " is not ready: " + cmp.Or(why, "the server has not said anything yet")
+	return install.Called(o) + " is not ready: " + cmp.Or(why, "the server has not reported a status yet")
 }

@@ -22,24 +22,23 @@ import (
 )
 
 const (
-	// requestTimeout bounds a request that an interruption must not cut off: whether it was
-	// done would not be known.
+	// requestTimeout bounds a request that an interrupt must not cancel, because its outcome would be unknown.
 	requestTimeout = time.Minute
-	// absentFor is how long something that the virtual machine refers to may be absent before
-	// it is taken for missing. The server hears of what was just made within moments.
+	// absentFor is how long an object that the virtual machine refers to may be absent before it is reported as
+	// missing. The server receives new objects within moments.
 	absentFor = 10 * time.Second
 )
 
-// trial is a virtual machine that check makes and removes.
+// trial is a virtual machine that check creates and deletes.
 type trial struct {
 	check *check
 	vms   vmclient.VirtualMachineInterface
 	vm    *vmv1alpha1.VirtualMachine
-	// what it is, by kind, namespace and name.
+	// what identifies it, by kind, namespace and name.
 	what string
 }
 
-// run makes it, waits for it, and removes it whatever happens meanwhile.
+// run creates the virtual machine, waits for it, and always deletes it.
 func (t *trial) run(ctx context.Context) {
 	going := context.WithoutCancel(ctx)
 	if err := t.make(ctx); err != nil {
@@ -47,34 +46,34 @@ func (t *trial) run(ctx context.Context) {
 		t.explain(going)
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintf(t.check.f.Streams.ErrOut, "interrupted: %s is removed first; interrupted once more it is left there\n", t.what)
+		fmt.Fprintf(t.check.f.Streams.ErrOut, "interrupted: deleting %s; interrupt again to leave it\n", t.what)
 	}
 	began := time.Now()
 	there, err := t.remove(going)
 	switch {
 	case err != nil:
-		t.check.lacks("%v; those of %s=%s are left by this command", err, tryLabel, tryValue)
+		t.check.lacks("%v; delete the virtual machines with label %s=%s", err, tryLabel, tryValue)
 	case there:
-		t.check.ok("%s was removed after %s", t.what, time.Since(began).Round(time.Second))
+		t.check.ok("%s was deleted after %s", t.what, time.Since(began).Round(time.Second))
 	}
 }
 
-// make makes the virtual machine and waits until it is as wanted.
+// make creates the virtual machine and waits until it is in the desired state.
 func (t *trial) make(ctx context.Context) error {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	asked, err := t.vms.Create(asking, t.vm.DeepCopy(), createOptions)
 	if err != nil {
-		return fmt.Errorf("making %s: %s", t.what, cli.Reason(err))
+		return fmt.Errorf("creating %s: %s", t.what, cli.Reason(err))
 	}
 	began, off := time.Now(), asked.Spec.PowerState == vmv1alpha1.PoweredOff
 	var now *vmv1alpha1.VirtualMachine
 	var failed error
 	var absent time.Time
-	err = t.check.f.AwaitState(ctx, t.check.try.timeout, "a virtual machine is not made", func(ctx context.Context) (bool, string, error) {
+	err = t.check.f.AwaitState(ctx, t.check.try.timeout, "the virtual machine was not created", func(ctx context.Context) (bool, string, error) {
 		got, err := t.vms.Get(ctx, t.vm.Name, metav1.GetOptions{})
 		if err != nil {
-			return false, t.what + ": somebody has deleted it", err
+			return false, t.what + ": another client deleted it", err
 		}
 		now = got
 		missing := absentee(got)
@@ -84,12 +83,12 @@ func (t *trial) make(ctx context.Context) error {
 		case absent.IsZero():
 			absent = time.Now()
 		case time.Since(absent) >= absentFor:
-			failed = fmt.Errorf("%s is not made: %s: %s", t.what, missing.Type, cmp.Or(missing.Message, missing.Reason))
+			failed = fmt.Errorf("%s was not created: %s: %s", t.what, missing.Type, cmp.Or(missing.Message, missing.Reason))
 			return true, "", nil
 		}
 		done, doing, err := power.Settled(asked, got, off)
 		if err != nil {
-			failed = fmt.Errorf("%s is not made: %w", t.what, err)
+			failed = fmt.Errorf("%s was not created: %w", t.what, err)
 		}
 		return done || err != nil, t.what + ": " + doing, nil
 	})
@@ -100,12 +99,11 @@ func (t *trial) make(ctx context.Context) error {
 	if now.Status.Zone != "" {
 		where = " in zone " + now.Status.Zone
 	}
-	t.check.ok("%s is there%s, after %s: %s", t.what, where, time.Since(began).Round(time.Second), steps(now))
+	t.check.ok("%s was created%s after %s: %s", t.what, where, time.Since(began).Round(time.Second), steps(now))
 	return nil
 }
 
-// absentee is the condition that says that something is not there which the virtual machine
-// refers to; nil if all is.
+// absentee returns the condition that reports a missing referenced object, or nil.
 func absentee(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	for i := range vm.Status.Conditions {
 		c := &vm.Status.Conditions[i]
@@ -116,25 +114,25 @@ func absentee(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	return nil
 }
 
-// explain prints the conditions and the events that say why it is not as wanted.
+// explain prints the conditions and events that explain why the virtual machine is not in the desired state.
 func (t *trial) explain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	l, err := describe.NewLook(ctx, t.check.f, t.vm.Name)
 	if err != nil {
-		return // there is none to tell of
+		return // it does not exist
 	}
 	w := tabwriter.NewWriter(t.check.f.Streams.Out, 0, 0, 3, ' ', 0)
 	l.Waiting(w)
-	_ = w.Flush() // each part has columns of its own
+	_ = w.Flush() // each part has its own column widths
 	l.Newest(w)
 	_ = w.Flush()
 }
 
-// remove removes it and waits until it is gone, and says whether it was there. Nothing is touched
-// that was not made here.
+// remove deletes the virtual machine, waits until it does not exist, and reports whether it existed. It deletes only
+// the object that this trial created.
 func (t *trial) remove(ctx context.Context) (there bool, err error) {
-	err = t.check.f.AwaitState(ctx, t.check.try.timeout, "a virtual machine is not seen gone", func(ctx context.Context) (bool, string, error) {
+	err = t.check.f.AwaitState(ctx, t.check.try.timeout, "the virtual machine was not deleted", func(ctx context.Context) (bool, string, error) {
 		now, err := t.vms.Get(ctx, t.vm.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -142,7 +140,7 @@ func (t *trial) remove(ctx context.Context) (there bool, err error) {
 		case err != nil:
 			return false, "", err
 		case now.Labels[tryLabel] != tryValue:
-			return true, "", nil // ours is gone, and this is somebody else's
+			return true, "", nil // another client has created a new one
 		}
 		there = true
 		if now.DeletionTimestamp == nil {
@@ -151,7 +149,7 @@ func (t *trial) remove(ctx context.Context) (there bool, err error) {
 				return false, "", err
 			}
 		}
-		return false, "removing " + t.what + ": " + describe.StateOf(now), nil
+		return false, "deleting " + t.what + ": " + describe.StateOf(now), nil
 	})
 	return there, err
 }

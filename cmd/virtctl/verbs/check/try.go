@@ -27,17 +27,17 @@ import (
 )
 
 const (
-	// defaultTryTimeout is for an image of some GiB that is copied to the datastore.
+	// defaultTryTimeout is enough to copy an image of some GiB to a datastore.
 	defaultTryTimeout = 15 * time.Minute
-	// tryPrefix begins the names of virtual machines that check makes; tryLabel and tryValue
-	// find those that were left behind.
+	// tryPrefix is the name prefix of the virtual machines that check creates. tryLabel and tryValue select those
+	// that were left behind.
 	tryPrefix          = "virtctl-check-"
 	tryLabel, tryValue = "app.kubernetes.io/managed-by", "virtctl-check"
-	// tryMemory is what most guests start with; without its guest none of it is used.
+	// tryMemory is enough for most guests. A VM that is powered off does not use it.
 	tryMemory = "1Gi"
 )
 
-// tryFlags describe the virtual machine that is made and removed.
+// tryFlags describe the virtual machine that is created and deleted.
 type tryFlags struct {
 	on, powerOn bool
 	vm          create.VMFlags
@@ -46,38 +46,38 @@ type tryFlags struct {
 }
 
 func (o *tryFlags) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.on, "try", false, "Make a virtual machine in the namespace, and remove it: powered off, so that nothing runs and no address is taken")
-	flags.BoolVar(&o.powerOn, "power-on", false, "With --try: power it on, too; its guest is not waited for")
-	flags.StringVar(&o.vm.Image, "image", "", "With --try: image as [KIND/]NAME; by default the one with the smallest disks of those that are ready")
-	flags.StringVar(&o.vm.Instancetype, "instancetype", "", "With --try: instance type as [KIND/]NAME; 1 vCPU and "+tryMemory+" by default")
-	flags.StringVar(&o.vm.Class, "class", "", "With --try: VirtualMachineClass, instead of an instance type")
+	flags.BoolVar(&o.on, "try", false, "Create a virtual machine in the namespace, powered off, and delete it")
+	flags.BoolVar(&o.powerOn, "power-on", false, "With --try: also power it on, without waiting for its guest")
+	flags.StringVar(&o.vm.Image, "image", "", "With --try: image as [KIND/]NAME (default: the ready image with the smallest disks)")
+	flags.StringVar(&o.vm.Instancetype, "instancetype", "", "With --try: instance type as [KIND/]NAME (default: 1 vCPU and "+tryMemory+")")
+	flags.StringVar(&o.vm.Class, "class", "", "With --try: VirtualMachineClass to use instead of an instance type")
 	flags.StringVar(&o.vm.Preference, "preference", "", "With --try: preference as [KIND/]NAME")
 	flags.StringVar(&o.vm.StorageClass, "storage-class", "", "With --try: storage class")
-	flags.StringVar(&o.vm.Network, "network", "", "With --try: network of the interface eth0; the server's default when not given")
-	flags.StringVar(&o.zone, "zone", "", "With --try: zone; the server chooses when not given")
-	flags.DurationVar(&o.timeout, "timeout", defaultTryTimeout, "With --try: how long to wait for the virtual machine, and again for its removal")
+	flags.StringVar(&o.vm.Network, "network", "", "With --try: network of the interface eth0 (default: the server's)")
+	flags.StringVar(&o.zone, "zone", "", "With --try: zone (default: chosen by the server)")
+	flags.DurationVar(&o.timeout, "timeout", defaultTryTimeout, "With --try: how long to wait for the creation and again for the deletion")
 }
 
-// validate refuses what makes no sense, before anything is asked.
+// validate rejects invalid combinations before any request.
 func (o *tryFlags) validate(flags *pflag.FlagSet) error {
 	if o.on {
 		if o.timeout <= 0 {
 			return fmt.Errorf("--timeout %s: must be more than 0s", o.timeout)
 		}
 		if o.vm.Class != "" && o.vm.Instancetype != "" {
-			return errors.New("--class and --instancetype exclude each other")
+			return errors.New("--class and --instancetype are mutually exclusive")
 		}
 		return nil
 	}
 	for _, name := range []string{"power-on", "image", "instancetype", "class", "preference", "storage-class", "network", "zone", "timeout"} {
 		if flags.Changed(name) {
-			return fmt.Errorf("--%s goes with --try", name)
+			return fmt.Errorf("--%s requires --try", name)
 		}
 	}
 	return nil
 }
 
-// machine is the virtual machine to make.
+// machine returns the virtual machine to create.
 func (o *tryFlags) machine() (*vmv1alpha1.VirtualMachine, error) {
 	flags := o.vm
 	flags.Name = tryPrefix + rand.String(8)
@@ -94,12 +94,11 @@ func (o *tryFlags) machine() (*vmv1alpha1.VirtualMachine, error) {
 	}
 	vm.Labels = map[string]string{tryLabel: tryValue}
 	vm.Spec.Zone = o.zone
-	vm.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard // its guest has nothing to lose
+	vm.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard // the guest has no data to lose
 	return vm, nil
 }
 
-// smallestImage is that of which a virtual machine is made soonest; nil if there is none that
-// one can be made of.
+// smallestImage returns the usable image with the smallest disks, or nil.
 func smallestImage(images []*vmv1alpha1.VirtualMachineImage) *vmv1alpha1.VirtualMachineImage {
 	size := func(i *vmv1alpha1.VirtualMachineImage) (bytes int64, known bool) {
 		for _, d := range i.Status.Disks {
@@ -128,7 +127,7 @@ func smallestImage(images []*vmv1alpha1.VirtualMachineImage) *vmv1alpha1.Virtual
 	return best
 }
 
-// chooseImage names the image if the flags do not.
+// chooseImage chooses an image if the flags do not specify one.
 func (o *tryFlags) chooseImage(ctx context.Context, client versioned.Interface, namespace string) error {
 	if o.vm.Image != "" {
 		return nil
@@ -139,16 +138,16 @@ func (o *tryFlags) chooseImage(ctx context.Context, client versioned.Interface, 
 	}
 	i := smallestImage(images)
 	if i == nil {
-		return fmt.Errorf("there is no image in namespace %s or in the cluster that is ready, of %d: make one (docs/images.md), or name one with --image", namespace, len(images))
+		return fmt.Errorf("namespace %s and the cluster have no ready image (%d exist): create one (docs/how-to/offer-an-image.md) or specify one with --image", namespace, len(images))
 	}
 	o.vm.Image = image.KindOfImage(i) + "/" + i.Name
 	return nil
 }
 
-// tryMachine makes a virtual machine and removes it. What does not work is a finding.
+// tryMachine creates and deletes a virtual machine. A failure is a finding.
 func (c *check) tryMachine(ctx context.Context) error {
 	if !c.served {
-		c.lacks("no virtual machine is tried: Slipway is not installed, or not available")
+		c.lacks("--try skipped: Slipway is not installed or not available")
 		return nil
 	}
 	client, namespace, err := c.f.Client()
@@ -161,17 +160,17 @@ func (c *check) tryMachine(ctx context.Context) error {
 			return err
 		}
 		if !may {
-			c.lacks("no virtual machine is tried: you may not %s virtualmachines in namespace %s", verb, namespace)
+			c.lacks("--try skipped: you have no permission to %s virtualmachines in namespace %s", verb, namespace)
 			return nil
 		}
 	}
-	// Who may not read it learns at the dry run whether it is there.
+	// Without permission to read the namespace, the dry run reports whether it exists.
 	if _, err := c.host.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
-		c.lacks("no virtual machine is tried: there is no namespace %s", namespace)
+		c.lacks("--try skipped: namespace %s not found", namespace)
 		return nil
 	}
 	if err := c.try.chooseImage(ctx, client, namespace); err != nil {
-		c.lacks("no virtual machine is tried: %v", err)
+		c.lacks("--try skipped: %v", err)
 		return nil
 	}
 	vm, err := c.try.machine()
@@ -188,7 +187,7 @@ func (c *check) tryMachine(ctx context.Context) error {
 	return nil
 }
 
-// size is that of the virtual machine, for people.
+// size returns the virtual machine's size for display.
 func (o *tryFlags) size() string {
 	switch {
 	case o.vm.Instancetype != "":
@@ -199,7 +198,7 @@ func (o *tryFlags) size() string {
 	return "1 vCPU and " + tryMemory
 }
 
-// steps says after how long each step of a virtual machine was done, by its conditions.
+// steps returns the time after which each step was done, from the conditions.
 func steps(vm *vmv1alpha1.VirtualMachine) string {
 	type step struct {
 		done  string

@@ -16,11 +16,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// checkCalls is how many calls to vCenter are made at the same time.
+// checkCalls is the maximum number of concurrent calls to vCenter.
 const checkCalls = 8
 
-// checkVCenter asks vCenter what the server would, as the server's own --check-vcenter does, and
-// what else there is to choose from.
+// checkVCenter runs the checks of the server's --check-vcenter, and lists the available datastores and content
+// libraries.
 func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
 	s, err := session.New(session.Options{
 		URL: v.URL, CAPEM: v.CA, Thumbprint: v.Thumbprint, MaxCalls: checkCalls,
@@ -45,7 +45,7 @@ func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
 	return c.recordVCenter(ctx, s, report)
 }
 
-// recordVCenter writes the recording. An existing file is not overwritten.
+// recordVCenter writes the recording. It does not overwrite an existing file.
 func (c *check) recordVCenter(ctx context.Context, s *session.Session, report *access.Report) error {
 	recording, err := access.Record(ctx, s, report)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *check) recordVCenter(ctx context.Context, s *session.Session, report *a
 	return nil
 }
 
-// placesOf are the places that flags of the server name.
+// placesOf returns the placement in vCenter that server flags specify.
 func placesOf(args []string, s *session.Session) placement.Options {
 	places := placement.Options{Session: s}
 	for _, arg := range args {

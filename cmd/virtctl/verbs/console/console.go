@@ -24,15 +24,15 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "console VM",
-		Short: "Get a ticket for the console of a virtual machine that runs",
-		Long: "Get a ticket for the console of a virtual machine that runs.\n\n" +
-			"Prints the URL of a WebSocket at the ESXi host, with a ticket for one connection: who has it\n" +
-			"has keyboard and screen, so treat it as a password. It speaks RFB (VNC) with extensions of\n" +
-			"VMware, which VMware's HTML Console SDK understands; virtctl has no such client of its own.\n" +
-			"Your machine has to reach the host, and to trust its certificate: import the CA of vCenter\n" +
+		Short: "Get a console ticket for a running virtual machine",
+		Long: "Get a console ticket for a running virtual machine.\n\n" +
+			"Prints the URL of a WebSocket on the ESXi host with a ticket for one connection. It grants\n" +
+			"access to keyboard and screen: treat it as a password. The protocol is RFB (VNC) with extensions of\n" +
+			"VMware, which VMware's HTML Console SDK supports; virtctl does not contain a client.\n" +
+			"Your machine must reach the host and trust its certificate: import the CA of vCenter\n" +
 			"(https://VCENTER/certs/download.zip), or compare the thumbprint.\n\n" +
-			"Prints also a link that opens VMware Remote Console. That has no ticket: you log in there with\n" +
-			"an account of vCenter.",
+			"Also prints a link that opens VMware Remote Console. It contains no ticket: you log in with\n" +
+			"a vCenter account.",
 		Example: fmt.Sprintf("  %[1]s console web\n  %[1]s console web -o json | jq -r .status.url", f.Program),
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: f.CompleteVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,6 +66,6 @@ func (f command) console(ctx context.Context, name, output string) error {
 
 func printConsole(out io.Writer, s *vmv1alpha1.VirtualMachineConsoleStatus) {
 	fmt.Fprintf(out, "WebSocket (WebMKS), for one connection until %s at the latest:\n  %s\n", cli.At(&s.ExpirationTimestamp), s.URL)
-	fmt.Fprintf(out, "Thumbprint of the certificate of %s:\n  %s\n", s.Host, cmp.Or(s.SSLThumbprintSHA256, s.SSLThumbprint, "not told"))
-	fmt.Fprintf(out, "VMware Remote Console, with an account of vCenter:\n  %s\n", s.RemoteConsoleURL)
+	fmt.Fprintf(out, "Certificate thumbprint of %s:\n  %s\n", s.Host, cmp.Or(s.SSLThumbprintSHA256, s.SSLThumbprint, "unknown"))
+	fmt.Fprintf(out, "VMware Remote Console, with a vCenter account:\n  %s\n", s.RemoteConsoleURL)
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package console has the commands console and screenshot of virtctl, which show the console of a virtual machine.
+// Package console implements the virtctl command console and screenshot, which show the console of a virtual machine.
 package console
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

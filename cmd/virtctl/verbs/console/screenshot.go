@@ -20,8 +20,8 @@ func NewScreenshotCommand(factory *cli.Factory) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:     "screenshot VM -o FILE",
-		Short:   "Take a picture of the console of a virtual machine that runs",
-		Long:    "Take a picture of the console of a virtual machine that runs, and write it to a file, a PNG.",
+		Short:   "Take a screenshot of a running virtual machine",
+		Long:    "Take a screenshot of the console of a running virtual machine and write it to a PNG file.",
 		Example: fmt.Sprintf("  %[1]s screenshot web -o web.png\n  %[1]s screenshot web -o - | display", f.Program),
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: f.CompleteVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,14 +31,14 @@ func NewScreenshotCommand(factory *cli.Factory) *cobra.Command {
 			return f.screenshot(cmd.Context(), args[0], file)
 		},
 	}
-	cmd.Flags().StringVarP(&file, "output", "o", "", "File to write, which may exist; - for standard output")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "File to write or overwrite; - for standard output")
 	return cmd
 }
 
 func (f command) screenshot(ctx context.Context, name, file string) error {
 	out := f.PlainOut()
 	if file == cli.StandardOutput && cli.IsTerminal(out) {
-		return errors.New("--output -: standard output is a terminal, which would show no picture")
+		return errors.New("--output -: standard output is a terminal, which cannot show a PNG image")
 	}
 	client, namespace, err := f.Client()
 	if err != nil {
@@ -52,9 +52,9 @@ func (f command) screenshot(ctx context.Context, name, file string) error {
 		_, err = out.Write(data)
 		return err
 	}
-	// Others need not see it.
+	// The file is readable only by the user.
 	if err := os.WriteFile(file, data, 0o600); err != nil {
-		return fmt.Errorf("writing the picture: %w", err)
+		return fmt.Errorf("writing the screenshot: %w", err)
 	}
 	fmt.Fprintf(f.Streams.ErrOut, "%s: %s\n", file, cli.Amount(int64(len(data))))
 	return nil

@@ -35,8 +35,7 @@ func parseQuantity(flag, value string) (resource.Quantity, error) {
 	return q, nil
 }
 
-// parseParams parses key:value pairs separated by commas. Every key of
-// required must be there, and no other.
+// parseParams parses key:value pairs separated by commas. Exactly the keys of required must be present.
 func parseParams(flag, value string, required ...string) (map[string]string, error) {
 	params := map[string]string{}
 	for _, pair := range strings.Split(value, ",") {
@@ -48,7 +47,7 @@ func parseParams(flag, value string, required ...string) (map[string]string, err
 	}
 	for _, k := range required {
 		if params[k] == "" {
-			return nil, fmt.Errorf("--%s %q lacks %s; wanted: %s", flag, value, k, strings.Join(required, ", "))
+			return nil, fmt.Errorf("--%s %q lacks %s; required: %s", flag, value, k, strings.Join(required, ", "))
 		}
 	}
 	if len(params) != len(required) {

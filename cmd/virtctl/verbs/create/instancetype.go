@@ -41,14 +41,14 @@ func newCreateInstancetypeCommand(f *cli.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&flags.memory, "memory", "", "Guest memory, for example 4Gi (required)")
 	cmd.Flags().StringArrayVar(&flags.gpus, "gpu", nil, "GPU as name:NAME,devicename:PROFILE or VENDOR:DEVICE; may be repeated")
 	cmd.Flags().StringArrayVar(&flags.hostDevices, "hostdevice", nil, "Host device as name:NAME,devicename:VENDOR:DEVICE, in hexadecimal; may be repeated")
-	cmd.Flags().BoolVar(&flags.namespaced, "namespaced", false, "A VirtualMachineInstancetype of one namespace instead of a VirtualMachineClusterInstancetype")
+	cmd.Flags().BoolVar(&flags.namespaced, "namespaced", false, "Create a VirtualMachineInstancetype instead of a VirtualMachineClusterInstancetype")
 	for _, required := range []string{"name", "cpu", "memory"} {
 		_ = cmd.MarkFlagRequired(required)
 	}
 	return cmd
 }
 
-// object returns the instance type that the flags describe.
+// object returns the instance type of the flags.
 func (f *instancetypeFlags) object() (cli.ManifestObject, error) {
 	if f.cpu < 1 {
 		return nil, fmt.Errorf("--cpu %d must be at least 1", f.cpu)

@@ -14,8 +14,7 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
-// topologies are the values of --cpu-topology; the deprecated spellings of the
-// API are not offered.
+// topologies are the values of --cpu-topology, without the deprecated spellings of the API.
 var topologies = []string{"sockets", "cores", "threads", "spread", "any"}
 
 // preferenceFlags describe a new preference.
@@ -49,13 +48,13 @@ func newCreatePreferenceCommand(f *cli.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&flags.interfaceModel, "interface-model", "", "Preferred network adapter: virtio (vmxnet3), e1000e, e1000")
 	cmd.Flags().BoolVar(&flags.efi, "efi", false, "Prefer EFI")
 	cmd.Flags().BoolVar(&flags.secureBoot, "secure-boot", false, "Prefer EFI with secure boot")
-	cmd.Flags().BoolVar(&flags.namespaced, "namespaced", false, "A VirtualMachinePreference of one namespace instead of a VirtualMachineClusterPreference")
+	cmd.Flags().BoolVar(&flags.namespaced, "namespaced", false, "Create a VirtualMachinePreference instead of a VirtualMachineClusterPreference")
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.RegisterFlagCompletionFunc("cpu-topology", cobra.FixedCompletions(topologies, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// object returns the preference that the flags describe.
+// object returns the preference of the flags.
 func (f *preferenceFlags) object() (cli.ManifestObject, error) {
 	var spec itv1alpha1.VirtualMachinePreferenceSpec
 	if f.topology != "" {

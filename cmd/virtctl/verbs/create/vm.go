@@ -45,17 +45,17 @@ func newCreateVMCommand(f *cli.Factory) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&flags.Name, "name", "", "Name (required)")
-	cmd.Flags().StringVar(&flags.Image, "image", "", "Image to create from as [KIND/]NAME (required)")
+	cmd.Flags().StringVar(&flags.Image, "image", "", "Image as [KIND/]NAME (required)")
 	cmd.Flags().StringVar(&flags.Instancetype, "instancetype", "", "Instance type as [KIND/]NAME")
 	cmd.Flags().StringVar(&flags.Preference, "preference", "", "Preference as [KIND/]NAME")
-	cmd.Flags().BoolVar(&flags.inferInstancetype, "infer-instancetype", false, "Take the instance type that the image's labels name")
-	cmd.Flags().BoolVar(&flags.inferPreference, "infer-preference", false, "Take the preference that the image's labels name")
-	cmd.Flags().StringVar(&flags.Class, "class", "", "VirtualMachineClass, instead of an instance type")
-	cmd.Flags().Int32Var(&flags.CPU, "cpu", 0, "Number of vCPUs, instead of an instance type")
+	cmd.Flags().BoolVar(&flags.inferInstancetype, "infer-instancetype", false, "Use the instance type in the image's labels")
+	cmd.Flags().BoolVar(&flags.inferPreference, "infer-preference", false, "Use the preference in the image's labels")
+	cmd.Flags().StringVar(&flags.Class, "class", "", "VirtualMachineClass to use instead of an instance type")
+	cmd.Flags().Int32Var(&flags.CPU, "cpu", 0, "Number of vCPUs, if no instance type is used")
 	cmd.Flags().StringVar(&flags.Memory, "memory", "", "Guest memory, with --cpu")
 	cmd.Flags().StringVar(&flags.StorageClass, "storage-class", "", "Storage class")
-	cmd.Flags().StringVar(&flags.Network, "network", "", "vSphere network of the interface eth0; the server's default when not given")
-	cmd.Flags().StringVar(&flags.PowerState, "power-state", "", "PoweredOn, PoweredOff or Suspended; the server powers on when not given")
+	cmd.Flags().StringVar(&flags.Network, "network", "", "vSphere network of the interface eth0 (default: the server's)")
+	cmd.Flags().StringVar(&flags.PowerState, "power-state", "", "PoweredOn, PoweredOff or Suspended (default: PoweredOn)")
 	cmd.Flags().StringVar(&flags.cloudInitSecret, "cloud-init-secret", "", "Secret with the cloud-init user data under the key user-data")
 	cli.CompleteFixed(cmd, "power-state", string(vmv1alpha1.PoweredOn), string(vmv1alpha1.PoweredOff), string(vmv1alpha1.Suspended))
 	_ = cmd.MarkFlagRequired("name")
@@ -63,7 +63,7 @@ func newCreateVMCommand(f *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-// Object returns the virtual machine that the flags describe.
+// Object returns the virtual machine of the flags.
 func (f *VMFlags) Object() (*vmv1alpha1.VirtualMachine, error) {
 	image, err := cli.ImageRef(f.Image)
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *VMFlags) Object() (*vmv1alpha1.VirtualMachine, error) {
 	}
 	switch kind, name := cli.SplitKind(f.Preference); {
 	case f.inferPreference && name != "":
-		return nil, fmt.Errorf("--preference and --infer-preference exclude each other")
+		return nil, fmt.Errorf("--preference and --infer-preference are mutually exclusive")
 	case f.inferPreference:
 		vm.Spec.Preference = &vmv1alpha1.PreferenceMatcher{InferFromVolume: inferFromImage}
 	case name != "":
@@ -102,10 +102,10 @@ func (f *VMFlags) Object() (*vmv1alpha1.VirtualMachine, error) {
 	return vm, nil
 }
 
-// inferFromImage is the name that inferFromVolume knows the boot image by.
+// inferFromImage is the volume name of the boot image in inferFromVolume.
 const inferFromImage = "image"
 
-// setSize sets the one source of size that the flags choose.
+// setSize sets the single source of the size.
 func (f *VMFlags) setSize(spec *vmv1alpha1.VirtualMachineSpec) error {
 	var given []string
 	for flag, set := range map[string]bool{
@@ -117,7 +117,7 @@ func (f *VMFlags) setSize(spec *vmv1alpha1.VirtualMachineSpec) error {
 		}
 	}
 	if len(given) != 1 {
-		return fmt.Errorf("the size comes from exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; %d given", len(given))
+		return fmt.Errorf("specify the size by exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; %d are set", len(given))
 	}
 	switch {
 	case f.Instancetype != "":
@@ -132,7 +132,7 @@ func (f *VMFlags) setSize(spec *vmv1alpha1.VirtualMachineSpec) error {
 			return fmt.Errorf("--cpu %d must be at least 1", f.CPU)
 		}
 		if f.Memory == "" {
-			return fmt.Errorf("--cpu %d needs --memory beside it, such as --memory 4Gi", f.CPU)
+			return fmt.Errorf("--cpu %d requires --memory, such as --memory 4Gi", f.CPU)
 		}
 		memory, err := parseQuantity("memory", f.Memory)
 		if err != nil {

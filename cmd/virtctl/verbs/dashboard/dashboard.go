@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/dashboard"
 )
 
-// whoAmITimeout bounds the one question that the start asks: the page can do without an answer.
+// whoAmITimeout bounds the request for the user's name. The dashboard works without it.
 const whoAmITimeout = 5 * time.Second
 
 // NewCommand returns the command.
@@ -28,22 +28,22 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	var port int
 	cmd := &cobra.Command{
 		Use:   "dashboard",
-		Short: "Show virtual machines, and what they wait for, in a page of your browser",
-		Long: "Show virtual machines, and what they wait for, in a page of your browser.\n\n" +
-			"virtctl serves the page on loopback (127.0.0.1) until Ctrl-C, and passes what it asks on to the API server,\n" +
-			"with your kubeconfig: you see and do there what you may see and do. Nothing is installed in the cluster, and the\n" +
-			"page asks no other host. The URL that is printed has a token of this run: who has it can do what you can, so\n" +
-			"treat it as a password. --namespace shows that namespace alone.",
+		Short: "Open a web dashboard of virtual machines",
+		Long: "Open a web dashboard of virtual machines, zones, images and the queue.\n\n" +
+			"virtctl serves the page on 127.0.0.1 until Ctrl-C and forwards its requests to the API server\n" +
+			"with your kubeconfig and your own permissions. Nothing is installed in the cluster. The\n" +
+			"page contacts no other host. The printed URL contains a token that grants your permissions:\n" +
+			"treat it as a password. --namespace limits the page to one namespace.",
 		Example: fmt.Sprintf("  %[1]s dashboard\n  %[1]s dashboard --port 8600\n  %[1]s dashboard -n team-a", f.Program),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if port < 0 || port > 65535 {
-				return fmt.Errorf("--port: %d is no port, allowed are 0 (a free one) to 65535", port)
+				return fmt.Errorf("--port %d: must be from 0 (a free port) to 65535", port)
 			}
 			return f.dashboard(cmd.Context(), port)
 		},
 	}
-	cmd.Flags().IntVar(&port, "port", 0, "Port on 127.0.0.1; 0 takes a free one")
+	cmd.Flags().IntVar(&port, "port", 0, "Port on 127.0.0.1; 0 selects a free port")
 	return cmd
 }
 
@@ -61,11 +61,11 @@ func (f command) dashboard(ctx context.Context, port int) error {
 		return err
 	}
 	fmt.Fprintf(f.Streams.Out, "%s\n", server.URL())
-	fmt.Fprintf(f.Streams.ErrOut, "Open this in your browser. It shows %s until Ctrl-C.\n", session.Server)
+	fmt.Fprintf(f.Streams.ErrOut, "Open this URL in your browser. The dashboard of %s is available until Ctrl-C.\n", session.Server)
 	return server.Serve(ctx)
 }
 
-// session says whose dashboard it is, and of which cluster.
+// session returns the cluster and the user of the dashboard.
 func (f command) session(ctx context.Context, config *rest.Config) (dashboard.Session, error) {
 	loader := f.Flags.ToRawKubeConfigLoader()
 	namespace, chosen, err := loader.Namespace()
@@ -86,7 +86,7 @@ func (f command) session(ctx context.Context, config *rest.Config) (dashboard.Se
 	return s, nil
 }
 
-// whoAmI is who the API server takes the user for, empty if it does not say.
+// whoAmI returns the name of the user according to the API server, or an empty string.
 func whoAmI(ctx context.Context, config *rest.Config) string {
 	ctx, cancel := context.WithTimeout(ctx, whoAmITimeout)
 	defer cancel()

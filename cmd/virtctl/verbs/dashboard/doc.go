@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dashboard has the command dashboard of virtctl, which serves the web dashboard.
+// Package dashboard implements the virtctl command dashboard, which serves the web dashboard.
 package dashboard
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

@@ -21,10 +21,9 @@ import (
 )
 
 const (
-	// describedEvents is how many events are shown, the newest.
+	// describedEvents is the number of events shown, the newest ones.
 	describedEvents = 10
-	// describedMessage is the longest message that is shown, in bytes: most of a screen is for
-	// the rest. kubectl get -o yaml has all of it.
+	// describedMessage is the maximum length of a message in bytes. kubectl get -o yaml shows the whole message.
 	describedMessage = 400
 )
 
@@ -32,11 +31,11 @@ const (
 func NewCommand(f *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "describe VM",
-		Short: "Show a virtual machine on one screen: what it is, what it waits for and why, desired beside running",
-		Long: "Show a virtual machine on one screen: what it is and where, which conditions are not as they should be and why,\n" +
-			"what was done last, what is desired beside what runs and what waits for a restart, whether its instance type and\n" +
-			"preference have changed since they were captured, disks, networks, and the newest events.\n" +
-			"A message has at most 400 bytes here; kubectl get -o yaml shows all.",
+		Short: "Show the state of a virtual machine on one screen",
+		Long: "Show a virtual machine on one screen: its identity and location, unfulfilled conditions and their reasons,\n" +
+			"its latest operations, desired and running configuration, changes that require a restart, whether its instance type and\n" +
+			"preference have changed since they were pinned, disks, networks, and the newest events.\n" +
+			"Messages are truncated to 400 bytes; kubectl get -o yaml shows all.",
 		Example: fmt.Sprintf("  %[1]s describe web-1\n  watch %[1]s describe web-1", f.Program),
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: f.CompleteOneVM,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,20 +48,20 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 	}
 }
 
-// look is a virtual machine with what is known of it.
+// look is a virtual machine with its related objects.
 type look struct {
 	program string
 	now     time.Time
 	vm      *vmv1alpha1.VirtualMachine
-	// instance is what runs, nil for none.
+	// instance is the running state, nil if there is none.
 	instance *vmv1alpha1.VirtualMachineInstance
-	// events are of it and of what belongs to it, the oldest first; unknown is why they are not
-	// known.
+	// events are those of the virtual machine and of its related objects, the oldest first. unknown is the error of
+	// reading them.
 	events  []corev1.Event
 	unknown error
 }
 
-// NewLook reads a virtual machine. What the user may not read beside it is left out.
+// NewLook reads a virtual machine. It omits related objects that the user may not read.
 func NewLook(ctx context.Context, f *cli.Factory, name string) (*look, error) {
 	client, namespace, err := f.Client()
 	if err != nil {
@@ -74,7 +73,7 @@ func NewLook(ctx context.Context, f *cli.Factory, name string) (*look, error) {
 	}
 	l := &look{program: f.Program, now: time.Now()}
 	if n := f.Flags.Namespace; n != nil && *n != "" {
-		l.program += " -n " + *n // so that the commands which are printed mean the same VM
+		l.program += " -n " + *n // so that the printed commands apply to the same VM
 	}
 	if l.vm, err = client.VmV1alpha1().VirtualMachines(namespace).Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return nil, fmt.Errorf("virtualmachine %s/%s: %s", namespace, name, cli.Reason(err))
@@ -90,7 +89,7 @@ func NewLook(ctx context.Context, f *cli.Factory, name string) (*look, error) {
 	all, _, err := source.List(ctx)
 	l.unknown = err
 	for i := range all {
-		// One of the name that was deleted before had others.
+		// A deleted virtual machine of the same name had other events.
 		if of := &all[i].InvolvedObject; of.Kind != "VirtualMachine" || of.UID == "" || of.UID == l.vm.UID {
 			l.events = append(l.events, all[i])
 		}
@@ -105,7 +104,7 @@ func (l *look) print(out io.Writer) error {
 		l.identity, l.Waiting, l.done, l.desired, l.disks, l.networks, l.Newest,
 	} {
 		if part(w) {
-			// Each part has columns of its own. The last flush tells of an error.
+			// Each part has its own column widths. The last flush returns the error.
 			_ = w.Flush()
 			fmt.Fprintln(w)
 		}
@@ -113,7 +112,7 @@ func (l *look) print(out io.Writer) error {
 	return w.Flush()
 }
 
-// since is how long ago something was, and when.
+// since returns the age and the time of t.
 func (l *look) since(t *metav1.Time) string {
 	if t.IsZero() {
 		return ""

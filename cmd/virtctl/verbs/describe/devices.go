@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// disks shows the boot disk and the volumes, those that are wanted and those that are there.
+// disks shows the boot disk and the volumes, desired and attached.
 func (l *look) disks(w io.Writer) bool {
 	spec, status := &l.vm.Spec, &l.vm.Status
 	var boot *vmv1alpha1.VirtualMachineBootDiskStatus
@@ -81,7 +81,7 @@ func volumeStatus(all []vmv1alpha1.VirtualMachineVolumeStatus, name string) *vmv
 func volumeRow(w io.Writer, name, what string, wanted *resource.Quantity, class string, has *vmv1alpha1.VirtualMachineVolumeStatus) {
 	size := cli.BytesOf(has.Capacity)
 	if wanted != nil && (has.Capacity == nil || has.Capacity.Value() != wanted.Value()) {
-		size = joined(" ", size, fmt.Sprintf("(%s wanted)", wanted))
+		size = joined(" ", size, fmt.Sprintf("(%s desired)", wanted))
 	}
 	attached := "no"
 	if has.Attached {
@@ -93,11 +93,11 @@ func volumeRow(w io.Writer, name, what string, wanted *resource.Quantity, class 
 	cli.Row(w, name, what, cli.Dash(size), attached, cli.Dash(class), cli.Dash(has.Compliance), cli.Dash(cli.Clipped(has.Error, describedMessage)))
 }
 
-// networks shows the interfaces, those that are wanted and those that the guest reports.
+// networks shows the interfaces, desired and reported by the guest.
 func (l *look) networks(w io.Writer) bool {
 	var wanted []vmv1alpha1.VirtualMachineNetworkInterface
 	switch {
-	case l.instance != nil && l.instance.Spec.Network != nil: // with models that a preference has filled in
+	case l.instance != nil && l.instance.Spec.Network != nil: // includes models that the preference sets
 		wanted = l.instance.Spec.Network.Interfaces
 	case l.vm.Spec.Network != nil:
 		wanted = l.vm.Spec.Network.Interfaces
@@ -120,7 +120,7 @@ func (l *look) networks(w io.Writer) bool {
 	}
 	for i := range seen {
 		if !slices.ContainsFunc(wanted, func(w vmv1alpha1.VirtualMachineNetworkInterface) bool { return w.Name == seen[i].Name }) {
-			interfaceRow(w, cmp.Or(seen[i].Name, "(of the guest)"), "", "", &seen[i])
+			interfaceRow(w, cmp.Or(seen[i].Name, "(guest only)"), "", "", &seen[i])
 		}
 	}
 	return true

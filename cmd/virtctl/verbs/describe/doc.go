@@ -1,5 +1,5 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package describe has the command describe of virtctl, which describes a virtual machine.
+// Package describe implements the virtctl command describe, which shows a virtual machine on one screen.
 package describe

@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// identity says what the virtual machine is, and where.
+// identity shows the identity and the location of the virtual machine.
 func (l *look) identity(w io.Writer) bool {
 	vm, s := l.vm, &l.vm.Status
 	for _, line := range [][2]string{
@@ -37,7 +37,7 @@ func (l *look) identity(w io.Writer) bool {
 	return true
 }
 
-// StateOf is the STATUS of kubectl get, with the power state.
+// StateOf returns the STATUS of kubectl get and the power state.
 func StateOf(vm *vmv1alpha1.VirtualMachine) string {
 	status := cmp.Or(vm.Status.PrintableStatus, string(vm.Status.Phase), "Pending")
 	if vm.DeletionTimestamp != nil && vm.Status.PrintableStatus == "" {
@@ -61,7 +61,7 @@ func (l *look) readiness() string {
 	return text + ", for " + cli.Age(l.now, &c.LastTransitionTime)
 }
 
-// capturedRef is what instance types and preferences have in common.
+// capturedRef is the common part of the pinned instance type and preference in status.
 type capturedRef struct {
 	name, kind, revision string
 	generation, latest   int64
@@ -89,7 +89,7 @@ func revisionName(r *vmv1alpha1.ControllerRevisionRef) string {
 	return r.Name
 }
 
-// wantedInstancetype is what is named in the spec, or that it follows from the image; empty for none.
+// wantedInstancetype returns the name in the spec, or ofTheImage if it is inferred, or an empty string.
 func wantedInstancetype(m *vmv1alpha1.InstancetypeMatcher) string {
 	if m == nil {
 		return ""
@@ -104,32 +104,31 @@ func wantedPreference(m *vmv1alpha1.PreferenceMatcher) string {
 	return cmp.Or(m.Name, ofTheImage)
 }
 
-// ofTheImage stands for a name that the labels of the image give.
-const ofTheImage = "as the image says"
+// ofTheImage is shown for a name that is inferred from the image's labels.
+const ofTheImage = "inferred from the image"
 
-// captured tells of an instance type or preference in which generation it is used, and whether
-// that is the one of today.
+// captured describes the pinned generation of an instance type or preference, and whether it is outdated.
 func (l *look) captured(what string, r *capturedRef, wanted string) string {
 	switch {
 	case r == nil && wanted != "":
-		return wanted + ", not captured yet"
+		return wanted + ", not pinned yet"
 	case r == nil || r.name == "":
 		return ""
 	}
 	text := r.name
 	if !strings.Contains(r.kind, "cluster") {
-		text += " of the namespace"
+		text += " (namespaced)"
 	}
 	if r.generation > 0 {
 		text += fmt.Sprintf(", generation %d", r.generation)
 	}
 	switch {
 	case r.outdated && r.latest == 0:
-		text += ", OUTDATED: it was deleted since"
+		text += ", OUTDATED: deleted since"
 	case r.outdated && r.latest == r.generation:
-		text += fmt.Sprintf(", OUTDATED: it was deleted and created again since, see %s refresh %s %s --dry-run", l.program, what, l.vm.Name)
+		text += fmt.Sprintf(", OUTDATED: deleted and recreated since, see %s refresh %s %s --dry-run", l.program, what, l.vm.Name)
 	case r.outdated:
-		text += fmt.Sprintf(", OUTDATED: it has generation %d now, see %s refresh %s %s --dry-run", r.latest, l.program, what, l.vm.Name)
+		text += fmt.Sprintf(", OUTDATED: generation %d is available, see %s refresh %s %s --dry-run", r.latest, l.program, what, l.vm.Name)
 	}
 	return text
 }
@@ -141,7 +140,7 @@ func className(vm *vmv1alpha1.VirtualMachine) string {
 	return vm.Spec.ClassName
 }
 
-// resourcesOf is a size for people.
+// resourcesOf formats a size.
 func resourcesOf(r *vmv1alpha1.VirtualMachineResources) string {
 	if r == nil {
 		return ""
@@ -153,7 +152,7 @@ func resourcesOf(r *vmv1alpha1.VirtualMachineResources) string {
 	return joined(", ", vcpus, cli.BytesOf(r.Memory))
 }
 
-// counted is a number, empty for none.
+// counted formats a number, empty for 0.
 func counted(n int32) string {
 	if n == 0 {
 		return ""
@@ -166,11 +165,11 @@ func imageOf(i *vmv1alpha1.VirtualMachineImageRef) string {
 	case i == nil:
 		return ""
 	case i.Kind == vmv1alpha1.ClusterImageKind:
-		return i.Name + " of the cluster"
+		return i.Name + " (cluster-scoped)"
 	case i.Kind == vmv1alpha1.MachineMemberKind && i.Snapshot != "":
-		return fmt.Sprintf("a clone of %s at snapshot %s", i.Name, i.Snapshot)
+		return fmt.Sprintf("clone of %s at snapshot %s", i.Name, i.Snapshot)
 	case i.Kind == vmv1alpha1.MachineMemberKind:
-		return "a clone of " + i.Name
+		return "clone of " + i.Name
 	}
 	return i.Name
 }
@@ -179,9 +178,9 @@ func guestOf(g *vmv1alpha1.VirtualMachineGuestStatus) string {
 	if g == nil {
 		return ""
 	}
-	tools := "VMware Tools do not run"
+	tools := "VMware Tools not running"
 	if g.ToolsRunning {
-		tools = joined(" ", "VMware Tools", g.ToolsVersion, "run")
+		tools = joined(" ", "VMware Tools", g.ToolsVersion, "running")
 	}
 	heartbeat := ""
 	if g.Heartbeat != "" {
@@ -217,7 +216,7 @@ func snapshotsOf(s *vmv1alpha1.VirtualMachineStatus) string {
 	case len(s.Snapshots) == 0:
 		return ""
 	case s.CurrentSnapshot != "":
-		return fmt.Sprintf("%d, it runs on %s", len(s.Snapshots), s.CurrentSnapshot)
+		return fmt.Sprintf("%d, current: %s", len(s.Snapshots), s.CurrentSnapshot)
 	}
 	return fmt.Sprint(len(s.Snapshots))
 }
@@ -240,7 +239,7 @@ func inVSphere(s *vmv1alpha1.VirtualMachineStatus) string {
 	return joined(", ", s.UniqueID, hardware, uuid)
 }
 
-// joined leaves out what is empty.
+// joined joins the texts that are not empty.
 func joined(separator string, parts ...string) string {
 	var there []string
 	for _, p := range parts {

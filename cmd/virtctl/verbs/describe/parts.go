@@ -18,11 +18,11 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// badWhenTrue are the conditions that say that something is the matter when they are True.
+// badWhenTrue are the conditions that report a problem if they are True.
 var badWhenTrue = []string{vmv1alpha1.ConditionPaused, vmv1alpha1.ConditionReconciling, vmv1alpha1.ConditionStalled, vmv1alpha1.ConditionDeleting}
 
-// unfulfilled are the conditions that are not as they should be: the causes, or, where there are none,
-// what sums them up.
+// unfulfilled returns the causes among the conditions that are not fulfilled, or the summary conditions if there are
+// no causes.
 func unfulfilled(all []metav1.Condition) []metav1.Condition {
 	var causes, sums []metav1.Condition
 	for _, c := range all {
@@ -43,53 +43,53 @@ func unfulfilled(all []metav1.Condition) []metav1.Condition {
 	return sums
 }
 
-// ofSize tells whether a condition is that of the source of the size or of the preference, which
-// Synchronized only repeats. Events leave it out, too.
+// ofSize reports whether a condition is about the source of the size or the preference, which Synchronized only
+// repeats. Events omit it as well.
 func ofSize(c metav1.Condition) bool {
 	return slices.Contains([]string{vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ConditionPreferenceReady, vmv1alpha1.ConditionClassReady}, c.Type)
 }
 
-// Waiting says what is not as it should be, and why.
+// Waiting shows the unfulfilled conditions with their reasons.
 func (l *look) Waiting(w io.Writer) bool {
 	all := unfulfilled(l.vm.Status.Conditions)
 	if l.vm.DeletionTimestamp == nil && len(all) == 0 {
 		switch {
 		case len(l.vm.Status.Conditions) == 0:
-			cli.Row(w, "The server has not looked at it yet.")
+			cli.Row(w, "The server has not reconciled it yet.")
 		default:
-			cli.Row(w, "It waits for nothing.")
+			cli.Row(w, "All conditions are fulfilled.")
 		}
 		return true
 	}
-	cli.Row(w, "WAITS FOR", "REASON", "FOR", "MESSAGE")
+	cli.Row(w, "WAITING FOR", "REASON", "FOR", "MESSAGE")
 	if t := l.vm.DeletionTimestamp; t != nil {
-		cli.Row(w, "its deletion", "", cli.Age(l.now, t), "finalizers: "+cli.Clipped(strings.Join(l.vm.Finalizers, ", "), describedMessage))
+		cli.Row(w, "deletion", "", cli.Age(l.now, t), "finalizers: "+cli.Clipped(strings.Join(l.vm.Finalizers, ", "), describedMessage))
 	}
 	for _, c := range all {
 		cli.Row(w, c.Type+"="+string(c.Status), c.Reason, cli.Age(l.now, &c.LastTransitionTime), conditions.TruncateLine(c.Message, describedMessage))
 	}
 	if len(l.vm.Status.RestartRequired) > 0 {
-		cli.Row(w, fmt.Sprintf("A restart applies what waits for a power cycle: %s restart %s", l.program, l.vm.Name))
+		cli.Row(w, fmt.Sprintf("Restart to apply pending changes: %s restart %s", l.program, l.vm.Name))
 	}
 	return true
 }
 
-// deed is something that was done.
+// deed is a completed operation.
 type deed struct {
 	what string
 	when *metav1.Time
 }
 
-// done says what was done last, the newest first.
+// done shows the latest operations, the newest first.
 func (l *look) done(w io.Writer) bool {
 	s := &l.vm.Status
-	all := []deed{{"created in vSphere", s.CreationTime}, {"restarted as asked for", s.LastRestartTime}, {"deletion asked for", l.vm.DeletionTimestamp}}
+	all := []deed{{"created in vSphere", s.CreationTime}, {"restarted on request", s.LastRestartTime}, {"deletion requested", l.vm.DeletionTimestamp}}
 	if s.Guest != nil {
 		all = append(all, deed{"powered on", s.Guest.BootTime})
 	}
 	for _, turned := range [][2]string{
-		{vmv1alpha1.ConditionConfigurationSynced, "configured as wanted"},
-		{vmv1alpha1.ConditionPowerStateSynced, "brought to the power state that is wanted"},
+		{vmv1alpha1.ConditionConfigurationSynced, "configured"},
+		{vmv1alpha1.ConditionPowerStateSynced, "power state changed"},
 		{vmv1alpha1.ConditionSnapshotSynced, "reverted to a snapshot"},
 		{vmv1alpha1.ConditionGuestCustomized, "guest customized"},
 	} {
@@ -107,7 +107,7 @@ func (l *look) done(w io.Writer) bool {
 		return false
 	}
 	slices.SortStableFunc(all, func(a, b deed) int { return b.when.Compare(a.when.Time) })
-	cli.Row(w, "LAST DONE", "WHEN")
+	cli.Row(w, "LAST OPERATION", "WHEN")
 	for _, d := range all {
 		cli.Row(w, d.what, l.since(d.when))
 	}
@@ -127,7 +127,7 @@ func newestSnapshot(all []vmv1alpha1.VirtualMachineSnapshotNode) string {
 	return newest.UniqueID
 }
 
-// desired shows what is desired beside what runs.
+// desired shows the desired and the running configuration.
 func (l *look) desired(w io.Writer) bool {
 	s := &l.vm.Status
 	wanted := cmp.Or(l.vm.Spec.PowerState, s.InheritedPowerState)
@@ -136,7 +136,7 @@ func (l *look) desired(w io.Writer) bool {
 	running, desired := s.Resources, cmp.Or(s.DesiredResources, s.Resources)
 	sizeKnown := running != nil && desired != nil
 	if sizeKnown {
-		if s.UniqueID == "" { // resources are those that the VM gets when it is created
+		if s.UniqueID == "" { // resources apply when the VM is created
 			running = &vmv1alpha1.VirtualMachineResources{}
 		}
 		compared(w, "vCPUs", counted(desired.VCPUs), counted(running.VCPUs), restarts(s.RestartRequired, "cpu"))
@@ -158,15 +158,15 @@ func (l *look) desired(w io.Writer) bool {
 // cpuCount has the paths of the fields that determine the number of vCPUs.
 var cpuCount = map[string]bool{"cpu.sockets": true, "cpu.cores": true, "cpu.threads": true}
 
-// waitsForRestart is said of what a power cycle brings.
-const waitsForRestart = "waits for a restart"
+// waitsForRestart marks a change that requires a power cycle.
+const waitsForRestart = "requires a restart"
 
-// restarts tells whether something below a path waits for a restart.
+// restarts reports whether a change below a path requires a restart.
 func restarts(all []vmv1alpha1.RestartRequirement, path string) bool {
 	return slices.ContainsFunc(all, func(r vmv1alpha1.RestartRequirement) bool { return strings.HasPrefix(r.Path, path+".") })
 }
 
-// compared prints a field; what is desired and nobody has is not there yet.
+// compared prints a field. A desired value that is not running yet is marked.
 func compared(w io.Writer, field, desired, running string, restart bool) {
 	state := "same"
 	switch {
@@ -179,7 +179,7 @@ func compared(w io.Writer, field, desired, running string, restart bool) {
 	cli.Row(w, field, cli.Dash(desired), cli.Dash(running), state)
 }
 
-// runningRevision prints which revision is captured beside the one that runs, if they differ.
+// runningRevision prints the pinned and the running revision if they differ.
 func runningRevision(w io.Writer, field string, captured *capturedRef, runs *vmv1alpha1.AppliedRevision) {
 	if captured == nil || runs == nil || captured.revision == "" || runs.RevisionName == "" || captured.revision == runs.RevisionName {
 		return
@@ -190,7 +190,7 @@ func runningRevision(w io.Writer, field string, captured *capturedRef, runs *vmv
 // Newest shows the newest events.
 func (l *look) Newest(w io.Writer) bool {
 	if l.unknown != nil {
-		cli.Row(w, "Events are not known: "+cli.Clipped(l.unknown.Error(), describedMessage))
+		cli.Row(w, "Events cannot be read: "+cli.Clipped(l.unknown.Error(), describedMessage))
 		return false
 	}
 	shown := l.events
@@ -198,7 +198,7 @@ func (l *look) Newest(w io.Writer) bool {
 		shown = shown[earlier:]
 	}
 	if len(shown) == 0 {
-		cli.Row(w, "There are no events.")
+		cli.Row(w, "No events.")
 		return false
 	}
 	cli.Row(w, "EVENT", "TYPE", "SEEN", "OF", "MESSAGE")

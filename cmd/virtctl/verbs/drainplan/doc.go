@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package drainplan has the command drain-plan of virtctl, which prints what a drain of a Machine would do.
+// Package drainplan implements the virtctl command drain-plan, which prints what a drain of a Machine would do.
 package drainplan
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

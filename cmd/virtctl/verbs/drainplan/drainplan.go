@@ -29,15 +29,15 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	var kubeconfig string
 	cmd := &cobra.Command{
 		Use:   "drain-plan MACHINE --workload-kubeconfig FILE",
-		Short: "Show what would become of the pods of a machine if it were deleted",
-		Long: "Show what the drain of a machine's node would do with each pod, and which label, DaemonSet or MachineDrainRule says so. Evictions\n" +
-			"are asked for as a dry run, so that it is seen what a PodDisruptionBudget would not let go; nothing is changed. The file is a\n" +
-			"kubeconfig of the workload cluster, for a user who may list pods and namespaces, read daemonsets and create evictions of pods.",
+		Short: "Show what deleting a machine would do with its pods",
+		Long: "Show what a drain of a machine's node would do with each pod, and which label, DaemonSet or MachineDrainRule decides. Evictions\n" +
+			"are requested as a dry run, to show which of them a PodDisruptionBudget prevents. Nothing is changed. The file is a\n" +
+			"kubeconfig of the workload cluster for a user who may list pods and namespaces, read daemonsets and create evictions of pods.",
 		Example: fmt.Sprintf("  %[1]s drain-plan worker-1 --workload-kubeconfig=workload.kubeconfig", f.Program),
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if kubeconfig == "" {
-				return errors.New("--workload-kubeconfig is required: a file that leads to the cluster that the machine is a node of")
+				return errors.New("--workload-kubeconfig is required: specify a kubeconfig of the machine's workload cluster")
 			}
 			client, namespace, err := f.Client()
 			if err != nil {
@@ -50,13 +50,13 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 			return f.drainPlan(cmd.Context(), client, m, kubeconfig)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "workload-kubeconfig", "", "Kubeconfig of the cluster that the machine is a node of")
+	cmd.Flags().StringVar(&kubeconfig, "workload-kubeconfig", "", "Kubeconfig of the machine's workload cluster (required)")
 	return cmd
 }
 
 func (f command) drainPlan(ctx context.Context, client versioned.Interface, m *clusterv1alpha1.Machine, kubeconfig string) error {
 	if !m.Status.NodeRef.IsDefined() {
-		_, err := fmt.Fprintf(f.Streams.Out, "Machine %s has no node: there is nothing to drain.\n", m.Name)
+		_, err := fmt.Fprintf(f.Streams.Out, "Machine %s has no node: nothing to drain.\n", m.Name)
 		return err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -66,7 +66,7 @@ func (f command) drainPlan(ctx context.Context, client versioned.Interface, m *c
 	config.QPS, config.Burst = 50, 100
 	workload, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("making a client of the workload cluster: %w", err)
+		return fmt.Errorf("creating the client of the workload cluster: %w", err)
 	}
 	in, err := drainInput(ctx, client, m)
 	if err != nil {
@@ -79,7 +79,7 @@ func (f command) drainPlan(ctx context.Context, client versioned.Interface, m *c
 	return PrintPlan(f.Streams.Out, m, plan)
 }
 
-// drainInput reads what the controller would work with.
+// drainInput reads the input of the controller's drain.
 func drainInput(ctx context.Context, client versioned.Interface, m *clusterv1alpha1.Machine) (drain.Input, error) {
 	in := drain.Input{Node: m.Status.NodeRef.Name, ProviderID: m.Spec.ProviderID, Machine: m.Labels, Started: time.Now(), Now: time.Now()}
 	c, err := client.ClusterV1alpha1().Clusters(m.Namespace).Get(ctx, m.Spec.ClusterName, metav1.GetOptions{})
@@ -97,10 +97,10 @@ func drainInput(ctx context.Context, client versioned.Interface, m *clusterv1alp
 	return in, nil
 }
 
-// PrintPlan prints what becomes of the pods of a machine.
+// PrintPlan prints the plan for the pods of a machine.
 func PrintPlan(out io.Writer, m *clusterv1alpha1.Machine, plan drain.Plan) error {
 	if len(plan) == 0 {
-		_, err := fmt.Fprintf(out, "Node %s of machine %s has no pods, or is gone.\n", cli.Printable(m.Status.NodeRef.Name), m.Name)
+		_, err := fmt.Fprintf(out, "Node %s of machine %s has no pods or does not exist.\n", cli.Printable(m.Status.NodeRef.Name), m.Name)
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)

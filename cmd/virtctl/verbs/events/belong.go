@@ -23,25 +23,24 @@ const (
 	publishKind  = "VirtualMachinePublishRequest"
 )
 
-// object is one by kind and name.
+// object identifies an object by kind and name.
 type object struct{ kind, name string }
 
-// belongings say what belongs to a virtual machine.
+// belongings determines which objects belong to a virtual machine.
 type belongings struct {
 	client        versioned.Interface
 	namespace, vm string
-	// owners are the names of the virtual machines that objects belong to, empty for those
-	// that are gone.
+	// owners maps objects to the names of their virtual machines, empty for deleted objects.
 	owners map[object]string
 }
 
-// NewBelongings returns what belongs to a virtual machine.
+// NewBelongings returns the belongings of a virtual machine.
 func NewBelongings(client versioned.Interface, namespace, vm string) *belongings {
 	return &belongings{client: client, namespace: namespace, vm: vm, owners: map[object]string{}}
 }
 
-// read looks at all that there is, so that not every event takes a request. Who may not list
-// what belongs to virtual machines sees none of it.
+// read lists all objects in advance, so that events need no requests of their own. Without permission to list them,
+// their events are omitted.
 func (b *belongings) read(ctx context.Context) error {
 	api := b.client.VmV1alpha1()
 	snapshots, err := api.VirtualMachineSnapshots(b.namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
@@ -65,13 +64,13 @@ func (b *belongings) read(ctx context.Context) error {
 	return nil
 }
 
-// publishedBy is the name of the virtual machine that a request publishes.
+// publishedBy returns the name of the virtual machine that a request publishes.
 func publishedBy(r *vmv1alpha1.VirtualMachinePublishRequest) string {
 	return cmp.Or(r.Spec.Source.Name, r.Name)
 }
 
-// has tells whether an event is of the virtual machine or of what belongs to it. What came
-// since read is looked at once.
+// has reports whether an event is about the virtual machine or an object that belongs to it. Objects created after
+// read are read immediately.
 func (b *belongings) has(ctx context.Context, e *corev1.Event) bool {
 	if b == nil {
 		return true
@@ -94,7 +93,8 @@ func (b *belongings) has(ctx context.Context, e *corev1.Event) bool {
 	return owner == b.vm
 }
 
-// ask says whose an object is, and whether that is known: an error may pass.
+// ask reads the owner of an object. It returns false if the owner is unknown because of an error that may be
+// transient.
 func (b *belongings) ask(ctx context.Context, of object) (string, bool) {
 	api := b.client.VmV1alpha1()
 	var owner string

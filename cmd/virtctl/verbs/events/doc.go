@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events has the command events of virtctl, which lists events of virtual machines.
+// Package events implements the virtctl command events, which lists events of virtual machines.
 package events
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

@@ -20,10 +20,10 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// eventPage is how many events one request asks for.
+// eventPage is the page size of a list request.
 const eventPage = 500
 
-// eventFlags are those of events.
+// eventFlags are the flags of events.
 type eventFlags struct {
 	watch, allNamespaces bool
 	kind                 string
@@ -35,27 +35,27 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	var flags eventFlags
 	cmd := &cobra.Command{
 		Use:   "events [VM]",
-		Short: "List events of a virtual machine and of what belongs to it, the newest last",
-		Long: "List events of a virtual machine and of what belongs to it: its instance, its snapshots, and the\n" +
-			"requests to publish it. Without a name those of all kinds of vm.slipway.dev in the namespace are listed.\n" +
-			"The cluster keeps events for an hour, unless its administrator has chosen another time. Of a virtual\n" +
-			"machine that was deleted they are there as long; of snapshots and requests that were deleted it is not\n" +
-			"known whose they were.",
+		Short: "List events of a virtual machine and of its related objects",
+		Long: "List events of a virtual machine, its instance, its snapshots and its publish\n" +
+			"requests, the newest last. Without a name, list those of all kinds of vm.slipway.dev in the namespace.\n" +
+			"By default a cluster retains events for one hour. Events of deleted virtual machines are listed as\n" +
+			"well; those of deleted snapshots and publish requests are not, because their virtual machine is not\n" +
+			"known.",
 		Example: fmt.Sprintf("  %[1]s events web-1\n  %[1]s events web-1 --watch\n  %[1]s events -A --type Warning", f.Program),
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: f.CompleteOneVM,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case flags.allNamespaces && len(args) > 0:
-				return fmt.Errorf("--all-namespaces goes without a name: got %q", args[0])
+				return fmt.Errorf("--all-namespaces cannot be combined with a name: got %q", args[0])
 			case flags.kind != "" && flags.kind != corev1.EventTypeNormal && flags.kind != corev1.EventTypeWarning:
 				return fmt.Errorf("--type %q: must be %s or %s", flags.kind, corev1.EventTypeNormal, corev1.EventTypeWarning)
 			}
 			return f.events(cmd.Context(), append(args, "")[0], &flags)
 		},
 	}
-	cmd.Flags().BoolVarP(&flags.watch, "watch", "w", false, "Print new events as they happen, too, until interrupted")
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces")
-	cmd.Flags().StringVar(&flags.kind, "type", "", "Only those of the type Normal or Warning")
+	cmd.Flags().BoolVarP(&flags.watch, "watch", "w", false, "Also print new events until interrupted")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Include all namespaces")
+	cmd.Flags().StringVar(&flags.kind, "type", "", "Only events of this type: Normal or Warning")
 	cli.CompleteFixed(cmd, "type", corev1.EventTypeNormal, corev1.EventTypeWarning)
 	return cmd
 }
@@ -85,31 +85,31 @@ func (f command) events(ctx context.Context, vm string, flags *eventFlags) error
 	case len(all) > 0:
 		table.print(all...)
 	case vm != "":
-		fmt.Fprintf(f.Streams.ErrOut, "There are no events of virtualmachine %s/%s.\n", namespace, vm)
+		fmt.Fprintf(f.Streams.ErrOut, "No events of virtualmachine %s/%s.\n", namespace, vm)
 	default:
-		fmt.Fprintln(f.Streams.ErrOut, "There are no events of virtual machines.")
+		fmt.Fprintln(f.Streams.ErrOut, "No events of virtual machines.")
 	}
 	if !flags.watch {
 		return nil
 	}
-	// Who interrupts it has seen what he wanted.
+	// An interrupt is the normal end of --watch.
 	if err := source.follow(ctx, all, version, table); !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
 }
 
-// EventSource reads events about objects of our kinds.
+// EventSource reads events about objects of Slipway's kinds.
 type EventSource struct {
 	Host      kubernetes.Interface
 	Namespace string
-	// kind is the type of those that are wanted, empty for all.
+	// kind is the type of events to read, empty for all.
 	kind string
-	// Belongs says which events are wanted; nil wants all.
+	// Belongs selects events; nil selects all.
 	Belongs *belongings
 }
 
-// selector is what the API server looks for: it spares the others the way.
+// selector is the field selector for the API server, which reduces the transferred data.
 func (s *EventSource) selector() string {
 	set := fields.Set{"involvedObject.apiVersion": vmv1alpha1.SchemeGroupVersion.String()}
 	if s.kind != "" {
@@ -118,7 +118,7 @@ func (s *EventSource) selector() string {
 	return set.String()
 }
 
-// List returns what is there, the oldest first, and the resource version to watch from.
+// List returns the existing events, the oldest first, and the resource version to watch from.
 func (s *EventSource) List(ctx context.Context) ([]corev1.Event, string, error) {
 	if s.Belongs != nil {
 		if err := s.Belongs.read(ctx); err != nil {

@@ -16,8 +16,8 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// follow prints what happens after a list, until ctx ends. What the cluster does not remember
-// any more it lists again, and nothing is printed twice.
+// follow prints the events after a list, until ctx ends. After an expired resource version it lists again, and
+// prints no event twice.
 func (s *EventSource) follow(ctx context.Context, listed []corev1.Event, version string, table *eventTable) error {
 	printed := map[types.UID]string{}
 	remember := func(all []corev1.Event) {
@@ -50,8 +50,8 @@ func (s *EventSource) follow(ctx context.Context, listed []corev1.Event, version
 	}
 }
 
-// watch tells of events from a resource version on. It goes on after a broken connection, and
-// returns why it could not.
+// watch reports events from a resource version on. It reconnects after a broken connection, and returns an error if
+// it cannot.
 func (s *EventSource) watch(ctx context.Context, version string, seen func(*corev1.Event), gone func(types.UID)) error {
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, version, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// MaxName is the longest name of an object, in bytes. The API server does not look at the
-	// names and reasons of events that are written in the old way, so that anything may be there.
+	// MaxName is the maximum length of an object name, in bytes. The API server does not validate names and reasons
+	// of legacy events, so they may contain anything.
 	MaxName = 253
-	// maxGap is how wide a column is made at most, in characters: a longer cell moves its line.
+	// maxGap is the maximum width of a column, in characters. A longer cell shifts the rest of its line.
 	maxGap = 48
 )
 
-// EventTime is when an event was seen last.
+// EventTime returns when an event was last seen.
 func EventTime(e *corev1.Event) time.Time {
 	switch {
 	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
@@ -38,7 +38,7 @@ func EventTime(e *corev1.Event) time.Time {
 	return e.CreationTimestamp.Time
 }
 
-// EventMessage is what an event says, and how often.
+// EventMessage returns an event's message and count.
 func EventMessage(e *corev1.Event) string {
 	count := e.Count
 	if e.Series != nil {
@@ -51,8 +51,7 @@ func EventMessage(e *corev1.Event) string {
 	return message
 }
 
-// eventTable prints events as they come, in columns that are as wide as those that were there
-// first need.
+// eventTable prints events as they arrive. The first events determine the widths of the columns.
 type eventTable struct {
 	out        io.Writer
 	namespaces bool

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package expand has the command expand of virtctl, which prints a virtual machine with its instance type and preference applied.
+// Package expand implements the virtctl command expand, which prints a virtual machine with its instance type and preference applied.
 package expand
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

@@ -22,7 +22,7 @@ const (
 	generationLatest = "latest"
 )
 
-// expandFlags say what to expand and how to print it.
+// expandFlags are the flags of expand.
 type expandFlags struct {
 	file, output, generation string
 }
@@ -35,11 +35,11 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 		Use:   "expand VM | --file FILE",
 		Short: "Print a virtual machine with its instance type and preference expanded",
 		Long: "Print a virtual machine with its instance type and preference expanded into its spec.\n" +
-			"Nothing is changed on the server. A virtual machine from a file need not exist; what it refers to must.",
+			"Nothing is changed on the server. A virtual machine in a file need not exist, but the objects that it refers to must.",
 		Example: fmt.Sprintf("  %[1]s expand web-1\n  %[1]s expand web-1 --generation latest -o json\n  %[1]s expand --file vm.yaml", f.Program),
 		Args: func(_ *cobra.Command, args []string) error {
 			if want := map[bool]int{true: 0, false: 1}[flags.file != ""]; len(args) != want {
-				return fmt.Errorf("expand takes the name of one virtual machine or --file, got %d names and --file %q", len(args), flags.file)
+				return fmt.Errorf("specify either the name of one virtual machine or --file: got %d names and --file %q", len(args), flags.file)
 			}
 			return nil
 		},
@@ -59,7 +59,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&flags.file, "file", "f", "", "File with a VirtualMachine, - for standard input")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", cli.OutputYAML, "Output format: yaml or json")
-	cmd.Flags().StringVar(&flags.generation, "generation", "", "stored (the revision in use) or latest (the live objects); stored when not given. A file that pins no revision always uses the live objects")
+	cmd.Flags().StringVar(&flags.generation, "generation", "", "stored (the revision in use, default) or latest (the live objects, also used for a file without a pinned revision)")
 	cli.CompleteFixed(cmd, "output", cli.OutputYAML, cli.OutputJSON)
 	cli.CompleteFixed(cmd, "generation", generationStored, generationLatest)
 	return cmd
@@ -91,20 +91,20 @@ func (f command) expand(ctx context.Context, flags *expandFlags, args []string) 
 	return vm, nil
 }
 
-// expandFile expands a virtual machine that need not exist, by the code that
-// the server uses, over objects that the user may read.
+// expandFile expands a virtual machine that need not exist. It uses the server's code on objects that the user may
+// read.
 func (f command) expandFile(ctx context.Context, flags *expandFlags) (*vmv1alpha1.VirtualMachine, error) {
 	data, err := f.ReadFile(flags.file)
 	if err != nil {
 		return nil, err
 	}
-	// The kind comes first: the fields of another kind would all be unknown.
+	// Check the kind first: the fields of another kind would be reported as unknown.
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(data, &meta); err != nil {
 		return nil, fmt.Errorf("reading a VirtualMachine from %s: %w", flags.file, err)
 	}
 	if kind := meta.GroupVersionKind(); kind != vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine") {
-		return nil, fmt.Errorf("%s holds apiVersion %q, kind %q: want %s, VirtualMachine", flags.file, meta.APIVersion, meta.Kind, vmv1alpha1.SchemeGroupVersion)
+		return nil, fmt.Errorf("%s has apiVersion %q, kind %q: must be %s, VirtualMachine", flags.file, meta.APIVersion, meta.Kind, vmv1alpha1.SchemeGroupVersion)
 	}
 	vm := &vmv1alpha1.VirtualMachine{}
 	if err := yaml.UnmarshalStrict(data, vm); err != nil {

@@ -19,9 +19,9 @@ import (
 func newImageDescribeCommand(f command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "describe [KIND/]IMAGE",
-		Short: "Show what an image is made of",
-		Long: "Show what an image is made of: hardware, disks, networks, and the OVF properties that spec.bootstrap.vAppConfig gives values to.\n" +
-			"KIND is VirtualMachineImage, which is the default, or ClusterVirtualMachineImage, as in spec.image.kind.",
+		Short: "Show the hardware, disks, networks and OVF properties of an image",
+		Long: "Show the hardware, disks and networks of an image, and the OVF properties that spec.bootstrap.vAppConfig can set.\n" +
+			"KIND is VirtualMachineImage (default) or ClusterVirtualMachineImage, as in spec.image.kind.",
 		Example: fmt.Sprintf("  %[1]s image describe photon-5\n  %[1]s image describe ClusterVirtualMachineImage/photon-5", f.Program),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,10 +77,10 @@ func firmwareOf(s *vmv1alpha1.VirtualMachineImageStatus) string {
 	return string(s.Firmware)
 }
 
-// section begins a table of n rows, which stands by itself.
+// section begins a table of n rows with its own column widths.
 func section(w *tabwriter.Writer, n int, header ...string) {
 	if n > 0 {
-		_ = w.Flush() // the last one tells of an error
+		_ = w.Flush() // the last flush returns the error
 		fmt.Fprintln(w)
 		cli.Row(w, header...)
 	}

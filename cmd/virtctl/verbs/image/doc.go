@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package image has the command image of virtctl, which lists, describes and imports images.
+// Package image implements the virtctl command image, which lists, describes and imports images.
 package image
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

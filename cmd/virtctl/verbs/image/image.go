@@ -26,7 +26,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	f := command{factory}
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "List, describe and import the images that virtual machines are made from",
+		Short: "List, describe and import images",
 		Args:  cobra.NoArgs,
 		RunE:  cli.HelpFor,
 	}
@@ -39,8 +39,8 @@ func newImageListCommand(f command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the images of the namespace and of the cluster",
-		Long: "List what the virtual machines of the namespace can be made from: its own images and those of the cluster. READY is True, or the\n" +
-			"reason why no virtual machine can be made from the image.",
+		Long: "List the images that virtual machines of the namespace can use: its own and those of the cluster. READY is True or the\n" +
+			"reason why the image cannot be used.",
 		Example: fmt.Sprintf("  %[1]s image list\n  %[1]s image list -A", f.Program),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -61,11 +61,11 @@ func newImageListCommand(f command) *cobra.Command {
 			return printImages(f.Streams.Out, images, all)
 		},
 	}
-	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "In all namespaces")
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Include all namespaces")
 	return cmd
 }
 
-// ListImages returns the images of a namespace and of the cluster; the latter have none.
+// ListImages returns the images of a namespace and of the cluster. The latter have no namespace.
 func ListImages(ctx context.Context, client versioned.Interface, namespace string) ([]*vmv1alpha1.VirtualMachineImage, error) {
 	images, missing := readImages(ctx, client, namespace)
 	if len(missing) > 0 {
@@ -74,10 +74,10 @@ func ListImages(ctx context.Context, client versioned.Interface, namespace strin
 	return images, nil
 }
 
-// imageKinds is how many kinds of images there are: of a namespace and of the cluster.
+// imageKinds is the number of image kinds: namespaced and cluster-scoped.
 const imageKinds = 2
 
-// readImages are those of listImages that could be listed, and why others could not.
+// readImages returns the images that could be listed, and the errors of the others.
 func readImages(ctx context.Context, client versioned.Interface, namespace string) (images []*vmv1alpha1.VirtualMachineImage, missing []error) {
 	if own, err := client.VmV1alpha1().VirtualMachineImages(namespace).List(ctx, metav1.ListOptions{}); err != nil {
 		missing = append(missing, notListed("images", err))
@@ -87,7 +87,7 @@ func readImages(ctx context.Context, client versioned.Interface, namespace strin
 		}
 	}
 	if cluster, err := client.VmV1alpha1().ClusterVirtualMachineImages().List(ctx, metav1.ListOptions{}); err != nil {
-		missing = append(missing, notListed("the images of the cluster", err))
+		missing = append(missing, notListed("cluster images", err))
 	} else {
 		for i := range cluster.Items {
 			images = append(images, cluster.Items[i].AsImage())
@@ -99,7 +99,7 @@ func readImages(ctx context.Context, client versioned.Interface, namespace strin
 	return images, missing
 }
 
-// notListed keeps an error that is of a missing right, for allForbidden.
+// notListed wraps err. It keeps a missing permission recognizable for allForbidden.
 func notListed(what string, err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("listing %s: %w", what, err)
@@ -107,14 +107,14 @@ func notListed(what string, err error) error {
 	return fmt.Errorf("listing %s: %s", what, cli.Reason(err))
 }
 
-// allForbidden tells whether nothing but rights is missing.
+// allForbidden reports whether all errors are missing permissions.
 func allForbidden(all []error) bool {
 	return !slices.ContainsFunc(all, func(err error) bool { return !apierrors.IsForbidden(err) })
 }
 
 func printImages(out io.Writer, images []*vmv1alpha1.VirtualMachineImage, namespaces bool) error {
 	if len(images) == 0 {
-		_, err := fmt.Fprintln(out, "There are no images.")
+		_, err := fmt.Fprintln(out, "No images.")
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
@@ -134,7 +134,7 @@ func printImages(out io.Writer, images []*vmv1alpha1.VirtualMachineImage, namesp
 	return w.Flush()
 }
 
-// KindOfImage is the kind to name in spec.image.
+// KindOfImage returns the kind for spec.image.
 func KindOfImage(i *vmv1alpha1.VirtualMachineImage) string {
 	if i.Namespace == "" {
 		return vmv1alpha1.ClusterImageKind

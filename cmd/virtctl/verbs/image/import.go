@@ -18,10 +18,10 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/upload"
 )
 
-// maxItemName is the longest name of an item that is sent, in bytes.
+// maxItemName is the maximum length of an item name, in bytes.
 const maxItemName = 255
 
-// imageImport is an import as the flags describe it.
+// imageImport is an import as specified by the flags.
 type imageImport struct {
 	library, name string
 	update, wait  bool
@@ -35,14 +35,14 @@ func newImageImportCommand(f command) *cobra.Command {
 		Use:   "import FILE",
 		Short: "Upload an OVA, OVF or ISO into a content library of vSphere",
 		Long: "Upload an OVA, an OVF with its files (the file *.ovf or its directory), or an ISO into a content library of vSphere. A ContentLibrary\n" +
-			"object that publishes the library makes an image of it, for which --wait waits.\n\n" +
-			"The files are checked before anything is sent: whether all are there and none is cut short, and their digests against the manifest\n" +
-			"(*.mf: SHA1, SHA256 or SHA512). vCenter compares a digest of each when it has arrived. What breaks off is tried again; the same command\n" +
-			"goes on where another one has ended, within five minutes, which is how long vCenter keeps what has arrived.\n\n" +
-			"It talks to vCenter itself, with your account and not with that of Slipway: by flags, or by the environment variables of govc (GOVC_URL,\n" +
-			"GOVC_USERNAME, GOVC_PASSWORD, GOVC_INSECURE, GOVC_TLS_CA_CERTS). The account needs the privileges of Content Library to add and to\n" +
+			"object that publishes the library creates an image of the item. --wait waits for the image.\n\n" +
+			"Before the upload, the files are checked for completeness, and their digests are compared with the manifest\n" +
+			"(*.mf: SHA1, SHA256 or SHA512). vCenter verifies the digest of each file. Interrupted transfers are retried. The same command\n" +
+			"resumes an interrupted upload within five minutes, after which vCenter discards the received files.\n\n" +
+			"The command connects to vCenter with your own account, not with that of Slipway: by flags or the environment variables of govc (GOVC_URL,\n" +
+			"GOVC_USERNAME, GOVC_PASSWORD, GOVC_INSECURE, GOVC_TLS_CA_CERTS). The account needs the Content Library privileges to add and\n" +
 			"update library items.\n\n" +
-			"Exit codes: 0 imported, 1 not possible, 2 broken off (the same command goes on), 3 imported, but no image was ready in time.",
+			"Exit status: 0 imported, 1 failed, 2 interrupted (run the same command to resume), 3 imported, but no image is ready yet.",
 		Example: fmt.Sprintf("  export GOVC_URL=vcenter.example.com GOVC_USERNAME=me@vsphere.local GOVC_PASSWORD=...\n"+
 			"  %[1]s image import photon-5.ova --library golden --wait\n"+
 			"  %[1]s image import ubuntu/ubuntu.ovf --library golden --name ubuntu-24.04 --update\n"+
@@ -58,10 +58,10 @@ func newImageImportCommand(f command) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.library, "library", "", "Name of the content library in vSphere (required)")
-	flags.StringVar(&o.name, "name", "", "Name of the item (default: that of the file, without its ending)")
-	flags.BoolVar(&o.update, "update", false, "Make it the new version of the item of that name, if there is one")
-	flags.BoolVar(&o.wait, "wait", false, "Wait until an image of it is ready")
-	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "How long --wait waits")
+	flags.StringVar(&o.name, "name", "", "Name of the item (default: the file name without extension)")
+	flags.BoolVar(&o.update, "update", false, "If the item exists, replace its content with a new version")
+	flags.BoolVar(&o.wait, "wait", false, "Wait until an image of the item is ready")
+	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "Timeout of --wait")
 	o.vcenter.AddFlags(flags)
 	_ = cmd.MarkFlagRequired("library")
 	_ = cmd.RegisterFlagCompletionFunc("library", f.completeLibraries)
@@ -89,7 +89,7 @@ func (f command) importImage(ctx context.Context, o *imageImport, path string) e
 	}
 	p := f.NewProgress()
 	if len(image.Unchecked) > 0 {
-		p.Say("no manifest has digests of %s, which are sent as they are", strings.Join(image.Unchecked, ", "))
+		p.Say("no manifest has digests of %s; sending without verification", strings.Join(image.Unchecked, ", "))
 	}
 	read := int64(0)
 	if err := image.Verify(ctx, func(n int64) { read += n; p.At("checking", read, image.Size()) }); err != nil {
@@ -106,7 +106,7 @@ func (f command) importImage(ctx context.Context, o *imageImport, path string) e
 	var interrupted *upload.InterruptedError
 	switch {
 	case errors.As(err, &interrupted):
-		return &cli.ExitError{Code: 2, Err: fmt.Errorf("importing %s: %w: the same command goes on, and vCenter keeps what has arrived for five minutes", path, err)}
+		return &cli.ExitError{Code: 2, Err: fmt.Errorf("importing %s: %w; run the same command within five minutes to resume", path, err)}
 	case err != nil:
 		return fmt.Errorf("importing %s: %w", path, err)
 	}

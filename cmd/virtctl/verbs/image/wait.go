@@ -18,7 +18,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// published returns an error when nothing is there that would make an image of an item.
+// published returns an error if no ContentLibrary object would create an image of the item.
 func (f command) published(ctx context.Context, library string) error {
 	client, _, err := f.Client()
 	if err != nil {
@@ -29,24 +29,24 @@ func (f command) published(ctx context.Context, library string) error {
 		return fmt.Errorf("--wait: listing ContentLibraries: %s", cli.Reason(err))
 	}
 	if !slices.ContainsFunc(all.Items, func(l vmv1alpha1.ContentLibrary) bool { return l.Spec.Library == library }) {
-		return fmt.Errorf("--wait: no ContentLibrary publishes the content library %q: nothing would be made to wait for", library)
+		return fmt.Errorf("--wait: no ContentLibrary object publishes the content library %q, so no image would be created", library)
 	}
 	return nil
 }
 
-// waitForImage waits until an image tells of what was uploaded that it is ready.
+// waitForImage waits until an image of the uploaded version is ready.
 func (f command) waitForImage(ctx context.Context, o *imageImport, made upload.Result, p *cli.Progress) error {
 	client, _, err := f.Client()
 	if err != nil {
 		return err
 	}
-	p.Say("waiting for an image of it")
-	last, told, began := "there is none", "", time.Now()
-	// The timeout bounds the wait and not a look: there is one in any case.
+	p.Say("waiting for an image of the item")
+	last, told, began := "no image exists", "", time.Now()
+	// The timeout bounds the wait, but at least one check is done.
 	err = wait.PollUntilContextTimeout(ctx, cli.WaitInterval, o.timeout, true, func(context.Context) (bool, error) {
 		images, err := ListImages(ctx, client, metav1.NamespaceAll)
 		if err != nil {
-			last = err.Error() // it may pass
+			last = err.Error() // may be transient
 			return false, nil
 		}
 		for _, i := range images {
@@ -56,7 +56,7 @@ func (f command) waitForImage(ctx context.Context, o *imageImport, made upload.R
 			}
 			name := KindOfImage(i) + "/" + i.Name
 			if i.Namespace != "" {
-				name += " of namespace " + i.Namespace
+				name += " in namespace " + i.Namespace
 			}
 			if i.Status.ProviderItemID == made.Item && i.Status.ContentVersion == made.ContentVersion && i.Status.Readiness() == string(metav1.ConditionTrue) {
 				p.Say("%s is ready", name)
@@ -68,12 +68,12 @@ func (f command) waitForImage(ctx context.Context, o *imageImport, made upload.R
 		return false, nil
 	})
 	if err != nil {
-		return &cli.ExitError{Code: 3, Err: fmt.Errorf("item %q was imported, and no image of it is ready yet: %s", o.name, last)}
+		return &cli.ExitError{Code: 3, Err: fmt.Errorf("item %q was imported, but no image of it is ready yet: %s", o.name, last)}
 	}
 	return nil
 }
 
-// completeLibraries offers the libraries that are published.
+// completeLibraries completes names of published libraries.
 func (f command) completeLibraries(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	client, _, err := f.Client()
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/cli"
 )
 
-// installManager owns the fields of what install has made.
+// installManager is the field manager of install.
 const installManager = "virtctl-install"
 
-// Applier applies manifests on the server's side.
+// Applier applies manifests with server-side apply.
 type Applier struct {
 	f         command
 	Client    dynamic.Interface
@@ -31,7 +31,7 @@ type Applier struct {
 	force     bool
 }
 
-// NewApplier returns an applier; force takes over fields of others.
+// NewApplier returns an applier. With force it overrides fields of other managers.
 func NewApplier(factory *cli.Factory, force bool) (*Applier, error) {
 	f := command{factory}
 	config, err := f.Config()
@@ -49,21 +49,21 @@ func NewApplier(factory *cli.Factory, force bool) (*Applier, error) {
 	return &Applier{f: f, Client: client, Discovery: served, force: force}, nil
 }
 
-// resource is where an object of the installation is.
+// resource returns the client for an object's resource.
 func (a *Applier) resource(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind()) // of these kinds it is no guess
+	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind()) // exact for these kinds
 	if o.GetNamespace() == "" {
 		return a.Client.Resource(resource)
 	}
 	return a.Client.Resource(resource).Namespace(o.GetNamespace())
 }
 
-// Called is how an object is named in what is printed.
+// Called returns the display name of an object.
 func Called(o *unstructured.Unstructured) string {
 	return strings.ToLower(o.GetKind()) + "/" + o.GetName()
 }
 
-// apply makes an object what it is to be, and says whether it was.
+// apply applies an object and reports whether it changed.
 func (a *Applier) apply(ctx context.Context, o *unstructured.Unstructured) error {
 	before, err := a.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -76,7 +76,7 @@ func (a *Applier) apply(ctx context.Context, o *unstructured.Unstructured) error
 	after, applyErr := a.resource(o).Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: installManager, Force: &a.force})
 	switch {
 	case apierrors.IsConflict(applyErr):
-		return fmt.Errorf("applying %s: %w; --force-conflicts takes the fields over", Called(o), applyErr)
+		return fmt.Errorf("applying %s: %w; use --force-conflicts to override the fields", Called(o), applyErr)
 	case applyErr != nil:
 		return fmt.Errorf("applying %s: %w", Called(o), applyErr)
 	}

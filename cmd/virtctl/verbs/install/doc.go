@@ -1,7 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install has the commands install and uninstall of virtctl, which apply the manifests of the server and remove them.
+// Package install implements the virtctl commands install and uninstall, which apply and delete the server's
+// manifests.
 package install
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

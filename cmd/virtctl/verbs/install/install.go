@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
 )
 
-// defaultInstallTimeout is for images that are pulled and volumes that are made.
+// defaultInstallTimeout allows for pulling images and provisioning volumes.
 const defaultInstallTimeout = 5 * time.Minute
 
 // install is one run of the command.
@@ -26,7 +26,7 @@ type install struct {
 	f       command
 	options deployment.Options
 	vcenter cli.VCenterFlags
-	// etcdCA, etcdCert and etcdKey are files.
+	// etcdCA, etcdCert and etcdKey are file names.
 	etcdCA, etcdCert, etcdKey    string
 	apply, wait, force           bool
 	timeout                      time.Duration
@@ -41,10 +41,10 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Install Slipway into a cluster, or print its manifests",
-		Long: "Install Slipway into a cluster: namespace, rights, APIServices and the server, and the vCenter that --vcenter-url names. By default the\n" +
-			"manifests are printed; --apply applies them as server-side apply does, with the rights of a cluster administrator. It can be interrupted and\n" +
-			"run again, also with other flags: what is as it should be stays, and objects of users are not touched. Everything no flag sets is as in\n" +
-			"artifacts/deploy, but for image and replicas: with --apply an installation that runs keeps its own. The password of vCenter is in what is printed.",
+		Long: "Install Slipway into a cluster: namespace, RBAC, APIServices, the server, and a VCenter if --vcenter-url is set. By default the\n" +
+			"manifests are printed. --apply applies them with server-side apply, which requires cluster-admin. The command can be interrupted and\n" +
+			"run again, also with other flags; users' objects are not changed. Settings without a flag are those of\n" +
+			"artifacts/deploy, but --apply keeps the image and replicas of an existing installation. Printed manifests contain the vCenter password.",
 		Example: fmt.Sprintf("  %[1]s install --image registry.example.com/slipway-apiserver:v0.1.0\n"+
 			"  %[1]s install --apply --wait --image registry.example.com/slipway-apiserver:v0.1.0 \\\n"+
 			"    --vcenter-url vcenter.example.com --vcenter-username slipway@vsphere.local --vcenter-password-file - --vcenter-ca-file vcenter-ca.pem \\\n"+
@@ -61,33 +61,33 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&i.options.Image, "image", "", "Image of the server, which the nodes can pull; needed to --apply the first time, later the one that runs is kept")
-	flags.IntVar(&i.options.Replicas, "replicas", 0, "Replicas of the server; more than 1 requires --etcd-servers. If it is not given, --apply keeps the number of an existing installation, and a new one has 1, or 2 with --etcd-servers")
-	flags.StringSliceVar(&i.options.EtcdServers, "etcd-servers", nil, "URLs of an etcd cluster, instead of the embedded etcd with a volume")
-	flags.StringVar(&i.etcdCA, "etcd-cafile", "", "PEM file of the certificate authorities of that etcd")
-	flags.StringVar(&i.etcdCert, "etcd-certfile", "", "PEM file of the client certificate for that etcd")
-	flags.StringVar(&i.etcdKey, "etcd-keyfile", "", "PEM file of the key of that certificate")
-	flags.StringArrayVar(&i.options.ServerArgs, "server-arg", nil, "One more flag of slipway-apiserver, as in --server-arg=--vcenter-datastore=vsan; may be given several times")
-	i.vcenter.AddFlagsFor(flags, "Address of the vCenter that the VCenter named default is to describe")
+	flags.StringVar(&i.options.Image, "image", "", "Image of the server; required for the first --apply (default: that of the existing installation)")
+	flags.IntVar(&i.options.Replicas, "replicas", 0, "Replicas of the server; more than 1 requires --etcd-servers (default: those of the existing installation, or 1, or 2 with --etcd-servers)")
+	flags.StringSliceVar(&i.options.EtcdServers, "etcd-servers", nil, "URLs of an etcd cluster to use instead of the embedded etcd")
+	flags.StringVar(&i.etcdCA, "etcd-cafile", "", "PEM file with the certificate authorities of --etcd-servers")
+	flags.StringVar(&i.etcdCert, "etcd-certfile", "", "PEM file with the client certificate for --etcd-servers")
+	flags.StringVar(&i.etcdKey, "etcd-keyfile", "", "PEM file with the key of --etcd-certfile")
+	flags.StringArrayVar(&i.options.ServerArgs, "server-arg", nil, "Additional flag of slipway-apiserver, like --server-arg=--vcenter-datastore=vsan; may be repeated")
+	i.vcenter.AddFlagsFor(flags, "Address of the vCenter for the VCenter named default")
 	flags.BoolVar(&i.apply, "apply", false, "Apply the manifests instead of printing them")
-	flags.BoolVar(&i.force, "force-conflicts", false, "With --apply: take over fields that others have set to something else")
-	flags.BoolVar(&i.wait, "wait", false, "With --apply: wait until the API is available, all replicas are ready as applied, and vCenter is connected to if one is given, and tell what is waited for")
-	flags.DurationVar(&i.timeout, "timeout", defaultInstallTimeout, "How long to wait for each")
+	flags.BoolVar(&i.force, "force-conflicts", false, "With --apply: override conflicting fields of other field managers")
+	flags.BoolVar(&i.wait, "wait", false, "With --apply: wait until the API is available, all replicas are ready and vCenter is connected, and show progress")
+	flags.DurationVar(&i.timeout, "timeout", defaultInstallTimeout, "How long each step of --wait may take")
 	return cmd
 }
 
-// complete reads what the flags name.
+// complete reads the files of the flags.
 func (i *install) complete(ctx context.Context) error {
 	switch {
 	case i.wait && !i.apply:
-		return errors.New("--wait goes with --apply: there is nothing to wait for otherwise")
+		return errors.New("--wait requires --apply")
 	case i.force && !i.apply:
-		return errors.New("--force-conflicts goes with --apply")
+		return errors.New("--force-conflicts requires --apply")
 	case i.timeout <= 0:
 		return fmt.Errorf("--timeout %s: must be more than 0s", i.timeout)
 	}
 	if n := i.f.Flags.Namespace; n != nil && *n != "" && *n != deployment.Namespace {
-		return fmt.Errorf("--namespace %q: the server is installed into %s, and nowhere else", *n, deployment.Namespace)
+		return fmt.Errorf("--namespace %q: the server can only be installed into %s", *n, deployment.Namespace)
 	}
 	for _, file := range []struct {
 		flag, path string
@@ -104,24 +104,24 @@ func (i *install) complete(ctx context.Context) error {
 	return i.options.Validate()
 }
 
-// describe makes the objects.
+// describe builds the objects.
 func (i *install) describe() (err error) {
 	i.hostObjects, i.ofServerObjects, err = deployment.Objects(i.options)
 	return err
 }
 
-// DescribeVCenter describes the vCenter of the flags, nil if they name none. The environment
-// alone describes none: its password would be printed unasked.
+// DescribeVCenter returns the vCenter of the flags, or nil if they specify none. Environment variables alone are
+// ignored, because the password would be printed unexpectedly.
 func DescribeVCenter(ctx context.Context, factory *cli.Factory, v *cli.VCenterFlags) (*deployment.VCenter, error) {
 	f := command{factory}
 	if v.URL == "" {
 		if v.Username != "" || v.PasswordFile != "" || v.CAFile != "" || v.Thumbprint != "" || v.Insecure {
-			return nil, errors.New("--vcenter-username, --vcenter-password-file, --vcenter-ca-file and --vcenter-thumbprint need --vcenter-url")
+			return nil, errors.New("--vcenter-username, --vcenter-password-file, --vcenter-ca-file and --vcenter-thumbprint require --vcenter-url")
 		}
 		return nil, nil
 	}
 	if v.Insecure {
-		return nil, errors.New("--vcenter-insecure: the server always checks who vCenter is; give --vcenter-ca-file or --vcenter-thumbprint")
+		return nil, errors.New("--vcenter-insecure is not supported: the server always verifies vCenter's certificate; use --vcenter-ca-file or --vcenter-thumbprint")
 	}
 	server, err := v.Server(ctx, f.Factory)
 	if err != nil {
@@ -134,7 +134,7 @@ func DescribeVCenter(ctx context.Context, factory *cli.Factory, v *cli.VCenterFl
 	return described, f.readFlag("vcenter-ca-file", server.CAFile, &described.CA)
 }
 
-// readFlag reads the file of a flag, if there is one.
+// readFlag reads the file of a flag, if the flag is set.
 func (f command) readFlag(flag, path string, into *[]byte) error {
 	if path == "" {
 		return nil
@@ -152,7 +152,7 @@ func (f command) readFlag(flag, path string, into *[]byte) error {
 
 func (i *install) print() error {
 	if i.options.Image = cmp.Or(i.options.Image, ReleasedImage); i.options.Image == "" {
-		fmt.Fprintln(i.f.Streams.ErrOut, "warning: no --image is given: the manifests name that of artifacts/deploy, which nobody publishes")
+		fmt.Fprintln(i.f.Streams.ErrOut, "warning: --image is not set: the manifests contain the image of artifacts/deploy, which is not published")
 	}
 	if err := i.describe(); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (i *install) print() error {
 	return cli.PrintManifests(i.f.Streams.Out, all...)
 }
 
-// run applies all, what the server serves as soon as it does.
+// run applies all objects. Objects of Slipway's API follow once it is served.
 func (i *install) run(ctx context.Context) error {
 	var err error
 	if i.cluster, err = NewApplier(i.f.Factory, i.force); err != nil {

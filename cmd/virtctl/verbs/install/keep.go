@@ -20,18 +20,16 @@ import (
 	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
 )
 
-// ReleasedImage is the image of the release that this program is of: make release stamps it when
-// it pushes one. What was built from the sources has none.
+// ReleasedImage is the image of this program's release. The release build sets it; builds from source have none.
 var ReleasedImage string
 
-var errNoImage = errors.New("--image is needed, for no image is published for this virtctl: in the sources of Slipway, " +
-	"make image IMAGE=registry.example.com/slipway-apiserver:v0.1.0 makes one and pushes it to a registry of yours; give --image the same")
+var errNoImage = errors.New("--image is required because no image is published for this build of virtctl: in the source directory, " +
+	"make image IMAGE=registry.example.com/slipway-apiserver:v0.1.0 builds and pushes one; set --image to the same name")
 
 var statefulSetResource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
 
-// keep completes what no flag sets. An installation that runs keeps its image and its replicas:
-// who runs install again for something else, and forgets the flags, is not to change these. A
-// first one needs an image that nodes can pull.
+// keep completes settings without a flag. An existing installation keeps its image and replicas, so that running
+// install again does not change them by accident. The first installation needs an image that nodes can pull.
 func (i *install) keep(ctx context.Context) error {
 	if i.options.Image != "" && i.options.Replicas > 0 {
 		return nil
@@ -54,15 +52,15 @@ func (i *install) keep(ctx context.Context) error {
 	if i.options.Replicas == 0 {
 		i.options.Replicas = int(ptr.Deref(set.Spec.Replicas, 1))
 		if i.options.Replicas < 1 {
-			return fmt.Errorf("the installation has %d replicas, which are not kept: give --replicas", i.options.Replicas)
+			return fmt.Errorf("the installation has %d replicas: specify --replicas", i.options.Replicas)
 		}
 		kept = append(kept, fmt.Sprintf("--replicas=%d", i.options.Replicas))
 	}
-	_, err = fmt.Fprintf(i.f.Streams.ErrOut, "kept, for the installation has it and no flag says otherwise: %s\n", strings.Join(kept, " "))
+	_, err = fmt.Fprintf(i.f.Streams.ErrOut, "kept from the existing installation: %s\n", strings.Join(kept, " "))
 	return err
 }
 
-// Server is the StatefulSet of the server.
+// Server returns the StatefulSet of the server.
 func (a *Applier) Server(ctx context.Context) (*appsv1.StatefulSet, error) {
 	u, err := a.Client.Resource(statefulSetResource).Namespace(deployment.Namespace).Get(ctx, deployment.Name, metav1.GetOptions{})
 	if err != nil {

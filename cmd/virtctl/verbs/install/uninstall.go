@@ -30,13 +30,13 @@ const (
 	kindDefinition = "CustomResourceDefinition"
 )
 
-// defaultUninstallTimeout is for servers that end, which let those who use them go first.
+// defaultUninstallTimeout allows for the graceful shutdown of servers.
 const defaultUninstallTimeout = 5 * time.Minute
 
-// VCentersResource are the only objects of the server's that install makes.
+// VCentersResource is the resource of the only objects of Slipway's API that install creates.
 const VCentersResource = "vcenters"
 
-// derived are kinds that the server makes of others, and that go with these.
+// derived lists the kinds that the server creates from other objects and that are deleted with these.
 var derived = []string{"virtualmachineinstances", "controllerrevisions"}
 
 // NewUninstallCommand returns the command.
@@ -45,11 +45,11 @@ func NewUninstallCommand(factory *cli.Factory) *cobra.Command {
 	u := &uninstall{f: f}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take Slipway out of a cluster: first its API, then the server",
-		Long: "Take Slipway out of a cluster. First the VCenter goes that install has made, if it has, and the APIServices: while one is there\n" +
-			"and nothing serves it, no namespace of the cluster can be deleted. Then goes what artifacts/deploy has made, its components and\n" +
-			"what it makes for Cluster API among it, but for the namespace, in which the volumes of the store stay. It refuses while there are\n" +
-			"other objects, and when the server cannot be asked whether there are. It tells what it waits for, exits with 3 if --timeout expires\n" +
+		Short: "Remove Slipway from a cluster",
+		Long: "Remove Slipway from a cluster. The VCenter that install created and the APIServices are deleted first: while an APIService exists\n" +
+			"without a server, no namespace of the cluster can be deleted. The objects of artifacts/deploy follow, with its components and\n" +
+			"the objects for Cluster API. The namespace and the store's volumes in it are kept. The command fails while there are\n" +
+			"other objects, or if the server cannot be queried for them. It shows progress, exits with status 3 if --timeout expires\n" +
 			"first, and can be interrupted and run again.",
 		Example: fmt.Sprintf("  %[1]s uninstall --dry-run\n  %[1]s uninstall\n  %[1]s uninstall --leave-objects", f.Program),
 		Args:    cobra.NoArgs,
@@ -64,10 +64,10 @@ func NewUninstallCommand(factory *cli.Factory) *cobra.Command {
 			return u.run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&u.leaveObjects, "leave-objects", false, "Uninstall although there are objects, or nobody can tell: they stay in the store. VMs run on in vSphere, and nobody takes care of them or of what they hold")
-	cmd.Flags().BoolVar(&u.deleteNamespace, "delete-namespace", false, "Delete the namespace of the server, too, with the volumes of the store and with all that others have put there")
-	cmd.Flags().DurationVar(&u.timeout, "timeout", defaultUninstallTimeout, "How long to wait for the VCenter, for the API and for the server to go, each")
-	u.dryRun.AddFlag(cmd, "With server, the default without a value: let the server judge and delete nothing")
+	cmd.Flags().BoolVar(&u.leaveObjects, "leave-objects", false, "Uninstall even if objects exist: they stay in the store, and their VMs keep running in vSphere but are no longer managed")
+	cmd.Flags().BoolVar(&u.deleteNamespace, "delete-namespace", false, "Also delete the server's namespace, with the store's volumes and all other objects in it")
+	cmd.Flags().DurationVar(&u.timeout, "timeout", defaultUninstallTimeout, "How long to wait for each of VCenter, API and server to be deleted")
+	u.dryRun.AddFlag(cmd, "Only validate on the server, without deleting anything")
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func (u *uninstall) run(ctx context.Context) error {
 				return err
 			}
 		}
-		// The server is needed as long as the host cluster passes requests on to it.
+		// The server must run as long as the management cluster forwards requests to it.
 		if err := u.await(ctx, list); err != nil {
 			return err
 		}
@@ -105,8 +105,8 @@ func (u *uninstall) run(ctx context.Context) error {
 	return nil
 }
 
-// divide returns the APIServices, and what else is to be removed, in this order: the server
-// goes before the rights that it needs to end.
+// divide returns the APIServices, and the other objects in the order of their deletion: the server before the
+// permissions that it needs for its shutdown.
 func (u *uninstall) divide(all []*unstructured.Unstructured) (apis, rest []*unstructured.Unstructured) {
 	for _, o := range all {
 		switch kind := o.GetKind(); {
@@ -120,13 +120,13 @@ func (u *uninstall) divide(all []*unstructured.Unstructured) (apis, rest []*unst
 	return apis, rest
 }
 
-// added returns the objects of components. The definitions for Cluster API stay as long as it has
-// objects of their kinds.
+// added returns the objects of optional components. The definitions for Cluster API are kept as long as objects of
+// their kinds exist.
 func (u *uninstall) added(all []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return u.leaveObjects && o.GetKind() == kindDefinition })
 }
 
-// judge returns what install has made of the API's objects, and an error when the API must not go.
+// judge returns the API's objects that install created, and an error if the API must not be deleted.
 func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured) (made []*unstructured.Unstructured, err error) {
 	if u.leaveObjects {
 		return nil, nil
@@ -134,25 +134,24 @@ func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured
 	var there []string
 	for _, api := range apis {
 		if _, err := u.cluster.resource(api).Get(ctx, api.GetName(), metav1.GetOptions{}); apierrors.IsNotFound(err) {
-			continue // an earlier run has removed it, after it had judged
+			continue // deleted by an earlier run, which had passed the checks
 		} else if err != nil {
 			return nil, fmt.Errorf("reading APIService %s: %w", api.GetName(), err)
 		}
 		found, own, err := u.objects(ctx, api)
 		if err != nil {
-			return nil, fmt.Errorf("whether there are objects of %s cannot be asked: %w; bring the server back, or leave what there may be with --leave-objects (docs/operations.md, Uninstall)", api.GetName(), err)
+			return nil, fmt.Errorf("cannot check for objects of %s: %w; restore the server, or use --leave-objects to leave any objects (docs/how-to/operate/uninstall.md)", api.GetName(), err)
 		}
 		there, made = append(there, found...), append(made, own...)
 	}
 	if len(there) > 0 {
 		slices.Sort(there)
-		return nil, fmt.Errorf("there are objects: %s; delete them, which deletes their VMs in vSphere, or leave them with --leave-objects", strings.Join(there, ", "))
+		return nil, fmt.Errorf("objects still exist: %s; delete them, which deletes their VMs in vSphere, or use --leave-objects", strings.Join(there, ", "))
 	}
 	return made, nil
 }
 
-// objects says how many there are of each kind of an APIService, but for those that install has
-// made, which it returns.
+// objects counts the objects of each kind of an APIService, and returns those that install created separately.
 func (u *uninstall) objects(ctx context.Context, api *unstructured.Unstructured) (found []string, made []*unstructured.Unstructured, err error) {
 	version, group, _ := strings.Cut(api.GetName(), ".")
 	kinds, err := u.cluster.Discovery.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: group, Version: version}.String())
@@ -165,7 +164,7 @@ func (u *uninstall) objects(ctx context.Context, api *unstructured.Unstructured)
 		}
 		options := metav1.ListOptions{Limit: 1}
 		if kind.Name == VCentersResource {
-			options.Limit = 0 // they are few, and each is looked at
+			options.Limit = 0 // there are few, and each is checked
 		}
 		list, err := u.cluster.Client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: kind.Name}).List(ctx, options)
 		if err != nil {
@@ -188,18 +187,18 @@ func (u *uninstall) objects(ctx context.Context, api *unstructured.Unstructured)
 	return found, made, nil
 }
 
-// installed is true of what install has applied, whoever has changed it since.
+// installed reports whether install applied the object, even if another client has changed it since.
 func installed(o *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
 		return m.Manager == installManager && m.Operation == metav1.ManagedFieldsOperationApply
 	})
 }
 
-// remove deletes an object. One that is not there is as it should be. Only the set is there until its
-// pods are gone: what waits for the host's garbage collector waits for all that this one has to do.
+// remove deletes an object; a missing object is no error. Only the StatefulSet is deleted in the foreground, because
+// that waits for the cluster's garbage collector.
 func (u *uninstall) remove(ctx context.Context, o *unstructured.Unstructured) error {
 	options := metav1.DeleteOptions{DryRun: u.dryRun.Options()}
-	if uid := o.GetUID(); uid != "" { // it was read
+	if uid := o.GetUID(); uid != "" { // it was read from the server
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	} else if o.GetKind() == kindSet {
 		options.PropagationPolicy = ptr.To(metav1.DeletePropagationForeground)
@@ -219,13 +218,12 @@ func (u *uninstall) remove(ctx context.Context, o *unstructured.Unstructured) er
 	return err
 }
 
-// await waits until none of the objects is there, and tells which of them it waits for. A service
-// account waits for nothing, and a namespace as long as what is in it.
+// await waits until none of the objects exists, and shows progress. A namespace waits for its contents.
 func (u *uninstall) await(ctx context.Context, all []*unstructured.Unstructured) error {
 	if u.dryRun.On() {
 		return nil
 	}
-	return u.f.AwaitState(ctx, u.timeout, "uninstalled in part, run it again", func(ctx context.Context) (bool, string, error) {
+	return u.f.AwaitState(ctx, u.timeout, "partially uninstalled; run the command again", func(ctx context.Context) (bool, string, error) {
 		for _, o := range all {
 			if o.GetKind() == kindNamespace || o.GetKind() == kindAccount || o.GetKind() == kindClaim {
 				continue
@@ -237,11 +235,11 @@ func (u *uninstall) await(ctx context.Context, all []*unstructured.Unstructured)
 			case err != nil:
 				return false, "", err
 			}
-			waits := "waiting until " + Called(o) + " is gone"
+			waits := "waiting for the deletion of " + Called(o)
 			if _, why := ConditionOf(got, "Deleting"); why != "" {
 				waits += ": " + why
 			} else if finalizers := got.GetFinalizers(); len(finalizers) > 0 {
-				waits += ", which these finalizers hold: " + strings.Join(finalizers, ", ")
+				waits += ", blocked by finalizers: " + strings.Join(finalizers, ", ")
 			}
 			return false, waits, nil
 		}

@@ -25,7 +25,7 @@ var (
 	podResource        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 )
 
-// awaitAPI waits until the host cluster serves all that is installed.
+// awaitAPI waits until the management cluster serves all installed APIs.
 func (i *install) awaitAPI(ctx context.Context) error {
 	names := deployment.APIServices(i.hostObjects)
 	err := i.f.AwaitState(ctx, i.timeout, "the API is not available", func(ctx context.Context) (bool, string, error) {
@@ -38,7 +38,7 @@ func (i *install) awaitAPI(ctx context.Context) error {
 	return err
 }
 
-// served tells whether the APIServices can be used, and if not what is waited for.
+// served reports whether the APIServices are available, and otherwise what is missing.
 func (i *install) served(ctx context.Context, names []string) (bool, string, error) {
 	for _, name := range names {
 		lacks, err := i.cluster.Unavailable(ctx, name)
@@ -52,11 +52,11 @@ func (i *install) served(ctx context.Context, names []string) (bool, string, err
 	return true, "", nil
 }
 
-// awaitServer waits until the replicas are what was applied, and serve. Those of before served the
-// API until then, and a single one is away in between.
+// awaitServer waits until the replicas are updated and ready. Until then, the previous replicas serve the API; a
+// single replica is unavailable during the update.
 func (i *install) awaitServer(ctx context.Context) error {
 	names := deployment.APIServices(i.hostObjects)
-	err := i.f.AwaitState(ctx, i.timeout, "not all replicas run as applied", func(ctx context.Context) (bool, string, error) {
+	err := i.f.AwaitState(ctx, i.timeout, "not all replicas are updated and ready", func(ctx context.Context) (bool, string, error) {
 		set, err := i.cluster.Server(ctx)
 		if err != nil {
 			return false, "", err
@@ -76,12 +76,12 @@ func (i *install) awaitServer(ctx context.Context) error {
 	return err
 }
 
-// rolling says how far the replicas are from what the StatefulSet describes; it is empty at the end.
+// rolling returns the progress of the StatefulSet's update, empty when it is complete.
 func rolling(set *appsv1.StatefulSet) string {
 	wanted, is := ptr.Deref(set.Spec.Replicas, 1), set.Status
 	switch {
 	case is.ObservedGeneration < set.Generation:
-		return "the host cluster has not seen the change yet"
+		return "the cluster has not observed the change yet"
 	case is.UpdatedReplicas < wanted:
 		return fmt.Sprintf("%d of %d replicas are updated", is.UpdatedReplicas, wanted)
 	case is.ReadyReplicas < wanted:
@@ -90,7 +90,7 @@ func rolling(set *appsv1.StatefulSet) string {
 	return ""
 }
 
-// Unavailable says why an APIService cannot be used, and is empty when it can.
+// Unavailable returns why an APIService is not available, or an empty string if it is.
 func (a *Applier) Unavailable(ctx context.Context, name string) (string, error) {
 	api, err := a.Client.Resource(apiServiceResource).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -98,9 +98,9 @@ func (a *Applier) Unavailable(ctx context.Context, name string) (string, error) 
 	}
 	status, why := ConditionOf(api, "Available")
 	if status != string(metav1.ConditionTrue) {
-		return name + ": " + cmp.Or(why, "the host cluster has not looked for it yet"), nil
+		return name + ": " + cmp.Or(why, "the cluster has not checked it yet"), nil
 	}
-	// The condition can be read a moment before requests are passed on.
+	// The condition can become True a moment before requests are forwarded.
 	version, group, _ := strings.Cut(name, ".")
 	if _, err := a.Discovery.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: group, Version: version}.String()); err != nil {
 		return name + ": " + cli.Reason(err), nil
@@ -108,9 +108,9 @@ func (a *Applier) Unavailable(ctx context.Context, name string) (string, error) 
 	return "", nil
 }
 
-// ConditionOf is the status of a condition, and what it says. Both are empty when there is none.
+// ConditionOf returns the status and the message of a condition. Both are empty if there is none.
 func ConditionOf(o *unstructured.Unstructured, kind string) (status, says string) {
-	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") // what is no list has none
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") // anything but a list has no conditions
 	for _, entry := range conditions {
 		c, ok := entry.(map[string]any)
 		if !ok || c["type"] != kind {
@@ -124,8 +124,8 @@ func ConditionOf(o *unstructured.Unstructured, kind string) (status, says string
 	return "", ""
 }
 
-// WaitingPods says of the first pod of the server that waits for something why it does. It is
-// only to help: what cannot be read is empty.
+// WaitingPods returns why the server's first waiting pod waits. It is best effort: an unreadable pod yields an empty
+// string.
 func (a *Applier) WaitingPods(ctx context.Context) string {
 	pods, err := a.Client.Resource(podResource).Namespace(deployment.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + deployment.Name})
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *Applier) WaitingPods(ctx context.Context) string {
 	return ""
 }
 
-// waiting says why a pod does not run.
+// waiting returns why a pod does not run.
 func waiting(pod *unstructured.Unstructured) string {
 	if status, why := ConditionOf(pod, "PodScheduled"); status == string(metav1.ConditionFalse) {
 		return why
@@ -160,18 +160,18 @@ func waiting(pod *unstructured.Unstructured) string {
 	return ""
 }
 
-// awaitReady waits until an object of the server's says that it is.
+// awaitReady waits until an object of Slipway's API is Ready.
 func (i *install) awaitReady(ctx context.Context, o *unstructured.Unstructured) error {
 	err := i.f.AwaitState(ctx, i.timeout, Called(o)+" is not ready", func(ctx context.Context) (bool, string, error) {
 		got, err := i.cluster.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return false, "somebody has deleted it", err
+			return false, "another client deleted it", err
 		}
 		if err != nil {
 			return false, "", err
 		}
 		status, why := ConditionOf(got, "Ready")
-		return status == string(metav1.ConditionTrue), fmt.Sprintf("waiting for %s: %s", Called(o), cmp.Or(why, "the server has not said anything yet")), nil
+		return status == string(metav1.ConditionTrue), fmt.Sprintf("waiting for %s: %s", Called(o), cmp.Or(why, "the server has not reported a status yet")), nil
 	})
 	if err != nil {
 		return err

@@ -20,12 +20,12 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 	output := cli.OutputTable
 	cmd := &cobra.Command{
 		Use:   "orphans",
-		Short: "List the VMs of vSphere whose virtual machine does not exist, and copies of VMs",
-		Long: "List the VMs of vSphere that belong to a virtual machine which does not exist, for example because its deletion was told\n" +
-			"to leave the VM, and those that have the identity of a virtual machine which has another VM: copies. A VM of another Slipway\n" +
-			"that uses the same folder is listed, too. Nothing is done to them: delete each in vCenter, or create\n" +
-			"its virtual machine again with recover (docs/recovery.md). A copy that is the VM of an object whose STATUS is CopyFound is confirmed with adopt --copies. With several vCenters the replica of the server that answers may not take care of all:\n" +
-			"it ends with an error that names those of which nothing is known. It takes the right to list orphans in vm.slipway.dev.",
+		Short: "List vSphere VMs without an object, and copies of VMs",
+		Long: "List vSphere VMs whose VirtualMachine does not exist, for example because it was deleted with the option\n" +
+			"to keep the VM, and copies: VMs with the identity of a VirtualMachine that has another VM. VMs of another Slipway\n" +
+			"installation in the same folder are listed as well. Nothing is changed: delete a VM in vCenter, or recreate\n" +
+			"its object with recover (docs/how-to/operate/recover-a-lost-store.md). If an object's STATUS is CopyFound, confirm the copy with adopt --copies.\nWith several vCenters, the replica that responds may not manage all of them; then the command fails with the names of the others.\n" +
+			"Requires permission to list orphans in vm.slipway.dev.",
 		Example: fmt.Sprintf("  %[1]s orphans\n  %[1]s orphans -o json", f.Program),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

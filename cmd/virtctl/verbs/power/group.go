@@ -19,12 +19,12 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// groupStates are the power states that the verbs give to a group.
+// groupStates maps verbs to the power states of a group.
 var groupStates = map[string]vmv1alpha1.PowerState{
 	"start": vmv1alpha1.PoweredOn, "stop": vmv1alpha1.PoweredOff, "suspend": vmv1alpha1.Suspended,
 }
 
-// takeGroups removes the groups from the names, and returns theirs.
+// takeGroups removes the groups from the names and returns their names.
 func takeGroups(s *cli.Selection) []string {
 	var groups []string
 	s.Names = slices.DeleteFunc(slices.Clone(s.Names), func(arg string) bool {
@@ -37,14 +37,13 @@ func takeGroups(s *cli.Selection) []string {
 	return groups
 }
 
-// powerGroups sets the power state of groups, which their members inherit, and returns those
-// that could be asked.
+// powerGroups sets the power state of groups, which their members inherit, and returns the groups that were changed.
 func (f command) powerGroups(ctx context.Context, v powerVerb, names []string, mode string, dry cli.DryRun, ready bool) (asked []*awaited, err error) {
 	switch {
 	case len(names) == 0:
 		return nil, nil
 	case mode != "":
-		return nil, fmt.Errorf("--mode is for virtual machines: each member of a group has its own")
+		return nil, fmt.Errorf("--mode applies to virtual machines only: each member of a group has its own setting")
 	}
 	client, namespace, err := f.Client()
 	if err != nil {
@@ -76,7 +75,7 @@ func (f command) powerGroups(ctx context.Context, v powerVerb, names []string, m
 	return asked, nil
 }
 
-// awaitGroup waits for a group, as the server answered the request.
+// awaitGroup returns a wait for a group, based on the server's response.
 func awaitGroup(client vmclient.VirtualMachineGroupInterface, asked *vmv1alpha1.VirtualMachineGroup, name string, ready bool) *awaited {
 	return &awaited{what: "virtualmachinegroup " + name, look: func(ctx context.Context) (settling, error) {
 		now, err := client.Get(ctx, asked.Name, metav1.GetOptions{})
@@ -84,8 +83,8 @@ func awaitGroup(client vmclient.VirtualMachineGroupInterface, asked *vmv1alpha1.
 	}}
 }
 
-// SettledGroup is Settled of a group: its server looks after the members one after the other,
-// and tells in a condition which of them is waited for.
+// SettledGroup is Settled for a group, whose members are changed one after the other. A condition reports which
+// member is pending.
 func SettledGroup(asked, now *vmv1alpha1.VirtualMachineGroup, ready bool) (done bool, doing string, err error) {
 	if err := overtaken(asked, now, asked.Spec.PowerState, now.Spec.PowerState); err != nil {
 		return false, "", err

@@ -26,7 +26,7 @@ type powerCall func(vmclient.VirtualMachineInterface, context.Context, string, *
 type powerVerb struct {
 	name, short, done string
 	modes             bool
-	// needsSize is true for verbs that end in a power on, which needs the size.
+	// needsSize is true for verbs that power on, which requires a size.
 	needsSize bool
 	call      powerCall
 }
@@ -81,22 +81,22 @@ func newPowerCommand(f command, v powerVerb) *cobra.Command {
 			if !waits.on {
 				return err
 			}
-			// Who could not be asked is told already; the others are waited for.
+			// failures are already reported; wait for the others
 			return errors.Join(f.await(cmd.Context(), asked, &waits), err)
 		},
 	}
 	sel.AddFlags(cmd)
-	dry.AddFlag(cmd, "server (what it means without a value): let the server check, and change nothing; or none")
+	dry.AddFlag(cmd, "Validate without changing anything: server (default without a value) or none")
 	waits.addFlags(cmd, v)
 	if v.modes {
-		cmd.Flags().StringVar(&mode, "mode", "", "How: Hard, Soft (ask the guest) or TrySoft; the virtual machine's own setting when not given")
+		cmd.Flags().StringVar(&mode, "mode", "", "Hard, Soft (through the guest) or TrySoft (default: the virtual machine's own setting)")
 		cli.CompleteFixed(cmd, "mode", string(vmv1alpha1.PowerOpModeHard), string(vmv1alpha1.PowerOpModeSoft), string(vmv1alpha1.PowerOpModeTrySoft))
 	}
 	return cmd
 }
 
-// refusal is what follows from a configuration of vm that is refused, itself or what it refers to, and why it is;
-// empty if it is not.
+// refusal returns why the configuration of vm, or an object that it refers to, is rejected, and the consequence. It
+// is empty if the configuration is accepted.
 func refusal(vm *vmv1alpha1.VirtualMachine) string {
 	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionConfigurationSynced)
 	if c != nil && c.Reason == vmv1alpha1.ReasonWaitingForPrerequisites {
@@ -106,12 +106,12 @@ func refusal(vm *vmv1alpha1.VirtualMachine) string {
 		return ""
 	}
 	if vm.Status.FirstStartTime == nil && vm.Status.PowerState == vmv1alpha1.PoweredOff {
-		return "and it is not powered on for the first time before that is corrected: " + c.Message
+		return "and it cannot be powered on for the first time until this is corrected: " + c.Message
 	}
-	return "and it runs with the configuration that it has: " + c.Message
+	return "and it keeps running with its current configuration: " + c.Message
 }
 
-// power asks virtual machines, and returns those that could be asked.
+// power requests the change of virtual machines and returns the successful ones.
 func (f command) power(ctx context.Context, v powerVerb, sel *cli.Selection, mode string, dry cli.DryRun, ready bool) ([]*awaited, error) {
 	client, namespace, err := f.Client()
 	if err != nil {
@@ -122,7 +122,7 @@ func (f command) power(ctx context.Context, v powerVerb, sel *cli.Selection, mod
 		return nil, err
 	}
 	if len(targets) == 0 {
-		fmt.Fprintf(f.Streams.ErrOut, "No virtual machine matches selector %q.\n", sel.Selector)
+		fmt.Fprintf(f.Streams.ErrOut, "No virtual machines match selector %q.\n", sel.Selector)
 		return nil, nil
 	}
 	opts := &vmv1alpha1.PowerOptions{Mode: vmv1alpha1.PowerOpMode(mode), DryRun: dry.Options()}
@@ -139,10 +139,10 @@ func (f command) power(ctx context.Context, v powerVerb, sel *cli.Selection, mod
 		}
 		fmt.Fprintf(f.Streams.Out, "virtualmachine %s/%s %s%s\n", t.Namespace, t.Name, v.done, suffix)
 		if why := refresh.Unsynchronized(vm); v.needsSize && why != "" {
-			fmt.Fprintf(f.Streams.ErrOut, "warning: virtualmachine %s/%s cannot be powered on as long as this lasts%s\n", t.Namespace, t.Name, why)
+			fmt.Fprintf(f.Streams.ErrOut, "warning: virtualmachine %s/%s cannot be powered on until this is resolved%s\n", t.Namespace, t.Name, why)
 		}
 		if why := refusal(vm); v.name != "stop" && why != "" {
-			fmt.Fprintf(f.Streams.ErrOut, "warning: virtualmachine %s/%s: a part of its configuration is refused, %s\n", t.Namespace, t.Name, why)
+			fmt.Fprintf(f.Streams.ErrOut, "warning: virtualmachine %s/%s: part of its configuration is rejected, %s\n", t.Namespace, t.Name, why)
 		}
 		asked = append(asked, awaitMachine(c, vm, t, ready))
 		return nil

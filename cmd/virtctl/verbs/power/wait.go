@@ -23,49 +23,49 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// defaultPowerTimeout is twice as long as a guest is given to shut down, by default.
+// defaultPowerTimeout is twice the default timeout of a guest shutdown.
 const defaultPowerTimeout = 10 * time.Minute
 
-// powerWait are the flags of a power verb about waiting.
+// powerWait holds the wait flags of a power verb.
 type powerWait struct {
 	on, ready bool
 	timeout   time.Duration
 }
 
 func (w *powerWait) addFlags(cmd *cobra.Command, v powerVerb) {
-	cmd.Flags().BoolVar(&w.on, "wait", false, "Wait until the server says that it is done; exits with 3 if --timeout expires first")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultPowerTimeout, "How long --wait waits, for all together")
+	cmd.Flags().BoolVar(&w.on, "wait", false, "Wait until the server reports completion; exit status 3 if --timeout expires first")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultPowerTimeout, "Timeout of --wait for all virtual machines together")
 	if v.needsSize {
-		cmd.Flags().BoolVar(&w.ready, "ready", false, "With --wait: until each, or each member of a group, is Ready, with an address and as its readiness probe says, and not only powered on")
+		cmd.Flags().BoolVar(&w.ready, "ready", false, "With --wait: wait until each virtual machine or group member is Ready, not only powered on")
 	}
 }
 
 func (w *powerWait) validate(dry cli.DryRun) error {
 	switch {
 	case w.ready && !w.on:
-		return errors.New("--ready goes with --wait")
+		return errors.New("--ready requires --wait")
 	case w.on && dry.On():
-		return errors.New("--wait and --dry-run exclude each other: nothing happens that could be waited for")
+		return errors.New("--wait and --dry-run are mutually exclusive")
 	case w.on && w.timeout <= 0:
-		return fmt.Errorf("--timeout: %s: must be more than nothing", w.timeout)
+		return fmt.Errorf("--timeout %s: must be more than 0s", w.timeout)
 	}
 	return nil
 }
 
-// settling says whether what was read is as was asked for, and what it is or does. The error is
-// why it will not become so before somebody does something.
+// settling reports whether the observed state is the requested one, and describes the state. An error means that the
+// request cannot succeed without a further change by a user.
 type settling func() (done bool, doing string, err error)
 
-// awaited is what is waited for.
+// awaited is an object to wait for.
 type awaited struct {
-	// what it is, by kind, namespace and name.
+	// what identifies it, by kind, namespace and name.
 	what string
 	look func(context.Context) (settling, error)
-	// told is the line that was printed of it, and last what was seen, with a colon before.
-	told, last string
+	// shown is the last printed line, last is the last observed state, preceded by a colon.
+	shown, last string
 }
 
-// awaitMachine waits for a virtual machine, as the server answered the request.
+// awaitMachine returns a wait for a virtual machine, based on the server's response.
 func awaitMachine(client vmclient.VirtualMachineInterface, asked *vmv1alpha1.VirtualMachine, t cli.Target, ready bool) *awaited {
 	return &awaited{what: "virtualmachine " + t.Namespace + "/" + t.Name, look: func(ctx context.Context) (settling, error) {
 		now, err := client.Get(ctx, t.Name, metav1.GetOptions{})
@@ -73,7 +73,7 @@ func awaitMachine(client vmclient.VirtualMachineInterface, asked *vmv1alpha1.Vir
 	}}
 }
 
-// await waits until all are as was asked for, and tells how far each has come.
+// await waits until all objects have the requested state, and shows progress.
 func (f command) await(ctx context.Context, all []*awaited, w *powerWait) error {
 	p, count, failed := f.NewProgress(), len(all), false
 	defer p.End()
@@ -85,7 +85,7 @@ func (f command) await(ctx context.Context, all []*awaited, w *powerWait) error 
 			case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 			case ctx.Err() != nil:
 				return false
-			case err != nil: // it may pass
+			case err != nil: // may be transient
 				doing, err = cli.Reason(err), nil
 			default:
 				done, doing, err = seen()
@@ -99,7 +99,7 @@ func (f command) await(ctx context.Context, all []*awaited, w *powerWait) error 
 				p.Say("%s is %s", a.what, doing)
 			default:
 				a.last = ": " + doing
-				a.told = p.State(a.what+": "+doing, a.told, fmt.Sprintf("%d of %d done", count-len(all), count))
+				a.shown = p.State(a.what+": "+doing, a.shown, fmt.Sprintf("%d of %d done", count-len(all), count))
 			}
 			return done || err != nil
 		})
@@ -108,7 +108,7 @@ func (f command) await(ctx context.Context, all []*awaited, w *powerWait) error 
 	if err != nil {
 		p.End()
 		for _, a := range all {
-			fmt.Fprintf(f.Streams.ErrOut, "error: %s: not done within --timeout %s, and the server goes on%s\n", a.what, w.timeout, a.last)
+			fmt.Fprintf(f.Streams.ErrOut, "error: %s: not completed within --timeout %s; the server continues%s\n", a.what, w.timeout, a.last)
 		}
 		return &cli.ExitError{Code: 3, Err: cli.ErrReported}
 	}
@@ -118,8 +118,8 @@ func (f command) await(ctx context.Context, all []*awaited, w *powerWait) error 
 	return nil
 }
 
-// Settled says whether vm is as asked, which is the answer to the request, and what it is or
-// does. The error is why it will not become so before somebody does something.
+// Settled reports whether vm has the state of asked, which is the response to the request, and describes the state.
+// An error means that the request cannot succeed without a further change by a user.
 func Settled(asked, vm *vmv1alpha1.VirtualMachine, ready bool) (done bool, doing string, err error) {
 	if err := overtaken(asked, vm, asked.Spec.PowerState, vm.Spec.PowerState); err != nil {
 		return false, "", err
@@ -141,7 +141,7 @@ func Settled(asked, vm *vmv1alpha1.VirtualMachine, ready bool) (done bool, doing
 	case power == nil:
 		return false, progressOf(vm), nil
 	case power.Status == metav1.ConditionFalse && power.Reason == vmv1alpha1.ReasonError:
-		return false, "", errors.New(cmp.Or(power.Message, power.Reason) + "; the server tries again")
+		return false, "", errors.New(cmp.Or(power.Message, power.Reason) + "; the server will retry")
 	case power.Status != metav1.ConditionTrue:
 		return false, cmp.Or(power.Message, power.Reason), nil
 	case !restarted(asked, vm):
@@ -155,32 +155,32 @@ func Settled(asked, vm *vmv1alpha1.VirtualMachine, ready bool) (done bool, doing
 	return true, "Ready", nil
 }
 
-// goesOn is true for a power state that is as desired or about to be, whatever else of the virtual
-// machine is refused.
+// goesOn reports whether the power state is reached or in progress, even if other parts of the configuration are
+// rejected.
 func goesOn(power *metav1.Condition) bool {
 	return power != nil && (power.Status == metav1.ConditionTrue || slices.Contains(goingOn, power.Reason))
 }
 
-// goingOn are the reasons of a power state that becomes as desired by itself.
+// goingOn are the reasons of a power state that is still in progress.
 var goingOn = []string{
 	vmv1alpha1.ReasonPoweringOn, vmv1alpha1.ReasonPoweringOff, vmv1alpha1.ReasonSuspending, vmv1alpha1.ReasonRestarting,
 	vmv1alpha1.ReasonTooManyOperations, vmv1alpha1.ReasonBackOff, vmv1alpha1.ReasonDelayed,
 }
 
-// overtaken is why what was asked for is no more what the server works on.
+// overtaken returns an error if the request is obsolete.
 func overtaken(asked, now metav1.Object, askedState, nowState vmv1alpha1.PowerState) error {
 	switch {
 	case now.GetUID() != asked.GetUID():
-		return errors.New("it was deleted, and another one has its name")
+		return errors.New("it was deleted, and a new object has the same name")
 	case now.GetDeletionTimestamp() != nil:
 		return errors.New("it is being deleted")
 	case nowState != askedState:
-		return fmt.Errorf("somebody asks for another power state meanwhile: %s", nowState)
+		return fmt.Errorf("another client has requested a different power state: %s", nowState)
 	}
 	return nil
 }
 
-// Current is a condition that tells of a generation or a later one, nil if there is none.
+// Current returns a condition that was observed at this generation or later, or nil.
 func Current(all []metav1.Condition, generation int64, conditionType string) *metav1.Condition {
 	c := meta.FindStatusCondition(all, conditionType)
 	if c == nil || c.ObservedGeneration < generation {
@@ -189,15 +189,15 @@ func Current(all []metav1.Condition, generation int64, conditionType string) *me
 	return c
 }
 
-// waitingForServer is said of what the server has not told of yet.
+// waitingForServer is the state of an object that the server has not reconciled yet.
 const waitingForServer = "waiting for the server"
 
-// progressOf is what is known of one that nothing else is said of yet.
+// progressOf returns the state of an object whose power condition gives no details.
 func progressOf(vm *vmv1alpha1.VirtualMachine) string {
 	return cmp.Or(vm.Status.PrintableStatus, waitingForServer)
 }
 
-// restarted is true when the restart that was asked for was made, or none was.
+// restarted reports whether the requested restart was done, or none was requested.
 func restarted(asked, vm *vmv1alpha1.VirtualMachine) bool {
 	at, ok := limits.ParseTime(asked.Spec.NextRestartTime)
 	return !ok || vm.Status.LastRestartTime != nil && !vm.Status.LastRestartTime.Time.Before(at.Truncate(time.Second))

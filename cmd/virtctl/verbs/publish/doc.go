@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package publish has the command publish of virtctl, which publishes a virtual machine in a content library.
+// Package publish implements the virtctl command publish, which publishes a virtual machine in a content library.
 package publish
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

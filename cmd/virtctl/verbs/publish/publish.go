@@ -21,14 +21,13 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// defaultPublishTimeout is for a disk of some ten GiB.
+// defaultPublishTimeout is enough for disks of some ten GiB.
 const defaultPublishTimeout = 30 * time.Minute
 
-// leastTTL is how long a request has to stay for who waits for its end: long enough for an
-// outage of a moment.
+// leastTTL is the minimum lifetime of a completed request with --wait. It allows for a short outage.
 const leastTTL = time.Minute
 
-// publishFlags are those of publish.
+// publishFlags are the flags of publish.
 type publishFlags struct {
 	library, item, description string
 	ttl, timeout               time.Duration
@@ -43,29 +42,29 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 		Use:   "publish VM --library LIBRARY",
 		Short: "Publish a virtual machine as an item of a content library",
 		Long: "Publish a virtual machine as an item of a content library.\n\n" +
-			"Makes a VirtualMachinePublishRequest. The virtual machine has to be powered off, and the\n" +
-			"ContentLibrary has to let its namespace publish (spec.publishFrom). An item of the name that\n" +
-			"was published from the namespace gets a new version; any other is left alone.",
+			"Creates a VirtualMachinePublishRequest. The virtual machine must be powered off, and the\n" +
+			"ContentLibrary must allow its namespace to publish (spec.publishFrom). An existing item that\n" +
+			"was published from the namespace gets a new version; other items are not changed.",
 		Example: fmt.Sprintf("  %[1]s publish web --library golden\n  %[1]s publish web --library golden --item web-2026-05 --wait", f.Program),
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: f.CompleteVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case flags.library == "":
-				return errors.New("--library is required: the name of a ContentLibrary that lets the namespace publish")
+				return errors.New("--library is required: specify a ContentLibrary that allows the namespace to publish")
 			case flags.ttl < 0 || flags.ttl%time.Second != 0:
-				return fmt.Errorf("--ttl: %s: must be whole seconds, and not negative", flags.ttl)
+				return fmt.Errorf("--ttl %s: must be a non-negative number of whole seconds", flags.ttl)
 			case flags.wait && flags.ttl > 0 && flags.ttl < leastTTL:
-				return fmt.Errorf("--ttl: %s: must be at least %s with --wait, which would not see the end otherwise", flags.ttl, leastTTL)
+				return fmt.Errorf("--ttl %s: must be at least %s with --wait", flags.ttl, leastTTL)
 			}
 			return f.publish(cmd.Context(), args[0], &flags)
 		},
 	}
-	cmd.Flags().StringVar(&flags.library, "library", "", "Name of the ContentLibrary")
-	cmd.Flags().StringVar(&flags.item, "item", "", "Name of the item; that of the virtual machine by default")
+	cmd.Flags().StringVar(&flags.library, "library", "", "Name of the ContentLibrary (required)")
+	cmd.Flags().StringVar(&flags.item, "item", "", "Name of the item (default: that of the virtual machine)")
 	cmd.Flags().StringVar(&flags.description, "description", "", "Description of the item")
-	cmd.Flags().DurationVar(&flags.ttl, "ttl", 0, "How long the completed request is kept; by default until somebody deletes it")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until there is an image of the item; a request that is Stalled ends with an error")
-	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultPublishTimeout, "How long --wait waits")
+	cmd.Flags().DurationVar(&flags.ttl, "ttl", 0, "How long the completed request is kept (default: until it is deleted)")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until an image of the item exists; fail if the request is Stalled")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultPublishTimeout, "Timeout of --wait")
 	return cmd
 }
 
@@ -96,15 +95,15 @@ func (f command) publish(ctx context.Context, vm string, flags *publishFlags) er
 	return f.waitForPublished(ctx, requests, made.Name, flags.timeout)
 }
 
-// waitForPublished waits until a request is complete, and reports what it waits for. A request that
-// is Stalled is an error: it continues only after somebody has changed an object.
+// waitForPublished waits until a request is complete, and shows progress. A Stalled request is an error because it
+// needs a change by a user.
 func (f command) waitForPublished(ctx context.Context, requests vmclient.VirtualMachinePublishRequestInterface, name string, timeout time.Duration) error {
 	var complete *vmv1alpha1.VirtualMachinePublishRequest
 	var stalled *metav1.Condition
-	err := f.AwaitState(ctx, timeout, "virtualmachinepublishrequest "+name+" is not seen complete", func(ctx context.Context) (bool, string, error) {
+	err := f.AwaitState(ctx, timeout, "virtualmachinepublishrequest "+name+" is not complete", func(ctx context.Context) (bool, string, error) {
 		got, err := requests.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return false, "it is gone: somebody has deleted it, or it was complete and --ttl was over before this was seen", err
+			return false, "not found: it was deleted, or it completed and --ttl expired", err
 		}
 		complete = got
 		if stalled = conditions.Find(got.Status.Conditions, vmv1alpha1.ConditionStalled); stalled != nil {
@@ -122,7 +121,7 @@ func (f command) waitForPublished(ctx context.Context, requests vmclient.Virtual
 	return nil
 }
 
-// unpublished is the first condition of a request that does not hold.
+// unpublished returns the first unfulfilled condition of a request.
 func unpublished(r *vmv1alpha1.VirtualMachinePublishRequest) string {
 	for _, kind := range []string{vmv1alpha1.ConditionSourceValid, vmv1alpha1.ConditionTargetValid, vmv1alpha1.ConditionUploaded, vmv1alpha1.ConditionImageAvailable} {
 		if c := conditions.Find(r.Status.Conditions, kind); c != nil && c.Status != metav1.ConditionTrue {

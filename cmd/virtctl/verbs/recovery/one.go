@@ -22,15 +22,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vmrecord"
 )
 
-// recover makes the virtual machine again that all of group say they are. More than one may:
-// copies, and VMs of earlier objects of the name.
+// recover recreates the virtual machine that the VMs in group claim to be. Copies, and VMs of earlier objects with
+// the same name, can make the same claim.
 func (r *recovery) recover(ctx context.Context, group []orphans.RecordedVM) {
 	var usable []orphans.RecordedVM
 	var records []*vmrecord.Record
 	for _, k := range group {
 		switch rec, err := readRecord(&k); {
 		case k.State == orphans.Newer:
-			r.done("virtualmachine", k.Namespace, k.Name, "is newer than its record, which the server writes")
+			r.done("virtualmachine", k.Namespace, k.Name, "is newer than its record, which the server will update")
 		case err != nil:
 			r.fail(k.Namespace, k.Name, fmt.Sprintf("VM %s (%s): %s", k.UniqueID, k.VSphereName, err))
 		default:
@@ -45,7 +45,7 @@ func (r *recovery) recover(ctx context.Context, group []orphans.RecordedVM) {
 		for _, k := range usable {
 			vms = append(vms, k.UniqueID+" in "+k.VCenter)
 		}
-		r.fail(group[0].Namespace, group[0].Name, fmt.Sprintf("%d VMs say that they are it, %s: empty the setting slipway.vm of all but one",
+		r.fail(group[0].Namespace, group[0].Name, fmt.Sprintf("%d VMs claim to be this virtual machine, %s: clear the setting slipway.vm of all but one",
 			len(usable), strings.Join(vms, ", ")))
 		return
 	}
@@ -58,31 +58,31 @@ func (r *recovery) recover(ctx context.Context, group []orphans.RecordedVM) {
 	r.done("virtualmachine", k.Namespace, k.Name, what)
 }
 
-// readRecord reads the record that a VM keeps. Whoever can change the settings of a VM can
-// change that: it counts for the object alone that the VM belongs to.
+// readRecord reads the record in a VM. A user who can change a VM's settings can change its record, so it is
+// accepted only for the object that the VM belongs to.
 func readRecord(k *orphans.RecordedVM) (*vmrecord.Record, error) {
 	if k.State == orphans.NameTaken {
-		return nil, fmt.Errorf("another object has the name: the VM belonged to one with UID %s", k.UID)
+		return nil, fmt.Errorf("another object has this name: the VM belonged to an object with UID %s", k.UID)
 	}
 	if k.Record == "" {
-		return nil, fmt.Errorf("it keeps no record; take it over by spec.instanceUUID %s", k.InstanceUUID)
+		return nil, fmt.Errorf("the VM has no record; adopt it with spec.instanceUUID %s", k.InstanceUUID)
 	}
 	rec, err := vmrecord.Decode(k.Record)
 	if err != nil {
 		return nil, err
 	}
 	if rec.Namespace != k.Namespace || rec.Name != k.Name || string(rec.UID) != k.UID {
-		return nil, fmt.Errorf("its record is one of %s/%s with UID %s", rec.Namespace, rec.Name, rec.UID)
+		return nil, fmt.Errorf("its record belongs to %s/%s with UID %s", rec.Namespace, rec.Name, rec.UID)
 	}
 	if uuid := cmp.Or(rec.Spec.InstanceUUID, k.UID); !strings.EqualFold(uuid, k.InstanceUUID) {
-		return nil, fmt.Errorf("it is a copy: its instance UUID is %s, and that of the object is %s", k.InstanceUUID, uuid)
+		return nil, fmt.Errorf("the VM is a copy: its instance UUID is %s, that of the object is %s", k.InstanceUUID, uuid)
 	}
 	return rec, nil
 }
 
-// makeAgain makes the object of rec, or makes it what rec says, and tells what was done. What
-// it has captured comes first, for an object without it would have no size, and so do the
-// groups that it keeps, of which nobody is told any more once it is there.
+// makeAgain creates or updates the object from rec and reports what it did. Pinned revisions are created first,
+// because the object has no size without them. Groups are also created first, because the record is rewritten once
+// the object exists.
 func (r *recovery) makeAgain(ctx context.Context, k *orphans.RecordedVM, rec *vmrecord.Record) (string, error) {
 	for i := range rec.Revisions {
 		if err := r.ensure(ctx, &rec.Revisions[i], rec.Namespace); err != nil {
@@ -110,8 +110,8 @@ func (r *recovery) makeAgain(ctx context.Context, k *orphans.RecordedVM, rec *vm
 	return "created", err
 }
 
-// update makes the object what rec says: first what it has captured, for with the rest its
-// configuration counts again.
+// update updates the object from rec. It starts with the pinned revisions, because the next step reconciles the
+// configuration.
 func (r *recovery) update(ctx context.Context, k *orphans.RecordedVM, rec *vmrecord.Record) error {
 	machines := r.client.VmV1alpha1().VirtualMachines(rec.Namespace)
 	vm, err := machines.Get(ctx, rec.Name, metav1.GetOptions{})
@@ -119,7 +119,7 @@ func (r *recovery) update(ctx context.Context, k *orphans.RecordedVM, rec *vmrec
 		return err
 	}
 	if string(vm.UID) != k.UID {
-		return fmt.Errorf("another object has got the name meanwhile")
+		return fmt.Errorf("another object with this name was created in the meantime")
 	}
 	status := vm.DeepCopy()
 	status.Status.InstancetypeRef, status.Status.PreferenceRef = rec.InstancetypeRef, rec.PreferenceRef
@@ -137,8 +137,7 @@ func (r *recovery) update(ctx context.Context, k *orphans.RecordedVM, rec *vmrec
 	return err
 }
 
-// ensure makes a revision that is not there. The mark keeps it until its virtual machines
-// are.
+// ensure creates a revision that does not exist. Its label protects it until its virtual machines exist.
 func (r *recovery) ensure(ctx context.Context, recorded *itv1alpha1.ControllerRevision, namespace string) error {
 	key := namespace + "/" + recorded.Name
 	if r.revisions[key] {
@@ -160,14 +159,14 @@ func (r *recovery) ensure(ctx context.Context, recorded *itv1alpha1.ControllerRe
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("making ControllerRevision %s again: %w", recorded.Name, err)
+		return fmt.Errorf("recreating ControllerRevision %s: %w", recorded.Name, err)
 	}
 	r.revisions[key] = true
 	return nil
 }
 
-// ensureGroup makes a group that is not there. One that is there stays as it is: groups say
-// what becomes of others, and which of the two is newer nobody knows.
+// ensureGroup creates a group that does not exist. It does not change an existing group: groups affect other virtual
+// machines, and it is unknown which version is newer.
 func (r *recovery) ensureGroup(ctx context.Context, recorded *vmrecord.Group, namespace string) error {
 	key := namespace + "/" + recorded.Name
 	if r.groups[key] {
@@ -182,7 +181,7 @@ func (r *recovery) ensureGroup(ctx context.Context, recorded *vmrecord.Group, na
 	case err == nil:
 		r.done("virtualmachinegroup", namespace, recorded.Name, "created")
 	case !apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("making VirtualMachineGroup %s again: %w", recorded.Name, err)
+		return fmt.Errorf("recreating VirtualMachineGroup %s: %w", recorded.Name, err)
 	}
 	r.groups[key] = true
 	return nil

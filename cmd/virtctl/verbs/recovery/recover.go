@@ -24,13 +24,13 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 	r := &recovery{f: f}
 	cmd := &cobra.Command{
 		Use:   "recover [VM...]",
-		Short: "Make virtual machines again that were lost with the store",
-		Long: "Make virtual machines again, or bring them up to date, from the records that the VMs of vSphere keep of them: after the\n" +
-			"store of the server was lost, or was restored from a backup. Without names and without --all it only lists the VMs whose\n" +
-			"virtual machine is Missing, Older than its record, or Newer, which the server puts right by itself. One that is made again\n" +
-			"has the UID, the instance type and the preference that it had, and its VM is neither restarted nor changed. Groups that\n" +
-			"do not exist are made again before the virtual machine that keeps them. It can be interrupted and run again. Only\n" +
-			"privileged users of the server may recover, and read records.",
+		Short: "Recreate virtual machines that were lost with the store",
+		Long: "Recreate or update VirtualMachine objects from the records in their vSphere VMs, after the\n" +
+			"server's store was lost or was restored from a backup. Without names and --all, only list the VMs whose\n" +
+			"object is Missing, Older than its record, or Newer, which the server corrects itself. A recreated virtual machine\n" +
+			"keeps its UID, instance type and preference, and its VM is neither restarted nor changed. Groups that\n" +
+			"do not exist are recreated before their members. The command can be interrupted and run again. Only\n" +
+			"the server's privileged users may read records and recover.",
 		Example: fmt.Sprintf("  %[1]s recover -A\n  %[1]s recover --all -A --dry-run\n  %[1]s recover --all -A\n  %[1]s recover -n team-a web-1 web-2", f.Program),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			r.names = names
@@ -47,9 +47,9 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 			return r.run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&r.all, "all", false, "Recover all that is missing or older, instead of names")
-	cmd.Flags().BoolVarP(&r.allNamespaces, "all-namespaces", "A", false, "In all namespaces")
-	r.dryRun.AddFlag(cmd, "With server, the server checks what would be made and keeps nothing of it")
+	cmd.Flags().BoolVar(&r.all, "all", false, "Recover all virtual machines that are missing or older")
+	cmd.Flags().BoolVarP(&r.allNamespaces, "all-namespaces", "A", false, "Include all namespaces")
+	r.dryRun.AddFlag(cmd, "Only validate on the server, without storing anything")
 	return cmd
 }
 
@@ -62,12 +62,12 @@ type recovery struct {
 	all           bool
 	allNamespaces bool
 	dryRun        cli.DryRun
-	// revisions are those that exist, as namespace and name.
+	// revisions are the existing revisions, as namespace and name.
 	revisions map[string]bool
-	// groups are those that exist, in the same way.
+	// groups are the existing groups, as namespace and name.
 	groups map[string]bool
 	failed bool
-	// progress shows on a terminal how many are done.
+	// progress shows the number of recovered objects on a terminal.
 	progress  *cli.Progress
 	recovered int
 }
@@ -75,9 +75,9 @@ type recovery struct {
 func (r *recovery) validate() error {
 	switch {
 	case len(r.names) > 0 && r.all:
-		return fmt.Errorf("names and --all exclude each other: got %d name(s)", len(r.names))
+		return fmt.Errorf("names and --all are mutually exclusive: got %d name(s)", len(r.names))
 	case len(r.names) > 0 && r.allNamespaces:
-		return errors.New("--all-namespaces goes with --all or without names")
+		return errors.New("--all-namespaces cannot be combined with names")
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (r *recovery) run(ctx context.Context) error {
 	var unknown error
 	found, vcenter := false, ""
 	for _, name := range names {
-		// Those of one name come one after the other.
+		// VMs that claim the same name are adjacent.
 		var group []orphans.RecordedVM
 		last, err := r.each(ctx, orphans.RecordsWithContent, name, func(k orphans.RecordedVM) {
 			if len(group) > 0 && (group[0].Namespace != k.Namespace || group[0].Name != k.Name) {
@@ -113,11 +113,11 @@ func (r *recovery) run(ctx context.Context) error {
 			found = true
 			r.recover(ctx, group)
 		case name != "" && unknown == nil:
-			r.fail(r.namespace, name, "there is nothing to recover: no VM of vSphere says that it is it, or the object is as its record")
+			r.fail(r.namespace, name, "nothing to recover: no vSphere VM claims to be this virtual machine, or the object matches its record")
 		}
 	}
 	if !found && !r.failed && unknown == nil {
-		fmt.Fprintf(r.f.Streams.Out, "There is nothing to recover in vCenter %s.\n", cli.Printable(vcenter))
+		fmt.Fprintf(r.f.Streams.Out, "Nothing to recover in vCenter %s.\n", cli.Printable(vcenter))
 	}
 	if r.failed && unknown != nil {
 		fmt.Fprintf(r.f.Streams.ErrOut, "error: %s\n", unknown)
@@ -128,22 +128,22 @@ func (r *recovery) run(ctx context.Context) error {
 	return unknown
 }
 
-// each reads all pages, and returns the last report.
+// each reads all pages and returns the last report.
 func (r *recovery) each(ctx context.Context, records, name string, do func(orphans.RecordedVM)) (*orphans.Report, error) {
 	var next string
 	for {
 		answer := r.client.VmV1alpha1().RESTClient().Get().AbsPath(orphans.Path).Param(orphans.ParamRecords, records).
 			Param(orphans.ParamNamespace, r.namespace).Param(orphans.ParamName, name).Param(orphans.ParamContinue, next).Do(ctx)
-		data, _ := answer.Raw() // of a refusal it does not say why
+		data, _ := answer.Raw() // an error has the reason in the body
 		if err := answer.Error(); err != nil {
 			if said := strings.TrimSpace(string(data)); said != "" && !strings.HasPrefix(said, "{") {
-				return nil, fmt.Errorf("reading what VMs keep of virtual machines: %s", cli.Printable(said))
+				return nil, fmt.Errorf("reading the records in VMs: %s", cli.Printable(said))
 			}
-			return nil, fmt.Errorf("reading what VMs keep of virtual machines: %s", cli.Reason(err))
+			return nil, fmt.Errorf("reading the records of virtual machines in vSphere: %s", cli.Reason(err))
 		}
 		report := &orphans.Report{}
 		if err := json.Unmarshal(data, report); err != nil {
-			return nil, fmt.Errorf("reading what VMs keep of virtual machines: %w", err)
+			return nil, fmt.Errorf("reading the records of virtual machines in vSphere: %w", err)
 		}
 		for _, k := range report.Kept {
 			do(k)
@@ -154,7 +154,7 @@ func (r *recovery) each(ctx context.Context, records, name string, do func(orpha
 	}
 }
 
-// list prints what could be recovered.
+// list prints the virtual machines that can be recovered.
 func (r *recovery) list(ctx context.Context) error {
 	w := tabwriter.NewWriter(r.f.Streams.Out, 0, 0, 3, ' ', 0)
 	found := false
@@ -169,12 +169,12 @@ func (r *recovery) list(ctx context.Context) error {
 		return err
 	}
 	if !found {
-		fmt.Fprintf(r.f.Streams.Out, "There is nothing to recover in vCenter %s.\n", cli.Printable(last.VCenter))
+		fmt.Fprintf(r.f.Streams.Out, "Nothing to recover in vCenter %s.\n", cli.Printable(last.VCenter))
 	}
 	return errors.Join(w.Flush(), cli.Uncovered(last))
 }
 
-// generation is a number for the table, of which 0 stands for none.
+// generation formats a generation for the table; 0 means none.
 func generation(n int64) string {
 	if n == 0 {
 		return "none"

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refresh has the command refresh of virtctl, which pins the newest revision of an instance type or preference.
+// Package refresh implements the virtctl command refresh, which pins the newest revision of an instance type or preference.
 package refresh
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

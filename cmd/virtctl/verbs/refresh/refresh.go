@@ -38,7 +38,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	f := command{factory}
 	cmd := &cobra.Command{
 		Use:   "refresh",
-		Short: "Move virtual machines to the newest generation of their instance type or preference",
+		Short: "Update virtual machines to the latest instance type or preference",
 		Args:  cobra.NoArgs,
 		RunE:  cli.HelpFor,
 	}
@@ -53,10 +53,10 @@ func newRefreshKindCommand(f command, kind, words string, call refreshCall) *cob
 	var flags refreshFlags
 	cmd := &cobra.Command{
 		Use:   kind + " VM...",
-		Short: "Move virtual machines to the newest generation of their " + words,
-		Long: fmt.Sprintf("Move virtual machines to the newest generation of their %s.\n\n"+
-			"A refresh that cannot work (the %s is gone, sizes conflict, requirements are not met) changes nothing.\n"+
-			"Nothing to refresh is success.", words, words),
+		Short: "Update virtual machines to the latest generation of their " + words,
+		Long: fmt.Sprintf("Update virtual machines to the latest generation of their %s.\n\n"+
+			"A refresh that fails (the %s is deleted, sizes conflict, requirements are not met) changes nothing.\n"+
+			"It is no error if there is nothing to refresh.", words, words),
 		Example: fmt.Sprintf("  %[1]s refresh %[2]s web-1 --dry-run\n  %[1]s refresh %[2]s -l app=web -o yaml",
 			f.Program, kind),
 		ValidArgsFunction: f.CompleteVMs,
@@ -66,16 +66,16 @@ func newRefreshKindCommand(f command, kind, words string, call refreshCall) *cob
 				return err
 			}
 			if flags.wait && flags.dryRun.On() {
-				return fmt.Errorf("--wait and --dry-run exclude each other: a dry run changes nothing to wait for")
+				return fmt.Errorf("--wait and --dry-run are mutually exclusive")
 			}
 			return f.refresh(cmd.Context(), &flags, call)
 		},
 	}
 	flags.AddFlags(cmd)
-	flags.dryRun.AddFlag(cmd, "server (what it means without a value): show what would change, and change nothing; or none")
+	flags.dryRun.AddFlag(cmd, "Show what would change without changing it: server (default without a value) or none")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", cli.OutputTable, "Output format: table, yaml or json")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until status names the new revision, and tell what is waited for")
-	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultRefreshTimeout, "How long --wait waits for one virtual machine")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until status has the new revision, and show progress")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultRefreshTimeout, "Timeout of --wait for each virtual machine")
 	cli.CompleteFixed(cmd, "output", cli.OutputTable, cli.OutputYAML, cli.OutputJSON)
 	return cmd
 }
@@ -93,7 +93,7 @@ func (f command) refresh(ctx context.Context, flags *refreshFlags, call refreshC
 		return err
 	}
 	if len(targets) == 0 {
-		fmt.Fprintf(f.Streams.ErrOut, "No virtual machine matches selector %q.\n", flags.Selector)
+		fmt.Fprintf(f.Streams.ErrOut, "No virtual machines match selector %q.\n", flags.Selector)
 	}
 	opts := &vmv1alpha1.RefreshOptions{DryRun: flags.dryRun.Options()}
 	create := metav1.CreateOptions{DryRun: flags.dryRun.Options()}
@@ -118,23 +118,23 @@ func (f command) refresh(ctx context.Context, flags *refreshFlags, call refreshC
 	return failed
 }
 
-// defaultRefreshTimeout is many times the moment that a capture takes.
+// defaultRefreshTimeout is many times the usual duration of a refresh.
 const defaultRefreshTimeout = 2 * time.Minute
 
-// waitForCapture waits until the status of the virtual machine names the revision
-// that the refresh announced, and tells what the virtual machine still lacks.
+// waitForCapture waits until the status of the virtual machine has the revision that the refresh announced, and
+// shows progress.
 func (f command) waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, result *vmv1alpha1.RefreshResult, timeout time.Duration) error {
-	return f.AwaitState(ctx, timeout, fmt.Sprintf("revision %q is not seen in status", result.NewRevision), func(ctx context.Context) (bool, string, error) {
+	return f.AwaitState(ctx, timeout, fmt.Sprintf("status does not have revision %q yet", result.NewRevision), func(ctx context.Context) (bool, string, error) {
 		vm, err := c.Get(ctx, result.Name, metav1.GetOptions{})
 		if err != nil {
 			return false, "", err
 		}
-		waits := fmt.Sprintf("virtualmachine %s/%s: waiting until its status names revision %q%s", result.Namespace, result.Name, result.NewRevision, Unsynchronized(vm))
+		waits := fmt.Sprintf("virtualmachine %s/%s: waiting for revision %q in its status%s", result.Namespace, result.Name, result.NewRevision, Unsynchronized(vm))
 		return captured(vm, result), waits, nil
 	})
 }
 
-// Unsynchronized is why the references of vm cannot be resolved, empty when they can.
+// Unsynchronized returns why the references of vm cannot be resolved, or an empty string.
 func Unsynchronized(vm *vmv1alpha1.VirtualMachine) string {
 	if vm == nil {
 		return ""
@@ -146,8 +146,8 @@ func Unsynchronized(vm *vmv1alpha1.VirtualMachine) string {
 	return ": " + c.Message
 }
 
-// captured says whether status names the revision that the refresh announced, or a
-// newer one: the instance type may have changed again since.
+// captured reports whether status has the announced revision or a newer one, because the instance type may have
+// changed again since.
 func captured(vm *vmv1alpha1.VirtualMachine, result *vmv1alpha1.RefreshResult) bool {
 	ref := instancetype.StatusRef(vm, instancetype.Kind(result.SourceKind).Role())
 	if ref == nil || ref.ControllerRevisionRef == nil {
@@ -157,7 +157,7 @@ func captured(vm *vmv1alpha1.VirtualMachine, result *vmv1alpha1.RefreshResult) b
 	return name == result.NewRevision || name != result.OldRevision
 }
 
-// printRefresh prints one object, or for several a list, or the table.
+// printRefresh prints one object, a list of several, or the table.
 func printRefresh(out io.Writer, format string, results []vmv1alpha1.RefreshResult) error {
 	if format != cli.OutputTable {
 		if len(results) == 1 {
@@ -174,8 +174,7 @@ func printRefresh(out io.Writer, format string, results []vmv1alpha1.RefreshResu
 	return w.Flush()
 }
 
-// sources names what the virtual machine uses, with both kinds and names when it moves
-// to another.
+// sources returns what the virtual machine uses, with both kinds and names if the source changes.
 func sources(r *vmv1alpha1.RefreshResult) string {
 	switch {
 	case r.OldSourceName == "" || r.OldSourceName == r.SourceName && r.OldSourceKind == r.SourceKind:
@@ -214,7 +213,7 @@ func changes(r *vmv1alpha1.RefreshResult) string {
 			part += " (restart)"
 		case vmv1alpha1.RefreshEffectNone:
 			part += " (no effect)"
-		default: // at once, as one expects
+		default: // immediate, which needs no remark
 		}
 		parts = append(parts, part)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout has the command rollout of virtctl, which shows and changes rollouts of MachineDeployments.
+// Package rollout implements the virtctl command rollout, which shows and changes rollouts of MachineDeployments.
 package rollout
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

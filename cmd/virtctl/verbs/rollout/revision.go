@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,10 +18,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
-// changeCause says why a template was changed, as kubectl has it.
+// changeCause is kubectl's annotation for the reason of a change.
 const changeCause = "kubernetes.io/change-cause"
 
-// revision is a template that a deployment had, with the set that has kept it.
+// revision is a previous template of a deployment, with the MachineSet that stores it.
 type revision struct {
 	number int64
 	set    *clusterv1alpha1.MachineSet
@@ -28,14 +29,14 @@ type revision struct {
 
 func (r revision) cause() string { return cmp.Or(r.set.Annotations[changeCause], "<none>") }
 
-// template is that of the deployment when it had the revision.
+// template is the deployment's template at the revision.
 func (r revision) template() clusterv1alpha1.MachineTemplateSpec {
 	t := *r.set.Spec.Template.DeepCopy()
 	delete(t.Metadata.Labels, clusterv1alpha1.MachineDeploymentUniqueLabel)
 	return t
 }
 
-// revisions are those of d that sets have kept, the oldest first.
+// revisions returns the revisions of d that MachineSets store, the oldest first.
 func revisions(d *clusterv1alpha1.MachineDeployment, sets []clusterv1alpha1.MachineSet) []revision {
 	var all []revision
 	for i := range sets {
@@ -49,11 +50,14 @@ func revisions(d *clusterv1alpha1.MachineDeployment, sets []clusterv1alpha1.Mach
 	return all
 }
 
-// revisionAt is the revision of that number, or for 0 the one before the last.
+// revisionAt returns the revision with the number, or for 0 the one before the last.
 func revisionAt(all []revision, number int64) (revision, error) {
 	if number == 0 {
-		if len(all) < 2 {
-			return revision{}, fmt.Errorf("there is no revision before the last one: %d kept", len(all))
+		switch len(all) {
+		case 0:
+			return revision{}, errors.New("no revision exists")
+		case 1:
+			return revision{}, fmt.Errorf("no previous revision: the only one is %d", all[0].number)
 		}
 		return all[len(all)-2], nil
 	}
@@ -66,10 +70,11 @@ func revisionAt(all []revision, number int64) (revision, error) {
 	for _, r := range all {
 		kept = append(kept, strconv.FormatInt(r.number, 10))
 	}
-	return revision{}, fmt.Errorf("there is no revision %d; kept are %s", number, conditions.JoinLimited(kept, ", "))
+	return revision{}, fmt.Errorf("revision %d not found; available: %s", number, conditions.JoinLimited(kept, ", "))
 }
 
-// unrolled returns what d still waits for, and why it lasts if that is known; empty if d has what it wants.
+// unrolled returns what the rollout of d waits for, with the cause if it is known. It is empty if the rollout is
+// complete.
 func unrolled(d *clusterv1alpha1.MachineDeployment) string {
 	text := pending(d)
 	if text == "" || d.Status.ObservedGeneration < d.Generation || conditions.IsTrue(d.Status.Conditions, clusterv1alpha1.PausedCondition) {
@@ -81,14 +86,14 @@ func unrolled(d *clusterv1alpha1.MachineDeployment) string {
 			continue
 		}
 		if rolling := conditions.Find(d.Status.Conditions, clusterv1alpha1.RollingOutCondition); rolling != nil && kind == clusterv1alpha1.ScalingUpCondition && rolling.Reason == c.Reason {
-			continue // pending has named that cause.
+			continue // pending has reported this cause
 		}
 		text += ": " + oneLine(c.Message)
 	}
 	return text
 }
 
-// oneLine returns a message of several points as one line.
+// oneLine joins the items of a message into one line.
 func oneLine(message string) string {
 	var parts []string
 	for line := range strings.Lines(message) {
@@ -99,20 +104,20 @@ func oneLine(message string) string {
 	return strings.ReplaceAll(strings.Join(parts, ", "), ": * ", ": ")
 }
 
-// pending returns what d still waits for, empty if it has what it wants.
+// pending returns what the rollout of d waits for, or an empty string if it is complete.
 func pending(d *clusterv1alpha1.MachineDeployment) string {
 	wanted, st := ptr.Deref(d.Spec.Replicas, 1), &d.Status
 	rolling := conditions.Find(st.Conditions, clusterv1alpha1.RollingOutCondition)
 	paused := conditions.Find(st.Conditions, clusterv1alpha1.PausedCondition)
 	switch {
 	case paused != nil && paused.Status == metav1.ConditionTrue:
-		return "it is paused: " + paused.Message
+		return "the rollout is paused: " + paused.Message
 	case st.ObservedGeneration < d.Generation:
-		return "waiting for the controller to see the change"
+		return "waiting for the controller to observe the change"
 	case rolling != nil && rolling.Status == metav1.ConditionTrue:
 		return rolling.Message
 	case ptr.Deref(st.Replicas, 0) != wanted:
-		return fmt.Sprintf("%d of %d machines are there", ptr.Deref(st.Replicas, 0), wanted)
+		return fmt.Sprintf("%d of %d machines exist", ptr.Deref(st.Replicas, 0), wanted)
 	case ptr.Deref(st.AvailableReplicas, 0) < wanted:
 		return fmt.Sprintf("%d of %d machines are available", ptr.Deref(st.AvailableReplicas, 0), wanted)
 	}

@@ -20,7 +20,7 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// defaultRolloutTimeout is for some machines after one another.
+// defaultRolloutTimeout allows for the replacement of some machines one after another.
 const defaultRolloutTimeout = time.Hour
 
 // NewCommand returns the command.
@@ -30,7 +30,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 		Use:   "rollout",
 		Short: "Follow, pause, restart and undo rollouts of MachineDeployments",
 		Long: "Follow, pause, restart and undo rollouts of MachineDeployments.\n\n" +
-			"kubectl rollout knows the kinds of Kubernetes alone; this is the same for MachineDeployments.",
+			"kubectl rollout supports only built-in kinds; this command does the same for MachineDeployments.",
 		Args: cobra.NoArgs,
 		RunE: cli.HelpFor,
 	}
@@ -48,23 +48,23 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 		}
 	}
 	var revision int64
-	undo := verb("undo", "Go back to the template of an earlier revision", func(ctx context.Context, name string) error { return f.undoRollout(ctx, name, revision) })
-	undo.Flags().Int64Var(&revision, "to-revision", 0, "Revision to go back to; the one before by default")
+	undo := verb("undo", "Roll back to a previous revision", func(ctx context.Context, name string) error { return f.undoRollout(ctx, name, revision) })
+	undo.Flags().Int64Var(&revision, "to-revision", 0, "Revision to roll back to (default: the previous one)")
 	var timeout time.Duration
-	status := verb("status", "Wait until a rollout is done", func(ctx context.Context, name string) error { return f.awaitRollout(ctx, name, timeout) })
+	status := verb("status", "Wait until a rollout is complete", func(ctx context.Context, name string) error { return f.awaitRollout(ctx, name, timeout) })
 	status.Flags().DurationVar(&timeout, "timeout", defaultRolloutTimeout, "How long to wait")
 	cmd.AddCommand(undo, status,
-		verb("history", "Show the revisions that are kept", f.rolloutHistory),
+		verb("history", "Show the available revisions", f.rolloutHistory),
 		verb("pause", "Pause the rollout of a new template", func(ctx context.Context, name string) error {
 			return f.changeRollout(ctx, name, "paused", func(d *clusterv1alpha1.MachineDeployment) error { return pause(d, true) })
 		}),
-		verb("resume", "Resume a rollout that was paused", func(ctx context.Context, name string) error {
+		verb("resume", "Resume a paused rollout", func(ctx context.Context, name string) error {
 			return f.changeRollout(ctx, name, "resumed", func(d *clusterv1alpha1.MachineDeployment) error { return pause(d, false) })
 		}),
-		verb("restart", "Replace all machines by new ones of the same template", func(ctx context.Context, name string) error {
+		verb("restart", "Replace all machines with the same template", func(ctx context.Context, name string) error {
 			return f.changeRollout(ctx, name, "restarted", func(d *clusterv1alpha1.MachineDeployment) error {
 				if ptr.Deref(d.Spec.Paused, false) {
-					return fmt.Errorf("it is paused: resume it first")
+					return fmt.Errorf("the rollout is paused: resume it first")
 				}
 				d.Spec.Rollout.After = ptr.To(metav1.NewTime(time.Now().Truncate(time.Second)))
 				return nil
@@ -74,7 +74,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-// deploymentName is the name of a MachineDeployment as kubectl would take it.
+// deploymentName returns the name of a MachineDeployment from kubectl's TYPE/NAME form.
 func deploymentName(arg string) (string, error) {
 	kind, name, both := strings.Cut(arg, "/")
 	if !both {
@@ -84,21 +84,21 @@ func deploymentName(arg string) (string, error) {
 	case "machinedeployment", "machinedeployments", "md":
 		return name, nil
 	}
-	return "", fmt.Errorf("%q: only machinedeployment/NAME can be rolled out", arg)
+	return "", fmt.Errorf("%q is not supported: use machinedeployment/NAME", arg)
 }
 
 func pause(d *clusterv1alpha1.MachineDeployment, wanted bool) error {
 	switch is := ptr.Deref(d.Spec.Paused, false); {
 	case is && wanted:
-		return fmt.Errorf("it is paused already")
+		return fmt.Errorf("the rollout is already paused")
 	case !is && !wanted:
-		return fmt.Errorf("it is not paused")
+		return fmt.Errorf("the rollout is not paused")
 	}
 	d.Spec.Paused = ptr.To(wanted)
 	return nil
 }
 
-// changeRollout changes a deployment, as it is then, and says so.
+// changeRollout updates a deployment and prints the result.
 func (f command) changeRollout(ctx context.Context, name, done string, change func(*clusterv1alpha1.MachineDeployment) error) error {
 	client, namespace, err := f.Client()
 	if err != nil {
@@ -123,7 +123,7 @@ func (f command) changeRollout(ctx context.Context, name, done string, change fu
 	return nil
 }
 
-// revisionsOf are the sets of a deployment.
+// revisionsOf returns a deployment and its MachineSets.
 func (f command) revisionsOf(ctx context.Context, name string) (*clusterv1alpha1.MachineDeployment, []revision, error) {
 	client, namespace, err := f.Client()
 	if err != nil {
@@ -163,16 +163,16 @@ func (f command) undoRollout(ctx context.Context, name string, number int64) err
 	if err != nil {
 		return fmt.Errorf("machinedeployment %s: %w", name, err)
 	}
-	return f.changeRollout(ctx, name, fmt.Sprintf("goes back to revision %d", to.number), func(d *clusterv1alpha1.MachineDeployment) error {
+	return f.changeRollout(ctx, name, fmt.Sprintf("rolled back to revision %d", to.number), func(d *clusterv1alpha1.MachineDeployment) error {
 		if ptr.Deref(d.Spec.Paused, false) {
-			return fmt.Errorf("it is paused: resume it first")
+			return fmt.Errorf("the rollout is paused: resume it first")
 		}
 		d.Spec.Template = to.template()
 		return nil
 	})
 }
 
-// awaitRollout waits until a deployment has what it wants, and tells what it waits for.
+// awaitRollout waits until the rollout of a deployment is complete, and shows progress.
 func (f command) awaitRollout(ctx context.Context, name string, timeout time.Duration) error {
 	client, namespace, err := f.Client()
 	if err != nil {
@@ -180,13 +180,13 @@ func (f command) awaitRollout(ctx context.Context, name string, timeout time.Dur
 	}
 	var seen bool
 	var never error
-	err = f.AwaitState(ctx, timeout, "machinedeployment "+name+" is not seen rolled out", func(ctx context.Context) (bool, string, error) {
+	err = f.AwaitState(ctx, timeout, "machinedeployment "+name+" is not rolled out", func(ctx context.Context) (bool, string, error) {
 		d, err := client.ClusterV1alpha1().MachineDeployments(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			if !seen {
 				never = err
 			}
-			return false, "it is gone", err
+			return false, "not found", err
 		}
 		seen = true
 		left := unrolled(d)

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package snapshot has the command snapshot of virtctl, which creates, lists and reverts to snapshots.
+// Package snapshot implements the virtctl command snapshot, which creates, lists and reverts to snapshots.
 package snapshot
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

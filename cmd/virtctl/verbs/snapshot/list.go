@@ -21,7 +21,7 @@ import (
 func newSnapshotListCommand(f command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list [VM]",
-		Short:   "List the snapshots of the namespace, or the tree of a virtual machine with those of others",
+		Short:   "List the snapshots of a namespace, or all vSphere snapshots of a virtual machine",
 		Example: fmt.Sprintf("  %[1]s snapshot list\n  %[1]s snapshot list web", f.Program),
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: f.CompleteOneVM,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,8 +59,7 @@ func (f command) listSnapshots(ctx context.Context) error {
 	return w.Flush()
 }
 
-// printTree shows the snapshots that vSphere has of a virtual machine; one that follows another
-// is behind it.
+// printTree shows all vSphere snapshots of a virtual machine. Children follow their parents.
 func printTree(out io.Writer, vm *vmv1alpha1.VirtualMachine) error {
 	if len(vm.Status.Snapshots) == 0 {
 		_, err := fmt.Fprintf(out, "virtualmachine %s/%s has no snapshots\n", vm.Namespace, vm.Name)
@@ -75,7 +74,7 @@ func printTree(out io.Writer, vm *vmv1alpha1.VirtualMachine) error {
 		}
 		object := n.SnapshotName
 		if object == "" {
-			object = "<not of an object>"
+			object = "<no object>"
 		}
 		cli.Row(w, strings.Repeat("  ", depth[n.UniqueID])+n.Name, object, string(n.PowerState), cli.AmountOf(n.Occupied), cli.At(n.CreationTime), n.UniqueID)
 	}

@@ -25,9 +25,9 @@ import (
 const (
 	// madeByVirtctl is the value of LabelSnapshotMadeBy.
 	madeByVirtctl = "virtctl"
-	// defaultSnapshotTimeout is for the memory of a large virtual machine.
+	// defaultSnapshotTimeout is enough for the memory of a large virtual machine.
 	defaultSnapshotTimeout = 10 * time.Minute
-	// defaultQuiesce stands for --quiesce without a time: vSphere's own.
+	// defaultQuiesce is --quiesce without a value: vSphere's default time.
 	defaultQuiesce = "default"
 )
 
@@ -44,7 +44,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-// snapshotFlags are those of snapshot create.
+// snapshotFlags are the flags of snapshot create.
 type snapshotFlags struct {
 	name, description, quiesce string
 	memory, wait               bool
@@ -58,8 +58,8 @@ func newSnapshotCreateCommand(f command) *cobra.Command {
 		Use:   "create VM [NAME]",
 		Short: "Take a snapshot of a virtual machine",
 		Long: "Take a snapshot of a virtual machine.\n\n" +
-			"With --keep N it waits until the snapshot can be reverted to, and then deletes the oldest of those that virtctl has\n" +
-			"made of the virtual machine, until N are left. Those that others have made stay, and none is deleted when the new one fails.",
+			"With --keep N, wait until the snapshot is ready, and then delete the oldest snapshots that virtctl has created\n" +
+			"for the virtual machine, except the newest N. Other snapshots are kept, and none is deleted if the new one fails.",
 		Example: fmt.Sprintf("  %[1]s snapshot create web before-upgrade --memory --wait\n  %[1]s snapshot create web --quiesce --keep 7", f.Program),
 		Args:    cobra.RangeArgs(1, 2), ValidArgsFunction: f.CompleteOneVM,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ func newSnapshotCreateCommand(f command) *cobra.Command {
 				flags.name = args[1]
 			}
 			if cmd.Flags().Changed("keep") && flags.keep < 1 {
-				return fmt.Errorf("--keep: %d: must be 1 or more", flags.keep)
+				return fmt.Errorf("--keep %d: must be at least 1", flags.keep)
 			}
 			snapshot, err := flags.snapshot(args[0])
 			if err != nil {
@@ -76,17 +76,17 @@ func newSnapshotCreateCommand(f command) *cobra.Command {
 			return f.createSnapshot(cmd.Context(), snapshot, &flags)
 		},
 	}
-	cmd.Flags().BoolVar(&flags.memory, "memory", false, "Include the memory of a running virtual machine, so that it runs on from there after a revert")
-	cmd.Flags().StringVar(&flags.quiesce, "quiesce", "", "Let VMware Tools bring the guest to rest first; a duration bounds that, from 5m to 4h")
+	cmd.Flags().BoolVar(&flags.memory, "memory", false, "Include the memory of a running virtual machine, so that a revert resumes it")
+	cmd.Flags().StringVar(&flags.quiesce, "quiesce", "", "Quiesce the guest with VMware Tools first; an optional duration from 5m to 4h limits the time")
 	cmd.Flags().Lookup("quiesce").NoOptDefVal = defaultQuiesce
-	cmd.Flags().StringVar(&flags.description, "description", "", "Description for people")
-	cmd.Flags().IntVar(&flags.keep, "keep", 0, "How many of the snapshots that virtctl has made of the virtual machine to keep; all by default")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until the snapshot can be reverted to")
-	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultSnapshotTimeout, "How long --wait and --keep wait")
+	cmd.Flags().StringVar(&flags.description, "description", "", "Description of the snapshot")
+	cmd.Flags().IntVar(&flags.keep, "keep", 0, "Number of snapshots created by virtctl to keep for the virtual machine (default: all)")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until the snapshot is ready")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultSnapshotTimeout, "Timeout of --wait and --keep")
 	return cmd
 }
 
-// snapshot is the object to make.
+// snapshot returns the object to create.
 func (flags *snapshotFlags) snapshot(vm string) (*vmv1alpha1.VirtualMachineSnapshot, error) {
 	s := &vmv1alpha1.VirtualMachineSnapshot{
 		ObjectMeta: metav1.ObjectMeta{Name: flags.name, Labels: map[string]string{vmv1alpha1.LabelSnapshotCreatedBy: madeByVirtctl}},
@@ -102,7 +102,7 @@ func (flags *snapshotFlags) snapshot(vm string) (*vmv1alpha1.VirtualMachineSnaps
 	if flags.quiesce != defaultQuiesce {
 		d, err := time.ParseDuration(flags.quiesce)
 		if err != nil || d < 5*time.Minute || d > 4*time.Hour {
-			return nil, fmt.Errorf("--quiesce: %q: must be a duration from 5m to 4h", flags.quiesce)
+			return nil, fmt.Errorf("--quiesce %q: must be a duration from 5m to 4h", flags.quiesce)
 		}
 		s.Spec.Quiesce.TimeoutSeconds = int32(d / time.Second)
 	}
@@ -123,7 +123,7 @@ func (f command) createSnapshot(ctx context.Context, snapshot *vmv1alpha1.Virtua
 	if !flags.wait && flags.keep == 0 {
 		return nil
 	}
-	err = f.AwaitState(ctx, flags.timeout, "virtualmachinesnapshot "+made.Name+" is not seen ready", func(ctx context.Context) (bool, string, error) {
+	err = f.AwaitState(ctx, flags.timeout, "virtualmachinesnapshot "+made.Name+" is not ready", func(ctx context.Context) (bool, string, error) {
 		got, err := snapshots.Get(ctx, made.Name, metav1.GetOptions{})
 		if err != nil {
 			return false, "", err
@@ -154,8 +154,8 @@ func (f command) createSnapshot(ctx context.Context, snapshot *vmv1alpha1.Virtua
 	return nil
 }
 
-// superfluous are the oldest of those that can be reverted to, but for as many as are kept.
-// One that is not ready counts for nothing: it may never be.
+// superfluous returns the oldest ready snapshots, except the newest keep. Snapshots that are not ready do not count,
+// because they may never become ready.
 func superfluous(all []vmv1alpha1.VirtualMachineSnapshot, keep int) []vmv1alpha1.VirtualMachineSnapshot {
 	ready := slices.DeleteFunc(slices.Clone(all), func(s vmv1alpha1.VirtualMachineSnapshot) bool {
 		return s.DeletionTimestamp != nil || !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady)
@@ -171,11 +171,11 @@ func newSnapshotRevertCommand(f command) *cobra.Command {
 	timeout := defaultSnapshotTimeout
 	cmd := &cobra.Command{
 		Use:   "revert VM SNAPSHOT",
-		Short: "Revert a virtual machine and its object to what they were at a snapshot",
-		Long: "Revert a virtual machine and its object to what they were at a snapshot.\n\n" +
-			"What the guest has written since is lost. Labels, annotations and spec of the object become what they were, with the size\n" +
-			"of then, and the virtual machine runs only if the snapshot has its memory. What was asked for stays asked for when --wait\n" +
-			"ends before; kubectl patch takes it back, with spec.currentSnapshotName: null.",
+		Short: "Revert a virtual machine and its object to a snapshot",
+		Long: "Revert a virtual machine and its object to a snapshot.\n\n" +
+			"Later changes of the guest's disks are lost. Labels, annotations and spec of the object are restored, including the\n" +
+			"size. The virtual machine is running afterwards only if the snapshot includes its memory. The request remains if --wait\n" +
+			"times out; to cancel it, set spec.currentSnapshotName to null with kubectl patch.",
 		Example: fmt.Sprintf("  %[1]s snapshot revert web before-upgrade --wait", f.Program),
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: f.CompleteOneVM,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -192,7 +192,7 @@ func newSnapshotRevertCommand(f command) *cobra.Command {
 			if !waits {
 				return nil
 			}
-			err = f.AwaitState(cmd.Context(), timeout, "virtualmachine "+args[0]+" is not seen reverted", func(ctx context.Context) (bool, string, error) {
+			err = f.AwaitState(cmd.Context(), timeout, "virtualmachine "+args[0]+" is not reverted", func(ctx context.Context) (bool, string, error) {
 				got, err := vms.Get(ctx, args[0], metav1.GetOptions{})
 				if err != nil {
 					return false, "", err
@@ -204,7 +204,7 @@ func newSnapshotRevertCommand(f command) *cobra.Command {
 				if got.Spec.CurrentSnapshotName == "" && c.Status == metav1.ConditionTrue {
 					return true, "", nil
 				}
-				if c.Status == metav1.ConditionTrue { // of the revert before
+				if c.Status == metav1.ConditionTrue { // of the previous revert
 					return false, "waiting for the server", nil
 				}
 				return false, cmp.Or(c.Message, c.Reason), nil
@@ -215,8 +215,8 @@ func newSnapshotRevertCommand(f command) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&waits, "wait", false, "Wait until the virtual machine and its object are what they were")
-	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "How long --wait waits")
+	cmd.Flags().BoolVar(&waits, "wait", false, "Wait until the virtual machine and its object are reverted")
+	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "Timeout of --wait")
 	return cmd
 }
 
@@ -225,7 +225,7 @@ func newSnapshotDeleteCommand(f command) *cobra.Command {
 	timeout := defaultSnapshotTimeout
 	cmd := &cobra.Command{
 		Use:     "delete SNAPSHOT...",
-		Short:   "Delete snapshots; those taken after them stay",
+		Short:   "Delete snapshots; later snapshots are kept",
 		Example: fmt.Sprintf("  %[1]s snapshot delete web-before-upgrade --wait", f.Program),
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -246,7 +246,7 @@ func newSnapshotDeleteCommand(f command) *cobra.Command {
 				if !waits || len(errs) > 0 {
 					break
 				}
-				err := f.AwaitState(cmd.Context(), timeout, "virtualmachinesnapshot "+name+" is not seen gone", func(ctx context.Context) (bool, string, error) {
+				err := f.AwaitState(cmd.Context(), timeout, "virtualmachinesnapshot "+name+" is not deleted", func(ctx context.Context) (bool, string, error) {
 					got, err := snapshots.Get(ctx, name, metav1.GetOptions{})
 					if apierrors.IsNotFound(err) {
 						return true, "", nil
@@ -264,7 +264,7 @@ func newSnapshotDeleteCommand(f command) *cobra.Command {
 			return errors.Join(errs...)
 		},
 	}
-	cmd.Flags().BoolVar(&waits, "wait", false, "Wait until vSphere has none of them")
-	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "How long --wait waits")
+	cmd.Flags().BoolVar(&waits, "wait", false, "Wait until the snapshots are deleted in vSphere")
+	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "Timeout of --wait")
 	return cmd
 }

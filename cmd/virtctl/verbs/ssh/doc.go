@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ssh has the command ssh of virtctl, which connects to a virtual machine with ssh.
+// Package ssh implements the virtctl command ssh, which connects to a virtual machine with ssh.
 package ssh
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

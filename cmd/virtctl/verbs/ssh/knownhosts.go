@@ -16,19 +16,18 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// knownHosts is where the host key of a virtual machine is kept.
+// knownHosts is the storage of a virtual machine's host key.
 type knownHosts struct {
-	// file of ssh, in its format.
+	// file is the known_hosts file in ssh's format.
 	file string
-	// alias is what ssh calls the host.
+	// alias is the HostKeyAlias for ssh.
 	alias string
-	// another is true when the file has keys, and none of this virtual machine: one that was
-	// before had its name.
+	// another is true if the file has keys, but none of this virtual machine. Then a previous virtual machine had
+	// the same name.
 	another bool
 }
 
-// knownHosts finds the file of vm, in directories by the API server and the namespace unless
-// it is given.
+// knownHosts returns the storage for vm. Unless a file is given, it is in directories by API server and namespace.
 func (f command) knownHosts(vm *vmv1alpha1.VirtualMachine, given string) (*knownHosts, error) {
 	k := &knownHosts{file: given, alias: string(vm.UID) + ".vm.slipway.dev"}
 	if given != "" {
@@ -36,7 +35,7 @@ func (f command) knownHosts(vm *vmv1alpha1.VirtualMachine, given string) (*known
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return nil, fmt.Errorf("looking for the home directory, in which host keys are kept: %w; --known-hosts names another file", err)
+		return nil, fmt.Errorf("locating the home directory for host keys: %w; use --known-hosts to specify a file", err)
 	}
 	config, err := f.Config()
 	if err != nil {
@@ -44,17 +43,17 @@ func (f command) knownHosts(vm *vmv1alpha1.VirtualMachine, given string) (*known
 	}
 	k.file = filepath.Join(home, ".ssh", "slipway", FileName(config.Host), FileName(vm.Namespace), FileName(vm.Name))
 	if err := os.MkdirAll(filepath.Dir(k.file), 0o700); err != nil {
-		return nil, fmt.Errorf("making the directory for host keys: %w", err)
+		return nil, fmt.Errorf("creating the directory for host keys: %w", err)
 	}
 	keys, err := os.ReadFile(k.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading the host keys that are known: %w", err)
+		return nil, fmt.Errorf("reading the known host keys: %w", err)
 	}
 	k.another = len(bytes.TrimSpace(keys)) > 0 && !bytes.Contains(keys, []byte(k.alias))
 	return k, nil
 }
 
-// FileName makes a name of a file of text, without what has a meaning in paths.
+// FileName returns text as a file name, without characters that have a meaning in paths.
 func FileName(text string) string {
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		text = u.Host + strings.TrimSuffix(u.Path, "/")

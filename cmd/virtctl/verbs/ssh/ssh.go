@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// sshProgram is looked for in PATH.
+	// sshProgram is looked up in PATH.
 	sshProgram = "ssh"
-	// sshGrace is how long ssh may take to end when it is told to.
+	// sshGrace is how long ssh may take to end after a signal.
 	sshGrace = 5 * time.Second
 )
 
-// sshFlags are those of ssh.
+// sshFlags are the flags of ssh.
 type sshFlags struct {
 	user, identity, knownHosts string
 	port                       int
@@ -43,35 +43,35 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ssh [USER@]VM [-- COMMAND...]",
 		Short: "Open an SSH connection to a virtual machine",
-		Long: "Open an SSH connection to the primary address of a virtual machine, with the ssh program of\n" +
-			"your machine, which has to reach that address.\n\n" +
-			"Host keys are kept for each virtual machine by its UID, and not by its address: one that gets\n" +
-			"another address stays known, and one that was made again under its name is not taken for the\n" +
-			"one before. The exit code is that of ssh, and so of the command.",
+		Long: "Open an SSH connection to the primary address of a virtual machine with the local ssh\n" +
+			"program. The address must be reachable from your machine.\n\n" +
+			"Host keys are stored by the UID of the virtual machine, not by its address. A virtual machine\n" +
+			"with a new address is still trusted; a recreated one with the same name is not.\n" +
+			"The exit status is that of ssh.",
 		Example: fmt.Sprintf("  %[1]s ssh admin@web\n  %[1]s ssh web -l admin -- uname -a", f.Program),
 		Args: func(_ *cobra.Command, names []string) error {
 			if len(names) == 1 {
 				return nil
 			}
-			return errors.New("one virtual machine is needed, and -- before the command, if there is one")
+			return errors.New("specify one virtual machine, and -- before the command, if any")
 		},
 		ValidArgsFunction: f.CompleteVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.ssh(cmd.Context(), args[0], args[1:], &flags)
 		},
 	}
-	cmd.Flags().StringVarP(&flags.user, "username", "l", "", "User of the guest; what ssh takes when not given")
-	cmd.Flags().IntVarP(&flags.port, "port", "p", 0, "Port of the guest; what ssh takes when not given")
+	cmd.Flags().StringVarP(&flags.user, "username", "l", "", "User name in the guest (default: that of ssh)")
+	cmd.Flags().IntVarP(&flags.port, "port", "p", 0, "SSH port of the guest (default: that of ssh)")
 	cmd.Flags().StringVarP(&flags.identity, "identity-file", "i", "", "File with the private key")
-	cmd.Flags().StringVar(&flags.knownHosts, "known-hosts", "", "File for host keys; one for each virtual machine below ~/.ssh/slipway by default")
-	cmd.Flags().StringArrayVar(&flags.options, "ssh-option", nil, "Option of ssh, as for its -o; may be given several times")
+	cmd.Flags().StringVar(&flags.knownHosts, "known-hosts", "", "File for host keys (default: one per virtual machine below ~/.ssh/slipway)")
+	cmd.Flags().StringArrayVar(&flags.options, "ssh-option", nil, "Option of ssh, as for ssh -o; may be repeated")
 	return cmd
 }
 
 func (f command) ssh(ctx context.Context, name string, command []string, flags *sshFlags) error {
 	if i := strings.LastIndexByte(name, '@'); i >= 0 {
 		if flags.user != "" {
-			return fmt.Errorf("the user is given twice: %q, and --username %q", name[:i], flags.user)
+			return fmt.Errorf("the user is specified twice: %q and --username %q", name[:i], flags.user)
 		}
 		flags.user, name = name[:i], name[i+1:]
 	}
@@ -95,12 +95,12 @@ func (f command) ssh(ctx context.Context, name string, command []string, flags *
 		return err
 	}
 	if known.another {
-		fmt.Fprintf(f.Streams.ErrOut, "virtualmachine %s/%s was made again since you connected to it: it has another host key, which ssh asks you about\n", namespace, name)
+		fmt.Fprintf(f.Streams.ErrOut, "virtualmachine %s/%s was recreated since your last connection: ssh asks you to confirm its new host key\n", namespace, name)
 	}
 	return f.runSSH(ctx, flags.argv(known, address, command))
 }
 
-// validate refuses what ssh would take for an option.
+// validate rejects values that ssh would parse as options.
 func (s *sshFlags) validate() error {
 	switch {
 	case strings.HasPrefix(s.user, "-"):
@@ -111,31 +111,31 @@ func (s *sshFlags) validate() error {
 	return nil
 }
 
-// addressOf is the primary address of a VM. The guest reports it, so that it is not taken for
-// anything but an address, and not for one of this machine.
+// addressOf returns the primary address of a VM. The guest reports it, so it is accepted only if it is an IP address
+// and not one of this machine.
 func addressOf(vm *vmv1alpha1.VirtualMachine) (string, error) {
 	var text string
 	if n := vm.Status.Network; n != nil {
 		text = cmp.Or(n.PrimaryIP4, n.PrimaryIP6)
 	}
 	if text == "" {
-		return "", fmt.Errorf("it has no address: it is %s", cmp.Or(vm.Status.PrintableStatus, "not seen by the server yet"))
+		return "", fmt.Errorf("it has no address; its status is %s", cmp.Or(vm.Status.PrintableStatus, "not reconciled yet"))
 	}
 	address, err := netip.ParseAddr(text)
 	switch {
 	case err != nil || address.Zone() != "":
-		return "", fmt.Errorf("its guest reports the address %q, which is none", text)
+		return "", fmt.Errorf("its guest reports %q, which is not a valid address", text)
 	case address.IsLoopback(), address.IsUnspecified(), address.IsMulticast(), address.Unmap().IsLoopback():
-		return "", fmt.Errorf("its guest reports the address %s, at which is no virtual machine", address)
+		return "", fmt.Errorf("its guest reports the address %s, which is not a unicast address of a virtual machine", address)
 	}
 	return address.String(), nil
 }
 
-// argv are the arguments of ssh.
+// argv returns the arguments of ssh.
 func (s *sshFlags) argv(known *knownHosts, address string, command []string) []string {
 	argv := []string{
 		"-o", "HostKeyAlias=" + known.alias, "-o", "UserKnownHostsFile=" + quoted(known.file),
-		// By the address it would be known, too, and the alias has to be found in the file.
+		// Disable the check by address, so that ssh only uses the alias.
 		"-o", "CheckHostIP=no", "-o", "HashKnownHosts=no",
 	}
 	for _, o := range s.options {
@@ -153,14 +153,14 @@ func (s *sshFlags) argv(known *knownHosts, address string, command []string) []s
 	return append(append(argv, address), command...)
 }
 
-// quoted is a file in an option of ssh: with blanks it would be several, and %h another.
+// quoted returns a file name as the value of an ssh option, with spaces and percent signs escaped.
 func quoted(file string) string { return `"` + strings.ReplaceAll(file, "%", "%%") + `"` }
 
-// runSSH runs ssh with the streams of this program, whose exit code becomes that of ssh.
+// runSSH runs ssh with the standard streams of this program and returns its exit status.
 func (f command) runSSH(ctx context.Context, argv []string) error {
 	cmd := exec.CommandContext(ctx, sshProgram, argv...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.Streams.In, f.Streams.Out, f.Streams.ErrOut
-	// What the guest writes goes to the terminal as it is.
+	// The guest's output is passed to the terminal unchanged.
 	if t, ok := f.Streams.Out.(cli.Terminal); ok {
 		cmd.Stdout = t.Out
 	}
@@ -169,7 +169,7 @@ func (f command) runSSH(ctx context.Context, argv []string) error {
 	}
 	cmd.Cancel = func() error {
 		if cmd.Process.Signal(os.Interrupt) != nil {
-			return cmd.Process.Kill() // where there are no signals
+			return cmd.Process.Kill() // on systems without signals
 		}
 		return nil
 	}
@@ -180,7 +180,7 @@ func (f command) runSSH(ctx context.Context, argv []string) error {
 		return &cli.ExitError{Code: max(exit.ExitCode(), 1), Err: cli.ErrReported}
 	}
 	if err != nil {
-		return fmt.Errorf("running ssh, which has to be installed: %w", err)
+		return fmt.Errorf("running ssh, which must be installed: %w", err)
 	}
 	return nil
 }

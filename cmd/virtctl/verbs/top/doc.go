@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package top has the command top of virtctl, which shows what virtual machines and zones use.
+// Package top implements the virtctl command top, which shows what virtual machines and zones use.
 package top
 
 import "github.com/slipway-dev/slipway/cmd/virtctl/cli"

@@ -16,7 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// taking is what a virtual machine takes: amounts are bytes, and -1 where nothing is known.
+// taking is the resource use of a virtual machine. Amounts are in bytes, and -1 if unknown.
 type taking struct {
 	key                                 types.NamespacedName
 	zone                                string
@@ -25,10 +25,10 @@ type taking struct {
 	use
 }
 
-// unknown stands for an amount that is not known.
+// unknown is the value of an unknown amount.
 const unknown = int64(-1)
 
-// takenBy is what a virtual machine takes. One that nobody has looked at takes what its spec says.
+// takenBy returns the resources of a virtual machine. Before its first reconcile, they are those of the spec.
 func takenBy(vm *vmv1alpha1.VirtualMachine, used map[types.NamespacedName]use) taking {
 	t := taking{
 		key: types.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}, zone: vm.Status.Zone, power: vm.Status.PowerState,
@@ -58,17 +58,17 @@ func takenBy(vm *vmv1alpha1.VirtualMachine, used map[types.NamespacedName]use) t
 	return t
 }
 
-// usedSuffix ends the orders by what is used.
+// usedSuffix is the suffix of the sort keys of resources in use.
 const usedSuffix = "-used"
 
-// machineOrders are what virtual machines are sorted by; nil is the name.
+// machineOrders maps sort keys to amounts; nil sorts by name.
 var machineOrders = map[string]func(*taking) int64{
 	"name": nil, "cpu": func(t *taking) int64 { return t.vcpus }, "memory": func(t *taking) int64 { return t.memory },
 	"storage": func(t *taking) int64 { return t.storage }, "provisioned": func(t *taking) int64 { return t.provisioned },
 	"cpu" + usedSuffix: func(t *taking) int64 { return t.hertz }, "memory" + usedSuffix: func(t *taking) int64 { return t.active },
 }
 
-// sortTaking puts the most first, and what takes as much by name.
+// sortTaking sorts in descending order, and equal amounts by name.
 func sortTaking(all []taking, by string) {
 	of := machineOrders[by]
 	slices.SortFunc(all, func(a, b taking) int {
@@ -105,7 +105,7 @@ func printTaking(out io.Writer, all []taking, namespaces, used, sum bool) error 
 	return w.Flush()
 }
 
-// cells are the amounts.
+// cells formats the amounts.
 func (t *taking) cells(used bool) []string {
 	vcpus := "-"
 	if t.vcpus >= 0 {
@@ -118,7 +118,7 @@ func (t *taking) cells(used bool) []string {
 	return cells
 }
 
-// add adds what is known of another one.
+// add adds the known amounts of another one.
 func (t *taking) add(o *taking) {
 	for _, pair := range [][2]*int64{
 		{&t.vcpus, &o.vcpus}, {&t.memory, &o.memory}, {&t.storage, &o.storage}, {&t.provisioned, &o.provisioned},
@@ -128,7 +128,7 @@ func (t *taking) add(o *taking) {
 	}
 }
 
-// known is an amount of bytes, if it is.
+// known formats an amount of bytes, empty if unknown.
 func known(bytes int64) string {
 	if bytes < 0 {
 		return "-"

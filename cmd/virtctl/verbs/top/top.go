@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 )
 
-// machinePage is how many virtual machines one request asks for.
+// machinePage is the page size of a list request.
 const machinePage = 500
 
 // NewCommand returns the command.
@@ -26,7 +26,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	f := command{factory}
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Show what CPU, memory and storage virtual machines and zones take",
+		Short: "Show CPU, memory and storage of virtual machines and zones",
 		Args:  cobra.NoArgs,
 		RunE:  cli.HelpFor,
 	}
@@ -34,7 +34,7 @@ func NewCommand(factory *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-// topFlags are those of top vm.
+// topFlags are the flags of top vm.
 type topFlags struct {
 	names, metrics   []string
 	selector, sortBy string
@@ -46,12 +46,12 @@ func newTopVMCommand(f command) *cobra.Command {
 	flags := topFlags{sortBy: "name"}
 	cmd := &cobra.Command{
 		Use: "vm [VM...]", Aliases: []string{"vms", "virtualmachine", "virtualmachines"},
-		Short: "Show what virtual machines take, and what they use",
-		Long: "Show the virtual CPUs and the memory that virtual machines have, the space that they take on datastores, and the\n" +
-			"space that they could grow to (PROVISIONED).\n\n" +
-			"What they use of it is a metric of the server, with --vm-metrics=usage: a file of these metrics (- for standard\n" +
-			"input) is given with --metrics, one of each replica. /metrics takes a right of its own and is not reached through\n" +
-			"kube-apiserver: docs/operations.md tells how to read it.",
+		Short: "Show CPU, memory and storage of virtual machines",
+		Long: "Show the virtual CPUs and memory of virtual machines, the space that they use on datastores, and the\n" +
+			"maximum space that they can use (PROVISIONED).\n\n" +
+			"CPU and memory in use are metrics of a server with --vm-metrics=usage. --metrics reads files with the metrics of\n" +
+			"each replica (- for standard input). /metrics requires a separate permission and is not reachable through\n" +
+			"kube-apiserver; see docs/how-to/operate/monitoring.md.",
 		Example:           fmt.Sprintf("  %[1]s top vm\n  %[1]s top vm -A --sort-by memory --sum\n  curl -s --cacert ca.crt -H \"Authorization: Bearer $TOKEN\" https://localhost:8443/metrics | %[1]s top vm -A --metrics - --sort-by cpu-used", f.Program),
 		ValidArgsFunction: f.CompleteVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,15 +63,15 @@ func newTopVMCommand(f command) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Label selector, instead of names")
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Include all namespaces")
 	cmd.Flags().StringVar(&flags.sortBy, "sort-by", flags.sortBy, "Sort key; numbers descending, names ascending: "+strings.Join(orders(), ", "))
 	cmd.Flags().StringSliceVar(&flags.metrics, "metrics", nil, "Files with metrics of the server")
-	cmd.Flags().BoolVar(&flags.sum, "sum", false, "Add a line with the sums")
+	cmd.Flags().BoolVar(&flags.sum, "sum", false, "Add a line with the totals")
 	cli.CompleteFixed(cmd, "sort-by", orders()...)
 	return cmd
 }
 
-// orders are the values of --sort-by.
+// orders returns the values of --sort-by.
 func orders() []string { return slices.Sorted(maps.Keys(machineOrders)) }
 
 func (o *topFlags) validate() error {
@@ -80,11 +80,11 @@ func (o *topFlags) validate() error {
 	case !known:
 		return fmt.Errorf("--sort-by %q is not supported: use one of %s", o.sortBy, strings.Join(orders(), ", "))
 	case len(o.names) > 0 && o.selector != "":
-		return fmt.Errorf("names and --selector exclude each other: got %d name(s) and selector %q", len(o.names), o.selector)
+		return fmt.Errorf("names and --selector are mutually exclusive: got %d name(s) and selector %q", len(o.names), o.selector)
 	case len(o.names) > 0 && o.allNamespaces:
-		return fmt.Errorf("--all-namespaces goes without names: got %d", len(o.names))
+		return fmt.Errorf("--all-namespaces cannot be combined with names: got %d", len(o.names))
 	case len(o.metrics) == 0 && strings.HasSuffix(o.sortBy, usedSuffix):
-		return fmt.Errorf("--sort-by %s goes with --metrics: what is used is in the metrics of the server alone", o.sortBy)
+		return fmt.Errorf("--sort-by %s requires --metrics", o.sortBy)
 	}
 	return nil
 }
@@ -116,14 +116,14 @@ func (f command) topMachines(ctx context.Context, flags *topFlags) error {
 		}
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(f.Streams.ErrOut, "There are no virtual machines.")
+		fmt.Fprintln(f.Streams.ErrOut, "No virtual machines.")
 		return nil
 	}
 	sortTaking(all, flags.sortBy)
 	return printTaking(f.Streams.Out, all, flags.allNamespaces, len(flags.metrics) > 0, flags.sum)
 }
 
-// eachMachine reads all virtual machines of a namespace, or of all, in pages.
+// eachMachine reads the virtual machines of one namespace or of all, in pages.
 func eachMachine(ctx context.Context, client versioned.Interface, namespace, selector string, do func(*vmv1alpha1.VirtualMachine)) error {
 	options := metav1.ListOptions{LabelSelector: selector, Limit: machinePage}
 	for {

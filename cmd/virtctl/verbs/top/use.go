@@ -12,14 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// use is what a virtual machine uses: CPU in hertz, memory that its guest uses and memory of its
-// host in bytes, -1 where nothing is known.
+// use is the resource use of a virtual machine: CPU in hertz, guest memory and host memory in bytes, -1 if unknown.
 type use struct{ hertz, active, host int64 }
 
-// noUse is that of which nothing is known.
+// noUse is an unknown resource use.
 var noUse = use{unknown, unknown, unknown}
 
-// useMetrics are the metrics of the server that tell of it.
+// useMetrics are the server's metrics of resource use.
 var useMetrics = map[string]func(*use) *int64{
 	"slipway_virtualmachine_cpu_usage_hertz":     func(u *use) *int64 { return &u.hertz },
 	"slipway_virtualmachine_memory_active_bytes": func(u *use) *int64 { return &u.active },
@@ -60,7 +59,7 @@ func (f command) readUse(files []string) (map[types.NamespacedName]use, error) {
 			}
 		}
 		if !found {
-			fmt.Fprintf(f.Streams.ErrOut, "warning: --metrics %s has nothing of what virtual machines use: it is there with --vm-metrics=usage of the server\n", file)
+			fmt.Fprintf(f.Streams.ErrOut, "warning: --metrics %s has no usage metrics: the server must run with --vm-metrics=usage\n", file)
 		}
 	}
 	return all, nil

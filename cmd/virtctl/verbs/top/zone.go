@@ -28,10 +28,10 @@ func newTopZoneCommand(f command) *cobra.Command {
 	known := func() []string { return slices.Sorted(maps.Keys(zoneOrders)) }
 	cmd := &cobra.Command{
 		Use: "zone [ZONE...]", Aliases: []string{"zones"},
-		Short: "Show what is in use of the capacity of zones, and what virtual machines take of it",
-		Long: "Show what is in use, by anybody, of the capacity of the hosts and datastores of zones, as vSphere says, and what the\n" +
-			"virtual machines of Slipway in them take: virtual CPUs and memory of those that are powered on, and the space that all\n" +
-			"could grow to. Who may not list the virtual machines of all namespaces sees the first part alone.",
+		Short: "Show capacity and use of zones",
+		Long: "Show the capacity of the hosts and datastores of zones and its total use according to vSphere, and the use by\n" +
+			"Slipway's virtual machines: vCPUs and memory of those that are powered on, and the maximum space that all\n" +
+			"can use. The second part requires permission to list virtual machines in all namespaces.",
 		Example:           fmt.Sprintf("  %[1]s top zone\n  %[1]s top zone --sort-by memory", f.Program),
 		ValidArgsFunction: f.completeZones,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,12 +41,12 @@ func newTopZoneCommand(f command) *cobra.Command {
 			return f.topZones(cmd.Context(), args, sortBy)
 		},
 	}
-	cmd.Flags().StringVar(&sortBy, "sort-by", sortBy, "Sort key; the part in use descending, names ascending: "+strings.Join(known(), ", "))
+	cmd.Flags().StringVar(&sortBy, "sort-by", sortBy, "Sort key; percentage in use descending, names ascending: "+strings.Join(known(), ", "))
 	cli.CompleteFixed(cmd, "sort-by", known()...)
 	return cmd
 }
 
-// zoneOrders are what zones are sorted by: the part that is in use. nil is the name.
+// zoneOrders maps sort keys to the part in use; nil sorts by name.
 var zoneOrders = map[string]func(*vmv1alpha1.ZoneResources) *resource.Quantity{"name": nil, "cpu": zoneCPU, "memory": zoneMemory, "storage": zoneStorage}
 
 func zoneCPU(r *vmv1alpha1.ZoneResources) *resource.Quantity     { return r.CPU }
@@ -69,7 +69,7 @@ func (f command) topZones(ctx context.Context, names []string, sortBy string) er
 	}
 	zones := slices.DeleteFunc(list.Items, func(z vmv1alpha1.Zone) bool { return len(names) > 0 && !slices.Contains(names, z.Name) })
 	if len(zones) == 0 {
-		fmt.Fprintln(f.Streams.ErrOut, "There are no zones.")
+		fmt.Fprintln(f.Streams.ErrOut, "No zones.")
 		return nil
 	}
 	taken := map[string]*taking{}
@@ -99,7 +99,7 @@ func (f command) topZones(ctx context.Context, names []string, sortBy string) er
 	return printZones(f.Streams.Out, zones, taken)
 }
 
-// printZones prints zones, with what virtual machines take unless that is nil.
+// printZones prints zones, and the use by virtual machines unless it is nil.
 func printZones(out io.Writer, zones []vmv1alpha1.Zone, taken map[string]*taking) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	header := []string{"NAME", "VCENTER", "READY", "HOSTS", "CPU IN USE", "MEMORY IN USE", "STORAGE IN USE", "VMS"}
@@ -125,7 +125,7 @@ func printZones(out io.Writer, zones []vmv1alpha1.Zone, taken map[string]*taking
 	return w.Flush()
 }
 
-// share is the part of a capacity that is in use, -1 where that is not known.
+// share returns the part of a capacity that is in use, or -1 if unknown.
 func share(s *vmv1alpha1.ZoneStatus, of func(*vmv1alpha1.ZoneResources) *resource.Quantity) float64 {
 	if s.Capacity == nil || s.Free == nil {
 		return -1
@@ -137,7 +137,7 @@ func share(s *vmv1alpha1.ZoneStatus, of func(*vmv1alpha1.ZoneResources) *resourc
 	return 1 - free.AsApproximateFloat64()/capacity.AsApproximateFloat64()
 }
 
-// inUse is what of a capacity is in use, and how much that is of it.
+// inUse formats the used amount of a capacity with its percentage.
 func inUse(s *vmv1alpha1.ZoneStatus, of func(*vmv1alpha1.ZoneResources) *resource.Quantity, text func(int64) string) string {
 	part := share(s, of)
 	if part < 0 {
@@ -149,7 +149,7 @@ func inUse(s *vmv1alpha1.ZoneStatus, of func(*vmv1alpha1.ZoneResources) *resourc
 
 func gigahertz(hertz int64) string { return fmt.Sprintf("%.1f GHz", float64(hertz)/1e9) }
 
-// completeZones offers the names of the zones.
+// completeZones completes names of zones.
 func (f command) completeZones(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	client, _, err := f.Client()
 	if err != nil {

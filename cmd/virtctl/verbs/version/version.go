@@ -33,16 +33,16 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 			cluster := discovery.ToDiscoveryInterfaceWithContext(client.Discovery())
 			server, err := cluster.ServerVersionWithContext(cmd.Context())
 			if err != nil {
-				return fmt.Errorf("asking the cluster for its version: %w", err)
+				return fmt.Errorf("reading the version of the cluster: %w", err)
 			}
 			resources, err := cluster.ServerResourcesForGroupVersionWithContext(cmd.Context(), vmv1alpha1.SchemeGroupVersion.String())
 			if err != nil {
-				return fmt.Errorf("asking the cluster for %s: %w", vmv1alpha1.SchemeGroupVersion, err)
+				return fmt.Errorf("reading the API %s: %w", vmv1alpha1.SchemeGroupVersion, err)
 			}
 			fmt.Fprintf(f.Streams.Out, "Cluster: %s\nAPI: %s (%d resources)\n", server.GitVersion, vmv1alpha1.SchemeGroupVersion, len(resources.APIResources))
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&clientOnly, "client", false, "Only the version of virtctl")
+	cmd.Flags().BoolVar(&clientOnly, "client", false, "Print only the version of virtctl")
 	return cmd
 }

@@ -18,7 +18,7 @@ var oddTimes = []string{
 	"2000-01-01T00:30:00+01:00", "9999-12-31T23:59:59-00:01",
 }
 
-func TestS1NextRestartTime_MustBeReadableAgain(t *testing.T) {
+func TestNextRestartTime_MustBeReadableAgain(t *testing.T) {
 	for _, text := range oddTimes {
 		obj := inlineVM(func(v *vmv1alpha1.VirtualMachine) { v.Spec.NextRestartTime = text })
 		check(t, []string{"Invalid spec.nextRestartTime"}, ValidateVirtualMachine(obj))
@@ -29,7 +29,7 @@ func TestS1NextRestartTime_MustBeReadableAgain(t *testing.T) {
 	}
 }
 
-func TestS1DelayedPowerOn_MustBeReadableAgain(t *testing.T) {
+func TestDelayedPowerOn_MustBeReadableAgain(t *testing.T) {
 	const key = vmv1alpha1.AnnotationDelayedPowerOn
 	want := []string{"Invalid metadata.annotations[" + key + "]"}
 	for _, text := range append(oddTimes, "soon", "") {

@@ -69,12 +69,12 @@ func TestRollout_Steps(t *testing.T) {
 		surge, unavailable intstr.IntOrString
 		want               []string
 	}{
-		"one more":                 {3, count(1), count(0), []string{"v1:3/3 v2:1/1", "v1:2/3 v2:1/1", "v1:2/2 v2:1/1", "v1:2/2 v2:2/2", "v1:1/2 v2:2/2", "v1:1/1 v2:2/2", "v1:1/1 v2:3/3", "v1:0/1 v2:3/3", "v2:3/3"}},
-		"one fewer":                {3, count(0), count(1), []string{"v1:2/3", "v1:2/2", "v1:2/2 v2:1/1", "v1:1/2 v2:1/1", "v1:1/1 v2:1/1", "v1:1/1 v2:2/2", "v1:0/1 v2:2/2", "v2:2/2", "v2:3/3"}},
-		"all at once":              {3, share("100%"), count(0), []string{"v1:3/3 v2:3/3", "v1:0/3 v2:3/3", "v2:3/3"}},
-		"all at once, unavailable": {2, count(0), share("100%"), []string{"v1:0/2", "", "v2:2/2"}},
-		"of a single Machine":      {1, count(1), count(0), []string{"v1:1/1 v2:1/1", "v1:0/1 v2:1/1", "v2:1/1"}},
-		"of none":                  {0, count(1), count(0), nil},
+		"one more":                  {3, count(1), count(0), []string{"v1:3/3 v2:1/1", "v1:2/3 v2:1/1", "v1:2/2 v2:1/1", "v1:2/2 v2:2/2", "v1:1/2 v2:2/2", "v1:1/1 v2:2/2", "v1:1/1 v2:3/3", "v1:0/1 v2:3/3", "v2:3/3"}},
+		"one fewer":                 {3, count(0), count(1), []string{"v1:2/3", "v1:2/2", "v1:2/2 v2:1/1", "v1:1/2 v2:1/1", "v1:1/1 v2:1/1", "v1:1/1 v2:2/2", "v1:0/1 v2:2/2", "v2:2/2", "v2:3/3"}},
+		"all together":              {3, share("100%"), count(0), []string{"v1:3/3 v2:3/3", "v1:0/3 v2:3/3", "v2:3/3"}},
+		"all together, unavailable": {2, count(0), share("100%"), []string{"v1:0/2", "", "v2:2/2"}},
+		"of a single Machine":       {1, count(1), count(0), []string{"v1:1/1 v2:1/1", "v1:0/1 v2:1/1", "v2:1/1"}},
+		"of none":                   {0, count(1), count(0), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture(t, test.replicas, test.surge, test.unavailable)
@@ -186,7 +186,7 @@ func TestRollout_KeepsAMarkedMachineUntilItIsReplaced(t *testing.T) {
 	w.expectMachines("finally", "v2:4/4")
 }
 
-// An available Machine that a user has marked would be deleted before the unavailable one, which alone may be deleted.
+// An available Machine that a user has marked would be deleted before the unavailable one, which is the only one that may be deleted.
 func TestRollout_EndsWithUnavailableMachines(t *testing.T) {
 	w := newFixture(t, 2, count(1), count(0))
 	w.settle(nil)
@@ -357,7 +357,7 @@ func TestDeployment_UpdatesSetsInPlace(t *testing.T) {
 	w.settle(nil)
 	s := w.set("v1")
 	if s.Name != name || len(w.sets) != 1 {
-		t.Fatalf("there are %d sets, the current one is %s, want %s alone", len(w.sets), s.Name, name)
+		t.Fatalf("there are %d sets, the current one is %s, want only %s", len(w.sets), s.Name, name)
 	}
 	hash := s.Labels[clusterv1alpha1.MachineDeploymentUniqueLabel]
 	want := map[string]string{"app": "md", clusterv1alpha1.MachineDeploymentUniqueLabel: hash}

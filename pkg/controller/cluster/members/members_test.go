@@ -155,7 +155,7 @@ func TestMachinesReady_AggregatesConditions(t *testing.T) {
 	}
 }
 
-func TestRemediating_NamesMachines(t *testing.T) {
+func TestRemediating_ListsMachines(t *testing.T) {
 	sick := is("HealthCheckSucceeded", metav1.ConditionFalse)
 	asked := says("OwnerRemediated", metav1.ConditionFalse, "RemediationDeferred", "")
 	for name, test := range map[string]struct {

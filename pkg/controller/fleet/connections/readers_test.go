@@ -167,7 +167,7 @@ func TestReaders_ReadImagesOfAnotherReplicasVCenter(t *testing.T) {
 	}
 	r.leases.Contend(t.Context(), ControllersLease, false)
 	if got, err := names(); len(got) != 0 || !errors.Is(err, provider.ErrNotInUse) {
-		t.Errorf("just after the start: %v, %v, want that nothing is asked", got, err)
+		t.Errorf("just after the start: %v, %v, want no query", got, err)
 	}
 	if n := r.calls()["Login"]; n != 0 {
 		t.Errorf("%d logins just after the start", n)

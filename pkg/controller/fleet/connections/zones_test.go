@@ -34,7 +34,7 @@ func TestFlagsZone_IsReplacedByObjects(t *testing.T) {
 		"flags and zones":                      {flags: true, zones: []string{"a"}, choice: []string{"a", "default"}, inVCenter: []string{"a", "default"}},
 		"flags and a zone of the name":         {flags: true, zones: []string{"default"}, choice: []string{"default"}, inVCenter: []string{"default"}},
 		"a VCenter and zones":                  {vcenter: true, zones: []string{"a"}, choice: []string{"a"}, inVCenter: []string{"a"}},
-		"a VCenter, zones, and what was there": {vcenter: true, zones: []string{"a"}, old: true, choice: []string{"a"}, inVCenter: []string{"a", "default"}},
+		"a VCenter, zones, and previous state": {vcenter: true, zones: []string{"a"}, old: true, choice: []string{"a"}, inVCenter: []string{"a", "default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			informers := externalversions.NewSharedInformerFactory(versionedfake.NewSimpleClientset(), 0)
@@ -138,7 +138,7 @@ func TestUse_SetsAZoneThatIsAddedMeanwhile(t *testing.T) {
 	members, _ := r.fleet.Members()
 	for _, name := range []string{"a", "early", "late"} {
 		if state := members["one"].driver.ZoneState(t.Context(), name); !state.Read {
-			t.Errorf("of zone %s the vCenter says: %v", name, state.Trouble)
+			t.Errorf("the vCenter reports for zone %s: %v", name, state.Trouble)
 		}
 	}
 }

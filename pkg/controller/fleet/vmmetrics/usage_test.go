@@ -75,7 +75,7 @@ func TestUsage_OfAScrapeIsNotChanged(t *testing.T) {
 	now = now.Add(usageInterval)
 	c.latest()
 	if after := shown["default"].at; after != before {
-		t.Errorf("what was read at %v is of %v while it is shown", before, after)
+		t.Errorf("statistics read at %v are shown with the time %v", before, after)
 	}
 }
 

@@ -138,11 +138,11 @@ func TestStatus_HasTheObservedState(t *testing.T) {
 	w.state.Free.Memory -= 19 << 30 // less than 2 % of the capacity
 	w.pass()
 	if n := w.writes() - before; n != 0 {
-		t.Errorf("%d writes of what is hardly another", n)
+		t.Errorf("%d writes for an insignificant difference", n)
 	}
 	w.state.Free.Memory -= 2 << 30
 	if z, _ = w.pass(); z.Status.Free.Memory.String() != "479Gi" {
-		t.Errorf("%s are free, want what was seen", z.Status.Free.Memory)
+		t.Errorf("%s are free, want the observed value", z.Status.Free.Memory)
 	}
 	w.state.Free.CPU = 0
 	if z, _ = w.pass(); !z.Status.Free.CPU.IsZero() {
@@ -167,7 +167,7 @@ func TestStatus_OfAnEarlierVersionIsWrittenOnce(t *testing.T) {
 	}
 }
 
-func TestReady_ReportsWhatAZoneLacks(t *testing.T) {
+func TestReady_ReportsMissingResourcesOfAZone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trouble, unseen error
 		want            string
@@ -189,7 +189,7 @@ func TestReady_ReportsWhatAZoneLacks(t *testing.T) {
 				t.Errorf("Ready is %s, requeue after %s", got, result.RequeueAfter)
 			}
 			if z.Status.Hosts != 3 || z.Status.Capacity == nil {
-				t.Error("what was seen before is forgotten")
+				t.Error("the previous observation is lost")
 			}
 		})
 	}

@@ -296,7 +296,7 @@ func TestReconcile_DoesNotReadASourceWithoutImages(t *testing.T) {
 	w := newWorld(t)
 	result, err := w.pass(golden)
 	if err != nil || result != (controller.Result{}) || len(w.vsphere.called()) > 0 {
-		t.Errorf("result %+v, %v; want nothing asked and no other look", result, err)
+		t.Errorf("result %+v, %v; want no query and no requeue", result, err)
 	}
 }
 

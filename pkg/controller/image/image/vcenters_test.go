@@ -143,9 +143,9 @@ func TestVCenterHandler_EnqueuesImagesWhenAVCenterIsReady(t *testing.T) {
 		change func()
 		looks  bool
 	}{
-		{"one that is there", func() { h.OnAdd(vc(metav1.ConditionTrue), true) }, false},
+		{"an existing one", func() { h.OnAdd(vc(metav1.ConditionTrue), true) }, false},
 		{"a requeue", func() { h.OnUpdate(vc(metav1.ConditionTrue), vc(metav1.ConditionTrue)) }, false},
-		{"it is away", func() { h.OnUpdate(vc(metav1.ConditionTrue), vc(metav1.ConditionFalse)) }, false},
+		{"it is disconnected", func() { h.OnUpdate(vc(metav1.ConditionTrue), vc(metav1.ConditionFalse)) }, false},
 		{"it is back", func() { h.OnUpdate(vc(metav1.ConditionFalse), vc(metav1.ConditionTrue)) }, true},
 		{"it is deleted", func() { h.OnDelete(vc(metav1.ConditionTrue)) }, true},
 	} {

@@ -190,7 +190,7 @@ func TestReconcile_KeepsImagesOfUnreadLibraries(t *testing.T) {
 	}{
 		"a library that is not found": {&provider.NotUsableError{Message: "no library", Missing: true}, metav1.ConditionFalse, vmv1alpha1.ReasonNotFound, false},
 		"two libraries of the name":   {&provider.NotUsableError{Message: "2 libraries"}, metav1.ConditionFalse, vmv1alpha1.ReasonInvalid, false},
-		"a vCenter that is away":      {errors.New("connection refused"), metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, true},
+		"an unreachable vCenter":      {errors.New("connection refused"), metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, golden(nil))
@@ -363,7 +363,7 @@ func TestReconcile_KeepsUsedImagesOfADeletedLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.refresh()
-	w.vsphere.err = errors.New("not asked")
+	w.vsphere.err = errors.New("not called")
 	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}

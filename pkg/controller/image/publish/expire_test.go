@@ -23,7 +23,7 @@ func TestCompleteRequest_IsDeletedAfterItsTimeToLive(t *testing.T) {
 	w.clock = w.clock.Add(time.Minute)
 	w.pass()
 	if _, err := w.api.VmV1alpha1().VirtualMachinePublishRequests("team-a").Get(t.Context(), "now", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the request is there: %v", err)
+		t.Errorf("the request exists: %v", err)
 	}
 }
 

@@ -231,7 +231,7 @@ func TestRequest_StartsOnlyWhenSourceAndTargetAreValid(t *testing.T) {
 func TestRequest_StatusRecordsTheStartFirst(t *testing.T) {
 	w := newWorld(t, publish(), machine(), library(func(l *vmv1alpha1.ContentLibrary) { l.Spec.VCenter = "west" }))
 	if result, err := w.c.reconcile.Reconcile(t.Context(), key); err != nil || !result.Requeue || len(w.p.asked) != 0 {
-		t.Fatalf("the first reconcile: %+v, %v, asked %v; want an immediate requeue", result, err, w.p.asked)
+		t.Fatalf("the first reconcile: %+v, %v, calls %v; want an immediate requeue", result, err, w.p.asked)
 	}
 	if r := w.request(); r.Status.Attempts != 1 || r.Status.StartTime == nil {
 		t.Errorf("status %+v, want one attempt", r.Status)
@@ -244,7 +244,7 @@ func TestRequest_StatusRecordsTheStartFirst(t *testing.T) {
 	}
 	pub := w.p.asked[0]
 	if pub.VCenter != "west" || pub.Library != "Golden Images" || pub.Item != "web-1" || pub.UID != "request-uid" || pub.VM.UID != "web-uid" || pub.Description != "for people" {
-		t.Errorf("asked for %+v", pub)
+		t.Errorf("requested %+v", pub)
 	}
 }
 
@@ -325,11 +325,11 @@ func TestRequest_IsCompleteWhenAnImageRepresentsItsItem(t *testing.T) {
 		t.Errorf("status %+v", s)
 	}
 	if n := len(w.p.asked); n != 2 {
-		t.Errorf("asked %d times, want twice", n)
+		t.Errorf("called %d times, want twice", n)
 	}
 	w.pass()
 	if n := len(w.p.asked); n != 2 {
-		t.Error("what is complete was published again")
+		t.Error("a completed request was published again")
 	}
 }
 
@@ -353,7 +353,7 @@ func TestRequest_DeletionWaitsForItsOperation(t *testing.T) {
 	w = newWorld(t, going(func(r *request) { r.Status.Attempts, r.Status.ItemID = 1, "item-1" }))
 	w.pass()
 	if w.p.withdraws != 0 || finalizers(w) != 0 {
-		t.Errorf("one whose item is there: %d withdraws, %d finalizers; want none", w.p.withdraws, finalizers(w))
+		t.Errorf("a request whose item exists: %d withdraws, %d finalizers; want none", w.p.withdraws, finalizers(w))
 	}
 	w = newWorld(t, machine(), library(), going(func(r *request) { r.Status.Attempts = 1 }))
 	for _, step := range []struct {

@@ -182,7 +182,7 @@ func TestClass_SetsStatusAndCondition(t *testing.T) {
 }
 
 // The create strategy sets the UUID, so only older objects have none.
-func TestFirmware_GivesAUUIDToWhatHasNone(t *testing.T) {
+func TestFirmware_SetsAMissingUUID(t *testing.T) {
 	const own = "11111111-2222-3333-4444-555555555555"
 	generated := apply.FirmwareUUID("uid")
 	for name, test := range map[string]struct {

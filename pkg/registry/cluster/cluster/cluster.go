@@ -28,7 +28,7 @@ func Kind() standard.Kind[*clusterv1alpha1.Cluster] {
 		Singular:   clusterv1alpha1.Resource("cluster"),
 		Version:    clusterv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
-		ShortNames: []string{"cl"},
+		ShortNames: []string{"cl", "scl"},
 		Categories: []string{"slipway", "cluster-api"},
 		New:        func() cluster { return &clusterv1alpha1.Cluster{} },
 		NewList:    func() runtime.Object { return &clusterv1alpha1.ClusterList{} },

@@ -26,7 +26,7 @@ func Kind() standard.Kind[*clusterv1alpha1.Machine] {
 		Singular:   clusterv1alpha1.Resource("machine"),
 		Version:    clusterv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
-		ShortNames: []string{"ma"},
+		ShortNames: []string{"ma", "sma"},
 		Categories: []string{"slipway", "cluster-api"},
 		New:        func() machine { return &clusterv1alpha1.Machine{} },
 		NewList:    func() runtime.Object { return &clusterv1alpha1.MachineList{} },

@@ -25,7 +25,7 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineDeployment] {
 		Singular:   clusterv1alpha1.Resource("machinedeployment"),
 		Version:    clusterv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
-		ShortNames: []string{"md"},
+		ShortNames: []string{"md", "smd"},
 		Categories: []string{"slipway", "cluster-api"},
 		New:        func() deployment { return &clusterv1alpha1.MachineDeployment{} },
 		NewList:    func() runtime.Object { return &clusterv1alpha1.MachineDeploymentList{} },

@@ -22,7 +22,7 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineDrainRule] {
 		Singular:       clusterv1alpha1.Resource("machinedrainrule"),
 		Version:        clusterv1alpha1.SchemeGroupVersion.String(),
 		Namespaced:     true,
-		ShortNames:     []string{"mdr"},
+		ShortNames:     []string{"mdr", "smdr"},
 		Categories:     []string{"slipway", "cluster-api"},
 		New:            func() rule { return &clusterv1alpha1.MachineDrainRule{} },
 		NewList:        func() runtime.Object { return &clusterv1alpha1.MachineDrainRuleList{} },

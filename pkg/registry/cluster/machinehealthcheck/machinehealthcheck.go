@@ -27,7 +27,7 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineHealthCheck] {
 		Singular:   clusterv1alpha1.Resource("machinehealthcheck"),
 		Version:    clusterv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
-		ShortNames: []string{"mhc", "mhcs"},
+		ShortNames: []string{"mhc", "mhcs", "smhc", "smhcs"},
 		Categories: []string{"slipway", "cluster-api"},
 		New:        func() check { return &clusterv1alpha1.MachineHealthCheck{} },
 		NewList:    func() runtime.Object { return &clusterv1alpha1.MachineHealthCheckList{} },

@@ -24,7 +24,7 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineSet] {
 		Singular:   clusterv1alpha1.Resource("machineset"),
 		Version:    clusterv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
-		ShortNames: []string{"ms"},
+		ShortNames: []string{"ms", "sms"},
 		Categories: []string{"slipway", "cluster-api"},
 		New:        func() set { return &clusterv1alpha1.MachineSet{} },
 		NewList:    func() runtime.Object { return &clusterv1alpha1.MachineSetList{} },

@@ -25,7 +25,7 @@ func Kind() standard.Kind[*itv1alpha1.ControllerRevision] {
 		Version:    itv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
 		// kubectl resolves the full name to the kind of the group apps.
-		ShortNames: []string{"vmrevision", "vmrevisions", "vmrev", "vmrevs"},
+		ShortNames: []string{"vmrevision", "vmrevisions", "vmrev", "vmrevs", "svmrev", "svmrevs"},
 		Categories: []string{"slipway"},
 		New:        func() *itv1alpha1.ControllerRevision { return &itv1alpha1.ControllerRevision{} },
 		NewList:    func() runtime.Object { return &itv1alpha1.ControllerRevisionList{} },

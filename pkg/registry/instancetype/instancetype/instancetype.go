@@ -28,7 +28,7 @@ func Namespaced() standard.Kind[*itv1alpha1.VirtualMachineInstancetype] {
 		Singular:       itv1alpha1.Resource("virtualmachineinstancetype"),
 		Version:        version,
 		Namespaced:     true,
-		ShortNames:     []string{"vminstancetype", "vminstancetypes", "vmf", "vmfs"},
+		ShortNames:     []string{"vminstancetype", "vminstancetypes", "vmf", "vmfs", "svmf", "svmfs"},
 		Categories:     []string{"all", "slipway"},
 		New:            func() *itv1alpha1.VirtualMachineInstancetype { return &itv1alpha1.VirtualMachineInstancetype{} },
 		NewList:        func() runtime.Object { return &itv1alpha1.VirtualMachineInstancetypeList{} },
@@ -50,7 +50,7 @@ func Cluster() standard.Kind[*itv1alpha1.VirtualMachineClusterInstancetype] {
 		Plural:     itv1alpha1.Resource("virtualmachineclusterinstancetypes"),
 		Singular:   itv1alpha1.Resource("virtualmachineclusterinstancetype"),
 		Version:    version,
-		ShortNames: []string{"vmclusterinstancetype", "vmclusterinstancetypes", "vmcf", "vmcfs"},
+		ShortNames: []string{"vmclusterinstancetype", "vmclusterinstancetypes", "vmcf", "vmcfs", "svmcf", "svmcfs"},
 		// Not in the category all, which contains namespaced kinds only.
 		Categories: []string{"slipway"},
 		New: func() *itv1alpha1.VirtualMachineClusterInstancetype {

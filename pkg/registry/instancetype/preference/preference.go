@@ -28,7 +28,7 @@ func Namespaced() standard.Kind[*itv1alpha1.VirtualMachinePreference] {
 		Singular:       itv1alpha1.Resource("virtualmachinepreference"),
 		Version:        version,
 		Namespaced:     true,
-		ShortNames:     []string{"vmpref", "vmprefs", "vmp", "vmps"},
+		ShortNames:     []string{"vmpref", "vmprefs", "vmp", "vmps", "svmp", "svmps"},
 		Categories:     []string{"all", "slipway"},
 		New:            func() *itv1alpha1.VirtualMachinePreference { return &itv1alpha1.VirtualMachinePreference{} },
 		NewList:        func() runtime.Object { return &itv1alpha1.VirtualMachinePreferenceList{} },
@@ -50,7 +50,7 @@ func Cluster() standard.Kind[*itv1alpha1.VirtualMachineClusterPreference] {
 		Plural:     itv1alpha1.Resource("virtualmachineclusterpreferences"),
 		Singular:   itv1alpha1.Resource("virtualmachineclusterpreference"),
 		Version:    version,
-		ShortNames: []string{"vmclusterpref", "vmclusterprefs", "vmcp", "vmcps"},
+		ShortNames: []string{"vmclusterpref", "vmclusterprefs", "vmcp", "vmcps", "svmcp", "svmcps"},
 		// Not in the category all, which contains namespaced kinds only.
 		Categories: []string{"slipway"},
 		New: func() *itv1alpha1.VirtualMachineClusterPreference {

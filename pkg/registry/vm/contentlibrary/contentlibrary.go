@@ -21,7 +21,7 @@ func Kind() standard.Kind[*vmv1alpha1.ContentLibrary] {
 	return standard.Kind[library]{
 		Plural:     vmv1alpha1.Resource("contentlibraries"),
 		Singular:   vmv1alpha1.Resource("contentlibrary"),
-		ShortNames: []string{"clib", "clibs"},
+		ShortNames: []string{"clib", "clibs", "sclib", "sclibs"},
 		Version:    "vm.slipway.dev/v1alpha1",
 		Categories: []string{"slipway"},
 		New:        func() library { return &vmv1alpha1.ContentLibrary{} },

@@ -26,6 +26,7 @@ func Kind() standard.Kind[*vmv1alpha1.SlipwayCluster] {
 		Singular:   vmv1alpha1.Resource("slipwaycluster"),
 		Version:    vmv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
+		ShortNames: []string{"slc", "slcs"},
 		Categories: []string{"slipway", "cluster-api"},
 		New:        func() cluster { return &vmv1alpha1.SlipwayCluster{} },
 		NewList:    func() runtime.Object { return &vmv1alpha1.SlipwayClusterList{} },

@@ -21,7 +21,7 @@ func Kind() standard.Kind[*vmv1alpha1.VCenter] {
 		Plural:     vmv1alpha1.Resource("vcenters"),
 		Singular:   vmv1alpha1.Resource("vcenter"),
 		Version:    "vm.slipway.dev/v1alpha1",
-		ShortNames: []string{"vc", "vcs"},
+		ShortNames: []string{"vc", "vcs", "svcenter", "svcenters"},
 		Categories: []string{"slipway"},
 		New:        func() *vmv1alpha1.VCenter { return &vmv1alpha1.VCenter{} },
 		NewList:    func() runtime.Object { return &vmv1alpha1.VCenterList{} },

@@ -21,7 +21,7 @@ func Kind(now func() time.Time) standard.Kind[*vmv1alpha1.VirtualMachine] {
 		Singular:   vmv1alpha1.Resource("virtualmachine"),
 		Version:    vmv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
-		ShortNames: []string{"vm", "vms"},
+		ShortNames: []string{"vm", "vms", "svm", "svms"},
 		Categories: []string{"all", "slipway"},
 		New:        func() *vmv1alpha1.VirtualMachine { return &vmv1alpha1.VirtualMachine{} },
 		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachineList{} },

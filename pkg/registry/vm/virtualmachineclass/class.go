@@ -24,7 +24,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineClass] {
 		Singular:       vmv1alpha1.Resource("virtualmachineclass"),
 		Version:        "vm.slipway.dev/v1alpha1",
 		Namespaced:     true,
-		ShortNames:     []string{"vmclass", "vmclasses"},
+		ShortNames:     []string{"vmclass", "vmclasses", "svmclass", "svmclasses"},
 		Categories:     []string{"all", "slipway"},
 		New:            func() *vmv1alpha1.VirtualMachineClass { return &vmv1alpha1.VirtualMachineClass{} },
 		NewList:        func() runtime.Object { return &vmv1alpha1.VirtualMachineClassList{} },

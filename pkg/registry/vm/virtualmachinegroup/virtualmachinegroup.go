@@ -23,7 +23,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineGroup] {
 	return standard.Kind[group]{
 		Plural:     vmv1alpha1.Resource("virtualmachinegroups"),
 		Singular:   vmv1alpha1.Resource("virtualmachinegroup"),
-		ShortNames: []string{"vmgroup", "vmgroups", "vmg", "vmgs"},
+		ShortNames: []string{"vmgroup", "vmgroups", "vmg", "vmgs", "svmg", "svmgs"},
 		Version:    vmv1alpha1.SchemeGroupVersion.String(),
 		Categories: []string{"slipway"},
 		Namespaced: true,

@@ -25,7 +25,7 @@ func Namespaced() standard.Kind[*vmv1alpha1.VirtualMachineImage] {
 		Singular:   vmv1alpha1.Resource("virtualmachineimage"),
 		Version:    version,
 		Namespaced: true,
-		ShortNames: []string{"vmimage", "vmimages"},
+		ShortNames: []string{"vmimage", "vmimages", "svmimage", "svmimages"},
 		Categories: []string{"all", "slipway"},
 		New:        func() *vmv1alpha1.VirtualMachineImage { return &vmv1alpha1.VirtualMachineImage{} },
 		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachineImageList{} },
@@ -50,7 +50,7 @@ func Cluster() standard.Kind[*vmv1alpha1.ClusterVirtualMachineImage] {
 		Plural:     vmv1alpha1.Resource("clustervirtualmachineimages"),
 		Singular:   vmv1alpha1.Resource("clustervirtualmachineimage"),
 		Version:    version,
-		ShortNames: []string{"cvmimage", "cvmimages", "clustervmimage", "clustervmimages", "cvmi", "cvmis"},
+		ShortNames: []string{"cvmimage", "cvmimages", "clustervmimage", "clustervmimages", "cvmi", "cvmis", "scvmimage", "scvmimages"},
 		// Not in the category all, which contains namespaced kinds only.
 		Categories: []string{"slipway"},
 		New:        func() *vmv1alpha1.ClusterVirtualMachineImage { return &vmv1alpha1.ClusterVirtualMachineImage{} },

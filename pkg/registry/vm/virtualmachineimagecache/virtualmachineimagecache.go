@@ -21,7 +21,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineImageCache] {
 	return standard.Kind[cache]{
 		Plural:     vmv1alpha1.Resource("virtualmachineimagecaches"),
 		Singular:   vmv1alpha1.Resource("virtualmachineimagecache"),
-		ShortNames: []string{"vmicache", "vmicaches", "vmimagecache", "vmimagecaches", "vmic", "vmics"},
+		ShortNames: []string{"vmicache", "vmicaches", "vmimagecache", "vmimagecaches", "vmic", "vmics", "svmic", "svmics"},
 		Version:    "vm.slipway.dev/v1alpha1",
 		Categories: []string{"slipway"},
 		New:        func() cache { return &vmv1alpha1.VirtualMachineImageCache{} },

@@ -28,7 +28,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineInstance] {
 		Singular:   vmv1alpha1.Resource("virtualmachineinstance"),
 		Version:    "vm.slipway.dev/v1alpha1",
 		Namespaced: true,
-		ShortNames: []string{"vmi", "vmis"},
+		ShortNames: []string{"vmi", "vmis", "svmi", "svmis"},
 		Categories: []string{"all", "slipway"},
 		New:        func() *vmv1alpha1.VirtualMachineInstance { return &vmv1alpha1.VirtualMachineInstance{} },
 		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachineInstanceList{} },

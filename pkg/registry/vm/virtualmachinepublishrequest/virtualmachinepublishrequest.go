@@ -22,7 +22,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachinePublishRequest] {
 	return standard.Kind[request]{
 		Plural:     vmv1alpha1.Resource("virtualmachinepublishrequests"),
 		Singular:   vmv1alpha1.Resource("virtualmachinepublishrequest"),
-		ShortNames: []string{"vmpub", "vmpubs"},
+		ShortNames: []string{"vmpub", "vmpubs", "svmpub", "svmpubs"},
 		Version:    "vm.slipway.dev/v1alpha1",
 		Categories: []string{"slipway"},
 		Namespaced: true,

@@ -32,7 +32,7 @@ func Kind() standard.Kind[snapshot] {
 	return standard.Kind[snapshot]{
 		Plural:     vmv1alpha1.Resource("virtualmachinesnapshots"),
 		Singular:   vmv1alpha1.Resource("virtualmachinesnapshot"),
-		ShortNames: []string{"vmsnapshot", "vmsnapshots", "vmsnap", "vmsnaps"},
+		ShortNames: []string{"vmsnapshot", "vmsnapshots", "vmsnap", "vmsnaps", "svmsnap", "svmsnaps"},
 		Version:    "vm.slipway.dev/v1alpha1",
 		Categories: []string{"slipway"},
 		Namespaced: true,

@@ -22,7 +22,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineTemplate] {
 		Singular:       vmv1alpha1.Resource("virtualmachinetemplate"),
 		Version:        vmv1alpha1.SchemeGroupVersion.String(),
 		Namespaced:     true,
-		ShortNames:     []string{"vmtemplate", "vmtemplates"},
+		ShortNames:     []string{"vmtemplate", "vmtemplates", "svmtemplate", "svmtemplates"},
 		Categories:     []string{"slipway", "cluster-api"},
 		New:            func() template { return &vmv1alpha1.VirtualMachineTemplate{} },
 		NewList:        func() runtime.Object { return &vmv1alpha1.VirtualMachineTemplateList{} },

@@ -24,6 +24,7 @@ func Kind() standard.Kind[*vmv1alpha1.Zone] {
 		Plural:     vmv1alpha1.Resource("zones"),
 		Singular:   vmv1alpha1.Resource("zone"),
 		Version:    "vm.slipway.dev/v1alpha1",
+		ShortNames: []string{"szone", "szones"},
 		Categories: []string{"slipway"},
 		New:        func() *vmv1alpha1.Zone { return &vmv1alpha1.Zone{} },
 		NewList:    func() runtime.Object { return &vmv1alpha1.ZoneList{} },

@@ -30,8 +30,8 @@ func TestRules_SelectMachinesByBothSelectors(t *testing.T) {
 		"only the machine matches":      {[]m{other, {Selector: has("os", "linux"), ClusterSelector: has("stage", "test")}}, false},
 		"only the cluster matches":      {[]m{other, {Selector: has("os", "bsd"), ClusterSelector: has("stage", "production")}}, false},
 		"each matches in another":       {[]m{{Selector: has("os", "linux"), ClusterSelector: has("stage", "test")}, {Selector: has("os", "bsd"), ClusterSelector: has("stage", "production")}}, false},
-		"machine selector alone":        {[]m{{Selector: has("os", "linux")}}, true},
-		"cluster selector alone":        {[]m{{ClusterSelector: has("stage", "production")}}, true},
+		"machine selector only":         {[]m{{Selector: has("os", "linux")}}, true},
+		"cluster selector only":         {[]m{{ClusterSelector: has("stage", "production")}}, true},
 		"invalid, other cluster":        {[]m{{Selector: invalid, ClusterSelector: has("stage", "test")}}, false},
 		"invalid, this cluster":         {[]m{{Selector: invalid, ClusterSelector: has("stage", "production")}}, true},
 		"invalid, and one that matches": {[]m{{Selector: invalid}, {Selector: has("os", "linux")}}, true},
@@ -64,8 +64,8 @@ func TestRules_SelectPodsByBothSelectors(t *testing.T) {
 		"both match, in one of two":  {[]p{other, {Selector: has("app", "web"), NamespaceSelector: has("team", "sre")}}, true},
 		"only the pod matches":       {[]p{other, {Selector: has("app", "web"), NamespaceSelector: has("team", "dev")}}, false},
 		"only the namespace matches": {[]p{other, {Selector: has("app", "cache"), NamespaceSelector: has("team", "sre")}}, false},
-		"pod selector alone":         {[]p{{Selector: has("app", "web")}}, true},
-		"namespace selector alone":   {[]p{{NamespaceSelector: has("team", "sre")}}, true},
+		"pod selector only":          {[]p{{Selector: has("app", "web")}}, true},
+		"namespace selector only":    {[]p{{NamespaceSelector: has("team", "sre")}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rule{MachineDrainRule: forPods(ruleNamed("r", clusterv1alpha1.MachineDrainRuleDrainBehaviorSkip, nil), tc.pods...), machine: yes}

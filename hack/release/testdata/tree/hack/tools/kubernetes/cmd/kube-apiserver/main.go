@@ -1,0 +1,11 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kube-apiserver replaces kube-apiserver in tests.
+package main
+
+import "os"
+
+var version = "unstamped"
+
+func main() { _, _ = os.Stdout.WriteString("version " + version + "\n") }

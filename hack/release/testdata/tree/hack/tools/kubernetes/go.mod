@@ -1,0 +1,4 @@
+// Replaces Kubernetes in tests.
+module k8s.io/kubernetes
+
+go 1.26.0
