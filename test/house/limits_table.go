@@ -124,7 +124,7 @@ var Groups = []Group{
 			"The management cluster limits these objects.", "controller/vm/claims/NewVolumes controller/vm/claims/NewStorageClasses"},
 		{"watch of IPAddressClaims", "one, of claims of VMs; asked every 10 s until the kind is served", "", "", reconciles, "controller/vm/addressclaim/TestClaims_UseTheNewestServedVersion",
 			"It begins when the first VM needs a claim.", "controller/vm/addressclaim/Claims.Run"},
-		{"Leases", "one for each vCenter and one more, renewed every 1 s or 2 s", "", "", "", "lease/TestLeases_OfAProcessThatDiedAreAcquiredInTime",
+		{"Leases", "one for each vCenter and one more, renewed every 1 s or 2 s", "", "", "", "lease/TestLeases_AreAcquiredInTimeAfterAProcessDied",
 			"The number of vCenters is the administrator's, and a wait ends with its Lease.", "lease/Leases.elect lease/Leases.elector lease/Leases.Contend lease/Leases.Close lease/Leases.Await lease/patientLock.acquire lease/fence/Fence.Wait"},
 		{"serving certificate and CA bundles", "one object; checked every hour, after a failure 100 ms, doubled up to 1 min", "", "", "", "apiserver/certs/servingcert/TestServingCert_IsRenewedAfterAThirdOfItsValidity",
 			"It watches one Secret and three APIServices.", "apiserver/certs/servingcert/Manager.Run apiserver/certs/servingcert/Manager.watch"},
