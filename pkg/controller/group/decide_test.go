@@ -244,7 +244,7 @@ func TestGroup_RestartsWithEachNewPowerState(t *testing.T) {
 	f.group("shop", on, db, web)
 	f.advance(time.Minute)
 	f.set("shop", off)
-	f.advance(50 * time.Second) // web is off, and db was not asked yet
+	f.advance(50 * time.Second) // web is off, and the power-off of db has not begun
 	f.set("shop", on)
 	f.advance(59 * time.Second)
 	if f.power("db") != on || f.power("web") != off {
@@ -267,7 +267,7 @@ func TestStep_NeedsNoEventIfItsMembersHaveTheDesiredState(t *testing.T) {
 	status, _ := decide(f.groups["shop"], f.findVM, f.findGroup, f.now) // one call: nothing changes in between
 	for _, m := range status.Members {
 		if m.DesiredPowerState != on {
-			t.Errorf("%s is asked to be %s, want %s", m.Name, m.DesiredPowerState, on)
+			t.Errorf("the desired power state of %s is %s, want %s", m.Name, m.DesiredPowerState, on)
 		}
 	}
 }

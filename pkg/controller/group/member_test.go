@@ -21,7 +21,7 @@ func TestMember_KeepsItsOwnPowerState(t *testing.T) {
 		t.Errorf("spare is %s and web %s, want it to be left off and web not to wait for it", f.power("spare"), f.power("web"))
 	}
 	if f.desiredState("shop", "spare") != on {
-		t.Errorf("spare is asked to be %q, want what it has when it leaves its own unset", f.desiredState("shop", "spare"))
+		t.Errorf("the desired power state of spare is %q, want that of the group", f.desiredState("shop", "spare"))
 	}
 	f.vms["spare"].Spec.PowerState = ""
 	f.settle()
