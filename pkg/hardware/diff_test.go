@@ -247,9 +247,9 @@ func TestDiff_FormatsValuesWithUnits(t *testing.T) {
 		"shares": {`cpu: {shares: {level: High}}`, `cpu: {shares: {level: Custom, shares: 77}}`,
 			hardware.Difference{Path: hardware.CPUShares, Old: "High", New: "77", Effect: vmv1alpha1.RefreshEffectLive}},
 		"an adapter": {`network: {interfaces: [{name: a, model: e1000, network: lan, macAddress: "00:50:56:00:00:0A"}]}`, `network: {interfaces: [{name: a, model: vmxnet3}]}`,
-			hardware.Difference{Path: hardware.Interface("a"), Old: "e1000 on lan 00:50:56:00:00:0a", New: "vmxnet3", Effect: vmv1alpha1.RefreshEffectRestart}},
+			hardware.Difference{Path: hardware.InterfacePath("a"), Old: "e1000 on lan 00:50:56:00:00:0a", New: "vmxnet3", Effect: vmv1alpha1.RefreshEffectRestart}},
 		"a disk": {``, `volumes: [{name: data, bus: pvscsi, disk: {size: 1Gi}}]`,
-			hardware.Difference{Path: hardware.Volume("data"), Old: "", New: "1Gi on pvscsi", Effect: vmv1alpha1.RefreshEffectLive}},
+			hardware.Difference{Path: hardware.VolumePath("data"), Old: "", New: "1Gi on pvscsi", Effect: vmv1alpha1.RefreshEffectLive}},
 		"devices in any order": {`devices: {gpus: [{name: a, deviceName: x}]}, memory: {}`, `devices: {gpus: [{name: a, deviceName: x}, {name: b, deviceName: grid}]}`,
 			hardware.Difference{Path: hardware.GPUs, Old: "x", New: "grid, x", Effect: vmv1alpha1.RefreshEffectRestart}},
 	} {
@@ -265,12 +265,12 @@ func TestDiff_FormatsValuesWithUnits(t *testing.T) {
 func TestPaths_AreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range hardware.Fields {
-		if seen[f.Path] || !hardware.Known(f.Path) {
+		if seen[f.Path] || !hardware.HasPath(f.Path) {
 			t.Errorf("%s is in the table twice, or is not known", f.Path)
 		}
 		seen[f.Path] = true
 	}
-	if hardware.Known("cpu.vcpus") || !hardware.Known(hardware.Volume("x")) {
+	if hardware.HasPath("cpu.vcpus") || !hardware.HasPath(hardware.VolumePath("x")) {
 		t.Error("an unknown path is known, or a volume is unknown")
 	}
 }

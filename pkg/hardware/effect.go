@@ -7,8 +7,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// LargePages is the page size that can be configured in vSphere.
-const LargePages = "1Gi"
+// LargePageSize is the page size that can be configured in vSphere.
+const LargePageSize = "1Gi"
 
 const (
 	live    = vmv1alpha1.RefreshEffectLive
@@ -61,7 +61,7 @@ func HasDedicatedCores(c *vmv1alpha1.VirtualMachineCPU) bool {
 
 // NeedsFullReservation reports whether vSphere requires that all memory is reserved.
 func NeedsFullReservation(s *Spec) bool {
-	return HasDedicatedCores(s.CPU) || s.Memory != nil && s.Memory.HugePageSize == LargePages || usesSRIOV(s) ||
+	return HasDedicatedCores(s.CPU) || s.Memory != nil && s.Memory.HugePageSize == LargePageSize || usesSRIOV(s) ||
 		s.Devices != nil && len(s.Devices.GPUs)+len(s.Devices.HostDevices) > 0
 }
 
@@ -89,7 +89,7 @@ func placementEffect(running, desired *State) vmv1alpha1.RefreshEffect {
 
 // pagesEffect returns the effect for the page size. Only 1 GiB pages can be configured.
 func pagesEffect(running, desired *State) vmv1alpha1.RefreshEffect {
-	if (running.Memory.HugePageSize == LargePages) == (desired.Memory.HugePageSize == LargePages) {
+	if (running.Memory.HugePageSize == LargePageSize) == (desired.Memory.HugePageSize == LargePageSize) {
 		return none
 	}
 	return restart

@@ -12,8 +12,8 @@ import (
 
 const interfacesPrefix = Interfaces + "["
 
-// Interface returns the path of the interface called name.
-func Interface(name string) string { return interfacesPrefix + name + "]" }
+// InterfacePath returns the path of the interface called name.
+func InterfacePath(name string) string { return interfacesPrefix + name + "]" }
 
 // modelSRIOV is the model of an SR-IOV virtual function.
 const modelSRIOV = "sriov"
@@ -32,7 +32,7 @@ func diffInterfaces(running, desired *State) []Difference {
 	for _, name := range slices.Compact(names) {
 		before, after := interfaceNamed(running, name), interfaceNamed(desired, name)
 		if a, b := formatAdapter(before), formatAdapter(after); a != b {
-			out = append(out, Difference{Path: Interface(name), Old: a, New: b, Effect: InterfaceEffect(before, after, running, desired)})
+			out = append(out, Difference{Path: InterfacePath(name), Old: a, New: b, Effect: InterfaceEffect(before, after, running, desired)})
 		}
 	}
 	return out
@@ -43,7 +43,7 @@ func formatAdapter(i *vmv1alpha1.VirtualMachineNetworkInterface) string {
 	if i == nil {
 		return ""
 	}
-	if out := Adapter(i.Model, i.Network, i.MACAddress); out != "" {
+	if out := FormatAdapter(i.Model, i.Network, i.MACAddress); out != "" {
 		return out
 	}
 	return presentValue

@@ -19,11 +19,11 @@ import (
 // The functions below format values so that equal values have equal texts. An unset value is formatted as the empty
 // string.
 
-// Count formats a number.
-func Count(n int32) string { return strconv.FormatInt(int64(n), 10) }
+// FormatCount formats a number.
+func FormatCount(n int32) string { return strconv.FormatInt(int64(n), 10) }
 
-// Bytes formats an amount of memory or of a disk in binary units: 4096 MiB is 4Gi.
-func Bytes(n int64) string {
+// FormatBytes formats an amount of memory or of a disk in binary units: 4096 MiB is 4Gi.
+func FormatBytes(n int64) string {
 	format := resource.BinarySI
 	if n%1024 != 0 {
 		format = resource.DecimalSI
@@ -31,19 +31,19 @@ func Bytes(n int64) string {
 	return resource.NewQuantity(n, format).String()
 }
 
-// Flag formats a boolean.
-func Flag(on bool) string { return strconv.FormatBool(on) }
+// FormatFlag formats a boolean.
+func FormatFlag(on bool) string { return strconv.FormatBool(on) }
 
-// Disk formats a disk by its size in bytes and its controller.
-func Disk(size int64, controller string) string {
+// FormatDisk formats a disk by its size in bytes and its controller.
+func FormatDisk(size int64, controller string) string {
 	if controller == "" {
-		return Bytes(size)
+		return FormatBytes(size)
 	}
-	return Bytes(size) + " on " + controller
+	return FormatBytes(size) + " on " + controller
 }
 
-// Drive formats a CD-ROM drive and its file.
-func Drive(iso string, connected bool) string {
+// FormatDrive formats a CD-ROM drive and its file.
+func FormatDrive(iso string, connected bool) string {
 	switch {
 	case iso == "":
 		return "CD-ROM, empty"
@@ -56,8 +56,8 @@ func Drive(iso string, connected bool) string {
 // PrintClaim formats the disk of a claim.
 func PrintClaim(name string) string { return "claim " + name }
 
-// Adapter formats a network adapter. Unknown parts are omitted.
-func Adapter(model, network, mac string) string {
+// FormatAdapter formats a network adapter. Unknown parts are omitted.
+func FormatAdapter(model, network, mac string) string {
 	out := model
 	if network != "" {
 		out += " on " + network
@@ -68,8 +68,8 @@ func Adapter(model, network, mac string) string {
 	return strings.TrimSpace(out)
 }
 
-// List formats a list whose order does not matter.
-func List(items []string) string {
+// FormatList formats a list whose order does not matter.
+func FormatList(items []string) string {
 	return strings.Join(slices.Sorted(slices.Values(items)), ", ")
 }
 
@@ -77,24 +77,24 @@ func optional(n *int32) string {
 	if n == nil {
 		return ""
 	}
-	return Count(*n)
+	return FormatCount(*n)
 }
 
 // dimension formats a dimension of the CPU topology. 0 means 1.
-func dimension(n int32) string { return Count(max(n, 1)) }
+func dimension(n int32) string { return FormatCount(max(n, 1)) }
 
 func flag(b *bool) string {
 	if b == nil {
 		return ""
 	}
-	return Flag(*b)
+	return FormatFlag(*b)
 }
 
 func memory(q *resource.Quantity) string {
 	if q == nil {
 		return ""
 	}
-	return Bytes(q.Value())
+	return FormatBytes(q.Value())
 }
 
 // cpu formats an amount of CPU, rounded up to whole megahertz: 4588 MHz is 4588M, 2000 MHz 2G.
@@ -120,9 +120,9 @@ func shares(s *vmv1alpha1.Shares) string {
 	case s.Level != vmv1alpha1.SharesCustom:
 		return string(s.Level)
 	case s.Shares == nil:
-		return Count(0)
+		return FormatCount(0)
 	}
-	return Count(*s.Shares)
+	return FormatCount(*s.Shares)
 }
 
 func deviceNames(list []vmv1alpha1.VirtualMachineDevice) string {
@@ -130,7 +130,7 @@ func deviceNames(list []vmv1alpha1.VirtualMachineDevice) string {
 	for _, d := range list {
 		names = append(names, d.DeviceName) // the names are not compared
 	}
-	return List(names)
+	return FormatList(names)
 }
 
 func labels(m map[string]string) string {

@@ -201,7 +201,7 @@ var memoryFields = []Field{
 	{Path: MemoryHugePages, Property: "config.extraConfig", value: fieldValue(func(s *State) *string { return &s.Memory.HugePageSize }, text), effect: pagesEffect},
 	{Path: MemoryReservation, Property: "config.memoryAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.Reservation }, memoryOrZero),
 		effect: memoryReservationEffect},
-	{Path: MemoryLocked, Property: "config.memoryReservationLockedToMax", value: fieldValue(func(s *State) *bool { return &s.MemoryLocked }, Flag), effect: memoryLockedEffect},
+	{Path: MemoryLocked, Property: "config.memoryReservationLockedToMax", value: fieldValue(func(s *State) *bool { return &s.MemoryLocked }, FormatFlag), effect: memoryLockedEffect},
 	{Path: MemoryLimit, Property: "config.memoryAllocation", value: fieldValue(func(s *State) **resource.Quantity { return &s.Memory.Limit }, memory), effect: memoryLimitEffect},
 	{Path: MemoryShares, Property: "config.memoryAllocation", value: fieldValue(func(s *State) **vmv1alpha1.Shares { return &s.Memory.Shares }, shares),
 		unset: string(vmv1alpha1.SharesNormal), effect: always(live)},
@@ -212,7 +212,7 @@ var otherFields = []Field{
 	{Path: Bootloader, Property: "config.firmware", value: fieldValue(func(s *State) *vmv1alpha1.Bootloader { return &s.Firmware.Bootloader }, text)},
 	{Path: SecureBoot, Property: "config.bootOptions", value: fieldValue(func(s *State) **bool { return &s.Firmware.SecureBoot }, flag), unset: "false"},
 	{Path: BIOSUUID, Property: "config.uuid", value: fieldValue(func(s *State) *string { return &s.Firmware.UUID }, strings.ToLower)},
-	{Path: HardwareVersion, Property: "config.version", value: fieldValue(func(s *State) *int32 { return &s.MinHardwareVersion }, Count), unset: "0", effect: hardwareVersionEffect},
+	{Path: HardwareVersion, Property: "config.version", value: fieldValue(func(s *State) *int32 { return &s.MinHardwareVersion }, FormatCount), unset: "0", effect: hardwareVersionEffect},
 	{Path: GuestID, Property: "config.guestId", value: fieldValue(func(s *State) *string { return &s.GuestID }, text)},
 	{Path: StorageClass, Property: "config.extraConfig", value: fieldValue(func(s *State) *string { return &s.StorageClass }, text),
 		effect: ifSet(live, func(s *State) bool { return s.StorageClass != "" })},
@@ -248,8 +248,8 @@ func Properties() []string {
 	return out
 }
 
-// Known reports whether path is in the table, or is the path of an interface or a volume.
-func Known(path string) bool {
+// HasPath reports whether path is in the table, or is the path of an interface or a volume.
+func HasPath(path string) bool {
 	if strings.HasPrefix(path, volumesPrefix) || strings.HasPrefix(path, Interfaces) {
 		return true
 	}

@@ -12,8 +12,8 @@ import (
 
 const volumesPrefix = "volumes["
 
-// Volume returns the path of the volume called name.
-func Volume(name string) string { return volumesPrefix + name + "]" }
+// VolumePath returns the path of the volume called name.
+func VolumePath(name string) string { return volumesPrefix + name + "]" }
 
 // volumeOf returns the volume name in a path.
 func volumeOf(path string) (name string, ok bool) {
@@ -34,7 +34,7 @@ func diffVolumes(running, desired *State) []Difference {
 	for _, name := range slices.Compact(names) {
 		before, after := volumeNamed(running, name), volumeNamed(desired, name)
 		if a, b := formatVolume(before), formatVolume(after); a != b {
-			out = append(out, Difference{Path: Volume(name), Old: a, New: b, Effect: volumeEffect(before, after, running, desired)})
+			out = append(out, Difference{Path: VolumePath(name), Old: a, New: b, Effect: volumeEffect(before, after, running, desired)})
 		}
 	}
 	return out
@@ -48,9 +48,9 @@ func formatVolume(v *vmv1alpha1.VirtualMachineVolume) string {
 	case v.CDROM != nil:
 		return formatDrive(v.CDROM)
 	case v.Disk != nil && v.Disk.StorageClass != "":
-		return Disk(bytesOf(v.Disk.Capacity), v.Bus) + " of class " + v.Disk.StorageClass
+		return FormatDisk(bytesOf(v.Disk.Capacity), v.Bus) + " of class " + v.Disk.StorageClass
 	case v.Disk != nil:
-		return Disk(bytesOf(v.Disk.Capacity), v.Bus)
+		return FormatDisk(bytesOf(v.Disk.Capacity), v.Bus)
 	case v.PersistentVolumeClaim != nil:
 		return PrintClaim(v.PersistentVolumeClaim.ClaimName)
 	}
@@ -60,9 +60,9 @@ func formatVolume(v *vmv1alpha1.VirtualMachineVolume) string {
 // formatDrive formats a CD-ROM drive and the name of its image.
 func formatDrive(d *vmv1alpha1.CDROMVolumeSource) string {
 	if d.Image == nil {
-		return Drive("", false)
+		return FormatDrive("", false)
 	}
-	return Drive(d.Image.Name, d.Connected == nil || *d.Connected)
+	return FormatDrive(d.Image.Name, d.Connected == nil || *d.Connected)
 }
 
 // volumeNamed returns the volume called name, or nil.

@@ -19,7 +19,7 @@ type Capture struct {
 }
 
 // Capture returns how to record in status what Find returns for role; nil if there is nothing to record. The sources
-// must be from GatherLive.
+// must be from GatherForCapture.
 func (s *Sources) Capture(vm *vmv1alpha1.VirtualMachine, role Role) (*Capture, error) {
 	m, found := matcher(&vm.Spec, role), s.forRole(role).found
 	if m == nil || found == nil {

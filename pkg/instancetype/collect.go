@@ -54,10 +54,10 @@ func AwaitsRevision(vm *vmv1alpha1.VirtualMachine) bool {
 // Users are all objects in a namespace that may refer to revisions: virtual machines, instances, snapshots, and
 // templates.
 type Users struct {
-	Machines  []vmv1alpha1.VirtualMachine
-	Instances []vmv1alpha1.VirtualMachineInstance
-	Snapshots []vmv1alpha1.VirtualMachineSnapshot
-	Templates []vmv1alpha1.VirtualMachineTemplate
+	VirtualMachines []vmv1alpha1.VirtualMachine
+	Instances       []vmv1alpha1.VirtualMachineInstance
+	Snapshots       []vmv1alpha1.VirtualMachineSnapshot
+	Templates       []vmv1alpha1.VirtualMachineTemplate
 }
 
 // ReasonToKeep returns the reason why a revision must be kept, or an empty string if it is unused. users are all
@@ -68,7 +68,7 @@ type Users struct {
 // read, for example after a restore of the database, because another revision may be the last copy. A revision is also
 // kept if its object is about to be stored again for a virtual machine.
 func ReasonToKeep(revision *itv1alpha1.ControllerRevision, users Users, revisions []itv1alpha1.ControllerRevision) string {
-	vms, vmis := users.Machines, users.Instances
+	vms, vmis := users.VirtualMachines, users.Instances
 	held, err := decodeAny(revision)
 	if err != nil {
 		held = nil // unusable, but kept while it is referenced

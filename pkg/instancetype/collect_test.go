@@ -44,7 +44,7 @@ func (s *sharedRevisions) another(t *testing.T, spec string) *vmv1alpha1.Virtual
 }
 
 func (s *sharedRevisions) reasonToKeep(revision *itv1alpha1.ControllerRevision) string {
-	return instancetype.ReasonToKeep(revision, instancetype.Users{Machines: s.vms, Instances: s.vmis, Snapshots: s.snapshots}, s.revisions)
+	return instancetype.ReasonToKeep(revision, instancetype.Users{VirtualMachines: s.vms, Instances: s.vmis, Snapshots: s.snapshots}, s.revisions)
 }
 
 func TestReasonToKeep_KeepsAReferencedRevision(t *testing.T) {

@@ -7,7 +7,7 @@
 //
 // The package guarantees:
 //
-//  1. Only Gather, GatherLive, GatherLatest, Adopt and Admit read objects, through the caller's Reader. All other
+//  1. Only Gather, GatherForCapture, GatherForRefresh, Adopt and Admit read objects, through the caller's Reader. All other
 //     functions are pure. Nothing is written and arguments are never changed.
 //  2. References are compared by their meaning (role, scope, name). The spelling of kind does not matter.
 //  3. A virtual machine keeps the revision in its status until its reference changes to another object, its spec specifies

@@ -41,8 +41,8 @@ func (e *HintedError) Error() string { return e.Err.Error() + e.Hint }
 // Unwrap returns the error.
 func (e *HintedError) Unwrap() error { return e.Err }
 
-// LostError is returned if the revision in use does not exist or cannot be used. Its text describes how to repair this.
-type LostError struct {
+// RevisionLostError is returned if the revision in use does not exist or cannot be used. Its text describes how to repair this.
+type RevisionLostError struct {
 	// Role of the reference.
 	Role Role
 	// Namespace and VM identify the virtual machine.
@@ -52,13 +52,13 @@ type LostError struct {
 }
 
 // Error implements error.
-func (e *LostError) Error() string {
+func (e *RevisionLostError) Error() string {
 	return fmt.Sprintf("%s: run \"virtctl -n %s refresh %s %s\" to use the latest generation",
 		e.Err, e.Namespace, e.Role, e.VM)
 }
 
 // Unwrap returns the cause.
-func (e *LostError) Unwrap() error { return e.Err }
+func (e *RevisionLostError) Unwrap() error { return e.Err }
 
 // InferError is returned if nothing can be inferred from a volume.
 type InferError struct {

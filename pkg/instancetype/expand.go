@@ -20,7 +20,7 @@ func Expand(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.Virt
 	if vm.Spec.Instancetype == nil && vm.Spec.Preference == nil {
 		return out, nil
 	}
-	effective, err := Compute(vm, resolved)
+	effective, err := ComputeEffective(vm, resolved)
 	if err != nil {
 		return nil, err
 	}

@@ -138,19 +138,19 @@ func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity,
 	return &ResolvedObject{Object: object}, nil
 }
 
-// readRevision returns the revision and the object in it. The error is a *LostError if the revision does not exist or
+// readRevision returns the revision and the object in it. The error is a *RevisionLostError if the revision does not exist or
 // cannot be used.
 func readRevision(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string, role Role, r Reader) (*itv1alpha1.ControllerRevision, *Object, error) {
 	captured, err := r.Revision(ctx, vm.Namespace, name)
 	switch {
 	case apierrors.IsNotFound(err): // err includes the kind and the name
-		return nil, nil, &LostError{Role: role, Namespace: vm.Namespace, VM: vm.Name, Err: err}
+		return nil, nil, &RevisionLostError{Role: role, Namespace: vm.Namespace, VM: vm.Name, Err: err}
 	case err != nil:
 		return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
 	}
 	object, err := captured.Object(role)
 	if err != nil {
-		return nil, nil, &LostError{Role: role, Namespace: vm.Namespace, VM: vm.Name, Err: err}
+		return nil, nil, &RevisionLostError{Role: role, Namespace: vm.Namespace, VM: vm.Name, Err: err}
 	}
 	return captured.Revision, object, nil
 }
@@ -173,11 +173,11 @@ func Effective(vm *vmv1alpha1.VirtualMachine, s *Sources) (*vmv1alpha1.VirtualMa
 	if err != nil {
 		return nil, err
 	}
-	return Compute(vm, resolved)
+	return ComputeEffective(vm, resolved)
 }
 
-// Compute returns the effective spec of vm with the given resolved objects. The error is an *apply.Error.
-func Compute(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
+// ComputeEffective returns the effective spec of vm with the given resolved objects. The error is an *apply.Error.
+func ComputeEffective(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
 	m := vm.Spec.Instancetype
 	if resolved.Instancetype != nil && m != nil && m.InferFromVolume != "" && ignoresFailure(m) {
 		vm = withoutFallback(vm)

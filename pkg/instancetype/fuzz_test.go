@@ -42,7 +42,7 @@ func FuzzEffectiveAndExpand(f *testing.F) {
 			vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "i"}
 			resolved.Instancetype = &instancetype.ResolvedObject{Object: &instancetype.Object{Kind: clusterIT, Instancetype: &size}}
 		}
-		spec, err := instancetype.Compute(vm, resolved)
+		spec, err := instancetype.ComputeEffective(vm, resolved)
 		if err != nil {
 			return
 		}
@@ -56,7 +56,7 @@ func FuzzEffectiveAndExpand(f *testing.F) {
 		if err != nil {
 			t.Fatalf("expanding a VM with an effective spec: %v", err)
 		}
-		again, err := instancetype.Compute(expanded, &instancetype.Resolved{})
+		again, err := instancetype.ComputeEffective(expanded, &instancetype.Resolved{})
 		if err != nil {
 			t.Fatalf("the expanded virtual machine has no effective spec: %v", err)
 		}

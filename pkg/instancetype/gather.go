@@ -42,10 +42,10 @@ type roleSources struct {
 	// err is a *RoleError.
 	found *ResolvedObject
 	err   error
-	// live is the live object of found. It is set only by GatherLive.
+	// live is the live object of found. It is set only by GatherForCapture.
 	live    *Object
 	liveErr error
-	// latest is the object that a refresh would use. It is set only by GatherLatest.
+	// latest is the object that a refresh would use. It is set only by GatherForRefresh.
 	latest    *ResolvedObject
 	latestErr error
 }
@@ -70,8 +70,8 @@ func Gather(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sourc
 	return s
 }
 
-// GatherLive is like Gather and also reads the live objects, with which Capture compares the objects in use.
-func GatherLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sources {
+// GatherForCapture is like Gather and also reads the live objects, with which Capture compares the objects in use.
+func GatherForCapture(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sources {
 	s := Gather(ctx, vm, r)
 	for _, role := range roles {
 		g := s.forRole(role)
@@ -87,9 +87,9 @@ func GatherLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *S
 	return s
 }
 
-// GatherLatest is like Gather and also reads the live objects that a refresh would use, regardless of revisions in spec
+// GatherForRefresh is like Gather and also reads the live objects that a refresh would use, regardless of revisions in spec
 // and status.
-func GatherLatest(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sources {
+func GatherForRefresh(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) *Sources {
 	s := Gather(ctx, vm, r)
 	for _, role := range roles {
 		g := s.forRole(role)
@@ -126,7 +126,7 @@ func (s *Sources) Resolve() (*Resolved, error) {
 		errors.Join(s.classErr, it.err, pref.err)
 }
 
-// ResolveLatest is like Resolve for the objects that GatherLatest has read.
+// ResolveLatest is like Resolve for the objects that GatherForRefresh has read.
 func (s *Sources) ResolveLatest() (*Resolved, error) {
 	errs := []error{s.classErr}
 	for _, role := range roles {

@@ -186,7 +186,7 @@ func resolve(vm *vmv1alpha1.VirtualMachine, w *fakeReader) (*instancetype.Resolv
 }
 
 func resolveLatest(vm *vmv1alpha1.VirtualMachine, w *fakeReader) (*instancetype.Resolved, error) {
-	return instancetype.GatherLatest(context.Background(), vm, w).ResolveLatest()
+	return instancetype.GatherForRefresh(context.Background(), vm, w).ResolveLatest()
 }
 
 func effectiveSpec(vm *vmv1alpha1.VirtualMachine, w *fakeReader) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
@@ -196,11 +196,11 @@ func effectiveSpec(vm *vmv1alpha1.VirtualMachine, w *fakeReader) (*vmv1alpha1.Vi
 func planRefresh(
 	vm *vmv1alpha1.VirtualMachine, role instancetype.Role, running *vmv1alpha1.VirtualMachineInstanceSpec, w *fakeReader,
 ) (*instancetype.Refresh, error) {
-	return instancetype.PlanRefresh(vm, role, running, instancetype.GatherLatest(context.Background(), vm, w))
+	return instancetype.PlanRefresh(vm, role, running, instancetype.GatherForRefresh(context.Background(), vm, w))
 }
 
 func capture(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *fakeReader) (*vmv1alpha1.InstancetypeRef, *itv1alpha1.ControllerRevision, error) {
-	c, err := instancetype.GatherLive(context.Background(), vm, w).Capture(vm, role)
+	c, err := instancetype.GatherForCapture(context.Background(), vm, w).Capture(vm, role)
 	if c == nil || err != nil {
 		return nil, nil, err
 	}

@@ -64,7 +64,7 @@ type Refresh struct {
 // PlanRefresh checks whether vm can use the live instance type or preference, and returns the changes. The new VM has
 // no revisions in spec and status, so the controller stores a new one. running is the effective spec that vm runs with;
 // it determines which changes need a power cycle. It is nil if vm does not run or if the spec is not recorded yet. The
-// sources must be from GatherLatest.
+// sources must be from GatherForRefresh.
 //
 // The error is a *NoMatcherError, *SourceDeletedError, *RefreshRefusedError or *apply.Error if the refresh is refused, or
 // another error if a read has failed.
@@ -199,7 +199,7 @@ func changedFields(
 	resolved := &Resolved{Class: s.class}
 	resolved.setRole(role, s.forRole(role).latest)
 	resolved.setRole(other, kept)
-	desired, err := Compute(vm, resolved)
+	desired, err := ComputeEffective(vm, resolved)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func changedFields(
 		return nil, nil
 	}
 	resolved.setRole(role, found)
-	current, err := Compute(vm, resolved)
+	current, err := ComputeEffective(vm, resolved)
 	if err != nil {
 		return nil, nil
 	}

@@ -29,10 +29,10 @@ func PinnedSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineSpec {
 	return spec
 }
 
-// Adopt prepares a restored or cloned virtual machine for its namespace. It returns the missing revisions, and a copy
+// PrepareRestored prepares a restored or cloned virtual machine for its namespace. It returns the missing revisions, and a copy
 // of vm whose spec refers to the revisions in the namespace. saved are the revisions from the snapshot; other revisions
 // are read. The caller must create the missing revisions before it uses the returned vm.
-func Adopt(
+func PrepareRestored(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, saved []*itv1alpha1.ControllerRevision, r Reader,
 ) (*vmv1alpha1.VirtualMachine, []*itv1alpha1.ControllerRevision, error) {
 	out := vm.DeepCopy()

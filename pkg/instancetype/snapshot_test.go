@@ -80,11 +80,11 @@ func TestAdopt_CreatesRevisionsForAClone(t *testing.T) {
 		clone := vmOf(t, "{}")
 		clone.Spec, clone.Name, clone.UID = *spec, "clone", "clone-uid"
 		clone.Spec.PowerState = power
-		if out, missing, err := instancetype.Adopt(t.Context(), clone, nil, w); err != nil || missing != nil || !cmp.Equal(clone, out, quantities) {
+		if out, missing, err := instancetype.PrepareRestored(t.Context(), clone, nil, w); err != nil || missing != nil || !cmp.Equal(clone, out, quantities) {
 			t.Errorf("F145 in its own namespace: missing %v, %v; want none", missing, err)
 		}
 		clone.Namespace = "elsewhere"
-		out, missing, err := instancetype.Adopt(t.Context(), clone, saved, w)
+		out, missing, err := instancetype.PrepareRestored(t.Context(), clone, saved, w)
 		if err != nil || len(missing) != 2 {
 			t.Fatalf("F145 %d missing revisions, %v; want 2", len(missing), err)
 		}
@@ -97,7 +97,7 @@ func TestAdopt_CreatesRevisionsForAClone(t *testing.T) {
 			}
 			w.revisions["elsewhere/"+missing[i].Name] = missing[i]
 		}
-		if again, missing, err := instancetype.Adopt(t.Context(), out, nil, w); err != nil || missing != nil || !cmp.Equal(out, again, quantities) {
+		if again, missing, err := instancetype.PrepareRestored(t.Context(), out, nil, w); err != nil || missing != nil || !cmp.Equal(out, again, quantities) {
 			t.Errorf("F145 a second time: missing %v, %v", missing, err)
 		}
 	}
@@ -133,7 +133,7 @@ func TestAdopt_RestoresTheRevisionsOfTheSnapshot(t *testing.T) {
 			restored := vm.DeepCopy()
 			restored.Spec = *spec
 			tc.change(t, w, restored)
-			out, missing, err := instancetype.Adopt(t.Context(), restored, saved, w)
+			out, missing, err := instancetype.PrepareRestored(t.Context(), restored, saved, w)
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("error %v, want one with %q", err, tc.want)

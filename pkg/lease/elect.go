@@ -45,7 +45,7 @@ func (l *Leases) elector(ctx context.Context, e *lease, superseded func(error)) 
 	}
 	working := func() bool { return ctx.Err() == nil }
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &patientLock{Interface: e.fence.Lock(lock, working, superseded), leases: l, lease: e},
+		Lock: &patientLock{Interface: e.fence.WrapLock(lock, working, superseded), leases: l, lease: e},
 		Name: e.name, ReleaseOnCancel: true,
 		LeaseDuration: o.Times.Duration, RenewDeadline: o.Times.RenewDeadline, RetryPeriod: o.Times.RetryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{

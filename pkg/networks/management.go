@@ -29,8 +29,8 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Cause }
 
-// Management contains the addresses of the management cluster: those of Services, nodes and Pods.
-type Management struct {
+// ManagementAddresses contains the addresses of the management cluster: those of Services, nodes and Pods.
+type ManagementAddresses struct {
 	mu sync.RWMutex
 	// ranges are the addresses by the object that contains them.
 	ranges map[string][]netip.Prefix
@@ -38,9 +38,9 @@ type Management struct {
 	unread map[string]error
 }
 
-// NewManagement returns a Management that waits for all objects of the kinds.
-func NewManagement(kinds ...string) *Management {
-	m := &Management{ranges: map[string][]netip.Prefix{}, unread: map[string]error{}}
+// NewManagementAddresses returns a Management that waits for all objects of the kinds.
+func NewManagementAddresses(kinds ...string) *ManagementAddresses {
+	m := &ManagementAddresses{ranges: map[string][]netip.Prefix{}, unread: map[string]error{}}
 	for _, kind := range kinds {
 		m.unread[kind] = ErrNotRead
 	}
@@ -48,7 +48,7 @@ func NewManagement(kinds ...string) *Management {
 }
 
 // Set replaces the addresses of an object. Without ranges it removes the object.
-func (m *Management) Set(object string, ranges ...netip.Prefix) {
+func (m *ManagementAddresses) Set(object string, ranges ...netip.Prefix) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(ranges) == 0 {
@@ -58,8 +58,8 @@ func (m *Management) Set(object string, ranges ...netip.Prefix) {
 	m.ranges[object] = ranges
 }
 
-// SetRead records that all objects of a kind have been read, or the error if they cannot be read.
-func (m *Management) SetRead(kind string, err error) {
+// MarkRead records that all objects of a kind have been read, or the error if they cannot be read.
+func (m *ManagementAddresses) MarkRead(kind string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err == nil {
@@ -70,7 +70,7 @@ func (m *Management) SetRead(kind string, err error) {
 }
 
 // check returns a DeniedError if the management cluster contains a or inner, which are two forms of one address.
-func (m *Management) check(a, inner netip.Addr) error {
+func (m *ManagementAddresses) check(a, inner netip.Addr) error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, ranges := range m.ranges {

@@ -15,8 +15,8 @@ type Networks struct {
 	// Allowed are the only networks that the server may connect to, regardless of other denials. If it is empty, all
 	// addresses are allowed except the denied ones.
 	Allowed []netip.Prefix
-	// Management contains the addresses of the management cluster, which are denied. Nil means that none is known.
-	Management *Management
+	// ManagementAddresses contains the addresses of the management cluster, which are denied. Nil means that none is known.
+	Management *ManagementAddresses
 }
 
 // DeniedError is returned for an address that the server must not connect to.

@@ -12,20 +12,20 @@ import (
 )
 
 // managementCluster returns a Management with a Service range and a node with Pods.
-func managementCluster() *Management {
-	m := NewManagement("ServiceCIDRs", "Nodes")
+func managementCluster() *ManagementAddresses {
+	m := NewManagementAddresses("ServiceCIDRs", "Nodes")
 	m.Set("ServiceCIDR kubernetes", netip.MustParsePrefix("10.96.0.0/12"), netip.MustParsePrefix("fd00:96::/108"))
 	m.Set("Node a", netip.MustParsePrefix("192.0.2.10/32"), netip.MustParsePrefix("10.244.1.0/24"))
-	m.SetRead("ServiceCIDRs", nil)
-	m.SetRead("Nodes", nil)
+	m.MarkRead("ServiceCIDRs", nil)
+	m.MarkRead("Nodes", nil)
 	return m
 }
 
 func TestNetworks_DenyAddressesOfTheServerAndOfItsCluster(t *testing.T) {
 	byDefault := Networks{Management: managementCluster()}
-	unread := Networks{Management: NewManagement("Nodes")}
-	forbidden := Networks{Management: NewManagement("Nodes", "ServiceCIDRs")}
-	forbidden.Management.SetRead("Nodes", errors.New("nodes is forbidden"))
+	unread := Networks{Management: NewManagementAddresses("Nodes")}
+	forbidden := Networks{Management: NewManagementAddresses("Nodes", "ServiceCIDRs")}
+	forbidden.Management.MarkRead("Nodes", errors.New("nodes is forbidden"))
 	allowed := Networks{
 		Allowed:    []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.96.0.10/32"), netip.MustParsePrefix("192.0.2.10/32")},
 		Management: forbidden.Management,

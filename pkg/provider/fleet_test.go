@@ -45,7 +45,7 @@ func setDriver(t *testing.T, f *fleet.Fleet[*engine.Engine], name string, d *fak
 	if d != nil {
 		open = func() (*engine.Engine, error) { return engine.New(engine.Options{Driver: d}), nil }
 	}
-	if err := f.Use(t.Context(), name, open); err != nil {
+	if err := f.Replace(t.Context(), name, open); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -54,7 +54,7 @@ func newRequest(vcenter, name string) *provider.Request {
 	return &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}, Image: &vmv1alpha1.VirtualMachineImage{}}, VM: &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: vcenter, Name: name, UID: uuid.NewUUID()},
 		Status:     vmv1alpha1.VirtualMachineStatus{Zone: "a"},
-	}, PrerequisitesReady: true}
+	}, CanStartCreate: true}
 }
 
 // watch returns a channel with the names of the objects for which events are sent.
@@ -73,7 +73,7 @@ func TestConformance(t *testing.T) {
 		d := fake.New()
 		d.SetReadable(false)
 		f := newFleet(t, func(*vmv1alpha1.VirtualMachine) string { return "vc" })
-		err := f.Use(t.Context(), "vc", func() (*engine.Engine, error) {
+		err := f.Replace(t.Context(), "vc", func() (*engine.Engine, error) {
 			return engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: creates}}), nil
 		})
 		if err != nil {
@@ -207,7 +207,7 @@ func TestFleet_EndsAfterItsMembers(t *testing.T) {
 		f := fleet.New[*member](func(*vmv1alpha1.VirtualMachine) string { return "vc" }, placement.New(placement.Options{}))
 		m := &member{ending: make(chan struct{})}
 		open := func() (*member, error) { return m, nil }
-		if err := f.Use(t.Context(), "vc", open); err != nil {
+		if err := f.Replace(t.Context(), "vc", open); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -222,7 +222,7 @@ func TestFleet_EndsAfterItsMembers(t *testing.T) {
 		}
 		close(m.ending)
 		<-ended
-		if err := f.Use(t.Context(), "vc", func() (*member, error) { t.Error("opened after the end of Run"); return m, nil }); err != nil {
+		if err := f.Replace(t.Context(), "vc", func() (*member, error) { t.Error("opened after the end of Run"); return m, nil }); err != nil {
 			t.Error(err)
 		}
 	})
@@ -232,7 +232,7 @@ func TestFleet_HasNoMemberIfOpenFails(t *testing.T) {
 	f, d := newFleet(t, byNamespace), fake.New()
 	setDriver(t, f, "vc", d)
 	bad := errors.New("bad")
-	if err := f.Use(t.Context(), "vc", func() (*engine.Engine, error) { return nil, bad }); !errors.Is(err, bad) {
+	if err := f.Replace(t.Context(), "vc", func() (*engine.Engine, error) { return nil, bad }); !errors.Is(err, bad) {
 		t.Errorf("error %v", err)
 	}
 	if members, known := f.Members(); len(members) != 0 || !known || !f.Known("vc") {
@@ -256,7 +256,7 @@ func TestFleet_SendsNoEventForUnreadVMs(t *testing.T) {
 			t.Error("IsUnread = false for a VM of an unknown vCenter")
 		}
 		m := &member{ending: make(chan struct{}), unread: "old"}
-		if err := f.Use(ctx, "vc", func() (*member, error) { return m, nil }); err != nil {
+		if err := f.Replace(ctx, "vc", func() (*member, error) { return m, nil }); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -293,13 +293,13 @@ func TestFleet_PublishesOnlyInTheVCenterOfTheVM(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-r.Ended
-	pub := &provider.Publication{NamespacedName: types.NamespacedName{Namespace: "one", Name: "now"}, UID: "u", Source: provider.KeyOf(req.VM).NamespacedName, VM: req.VM, VCenter: "two"}
+	pub := &provider.PublishRequest{NamespacedName: types.NamespacedName{Namespace: "one", Name: "now"}, UID: "u", Source: provider.KeyOf(req.VM).NamespacedName, VM: req.VM, VCenter: "two"}
 	_, err = f.Publish(t.Context(), pub)
 	var refused *provider.PublishRefusedError
 	if !errors.As(err, &refused) || refused.Condition != vmv1alpha1.ConditionTargetValid {
 		t.Errorf("publishing in another vCenter: %v, want TargetValid", err)
 	}
-	if err := f.Withdraw(t.Context(), pub); !errors.Is(err, provider.ErrNotInUse) {
+	if err := f.CancelPublication(t.Context(), pub); !errors.Is(err, provider.ErrNotInUse) {
 		t.Errorf("withdrawing from an unknown vCenter: %v", err)
 	}
 	pub.VCenter = "one"

@@ -77,8 +77,8 @@ type ImageDescription struct {
 	Incomplete string
 	// NotApplied lists the settings of the image that its virtual machines do not get; empty for none.
 	NotApplied string
-	// Defaulted lists the choices of the image that Slipway does not offer to users; empty for none.
-	Defaulted string
+	// DefaultConfiguration lists the choices of the image that Slipway does not offer to users; empty for none.
+	DefaultConfiguration string
 }
 
 // NotUsableError is returned if a name does not identify exactly one usable object.
@@ -95,9 +95,9 @@ type NotUsableError struct {
 // Error implements error.
 func (e *NotUsableError) Error() string { return e.Message }
 
-// Unusable returns the Ready condition for an object whose reference could not be read or used because of err. The
+// NotReadyCondition returns the Ready condition for an object whose reference could not be read or used because of err. The
 // status is Unknown unless vSphere has responded.
-func Unusable(err error) metav1.Condition {
+func NotReadyCondition(err error) metav1.Condition {
 	c := metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonInvalid, Message: err.Error()}
 	var unusable *NotUsableError
 	switch {

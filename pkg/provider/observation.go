@@ -28,8 +28,8 @@ type Observation struct {
 	Trouble string
 	// Paused is true if an administrator paused the virtual machine in the hypervisor.
 	Paused bool
-	// Unfinished is true if the create has not ended.
-	Unfinished bool
+	// CreateUnfinished is true if the create has not ended.
+	CreateUnfinished bool
 
 	// BiosUUID and InstanceUUID are in lower case.
 	BiosUUID, InstanceUUID string
@@ -80,8 +80,8 @@ type Observation struct {
 
 	// Conditions are the conditions that the driver has determined, without times. Withdrawn are the types of
 	// conditions to remove.
-	Conditions []metav1.Condition
-	Withdrawn  []string
+	Conditions        []metav1.Condition
+	RemovedConditions []string
 }
 
 // Set sets a condition, or withdraws it if its status is empty.
@@ -89,8 +89,8 @@ func (o *Observation) Set(c metav1.Condition) {
 	o.Conditions = slices.DeleteFunc(o.Conditions, func(old metav1.Condition) bool { return old.Type == c.Type })
 	if c.Status != "" {
 		o.Conditions = append(o.Conditions, c)
-	} else if !slices.Contains(o.Withdrawn, c.Type) {
-		o.Withdrawn = append(o.Withdrawn, c.Type)
+	} else if !slices.Contains(o.RemovedConditions, c.Type) {
+		o.RemovedConditions = append(o.RemovedConditions, c.Type)
 	}
 }
 

@@ -40,7 +40,7 @@ type Desired struct {
 	Bootstrap *BootstrapData
 	// Claims are the claims of the volumes in Effective, by volume name. A volume whose claim is not listed is not
 	// changed.
-	Claims map[string]Claim
+	Claims map[string]ClaimDisk
 	// Revert is the snapshot that spec.currentSnapshotName requests; nil for none, or if the revert is not possible yet.
 	Revert *RevertTarget
 }
@@ -60,12 +60,12 @@ type Request struct {
 	// Placement has the placement constraints of the VM's group; nil for none. It is used only until a zone is set in
 	// status.
 	Placement *Placement
-	// PrerequisitesReady is false if the caller has set a condition that prevents the create. The provider then checks
+	// CanStartCreate is false if the caller has set a condition that prevents the create. The provider then checks
 	// and reports its own prerequisites but does not start a create.
-	PrerequisitesReady bool
-	// CompletionReady is like PrerequisitesReady, but it is also true if only the image is missing. An interrupted
+	CanStartCreate bool
+	// CanCompleteCreate is like CanStartCreate, but it is also true if only the image is missing. An interrupted
 	// create no longer needs the image after the virtual machine was created.
-	CompletionReady bool
+	CanCompleteCreate bool
 	// Priority orders the creates that wait for a slot. Higher priorities are created earlier.
 	Priority int
 	// Now is the time of the reconcile.
@@ -90,7 +90,7 @@ type CloneSource struct {
 	UID types.UID
 	// InstanceUUID of the virtual machine.
 	InstanceUUID string
-	// Snapshot is the name of the snapshot to clone. If it is empty, the current state is cloned, which must be powered
+	// SnapshotRequest is the name of the snapshot to clone. If it is empty, the current state is cloned, which must be powered
 	// off.
 	Snapshot string
 }

@@ -20,8 +20,8 @@ const KindPublishRequest Kind = "VirtualMachinePublishRequest"
 // machine follows when it ends.
 var ErrSourceBusy = errors.New("another operation of the virtual machine is in progress")
 
-// Publication is a request to create a content library item from a virtual machine.
-type Publication struct {
+// PublishRequest is a request to create a content library item from a virtual machine.
+type PublishRequest struct {
 	// NamespacedName and UID of the request. The item is found by the UID.
 	types.NamespacedName
 	UID types.UID
@@ -39,7 +39,7 @@ type Publication struct {
 }
 
 // Key returns the key of the request.
-func (p *Publication) Key() Key {
+func (p *PublishRequest) Key() Key {
 	return Key{Kind: KindPublishRequest, NamespacedName: p.NamespacedName}
 }
 
@@ -75,10 +75,10 @@ type Publisher interface {
 	//   - ErrTooManyOperations if no slot is free; an event follows when a slot is free
 	//   - a PublishRefusedError
 	//   - another failure, joined with a RequeueError if it is retried
-	Publish(ctx context.Context, p *Publication) (*Published, error)
-	// Withdraw interrupts the operation of a request and removes a partly created item. A complete item is kept. It
+	Publish(ctx context.Context, p *PublishRequest) (*Published, error)
+	// CancelPublication interrupts the operation of a request and removes a partly created item. A complete item is kept. It
 	// returns nil when the removal is complete, and ErrReconcileInProgress while the removal runs.
-	Withdraw(ctx context.Context, p *Publication) error
+	CancelPublication(ctx context.Context, p *PublishRequest) error
 	// ForgetPublication removes the in-memory state of a request.
 	ForgetPublication(key types.NamespacedName)
 }

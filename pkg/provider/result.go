@@ -26,20 +26,20 @@ type Result struct {
 	// Conditions are the conditions to set, without observed generation. If LastTransitionTime is zero, Apply uses the
 	// time of the reconcile.
 	Conditions []metav1.Condition
-	// Withdrawn are the types of conditions to remove.
-	Withdrawn []string
+	// RemovedConditions are the types of conditions to remove.
+	RemovedConditions []string
 	// Started is the name of the operation that was started; empty for none.
 	Started string
 	// Ended receives the error of the started operation and is then closed. It is nil if none was started.
 	Ended <-chan error
-	// AttachedKnown is true if Observation.RetainedDisks is complete and no running or started operation changes it.
-	AttachedKnown bool
+	// RetainedDisksKnown is true if Observation.RetainedDisks is complete and no running or started operation changes it.
+	RetainedDisksKnown bool
 	// Reverted is the record of the snapshot to which the virtual machine was reverted, if the object does not reflect
 	// the revert yet; otherwise nil.
 	Reverted *StoredSnapshotRecord
-	// Settled is true if the virtual machine matches the effective spec, except for RestartRequired, and no operation
+	// ConfigurationSynced is true if the virtual machine matches the effective spec, except for RestartRequired, and no operation
 	// was started for its configuration.
-	Settled bool
+	ConfigurationSynced bool
 }
 
 // Set adds a condition, or replaces one of the same type.
@@ -87,7 +87,7 @@ func (r *Result) Apply(st *vmv1alpha1.VirtualMachineStatus, generation int64, no
 	if r.Compared {
 		st.RestartRequired = r.RestartRequired
 	}
-	for _, kind := range r.Withdrawn {
+	for _, kind := range r.RemovedConditions {
 		meta.RemoveStatusCondition(&st.Conditions, kind)
 	}
 	for _, c := range r.Conditions {

@@ -19,8 +19,8 @@ const KindSnapshot Kind = "VirtualMachineSnapshot"
 // ErrSnapshotMissing is returned if the hypervisor no longer shows a snapshot that it had.
 var ErrSnapshotMissing = errors.New("the hypervisor no longer has the snapshot")
 
-// Snapshot is a request for a snapshot of a virtual machine.
-type Snapshot struct {
+// SnapshotRequest is a request for a snapshot of a virtual machine.
+type SnapshotRequest struct {
 	// NamespacedName and UID of the object. The snapshot is found by the UID.
 	types.NamespacedName
 	UID types.UID
@@ -42,7 +42,7 @@ type Snapshot struct {
 }
 
 // Key returns the key of the object.
-func (s *Snapshot) Key() Key { return Key{Kind: KindSnapshot, NamespacedName: s.NamespacedName} }
+func (s *SnapshotRequest) Key() Key { return Key{Kind: KindSnapshot, NamespacedName: s.NamespacedName} }
 
 // SnapshotRefusedError is returned if the hypervisor would refuse the snapshot, or if something else must happen first.
 type SnapshotRefusedError struct {
@@ -92,7 +92,7 @@ type StoredSnapshotRecord struct {
 // Snapshotter creates and removes snapshots. Its methods never wait for an operation. An event for the snapshot follows
 // when the operation ends.
 type Snapshotter interface {
-	// Snapshot creates the snapshot once per object. At most one operation runs per virtual machine. It returns the
+	// SnapshotRequest creates the snapshot once per object. At most one operation runs per virtual machine. It returns the
 	// observed snapshot if it exists. Otherwise the error is one of:
 	//
 	//   - ErrReconcileInProgress while the snapshot is created
@@ -101,10 +101,10 @@ type Snapshotter interface {
 	//   - a SnapshotRefusedError
 	//   - ErrSnapshotMissing if the snapshot existed before
 	//   - another failure, joined with a RequeueError if it is retried
-	Snapshot(ctx context.Context, s *Snapshot) (*ObservedSnapshot, error)
+	Snapshot(ctx context.Context, s *SnapshotRequest) (*ObservedSnapshot, error)
 	// RemoveSnapshot removes the snapshot and keeps its children. It returns nil if the snapshot does not exist, and
 	// ErrReconcileInProgress while it is being removed.
-	RemoveSnapshot(ctx context.Context, s *Snapshot) error
+	RemoveSnapshot(ctx context.Context, s *SnapshotRequest) error
 	// ForgetSnapshot removes the in-memory state of a snapshot.
 	ForgetSnapshot(key types.NamespacedName)
 }

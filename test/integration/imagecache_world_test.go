@@ -169,7 +169,7 @@ func (w *world) start(owner string) *replica {
 	})
 	r := &replica{driver: d}
 	r.stop = sync.OnceFunc(func() { cancel(nil); running.Wait() })
-	r.kill = func() { cancel(driver.ErrLeave); running.Wait() }
+	r.kill = func() { cancel(driver.ErrShutdown); running.Wait() }
 	w.t.Cleanup(r.stop)
 	return r
 }

@@ -163,7 +163,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	s.runner.store, s.runner.fail = s.store, s.fail
 	report := reports.Controllers{Running: s.runner.started.Load}
 	health := apiserver.ControllerHealth{Running: s.runner.started.Load}
-	var screens connections.Screens
+	var screens connections.Consoles
 	if c.hostConfig != nil {
 		a := &controllers{}
 		if err := a.build(o, c, s, &stores); err != nil {
@@ -295,7 +295,7 @@ func (a *controllers) create(o *Options, c *config) {
 	one(library.New(library.Deps{Client: a.as(library.Name).client, Informers: informers, Images: images, Shard: shard}))
 	every(cachecontroller.New(cachecontroller.Deps{
 		Client: client, Informers: informers, VCenters: vcenters.Copies(), Recorder: recorder, Policy: cachecontroller.Policy{
-			MaxAge: o.Controllers.ImageCacheMaxAge, MinFree: o.Controllers.ImageCacheMinFree, MinIdle: cachecontroller.DefaultMinIdle,
+			MaxAge: o.Controllers.ImageCacheMaxAge, MinFreePercent: o.Controllers.ImageCacheMinFree, MinIdle: cachecontroller.DefaultMinIdle,
 		},
 	}))
 	one(resourcequota.New(resourcequota.Deps{Host: a.clients.host, HostInformers: c.hostInformers, Informers: informers, Usage: c.charges.Usage}))

@@ -32,8 +32,8 @@ type clients struct {
 // newClients returns clients of the API at loopback and of the management cluster.
 func newClients(o *Options, loopback, hostConfig *rest.Config, may *fence.Fence) (*clients, error) {
 	c := &clients{fence: may, config: protobufConfig(loopback), hostConfig: rest.CopyConfig(hostConfig)}
-	c.config.Wrap(may.Transport)
-	c.hostConfig.Wrap(may.Transport)
+	c.config.Wrap(may.WrapTransport)
+	c.hostConfig.Wrap(may.WrapTransport)
 	var err error
 	if c.client, err = versioned.NewForConfig(c.config); err != nil {
 		return nil, fmt.Errorf("creating the client of this API: %w", err)

@@ -113,7 +113,7 @@ func newWorkloads(o *Options, c *clients, informers externalversions.SharedInfor
 	kinds := contract.New(contract.Options{OwnClient: ours, ManagementClient: c.dynamic, Kinds: contract.Kinds{Discovery: c.host.Discovery().RESTClient(), Metadata: labels}})
 	clusters := informers.Cluster().V1alpha1().Clusters().Lister()
 	return kinds, workload.New(workload.Options{
-		Host: c.host, Metadata: watched, Networks: to, Wrap: c.fence.Transport, UserAgent: serverName + "/" + version, Grace: o.Workloads.Grace,
+		Host: c.host, Metadata: watched, Networks: to, Wrap: c.fence.WrapTransport, UserAgent: serverName + "/" + version, Grace: o.Workloads.Grace,
 		IsNeeded: func(key types.NamespacedName) bool {
 			_, err := clusters.Clusters(key.Namespace).Get(key.Name)
 			return err == nil

@@ -28,7 +28,7 @@ func (c *Candidate) Changes(obj *vmv1alpha1.VirtualMachine) ([]string, error) {
 		return nil, fmt.Errorf("the size: %w", err)
 	}
 	want := configspec.DesiredOf(observe.Owner{Key: provider.KeyOf(obj).NamespacedName, UID: unborn}, obj.Spec.InstanceUUID, effective)
-	want.Backings = c.backings(effective)
+	want.NetworkBackings = c.backings(effective)
 	if refused := configspec.Refused(want, c.VM).Invalid; len(refused) > 0 {
 		return nil, fmt.Errorf("the VM does not support the manifest: %q", refused)
 	}

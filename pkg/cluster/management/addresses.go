@@ -24,7 +24,7 @@ import (
 // behalf of users.
 type Addresses struct {
 	// Networks rejects connections to the collected addresses.
-	Networks *networks.Management
+	Networks *networks.ManagementAddresses
 	factory  informers.SharedInformerFactory
 	// synced has an entry for each watched kind.
 	synced map[string]cache.DoneChecker
@@ -34,7 +34,7 @@ type Addresses struct {
 // Networks rejects all addresses.
 func New(client kubernetes.Interface) (*Addresses, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(stripToAddresses))
-	a := &Addresses{Networks: networks.NewManagement(nodes, serviceCIDRs), factory: factory, synced: map[string]cache.DoneChecker{}}
+	a := &Addresses{Networks: networks.NewManagementAddresses(nodes, serviceCIDRs), factory: factory, synced: map[string]cache.DoneChecker{}}
 	for kind, informer := range map[string]cache.SharedIndexInformer{
 		nodes: factory.Core().V1().Nodes().Informer(), serviceCIDRs: factory.Networking().V1().ServiceCIDRs().Informer(),
 	} {
@@ -51,7 +51,7 @@ func (a *Addresses) Run(ctx context.Context) {
 	for kind, synced := range a.synced {
 		running.Go(func() {
 			if cache.WaitFor(ctx, "", synced) {
-				a.Networks.SetRead(kind, nil)
+				a.Networks.MarkRead(kind, nil)
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func (a *Addresses) watchKind(kind string, informer cache.SharedIndexInformer) e
 	// read last stay in effect.
 	err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		if !added.HasSynced() && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)) {
-			management.SetRead(kind, fmt.Errorf("%w (--probe-networks and --workload-networks name networks that may be connected to without this check)", err))
+			management.MarkRead(kind, fmt.Errorf("%w (--probe-networks and --workload-networks name networks that may be connected to without this check)", err))
 		}
 		cache.DefaultWatchErrorHandler(ctx, r, err)
 	})

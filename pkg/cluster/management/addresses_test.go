@@ -34,7 +34,7 @@ func nodeAt(name string, podCIDRs []string, addresses ...string) *corev1.Node {
 }
 
 // watchAddresses watches the addresses of client until the test ends.
-func watchAddresses(t *testing.T, client kubernetes.Interface) *networks.Management {
+func watchAddresses(t *testing.T, client kubernetes.Interface) *networks.ManagementAddresses {
 	t.Helper()
 	a, err := New(client)
 	if err != nil {

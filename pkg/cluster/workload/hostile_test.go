@@ -100,7 +100,7 @@ func TestConnection_ConnectsOnlyToAllowedAddresses(t *testing.T) {
 	var asked atomic.Int32
 	s := newHostileServer(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1) })
 	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "https://"), ":")
-	management := networks.NewManagement()
+	management := networks.NewManagementAddresses()
 	management.Set("ServiceCIDR kubernetes", netip.MustParsePrefix("10.96.0.0/12"))
 	management.Set("Node a", netip.MustParsePrefix("192.0.2.10/32"), netip.MustParsePrefix("10.244.1.0/24"))
 	for url, want := range map[string]string{

@@ -40,8 +40,8 @@ func (c *Clusters) IsSilent(cluster types.NamespacedName) bool {
 	return failures > 0
 }
 
-// ConnectionError returns nil if a Cluster is connected, and otherwise the reason why it is not.
-func (c *Clusters) ConnectionError(cluster types.NamespacedName) error {
+// EnsureConnected returns nil if a Cluster is connected, and otherwise the reason why it is not.
+func (c *Clusters) EnsureConnected(cluster types.NamespacedName) error {
 	_, err := c.Connection(cluster)
 	return err
 }

@@ -114,7 +114,7 @@ func (r *reconciler) neededBecause(ctx context.Context, revision *itv1alpha1.Con
 	if err != nil {
 		return "", fmt.Errorf("reading the revisions next to %s: %w", controller.KeyOf(revision), err)
 	}
-	users := instancetype.Users{Machines: vms.Items, Instances: vmis.Items, Snapshots: snapshots.Items, Templates: templates.Items}
+	users := instancetype.Users{VirtualMachines: vms.Items, Instances: vmis.Items, Snapshots: snapshots.Items, Templates: templates.Items}
 	return instancetype.ReasonToKeep(revision, users, all.Items), nil
 }
 

@@ -35,16 +35,16 @@ type snapshotter struct {
 	made          *provider.ObservedSnapshot
 	err           error
 	removed       error
-	snapshotCalls []*provider.Snapshot
+	snapshotCalls []*provider.SnapshotRequest
 	removes       int
 }
 
-func (s *snapshotter) Snapshot(_ context.Context, of *provider.Snapshot) (*provider.ObservedSnapshot, error) {
+func (s *snapshotter) Snapshot(_ context.Context, of *provider.SnapshotRequest) (*provider.ObservedSnapshot, error) {
 	s.snapshotCalls = append(s.snapshotCalls, of)
 	return s.made, s.err
 }
 
-func (s *snapshotter) RemoveSnapshot(context.Context, *provider.Snapshot) error {
+func (s *snapshotter) RemoveSnapshot(context.Context, *provider.SnapshotRequest) error {
 	s.removes++
 	return s.removed
 }

@@ -154,8 +154,8 @@ func pinned(ref *vmv1alpha1.InstancetypeRef) string {
 }
 
 // request returns the parameters for the provider.
-func (p *reconciliation) request(text string) *provider.Snapshot {
-	out := &provider.Snapshot{
+func (p *reconciliation) request(text string) *provider.SnapshotRequest {
+	out := &provider.SnapshotRequest{
 		NamespacedName: controller.KeyOf(p.snapshot), UID: p.snapshot.UID,
 		Source: types.NamespacedName{Namespace: p.snapshot.Namespace, Name: p.snapshot.Spec.VMName}, VM: p.vm,
 		UniqueID: p.snapshot.Status.UniqueID, Memory: p.snapshot.Spec.Memory, Description: p.snapshot.Spec.Description, Record: text, Now: p.now(),

@@ -30,7 +30,7 @@ type pools struct {
 	calls  []string
 }
 
-func (p *pools) Get(_ context.Context, _ *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
+func (p *pools) Ensure(_ context.Context, _ *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
 	p.calls = append(p.calls, "claim "+c.Pool.Name)
 	if c.Address = p.give[c.Pool.Name]; c.Address != "" {
 		return c, nil
@@ -94,7 +94,7 @@ func addressesReady(vm *vmv1alpha1.VirtualMachine) string {
 func TestAddresses_AreStoredBeforeTheVMGetsThem(t *testing.T) {
 	h := newHarness(t, pooled("front"), photon())
 	h.pools.err = &addressclaim.WaitError{Message: "the claim waits"}
-	created := func() bool { return h.provider.requests[len(h.provider.requests)-1].PrerequisitesReady }
+	created := func() bool { return h.provider.requests[len(h.provider.requests)-1].CanStartCreate }
 
 	h.mustReconcile()
 	if diff := cmp.Diff([]string(nil), h.pools.takeCalls()); diff != "" || created() {
@@ -127,8 +127,8 @@ func TestAddresses_AreStoredBeforeTheVMGetsThem(t *testing.T) {
 
 	h.mustReconcile()
 	request := h.provider.requests[len(h.provider.requests)-1]
-	if diff := cmp.Diff([]string{"192.0.2.5/24"}, request.Effective.Network.Interfaces[0].Addresses); diff != "" || !request.PrerequisitesReady {
-		t.Errorf("addresses (-want +got):\n%s\nmay be created %t", diff, request.PrerequisitesReady)
+	if diff := cmp.Diff([]string{"192.0.2.5/24"}, request.Effective.Network.Interfaces[0].Addresses); diff != "" || !request.CanStartCreate {
+		t.Errorf("addresses (-want +got):\n%s\nmay be created %t", diff, request.CanStartCreate)
 	}
 	if got := addressesReady(h.vm()); got != "True Succeeded" || len(h.pools.takeCalls()) != 0 {
 		t.Errorf("AddressesReady = %s, want True and no calls", got)
@@ -145,7 +145,7 @@ func TestAddresses_ReportTheReasonOfAWait(t *testing.T) {
 		retried bool
 	}{
 		"an exhausted pool":     {&addressclaim.WaitError{Message: "PoolExhausted"}, "False NotReady PoolExhausted", false},
-		"no contract":           {&addressclaim.AbsentError{}, "False NotFound " + (&addressclaim.AbsentError{}).Error(), false},
+		"no contract":           {&addressclaim.NotServedError{}, "False NotFound " + (&addressclaim.NotServedError{}).Error(), false},
 		"an address of another": {&addressclaim.InvalidError{Message: "is of another"}, "False Invalid is of another", false},
 		"an unreachable server": {errors.New("connection refused"), "False Error connection refused", true},
 	} {
@@ -161,7 +161,7 @@ func TestAddresses_ReportTheReasonOfAWait(t *testing.T) {
 			if (err != nil) != tc.retried || !tc.retried && result.RequeueAfter != controller.Recheck {
 				t.Errorf("result %+v, error %v; want a requeue", result, err)
 			}
-			if h.provider.requests[len(h.provider.requests)-1].PrerequisitesReady {
+			if h.provider.requests[len(h.provider.requests)-1].CanStartCreate {
 				t.Error("the virtual machine may be created without its addresses")
 			}
 		})

@@ -91,7 +91,7 @@ func TestBootstrap_ReportsInvalidValuesByFieldAndKeyOnly(t *testing.T) {
 				!strings.Contains(c.Message, tc.why) || strings.Contains(c.Message, "hunter2") {
 				t.Errorf("message %q, want %s, %q and not the value", c.Message, want, tc.why)
 			}
-			if h.provider.requests[0].PrerequisitesReady {
+			if h.provider.requests[0].CanStartCreate {
 				t.Error("the VM was created nevertheless")
 			}
 		})

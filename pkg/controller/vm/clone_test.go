@@ -75,10 +75,10 @@ func TestClone_WaitsUntilItsSourceCanBeCloned(t *testing.T) {
 				t.Errorf("message %q, want %q", c.Message, tc.wantMessage)
 			}
 			req := h.provider.requests[0]
-			if ready := tc.want[:4] == "True"; req.PrerequisitesReady != ready || (req.CloneOf != nil) != ready || (req.Image != nil) != ready {
-				t.Errorf("ready %t with %+v and image %v, want %t", req.PrerequisitesReady, req.CloneOf, req.Image, ready)
+			if ready := tc.want[:4] == "True"; req.CanStartCreate != ready || (req.CloneOf != nil) != ready || (req.Image != nil) != ready {
+				t.Errorf("ready %t with %+v and image %v, want %t", req.CanStartCreate, req.CloneOf, req.Image, ready)
 			}
-			if !req.CompletionReady {
+			if !req.CanCompleteCreate {
 				t.Error("an existing clone waits for its source")
 			}
 			if result != (controller.Result{}) {

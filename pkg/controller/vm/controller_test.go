@@ -54,7 +54,7 @@ func (v *vsphere) update(req *provider.Request) (<-chan error, error) {
 		return nil, provider.ErrReconcileInProgress
 	}
 	if m == nil {
-		if !req.PrerequisitesReady {
+		if !req.CanStartCreate {
 			return nil, nil
 		}
 		setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")

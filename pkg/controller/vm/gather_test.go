@@ -45,7 +45,7 @@ func TestGather_ReportsAllMissingPrerequisites(t *testing.T) {
 			t.Errorf("%s is %s, want %s", conditionType, got, want)
 		}
 	}
-	if req := h.provider.requests[0]; req.PrerequisitesReady || req.Image != nil || req.Bootstrap != nil {
+	if req := h.provider.requests[0]; req.CanStartCreate || req.Image != nil || req.Bootstrap != nil {
 		t.Errorf("request %+v, want one that creates nothing", req)
 	}
 	if s := h.vm().Status; s.Phase != vmv1alpha1.PhasePending || s.PrintableStatus != "ImageNotFound" {
@@ -58,7 +58,7 @@ func TestGather_ReportsAllMissingPrerequisites(t *testing.T) {
 	}
 	h.mustReconcile()
 	req := h.provider.requests[1]
-	if !req.PrerequisitesReady || req.Image == nil || string(req.Bootstrap.CloudConfig) != "#cloud-config" {
+	if !req.CanStartCreate || req.Image == nil || string(req.Bootstrap.CloudConfig) != "#cloud-config" {
 		t.Errorf("request %+v, want a complete one after both were created", req)
 	}
 }
@@ -211,7 +211,7 @@ func TestImage_IsRequiredUnlessAVMIsAdopted(t *testing.T) {
 	}
 	h = newHarness(t, fresh(noImage, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ProviderID = "vm-7" }))
 	h.mustReconcile()
-	if !h.provider.requests[0].PrerequisitesReady {
+	if !h.provider.requests[0].CanStartCreate {
 		t.Error("a virtual machine that adopts a VM waits for an image")
 	}
 }
@@ -221,13 +221,13 @@ func TestImage_WaitsForTheAcceptanceOfItsLicenseAgreement(t *testing.T) {
 	licensed.Status = vmv1alpha1.VirtualMachineImageStatus{Type: vmv1alpha1.ImageTypeOVF, EULA: true, Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}}
 	h := newHarness(t, fresh(), licensed)
 	h.mustReconcile()
-	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/EULANotAccepted" || h.provider.requests[0].PrerequisitesReady {
-		t.Errorf("ImageReady is %s, prerequisites ready: %t; want False/EULANotAccepted and not", got, h.provider.requests[0].PrerequisitesReady)
+	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/EULANotAccepted" || h.provider.requests[0].CanStartCreate {
+		t.Errorf("ImageReady is %s, prerequisites ready: %t; want False/EULANotAccepted and not", got, h.provider.requests[0].CanStartCreate)
 	}
 	h = newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.AcceptEULA = true }), licensed)
 	h.mustReconcile()
-	if got, req := h.condition(vmv1alpha1.ConditionImageReady), h.provider.requests[0]; got != "True/Succeeded" || !req.AcceptEULA || !req.PrerequisitesReady {
-		t.Errorf("ImageReady is %s, the provider may accept: %t, prerequisites ready: %t; want all", got, req.AcceptEULA, req.PrerequisitesReady)
+	if got, req := h.condition(vmv1alpha1.ConditionImageReady), h.provider.requests[0]; got != "True/Succeeded" || !req.AcceptEULA || !req.CanStartCreate {
+		t.Errorf("ImageReady is %s, the provider may accept: %t, prerequisites ready: %t; want all", got, req.AcceptEULA, req.CanStartCreate)
 	}
 }
 
@@ -273,7 +273,7 @@ func TestGather_RequiresASize(t *testing.T) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
 	}), photon())
 	h.mustReconcile()
-	if req := h.provider.requests[0]; req.PrerequisitesReady || req.Effective != nil {
+	if req := h.provider.requests[0]; req.CanStartCreate || req.Effective != nil {
 		t.Errorf("request %+v, want one that creates nothing", req)
 	}
 }
@@ -331,7 +331,7 @@ func TestGather_ReportsConflictsWithTheImage(t *testing.T) {
 			h := newHarness(t, tc.vm, appliance.DeepCopy())
 			h.secret("data", tc.secret)
 			h.mustReconcile()
-			if ready := h.provider.requests[0].PrerequisitesReady; ready != (tc.condition == "") {
+			if ready := h.provider.requests[0].CanStartCreate; ready != (tc.condition == "") {
 				t.Errorf("it may be created: %v", ready)
 			}
 			if tc.condition == "" {

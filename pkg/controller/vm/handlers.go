@@ -88,7 +88,7 @@ func (e *enqueuer) instanceHandler() cache.ResourceEventHandler {
 			if !ok {
 				return
 			}
-			if vm, err := e.Objects.Get(controller.KeyOf(vmi)); err == nil && vm != nil && step.Runs(vm) {
+			if vm, err := e.Objects.Get(controller.KeyOf(vmi)); err == nil && vm != nil && step.HasRunningInstance(vm) {
 				e.Enqueue(vm, controller.PriorityDefaultGeneric)
 			}
 		},

@@ -111,7 +111,7 @@ func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *pro
 	kept.VM = req.VM.DeepCopy()
 	s.requests = append(s.requests, &kept)
 	if s.update == nil {
-		return provider.Result{Settled: true, Reverted: s.reverted}, nil
+		return provider.Result{ConfigurationSynced: true, Reverted: s.reverted}, nil
 	}
 	result, err := resultOf(req, s.update)
 	result.Observation.Resources = s.size
@@ -150,7 +150,7 @@ func resultOf(req *provider.Request, update func(*provider.Request) (<-chan erro
 	after.VM = req.VM.DeepCopy()
 	end, err := update(&after)
 	st := after.VM.Status
-	r := provider.Result{Ended: end, Settled: end == nil && compared(err), Compared: true, RestartRequired: st.RestartRequired}
+	r := provider.Result{Ended: end, ConfigurationSynced: end == nil && compared(err), Compared: true, RestartRequired: st.RestartRequired}
 	r.Observation = &provider.Observation{
 		PowerState: st.PowerState, UniqueID: st.UniqueID, BiosUUID: st.BiosUUID, InstanceUUID: st.InstanceUUID,
 		HardwareVersion: st.HardwareVersion, Guest: st.Guest, Network: st.Network, Storage: st.Storage,

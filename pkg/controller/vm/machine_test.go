@@ -123,9 +123,9 @@ func TestMachine_VMWaitsForItsPrerequisites(t *testing.T) {
 				t.Errorf("%d requests for a virtual machine without a location, want one: %v", len(h.provider.requests), may)
 			}
 			for _, request := range h.provider.requests {
-				if request.PrerequisitesReady != may || (request.Bootstrap != nil) != may || (findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady) != nil) != may {
+				if request.CanStartCreate != may || (request.Bootstrap != nil) != may || (findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady) != nil) != may {
 					t.Errorf("may be created: %v, with data: %v, BootstrapReady %q; want %v, and no data before that",
-						request.PrerequisitesReady, request.Bootstrap != nil, h.condition(vmv1alpha1.ConditionBootstrapReady), may)
+						request.CanStartCreate, request.Bootstrap != nil, h.condition(vmv1alpha1.ConditionBootstrapReady), may)
 				}
 			}
 			if got := h.condition(vmv1alpha1.ConditionCreated); !may && got != "False/WaitingForPrerequisites" {
@@ -186,8 +186,8 @@ func TestMachine_IsIgnoredIfItDoesNotReferToTheVM(t *testing.T) {
 	}
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.InstanceUUID = "theirs" })
 	h.mustReconcile()
-	if got := h.provider.requests[0]; got.Zone != "" || got.PrerequisitesReady {
-		t.Errorf("zone %q, may be created %v: want the Machine ignored for an adopted VM", got.Zone, got.PrerequisitesReady)
+	if got := h.provider.requests[0]; got.Zone != "" || got.CanStartCreate {
+		t.Errorf("zone %q, may be created %v: want the Machine ignored for an adopted VM", got.Zone, got.CanStartCreate)
 	}
 	for _, a := range h.host.Actions() {
 		if a.GetVerb() == "get" && a.GetResource().Resource == "secrets" {

@@ -60,7 +60,7 @@ func TestBootstrap_UsesTheDataOfTheMachine(t *testing.T) {
 			h.secret("data", tc.secret)
 			h.mustReconcile()
 			request := h.provider.requests[0]
-			if !request.PrerequisitesReady {
+			if !request.CanStartCreate {
 				t.Fatalf("the virtual machine waits: BootstrapReady %q, MachineReady %q", h.condition(vmv1alpha1.ConditionBootstrapReady), h.condition(vmv1alpha1.ConditionMachineReady))
 			}
 			if diff := cmp.Diff(&tc.data, request.Bootstrap); diff != "" {
@@ -122,7 +122,7 @@ func TestBootstrap_ReportsInvalidMachineDataBySecretAndKey(t *testing.T) {
 			if !strings.Contains(c.Message, `Machine "m"`) || !strings.Contains(c.Message, tc.why) || strings.Contains(c.Message, "hunter2") {
 				t.Errorf("message %q, want the Machine, %q and no value", c.Message, tc.why)
 			}
-			if h.provider.requests[0].PrerequisitesReady {
+			if h.provider.requests[0].CanStartCreate {
 				t.Error("the VM was created nevertheless")
 			}
 		})

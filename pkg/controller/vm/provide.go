@@ -40,8 +40,8 @@ func (r *reconciler) gather(ctx context.Context, p *reconciliation, synced bool)
 	ready := synced && p.Effective != nil && !p.Observed.Created && !addresses.Wait && !volumes.Wait && !boot.Wait
 	noLocation = boot.MachineNotReady && p.VM.Spec.InstanceUUID == "" && provider.ZoneOf(p.VM) == ""
 	return &provider.Request{
-		Desired:            provider.Desired{Image: source.Image, CloneOf: source.CloneOf, AcceptEULA: p.VM.Spec.AcceptEULA, Bootstrap: boot.Data, Claims: volumes.Claims},
-		PrerequisitesReady: ready && !source.Wait, CompletionReady: ready,
+		Desired:        provider.Desired{Image: source.Image, CloneOf: source.CloneOf, AcceptEULA: p.VM.Spec.AcceptEULA, Bootstrap: boot.Data, Claims: volumes.Claims},
+		CanStartCreate: ready && !source.Wait, CanCompleteCreate: ready,
 	}, noLocation, errors.Join(addressErr, volumeErr, imageErr, bootErr)
 }
 
@@ -60,7 +60,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *p
 	if checked == nil {
 		checked = provider.InlineSpec(p.VM)
 	}
-	if req.CDROMImages, err = r.image.Discs(ctx, p.VM.Namespace, checked); err != nil {
+	if req.CDROMImages, err = r.image.CDROMImages(ctx, p.VM.Namespace, checked); err != nil {
 		return err
 	}
 	req.StorageClasses = r.classes.Get(provider.StorageClassesOf(checked.StorageClass, checked.BootDisk, checked.Volumes))
@@ -68,7 +68,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *p
 	if err != nil {
 		return err
 	}
-	req.Revert = target.To
+	req.Revert = target.Snapshot
 
 	call := r.provider.CreateOrUpdateVirtualMachineAsync
 	if r.blocking {
@@ -83,7 +83,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *reconciliation, req *p
 	if isTrue(p.Original, vmv1alpha1.ConditionCreated) && !p.Observed.Created {
 		p.RequeueAfter(0) // vSphere no longer has it, and this reconcile did not gather the inputs of a create
 	}
-	if !req.PrerequisitesReady && !p.Observed.Created && findCondition(p.vmWithConditions(), vmv1alpha1.ConditionCreated) == nil {
+	if !req.CanStartCreate && !p.Observed.Created && findCondition(p.vmWithConditions(), vmv1alpha1.ConditionCreated) == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
 	reverted, failed := r.revert.Reconcile(ctx, revert.State{State: p.State, Target: target, ProviderErr: err})

@@ -211,7 +211,7 @@ func (p *reconciliation) observe(result provider.Result) {
 		Result: result, Created: conditions.IsTrue(all, vmv1alpha1.ConditionCreated),
 		Configured: isConfigured(all), Reverting: revert.HasBegun(all),
 	}
-	result.Conditions, result.Withdrawn = nil, nil
+	result.Conditions, result.RemovedConditions = nil, nil
 	result.Apply(&p.VM.Status, p.VM.Generation, p.Now)
 }
 

@@ -120,7 +120,7 @@ func TestReconcile_PassesACompleteRequestToTheProvider(t *testing.T) {
 		t.Fatalf("the provider was called %d times, want once", len(h.provider.requests))
 	}
 	req := h.provider.requests[0]
-	if req.Image == nil || req.Image.Name != "photon" || req.Effective == nil || !req.PrerequisitesReady {
+	if req.Image == nil || req.Image.Name != "photon" || req.Effective == nil || !req.CanStartCreate {
 		t.Errorf("request %+v; want image, effective spec and prerequisites, no running instance", req)
 	}
 	if req.Priority != PriorityCreating || !req.Now.Equal(h.clock) {
@@ -239,7 +239,7 @@ func TestReconcile_FailingSynchronizerBlocksOnlyTheCreate(t *testing.T) {
 		if _, err := h.tryReconcile(); !errors.Is(err, errTest) {
 			t.Errorf("error %v, want the synchronizer's error, which is retried", err)
 		}
-		if req := h.provider.requests[0]; req.PrerequisitesReady {
+		if req := h.provider.requests[0]; req.CanStartCreate {
 			t.Error("the provider was allowed to create")
 		}
 		if got := h.condition(vmv1alpha1.ConditionCreated); got != "False/WaitingForPrerequisites" {

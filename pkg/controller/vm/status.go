@@ -24,7 +24,7 @@ import (
 // provider.
 func finishStatus(p *reconciliation, probed metav1.Condition) {
 	p.mergeConditions()
-	if !step.Runs(p.VM) {
+	if !step.HasRunningInstance(p.VM) {
 		p.VM.Status.RestartRequired = nil
 	}
 	instance.SetSize(&p.State)

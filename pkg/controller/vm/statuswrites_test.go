@@ -125,8 +125,8 @@ func TestReconcile_CreatesAMissingVMInTheNextReconcile(t *testing.T) {
 		t.Errorf("result %+v, want %+v: no event will queue it, and the image must be read", got, want)
 	}
 	h.mustReconcile()
-	if last := h.provider.requests[len(h.provider.requests)-1]; !last.PrerequisitesReady || last.Image == nil {
-		t.Errorf("ready %t with image %v, want all inputs of a create", last.PrerequisitesReady, last.Image)
+	if last := h.provider.requests[len(h.provider.requests)-1]; !last.CanStartCreate || last.Image == nil {
+		t.Errorf("ready %t with image %v, want all inputs of a create", last.CanStartCreate, last.Image)
 	}
 }
 

@@ -40,8 +40,8 @@ func TestReport_MergesConditionsInTheirOrder(t *testing.T) {
 	later.True("New")
 	report.Add(later)
 	report.AddResult(&provider.Result{
-		Withdrawn:  []string{"New"},
-		Conditions: []metav1.Condition{{Type: "Observed", Status: metav1.ConditionTrue, Reason: "Seen", LastTransitionTime: metav1.Unix(900, 0)}},
+		RemovedConditions: []string{"New"},
+		Conditions:        []metav1.Condition{{Type: "Observed", Status: metav1.ConditionTrue, Reason: "Seen", LastTransitionTime: metav1.Unix(900, 0)}},
 	})
 	want := []metav1.Condition{
 		condition("Kept", "True", "Before", 3, then), condition("Same", "True", "Succeeded", 7, then),

@@ -140,7 +140,7 @@ func TestLock_RenewsTheFenceOnlyAfterSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, r := New(limit), &fakeLock{duration: limit - time.Second}
 		var losses []error
-		l := f.Lock(r, func() bool { return working }, func(err error) { losses = append(losses, err) })
+		l := f.WrapLock(r, func() bool { return working }, func(err error) { losses = append(losses, err) })
 		r.record = resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaderTransitions: 2}
 		if _, _, _ = l.Get(t.Context()); len(losses) != 0 {
 			t.Fatalf("%v, before this process held the Lease", losses)
@@ -176,7 +176,7 @@ func TestLock_RenewsTheFenceOnlyAfterSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, r := New(limit), &fakeLock{}
 		losses := 0
-		l := f.Lock(r, func() bool { return working }, func(error) { losses++ })
+		l := f.WrapLock(r, func() bool { return working }, func(error) { losses++ })
 		if err := errors.Join(l.Create(t.Context(), record), f.Check()); err != nil {
 			t.Errorf("closed after the Lease was created: %v", err)
 		}
@@ -197,7 +197,7 @@ func TestTransport_DelaysWritesOnly(t *testing.T) {
 		var sent []string
 		next := roundTripper(func(r *http.Request) { sent = append(sent, r.Method) })
 		send := func(ctx context.Context, method string) error {
-			_, err := f.Transport(next).RoundTrip(httptest.NewRequestWithContext(ctx, method, "/", http.NoBody))
+			_, err := f.WrapTransport(next).RoundTrip(httptest.NewRequestWithContext(ctx, method, "/", http.NoBody))
 			return err
 		}
 		soon, cancel := context.WithTimeout(t.Context(), time.Second)

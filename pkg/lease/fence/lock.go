@@ -14,12 +14,12 @@ import (
 // errWorking is returned if the elector releases a Lease that it could not renew while work under it still runs.
 var errWorking = errors.New("the Lease is not released before all work has ended")
 
-// Lock returns a lock for an election that opens the Fence at each renewal.
+// WrapLock returns a lock for an election that opens the Fence at each renewal.
 //
 // The elector releases a Lease that it could not renew. The lock refuses the release until working returns false,
 // because work under the Lease still runs. When another process has held the Lease after this one, superseded is called
 // once, and the Fence stays closed.
-func (f *Fence) Lock(lock resourcelock.Interface, working func() bool, superseded func(error)) resourcelock.Interface {
+func (f *Fence) WrapLock(lock resourcelock.Interface, working func() bool, superseded func(error)) resourcelock.Interface {
 	return &fencingLock{Interface: lock, fence: f, working: working, superseded: superseded}
 }
 

@@ -15,9 +15,9 @@ func NewContext(ctx context.Context, f *Fence) context.Context {
 	return context.WithValue(ctx, contextKey{}, f)
 }
 
-// Transport delays writing requests until the Fence of their context is open, or f if the context has none. Reading requests
+// WrapTransport delays writing requests until the Fence of their context is open, or f if the context has none. Reading requests
 // are not delayed. Its signature is that of rest.Config.Wrap.
-func (f *Fence) Transport(next http.RoundTripper) http.RoundTripper {
+func (f *Fence) WrapTransport(next http.RoundTripper) http.RoundTripper {
 	return transport{fence: f, next: next}
 }
 

@@ -58,7 +58,7 @@ func testUnknown(t *testing.T, newTarget MakeTarget) {
 // readable reports whether the state of the hypervisor is known.
 func (o *observer) readable() bool {
 	probe := o.Request("probe")
-	probe.PrerequisitesReady = false
+	probe.CanStartCreate = false
 	_, err := o.reconcile(probe)
 	return !errors.Is(err, provider.ErrUnknownState)
 }
@@ -175,11 +175,11 @@ func testUnresolved(t *testing.T, newTarget MakeTarget) {
 func testPrerequisites(t *testing.T, newTarget MakeTarget) {
 	o := start(t, newTarget, 1)
 	req := o.Request("vm")
-	req.PrerequisitesReady = false
+	req.CanStartCreate = false
 	o.until("the hypervisor is read", func() bool { return o.hasCreatedCondition(req) }, req)
 	if n := o.Count(string(req.VM.UID)); n != 0 {
 		t.Errorf("the hypervisor has %d VMs, want none", n)
 	}
-	req.PrerequisitesReady = true
+	req.CanStartCreate = true
 	o.until("the VM runs", poweredOn(req), req)
 }

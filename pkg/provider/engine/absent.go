@@ -37,17 +37,17 @@ func (p *reconciliation) create(ctx context.Context) error {
 	if p.state.running != nil {
 		return provider.ErrReconcileInProgress
 	}
-	p.AttachedKnown = !hasExisted(p.req.VM) // a VM that was never created has no disks
+	p.RetainedDisksKnown = !hasExisted(p.req.VM) // a VM that was never created has no disks
 	refused := p.engine.driver.CheckDesired(p.desired)
 	if err := refused.Err(); err != nil {
 		p.False(vmv1alpha1.ConditionCreated, refused.Reason(), err.Error())
 		return &provider.NoRequeueError{Err: err}
 	}
-	if !p.req.PrerequisitesReady || p.desired.Effective == nil || p.desired.Image == nil {
+	if !p.req.CanStartCreate || p.desired.Effective == nil || p.desired.Image == nil {
 		return p.waitForPrerequisites(ctx)
 	}
 	w := p.desired.Clone()
-	w.Retried, w.Record = p.mayHaveLeftovers(), plan.Record(p.req)
+	w.MayHaveLeftovers, w.Record = p.mayHaveLeftovers(), plan.Record(p.req)
 	op := p.engine.driver.Create(w, p.checkRecorder(0))
 	parts := []any{w.Effective, w.Image.Spec, w.CloneOf, w.AcceptEULA}
 	if w.ImageCache != nil {
@@ -74,7 +74,7 @@ func (p *reconciliation) startCreate(ctx context.Context, op driver.Operation, p
 	case isRefused(err):
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "waiting for a free create slot")
 	case err == nil:
-		p.AttachedKnown = false
+		p.RetainedDisksKnown = false
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
 	}
 	return err

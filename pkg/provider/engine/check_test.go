@@ -36,7 +36,7 @@ func TestCheck_UsesTheSpecOfAVMWithoutASize(t *testing.T) {
 		run(t, s.Engine)
 		synctest.Wait()
 		req := newRequest("vm")
-		req.Effective, req.Image, req.PrerequisitesReady = nil, nil, false
+		req.Effective, req.Image, req.CanStartCreate = nil, nil, false
 		req.VM.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0", Network: "nope"}}}
 		req.VM.Spec.StorageClass = "missing"
 		_ = s.reconcile(req)

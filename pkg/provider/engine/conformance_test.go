@@ -29,7 +29,7 @@ func run(t *testing.T, e *engine.Engine) {
 func newRequest(name string) *provider.Request {
 	return &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}, Image: &vmv1alpha1.VirtualMachineImage{}}, VM: &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: uuid.NewUUID()},
-	}, PrerequisitesReady: true}
+	}, CanStartCreate: true}
 }
 
 func TestConformance(t *testing.T) {

@@ -58,7 +58,7 @@ func TestDeletion_WaitsForACreateWhoseOutcomeIsUnknown(t *testing.T) {
 					s.reconcileWithDelays(req)
 				}
 				if tc.notReady {
-					req.PrerequisitesReady = false
+					req.CanStartCreate = false
 					s.reconcileWithDelays(req)
 				}
 				if got := created(req); got != tc.created {

@@ -192,7 +192,7 @@ func (e *Engine) Changed(name types.NamespacedName) {
 func (e *Engine) Blocked(name types.NamespacedName) { e.hints.Send(provider.VirtualMachineKey(name)) }
 
 // Read implements driver.Sink. After a complete read an outage has ended.
-func (e *Engine) Read() {
+func (e *Engine) ReadComplete() {
 	e.ObserveConnection(nil, 0)
 	e.wakeWaiting()
 }

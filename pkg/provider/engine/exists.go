@@ -32,9 +32,9 @@ func (p *reconciliation) handleExisting(ctx context.Context, s driver.Observed) 
 			p.engine.interrupt(p.key, p.state.running)
 		}
 		return provider.ErrReconcileInProgress
-	case in.Observation.Unfinished && p.outageErr != nil:
+	case in.Observation.CreateUnfinished && p.outageErr != nil:
 		return p.reportUnreachable()
-	case in.Observation.Unfinished:
+	case in.Observation.CreateUnfinished:
 		return p.complete(ctx, s.Machine)
 	case in.Observation.Paused:
 		p.merge(plan.Report(in, nil))
@@ -48,7 +48,7 @@ func (p *reconciliation) input(s driver.Observed) plan.Input {
 	in := plan.Input{
 		VM: p.req.VM, Want: p.desired, Machine: s.Machine, Observation: s.Machine.Observe(p.desired),
 		Owned: s.Ownership == driver.Own, Revisions: p.req.Revisions, Groups: p.req.Groups,
-		Last: p.state.outcomes, Recorded: p.state.recordedAt, RecordPause: p.engine.opts.RecordPause, Now: p.req.Now, Progress: p.engine.progressRecorder(p.key),
+		Last: p.state.outcomes, RecordedAt: p.state.recordedAt, MinRecordAge: p.engine.opts.RecordPause, Now: p.req.Now, Progress: p.engine.progressRecorder(p.key),
 	}
 	if p.outageErr != nil {
 		in.Observation.Trouble, in.Unreachable = p.outageErr.Error(), true
@@ -83,7 +83,7 @@ func (p *reconciliation) update(ctx context.Context, in plan.Input) error {
 	}
 	p.merge(next.Result)
 	if next.Operation == nil {
-		p.AttachedKnown = in.Observation.Readable && p.engine.driver.Synced()
+		p.RetainedDisksKnown = in.Observation.Readable && p.engine.driver.IsCurrent()
 		remaining := p.state.outcomes
 		if !next.Held {
 			remaining = plan.RemainingOutcomes(in)
@@ -94,7 +94,7 @@ func (p *reconciliation) update(ctx context.Context, in plan.Input) error {
 		}
 		return err
 	}
-	p.writesRecord = next.Records
+	p.writesRecord = next.WritesRecord
 	serr := p.start(ctx, *next.Operation)
 	if isRefused(serr) {
 		p.reportWaitingForSlot(next.Operation.Kind)
@@ -142,20 +142,20 @@ func (p *reconciliation) reportWaitingForSlot(kind driver.Kind) {
 // is False, so the data is available from the second reconcile on.
 func (p *reconciliation) complete(ctx context.Context, m driver.Machine) error {
 	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "completing an interrupted create")
-	if !p.req.PrerequisitesReady && !p.req.CompletionReady || p.desired.Effective == nil {
+	if !p.req.CanStartCreate && !p.req.CanCompleteCreate || p.desired.Effective == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites,
 			p.missingPrerequisites()+", to complete an interrupted create")
 		return nil
 	}
 	w := p.desired.Clone()
 	w.Record = plan.Record(p.req)
-	return p.startCreate(ctx, m.Complete(w), "complete", w.Effective)
+	return p.startCreate(ctx, m.CompleteCreate(w), "complete", w.Effective)
 }
 
 // merge adds a result to the result of the reconcile.
 func (p *reconciliation) merge(r provider.Result) {
-	p.Observation, p.Compared, p.RestartRequired, p.Settled, p.Reverted = r.Observation, r.Compared, r.RestartRequired, r.Settled, r.Reverted
-	p.Withdrawn = append(p.Withdrawn, r.Withdrawn...)
+	p.Observation, p.Compared, p.RestartRequired, p.ConfigurationSynced, p.Reverted = r.Observation, r.Compared, r.RestartRequired, r.ConfigurationSynced, r.Reverted
+	p.RemovedConditions = append(p.RemovedConditions, r.RemovedConditions...)
 	for _, c := range r.Conditions {
 		p.Set(c.Type, c.Status, c.Reason, c.Message)
 	}

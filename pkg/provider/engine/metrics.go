@@ -57,7 +57,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	if orphans, known := c.orphans(); known {
 		gauge(c.orphaned, len(orphans))
 	}
-	if c.engine.driver.Synced() {
+	if c.engine.driver.IsCurrent() {
 		gauge(c.managed, c.engine.driver.CountOwned())
 	}
 }

@@ -177,7 +177,7 @@ func (e *Engine) shutdown(ctx context.Context, cause error) {
 	case <-done:
 	case <-ctx.Done():
 	}
-	e.end(driver.ErrLeave)
+	e.end(driver.ErrShutdown)
 	<-done
 }
 

@@ -338,7 +338,7 @@ func TestRun_LeavesOperationsToTheHypervisorAtShutdown(t *testing.T) {
 		}
 		stop()
 		<-ended
-		if err := <-r.Ended; !errors.Is(err, driver.ErrLeave) {
+		if err := <-r.Ended; !errors.Is(err, driver.ErrShutdown) {
 			t.Errorf("operation error %v, want ErrLeave", err)
 		}
 		if r, err := s.reconcileOnce(newRequest("late"), e.CreateOrUpdateVirtualMachineAsync); r.Ended != nil || err == nil {

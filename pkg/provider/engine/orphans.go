@@ -47,7 +47,7 @@ func (e *Engine) Orphans(exists Exists) (orphans []Orphan, known bool) {
 // Owned returns the virtual machines that have an owner, even if that object does not exist, sorted by namespace and
 // name. known is false until the hypervisor is read.
 func (e *Engine) Owned() (all []driver.Owned, known bool) {
-	if !e.driver.Synced() {
+	if !e.driver.IsCurrent() {
 		return nil, false
 	}
 	all = e.driver.Owned()

@@ -18,7 +18,7 @@ var _ provider.Publisher = (*Engine)(nil)
 
 // Publish implements provider.Publisher. The operation belongs to the virtual machine, so that no other operation
 // changes it in the meantime. The slot and the outcome belong to the request.
-func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provider.Published, error) {
+func (e *Engine) Publish(ctx context.Context, pub *provider.PublishRequest) (*provider.Published, error) {
 	defer e.returnUnusedOffers(pub.Key())
 	if own := e.stateOf(pub.Key(), pub.UID); own.published != nil {
 		return own.published, nil
@@ -35,7 +35,7 @@ func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provi
 }
 
 // publish returns the operation, or an error if the virtual machine cannot be published.
-func (p *reconciliation) publish(s driver.Observed, pub *provider.Publication) (driver.Operation, error) {
+func (p *reconciliation) publish(s driver.Observed, pub *provider.PublishRequest) (driver.Operation, error) {
 	refuse := func(reason, what string) error {
 		return &provider.PublishRefusedError{
 			Condition: vmv1alpha1.ConditionSourceValid, Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", pub.Source.Name, what),
@@ -57,7 +57,7 @@ func (p *reconciliation) publish(s driver.Observed, pub *provider.Publication) (
 }
 
 // Withdraw implements provider.Publisher.
-func (e *Engine) Withdraw(ctx context.Context, pub *provider.Publication) error {
+func (e *Engine) CancelPublication(ctx context.Context, pub *provider.PublishRequest) error {
 	key, source := pub.Key(), provider.VirtualMachineKey(pub.Source)
 	own := e.stateOf(key, pub.UID)
 	if own.deleted {
@@ -74,7 +74,7 @@ func (e *Engine) Withdraw(ctx context.Context, pub *provider.Publication) error 
 	p := &reconciliation{engine: e, req: &provider.Request{Now: pub.Now}, key: key, state: own, owner: key, ownerUID: pub.UID}
 	withoutVM := *pub
 	withoutVM.VM = nil
-	return p.startFor(ctx, own, p.markDeletedAfter(e.driver.Withdraw(withoutVM)), "the search for a partly created item is retried")
+	return p.startFor(ctx, own, p.markDeletedAfter(e.driver.CancelPublication(withoutVM)), "the search for a partly created item is retried")
 }
 
 // runningOf returns the running operation of an object, for any UID.

@@ -26,8 +26,8 @@ func (s *testSetup) poweredOffVM(name string) *provider.Request {
 	return req
 }
 
-func publication(of *provider.Request, namespace, name string) *provider.Publication {
-	return &provider.Publication{
+func publication(of *provider.Request, namespace, name string) *provider.PublishRequest {
+	return &provider.PublishRequest{
 		NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(namespace + "/" + name),
 		Source: provider.KeyOf(of.VM).NamespacedName, VM: of.VM, Now: time.Now(),
 	}
@@ -55,7 +55,7 @@ func TestDeletion_InterruptsThePublicationOfItsVM(t *testing.T) {
 
 func TestPublish_IsLimited(t *testing.T) {
 	runInBubble(t, func(s *testSetup) {
-		var pubs []*provider.Publication
+		var pubs []*provider.PublishRequest
 		for i := range 5 {
 			pubs = append(pubs, publication(s.poweredOffVM(fmt.Sprintf("vm-%d", i)), fmt.Sprintf("ns-%d", i), "now"))
 		}
@@ -104,11 +104,11 @@ func TestPublish_DistinguishesRequestsOfTheSameNameByUID(t *testing.T) {
 			t.Errorf("another request of the same name = %v, %v; want ErrReconcileInProgress", made, err)
 		}
 		synctest.Wait()
-		if err := s.Withdraw(t.Context(), second); !errors.Is(err, provider.ErrReconcileInProgress) {
+		if err := s.CancelPublication(t.Context(), second); !errors.Is(err, provider.ErrReconcileInProgress) {
 			t.Errorf("withdrawing = %v, want ErrReconcileInProgress", err)
 		}
 		synctest.Wait()
-		if err := s.Withdraw(t.Context(), second); err != nil {
+		if err := s.CancelPublication(t.Context(), second); err != nil {
 			t.Errorf("withdrawing = %v, want success", err)
 		}
 	})

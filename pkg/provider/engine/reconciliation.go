@@ -92,7 +92,7 @@ func (p *reconciliation) reportUnknown(s driver.Observed) error {
 		p.Set(vmv1alpha1.ConditionCreated, "Unknown", vmv1alpha1.ReasonUnknownState, s.Why)
 		return &provider.RequeueError{After: recheckInterval, Reason: s.Why}
 	}
-	if !hasExisted(p.req.VM) && p.req.PrerequisitesReady {
+	if !hasExisted(p.req.VM) && p.req.CanStartCreate {
 		p.Set(vmv1alpha1.ConditionCreated, "Unknown", vmv1alpha1.ReasonUnknownState, "the inventory of vCenter is being read")
 	}
 	p.engine.awaitRead(p.key, p.uid())

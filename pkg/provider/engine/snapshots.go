@@ -19,7 +19,7 @@ var _ provider.Snapshotter = (*Engine)(nil)
 
 // Snapshot implements provider.Snapshotter. The operation belongs to the virtual machine, so that no other operation
 // changes it in the meantime.
-func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
+func (e *Engine) Snapshot(ctx context.Context, s *provider.SnapshotRequest) (*provider.ObservedSnapshot, error) {
 	defer e.returnUnusedOffers(s.Key())
 	p, own, err := e.newReconciliationFor(s.Key(), s.UID, s.VM, s.Now)
 	if err != nil {
@@ -58,7 +58,7 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 
 // observeForSnapshot returns the observed state of a virtual machine, or a SnapshotRefusedError if it cannot be used
 // for snapshots.
-func (p *reconciliation) observeForSnapshot(seen driver.Observed, s *provider.Snapshot) (provider.Observation, error) {
+func (p *reconciliation) observeForSnapshot(seen driver.Observed, s *provider.SnapshotRequest) (provider.Observation, error) {
 	return p.observeUsable(seen, func(reason, what string) error {
 		return &provider.SnapshotRefusedError{Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", s.Source.Name, what)}
 	})
@@ -80,7 +80,7 @@ func (p *reconciliation) observeUsable(seen driver.Observed, refuse func(reason,
 		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotReady, "cannot be read: "+observed.Trouble)
 	case observed.Paused:
 		return provider.Observation{}, refuse(vmv1alpha1.ReasonPaused, "is paused by an administrator in vSphere")
-	case observed.Unfinished:
+	case observed.CreateUnfinished:
 		return provider.Observation{}, refuse(vmv1alpha1.ReasonNotReady, "is not created")
 	}
 	return observed, nil
@@ -102,7 +102,7 @@ func checkSnapshotPrerequisites(observed provider.Observation, vm *vmv1alpha1.Vi
 }
 
 // findSnapshot returns the observed snapshot of an object, or nil.
-func findSnapshot(all []provider.ObservedSnapshot, s *provider.Snapshot) *provider.ObservedSnapshot {
+func findSnapshot(all []provider.ObservedSnapshot, s *provider.SnapshotRequest) *provider.ObservedSnapshot {
 	for i := range all {
 		if all[i].UID == s.UID || s.UniqueID != "" && all[i].UniqueID == s.UniqueID {
 			return &all[i]
@@ -112,7 +112,7 @@ func findSnapshot(all []provider.ObservedSnapshot, s *provider.Snapshot) *provid
 }
 
 // RemoveSnapshot implements provider.Snapshotter.
-func (e *Engine) RemoveSnapshot(ctx context.Context, s *provider.Snapshot) error {
+func (e *Engine) RemoveSnapshot(ctx context.Context, s *provider.SnapshotRequest) error {
 	defer e.returnUnusedOffers(s.Key())
 	if own := e.stateOf(s.Key(), s.UID); own.deleted {
 		e.forget(s.Key())

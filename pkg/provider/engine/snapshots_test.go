@@ -19,15 +19,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
-	return &provider.Snapshot{
+func snapshotOf(of *provider.Request, name string) *provider.SnapshotRequest {
+	return &provider.SnapshotRequest{
 		NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}, UID: types.UID(name), Source: provider.KeyOf(of.VM).NamespacedName, VM: of.VM,
 		Record: "record", Now: time.Now(),
 	}
 }
 
 // createSnapshot creates a snapshot and returns it with its unique ID.
-func (s *testSetup) createSnapshot(of *provider.Request, name string) *provider.Snapshot {
+func (s *testSetup) createSnapshot(of *provider.Request, name string) *provider.SnapshotRequest {
 	s.t.Helper()
 	snapshot := snapshotOf(of, name)
 	if _, err := s.Snapshot(s.t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {

@@ -114,7 +114,7 @@ func (e *Engine) dropIfEmpty(key provider.Key, rec *objectState) {
 // awaitRead records that an object needs an event after the hypervisor is read.
 func (e *Engine) awaitRead(key provider.Key, uid types.UID) {
 	e.updateState(key, uid, func(r *objectState) { r.awaitsRead = true })
-	if e.driver.Synced() && e.Unreachable() == nil {
+	if e.driver.IsCurrent() && e.Unreachable() == nil {
 		e.wakeWaiting() // the read ended in the meantime
 	}
 }

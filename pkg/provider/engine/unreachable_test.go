@@ -107,7 +107,7 @@ func TestOutage_IsInTheConditionsOfEveryVM(t *testing.T) {
 		stoppingReq.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		fresh := newRequest("fresh")
 		notReady := newRequest("lacking")
-		notReady.PrerequisitesReady = false
+		notReady.CanStartCreate = false
 		for _, req := range []*provider.Request{runningReq, stoppingReq} {
 			r, _ := s.reconcileOnce(req, s.CreateOrUpdateVirtualMachineAsync)
 			if got := conditionOf(req, vmv1alpha1.ConditionConfigurationSynced); got != unreachableCondition || r.Ended != nil || created(req) != "True Succeeded" {

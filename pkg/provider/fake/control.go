@@ -37,7 +37,7 @@ func (d *Driver) SetReadable(readable bool) {
 	sink := d.sink
 	d.mu.Unlock()
 	if readable && sink != nil {
-		sink.Read()
+		sink.ReadComplete()
 	}
 }
 

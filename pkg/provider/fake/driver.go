@@ -97,13 +97,13 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	d.mu.Lock()
 	d.sink = sink
 	d.mu.Unlock()
-	sink.Read()
+	sink.ReadComplete()
 	<-ctx.Done()
 }
 
 // Healthy implements driver.Driver.
 func (d *Driver) Healthy(context.Context) error {
-	if !d.Synced() {
+	if !d.IsCurrent() {
 		return errors.New("the fake hypervisor cannot be read")
 	}
 	return nil
@@ -113,7 +113,7 @@ func (d *Driver) Healthy(context.Context) error {
 func (d *Driver) Starting() bool { return false }
 
 // Synced implements driver.Driver.
-func (d *Driver) Synced() bool {
+func (d *Driver) IsCurrent() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.readable
@@ -233,7 +233,7 @@ func (d *Driver) RemoveLeftovers(driver.Identity) driver.Operation {
 }
 
 // Withdraw implements driver.Driver.
-func (d *Driver) Withdraw(provider.Publication) driver.Operation {
+func (d *Driver) CancelPublication(provider.PublishRequest) driver.Operation {
 	return d.operation(driver.KindWithdraw, func() error { return nil })
 }
 

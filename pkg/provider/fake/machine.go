@@ -89,7 +89,7 @@ func (m machine) MissingMetadata(*driver.Desired, int) []driver.Difference {
 }
 
 // Complete implements driver.Machine. A create has only one step.
-func (m machine) Complete(*driver.Desired) driver.Operation {
+func (m machine) CompleteCreate(*driver.Desired) driver.Operation {
 	return m.operation(driver.KindCreate, func(*VM) {})
 }
 
@@ -147,19 +147,19 @@ func (m machine) Destroy(driver.Identity) driver.Operation {
 }
 
 // Publish implements driver.Machine.
-func (m machine) Publish(_ driver.Identity, pub provider.Publication, made func(provider.Published)) (driver.Operation, error) {
+func (m machine) Publish(_ driver.Identity, pub provider.PublishRequest, made func(provider.Published)) (driver.Operation, error) {
 	return m.operation(driver.KindPublish, func(*VM) { made(provider.Published{ItemID: "item-" + string(pub.UID), Version: "1"}) }), nil
 }
 
 // Snapshot implements driver.Machine. A snapshot has only one step.
-func (m machine) Snapshot(_ driver.Identity, s provider.Snapshot) (driver.Operation, error) {
+func (m machine) Snapshot(_ driver.Identity, s provider.SnapshotRequest) (driver.Operation, error) {
 	return m.operation(driver.KindSnapshot, func(v *VM) {
 		v.Snapshots = append(v.Snapshots, Snapshot{UID: s.UID, UniqueID: "snapshot-" + string(s.UID), Record: s.Record, PowerState: v.PowerState})
 	}), nil
 }
 
 // RemoveSnapshot implements driver.Machine.
-func (m machine) RemoveSnapshot(_ driver.Identity, s provider.Snapshot) driver.Operation {
+func (m machine) RemoveSnapshot(_ driver.Identity, s provider.SnapshotRequest) driver.Operation {
 	return m.operation(driver.KindRemoveSnapshot, func(v *VM) {
 		v.Snapshots = slices.DeleteFunc(slices.Clone(v.Snapshots), func(o Snapshot) bool { return o.UID == s.UID })
 	})

@@ -82,10 +82,10 @@ func (f *Fleet[M]) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Use replaces the provider of a vCenter. It stops the previous provider, waits until it has ended, and calls open.
+// Replace replaces the provider of a vCenter. It stops the previous provider, waits until it has ended, and calls open.
 // If open is nil or fails, the vCenter has no provider. After Run has ended it does nothing. Calls with the same name
 // must not overlap.
-func (f *Fleet[M]) Use(ctx context.Context, name string, open func() (M, error)) error {
+func (f *Fleet[M]) Replace(ctx context.Context, name string, open func() (M, error)) error {
 	f.replacing.RLock()
 	defer f.replacing.RUnlock()
 	if f.closed {

@@ -14,7 +14,7 @@ import (
 )
 
 // Publish implements provider.Publisher. A virtual machine can be published only in its own vCenter.
-func (f *Fleet[M]) Publish(ctx context.Context, p *provider.Publication) (*provider.Published, error) {
+func (f *Fleet[M]) Publish(ctx context.Context, p *provider.PublishRequest) (*provider.Published, error) {
 	if in := f.vcenterOf(p.VM); in != p.VCenter {
 		return nil, &provider.PublishRefusedError{
 			Condition: vmv1alpha1.ConditionTargetValid, Reason: vmv1alpha1.ReasonInvalid,
@@ -28,13 +28,13 @@ func (f *Fleet[M]) Publish(ctx context.Context, p *provider.Publication) (*provi
 	return m.Publish(ctx, p)
 }
 
-// Withdraw implements provider.Publisher.
-func (f *Fleet[M]) Withdraw(ctx context.Context, p *provider.Publication) error {
+// CancelPublication implements provider.Publisher.
+func (f *Fleet[M]) CancelPublication(ctx context.Context, p *provider.PublishRequest) error {
 	m, err := f.memberInUse(p.VCenter)
 	if err != nil {
 		return err
 	}
-	return m.Withdraw(ctx, p)
+	return m.CancelPublication(ctx, p)
 }
 
 // ForgetPublication implements provider.Publisher.

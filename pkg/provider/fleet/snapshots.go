@@ -13,7 +13,7 @@ import (
 )
 
 // Snapshot implements provider.Snapshotter.
-func (f *Fleet[M]) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
+func (f *Fleet[M]) Snapshot(ctx context.Context, s *provider.SnapshotRequest) (*provider.ObservedSnapshot, error) {
 	m, err := f.memberOfVM(s)
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (f *Fleet[M]) Snapshot(ctx context.Context, s *provider.Snapshot) (*provide
 }
 
 // RemoveSnapshot implements provider.Snapshotter.
-func (f *Fleet[M]) RemoveSnapshot(ctx context.Context, s *provider.Snapshot) error {
+func (f *Fleet[M]) RemoveSnapshot(ctx context.Context, s *provider.SnapshotRequest) error {
 	m, err := f.memberOfVM(s)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (f *Fleet[M]) ForgetSnapshot(key types.NamespacedName) {
 }
 
 // memberOfVM returns the member of the vCenter that has the virtual machine.
-func (f *Fleet[M]) memberOfVM(s *provider.Snapshot) (m M, err error) {
+func (f *Fleet[M]) memberOfVM(s *provider.SnapshotRequest) (m M, err error) {
 	return f.memberInUse(f.vcenterOf(s.VM))
 }
 

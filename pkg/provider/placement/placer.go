@@ -38,8 +38,8 @@ const (
 type Options struct {
 	// Zones returns all zones, including the default zone if it can be chosen. known is false until the zones are read.
 	Zones func() (all []*vmv1alpha1.Zone, known bool)
-	// Offer checks a zone.
-	Offer func(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.ZoneCheck
+	// CheckZone checks a zone.
+	CheckZone func(ctx context.Context, zone *vmv1alpha1.Zone, req *provider.Request) provider.ZoneCheck
 	// Hint is called after the zones were checked for a virtual machine.
 	Hint func(provider.Key)
 }
@@ -101,7 +101,7 @@ func (p *Placer) Place(ctx context.Context, req *provider.Request) (r provider.R
 // lacksPrerequisites reports whether the choice waits because the request lacks other prerequisites. Zones are checked
 // in the meantime, so that all missing prerequisites are reported together.
 func lacksPrerequisites(req *provider.Request) bool {
-	return req.VM.Spec.InstanceUUID == "" && (!req.PrerequisitesReady || req.Effective == nil || req.Image == nil)
+	return req.VM.Spec.InstanceUUID == "" && (!req.CanStartCreate || req.Effective == nil || req.Image == nil)
 }
 
 // waitingResult returns the result while the request lacks other prerequisites and a zone can be used.
@@ -148,10 +148,10 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 		}
 		if lacksPrerequisites(req) {
 			r := waitingResult()
-			r.Withdrawn = append(r.Withdrawn, vmv1alpha1.ConditionPlacementReady)
+			r.RemovedConditions = append(r.RemovedConditions, vmv1alpha1.ConditionPlacementReady)
 			return r, nil
 		}
-		if withVM := zoneWithVM(rec.offers); withVM == "" && req.VM.Spec.InstanceUUID != "" && (!req.PrerequisitesReady || req.Image == nil) {
+		if withVM := zoneWithVM(rec.offers); withVM == "" && req.VM.Spec.InstanceUUID != "" && (!req.CanStartCreate || req.Image == nil) {
 			return awaitedResult(rec.at.Add(pause).Sub(req.Now))
 		}
 		rec.chosen, rec.size, rec.offers = zone, size, nil
@@ -203,7 +203,7 @@ func (p *Placer) checkZones(ctx context.Context, key provider.Key, rec *vmState,
 	offers := make([]provider.ZoneCheck, len(left))
 	var all sync.WaitGroup
 	for i, z := range left {
-		all.Go(func() { offers[i] = p.opts.Offer(ctx, z, req) })
+		all.Go(func() { offers[i] = p.opts.CheckZone(ctx, z, req) })
 	}
 	all.Wait()
 	p.mu.Lock()

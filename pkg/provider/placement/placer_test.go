@@ -37,7 +37,7 @@ type placerSetup struct {
 	asked  int
 	hints  []string
 	// claims are the claims of the requests.
-	claims map[string]provider.Claim
+	claims map[string]provider.ClaimDisk
 	// placement is the placement of the requests.
 	placement *provider.Placement
 }
@@ -52,7 +52,7 @@ func newPlacerSetup(t *testing.T, names ...string) *placerSetup {
 	}
 	w.Placer = New(Options{
 		Zones: func() ([]*vmv1alpha1.Zone, bool) { return w.zones, w.read },
-		Offer: func(_ context.Context, z *vmv1alpha1.Zone, _ *provider.Request) provider.ZoneCheck {
+		CheckZone: func(_ context.Context, z *vmv1alpha1.Zone, _ *provider.Request) provider.ZoneCheck {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.asked++
@@ -78,7 +78,7 @@ func (w *placerSetup) place(vm *vmv1alpha1.VirtualMachine) (provider.Result, err
 	w.t.Helper()
 	memory := resource.MustParse("4Gi")
 	for {
-		r, err := w.Place(w.t.Context(), &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}}, Image: &vmv1alpha1.VirtualMachineImage{}, Claims: w.claims}, VM: vm, PrerequisitesReady: true, Now: time.Now(), Placement: w.placement, Zone: w.inPlace})
+		r, err := w.Place(w.t.Context(), &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}}, Image: &vmv1alpha1.VirtualMachineImage{}, Claims: w.claims}, VM: vm, CanStartCreate: true, Now: time.Now(), Placement: w.placement, Zone: w.inPlace})
 		if !errors.Is(err, provider.ErrReconcileInProgress) {
 			return r, err
 		}
@@ -159,7 +159,7 @@ func TestPlace_ChecksZonesAgainAfterAChangeOfClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPlacerSetup(t, "a", "b")
 		vm := machine("vm")
-		w.claims = map[string]provider.Claim{"data": {VolumeID: "one"}}
+		w.claims = map[string]provider.ClaimDisk{"data": {VolumeID: "one"}}
 		for _, zone := range []string{"a", "b"} {
 			w.offers[zone] = offer(zone, func(o *provider.ZoneCheck) { o.Refusal = errors.New("the disk is in another zone") })
 		}
@@ -167,7 +167,7 @@ func TestPlace_ChecksZonesAgainAfterAChangeOfClaims(t *testing.T) {
 			t.Errorf("chose %q; want none", r.Zone)
 		}
 		w.offers["b"] = offer("b", nil)
-		w.claims = map[string]provider.Claim{"data": {VolumeID: "two"}}
+		w.claims = map[string]provider.ClaimDisk{"data": {VolumeID: "two"}}
 		if r, err := w.place(vm); err != nil || r.Zone != "b" {
 			t.Errorf("chose %q, %v; want the zone of the other disk", r.Zone, err)
 		}
@@ -359,7 +359,7 @@ func TestPlace_ReportsMissingResourcesBeforeOtherPrerequisitesAreMet(t *testing.
 		vm.Spec.Network.Interfaces[0].Network = "there"
 		r = place()
 		created := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated)
-		if r.Zone != "" || len(r.Conditions) != 1 || created.Message != "waiting for other prerequisites before a zone is chosen" || !slices.Contains(r.Withdrawn, vmv1alpha1.ConditionPlacementReady) {
+		if r.Zone != "" || len(r.Conditions) != 1 || created.Message != "waiting for other prerequisites before a zone is chosen" || !slices.Contains(r.RemovedConditions, vmv1alpha1.ConditionPlacementReady) {
 			t.Errorf("result %+v, want no zone yet and no message about a network", r)
 		}
 		before := w.asked

@@ -150,7 +150,7 @@ func TestAdoption_WaitsForTheVMWithoutAnImage(t *testing.T) {
 	l := newLoop(t, p)
 	vm, id := createVM(t, ready, "/DC0/vm", "outside")
 	req := newRequest("adopted", nil)
-	req.VM.Spec.InstanceUUID, req.PrerequisitesReady = id, false
+	req.VM.Spec.InstanceUUID, req.CanStartCreate = id, false
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	if after := reconcileAt(t, p, req, time.Now()); after <= 0 || after > time.Minute {
 		t.Errorf("requeued after %s, want at most a minute", after)

@@ -86,11 +86,11 @@ func fcdDevice(devices []types.BaseVirtualDevice, id string) *types.VirtualDisk 
 }
 
 // addClaim adds a volume with a claim to a request.
-func addClaim(req *provider.Request, volume string, claim provider.Claim) {
+func addClaim(req *provider.Request, volume string, claim provider.ClaimDisk) {
 	req.Effective.Volumes = append(req.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{
 		Name: volume, PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: volume}})
 	if req.Claims == nil {
-		req.Claims = map[string]provider.Claim{}
+		req.Claims = map[string]provider.ClaimDisk{}
 	}
 	req.Claims[volume] = claim
 }
@@ -106,7 +106,7 @@ func TestClaim_KeepsItsDiskAfterTheDeletionOfTheVM(t *testing.T) {
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			id := newFirstClassDisk(t, ready)
-			claim := provider.Claim{VolumeID: id, Size: 10 << 20}
+			claim := provider.ClaimDisk{VolumeID: id, Size: 10 << 20}
 			req, next := newRequest("web", templateImage()), newRequest("db", templateImage())
 			addClaim(req, "data", claim)
 			control(t, ready, http.MethodPut, "/hold?method=CnsAttachVolume")
@@ -134,7 +134,7 @@ func TestClaim_KeepsItsDiskAfterTheDeletionOfTheVM(t *testing.T) {
 			}
 
 			// The volume is extended and then removed while the VM runs.
-			req.Claims["data"] = provider.Claim{VolumeID: id, Size: 20 << 20}
+			req.Claims["data"] = provider.ClaimDisk{VolumeID: id, Size: 20 << 20}
 			l.until("the disk has grown", func() bool { return req.VM.Status.Volumes[0].Capacity.Value() == 20<<20 }, req)
 			checkNoOperation(t, p, req)
 			removeClaims(req)
@@ -172,10 +172,10 @@ func TestClaim_IsAttachedAtItsUnitNumberByNewVersions(t *testing.T) {
 	shared, own := newFirstClassDisk(t, ready), newFirstClassDisk(t, ready)
 	one, two := newRequest("one", templateImage()), newRequest("two", templateImage())
 	for _, req := range []*provider.Request{one, two} {
-		addClaim(req, "shared", provider.Claim{VolumeID: shared, Shared: true})
+		addClaim(req, "shared", provider.ClaimDisk{VolumeID: shared, Shared: true})
 		req.Effective.Volumes[0].Bus = "nvme"
 	}
-	addClaim(one, "own", provider.Claim{VolumeID: own})
+	addClaim(one, "own", provider.ClaimDisk{VolumeID: own})
 	l.until("both VMs run", isRunning(one, two), one, two)
 	for _, req := range []*provider.Request{one, two} {
 		vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
@@ -189,7 +189,7 @@ func TestClaim_IsAttachedAtItsUnitNumberByNewVersions(t *testing.T) {
 			t.Errorf("%s has the disk at unit %d of a %T", req.VM.Name, *disk.UnitNumber, controller)
 		}
 	}
-	addClaim(two, "stolen", provider.Claim{VolumeID: own})
+	addClaim(two, "stolen", provider.ClaimDisk{VolumeID: own})
 	l.until("the attachment is refused", func() bool {
 		return strings.Contains(message(&two.VM.Status, vmv1alpha1.ConditionConfigurationSynced), "disk "+own+" is attached to a vSphere VM")
 	}, two)
@@ -205,13 +205,13 @@ func TestReadOnlyClaim_IsAttachedNonpersistent(t *testing.T) {
 	l := newLoop(t, p)
 	id := newFirstClassDisk(t, ready)
 	req := newRequest("web", templateImage())
-	addClaim(req, "data", provider.Claim{VolumeID: id, ReadOnly: true})
+	addClaim(req, "data", provider.ClaimDisk{VolumeID: id, ReadOnly: true})
 	l.until("the VM runs", isRunning(req), req)
 	disk := fcdDevice(inVCenter(t, ready)["team-a/web"].Config.Hardware.Device, id)
 	if mode := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo).DiskMode; mode != string(types.VirtualDiskModeIndependent_nonpersistent) {
 		t.Errorf("the VM runs with the disk in mode %q", mode)
 	}
-	req.Claims["data"] = provider.Claim{VolumeID: id}
+	req.Claims["data"] = provider.ClaimDisk{VolumeID: id}
 	l.until("the mode is reported as pending", func() bool { return len(req.VM.Status.RestartRequired) == 1 }, req)
 	if got := req.VM.Status.RestartRequired[0].Path; got != "volumes[data].persistentVolumeClaim.readOnly" {
 		t.Errorf("a restart is required for %s", got)
@@ -252,7 +252,7 @@ func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 				return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Error" && strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), tc.wantMessage) &&
 					strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), id)
 			}
-			addClaim(req, "data", provider.Claim{VolumeID: id})
+			addClaim(req, "data", provider.ClaimDisk{VolumeID: id})
 			if tc.call == "CnsAttachVolume" {
 				fail()
 				l.until("the fault is reported", reported, req)
@@ -266,7 +266,7 @@ func TestClaim_ReportsFaultsAndRetries(t *testing.T) {
 			l.until("the VM runs", isRunning(req), req)
 			fail()
 			if tc.call == "CnsExtendVolume" {
-				req.Claims["data"] = provider.Claim{VolumeID: id, Size: 30 << 20}
+				req.Claims["data"] = provider.ClaimDisk{VolumeID: id, Size: 30 << 20}
 			} else {
 				removeClaims(req)
 			}
@@ -318,7 +318,7 @@ func TestClaim_PreventsTheDestructionOfTheVMWithItsDisk(t *testing.T) {
 			id := newFirstClassDisk(t, ready)
 			req := newRequest("web", templateImage())
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-			addClaim(req, "data", provider.Claim{VolumeID: id})
+			addClaim(req, "data", provider.ClaimDisk{VolumeID: id})
 			l.until("the disk is attached", func() bool { return len(req.VM.Status.Volumes) == 1 && req.VM.Status.Volumes[0].Attached }, req)
 			vm := req.VM.Status.UniqueID
 			tc.cause(t, ready, vm)
@@ -370,7 +370,7 @@ func TestClaim_PreventsPowerOnUntilItIsAttached(t *testing.T) {
 	id := newFirstClassDisk(t, ready)
 	req := newRequest("web", templateImage())
 	const why = `PersistentVolumeClaim "data" is held by VirtualMachine "db"`
-	addClaim(req, "data", provider.Claim{VolumeID: id, Waiting: why})
+	addClaim(req, "data", provider.ClaimDisk{VolumeID: id, WaitingReason: why})
 	l.until("the power-on waits", func() bool {
 		return reason(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) == "False WaitingForPrerequisites"
 	}, req)
@@ -384,6 +384,6 @@ func TestClaim_PreventsPowerOnUntilItIsAttached(t *testing.T) {
 	if n := counted.snapshot()["PowerOnVM_Task"] + counted.snapshot()["CnsAttachVolume"]; n != 0 {
 		t.Errorf("PowerOnVM_Task and CnsAttachVolume were called %d times", n)
 	}
-	req.Claims["data"] = provider.Claim{VolumeID: id}
+	req.Claims["data"] = provider.ClaimDisk{VolumeID: id}
 	l.until("the VM runs", isRunning(req), req)
 }

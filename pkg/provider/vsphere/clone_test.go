@@ -100,7 +100,7 @@ func newFullSource(t *testing.T, ready vcenter.Ready, l *loop) *provider.Request
 		{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: ptr(resource.MustParse("1Gi"))}},
 		{Name: "drive", CDROM: &vmv1alpha1.CDROMVolumeSource{}},
 	}
-	addClaim(req, "claimed", provider.Claim{VolumeID: newFirstClassDisk(t, ready), Size: 10 << 20})
+	addClaim(req, "claimed", provider.ClaimDisk{VolumeID: newFirstClassDisk(t, ready), Size: 10 << 20})
 	createPoweredOff(l, req)
 	reconfigure(t, objectOf(t, ready, req), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: "guestinfo.userdata", Value: "another secret"}, &types.OptionValue{Key: "svga.vramSize", Value: "8388608"},
@@ -269,7 +269,7 @@ func TestClone_IsCreatedOnceWhenTheProcessIsKilled(t *testing.T) {
 				control(t, ready, http.MethodGet, "/vms")
 				source.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 				l.until("the source runs", isRunning(source), source)
-				clone.PrerequisitesReady, clone.CompletionReady, clone.CloneOf = false, true, nil
+				clone.CanStartCreate, clone.CanCompleteCreate, clone.CloneOf = false, true, nil
 			}
 			l.until("the clone runs", isRunning(clone), clone)
 			if n := served(t, ready, "CloneVM_Task"); n != 2 {

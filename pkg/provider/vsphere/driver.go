@@ -61,7 +61,7 @@ func New(c Config) (*Driver, error) {
 	}
 	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, defaultZone: c.placement(s), descriptors: &descriptor.Reader{}}
 	d.inventory = inventory.New(inventory.Options{
-		Session: s, MaxWait: c.MaxWait, OnChange: d.handleChange, Synced: func() { d.sink.Read() },
+		Session: s, MaxWait: c.MaxWait, OnChange: d.handleChange, Synced: func() { d.sink.ReadComplete() },
 		Folders: d.folders, EventKinds: eventKinds, OnEvent: d.eventHandler(c.OnEvent),
 	})
 	d.compliance.Policies, d.compliance.Machines = s.PolicyClient, d.inventory.All
@@ -173,7 +173,7 @@ func (d *Driver) LastStreamResponse() time.Time { return d.inventory.LastAnswer(
 func (d *Driver) Starting() bool { return d.inventory.Starting() }
 
 // Synced implements driver.Driver.
-func (d *Driver) Synced() bool { return d.inventory.Synced() }
+func (d *Driver) IsCurrent() bool { return d.inventory.Synced() }
 
 // CountOwned implements driver.Driver.
 func (d *Driver) CountOwned() int { return d.inventory.CountOwners() }
@@ -251,7 +251,7 @@ func (d *Driver) Create(w *driver.Desired, checked func(driver.Report)) driver.O
 			rep.Failures[vmv1alpha1.ConditionImageCacheReady] = note
 		}
 		checked(rep.Failures)
-		if err == nil && w.Retried && w.Identity.UniqueID == "" && w.FastDeploy != "" && w.FastDeploy != vmv1alpha1.FastDeployOff {
+		if err == nil && w.MayHaveLeftovers && w.Identity.UniqueID == "" && w.FastDeploy != "" && w.FastDeploy != vmv1alpha1.FastDeployOff {
 			err = d.removeLeftovers(ctx, w.Identity)
 		}
 		if fast != nil && err == nil {
@@ -274,7 +274,7 @@ func (d *Driver) Create(w *driver.Desired, checked func(driver.Report)) driver.O
 }
 
 // Withdraw implements driver.Driver.
-func (d *Driver) Withdraw(pub provider.Publication) driver.Operation {
+func (d *Driver) CancelPublication(pub provider.PublishRequest) driver.Operation {
 	return driver.Operation{Kind: driver.KindWithdraw, Run: func(ctx context.Context) error { return d.publisher.Withdraw(ctx, &pub) }}
 }
 
@@ -301,14 +301,14 @@ func (d *Driver) Classify(err error) driver.Failure {
 func (d *Driver) desiredSpec(w *driver.Desired) configspec.Desired {
 	out := configspec.Desired{Desired: *w, PlacesClaims: d.acceptsDiskSlot()}
 	out.Storage, out.ISOs = d.resolver(w.Identity.Zone).KnownStorage(w), d.resolver(w.Identity.Zone).KnownISOs(w)
-	out.Backings, _ = d.resolver(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
+	out.NetworkBackings, _ = d.resolver(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out
 }
 
 // acceptsDiskSlot reports whether vCenter's volume service accepts a disk slot: a controller and a
 // unit number.
 func (d *Driver) acceptsDiskSlot() bool {
-	return !session.IsOlderVersion(d.session.Info().APIVersion, configspec.PlacesClaimsSince)
+	return !session.IsOlderVersion(d.session.Info().APIVersion, configspec.ChooseDiskSlotSince)
 }
 
 // ownerOf returns the expected owner of the object's vSphere VM.

@@ -48,7 +48,7 @@ func newRequest(name string, image *vmv1alpha1.VirtualMachineImage) *provider.Re
 	}, Image: image}, VM: &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name, UID: types.UID(uuid.NewString()), Generation: 1},
 		Spec:       vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn, PowerOffMode: vmv1alpha1.PowerOpModeHard, Network: network},
-	}, PrerequisitesReady: true, Priority: 100}
+	}, CanStartCreate: true, Priority: 100}
 }
 
 // loop is a minimal controller. It reconciles requests when events arrive.

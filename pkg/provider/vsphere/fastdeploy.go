@@ -30,7 +30,7 @@ func (d *Driver) fastDeploy(ctx context.Context, w *driver.Desired, want configs
 	if err != nil {
 		return nil, nil, done, err
 	}
-	if why := image.NotCopyable(); why != nil {
+	if why := image.CheckCopyable(); why != nil {
 		return nil, &driver.NoteError{Reason: vmv1alpha1.ReasonDeployedInstead, Message: "vSphere deploys the image; its copies are not used: " + why.Error()}, done, nil
 	}
 	home, err := d.resolver(w.Identity.Zone).Home(ctx, rep.Datastore)
@@ -72,7 +72,7 @@ func (d *Driver) fastDeploy(ctx context.Context, w *driver.Desired, want configs
 		fast.Files[f.ID] = f.Path
 	}
 	for _, file := range image.Hardware.References() {
-		if _, err := file.Cached(fast.Files); err != nil {
+		if _, err := file.CachedPath(fast.Files); err != nil {
 			notReady.Stale, notReady.Reason = true, err.Error()
 			return nil, nil, done, notReady
 		}

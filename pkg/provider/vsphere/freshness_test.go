@@ -121,7 +121,7 @@ func TestPartialResponse_MakesAVMUnreadable(t *testing.T) {
 			l.until("the stream omits the property and the status has the fault", hasFault, req)
 
 			again, counted := startProvider(t, ready, nil) // reads the whole inventory
-			eventually(t, "the inventory is read", again.driver.Synced)
+			eventually(t, "the inventory is read", again.driver.IsCurrent)
 			after := newLoop(t, again)
 			req.VM.Status.Conditions = nil
 			after.until("the first read omits the property and the status has the fault", hasFault, req)

@@ -28,7 +28,7 @@ var (
 func startFiles(t *testing.T, ready vcenter.Ready) *Provider {
 	t.Helper()
 	p, _ := startProvider(t, ready, nil)
-	simulated.Eventually(t, "the inventory is read", p.driver.Synced)
+	simulated.Eventually(t, "the inventory is read", p.driver.IsCurrent)
 	return p
 }
 

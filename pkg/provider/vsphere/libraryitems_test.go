@@ -109,7 +109,7 @@ func TestLibraryTemplate_WorksWithOldVersionsUntilItsItemIsDeleted(t *testing.T)
 		if err == nil {
 			t.Fatal("the deleted item still has a template")
 		}
-		if c := provider.Unusable(err); c.Reason != vmv1alpha1.ReasonNotFound {
+		if c := provider.NotReadyCondition(err); c.Reason != vmv1alpha1.ReasonNotFound {
 			t.Errorf("without the item: %v, want a not-found error", err)
 		}
 	}

@@ -56,7 +56,7 @@ func (m machine) Compare(w *driver.Desired) driver.Comparison {
 	for _, d := range configspec.Differences(want, m.vm) {
 		c.Differences = append(c.Differences, convertDifference(d))
 	}
-	if len(want.Backings) < len(placement.NetworkNames(w.Effective)) {
+	if len(want.NetworkBackings) < len(placement.NetworkNames(w.Effective)) {
 		c.Unresolved = append(c.Unresolved, vmv1alpha1.ConditionNetworkReady)
 	}
 	if !m.driver.resolver(w.Identity.Zone).StorageKnown(w) {

@@ -95,7 +95,7 @@ func TestMissingNetwork_IsCheckedAgainForAWaitingVM(t *testing.T) {
 	p, _ := startProvider(t, ready, nil)
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	req := newRequest("web", nil)
-	req.PrerequisitesReady = false
+	req.CanStartCreate = false
 	req.Effective.Network = req.Effective.Network.DeepCopy()
 	req.Effective.Network.Interfaces[0].Network = "late"
 	now := time.Now()

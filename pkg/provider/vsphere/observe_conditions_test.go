@@ -25,7 +25,7 @@ func conditionsOf(vm *mo.VirtualMachine) (set, withdrawn []string, messages stri
 		set = append(set, c.Type+"="+string(c.Status)+" "+c.Reason)
 		messages += c.Message
 	}
-	return set, o.Withdrawn, messages
+	return set, o.RemovedConditions, messages
 }
 
 func TestConditions_ReportWhatBlocksAVM(t *testing.T) {

@@ -77,12 +77,12 @@ func TestObservation_ReportsARunningVM(t *testing.T) {
 		},
 		Storage: &vmv1alpha1.VirtualMachineStorageStatus{
 			Committed: resource.NewQuantity(100, resource.BinarySI), Provisioned: resource.NewQuantity(150, resource.BinarySI)},
-		Resources:   &vmv1alpha1.VirtualMachineResources{VCPUs: 4, Memory: resource.NewQuantity(2<<30, resource.BinarySI)},
-		Paused:      true,
-		LastRestart: &metav1.Time{Time: time.Date(2026, 5, 1, 10, 0, 0, 5, time.UTC)},
-		Conditions:  []metav1.Condition{{Type: vmv1alpha1.ConditionGuestToolsReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}},
-		Withdrawn:   []string{vmv1alpha1.ConditionGuestCustomized, vmv1alpha1.ConditionQuestionsAnswered, vmv1alpha1.ConditionDisksConsolidated},
-		Trouble:     "the vSphere VM vm-42 has no resource pool: it is a template, or its pool cannot be read",
+		Resources:         &vmv1alpha1.VirtualMachineResources{VCPUs: 4, Memory: resource.NewQuantity(2<<30, resource.BinarySI)},
+		Paused:            true,
+		LastRestart:       &metav1.Time{Time: time.Date(2026, 5, 1, 10, 0, 0, 5, time.UTC)},
+		Conditions:        []metav1.Condition{{Type: vmv1alpha1.ConditionGuestToolsReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}},
+		RemovedConditions: []string{vmv1alpha1.ConditionGuestCustomized, vmv1alpha1.ConditionQuestionsAnswered, vmv1alpha1.ConditionDisksConsolidated},
+		Trouble:           "the vSphere VM vm-42 has no resource pool: it is a template, or its pool cannot be read",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("observation (-want +got):\n%s", diff)

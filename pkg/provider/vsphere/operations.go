@@ -28,14 +28,14 @@ import (
 )
 
 // Complete implements driver.Machine.
-func (m machine) Complete(w *driver.Desired) driver.Operation {
+func (m machine) CompleteCreate(w *driver.Desired) driver.Operation {
 	want := m.driver.desiredSpec(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
 		rep := m.driver.resolver(w.Identity.Zone).Check(ctx, w, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
 		if err := rep.Err(); err != nil {
 			return err
 		}
-		want.Backings, want.Storage, want.ISOs = rep.Backings, rep.Storage, rep.ISOs
+		want.NetworkBackings, want.Storage, want.ISOs = rep.Backings, rep.Storage, rep.ISOs
 		err := m.driver.newCreator(w.Identity.Zone).Complete(ctx, want, m.ref())
 		if create.IsStale(err) {
 			m.driver.invalidate()
@@ -50,7 +50,7 @@ func (m machine) Complete(w *driver.Desired) driver.Operation {
 func (m machine) Configure(diffs []driver.Difference) driver.Operation {
 	own := ownChanges(diffs)
 	version := ""
-	if configspec.Upgrade(own) == "" && len(configspec.Spec(own).DeviceChange) > 0 {
+	if configspec.RequiredHardwareVersion(own) == "" && len(configspec.Spec(own).DeviceChange) > 0 {
 		version = m.vm.Config.ChangeVersion
 	}
 	return driver.Operation{Kind: driver.KindReconfigure, Changes: diffs, Run: func(ctx context.Context) error {
@@ -59,9 +59,9 @@ func (m machine) Configure(diffs []driver.Difference) driver.Operation {
 }
 
 func (m machine) configure(ctx context.Context, diffs []configspec.Difference, version string) error {
-	if to := configspec.Upgrade(diffs); to != "" {
-		if err := m.driver.actor.Upgrade(ctx, m.ref(), to); err != nil {
-			return fmt.Errorf("%s: %w", configspec.Field(hardware.HardwareVersion), err)
+	if to := configspec.RequiredHardwareVersion(diffs); to != "" {
+		if err := m.driver.actor.UpgradeHardware(ctx, m.ref(), to); err != nil {
+			return fmt.Errorf("%s: %w", configspec.FieldName(hardware.HardwareVersion), err)
 		}
 	}
 	if !configspec.NeedNoReconfigure(diffs) {
@@ -77,7 +77,7 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 			m.driver.invalidate() // A network was recreated and has another key.
 		}
 		if err != nil {
-			return configspec.AddFields(err, spec, diffs)
+			return configspec.ErrorWithFields(err, spec, diffs)
 		}
 	}
 	for _, c := range configspec.ClaimChanges(diffs) {
@@ -242,7 +242,7 @@ func (m machine) Destroy(id driver.Identity) driver.Operation {
 }
 
 // Publish implements driver.Machine.
-func (m machine) Publish(id driver.Identity, pub provider.Publication, made func(provider.Published)) (driver.Operation, error) {
+func (m machine) Publish(id driver.Identity, pub provider.PublishRequest, made func(provider.Published)) (driver.Operation, error) {
 	if err := publish.CheckSource(m.vm); err != nil {
 		return driver.Operation{}, err
 	}

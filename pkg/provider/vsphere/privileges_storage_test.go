@@ -26,7 +26,7 @@ func roles() map[string][]string {
 	for _, f := range access.Features {
 		for kind, ids := range f.Privileges {
 			for _, id := range ids {
-				one, _, _ := strings.Cut(id, access.Or)
+				one, _, _ := strings.Cut(id, access.AlternativeSeparator)
 				all[kind] = append(slices.Clone(all[kind]), one)
 			}
 		}
@@ -82,11 +82,11 @@ func TestStoragePrivileges_AreSufficient(t *testing.T) {
 			id := newFirstClassDisk(t, ready)
 			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", ""), isoVolume("media", "installer")}
 			req.CDROMImages = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
-			addClaim(req, "pvc", provider.Claim{VolumeID: id, Size: 10 << 20})
+			addClaim(req, "pvc", provider.ClaimDisk{VolumeID: id, Size: 10 << 20})
 			l.until("the VM runs and is compliant", func() bool {
 				return isSynced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
 			}, req)
-			req.Claims["pvc"] = provider.Claim{VolumeID: id, Size: 20 << 20}
+			req.Claims["pvc"] = provider.ClaimDisk{VolumeID: id, Size: 20 << 20}
 			req.Effective.Volumes[1], req.CDROMImages = isoVolume("media", ""), nil
 			l.until("the disk has grown and the medium is ejected", func() bool {
 				return isSynced(req)() && volumeOf(req, "pvc").Capacity.Value() == 20<<20
@@ -128,7 +128,7 @@ func TestStoragePrivileges_AreReportedIfMissing(t *testing.T) {
 	ready, p, l, disc := startStoragePrivileges(t)
 	const root, folder = "/", "/DC0/vm/slipway"
 	claim := func(t *testing.T, req *provider.Request) {
-		addClaim(req, "pvc", provider.Claim{VolumeID: newFirstClassDisk(t, ready), Size: 10 << 20})
+		addClaim(req, "pvc", provider.ClaimDisk{VolumeID: newFirstClassDisk(t, ready), Size: 10 << 20})
 	}
 	drive := func(req *provider.Request, image string) {
 		req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{isoVolume("media", image)}

@@ -22,15 +22,15 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
-func publication(of *provider.Request, name string) *provider.Publication {
-	return &provider.Publication{
+func publication(of *provider.Request, name string) *provider.PublishRequest {
+	return &provider.PublishRequest{
 		NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: name}, UID: ktypes.UID(uuid.NewString()),
 		Source: keyOf(of), VM: of.VM, VCenter: vmv1alpha1.DefaultVCenter, Library: "slipway", Item: name, Description: "a golden image",
 	}
 }
 
 // publish reconciles a publish request until the item is published or the request is refused.
-func (l *loop) publish(pub *provider.Publication) (*provider.Published, error) {
+func (l *loop) publish(pub *provider.PublishRequest) (*provider.Published, error) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
 	defer cancel()
@@ -52,13 +52,13 @@ func (l *loop) publish(pub *provider.Publication) (*provider.Published, error) {
 }
 
 // withdraw reconciles a deleted publish request until nothing remains.
-func (l *loop) withdraw(pub *provider.Publication) {
+func (l *loop) withdraw(pub *provider.PublishRequest) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
 	defer cancel()
 	for {
 		pub.Now = time.Now()
-		err := l.p.Withdraw(ctx, pub)
+		err := l.p.CancelPublication(ctx, pub)
 		if err == nil {
 			return
 		}
@@ -157,7 +157,7 @@ func TestPublish_RefusesToExportSecrets(t *testing.T) {
 	properties.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"user-data": "a secret"}}
 	createPoweredOff(l, properties)
 	claim := newRequest("claim", libraryImage())
-	addClaim(claim, "data", provider.Claim{VolumeID: newFirstClassDisk(t, ready), Size: 10 << 20})
+	addClaim(claim, "data", provider.ClaimDisk{VolumeID: newFirstClassDisk(t, ready), Size: 10 << 20})
 	createPoweredOff(l, claim)
 	plain := newRequest("plain", libraryImage())
 	createPoweredOff(l, plain)
@@ -165,14 +165,14 @@ func TestPublish_RefusesToExportSecrets(t *testing.T) {
 		of          *provider.Request
 		condition   string
 		wantMessage string
-		change      func(*provider.Publication)
+		change      func(*provider.PublishRequest)
 	}{
 		"a running VM":                 {on, "SourceValid NotReady", "must be PoweredOff", nil},
 		"OVF properties":               {properties, "SourceValid Invalid", `OVF property "user-data"`, nil},
 		"a claim":                      {claim, "SourceValid Invalid", "1 disks of claims", nil},
-		"no such library":              {plain, "TargetValid NotFound", `no content library "none"`, func(p *provider.Publication) { p.Library = "none" }},
-		"a foreign item":               {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "photon-5" }},
-		"an item of another namespace": {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "others" }},
+		"no such library":              {plain, "TargetValid NotFound", `no content library "none"`, func(p *provider.PublishRequest) { p.Library = "none" }},
+		"a foreign item":               {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.PublishRequest) { p.Item = "photon-5" }},
+		"an item of another namespace": {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.PublishRequest) { p.Item = "others" }},
 	} {
 		if tc.wantMessage == "was not published from namespace" && name == "an item of another namespace" {
 			others := publication(plain, "others")

@@ -16,7 +16,7 @@ import (
 
 // Snapshot implements driver.Machine. If the snapshot already exists, only the remaining cleanup is
 // done, even if vSphere would refuse to take a snapshot now.
-func (m machine) Snapshot(id driver.Identity, s provider.Snapshot) (driver.Operation, error) {
+func (m machine) Snapshot(id driver.Identity, s provider.SnapshotRequest) (driver.Operation, error) {
 	if err := checkSnapshotable(m.vm, &s); err != nil {
 		return driver.Operation{}, err
 	}
@@ -32,7 +32,7 @@ func (m machine) Snapshot(id driver.Identity, s provider.Snapshot) (driver.Opera
 	}}, nil
 }
 
-func checkSnapshotable(vm *mo.VirtualMachine, s *provider.Snapshot) error {
+func checkSnapshotable(vm *mo.VirtualMachine, s *provider.SnapshotRequest) error {
 	if observe.FindSnapshot(vm, s.UID, s.UniqueID) != nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func checkSnapshotable(vm *mo.VirtualMachine, s *provider.Snapshot) error {
 }
 
 // RemoveSnapshot implements driver.Machine.
-func (m machine) RemoveSnapshot(id driver.Identity, s provider.Snapshot) driver.Operation {
+func (m machine) RemoveSnapshot(id driver.Identity, s provider.SnapshotRequest) driver.Operation {
 	return driver.Operation{Kind: driver.KindRemoveSnapshot, Run: func(ctx context.Context) error {
 		if _, err := m.refreshOwned(ctx, id); err != nil {
 			return err

@@ -26,15 +26,15 @@ import (
 
 // snapshotOf returns a snapshot of a request's VM. Its record is the snapshot's name, because a driver does not
 // read records.
-func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
-	return &provider.Snapshot{
+func snapshotOf(of *provider.Request, name string) *provider.SnapshotRequest {
+	return &provider.SnapshotRequest{
 		NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: name}, UID: ktypes.UID(uuid.NewString()),
 		Source: keyOf(of), VM: of.VM, Record: "record-of-" + name,
 	}
 }
 
 // takeSnapshot reconciles a snapshot until it exists or is refused.
-func (l *loop) takeSnapshot(s *provider.Snapshot) (*provider.ObservedSnapshot, error) {
+func (l *loop) takeSnapshot(s *provider.SnapshotRequest) (*provider.ObservedSnapshot, error) {
 	l.t.Helper()
 	return eventual(l, func(ctx context.Context) (*provider.ObservedSnapshot, error) {
 		s.Now = time.Now()
@@ -43,7 +43,7 @@ func (l *loop) takeSnapshot(s *provider.Snapshot) (*provider.ObservedSnapshot, e
 }
 
 // deleteSnapshot reconciles a deleted snapshot until it no longer exists.
-func (l *loop) deleteSnapshot(s *provider.Snapshot) {
+func (l *loop) deleteSnapshot(s *provider.SnapshotRequest) {
 	l.t.Helper()
 	_, err := eventual(l, func(ctx context.Context) (struct{}, error) {
 		s.Now = time.Now()
@@ -76,7 +76,7 @@ func eventual[T any](l *loop, ask func(context.Context) (T, error)) (T, error) {
 }
 
 // mustTakeSnapshot takes a snapshot and waits until it exists.
-func (l *loop) mustTakeSnapshot(of *provider.Request, name string, change ...func(*provider.Snapshot)) *provider.Snapshot {
+func (l *loop) mustTakeSnapshot(of *provider.Request, name string, change ...func(*provider.SnapshotRequest)) *provider.SnapshotRequest {
 	l.t.Helper()
 	s := snapshotOf(of, name)
 	for _, f := range change {
@@ -105,7 +105,7 @@ func (l *loop) restoreObjects(sockets map[string]int32) (restored *[]string) {
 	return restored
 }
 
-func revertTo(req *provider.Request, s *provider.Snapshot) {
+func revertTo(req *provider.Request, s *provider.SnapshotRequest) {
 	req.VM.Spec.CurrentSnapshotName = s.Name
 	req.Revert = &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.UniqueID}
 }
@@ -175,7 +175,7 @@ func TestRevert_RestoresTheVMAndItsObject(t *testing.T) {
 			l := newLoop(t, p)
 			req := newRequest("web-"+string(name[5]), templateImage())
 			l.until("the VM runs", isRunning(req), req)
-			s := l.mustTakeSnapshot(req, "before", func(s *provider.Snapshot) { s.Memory = tc.memory })
+			s := l.mustTakeSnapshot(req, "before", func(s *provider.SnapshotRequest) { s.Memory = tc.memory })
 			if got := vmSummary(t, ready, req); got != "poweredOn 2" {
 				t.Errorf("after the snapshot the VM is %s, want it without a record", got)
 			}
@@ -244,8 +244,8 @@ func TestSnapshots_AreReportedAsATree(t *testing.T) {
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
 	l.until("the VM runs", isRunning(req), req)
-	l.mustTakeSnapshot(req, "one", func(s *provider.Snapshot) { s.Description = "before\nthe upgrade" })
-	two := l.mustTakeSnapshot(req, "two", func(s *provider.Snapshot) { s.Memory = true })
+	l.mustTakeSnapshot(req, "one", func(s *provider.SnapshotRequest) { s.Description = "before\nthe upgrade" })
+	two := l.mustTakeSnapshot(req, "two", func(s *provider.SnapshotRequest) { s.Memory = true })
 	snapshot(t, objectOf(t, ready, req), "manual")
 	l.until("the tree is reported", func() bool { return len(req.VM.Status.Snapshots) == 3 && req.VM.Status.CurrentSnapshot == "manual" }, req)
 	if diff := cmp.Diff([]string{"one", "two after one", "foreign manual after two"}, tree(req)); diff != "" {
@@ -329,7 +329,7 @@ func TestRevert_RefusesASnapshotWithoutARecord(t *testing.T) {
 	l.until("the VM runs", isRunning(req), req)
 	snapshot(t, objectOf(t, ready, req), "manual")
 	l.until("the snapshot is observed", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
-	revertTo(req, &provider.Snapshot{NamespacedName: ktypes.NamespacedName{Name: "manual"}, UID: "unknown", UniqueID: req.VM.Status.Snapshots[0].UniqueID})
+	revertTo(req, &provider.SnapshotRequest{NamespacedName: ktypes.NamespacedName{Name: "manual"}, UID: "unknown", UniqueID: req.VM.Status.Snapshots[0].UniqueID})
 	l.until("the revert is refused", func() bool {
 		return strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced), "does not contain an object record")
 	}, req)

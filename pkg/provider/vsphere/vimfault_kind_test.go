@@ -95,7 +95,7 @@ func TestKindOf_UsesFaultTypes(t *testing.T) {
 		{"deployment without a class", &vcenter.DeploymentError{}, vimfault.Other},
 		{"eof", io.EOF, vimfault.Temporary},
 		{"cancelled", context.Canceled, vimfault.Cancelled},
-		{"interrupted by the end of the process", &url.Error{Op: "Post", Err: driver.ErrLeave}, vimfault.Cancelled},
+		{"interrupted by the end of the process", &url.Error{Op: "Post", Err: driver.ErrShutdown}, vimfault.Cancelled},
 		{"plain", errors.New("x"), vimfault.Other},
 		{"plain text that names a fault", errors.New("TaskInProgress"), vimfault.Other},
 	} {

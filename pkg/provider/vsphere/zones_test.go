@@ -303,7 +303,7 @@ func TestCheckZone_RequiresTheDisksOfClaims(t *testing.T) {
 	id := newFirstClassDisk(t, ready)
 	offer := func(zone, id string) provider.ZoneCheck {
 		req := zoneRequest(zone, "web")
-		addClaim(req, "data", provider.Claim{VolumeID: id})
+		addClaim(req, "data", provider.ClaimDisk{VolumeID: id})
 		return p.driver.CheckZone(t.Context(), engine.DesiredOf(req), zone)
 	}
 	if o := offer("a", id); o.Refusal != nil || o.CheckErr != nil {

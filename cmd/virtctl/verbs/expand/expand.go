@@ -124,7 +124,7 @@ func (f command) expandFile(ctx context.Context, flags *expandFlags) (*vmv1alpha
 	reader := cli.NewClusterReader(client, host)
 	resolved, err := instancetype.Gather(ctx, vm, reader).Resolve()
 	if flags.generation == generationLatest {
-		resolved, err = instancetype.GatherLatest(ctx, vm, reader).ResolveLatest()
+		resolved, err = instancetype.GatherForRefresh(ctx, vm, reader).ResolveLatest()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("expanding the virtual machine of %s: %w", flags.file, err)

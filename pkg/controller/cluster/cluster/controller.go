@@ -36,8 +36,8 @@ type External interface {
 
 // Connections manages the connections to workload clusters.
 type Connections interface {
-	// ConnectionError returns nil if a Cluster is connected. Otherwise it requests a connection and returns the reason.
-	ConnectionError(cluster types.NamespacedName) error
+	// EnsureConnected returns nil if a Cluster is connected. Otherwise it requests a connection and returns the reason.
+	EnsureConnected(cluster types.NamespacedName) error
 	// Probe returns the time of the last successful probe and the number of failures since then. The time is zero if
 	// the Cluster has never answered.
 	Probe(cluster types.NamespacedName) (success time.Time, failures int)

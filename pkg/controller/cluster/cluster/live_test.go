@@ -55,8 +55,8 @@ type fixture struct {
 	calls     []string
 }
 
-// ConnectionError implements Connections.
-func (fx *fixture) ConnectionError(types.NamespacedName) error {
+// EnsureConnected implements Connections.
+func (fx *fixture) EnsureConnected(types.NamespacedName) error {
 	fx.mu.Lock()
 	defer fx.mu.Unlock()
 	return fx.connected

@@ -126,7 +126,7 @@ func (p *reconcileRun) checkConnection() {
 		f.connectionErr = errors.New("the infrastructure is not provisioned yet")
 		return
 	}
-	f.connectionErr = p.connections.ConnectionError(p.key)
+	f.connectionErr = p.connections.EnsureConnected(p.key)
 	f.lastSuccess, f.failures = p.connections.Probe(p.key)
 }
 

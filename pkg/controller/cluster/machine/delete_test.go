@@ -110,12 +110,12 @@ func TestDeletion_WaitsWhileInfrastructureCannotBeRead(t *testing.T) {
 		t.Fatalf("stage %s, drained %d times", f.stage(), f.drained)
 	}
 	delete(f.unread, "ExampleMachine")
-	f.now = f.now.Add(drain.Retry)
+	f.now = f.now.Add(drain.RetryInterval)
 	f.reconcile()
 	if f.stage() != "Drain" || f.drained != 2 {
 		t.Fatalf("stage %s, drained %d times", f.stage(), f.drained)
 	}
-	f.now, f.draining, f.detaching = f.now.Add(drain.Retry), drain.Result{Done: true}, drain.Result{Message: "a disk"}
+	f.now, f.draining, f.detaching = f.now.Add(drain.RetryInterval), drain.Result{Done: true}, drain.Result{Message: "a disk"}
 	f.reconcile()
 	if f.stage() != "VolumeDetach" || f.detached != 1 {
 		t.Fatalf("stage %s, detached %d times", f.stage(), f.detached)

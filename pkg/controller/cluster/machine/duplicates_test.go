@@ -79,12 +79,12 @@ func TestDeletion_DrainsAndDeletesAllNodesOfTheMachine(t *testing.T) {
 				t.Fatalf("stage %s, Deleting has message %q, want the pods of both", f.stage(), message)
 			}
 			busy["n"] = false
-			f.now = f.now.Add(drain.Retry)
+			f.now = f.now.Add(drain.RetryInterval)
 			if f.reconcile(); f.stage() != "Drain" {
 				t.Fatalf("stage %s while one Node is not drained", f.stage())
 			}
 			drained, busy["twin"] = nil, false
-			f.now = f.now.Add(drain.Retry)
+			f.now = f.now.Add(drain.RetryInterval)
 			f.reconcile()
 			for _, got := range [][]string{drained, detached} {
 				if slices.Sort(got); !slices.Equal(got, []string{"n", "twin"}) {

@@ -29,11 +29,11 @@ const (
 	byNamespace = Name + "/namespace"
 )
 
-var machineIndexers = cache.Indexers{ofSet: controller.IndexBy(func(m *machine) []string { return members.ControllerUID(m) })}
+var machineIndexers = cache.Indexers{ofSet: controller.IndexBy(func(m *machine) []string { return members.IndexByControllerUID(m) })}
 
 var setIndexers = cache.Indexers{
-	ofDeployment: controller.IndexBy(func(s *set) []string { return members.ControllerUID(s) }),
-	orphans:      controller.IndexBy(func(s *set) []string { return members.UncontrolledNamespace(s) }),
+	ofDeployment: controller.IndexBy(func(s *set) []string { return members.IndexByControllerUID(s) }),
+	orphans:      controller.IndexBy(func(s *set) []string { return members.IndexUncontrolledByNamespace(s) }),
 }
 
 var deploymentIndexers = cache.Indexers{

@@ -28,13 +28,13 @@ const (
 )
 
 var machineIndexers = cache.Indexers{
-	byOwner: controller.IndexBy(func(m *machine) []string { return members.ControllerUID(m) }),
-	orphans: controller.IndexBy(func(m *machine) []string { return members.UncontrolledNamespace(m) }),
+	byOwner: controller.IndexBy(func(m *machine) []string { return members.IndexByControllerUID(m) }),
+	orphans: controller.IndexBy(func(m *machine) []string { return members.IndexUncontrolledByNamespace(m) }),
 }
 
 var setIndexers = cache.Indexers{
 	byCluster:    controller.IndexBy(func(s *set) []string { return []string{s.Namespace + "/" + s.Spec.ClusterName} }),
-	byDeployment: controller.IndexBy(func(s *set) []string { return members.ControllerUID(s) }),
+	byDeployment: controller.IndexBy(func(s *set) []string { return members.IndexByControllerUID(s) }),
 	byNamespace:  controller.IndexBy(func(s *set) []string { return []string{s.Namespace} }),
 }
 

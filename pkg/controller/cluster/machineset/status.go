@@ -28,7 +28,7 @@ func (p *reconcileRun) updateStatus(paused metav1.Condition, failed error) {
 		}
 		return // The Machines were not read.
 	}
-	if members.IsObserved(failed) {
+	if members.HasProcessedSpec(failed) {
 		st.ObservedGeneration = p.set.Generation
 	}
 	if selector, err := metav1.LabelSelectorAsSelector(&p.set.Spec.Selector); err == nil {

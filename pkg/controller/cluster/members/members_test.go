@@ -211,7 +211,7 @@ func TestAddOwner_AddsOwnersOnce(t *testing.T) {
 		t.Error("it must be owned only by the Cluster")
 	}
 	SetController(m, &clusterv1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "s"}}, "MachineSet")
-	if diff := cmp.Diff([]string{"s"}, ControllerUID(m)); diff != "" {
+	if diff := cmp.Diff([]string{"s"}, IndexByControllerUID(m)); diff != "" {
 		t.Errorf("controller (-want +got):\n%s", diff)
 	}
 	if !SetClusterLabel(m, "c") || SetClusterLabel(m, "c") || m.Labels[clusterv1alpha1.ClusterNameLabel] != "c" || m.Labels["app"] != "x" {

@@ -46,6 +46,6 @@ func ReasonOf(err error, fallback string) string {
 	return fallback
 }
 
-// IsObserved reports whether a reconcile that returned err has processed the spec. An error for a missing user object
+// HasProcessedSpec reports whether a reconcile that returned err has processed the spec. An error for a missing user object
 // counts as processed.
-func IsObserved(err error) bool { return err == nil || ReasonOf(err, "") != "" }
+func HasProcessedSpec(err error) bool { return err == nil || ReasonOf(err, "") != "" }

@@ -65,16 +65,16 @@ func IsSelected(selector *metav1.LabelSelector, clusterName string, m *machine) 
 	return err == nil && !s.Empty() && m.Spec.ClusterName == clusterName && s.Matches(labels.Set(m.Labels))
 }
 
-// ControllerUID is an index function. It returns the UID of the controller of o, or nil if o has none.
-func ControllerUID(o metav1.Object) []string {
+// IndexByControllerUID is an index function. It returns the UID of the controller of o, or nil if o has none.
+func IndexByControllerUID(o metav1.Object) []string {
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		return []string{string(ref.UID)}
 	}
 	return nil
 }
 
-// UncontrolledNamespace is an index function. It returns the namespace of o if o has no controller, and nil otherwise.
-func UncontrolledNamespace(o metav1.Object) []string {
+// IndexUncontrolledByNamespace is an index function. It returns the namespace of o if o has no controller, and nil otherwise.
+func IndexUncontrolledByNamespace(o metav1.Object) []string {
 	if metav1.GetControllerOfNoCopy(o) != nil {
 		return nil
 	}

@@ -45,7 +45,7 @@ func (d *durations) observeOperations(vcenter string) func(driver.Kind, error, t
 	return func(kind driver.Kind, err error, took time.Duration) {
 		result := "success"
 		switch {
-		case errors.Is(err, context.Canceled), errors.Is(err, driver.ErrLeave):
+		case errors.Is(err, context.Canceled), errors.Is(err, driver.ErrShutdown):
 			result = "interrupted"
 		case err != nil:
 			result = "error"

@@ -79,12 +79,12 @@ type usedVCenter struct {
 	host string
 }
 
-// New returns a Manager. It does not connect before Run and Use.
+// New returns a Manager. It does not connect before Run and Connect.
 func New(o Options) (*Manager, error) {
 	zones := newZoneSet(o.Informers, o.Flags != nil)
 	v := &Manager{shard: shard{leases: o.Leases}, opts: o, zones: zones, durations: newDurations(), used: map[string]string{}}
 	placer := placing.New(placing.Options{
-		Zones: zones.choice, Offer: v.offer, Hint: func(key provider.Key) { v.fleet.Hint(key) },
+		Zones: zones.choice, CheckZone: v.offer, Hint: func(key provider.Key) { v.fleet.Hint(key) },
 	})
 	v.fleet = fleet.New[*usedVCenter](zones.vcenterOf, placer)
 	v.readers = readers{manager: v, byName: map[string]*reader{}}
@@ -105,13 +105,13 @@ func (v *Manager) Provider() *fleet.Fleet[*usedVCenter] { return v.fleet }
 // Shard returns the shard that divides objects among replicas by their vCenters.
 func (v *Manager) Shard() controller.Shard { return v.shard }
 
-// Described implements vcenter.VCenters.
-func (v *Manager) Described(name string) bool {
+// DescribedByFlags implements vcenter.VCenters.
+func (v *Manager) DescribedByFlags(name string) bool {
 	return name == vmv1alpha1.DefaultVCenter && v.opts.Flags != nil
 }
 
-// Use implements vcenter.VCenters.
-func (v *Manager) Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter) error {
+// Connect implements vcenter.VCenters.
+func (v *Manager) Connect(ctx context.Context, name string, obj *vmv1alpha1.VCenter) error {
 	description, err := v.describe(name, obj)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (v *Manager) Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter)
 	if description == "" {
 		open = nil
 	}
-	if err := v.fleet.Use(ctx, name, open); err != nil {
+	if err := v.fleet.Replace(ctx, name, open); err != nil {
 		return fmt.Errorf("using VCenter %s: %w", name, err)
 	}
 	v.updateZones() // zones may have changed since open has read them
@@ -151,7 +151,7 @@ func (v *Manager) describe(name string, obj *vmv1alpha1.VCenter) (string, error)
 	case obj != nil:
 		spec, err := json.Marshal(obj.Spec)
 		return string(obj.UID) + string(spec), err
-	case v.Described(name):
+	case v.DescribedByFlags(name):
 		return "flags", nil
 	}
 	return "", nil
@@ -205,7 +205,7 @@ func (v *Manager) Observe(ctx context.Context, name string) vcenter.Observation 
 		return o
 	}
 	o.Status.Session = &vmv1alpha1.VCenterSession{UserName: info.User, LoginTime: metav1.NewTime(info.LoggedIn.Truncate(time.Second))}
-	if m.driver.Synced() {
+	if m.driver.IsCurrent() {
 		o.Status.Inventory = &vmv1alpha1.VCenterInventory{
 			VirtualMachines: int32(m.driver.CountOwned()), ReadDuration: metav1.Duration{Duration: m.driver.ReadDuration().Round(time.Millisecond)},
 		}

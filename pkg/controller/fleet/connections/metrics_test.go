@@ -46,8 +46,8 @@ func TestMetrics_DistinguishTwoVCentersWithOneHost(t *testing.T) {
 	two := r.one.DeepCopy()
 	two.Name, two.UID = "two", "two"
 	for _, vc := range []*vmv1alpha1.VCenter{r.one, two} {
-		r.must(r.Use(t.Context(), vc.Name, vc))
-		t.Cleanup(func() { r.must(r.Use(context.Background(), vc.Name, nil)) })
+		r.must(r.Connect(t.Context(), vc.Name, vc))
+		t.Cleanup(func() { r.must(r.Connect(context.Background(), vc.Name, nil)) })
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&fleetCollector{r.Manager})

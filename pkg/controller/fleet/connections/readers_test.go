@@ -104,7 +104,7 @@ func (r *replica) ask() provider.ZoneCheck {
 	r.Helper()
 	return r.offer(r.Context(), r.zone(), &provider.Request{Desired: provider.Desired{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: ptr.To(resource.MustParse("1Gi"))}}, Image: &vmv1alpha1.VirtualMachineImage{Spec: vmv1alpha1.VirtualMachineImageSpec{
 		ContentLibrary: &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"},
-	}}}, VM: &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "vm"}}, PrerequisitesReady: true, Now: time.Now()})
+	}}}, VM: &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "vm"}}, CanStartCreate: true, Now: time.Now()})
 }
 
 // calls returns the calls of vCenter so far.

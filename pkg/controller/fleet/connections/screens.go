@@ -26,16 +26,16 @@ import (
 // it.
 const ticketLife = 30 * time.Minute
 
-// Screens gives access to the consoles of VMs in the vCenters of all replicas.
-type Screens struct {
+// Consoles gives access to the consoles of VMs in the vCenters of all replicas.
+type Consoles struct {
 	// Manager is nil in a server without controllers, which has no consoles.
 	Manager *Manager
 }
 
-var _ storage.Screens = Screens{}
+var _ storage.Screens = Consoles{}
 
 // Console implements storage.Screens.
-func (s Screens) Console(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachineConsoleStatus, error) {
+func (s Consoles) Console(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachineConsoleStatus, error) {
 	d, id, err := s.of(ctx, vm)
 	if err != nil {
 		return nil, refusal(vm, err)
@@ -53,7 +53,7 @@ func (s Screens) Console(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*v
 }
 
 // Screenshot implements storage.Screens.
-func (s Screens) Screenshot(ctx context.Context, vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
+func (s Consoles) Screenshot(ctx context.Context, vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
 	d, id, err := s.of(ctx, vm)
 	if err != nil {
 		return nil, refusal(vm, err)
@@ -66,7 +66,7 @@ func (s Screens) Screenshot(ctx context.Context, vm *vmv1alpha1.VirtualMachine) 
 }
 
 // of returns the driver and the identity of a VM.
-func (s Screens) of(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vsphere.Driver, driver.Identity, error) {
+func (s Consoles) of(ctx context.Context, vm *vmv1alpha1.VirtualMachine) (*vsphere.Driver, driver.Identity, error) {
 	none := driver.Identity{}
 	used := s.Manager
 	if used == nil || !used.zones.known() {

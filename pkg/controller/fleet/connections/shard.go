@@ -73,9 +73,9 @@ func (v *Manager) holdsAny() bool {
 	return false
 }
 
-// Leave implements vcenter.VCenters.
-func (v *Manager) Leave(ctx context.Context, name string) error {
-	err := v.Use(ctx, name, nil)
+// Disconnect implements vcenter.VCenters.
+func (v *Manager) Disconnect(ctx context.Context, name string) error {
+	err := v.Connect(ctx, name, nil)
 	v.leases.Withdraw(leaseOf(name))
 	return err
 }

@@ -70,7 +70,7 @@ func TestLease_IsHeldAsLongAsTheVCenterExists(t *testing.T) {
 	if holder() == "" {
 		t.Error("the Lease is not held")
 	}
-	if err := v.Leave(ctx, "east"); err != nil {
+	if err := v.Disconnect(ctx, "east"); err != nil {
 		t.Error(err)
 	}
 	if who := holder(); who != "" {

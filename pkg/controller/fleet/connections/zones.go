@@ -148,8 +148,8 @@ func (s *zoneSet) checkRead() error {
 	return nil
 }
 
-// InUse implements vcenter.VCenters.
-func (v *Manager) InUse(name string) (string, error) {
+// Dependents implements vcenter.VCenters.
+func (v *Manager) Dependents(name string) (string, error) {
 	s := v.zones
 	if err := s.checkRead(); err != nil {
 		return "", err

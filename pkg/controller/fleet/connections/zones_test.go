@@ -133,8 +133,8 @@ func TestUse_SetsAZoneThatIsAddedConcurrently(t *testing.T) {
 	}
 	// Zones are listed once before the vCenter is opened, and once for it.
 	r.zones.zones = &outdated{ZoneLister: r.zones.zones, changes: []func(){come("early"), come("late")}}
-	r.must(r.Use(t.Context(), "one", r.one))
-	t.Cleanup(func() { r.must(r.Use(context.Background(), "one", nil)) })
+	r.must(r.Connect(t.Context(), "one", r.one))
+	t.Cleanup(func() { r.must(r.Connect(context.Background(), "one", nil)) })
 	members, _ := r.fleet.Members()
 	for _, name := range []string{"a", "early", "late"} {
 		if state := members["one"].driver.ZoneState(t.Context(), name); !state.Read {

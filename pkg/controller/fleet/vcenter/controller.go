@@ -26,19 +26,19 @@ const workers = 8
 // VCenters manages the vCenters in use. Calls for the same name do not overlap. Bind contends for the Lease of the vCenter.
 type VCenters interface {
 	controller.Shard
-	// Leave ends the use of a vCenter and releases its Lease.
-	Leave(ctx context.Context, name string) error
-	// Use connects to the vCenter that obj describes, or the flags if obj is nil. If neither describes it, the use ends. Use
+	// Disconnect ends the use of a vCenter and releases its Lease.
+	Disconnect(ctx context.Context, name string) error
+	// Connect connects to the vCenter that obj describes, or the flags if obj is nil. If neither describes it, the use ends. Connect
 	// waits until the previous use has ended. It does nothing if the description is unchanged. An error is about the
 	// description.
-	Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter) error
+	Connect(ctx context.Context, name string, obj *vmv1alpha1.VCenter) error
 	// Observe returns the observed state of a vCenter in use.
 	Observe(ctx context.Context, name string) Observation
-	// Described reports whether the flags describe a vCenter.
-	Described(name string) bool
-	// InUse returns a description of the objects in a vCenter. It is empty if there are none. It returns an error if they are
+	// DescribedByFlags reports whether the flags describe a vCenter.
+	DescribedByFlags(name string) bool
+	// Dependents returns a description of the objects in a vCenter. It is empty if there are none. It returns an error if they are
 	// not known.
-	InUse(name string) (string, error)
+	Dependents(name string) (string, error)
 }
 
 // Observation is the observed state of a vCenter.

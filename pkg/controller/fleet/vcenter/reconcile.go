@@ -41,7 +41,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, fmt.Errorf("reading VCenter %s: %w", key.Name, err)
 	}
 	if vc == nil && key.Name != vmv1alpha1.DefaultVCenter {
-		return controller.Result{}, r.manager.Leave(ctx, key.Name)
+		return controller.Result{}, r.manager.Disconnect(ctx, key.Name)
 	}
 	bound, err := r.manager.Bind(ctx, key.Name)
 	if err != nil {
@@ -57,14 +57,14 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if vc, err = controller.AddFinalizer(ctx, r.vcenters, r.client, vc, vmv1alpha1.VCenterFinalizer); err != nil {
 		return controller.RequeueOnConflict(err)
 	}
-	return r.observe(ctx, vc, r.manager.Use(ctx, key.Name, vc))
+	return r.observe(ctx, vc, r.manager.Connect(ctx, key.Name, vc))
 }
 
 // useFlags uses the vCenter that the flags describe, or none. The vCenter of flags is observed too, because its
 // virtual machines report an outage.
 func (r *reconciler) useFlags(ctx context.Context, name string) (controller.Result, error) {
-	err := r.manager.Use(ctx, name, nil)
-	if err != nil || !r.manager.Described(name) {
+	err := r.manager.Connect(ctx, name, nil)
+	if err != nil || !r.manager.DescribedByFlags(name) {
 		return controller.Result{}, err
 	}
 	observing, cancel := context.WithTimeout(ctx, observeTimeout)
@@ -75,18 +75,18 @@ func (r *reconciler) useFlags(ctx context.Context, name string) (controller.Resu
 
 // remove removes the finalizer of a VCenter that has no VMs and zones, or whose successor the flags describe.
 func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (controller.Result, error) {
-	if !r.manager.Described(vc.Name) {
-		what, err := r.manager.InUse(vc.Name)
+	if !r.manager.DescribedByFlags(vc.Name) {
+		what, err := r.manager.Dependents(vc.Name)
 		if err != nil || what != "" {
 			if err == nil {
 				err = fmt.Errorf("waiting for the deletion of %s", what)
 			}
 			next := vc.DeepCopy()
 			r.set(&next.Status, next.Generation, vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonInUse, err.Error())
-			return r.observe(ctx, next, r.manager.Use(ctx, vc.Name, vc))
+			return r.observe(ctx, next, r.manager.Connect(ctx, vc.Name, vc))
 		}
 	}
-	if err := r.manager.Use(ctx, vc.Name, nil); err != nil {
+	if err := r.manager.Connect(ctx, vc.Name, nil); err != nil {
 		return controller.Result{}, err
 	}
 	return controller.RemoveFinalizer(ctx, r.vcenters, r.client, vc, vmv1alpha1.VCenterFinalizer)

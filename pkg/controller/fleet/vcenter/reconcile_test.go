@@ -57,12 +57,12 @@ func (u *fakeVCenters) Bind(ctx context.Context, _ string) (context.Context, err
 	return ctx, nil
 }
 
-func (u *fakeVCenters) Leave(_ context.Context, name string) error {
+func (u *fakeVCenters) Disconnect(_ context.Context, name string) error {
 	u.left = append(u.left, name)
 	return nil
 }
 
-func (u *fakeVCenters) Use(_ context.Context, name string, obj *vmv1alpha1.VCenter) error {
+func (u *fakeVCenters) Connect(_ context.Context, name string, obj *vmv1alpha1.VCenter) error {
 	if u.wrong != nil {
 		return u.wrong
 	}
@@ -81,9 +81,9 @@ func (u *fakeVCenters) Observe(context.Context, string) Observation {
 	return u.observation
 }
 
-func (u *fakeVCenters) Described(string) bool { return u.described }
+func (u *fakeVCenters) DescribedByFlags(string) bool { return u.described }
 
-func (u *fakeVCenters) InUse(string) (string, error) { return u.holds, u.unknown }
+func (u *fakeVCenters) Dependents(string) (string, error) { return u.holds, u.unknown }
 
 func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()

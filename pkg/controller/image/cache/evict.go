@@ -19,9 +19,9 @@ import (
 type Policy struct {
 	// MaxAge is how long unused copies are kept; 0 means without limit.
 	MaxAge time.Duration
-	// MinFree is the percentage of a datastore that must be free. While less is free, the least recently used copies are
+	// MinFreePercent is the percentage of a datastore that must be free. While less is free, the least recently used copies are
 	// removed. With 0, no copies are removed for space.
-	MinFree int
+	MinFreePercent int
 	// MinIdle is the minimum time that copies are kept after they were created or used.
 	MinIdle time.Duration
 }
@@ -88,8 +88,8 @@ func evict(all []candidate, used map[string]string, space map[string]provider.Im
 			switch {
 			case short[one.DatastoreID] && freed[one.DatastoreID] == 0:
 				one.reason = "the datastore has no space for another image"
-			case has.Capacity > 0 && float64(free) < float64(has.Capacity)*float64(p.MinFree)/100:
-				one.reason = fmt.Sprintf("%d %% of the datastore is free, less than the minimum of %d %%", free*100/has.Capacity, p.MinFree)
+			case has.Capacity > 0 && float64(free) < float64(has.Capacity)*float64(p.MinFreePercent)/100:
+				one.reason = fmt.Sprintf("%d %% of the datastore is free, less than the minimum of %d %%", free*100/has.Capacity, p.MinFreePercent)
 			default:
 				continue
 			}

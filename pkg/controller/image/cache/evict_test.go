@@ -60,15 +60,15 @@ func TestEviction_RemovesTheLeastRecentlyUsed(t *testing.T) {
 		used   map[string]string
 		want   []string
 	}{
-		"nothing to remove":   {policy: Policy{MaxAge: 2 * time.Hour, MinFree: 50}, space: roomy},
+		"nothing to remove":   {policy: Policy{MaxAge: 2 * time.Hour, MinFreePercent: 50}, space: roomy},
 		"never by age":        {policy: Policy{}, space: roomy},
 		"by age":              {policy: Policy{MaxAge: 25 * time.Minute}, space: roomy, want: []string{"elsewhere", "older"}},
-		"one is enough":       {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older"}},
-		"and one more":        {policy: Policy{MinFree: 61, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
-		"not recently used":   {policy: Policy{MinFree: 90, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
-		"not in use":          {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, used: map[string]string{"[a] slipway-images/older": "vm"}, want: []string{"old"}},
+		"one is enough":       {policy: Policy{MinFreePercent: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older"}},
+		"and one more":        {policy: Policy{MinFreePercent: 61, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
+		"not recently used":   {policy: Policy{MinFreePercent: 90, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, want: []string{"older", "old"}},
+		"not in use":          {policy: Policy{MinFreePercent: 60, MinIdle: 5 * time.Minute}, space: map[string]provider.ImageSpace{"a": {Free: 50, Capacity: 100}}, used: map[string]string{"[a] slipway-images/older": "vm"}, want: []string{"old"}},
 		"a copy has no space": {policy: Policy{MinIdle: 5 * time.Minute}, space: roomy, short: map[string]bool{"a": true}, want: []string{"older"}},
-		"space is unknown":    {policy: Policy{MinFree: 60, MinIdle: 5 * time.Minute}},
+		"space is unknown":    {policy: Policy{MinFreePercent: 60, MinIdle: 5 * time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			candidates := evictable(all, vmv1alpha1.DefaultVCenter, test.policy, now)

@@ -207,7 +207,7 @@ func (p *reconciliation) handleUnusable(err error) error {
 // setUnusable sets the conditions of a location whose objects cannot be used or could not be read. If they could not be read,
 // Ready of existing copies stays True.
 func (p *reconciliation) setUnusable(l *locationStatus, err error) {
-	c := provider.Unusable(err)
+	c := provider.NotReadyCondition(err)
 	set(l, p.now(), vmv1alpha1.ConditionProviderReady, c.Status, c.Reason, c.Message)
 	if c.Status == metav1.ConditionFalse || !conditions.IsTrue(l.Conditions, vmv1alpha1.ConditionReady) {
 		set(l, p.now(), vmv1alpha1.ConditionOVFReady, c.Status, c.Reason, c.Message)

@@ -48,7 +48,7 @@ func (v *vsphere) DescribeItem(_ context.Context, item provider.LibraryItem) (*p
 	if err := v.failures[item.ID]; err != nil {
 		return nil, err
 	}
-	return &provider.ImageDescription{Incomplete: v.incomplete, NotApplied: v.notApplied, Defaulted: v.defaulted, Status: vmv1alpha1.VirtualMachineImageStatus{
+	return &provider.ImageDescription{Incomplete: v.incomplete, NotApplied: v.notApplied, DefaultConfiguration: v.defaulted, Status: vmv1alpha1.VirtualMachineImageStatus{
 		Type: vmv1alpha1.ImageTypeOVF, GuestID: "guest-of-" + item.ID, ProviderItemID: item.ID, ContentVersion: item.ContentVersion, ContentSize: item.Size,
 	}}, nil
 }

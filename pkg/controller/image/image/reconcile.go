@@ -208,7 +208,7 @@ func unchanged(status *vmv1alpha1.VirtualMachineImageStatus, size *resource.Quan
 	}
 	if c := conditions.Find(status.Conditions, vmv1alpha1.ConditionSettingsApplied); c != nil {
 		if c.Status == metav1.ConditionTrue {
-			d.Defaulted = c.Message
+			d.DefaultConfiguration = c.Message
 		} else {
 			d.NotApplied = c.Message
 		}

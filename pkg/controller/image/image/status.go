@@ -29,7 +29,7 @@ func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Tim
 	var next vmv1alpha1.VirtualMachineImageStatus
 	if f.err != nil {
 		old.DeepCopyInto(&next)
-		c := provider.Unusable(f.err)
+		c := provider.NotReadyCondition(f.err)
 		if c.Reason == vmv1alpha1.ReasonNotFound {
 			next.VCenters = nil
 		}
@@ -77,11 +77,11 @@ func setSettingsApplied(status *vmv1alpha1.VirtualMachineImageStatus, d *provide
 	switch {
 	case d.NotApplied != "":
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, vmv1alpha1.ReasonNotApplied, d.NotApplied
-		if d.Defaulted != "" {
-			c.Message += ". Also, " + d.Defaulted
+		if d.DefaultConfiguration != "" {
+			c.Message += ". Also, " + d.DefaultConfiguration
 		}
-	case d.Defaulted != "":
-		c.Reason, c.Message = vmv1alpha1.ReasonDefaultConfiguration, d.Defaulted
+	case d.DefaultConfiguration != "":
+		c.Reason, c.Message = vmv1alpha1.ReasonDefaultConfiguration, d.DefaultConfiguration
 	}
 	conditions.Set(&status.Conditions, now, c)
 }

@@ -79,7 +79,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case errors.As(err, &unread) && unread.HasResults:
 		return r.publish(ctx, library, items, unread.VCenters)
 	case err != nil:
-		c, next := provider.Unusable(err), library.DeepCopy()
+		c, next := provider.NotReadyCondition(err), library.DeepCopy()
 		r.set(next, c)
 		if written := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); written != nil {
 			return controller.RequeueOnConflict(written)

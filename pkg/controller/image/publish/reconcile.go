@@ -102,8 +102,8 @@ func (p *reconciliation) vcenter() string {
 }
 
 // publication returns the parameters for the provider.
-func (p *reconciliation) publication() *provider.Publication {
-	out := &provider.Publication{
+func (p *reconciliation) publication() *provider.PublishRequest {
+	out := &provider.PublishRequest{
 		NamespacedName: controller.KeyOf(p.request), UID: p.request.UID,
 		Source: types.NamespacedName{Namespace: p.request.Namespace, Name: p.request.SourceName()}, VM: p.vm,
 		VCenter: p.vcenter(), Item: p.request.ItemName(), Description: p.request.Spec.Target.Description, Now: p.now(),
@@ -232,7 +232,7 @@ func (p *reconciliation) expire(ctx context.Context) (controller.Result, error) 
 func (p *reconciliation) remove(ctx context.Context) (controller.Result, error) {
 	kept := slices.Contains(p.request.Finalizers, vmv1alpha1.PublishRequestFinalizer)
 	if kept && p.request.Status.Attempts > 0 && p.request.Status.ItemID == "" {
-		if err := p.provider.Withdraw(ctx, p.publication()); err != nil {
+		if err := p.provider.CancelPublication(ctx, p.publication()); err != nil {
 			return p.setDeleting(ctx, err)
 		}
 	}

@@ -31,16 +31,16 @@ type publisher struct {
 	made         *provider.Published
 	err          error
 	withdrawn    error
-	publications []*provider.Publication
+	publications []*provider.PublishRequest
 	withdraws    int
 }
 
-func (p *publisher) Publish(_ context.Context, pub *provider.Publication) (*provider.Published, error) {
+func (p *publisher) Publish(_ context.Context, pub *provider.PublishRequest) (*provider.Published, error) {
 	p.publications = append(p.publications, pub)
 	return p.made, p.err
 }
 
-func (p *publisher) Withdraw(context.Context, *provider.Publication) error {
+func (p *publisher) CancelPublication(context.Context, *provider.PublishRequest) error {
 	p.withdraws++
 	return p.withdrawn
 }

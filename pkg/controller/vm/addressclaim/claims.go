@@ -42,11 +42,11 @@ func New(client dynamic.Interface, discovery discovery.DiscoveryInterface) *Clai
 	return &Claims{client: client, discovery: discovery, watched: newClaimWatch()}
 }
 
-// AbsentError is returned if the cluster does not serve the contract's API.
-type AbsentError struct{}
+// NotServedError is returned if the cluster does not serve the contract's API.
+type NotServedError struct{}
 
 // Error returns a message about what to install.
-func (*AbsentError) Error() string {
+func (*NotServedError) Error() string {
 	return "the cluster does not serve IPAddressClaims: install the CustomResourceDefinitions of " + Group + " and a provider of the pool"
 }
 
@@ -72,7 +72,7 @@ func (c *Claims) servedVersion(ctx context.Context) (string, error) {
 	var group metav1.APIGroup
 	err := c.discovery.RESTClient().Get().AbsPath("/apis/" + Group).Do(ctx).Into(&group)
 	if apierrors.IsNotFound(err) {
-		return "", &AbsentError{}
+		return "", &NotServedError{}
 	}
 	if err != nil {
 		return "", fmt.Errorf("reading the versions of %s: %w", Group, err)
@@ -83,7 +83,7 @@ func (c *Claims) servedVersion(ctx context.Context) (string, error) {
 			return v, nil
 		}
 	}
-	return "", &AbsentError{}
+	return "", &NotServedError{}
 }
 
 // resetVersion resets the served version, so that the next call determines it again.
@@ -98,8 +98,8 @@ func (c *Claims) resource(version, resource, namespace string) dynamic.ResourceI
 	return c.client.Resource(schema.GroupVersionResource{Group: Group, Version: version, Resource: resource}).Namespace(namespace)
 }
 
-// Get claims one address for vm and returns it when the pool has assigned it. Until then it returns a WaitError.
-func (c *Claims) Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
+// Ensure claims one address for vm and returns it when the pool has assigned it. Until then it returns a WaitError.
+func (c *Claims) Ensure(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	version, err := c.servedVersion(ctx)
@@ -155,7 +155,7 @@ func (c *Claims) claim(ctx context.Context, version string, vm *vmv1alpha1.Virtu
 		return nil, &WaitError{fmt.Sprintf("IPAddressClaim %q waits for an address of %s", want.ClaimName, formatPool(want.Pool))}
 	case apierrors.IsNotFound(err):
 		c.resetVersion() // The kind or the version is no longer served.
-		return nil, &AbsentError{}
+		return nil, &NotServedError{}
 	case apierrors.IsInvalid(err):
 		return nil, &InvalidError{fmt.Sprintf("IPAddressClaim %q is refused: %s", want.ClaimName, truncate(err.Error()))}
 	case err != nil:

@@ -63,7 +63,7 @@ func TestClaims_UseTheNewestServedVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := serving(t, tc.served...).servedVersion(t.Context())
-			var absent *AbsentError
+			var absent *NotServedError
 			if got != tc.want || errors.As(err, &absent) != (tc.want == "") || err != nil && absent == nil {
 				t.Errorf("version %q, error %v; want %q", got, err, tc.want)
 			}
@@ -79,7 +79,7 @@ func TestClaims_ClaimAndReleaseAnAddressOnce(t *testing.T) {
 	claims, addresses := c.resource("v1beta2", "ipaddressclaims", "ns"), c.resource("v1beta2", "ipaddresses", "ns")
 	for range 2 {
 		var waits *WaitError
-		if _, err := c.Get(ctx, vm, want); !errors.As(err, &waits) {
+		if _, err := c.Ensure(ctx, vm, want); !errors.As(err, &waits) {
 			t.Fatalf("error %v, want a WaitError", err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestClaims_ClaimAndReleaseAnAddressOnce(t *testing.T) {
 	if _, err := claims.Update(ctx, claim, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.Get(ctx, vm, want)
+	got, err := c.Ensure(ctx, vm, want)
 	if err != nil || got.Address != "192.0.2.5/24" || got.Gateway != "192.0.2.1" {
 		t.Fatalf("got %+v, error %v", got, err)
 	}

@@ -22,7 +22,7 @@ func (c *Claims) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, cla
 	defer cancel()
 	c.resetVersion() // A version that is no longer served would show no objects.
 	version, err := c.servedVersion(ctx)
-	var absent *AbsentError
+	var absent *NotServedError
 	if errors.As(err, &absent) {
 		return nil // If the kinds do not exist, neither do their objects.
 	}

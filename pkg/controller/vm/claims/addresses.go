@@ -20,8 +20,8 @@ import (
 
 // Pools claims addresses of pools. addressclaim.Claims implements it.
 type Pools interface {
-	// Get claims one address and returns it when the pool has assigned it.
-	Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error)
+	// Ensure claims one address and returns it when the pool has assigned it.
+	Ensure(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error)
 	// Problem returns the problem of the claim of an address in use. It is empty if there is no problem. Problem makes
 	// no calls.
 	Problem(vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) string
@@ -98,7 +98,7 @@ func (a *Addresses) claim(ctx context.Context, report *step.Report, s step.State
 		report.RequeueAfter(0)
 		return &addressclaim.WaitError{Message: fmt.Sprintf("IPAddressClaim %q is about to be created for pool %q", c.ClaimName, c.Pool.Name)}
 	}
-	got, err := a.Pools.Get(ctx, s.VM, *c)
+	got, err := a.Pools.Ensure(ctx, s.VM, *c)
 	if err == nil {
 		*c = got
 		report.RequeueAfter(0)
@@ -137,7 +137,7 @@ func (l *missingAddresses) addError(err error) {
 	if err == nil {
 		return
 	}
-	var absent *addressclaim.AbsentError
+	var absent *addressclaim.NotServedError
 	var invalid *addressclaim.InvalidError
 	var waits *addressclaim.WaitError
 	reason := vmv1alpha1.ReasonNotReady

@@ -70,12 +70,12 @@ type claimProblem struct{ reason, message string }
 
 // evaluate returns how the claim of a volume of vm is attached, or why it cannot be attached. A disk that vm already has
 // stays attached, even if the claim changes.
-func (f *claimState) evaluate(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimProblem) {
-	var out provider.Claim
+func (f *claimState) evaluate(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.ClaimDisk, *claimProblem) {
+	var out provider.ClaimDisk
 	name := volume.PersistentVolumeClaim.ClaimName
-	no := func(reason, format string, args ...any) (provider.Claim, *claimProblem) {
-		t := &claimProblem{reason, fmt.Sprintf("%s: PersistentVolumeClaim %q ", hardware.Volume(volume.Name), name) + fmt.Sprintf(format, args...)}
-		out.Waiting = t.message
+	no := func(reason, format string, args ...any) (provider.ClaimDisk, *claimProblem) {
+		t := &claimProblem{reason, fmt.Sprintf("%s: PersistentVolumeClaim %q ", hardware.VolumePath(volume.Name), name) + fmt.Sprintf(format, args...)}
+		out.WaitingReason = t.message
 		return out, t
 	}
 	if reason, why := f.checkBound(vm); reason != "" {

@@ -35,13 +35,13 @@ func heldByVM(c *claimState, uid, name string) {
 }
 
 var (
-	okClaim   = provider.Claim{VolumeID: diskID, Size: 5 << 30}
-	noClaim   = provider.Claim{}
+	okClaim   = provider.ClaimDisk{VolumeID: diskID, Size: 5 << 30}
+	noClaim   = provider.ClaimDisk{}
 	deletedAt = metav1.Now()
 )
 
 // claimWith returns the attached claim with a change.
-func claimWith(change func(*provider.Claim)) provider.Claim {
+func claimWith(change func(*provider.ClaimDisk)) provider.ClaimDisk {
 	c := okClaim
 	change(&c)
 	return c
@@ -67,7 +67,7 @@ func attachedVolume(vm *vmv1alpha1.VirtualMachine) {
 var claimCases = []struct {
 	name        string
 	given       func(*claimState, *vmv1alpha1.VirtualMachine)
-	want        provider.Claim
+	want        provider.ClaimDisk
 	reason      string
 	wantMessage string
 }{
@@ -95,19 +95,19 @@ var claimCases = []struct {
 	{"a UUID in braces", claimHandle("{" + diskID + "}"), noClaim, "Unsupported", "is not the UUID of a first class disk"},
 	{"a UUID in upper case", claimHandle(strings.ToUpper(diskID)), okClaim, "", ""},
 	{"ReadWriteOncePod", claimModes(corev1.ReadWriteOncePod), okClaim, "", ""},
-	{"ReadOnlyMany", claimModes(corev1.ReadOnlyMany), claimWith(func(c *provider.Claim) { c.ReadOnly = true }), "", ""},
-	{"ReadWriteMany", claimModes(corev1.ReadWriteOnce, corev1.ReadWriteMany), claimWith(func(c *provider.Claim) { c.Shared = true }), "", ""},
-	{"read-only volume", func(_ *claimState, vm *vmv1alpha1.VirtualMachine) { readOnlyVolume(vm) }, claimWith(func(c *provider.Claim) { c.ReadOnly = true }), "", ""},
+	{"ReadOnlyMany", claimModes(corev1.ReadOnlyMany), claimWith(func(c *provider.ClaimDisk) { c.ReadOnly = true }), "", ""},
+	{"ReadWriteMany", claimModes(corev1.ReadWriteOnce, corev1.ReadWriteMany), claimWith(func(c *provider.ClaimDisk) { c.Shared = true }), "", ""},
+	{"read-only volume", func(_ *claimState, vm *vmv1alpha1.VirtualMachine) { readOnlyVolume(vm) }, claimWith(func(c *provider.ClaimDisk) { c.ReadOnly = true }), "", ""},
 	{"read-only and shared", func(f *claimState, vm *vmv1alpha1.VirtualMachine) {
 		readOnlyVolume(vm)
 		f.claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
-	}, claimWith(func(c *provider.Claim) { c.Shared = true }), "Invalid", "is ReadWriteMany and spec.volumes[data].persistentVolumeClaim.readOnly is true"},
+	}, claimWith(func(c *provider.ClaimDisk) { c.Shared = true }), "Invalid", "is ReadWriteMany and spec.volumes[data].persistentVolumeClaim.readOnly is true"},
 	{"held by another", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "db") }, okClaim, "InUse", `is held by VirtualMachine "db"; it is free after it is removed from that VirtualMachine's spec and its disk is detached`},
 	{"held by a deleted VM", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { heldByVM(f, "uid-2", "lost") }, okClaim, "InUse", `is held by VirtualMachine "lost" (UID uid-2), which does not exist: if no vSphere VM has disk ` + diskID + ", remove annotation claim.vm.slipway.dev/uid-2"},
 	{"shared and held by another", func(f *claimState, _ *vmv1alpha1.VirtualMachine) {
 		heldByVM(f, "uid-2", "db")
 		f.claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
-	}, claimWith(func(c *provider.Claim) { c.Shared = true }), "", ""},
+	}, claimWith(func(c *provider.ClaimDisk) { c.Shared = true }), "", ""},
 	{"on a Node", func(f *claimState, _ *vmv1alpha1.VirtualMachine) { f.nodes = []string{"worker-1"} }, okClaim, "InUse", `is in use on Node "worker-1": a VolumeAttachment of volume "pv-1" refers to this Node`},
 	{"in use on a Node and attached here", func(f *claimState, vm *vmv1alpha1.VirtualMachine) {
 		f.nodes = []string{"worker-1"}
@@ -128,10 +128,10 @@ func TestClaimState_EvaluatesClaims(t *testing.T) {
 				tc.given(facts, vm)
 			}
 			got, trouble := facts.evaluate(vm, &vm.Spec.Volumes[0])
-			if (got.Waiting == "") != (tc.reason == "") {
-				t.Errorf("it waits for %q, want reason %q", got.Waiting, tc.reason)
+			if (got.WaitingReason == "") != (tc.reason == "") {
+				t.Errorf("it waits for %q, want reason %q", got.WaitingReason, tc.reason)
 			}
-			got.Waiting = ""
+			got.WaitingReason = ""
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("claim (-want +got):\n%s", diff)
 			}

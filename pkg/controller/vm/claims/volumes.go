@@ -59,7 +59,7 @@ type Volumes struct {
 type VolumeReport struct {
 	step.Report
 	// Claims has the claims that were read, by the name of the volume.
-	Claims map[string]provider.Claim
+	Claims map[string]provider.ClaimDisk
 }
 
 // NewVolumes returns the Volumes for claims of the cluster of host. They are read after Start.
@@ -262,7 +262,7 @@ func (v *Volumes) Reconcile(ctx context.Context, s step.State) (report VolumeRep
 	if !v.hasSynced() {
 		return VolumeReport{Report: reportUnsynced()}, nil
 	}
-	report.Claims = make(map[string]provider.Claim, len(names))
+	report.Claims = make(map[string]provider.ClaimDisk, len(names))
 	var reasons, messages []string
 	var errs []error
 	for i := range s.VM.Spec.Volumes {
@@ -285,11 +285,11 @@ func (v *Volumes) Reconcile(ctx context.Context, s step.State) (report VolumeRep
 	return report, errors.Join(errs...)
 }
 
-func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.Claim, *claimProblem, error) {
+func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.VirtualMachineVolume) (provider.ClaimDisk, *claimProblem, error) {
 	key := types.NamespacedName{Namespace: vm.Namespace, Name: volume.PersistentVolumeClaim.ClaimName}
 	facts, err := v.claimState(key)
 	if err != nil {
-		return provider.Claim{}, nil, fmt.Errorf("reading PersistentVolumeClaim %s: %w", key, err)
+		return provider.ClaimDisk{}, nil, fmt.Errorf("reading PersistentVolumeClaim %s: %w", key, err)
 	}
 	facts.exists = func(h Holder) bool {
 		other, err := v.VMs.Get(types.NamespacedName{Namespace: key.Namespace, Name: h.Name})
@@ -305,16 +305,16 @@ func (v *Volumes) reconcileClaim(ctx context.Context, report *step.Report, vm *v
 		return claim, nil, nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		report.RequeueAfter(controller.ShortConflict)
-		claim.Waiting = fmt.Sprintf("PersistentVolumeClaim %q has changed and is read again", key.Name)
-		return claim, &claimProblem{vmv1alpha1.ReasonInProgress, claim.Waiting}, nil
+		claim.WaitingReason = fmt.Sprintf("PersistentVolumeClaim %q has changed and is read again", key.Name)
+		return claim, &claimProblem{vmv1alpha1.ReasonInProgress, claim.WaitingReason}, nil
 	}
-	claim.Waiting = err.Error()
-	return claim, &claimProblem{vmv1alpha1.ReasonError, claim.Waiting}, err
+	claim.WaitingReason = err.Error()
+	return claim, &claimProblem{vmv1alpha1.ReasonError, claim.WaitingReason}, err
 }
 
 // Release releases the claims that are no longer in the spec and whose disks were observed as detached.
 func (v *Volumes) Release(ctx context.Context, s step.State) (step.Report, error) {
-	if !s.Observed.AttachedKnown {
+	if !s.Observed.RetainedDisksKnown {
 		return step.Report{}, nil
 	}
 	names := ClaimNames(s.VM)

@@ -124,8 +124,8 @@ func notCloneable(source *vmv1alpha1.VirtualMachine, snapshot string) (reason, m
 	return "", ""
 }
 
-// Discs returns the images in a virtual machine's CD-ROM drives, by volume. The image is nil if it does not exist.
-func (r *Reconciler) Discs(ctx context.Context, namespace string, spec *vmv1alpha1.VirtualMachineInstanceSpec) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
+// CDROMImages returns the images in a virtual machine's CD-ROM drives, by volume. The image is nil if it does not exist.
+func (r *Reconciler) CDROMImages(ctx context.Context, namespace string, spec *vmv1alpha1.VirtualMachineInstanceSpec) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
 	var out map[string]*vmv1alpha1.VirtualMachineImage
 	for i := range spec.Volumes {
 		v := &spec.Volumes[i]

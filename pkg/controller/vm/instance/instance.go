@@ -65,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s State) (report step.Report
 		report.RequeueAfter(0)
 		return report, nil
 	}
-	if !step.Runs(s.VM) {
+	if !step.HasRunningInstance(s.VM) {
 		if s.Instance == nil || s.Instance.DeletionTimestamp != nil {
 			return report, nil
 		}
@@ -170,7 +170,7 @@ func runningSpecOf(s *step.State, vmi *vmv1alpha1.VirtualMachineInstance) *vmv1a
 // isApplied reports whether the provider has applied the desired spec to the running virtual machine, so that the
 // instance can show it.
 func isApplied(s *step.State) bool {
-	return s.Observed.Settled && s.Effective != nil && s.Observed.Configured
+	return s.Observed.ConfigurationSynced && s.Effective != nil && s.Observed.Configured
 }
 
 // Remove deletes the instance of a virtual machine that is being deleted, even if the cache lacks the instance. Nothing
@@ -250,7 +250,7 @@ func SetSize(s *step.State) {
 	case wanted == nil:
 		has = before.Resources
 	case !created || done:
-	case step.Runs(s.VM):
+	case step.HasRunningInstance(s.VM):
 		has = instancetype.Resources(runningSpecOf(s, s.Instance))
 	case before.Resources != nil:
 		has = before.Resources

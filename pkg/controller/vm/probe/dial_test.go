@@ -71,9 +71,9 @@ func TestProbes_ConnectToNoDeniedAddress(t *testing.T) {
 	defer func() { _ = listener.Close() }()
 	open := netip.MustParseAddrPort(listener.Addr().String())
 	service := netip.MustParseAddrPort("10.96.0.1:443")
-	management, forbidden := networks.NewManagement(), networks.NewManagement("Nodes")
+	management, forbidden := networks.NewManagementAddresses(), networks.NewManagementAddresses("Nodes")
 	management.Set("ServiceCIDR kubernetes", netip.MustParsePrefix("10.96.0.0/12"))
-	forbidden.SetRead("Nodes", errors.New("nodes is forbidden"))
+	forbidden.MarkRead("Nodes", errors.New("nodes is forbidden"))
 	for _, tc := range []struct {
 		of   networks.Networks
 		to   netip.AddrPort
@@ -82,7 +82,7 @@ func TestProbes_ConnectToNoDeniedAddress(t *testing.T) {
 		{networks.Networks{}, open, "127.0.0.1 is not an address that the server may connect to"},
 		{networks.Networks{Management: management}, service, "10.96.0.1 is not an address that the server may connect to"},
 		{onLoopback, service, "10.96.0.1 is not in a network that the server may connect to"},
-		{networks.Networks{Management: networks.NewManagement("Nodes")}, service, "unknown"},
+		{networks.Networks{Management: networks.NewManagementAddresses("Nodes")}, service, "unknown"},
 		{networks.Networks{Management: forbidden}, service, "cannot check the address, because the Nodes of the management cluster could not be read: nodes is forbidden"},
 	} {
 		o, known := classifyError(&Target{Address: tc.to}, dialer(&tc.of)(t.Context(), tc.to))

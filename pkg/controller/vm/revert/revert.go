@@ -43,8 +43,8 @@ type Reconciler struct {
 
 // Target is the snapshot in spec.currentSnapshotName.
 type Target struct {
-	// To is nil if there is no snapshot, or if the virtual machine cannot be reverted to it.
-	To *provider.RevertTarget
+	// Snapshot is nil if there is no snapshot, or if the virtual machine cannot be reverted to it.
+	Snapshot *provider.RevertTarget
 	// refusal has the condition that explains why it cannot be reverted.
 	refusal step.Report
 }
@@ -72,7 +72,7 @@ func (r *Reconciler) Target(vm *vmv1alpha1.VirtualMachine) (to Target, err error
 	case !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady):
 		return refuse(vmv1alpha1.ReasonNotReady, "is not Ready")
 	}
-	return Target{To: &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID, Admit: r.admit(controller.KeyOf(vm), s)}}, nil
+	return Target{Snapshot: &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID, Admit: r.admit(controller.KeyOf(vm), s)}}, nil
 }
 
 // State is the input of Reconcile.
@@ -212,7 +212,7 @@ func (r *Reconciler) restoreRecord(ctx context.Context, vm *vmv1alpha1.VirtualMa
 	for i := range recorded.Revisions {
 		saved[i] = &recorded.Revisions[i]
 	}
-	out, missing, err := instancetype.Adopt(ctx, out, saved, r.Reader)
+	out, missing, err := instancetype.PrepareRestored(ctx, out, saved, r.Reader)
 	if err != nil {
 		return nil, err
 	}

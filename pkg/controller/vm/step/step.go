@@ -115,7 +115,7 @@ func (r *Report) Add(other Report) {
 
 // AddResult adds the conditions of a response of the provider.
 func (r *Report) AddResult(result *provider.Result) {
-	for _, conditionType := range result.Withdrawn {
+	for _, conditionType := range result.RemovedConditions {
 		r.Remove(conditionType)
 	}
 	r.Conditions = append(r.Conditions, result.Conditions...)
@@ -142,8 +142,8 @@ func (r *Report) Merge(vm *vmv1alpha1.VirtualMachine, now time.Time) []metav1.Co
 	return all
 }
 
-// Runs reports whether vSphere shows vm as powered on or suspended. The instance exists during that time.
-func Runs(vm *vmv1alpha1.VirtualMachine) bool {
+// HasRunningInstance reports whether vSphere shows vm as powered on or suspended. The instance exists during that time.
+func HasRunningInstance(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.PowerState == vmv1alpha1.PoweredOn || vm.Status.PowerState == vmv1alpha1.Suspended
 }
 

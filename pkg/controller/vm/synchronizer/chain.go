@@ -86,7 +86,7 @@ func (c Chain) Sync(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance,
 ) (Result, error) {
 	instancetypes := &Instancetype{
-		sources:   instancetype.GatherLive(ctx, vm, c.options.Reader),
+		sources:   instancetype.GatherForCapture(ctx, vm, c.options.Reader),
 		revisions: c.options.Revisions, policy: c.options.Policy,
 	}
 	result := Result{VM: vm}

@@ -41,7 +41,7 @@ func (s *Instancetype) Sync(
 ) (*vmv1alpha1.VirtualMachine, []metav1.Condition, error) {
 	resolved, err := s.sources.Resolve()
 	if err == nil {
-		s.effective, err = instancetype.Compute(vm, resolved)
+		s.effective, err = instancetype.ComputeEffective(vm, resolved)
 		errors.As(err, &s.problems)
 	}
 	if err == nil && s.shouldExpand(vm) {
@@ -82,7 +82,7 @@ func (s *Instancetype) expand(vm *vmv1alpha1.VirtualMachine, resolved *instancet
 	if err != nil {
 		return vm, nil, err
 	}
-	if s.effective, err = instancetype.Compute(expanded, &instancetype.Resolved{}); err != nil {
+	if s.effective, err = instancetype.ComputeEffective(expanded, &instancetype.Resolved{}); err != nil {
 		return vm, nil, err
 	}
 	var removed []metav1.Condition

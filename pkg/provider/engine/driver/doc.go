@@ -12,6 +12,6 @@
 //     instance UUID or the owner. A virtual machine that was found but cannot be read exists.
 //  3. A Machine is an immutable value. An operation of a Machine uses the current state of the hypervisor when it runs,
 //     if outdated data could damage other virtual machines or cause a loss of data.
-//  4. An operation ends when its context is done. If the cause is ErrLeave, it does not cancel the hypervisor's tasks;
+//  4. An operation ends when its context is done. If the cause is ErrShutdown, it does not cancel the hypervisor's tasks;
 //     the next process finds them.
 package driver

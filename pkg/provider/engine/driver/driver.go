@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// ErrLeave is the cause with which the contexts of operations are cancelled at shutdown. The hypervisor continues its
+// ErrShutdown is the cause with which the contexts of operations are cancelled at shutdown. The hypervisor continues its
 // tasks and nothing is undone.
-var ErrLeave = errors.New("the process is shutting down; the operation continues in the hypervisor")
+var ErrShutdown = errors.New("the process is shutting down; the operation continues in the hypervisor")
 
 // Identity has all identifiers of an object's virtual machine.
 type Identity struct {
@@ -97,8 +97,8 @@ type Sink interface {
 	// Blocked is called when the virtual machine starts or stops waiting for a user. It is also called during an
 	// operation, because the operation waits.
 	Blocked(key types.NamespacedName)
-	// Read is called after each complete read.
-	Read()
+	// ReadComplete is called after each complete read.
+	ReadComplete()
 }
 
 // Desired is the desired state of an object's virtual machine.
@@ -117,8 +117,8 @@ type Desired struct {
 	Adapters map[string]int32
 	// PrimaryAddresses are the last reported primary addresses.
 	PrimaryAddresses []string
-	// Retried is true if an earlier create, by this process or an earlier one, may have left files.
-	Retried bool
+	// MayHaveLeftovers is true if an earlier create, by this process or an earlier one, may have left files.
+	MayHaveLeftovers bool
 	// TPMPreferred is true if only a preference requests the TPM. If the TPM is not possible, the virtual machine is
 	// created without it.
 	TPMPreferred bool
@@ -162,8 +162,8 @@ type Driver interface {
 
 	// Starting reports whether the first read is not complete.
 	Starting() bool
-	// Synced reports whether the inventory is current.
-	Synced() bool
+	// IsCurrent reports whether the inventory is current.
+	IsCurrent() bool
 	// CountOwned returns the number of virtual machines in the inventory that have an owner.
 	CountOwned() int
 	// Owned returns the virtual machines in the inventory that have an owner, in no particular order.
@@ -189,8 +189,8 @@ type Driver interface {
 	Create(w *Desired, checked func(Report)) Operation
 	// RemoveLeftovers removes the files of failed creates, and the remaining files of a destroyed virtual machine.
 	RemoveLeftovers(id Identity) Operation
-	// Withdraw cancels the tasks of a publication and removes a partly created item. A complete item is kept.
-	Withdraw(p provider.Publication) Operation
+	// CancelPublication cancels the tasks of a publication and removes a partly created item. A complete item is kept.
+	CancelPublication(p provider.PublishRequest) Operation
 	// Classify returns the class of an operation's error.
 	Classify(err error) Failure
 }

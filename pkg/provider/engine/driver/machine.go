@@ -26,8 +26,8 @@ type Machine interface {
 	// schema since (see vmrecord.Schema). They are applied once.
 	MissingMetadata(w *Desired, since int) []Difference
 
-	// Complete completes an interrupted create.
-	Complete(w *Desired) Operation
+	// CompleteCreate completes an interrupted create.
+	CompleteCreate(w *Desired) Operation
 	// Configure applies changes.
 	Configure(changes []Difference) Operation
 	// PowerOn powers on or resumes the virtual machine.
@@ -48,12 +48,12 @@ type Machine interface {
 	Destroy(id Identity) Operation
 	// Publish creates the library item, or finds an item that was created for the same request, and calls made. It
 	// returns an error if the machine cannot be published in its current state.
-	Publish(id Identity, p provider.Publication, made func(provider.Published)) (Operation, error)
+	Publish(id Identity, p provider.PublishRequest, made func(provider.Published)) (Operation, error)
 	// Snapshot creates a snapshot with the object record, or completes an interrupted operation. It returns an error if
 	// the machine cannot have the snapshot.
-	Snapshot(id Identity, s provider.Snapshot) (Operation, error)
+	Snapshot(id Identity, s provider.SnapshotRequest) (Operation, error)
 	// RemoveSnapshot removes the snapshot and keeps its children.
-	RemoveSnapshot(id Identity, s provider.Snapshot) Operation
+	RemoveSnapshot(id Identity, s provider.SnapshotRequest) Operation
 	// Revert reverts the machine to the snapshot. Observation.StoredSnapshot is then set until DropSnapshotRecord has
 	// run.
 	Revert(id Identity, to provider.RevertTarget) Operation

@@ -56,7 +56,7 @@ func reconcileBackup(in *Input, p *Plan) error {
 		return nil // the instance type's condition changes before a retry helps
 	}
 	if len(p.metadata) == 0 && have.SameGeneration(now) && in.hasSameRevisions() {
-		p.metadataAfter = in.Recorded.Add(in.RecordPause)
+		p.metadataAfter = in.RecordedAt.Add(in.MinRecordAge)
 	}
 	p.metadata = append(p.metadata, in.Machine.StoreRecord(driver.Record{Head: now, Text: text}))
 	return nil

@@ -79,7 +79,7 @@ func groups(delay int32) vmrecord.Groups {
 func withChangedLabel(after time.Duration, change func(*Input, *recordMachine)) func(*Input, *recordMachine) {
 	return func(in *Input, k *recordMachine) {
 		in.VM.Labels = map[string]string{"a": "b"}
-		in.Recorded, in.RecordPause = in.Now.Add(-after), time.Minute
+		in.RecordedAt, in.MinRecordAge = in.Now.Add(-after), time.Minute
 		if change != nil {
 			change(in, k)
 		}

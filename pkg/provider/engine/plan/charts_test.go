@@ -157,7 +157,7 @@ func TestMake_FollowsTheTransitionsOfTheCharts(t *testing.T) {
 func checkPlan(t *testing.T, in Input, want planned) {
 	t.Helper()
 	p, err := Make(in)
-	got := planned{synced: conditionSummary(p.Result, vmv1alpha1.ConditionPowerStateSynced), config: conditionSummary(p.Result, vmv1alpha1.ConditionConfigurationSynced), settled: p.Settled}
+	got := planned{synced: conditionSummary(p.Result, vmv1alpha1.ConditionPowerStateSynced), config: conditionSummary(p.Result, vmv1alpha1.ConditionConfigurationSynced), settled: p.ConfigurationSynced}
 	if p.Operation != nil {
 		got.op = string(p.Operation.Kind)
 		if p.Operation.Detail != "" {

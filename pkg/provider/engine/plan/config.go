@@ -79,7 +79,7 @@ func (in *Input) config(p *Plan) error {
 	default:
 		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, notApplied(compared))
 	}
-	p.Settled = len(now) == 0
+	p.ConfigurationSynced = len(now) == 0
 	return nil
 }
 

@@ -38,10 +38,10 @@ type Input struct {
 	Unreachable bool
 	// Last are the outcomes of the operations since the last reconcile that had nothing to do.
 	Last Outcomes
-	// Recorded is when the record was last written; zero if it is not known or longer ago than RecordPause.
-	Recorded time.Time
-	// RecordPause is the minimum age of the record before it is rewritten only for labels and annotations.
-	RecordPause time.Duration
+	// RecordedAt is when the record was last written; zero if it is not known or longer ago than MinRecordAge.
+	RecordedAt time.Time
+	// MinRecordAge is the minimum age of the record before it is rewritten only for labels and annotations.
+	MinRecordAge time.Duration
 	// Now is the time of the reconcile.
 	Now time.Time
 	// Progress is called with the progress of a disk promotion in percent.
@@ -56,8 +56,8 @@ type Plan struct {
 	Operation *driver.Operation
 	// Unresolved are the conditions whose check must succeed before the whole configuration can be compared.
 	Unresolved []string
-	// Records is true if Operation writes the record.
-	Records bool
+	// WritesRecord is true if Operation writes the record.
+	WritesRecord bool
 	// Held is true if an operation must wait before it is retried.
 	Held bool
 	// metadata has the metadata to store in the virtual machine: missing data of newer schemas, and the object record.
@@ -112,8 +112,8 @@ func Make(in Input) (Plan, error) {
 		}
 	}
 	if p.Operation != nil {
-		p.Settled = p.Settled && p.Operation.Kind != driver.KindReconfigure
-		p.Records = len(p.metadata) > 0 && p.Operation.Kind == driver.KindReconfigure
+		p.ConfigurationSynced = p.ConfigurationSynced && p.Operation.Kind != driver.KindReconfigure
+		p.WritesRecord = len(p.metadata) > 0 && p.Operation.Kind == driver.KindReconfigure
 	}
 	return p, errors.Join(failures...)
 }

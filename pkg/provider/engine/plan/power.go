@@ -143,7 +143,7 @@ func (in *Input) unattachedVolumes(refused driver.Refusals) []string {
 		claim := in.Want.Claims[v.Name]
 		if v.PersistentVolumeClaim != nil && (claim.VolumeID == "" || !slices.Contains(in.Observation.RetainedDisks, claim.VolumeID)) &&
 			!slices.Contains(refused.Volumes, v.Name) {
-			out = append(out, hardware.Volume(v.Name))
+			out = append(out, hardware.VolumePath(v.Name))
 		}
 	}
 	return out

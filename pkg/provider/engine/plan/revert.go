@@ -35,7 +35,7 @@ func reconcileRevert(in *Input, p *Plan) error {
 		return nil // the controller reports why the snapshot cannot be used
 	}
 	if c := meta.FindStatusCondition(in.VM.Status.Conditions, vmv1alpha1.ConditionSnapshotSynced); c != nil && c.Status != metav1.ConditionTrue {
-		p.Withdrawn = append(p.Withdrawn, vmv1alpha1.ConditionSnapshotSynced)
+		p.RemovedConditions = append(p.RemovedConditions, vmv1alpha1.ConditionSnapshotSynced)
 	}
 	if stored == nil {
 		return nil

@@ -110,7 +110,7 @@ func revertOf(t *testing.T, requested, target, recordUID, status string, last Ou
 	if c := meta.FindStatusCondition(p.Conditions, vmv1alpha1.ConditionSnapshotSynced); c != nil {
 		got += ", " + string(c.Status) + " " + c.Reason
 	}
-	if len(p.Withdrawn) > 0 {
+	if len(p.RemovedConditions) > 0 {
 		got += ", withdrawn"
 	}
 	return got

@@ -97,8 +97,8 @@ func TestMake_SetsSettledFromTheConfigurationOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := Make(runningMachine(c.change))
-			if got.Settled != c.settled {
-				t.Errorf("settled = %t, want %t", got.Settled, c.settled)
+			if got.ConfigurationSynced != c.settled {
+				t.Errorf("settled = %t, want %t", got.ConfigurationSynced, c.settled)
 			}
 		})
 	}
@@ -145,8 +145,8 @@ func TestConfigurationSynced_IsNotTrueWhileSomethingIsPending(t *testing.T) {
 		if err != nil || c == nil {
 			t.Fatalf("%s: condition %v, error %v", name, c, err)
 		}
-		if summary := string(c.Status) + " " + c.Reason + " " + c.Message; summary != tc.want || !got.Settled {
-			t.Errorf("%s: ConfigurationSynced = %q, settled %t; want %q, settled", name, summary, got.Settled, tc.want)
+		if summary := string(c.Status) + " " + c.Reason + " " + c.Message; summary != tc.want || !got.ConfigurationSynced {
+			t.Errorf("%s: ConfigurationSynced = %q, settled %t; want %q, settled", name, summary, got.ConfigurationSynced, tc.want)
 		}
 	}
 }

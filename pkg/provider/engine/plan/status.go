@@ -19,6 +19,6 @@ func reconcileStatus(in *Input, p *Plan) error {
 	for _, c := range in.Observation.Conditions {
 		p.Set(c.Type, c.Status, c.Reason, c.Message)
 	}
-	p.Withdrawn = in.Observation.Withdrawn
+	p.RemovedConditions = in.Observation.RemovedConditions
 	return nil
 }

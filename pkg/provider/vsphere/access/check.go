@@ -199,7 +199,7 @@ func userSession(ctx context.Context, c *vim25.Client) (*types.UserSession, erro
 func (c *checker) missingPrivileges(ctx context.Context, ref types.ManagedObjectReference, ids []string) ([]string, error) {
 	var each []string
 	for _, id := range ids {
-		each = append(each, strings.Split(id, Or)...)
+		each = append(each, strings.Split(id, AlternativeSeparator)...)
 	}
 	res, err := methods.HasPrivilegeOnEntities(ctx, c.client, &types.HasPrivilegeOnEntities{
 		This: *c.client.ServiceContent.AuthorizationManager, Entity: []types.ManagedObjectReference{ref}, SessionId: c.key, PrivId: each,

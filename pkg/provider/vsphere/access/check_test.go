@@ -209,7 +209,7 @@ func TestPrivileges_AreDocumented(t *testing.T) {
 		_, rows, found := strings.Cut(optional, "\n| "+f.Name+" |")
 		row, _, _ := strings.Cut(rows, "\n")
 		for kind, ids := range f.Privileges {
-			for _, id := range strings.Split(strings.Join(ids, Or), Or) {
+			for _, id := range strings.Split(strings.Join(ids, AlternativeSeparator), AlternativeSeparator) {
 				if !found || !strings.Contains(row, "`"+id+"`") {
 					t.Errorf("%s on the %s: privilege %s is not in the table of optional features", f.Name, kind, id)
 				}

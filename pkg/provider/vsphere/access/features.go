@@ -36,8 +36,8 @@ type Feature struct {
 	check func(context.Context, *session.Session, *placement.Resolver) (string, error)
 }
 
-// Or joins alternative privileges in Feature.Privileges.
-const Or = " or "
+// AlternativeSeparator joins alternative privileges in Feature.Privileges.
+const AlternativeSeparator = " or "
 
 // Features are the features that need their own privileges or a vCenter service. Sources, in
 // addition to that of Required: "Requires" of the methods of FileManager, VirtualDiskManager and
@@ -45,7 +45,7 @@ const Or = " or "
 var Features = []Feature{
 	{Name: "storage policies", Privileges: map[string][]string{Root: {"StorageProfile.View"}}, check: checkPolicies},
 	{Name: "encryption", Privileges: map[string][]string{
-		Root:                 {"Cryptographer.ManageKeyServers" + Or + "Cryptographer.ReadKeyServersInfo"},
+		Root:                 {"Cryptographer.ManageKeyServers" + AlternativeSeparator + "Cryptographer.ReadKeyServersInfo"},
 		placement.WhatFolder: {"Cryptographer.AddDisk", "Cryptographer.Encrypt", "Cryptographer.EncryptNew"},
 	}, check: checkKeyProvider},
 	{Name: "claims", Privileges: map[string][]string{
@@ -140,7 +140,7 @@ func (c *checker) checkFeature(ctx context.Context, f *Feature) FeatureReport {
 // datastore.
 func needsNamespaceManager(ctx context.Context, s *session.Session, ref types.ManagedObjectReference) (bool, error) {
 	at, err := datastore.Locate(ctx, s, types.ManagedObjectReference{}, ref)
-	return at.Namespaced, err
+	return at.NeedsNamespaceManager, err
 }
 
 func checkPolicies(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
@@ -176,15 +176,15 @@ func checkVolumes(ctx context.Context, s *session.Session, _ *placement.Resolver
 	if err != nil {
 		return "", fmt.Errorf("querying the volume service of vCenter: %w", err)
 	}
-	if session.IsOlderVersion(s.Info().APIVersion, configspec.PlacesClaimsSince) {
-		return "but each disk can be attached to one virtual machine only, in a slot that vCenter chooses: its API is older than " + configspec.PlacesClaimsSince, nil
+	if session.IsOlderVersion(s.Info().APIVersion, configspec.ChooseDiskSlotSince) {
+		return "but each disk can be attached to one virtual machine only, in a slot that vCenter chooses: its API is older than " + configspec.ChooseDiskSlotSince, nil
 	}
 	return "", nil
 }
 
 // isGranted reports whether a privilege, or one of several joined by Or, is granted.
 func isGranted(ids string, has map[string]bool) bool {
-	for _, id := range strings.Split(ids, Or) {
+	for _, id := range strings.Split(ids, AlternativeSeparator) {
 		if has[id] {
 			return true
 		}

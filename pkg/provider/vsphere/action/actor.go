@@ -41,8 +41,8 @@ type Actor struct {
 	GracePeriod time.Duration
 }
 
-// Task starts a task, waits for its end and returns its result.
-func (a *Actor) Task(ctx context.Context, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.AnyType, error) {
+// RunTask starts a task, waits for its end and returns its result.
+func (a *Actor) RunTask(ctx context.Context, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.AnyType, error) {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (a *Actor) refreshAfter(ctx context.Context, vm types.ManagedObjectReferenc
 // Reconfigure applies spec.
 func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) error {
 	before := changeVersion(a.Inventory.Get(vm))
-	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err := a.RunTask(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.ReconfigVM_Task(ctx, c, &types.ReconfigVM_Task{This: vm, Spec: spec})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -106,7 +106,7 @@ func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference
 // Customize sets the guest customization for the next power on. It succeeds if a customization is
 // already pending, because only Slipway customizes a VM that is being created.
 func (a *Actor) Customize(ctx context.Context, vm types.ManagedObjectReference, spec types.CustomizationSpec) error {
-	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err := a.RunTask(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CustomizeVM_Task(ctx, c, &types.CustomizeVM_Task{This: vm, Spec: spec})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -119,9 +119,9 @@ func (a *Actor) Customize(ctx context.Context, vm types.ManagedObjectReference, 
 	return nil
 }
 
-// Upgrade upgrades the virtual hardware of a powered-off VM to the version to.
-func (a *Actor) Upgrade(ctx context.Context, vm types.ManagedObjectReference, to string) error {
-	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+// UpgradeHardware upgrades the virtual hardware of a powered-off VM to the version to.
+func (a *Actor) UpgradeHardware(ctx context.Context, vm types.ManagedObjectReference, to string) error {
+	_, err := a.RunTask(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.UpgradeVM_Task(ctx, c, &types.UpgradeVM_Task{This: vm, Version: to})
 		if err != nil {
 			return types.ManagedObjectReference{}, err

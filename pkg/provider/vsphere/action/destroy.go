@@ -39,7 +39,7 @@ func (a *Actor) Destroy(ctx context.Context, vm types.ManagedObjectReference) er
 }
 
 func (a *Actor) destroy(ctx context.Context, vm types.ManagedObjectReference) error {
-	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err := a.RunTask(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.Destroy_Task(ctx, c, &types.Destroy_Task{This: vm})
 		if err != nil {
 			return types.ManagedObjectReference{}, err

@@ -37,7 +37,7 @@ func inState(state types.VirtualMachinePowerState) func(*mo.VirtualMachine) bool
 func (a *Actor) powerTask(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState,
 	start func(*vim25.Client) (types.ManagedObjectReference, error),
 ) error {
-	_, err := a.Task(ctx, start)
+	_, err := a.RunTask(ctx, start)
 	if vimfault.KindOf(err) == vimfault.WrongState {
 		now, rerr := a.Inventory.Refresh(ctx, vm)
 		if rerr == nil && now != nil && now.Runtime.PowerState == state {

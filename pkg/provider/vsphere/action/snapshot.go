@@ -27,7 +27,7 @@ const maxSnapshotName = 80
 // Snapshot stores the object record in the VM (observe.SnapshotRecordKey), takes a snapshot that
 // contains the record, and removes the record from the VM. If the snapshot already exists, it only
 // removes the record.
-func (a *Actor) Snapshot(ctx context.Context, vm *mo.VirtualMachine, s *provider.Snapshot) error {
+func (a *Actor) Snapshot(ctx context.Context, vm *mo.VirtualMachine, s *provider.SnapshotRequest) error {
 	if observe.FindSnapshot(vm, s.UID, s.UniqueID) == nil {
 		if err := a.setSnapshotRecord(ctx, vm.Self, string(s.UID)+"/"+s.Record); err != nil {
 			return fmt.Errorf("storing the object record in the VM: %w", err)
@@ -42,7 +42,7 @@ func (a *Actor) Snapshot(ctx context.Context, vm *mo.VirtualMachine, s *provider
 	return nil
 }
 
-func (a *Actor) takeSnapshot(ctx context.Context, vm types.ManagedObjectReference, s *provider.Snapshot) error {
+func (a *Actor) takeSnapshot(ctx context.Context, vm types.ManagedObjectReference, s *provider.SnapshotRequest) error {
 	req := types.CreateSnapshotEx_Task{
 		This: vm, Name: s.Name[:min(len(s.Name), maxSnapshotName)], Memory: s.Memory, Description: observe.DescribeSnapshot(s.Description, s.Name, s.UID),
 	}
@@ -50,7 +50,7 @@ func (a *Actor) takeSnapshot(ctx context.Context, vm types.ManagedObjectReferenc
 		// The unit is minutes. 0 means vSphere's default.
 		req.QuiesceSpec = &types.VirtualMachineGuestQuiesceSpec{Timeout: int32((s.QuiesceTimeout + time.Minute - 1) / time.Minute)}
 	}
-	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err := a.RunTask(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CreateSnapshotEx_Task(ctx, c, &req)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -114,7 +114,7 @@ func snapshotRef(s *provider.ObservedSnapshot) types.ManagedObjectReference {
 }
 
 func (a *Actor) removeSnapshot(ctx context.Context, snapshot types.ManagedObjectReference) error {
-	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err := a.RunTask(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.RemoveSnapshot_Task(ctx, c, &types.RemoveSnapshot_Task{This: snapshot, RemoveChildren: false, Consolidate: types.NewBool(true)})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -130,7 +130,7 @@ func (a *Actor) removeSnapshot(ctx context.Context, snapshot types.ManagedObject
 // consolidate tries once to consolidate the disks after the removal of a snapshot. If the attempt
 // fails, a condition reports that consolidation is needed.
 func (a *Actor) consolidate(ctx context.Context, vm types.ManagedObjectReference) {
-	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err := a.RunTask(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.ConsolidateVMDisks_Task(ctx, c, &types.ConsolidateVMDisks_Task{This: vm})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -166,7 +166,7 @@ func (a *Actor) Revert(ctx context.Context, vm *mo.VirtualMachine, to provider.R
 			return err
 		}
 	}
-	_, err = a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err = a.RunTask(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.RevertToSnapshot_Task(ctx, c, &types.RevertToSnapshot_Task{This: snapshotRef(found)})
 		if err != nil {
 			return types.ManagedObjectReference{}, err

@@ -135,7 +135,7 @@ func (c *Catalogue) Changed(id string) {
 
 func remember(in string, item *library.Item, age time.Duration) cachedItem {
 	known := cachedItem{LibraryItem: provider.LibraryItem{
-		ID: item.ID, Library: in, Name: item.Name, Type: item.Type, ContentVersion: item.ContentVersion, Size: descriptor.Amount(item.Size),
+		ID: item.ID, Library: in, Name: item.Name, Type: item.Type, ContentVersion: item.ContentVersion, Size: descriptor.ByteQuantity(item.Size),
 	}}
 	if filling := item.Size == 0 && item.CreationTime != nil && time.Since(*item.CreationTime) < fillTime; !filling {
 		known.until = time.Now().Add(age)

@@ -68,7 +68,7 @@ func (c *Catalogue) describe(ctx context.Context, template types.ManagedObjectRe
 	}
 	out.Status.ProviderItemID = template.Value
 	if s := vm.Summary.Storage; s != nil {
-		out.Status.ContentSize = descriptor.Amount(s.Committed)
+		out.Status.ContentSize = descriptor.ByteQuantity(s.Committed)
 	}
 	return &out, nil
 }

@@ -36,7 +36,7 @@ func (a *adapters) compareAdopted() []Difference {
 	var out []Difference
 	for n := range a.interfaces {
 		i, card := &a.interfaces[n], a.have.Cards[n]
-		backing, known := a.Backings[i.Network]
+		backing, known := a.NetworkBackings[i.Network]
 		switch {
 		case card != nil:
 			if i.Network != "" && !known {

@@ -177,7 +177,7 @@ func TestDifferences_AdoptedVolumeUsesExistingDisk(t *testing.T) {
 			var got []string
 			for _, c := range spec.DeviceChange {
 				change := c.GetVirtualDeviceConfigSpec()
-				got = append(got, string(change.Operation)+" "+hardware.Bytes(change.Device.(*types.VirtualDisk).CapacityInBytes))
+				got = append(got, string(change.Operation)+" "+hardware.FormatBytes(change.Device.(*types.VirtualDisk).CapacityInBytes))
 			}
 			for _, o := range spec.ExtraConfig {
 				got = append(got, o.GetOptionValue().Key+"="+o.GetOptionValue().Value.(string))

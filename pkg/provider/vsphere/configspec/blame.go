@@ -16,19 +16,19 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// Field returns the name of an effective spec path in messages.
-func Field(path string) string {
+// FieldName returns the name of an effective spec path in messages.
+func FieldName(path string) string {
 	if strings.HasPrefix(path, "metadata.") {
 		return path
 	}
 	return "spec." + path
 }
 
-// AddFields adds the fields of a failed request, with their values, to the error that vSphere returned. It lists
+// ErrorWithFields adds the fields of a failed request, with their values, to the error that vSphere returned. It lists
 // the fields that set the property named by the fault. If the fault names no such property, it lists all fields of
 // the request. If the datastore has no space, it lists the fields that set disks. sent is the request as sent,
 // which may contain more than diffs. Errors that no field can cause are returned unchanged.
-func AddFields(err error, sent types.VirtualMachineConfigSpec, diffs []Difference) error {
+func ErrorWithFields(err error, sent types.VirtualMachineConfigSpec, diffs []Difference) error {
 	switch vimfault.KindOf(err) {
 	case vimfault.None, vimfault.Temporary, vimfault.Cancelled, vimfault.NotFound, vimfault.WrongState:
 		return err // Not caused by a value.
@@ -56,7 +56,7 @@ func fieldsOf(diffs []Difference) []string {
 			continue
 		}
 		seen[d.Path] = true
-		text := Field(d.Path)
+		text := FieldName(d.Path)
 		if !strings.HasPrefix(d.Path, "bootstrap") {
 			text += " " + quote(d.Desired)
 		}

@@ -60,7 +60,7 @@ func TestBlame_NamesTheFieldOfTheProperty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec, diffs := manyFields()
 			err := refusal(tc.fault)
-			got := AddFields(err, spec, diffs)
+			got := ErrorWithFields(err, spec, diffs)
 			if !strings.HasPrefix(got.Error(), tc.want) {
 				t.Errorf("error is\n%s\nwant\n%s…", got, tc.want)
 			}
@@ -79,14 +79,14 @@ func TestBlame_NamesOnlyDisksWhenTheDatastoreIsFull(t *testing.T) {
 	full := refusal(&types.GenericVmConfigFault{VmConfigFault: types.VmConfigFault{VimFault: types.VimFault{MethodFault: types.MethodFault{
 		FaultCause: &types.LocalizedMethodFault{Fault: &types.NoDiskSpace{Datastore: "ds1"}}}}}})
 	const want = "reconfiguring vm-1: GenericVmConfigFault (because of NoDiskSpace): datastore ds1 has too little free space; the request set spec.volumes[data] "
-	if got := AddFields(full, Spec(diffs), diffs).Error(); !strings.HasPrefix(got, want) || !strings.Contains(got, "10Gi") || strings.Contains(got, "spec.cpu") {
+	if got := ErrorWithFields(full, Spec(diffs), diffs).Error(); !strings.HasPrefix(got, want) || !strings.Contains(got, "10Gi") || strings.Contains(got, "spec.cpu") {
 		t.Errorf("error is\n%s\nwant\n%s… with the size alone", got, want)
 	}
 }
 
 func TestBlame_NamesAllFieldsWithoutAProperty(t *testing.T) {
 	spec, diffs := manyFields()
-	got := AddFields(refusal(&types.NotSupported{}), spec, diffs).Error()
+	got := ErrorWithFields(refusal(&types.NotSupported{}), spec, diffs).Error()
 	for _, want := range []string{`spec.guestID "1"`, `spec.firmware.bootloader "EFI"`, `spec.network.interfaces[eth1] "vmxnet3 on other"`, "spec.bootstrap.cloudInit"} {
 		if n := strings.Count(got, want); n != 1 {
 			t.Errorf("%q occurs %d times in %s", want, n, got)
@@ -102,7 +102,7 @@ func TestBlame_NamesAllFieldsWithoutAProperty(t *testing.T) {
 func TestBlame_KeepsErrorsThatNoValueCauses(t *testing.T) {
 	spec, diffs := manyFields()
 	for _, err := range []error{nil, io.EOF, refusal(&types.TaskInProgress{}), refusal(&types.ConcurrentAccess{}), refusal(&types.ManagedObjectNotFound{})} {
-		if got := AddFields(err, spec, diffs); got != err { //nolint:errorlint // must be the identical error
+		if got := ErrorWithFields(err, spec, diffs); got != err { //nolint:errorlint // must be the identical error
 			t.Errorf("%v became %v", err, got)
 		}
 	}

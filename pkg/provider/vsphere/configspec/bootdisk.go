@@ -50,7 +50,7 @@ func refuseBootDisk(in *input, reportf func(format string, args ...any)) {
 	if in.vm.Config == nil {
 		if want.Capacity != nil && bytes(want.Capacity) < in.imageBootDisk() {
 			reportf("%s: %s is less than the %s of the image's disk, and vSphere cannot shrink disks",
-				hardware.BootDiskSize, want.Capacity, hardware.Bytes(in.imageBootDisk()))
+				hardware.BootDiskSize, want.Capacity, hardware.FormatBytes(in.imageBootDisk()))
 		}
 		return
 	}

@@ -26,9 +26,9 @@ func compareDrive(in *input, v *vmv1alpha1.VirtualMachineVolume, slots map[strin
 		return Difference{} // Not resolved yet.
 	}
 	connected := iso != "" && (v.CDROM.Connected == nil || *v.CDROM.Connected)
-	desired := hardware.Drive(iso, connected)
+	desired := hardware.FormatDrive(iso, connected)
 	if have := observe.Drives(in.vm)[v.Name]; have != nil {
-		return Difference{Path: hardware.Volume(v.Name), Running: driveOf(have), Desired: desired, Live: true,
+		return Difference{Path: hardware.VolumePath(v.Name), Running: driveOf(have), Desired: desired, Live: true,
 			set: func(spec *types.VirtualMachineConfigSpec) {
 				drive := *have
 				insert(&drive, iso, connected)
@@ -39,7 +39,7 @@ func compareDrive(in *input, v *vmv1alpha1.VirtualMachineVolume, slots map[strin
 	if !ok {
 		return Difference{} // Refused reports it.
 	}
-	return Difference{Path: hardware.Volume(v.Name), Desired: desired,
+	return Difference{Path: hardware.VolumePath(v.Name), Desired: desired,
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			addController(in.vm, s, spec)
 			drive, unit := &types.VirtualCdrom{}, s.unit
@@ -69,7 +69,7 @@ func driveOf(drive *types.VirtualCdrom) string {
 	if b, ok := drive.Backing.(*types.VirtualCdromIsoBackingInfo); ok {
 		iso = b.FileName
 	}
-	return hardware.Drive(iso, iso != "" && drive.Connectable != nil && drive.Connectable.StartConnected)
+	return hardware.FormatDrive(iso, iso != "" && drive.Connectable != nil && drive.Connectable.StartConnected)
 }
 
 // removeDrives removes the drives that are no longer in the spec. This loses no data.
@@ -86,7 +86,7 @@ func removeDrives(in *input) []Difference {
 		if drive == nil {
 			continue
 		}
-		out = append(out, Difference{Path: hardware.Volume(name), Running: driveOf(drive), set: func(spec *types.VirtualMachineConfigSpec) {
+		out = append(out, Difference{Path: hardware.VolumePath(name), Running: driveOf(drive), set: func(spec *types.VirtualMachineConfigSpec) {
 			spec.DeviceChange = append(spec.DeviceChange, deviceChange(types.VirtualDeviceConfigSpecOperationRemove, drive))
 			option(observe.DriveKey(name), "")(spec)
 		}})

@@ -21,15 +21,15 @@ type ClaimChange struct {
 	// ID is the disk's ID.
 	ID string
 	// Attach is the position and mode for attaching the disk.
-	Attach *ClaimPosition
+	Attach *ClaimDiskSlot
 	// Detach detaches the disk from the VM. The disk is not changed.
 	Detach bool
 	// Extend is the new size in mebibytes.
 	Extend int64
 }
 
-// ClaimPosition is the position and mode of an attached first class disk.
-type ClaimPosition struct {
+// ClaimDiskSlot is the position and mode of an attached first class disk.
+type ClaimDiskSlot struct {
 	// Kind and Bus identify the controller. It must exist before the disk is attached.
 	Kind string
 	Bus  int32
@@ -67,7 +67,7 @@ func compareClaims(in *input, slots map[string]slot) []Difference {
 		switch disk := attached[claim.VolumeID]; {
 		case disk != nil:
 			out = append(out, compareClaim(in, v, claim, disk)...)
-		case claim.Waiting == "" && !other:
+		case claim.WaitingReason == "" && !other:
 			if s, ok := slots[v.Name]; ok { // Refused reports a missing slot.
 				out = append(out, attachClaim(in, v, claim, s))
 				delete(recorded, v.Name) // attachClaim records the new disk.
@@ -92,24 +92,24 @@ func isUnplacedClaim(in *input, v *vmv1alpha1.VirtualMachineVolume) bool {
 }
 
 // attachClaim records the disk, adds a controller if necessary, and attaches the disk.
-func attachClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, s slot) Difference {
+func attachClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.ClaimDisk, s slot) Difference {
 	return Difference{
-		Path: hardware.Volume(v.Name), Desired: hardware.PrintClaim(v.PersistentVolumeClaim.ClaimName),
+		Path: hardware.VolumePath(v.Name), Desired: hardware.PrintClaim(v.PersistentVolumeClaim.ClaimName),
 		Live: canHotplug(in, s.controller),
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			addController(in.vm, s, spec)
 			option(observe.ClaimKey(v.Name), claim.VolumeID)(spec)
 		},
-		claim: &ClaimChange{ID: claim.VolumeID, Attach: &ClaimPosition{
+		claim: &ClaimChange{ID: claim.VolumeID, Attach: &ClaimDiskSlot{
 			Kind: s.controller.Kind, Bus: s.controller.Bus, Unit: s.unit, Shared: claim.Shared,
 		}},
 	}
 }
 
 // compareClaim compares the record, mode and size of an attached disk.
-func compareClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, disk *types.VirtualDisk) []Difference {
+func compareClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.ClaimDisk, disk *types.VirtualDisk) []Difference {
 	var out []Difference
-	path := hardware.Volume(v.Name)
+	path := hardware.VolumePath(v.Name)
 	if in.extra(observe.ClaimKey(v.Name)) != claim.VolumeID {
 		// The disk was attached by an administrator, or by a process that stopped before recording it. From now on,
 		// it is detached when the volume is removed.
@@ -118,20 +118,20 @@ func compareClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, claim provider.
 	}
 	b, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
 	if ok && (b.DiskMode == readOnlyMode) != claim.ReadOnly {
-		out = append(out, Difference{Path: path + ".persistentVolumeClaim.readOnly", Running: hardware.Flag(!claim.ReadOnly), Desired: hardware.Flag(claim.ReadOnly),
+		out = append(out, Difference{Path: path + ".persistentVolumeClaim.readOnly", Running: hardware.FormatFlag(!claim.ReadOnly), Desired: hardware.FormatFlag(claim.ReadOnly),
 			set: editMode(disk, b, claim)})
 	}
 	kind := controllerOf(observe.Controllers(in.vm), disk).Kind
 	if have := observe.Capacity(disk); claim.Size > have {
 		mib := (claim.Size + 1<<20 - 1) >> 20
-		out = append(out, Difference{Path: path, Running: hardware.Disk(have, kind), Desired: hardware.Disk(mib<<20, kind), Live: hardware.CanGrowDisk(kind),
+		out = append(out, Difference{Path: path, Running: hardware.FormatDisk(have, kind), Desired: hardware.FormatDisk(mib<<20, kind), Live: hardware.CanGrowDisk(kind),
 			set: func(*types.VirtualMachineConfigSpec) {}, claim: &ClaimChange{ID: claim.VolumeID, Extend: mib}})
 	}
 	return out
 }
 
 // editMode sets the disk mode that matches the claim.
-func editMode(disk *types.VirtualDisk, b *types.VirtualDiskFlatVer2BackingInfo, claim provider.Claim) func(*types.VirtualMachineConfigSpec) {
+func editMode(disk *types.VirtualDisk, b *types.VirtualDiskFlatVer2BackingInfo, claim provider.ClaimDisk) func(*types.VirtualMachineConfigSpec) {
 	mode := string(types.VirtualDiskModePersistent)
 	switch {
 	case claim.ReadOnly:
@@ -148,7 +148,7 @@ func editMode(disk *types.VirtualDisk, b *types.VirtualDiskFlatVer2BackingInfo, 
 
 // detachClaim detaches the disk of a volume that is no longer in the spec. After that it removes the record.
 func detachClaim(in *input, name, id string, disk *types.VirtualDisk) Difference {
-	d := Difference{Path: hardware.Volume(name), Running: "disk " + id, Live: true, set: option(observe.ClaimKey(name), "")}
+	d := Difference{Path: hardware.VolumePath(name), Running: "disk " + id, Live: true, set: option(observe.ClaimKey(name), "")}
 	if disk != nil {
 		d.Live = canHotplug(in, controllerOf(observe.Controllers(in.vm), disk))
 		d.set, d.claim = func(*types.VirtualMachineConfigSpec) {}, &ClaimChange{ID: id, Detach: true}
@@ -158,25 +158,25 @@ func detachClaim(in *input, name, id string, disk *types.VirtualDisk) Difference
 
 // refuseClaim reports why a volume with a claim cannot be attached, and returns whether there is a reason.
 func refuseClaim(in *input, v *vmv1alpha1.VirtualMachineVolume, reportf func(format string, args ...any)) bool {
-	path, claim := hardware.Volume(v.Name), in.Claims[v.Name]
+	path, claim := hardware.VolumePath(v.Name), in.Claims[v.Name]
 	switch {
 	case busOf(v) == "ide":
 		reportf("%s.bus: the disk of a claim cannot be attached to ide; allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme", path)
 	case !in.PlacesClaims && busOf(v) != "pvscsi":
-		reportf("%s.bus: a vCenter older than %s attaches claims' disks only to pvscsi controllers", path, PlacesClaimsSince)
+		reportf("%s.bus: a vCenter older than %s attaches claims' disks only to pvscsi controllers", path, ChooseDiskSlotSince)
 	case !in.PlacesClaims && (v.ControllerBusNumber != nil || v.UnitNumber != nil):
-		reportf("%s: a vCenter older than %s chooses the position of a claim's disk: leave controllerBusNumber and unitNumber unset", path, PlacesClaimsSince)
+		reportf("%s: a vCenter older than %s chooses the position of a claim's disk: leave controllerBusNumber and unitNumber unset", path, ChooseDiskSlotSince)
 	case !in.PlacesClaims && claim.Shared:
-		reportf("%s.persistentVolumeClaim: a vCenter older than %s attaches a claim's disk to one virtual machine at a time, but the claim is ReadWriteMany", path, PlacesClaimsSince)
+		reportf("%s.persistentVolumeClaim: a vCenter older than %s attaches a claim's disk to one virtual machine at a time, but the claim is ReadWriteMany", path, ChooseDiskSlotSince)
 	default:
 		return false
 	}
 	return true
 }
 
-// PlacesClaimsSince is the first vCenter API version whose volume service accepts a disk position and supports
+// ChooseDiskSlotSince is the first vCenter API version whose volume service accepts a disk position and supports
 // disks that several VMs share (vmware/govmomi#3804; kubernetes-sigs/vsphere-csi-driver#3783 for the version).
-const PlacesClaimsSince = "9.1"
+const ChooseDiskSlotSince = "9.1"
 
 // ClaimChanges returns the volume service requests of the differences, detachments first.
 func ClaimChanges(diffs []Difference) []ClaimChange {

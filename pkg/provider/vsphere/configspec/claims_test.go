@@ -54,47 +54,47 @@ func requests(diffs []Difference) []string {
 }
 
 var (
-	held  = provider.Claim{VolumeID: heldID, Size: 4 << 30}
-	other = provider.Claim{VolumeID: otherID, Size: 4 << 30}
+	held  = provider.ClaimDisk{VolumeID: heldID, Size: 4 << 30}
+	other = provider.ClaimDisk{VolumeID: otherID, Size: 4 << 30}
 )
 
 // claimCases are volumes with claims, with the expected differences and requests.
 var claimCases = []struct {
 	name    string
 	volumes []vmv1alpha1.VirtualMachineVolume
-	claims  map[string]provider.Claim
+	claims  map[string]provider.ClaimDisk
 	have    func(*mo.VirtualMachine, *types.VirtualDisk)
 	isNew   bool
 	want    []Difference
 	asked   []string
 	changes []string
 }{
-	{name: "attached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": held}},
+	{name: "attached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.ClaimDisk{"pvc": held}},
 	{name: "larger than requested", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")},
-		claims: map[string]provider.Claim{"pvc": {VolumeID: heldID, Size: 1 << 30}}},
-	{name: "not attached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc"), claimed("more")}, claims: map[string]provider.Claim{"pvc": held, "more": other},
+		claims: map[string]provider.ClaimDisk{"pvc": {VolumeID: heldID, Size: 1 << 30}}},
+	{name: "not attached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc"), claimed("more")}, claims: map[string]provider.ClaimDisk{"pvc": held, "more": other},
 		want:    []Difference{{Path: "volumes[more]", Desired: "claim c", Live: true}},
 		asked:   []string{"attach " + otherID + " to pvscsi0:3 shared=false"},
 		changes: []string{observe.ClaimKey("more") + "=" + otherID}},
 	{name: "next to a new disk", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc"), volume("data", "2Gi", ""), claimed("more"), volume("empty", "1Gi", "")},
-		claims: map[string]provider.Claim{"pvc": held, "more": other},
+		claims: map[string]provider.ClaimDisk{"pvc": held, "more": other},
 		want: []Difference{{Path: "volumes[empty]", Desired: "1Gi on pvscsi", Live: true},
 			{Path: "volumes[more]", Desired: "claim c", Live: true}},
 		asked: []string{"attach " + otherID + " to pvscsi0:3 shared=false"},
 		changes: []string{"add disk 1Gi at 1000:4 create", observe.VolumeKey("empty") + "=scsi0:4",
 			observe.ClaimKey("more") + "=" + otherID}},
 	{name: "shared", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc"), claimed("more")},
-		claims: map[string]provider.Claim{"pvc": held, "more": {VolumeID: otherID, Shared: true}},
+		claims: map[string]provider.ClaimDisk{"pvc": held, "more": {VolumeID: otherID, Shared: true}},
 		want:   []Difference{{Path: "volumes[more]", Desired: "claim c", Live: true}},
 		asked:  []string{"attach " + otherID + " to pvscsi0:3 shared=true"}, changes: []string{observe.ClaimKey("more") + "=" + otherID}},
 	{name: "must wait", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc"), claimed("more")},
-		claims: map[string]provider.Claim{"pvc": held, "more": {VolumeID: otherID, Waiting: "in use"}}},
+		claims: map[string]provider.ClaimDisk{"pvc": held, "more": {VolumeID: otherID, WaitingReason: "in use"}}},
 	{name: "attached and must wait", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")},
-		claims: map[string]provider.Claim{"pvc": {VolumeID: heldID, Size: 4 << 30, Waiting: "is being deleted"}}},
-	{name: "an unknown disk", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": {Waiting: "does not exist"}}},
+		claims: map[string]provider.ClaimDisk{"pvc": {VolumeID: heldID, Size: 4 << 30, WaitingReason: "is being deleted"}}},
+	{name: "an unknown disk", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.ClaimDisk{"pvc": {WaitingReason: "does not exist"}}},
 	{name: "claims that were not read", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}},
-	{name: "a new VM", isNew: true, volumes: []vmv1alpha1.VirtualMachineVolume{claimed("more")}, claims: map[string]provider.Claim{"more": other}},
-	{name: "resized", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": {VolumeID: heldID, Size: 5<<30 - 1}},
+	{name: "a new VM", isNew: true, volumes: []vmv1alpha1.VirtualMachineVolume{claimed("more")}, claims: map[string]provider.ClaimDisk{"more": other}},
+	{name: "resized", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.ClaimDisk{"pvc": {VolumeID: heldID, Size: 5<<30 - 1}},
 		want:  []Difference{{Path: "volumes[pvc]", Running: "4Gi on pvscsi", Desired: "5Gi on pvscsi", Live: true}},
 		asked: []string{"extend " + heldID + " to 5120"}},
 	{name: "removed", want: []Difference{{Path: "volumes[pvc]", Running: "disk " + heldID, Live: true}}, asked: []string{"detach " + heldID}},
@@ -105,25 +105,25 @@ var claimCases = []struct {
 	{name: "attached by another client", have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
 		vm.Config.ExtraConfig = vm.Config.ExtraConfig[:len(vm.Config.ExtraConfig)-1]
 	}},
-	{name: "attached manually", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": held},
+	{name: "attached manually", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.ClaimDisk{"pvc": held},
 		have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
 			vm.Config.ExtraConfig = vm.Config.ExtraConfig[:len(vm.Config.ExtraConfig)-1]
 		},
 		want:    []Difference{{Path: "volumes[pvc]", Running: "a disk that is not recorded", Desired: "claim c", Live: true}},
 		changes: []string{observe.ClaimKey("pvc") + "=" + heldID}},
-	{name: "renamed", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("new")}, claims: map[string]provider.Claim{"new": held},
+	{name: "renamed", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("new")}, claims: map[string]provider.ClaimDisk{"new": held},
 		want:    []Difference{{Path: "volumes[new]", Running: "a disk that is not recorded", Desired: "claim c", Live: true}},
 		changes: []string{observe.ClaimKey("new") + "=" + heldID}},
-	{name: "another claim in a volume of the same name", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": other},
+	{name: "another claim in a volume of the same name", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.ClaimDisk{"pvc": other},
 		want: []Difference{{Path: "volumes[pvc]", Running: "disk " + heldID, Live: true}}, asked: []string{"detach " + heldID}},
-	{name: "another claim in a volume of the same name, and the first claim is detached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": other},
+	{name: "another claim in a volume of the same name, and the first claim is detached", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.ClaimDisk{"pvc": other},
 		have: func(vm *mo.VirtualMachine, disk *types.VirtualDisk) {
 			vm.Config.Hardware.Device = vm.Config.Hardware.Device[:len(vm.Config.Hardware.Device)-1]
 		},
 		want:    []Difference{{Path: "volumes[pvc]", Desired: "claim c", Live: true}},
 		asked:   []string{"attach " + otherID + " to pvscsi0:2 shared=false"},
 		changes: []string{observe.ClaimKey("pvc") + "=" + otherID}},
-	{name: "read-only", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.Claim{"pvc": {VolumeID: heldID, ReadOnly: true}},
+	{name: "read-only", volumes: []vmv1alpha1.VirtualMachineVolume{claimed("pvc")}, claims: map[string]provider.ClaimDisk{"pvc": {VolumeID: heldID, ReadOnly: true}},
 		want:    []Difference{{Path: "volumes[pvc].persistentVolumeClaim.readOnly", Running: "false", Desired: "true"}},
 		changes: []string{"edit disk 4Gi at 1000:2 "}},
 }
@@ -182,26 +182,26 @@ func TestRefused_RejectsClaimsThatOlderVCentersDoNotSupport(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		volume vmv1alpha1.VirtualMachineVolume
-		claim  provider.Claim
+		claim  provider.ClaimDisk
 		places bool
 		want   []string
 	}{
-		{"pvscsi", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "pvscsi" }), provider.Claim{}, false, nil},
-		{"ide", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "ide" }), provider.Claim{}, true,
+		{"pvscsi", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "pvscsi" }), provider.ClaimDisk{}, false, nil},
+		{"ide", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "ide" }), provider.ClaimDisk{}, true,
 			[]string{"volumes[data].bus: the disk of a claim cannot be attached to ide; allowed: pvscsi, lsilogic, lsilogicsas, sata, nvme"}},
-		{"another bus", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.Claim{}, false,
+		{"another bus", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.ClaimDisk{}, false,
 			[]string{"volumes[data].bus: a vCenter older than 9.1 attaches claims' disks only to pvscsi controllers"}},
-		{"another bus, new vCenter", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.Claim{}, true, nil},
-		{"a unit number", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, false,
+		{"another bus, new vCenter", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "nvme" }), provider.ClaimDisk{}, true, nil},
+		{"a unit number", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.ClaimDisk{}, false,
 			[]string{"volumes[data]: a vCenter older than 9.1 chooses the position of a claim's disk: leave controllerBusNumber and unitNumber unset"}},
-		{"a unit number, new vCenter", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.Claim{}, true, nil},
-		{"several writers", claimed("data"), provider.Claim{Shared: true}, false,
+		{"a unit number, new vCenter", at(func(v *vmv1alpha1.VirtualMachineVolume) { v.UnitNumber = ptr(int32(3)) }), provider.ClaimDisk{}, true, nil},
+		{"several writers", claimed("data"), provider.ClaimDisk{Shared: true}, false,
 			[]string{"volumes[data].persistentVolumeClaim: a vCenter older than 9.1 attaches a claim's disk to one virtual machine at a time, but the claim is ReadWriteMany"}},
-		{"several writers, new vCenter", claimed("data"), provider.Claim{Shared: true}, true, nil},
+		{"several writers, new vCenter", claimed("data"), provider.ClaimDisk{Shared: true}, true, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := want()
-			w.Effective.Volumes, w.Claims, w.PlacesClaims = []vmv1alpha1.VirtualMachineVolume{tc.volume}, map[string]provider.Claim{"data": tc.claim}, tc.places
+			w.Effective.Volumes, w.Claims, w.PlacesClaims = []vmv1alpha1.VirtualMachineVolume{tc.volume}, map[string]provider.ClaimDisk{"data": tc.claim}, tc.places
 			refused := Refused(w, &mo.VirtualMachine{})
 			if diff := cmp.Diff(tc.want, refused.Invalid); diff != "" {
 				t.Errorf("refused (-want +got):\n%s", diff)

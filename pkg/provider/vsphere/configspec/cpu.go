@@ -80,6 +80,6 @@ func compareVCPUs(in *input) []Difference {
 	if keepsCores(in) || have == vcpus || have/coresPerSocket(in) != vcpus/cores {
 		return nil
 	}
-	return []Difference{{Path: hardware.CPUCores, Running: hardware.Count(have) + " vCPUs", Desired: hardware.Count(vcpus) + " vCPUs",
+	return []Difference{{Path: hardware.CPUCores, Running: hardware.FormatCount(have) + " vCPUs", Desired: hardware.FormatCount(vcpus) + " vCPUs",
 		set: func(s *configSpec) { s.NumCPUs = vcpus }}}
 }

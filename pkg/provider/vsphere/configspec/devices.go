@@ -46,7 +46,7 @@ func ownDisks(vm *mo.VirtualMachine) []*types.VirtualDisk {
 // isOn reports whether an option of the configuration file is enabled. The default is enabled.
 func isOn(in *input, key string) bool { return !strings.EqualFold(in.extra(key), "FALSE") }
 
-func upperFlag(on bool) string { return strings.ToUpper(hardware.Flag(on)) }
+func upperFlag(on bool) string { return strings.ToUpper(hardware.FormatFlag(on)) }
 
 func readTPM(in *input) {
 	if tpmOf(in.vm) != nil {

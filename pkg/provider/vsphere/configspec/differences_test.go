@@ -31,7 +31,7 @@ func want() Desired {
 		CPU:     &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
 		Memory:  &vmv1alpha1.VirtualMachineMemory{Guest: quantity("2Gi")},
 		Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
-	}}, Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid", InstanceUUID: "AB"}, Name: "web"}, Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}}
+	}}, Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid", InstanceUUID: "AB"}, Name: "web"}, NetworkBackings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}}
 }
 
 func backing(name string) *types.VirtualEthernetCardNetworkBackingInfo {

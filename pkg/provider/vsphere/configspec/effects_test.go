@@ -18,7 +18,7 @@ import (
 
 // createdVM returns the VM that vSphere creates from an effective spec, with adapters and no other devices.
 func createdVM(e *vmv1alpha1.VirtualMachineInstanceSpec) *mo.VirtualMachine {
-	spec := Spec(Differences(Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: e}}, Backings: backings}, &mo.VirtualMachine{}))
+	spec := Spec(Differences(Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: e}}, NetworkBackings: backings}, &mo.VirtualMachine{}))
 	config := &types.VirtualMachineConfigInfo{
 		Version: "vmx-19", Firmware: "bios", GuestId: spec.GuestId, Uuid: spec.Uuid,
 		CpuAllocation: spec.CpuAllocation, MemoryAllocation: spec.MemoryAllocation, LatencySensitivity: spec.LatencySensitivity,
@@ -89,7 +89,7 @@ func TestEffects_MatchTheHardwareComparison(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			running, desired := effectiveOf(t, tc[0]), effectiveOf(t, tc[1])
 			seen := map[string]Difference{}
-			for _, d := range Differences(Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: desired}}, Backings: backings}, createdVM(running)) {
+			for _, d := range Differences(Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: desired}}, NetworkBackings: backings}, createdVM(running)) {
 				seen[d.Path] = d
 			}
 			announced := hardware.Diff(running, desired)

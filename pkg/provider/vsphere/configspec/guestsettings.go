@@ -64,7 +64,7 @@ func networkSettings(e *vmv1alpha1.VirtualMachineInstanceSpec) guestSettings {
 			if list, ok := value.([]string); ok {
 				value = strings.Join(list, ", ")
 			}
-			set(hardware.Interface(interfaces[i].Name)+"."+field, fmt.Sprint(value))
+			set(hardware.InterfacePath(interfaces[i].Name)+"."+field, fmt.Sprint(value))
 		}
 	}
 	return out

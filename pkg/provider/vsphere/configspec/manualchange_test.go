@@ -82,31 +82,31 @@ var manualDevices = map[string]struct {
 	path   string
 	change func(*mo.VirtualMachine)
 }{
-	"another network": {hardware.Interface("eth0"), func(vm *mo.VirtualMachine) { adapterOf(vm).Backing = backing("other") }},
-	"another address": {hardware.Interface("eth0"), func(vm *mo.VirtualMachine) { adapterOf(vm).MacAddress = "00:50:56:00:00:09" }},
-	"an adapter that is not connected at power on": {hardware.Interface("eth0"), func(vm *mo.VirtualMachine) {
+	"another network": {hardware.InterfacePath("eth0"), func(vm *mo.VirtualMachine) { adapterOf(vm).Backing = backing("other") }},
+	"another address": {hardware.InterfacePath("eth0"), func(vm *mo.VirtualMachine) { adapterOf(vm).MacAddress = "00:50:56:00:00:09" }},
+	"an adapter that is not connected at power on": {hardware.InterfacePath("eth0"), func(vm *mo.VirtualMachine) {
 		adapterOf(vm).Connectable = &types.VirtualDeviceConnectInfo{AllowGuestControl: true}
 	}},
-	"an adapter that was disconnected": {hardware.Interface("eth0"), func(vm *mo.VirtualMachine) {
+	"an adapter that was disconnected": {hardware.InterfacePath("eth0"), func(vm *mo.VirtualMachine) {
 		adapterOf(vm).Connectable = &types.VirtualDeviceConnectInfo{StartConnected: true}
 	}},
-	"no adapter":                 {hardware.Interface("eth0"), removeManually[types.BaseVirtualEthernetCard]},
-	"a non-persistent disk":      {hardware.Volume("data"), modeManually(2001, types.VirtualDiskModeIndependent_nonpersistent)},
-	"an undoable disk":           {hardware.Volume("data"), modeManually(2001, types.VirtualDiskModeUndoable)},
+	"no adapter":                 {hardware.InterfacePath("eth0"), removeManually[types.BaseVirtualEthernetCard]},
+	"a non-persistent disk":      {hardware.VolumePath("data"), modeManually(2001, types.VirtualDiskModeIndependent_nonpersistent)},
+	"an undoable disk":           {hardware.VolumePath("data"), modeManually(2001, types.VirtualDiskModeUndoable)},
 	"a non-persistent boot disk": {"bootDisk", modeManually(2000, types.VirtualDiskModeIndependent_nonpersistent)},
-	"a disk on another bus": {hardware.Volume("data") + ".bus", func(vm *mo.VirtualMachine) {
+	"a disk on another bus": {hardware.VolumePath("data") + ".bus", func(vm *mo.VirtualMachine) {
 		sata := &types.VirtualAHCIController{}
 		sata.Key = 15000
 		vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, sata)
 		diskOfVM(vm, 2001).ControllerKey = 15000
 		setManually(observe.VolumeKey("data"), "sata0:1")(vm)
 	}},
-	"a smaller disk": {hardware.Volume("data"), func(vm *mo.VirtualMachine) { shrinkManually(diskOfVM(vm, 2001)) }},
-	"a removed disk": {hardware.Volume("data"), func(vm *mo.VirtualMachine) {
+	"a smaller disk": {hardware.VolumePath("data"), func(vm *mo.VirtualMachine) { shrinkManually(diskOfVM(vm, 2001)) }},
+	"a removed disk": {hardware.VolumePath("data"), func(vm *mo.VirtualMachine) {
 		vm.Config.Hardware.Device = slices.DeleteFunc(vm.Config.Hardware.Device, func(d types.BaseVirtualDevice) bool { return d.GetVirtualDevice().Key == 2001 })
 	}},
-	"a removed drive": {hardware.Volume("iso"), removeManually[*types.VirtualCdrom]},
-	"another medium":  {hardware.Volume("iso"), func(vm *mo.VirtualMachine) { insert(devicesOf[*types.VirtualCdrom](vm)[0], "[ds] other.iso", true) }},
+	"a removed drive": {hardware.VolumePath("iso"), removeManually[*types.VirtualCdrom]},
+	"another medium":  {hardware.VolumePath("iso"), func(vm *mo.VirtualMachine) { insert(devicesOf[*types.VirtualCdrom](vm)[0], "[ds] other.iso", true) }},
 }
 
 // shrinkManually changes a disk's size to 1Gi.
@@ -137,7 +137,7 @@ devices: {gpus: [{name: g, deviceName: grid}], hostDevices: [{name: h, deviceNam
 func fullVM(t *testing.T) (Desired, *mo.VirtualMachine) {
 	t.Helper()
 	w := Desired{Desired: driver.Desired{Desired: provider.Desired{Effective: effectiveOf(t, fullSpec)},
-		Identity: driver.Identity{Key: want().Identity.Key, UID: "uid", InstanceUUID: "ab"}, Name: "web"}, Backings: backings}
+		Identity: driver.Identity{Key: want().Identity.Key, UID: "uid", InstanceUUID: "ab"}, Name: "web"}, NetworkBackings: backings}
 	w.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}, "": {}}
 	w.ISOs = map[string]string{"iso": "[ds] iso.iso"}
 	vm := createdVM(w.Effective)

@@ -177,7 +177,7 @@ func (matrixMachine) StoreRecord(driver.Record) driver.Difference {
 
 // matrixWant adds vCenter's values for a spec.
 func matrixWant(w driver.Desired) Desired {
-	out := Desired{Desired: w, PlacesClaims: true, Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}, HostMHz: 2000}
+	out := Desired{Desired: w, PlacesClaims: true, NetworkBackings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}, HostMHz: 2000}
 	out.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}, "": {}}
 	out.ISOs = map[string]string{"iso": "[ds] iso.iso"}
 	return out
@@ -196,7 +196,7 @@ func (r *matrixRow) want(t *testing.T, vm *vmv1alpha1.VirtualMachine) driver.Des
 	if err != nil {
 		t.Fatalf("%s: the effective spec: %v", r.path, err)
 	}
-	return driver.Desired{Desired: provider.Desired{Effective: effective, Claims: map[string]provider.Claim{"claim": {VolumeID: "fcd-1"}}},
+	return driver.Desired{Desired: provider.Desired{Effective: effective, Claims: map[string]provider.ClaimDisk{"claim": {VolumeID: "fcd-1"}}},
 		Identity: driver.Identity{Key: want().Identity.Key, UID: "uid", InstanceUUID: "ab"}, Name: "web", ProviderID: vm.Spec.ProviderID}
 }
 
@@ -233,7 +233,7 @@ func settle(w Desired, vm *mo.VirtualMachine) {
 			var spec types.VirtualMachineConfigSpec
 			d.set(&spec)
 			setByReconfiguration(vm, &spec)
-			if version := Upgrade([]Difference{d}); version != "" {
+			if version := RequiredHardwareVersion([]Difference{d}); version != "" {
 				vm.Config.Version = version
 			}
 		}

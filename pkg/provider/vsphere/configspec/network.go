@@ -38,18 +38,18 @@ func compareNetwork(in *input) []Difference {
 		return a.compareAdopted()
 	}
 	for _, i := range interfaces {
-		if _, ok := in.Backings[i.Network]; !ok {
+		if _, ok := in.NetworkBackings[i.Network]; !ok {
 			return nil
 		}
 	}
 	var out []Difference
 	for _, name := range slices.Sorted(maps.Keys(a.have.Removed)) {
 		card := a.have.Removed[name]
-		out = append(out, removeAdapter(hardware.Interface(name), card, a.isLive(card, nil), recordAdapter(a.have, interfaces, name, 0)))
+		out = append(out, removeAdapter(hardware.InterfacePath(name), card, a.isLive(card, nil), recordAdapter(a.have, interfaces, name, 0)))
 	}
 	for n := range interfaces {
 		i := &interfaces[n]
-		out = append(out, a.compare(n, newCard(*i, in.Backings[i.Network], newAdapterKey-int32(n))))
+		out = append(out, a.compare(n, newCard(*i, in.NetworkBackings[i.Network], newAdapterKey-int32(n))))
 	}
 	// An adapter that was added in vSphere is removed at a restart, not immediately.
 	for _, card := range a.have.Others {
@@ -69,7 +69,7 @@ func interfacesOf(e *vmv1alpha1.VirtualMachineInstanceSpec) []vmv1alpha1.Virtual
 // compare compares the adapter of interface n with want.
 func (a *adapters) compare(n int, want types.BaseVirtualEthernetCard) Difference {
 	name, card := a.interfaces[n].Name, a.have.Cards[n]
-	d := Difference{Path: hardware.Interface(name)}
+	d := Difference{Path: hardware.InterfacePath(name)}
 	changes := []types.BaseVirtualDeviceConfigSpec{adapterChange(types.VirtualDeviceConfigSpecOperationAdd, want)}
 	added := card == nil
 	if card != nil {
@@ -212,7 +212,7 @@ func newCard(i vmv1alpha1.VirtualMachineNetworkInterface, backing types.BaseVirt
 // describe returns a description of an adapter. Two adapters with the same description are considered equal.
 func describe(nic types.BaseVirtualEthernetCard) string {
 	card := nic.GetVirtualEthernetCard()
-	out := hardware.Adapter(modelOf(nic), backingName(card.Backing), card.MacAddress)
+	out := hardware.FormatAdapter(modelOf(nic), backingName(card.Backing), card.MacAddress)
 	if startsDisconnected(nic) {
 		out += ", not connected at power on"
 	}
@@ -248,7 +248,7 @@ func deviatingAdapters(in *input, reportf func(format string, args ...any)) {
 			continue
 		}
 		if c := card.GetVirtualEthernetCard().Connectable; c != nil && c.StartConnected && !c.Connected {
-			reportf("%s (the adapter is disconnected: connect it in vSphere or in the guest, or restart the virtual machine)", hardware.Interface(interfaces[n].Name))
+			reportf("%s (the adapter is disconnected: connect it in vSphere or in the guest, or restart the virtual machine)", hardware.InterfacePath(interfaces[n].Name))
 		}
 	}
 }

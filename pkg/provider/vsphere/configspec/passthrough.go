@@ -55,7 +55,7 @@ func comparePassthrough(in *input) map[string][]Difference {
 		if slices.Contains(in.NotAllowedLists, path) {
 			continue
 		}
-		out[path] = []Difference{{Path: path, Running: hardware.List(running), Desired: hardware.List(desired),
+		out[path] = []Difference{{Path: path, Running: hardware.FormatList(running), Desired: hardware.FormatList(desired),
 			set: func(s *types.VirtualMachineConfigSpec) { s.DeviceChange = append(s.DeviceChange, changes...) }}}
 	}
 	return out

@@ -33,7 +33,7 @@ network: {interfaces: [{name: eth0}]}, volumes: [{name: new, disk: {size: 1Gi}}]
 storageClass: gold, bootDisk: {size: 20Gi, storageClass: silver}, bootOrder: [{type: CDROM}],
 devices: {gpus: [{name: g, deviceName: grid}], hostDevices: [{name: h, deviceName: "8086:1572"}], tpm: {}, video: {type: svga},
   disableHotplug: true, autoattachGraphicsDevice: false, autoattachSerialConsole: true},
-nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}, Identity: driver.Identity{Key: owner.Key, UID: owner.UID, InstanceUUID: "i"}, Name: "vm", Restarted: time.Unix(1, 0)}, Attempt: "a", Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": &types.VirtualEthernetCardNetworkBackingInfo{}}}
+nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}, Identity: driver.Identity{Key: owner.Key, UID: owner.UID, InstanceUUID: "i"}, Name: "vm", Restarted: time.Unix(1, 0)}, Attempt: "a", NetworkBackings: map[string]types.BaseVirtualDeviceBackingInfo{"": &types.VirtualEthernetCardNetworkBackingInfo{}}}
 	want.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}}
 	config := &types.VirtualMachineConfigInfo{Version: "vmx-19", Firmware: "bios"}
 	config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: ownerKey, Value: owner.String()}}
@@ -41,7 +41,7 @@ nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}, 
 	withDisks(&mo.VirtualMachine{Config: config})
 	var found []string
 	for _, d := range Differences(want, &mo.VirtualMachine{Config: config}) {
-		if !hardware.Known(d.Path) && !slices.Contains(notInTable, d.Path) {
+		if !hardware.HasPath(d.Path) && !slices.Contains(notInTable, d.Path) {
 			t.Errorf("%s is compared with vSphere, but is not in the table of hardware fields", d.Path)
 		}
 		found = append(found, d.Path)
@@ -51,7 +51,7 @@ nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}, 
 			t.Errorf("%s has the property %q in the table; compared with vSphere: %t", f.Path, f.Property, has)
 		}
 	}
-	if !slices.Contains(found, hardware.Volume("new")) {
+	if !slices.Contains(found, hardware.VolumePath("new")) {
 		t.Errorf("the volume is not in %v", found)
 	}
 }

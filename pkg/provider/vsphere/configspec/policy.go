@@ -138,7 +138,7 @@ func refusePolicies(in *input, reportf func(format string, args ...any)) {
 	attached := attachedDisks(in)
 	for i := range in.Effective.Volumes {
 		if v := &in.Effective.Volumes[i]; v.Disk != nil {
-			encrypts(hardware.Volume(v.Name), v.Disk.StorageClass, attached[v.Name])
+			encrypts(hardware.VolumePath(v.Name), v.Disk.StorageClass, attached[v.Name])
 		}
 	}
 	if disk, _ := observe.BootDiskOf(in.vm, attachedDisks(in)); disk != nil && in.Effective.BootDisk != nil {
@@ -187,7 +187,7 @@ func LinkedCloneObstacle(want Desired, image int64) string {
 	case boot == nil:
 	case boot.Capacity != nil && bytes(boot.Capacity) > image:
 		return fmt.Sprintf("%s: %s is more than the %s of the image's disk, and vSphere cannot extend a linked disk",
-			hardware.BootDiskSize, boot.Capacity, hardware.Bytes(image))
+			hardware.BootDiskSize, boot.Capacity, hardware.FormatBytes(image))
 	case boot.Provisioning == vmv1alpha1.DiskProvisioningThick || boot.Provisioning == vmv1alpha1.DiskProvisioningThickEagerZero:
 		return fmt.Sprintf("bootDisk.provisioning: a linked disk cannot be %s", boot.Provisioning)
 	}

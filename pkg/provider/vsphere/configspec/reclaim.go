@@ -53,7 +53,7 @@ func removeVolumes(in *input, attached map[string]*types.VirtualDisk) []Differen
 			change.FileOperation = types.VirtualDeviceConfigSpecFileOperationDestroy
 		}
 		have := controllerOf(controllers, disk)
-		out = append(out, Difference{Path: hardware.Volume(name), Running: hardware.Disk(observe.Capacity(disk), have.Kind), Live: canHotplug(in, have),
+		out = append(out, Difference{Path: hardware.VolumePath(name), Running: hardware.FormatDisk(observe.Capacity(disk), have.Kind), Live: canHotplug(in, have),
 			set: func(spec *types.VirtualMachineConfigSpec) {
 				spec.DeviceChange = append(spec.DeviceChange, change)
 				for _, key := range []string{

@@ -108,12 +108,12 @@ var rows = map[string]row{
 	hardware.MemoryHugePages: {
 		read: func(in *input) {
 			if strings.EqualFold(in.extra(hugePageKey), "TRUE") {
-				in.running.Memory.HugePageSize = hardware.LargePages
+				in.running.Memory.HugePageSize = hardware.LargePageSize
 			}
 		},
 		adjust: func(in *input) {
 			switch {
-			case in.desired.Memory.HugePageSize == hardware.LargePages:
+			case in.desired.Memory.HugePageSize == hardware.LargePageSize:
 			case in.adopted:
 				in.desired.Memory.HugePageSize = in.running.Memory.HugePageSize
 			default: // A VM with the key but without the reservation cannot be powered on.
@@ -121,7 +121,7 @@ var rows = map[string]row{
 			}
 		},
 		set: func(in *input, s *configSpec) {
-			option(hugePageKey, map[string]string{hardware.LargePages: "TRUE"}[in.desired.Memory.HugePageSize])(s)
+			option(hugePageKey, map[string]string{hardware.LargePageSize: "TRUE"}[in.desired.Memory.HugePageSize])(s)
 		}},
 	hardware.MemoryReservation: {
 		read: func(in *input) {
@@ -172,7 +172,7 @@ var rows = map[string]row{
 	hardware.BIOSUUID: {
 		read: func(in *input) { in.running.Firmware.UUID = in.config.Uuid },
 		set:  func(in *input, s *configSpec) { s.Uuid = lower(in.desired.Firmware.UUID) }},
-	// Upgrade handles hardware upgrades, which are a separate operation.
+	// RequiredHardwareVersion handles hardware upgrades, which are a separate operation.
 	hardware.HardwareVersion: {
 		read: func(in *input) { in.running.MinHardwareVersion = observe.HardwareVersion(in.config.Version) },
 		adjust: func(in *input) {

@@ -42,7 +42,7 @@ func compareVolumes(in *input) []Difference {
 			out = append(out, compareDrive(in, v, slots, int32(i)))
 		case v.Disk == nil || v.Disk.Capacity == nil:
 		case disk != nil:
-			path := hardware.Volume(v.Name)
+			path := hardware.VolumePath(v.Name)
 			out = append(out, recordAdoptedDisk(in, v, disk), growDisk(in.vm, path, v.Disk.Capacity, disk),
 				changePolicy(in, path, v.Disk.StorageClass, observe.PolicyKey(v.Name), disk), recordReclaim(in, v, disk))
 		case recorded: // A disk that was detached in vSphere is not replaced by an empty one.
@@ -87,7 +87,7 @@ func addDisk(in *input, v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) Dif
 	backing.FileName = otherDatastore(in, policy)
 	disk.Backing = backing
 	live := canHotplug(in, s.controller) && appliesLive(in, policy)
-	return Difference{Path: hardware.Volume(v.Name), Desired: hardware.Disk(size, s.controller.Kind), Live: live,
+	return Difference{Path: hardware.VolumePath(v.Name), Desired: hardware.FormatDisk(size, s.controller.Kind), Live: live,
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			addController(in.vm, s, spec)
 			change := &types.VirtualDeviceConfigSpec{
@@ -108,7 +108,7 @@ func growDisk(vm *mo.VirtualMachine, path string, capacity *resource.Quantity, h
 		return Difference{}
 	}
 	kind := controllerOf(observe.Controllers(vm), have).Kind
-	return Difference{Path: path, Running: hardware.Disk(observe.Capacity(have), kind), Desired: hardware.Disk(want, kind), Live: hardware.CanGrowDisk(kind),
+	return Difference{Path: path, Running: hardware.FormatDisk(observe.Capacity(have), kind), Desired: hardware.FormatDisk(want, kind), Live: hardware.CanGrowDisk(kind),
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			disk := editOf(spec, have).Device.(*types.VirtualDisk)
 			disk.CapacityInBytes, disk.CapacityInKB = want, want>>10
@@ -163,7 +163,7 @@ func refuseVolumes(in *input, reportf func(format string, args ...any)) []string
 	}
 	for i := range in.Effective.Volumes {
 		v := &in.Effective.Volumes[i]
-		path := hardware.Volume(v.Name)
+		path := hardware.VolumePath(v.Name)
 		disk, recorded := attached[v.Name]
 		switch {
 		case v.PersistentVolumeClaim != nil && refuseClaim(in, v, reportf):
@@ -198,7 +198,7 @@ func refuseSize(path string, capacity *resource.Quantity, disk *types.VirtualDis
 	if have := observe.Capacity(disk); capacity != nil && bytes(capacity) > have && observe.HasParent(disk) {
 		// VMware KB 1004047: a disk with snapshots cannot be extended.
 		reportf("%s: the disk of %s cannot grow to %s while it has snapshots or is linked to another virtual machine's disk",
-			path, hardware.Bytes(have), capacity)
+			path, hardware.FormatBytes(have), capacity)
 	}
 }
 
@@ -213,7 +213,7 @@ func reportUnappliedSizes(in *input, reportf func(format string, args ...any)) {
 			return
 		}
 		if have := observe.Capacity(disk); bytes(capacity) < have {
-			reportf("%s %s (the disk has %s, and vSphere cannot shrink disks)", path, capacity, hardware.Bytes(have))
+			reportf("%s %s (the disk has %s, and vSphere cannot shrink disks)", path, capacity, hardware.FormatBytes(have))
 		}
 	}
 	if in.Effective.BootDisk != nil {
@@ -222,7 +222,7 @@ func reportUnappliedSizes(in *input, reportf func(format string, args ...any)) {
 	}
 	for i := range in.Effective.Volumes {
 		if v := &in.Effective.Volumes[i]; v.Disk != nil {
-			larger(hardware.Volume(v.Name)+".disk.size", v.Disk.Capacity, attached[v.Name])
+			larger(hardware.VolumePath(v.Name)+".disk.size", v.Disk.Capacity, attached[v.Name])
 		}
 	}
 }
@@ -235,7 +235,7 @@ func reportUnappliedISOs(in *input, reportf func(format string, args ...any)) {
 			continue
 		}
 		if _, known := in.ISOs[v.Name]; !known {
-			reportf("%s.cdrom.image %s (its file is not known)", hardware.Volume(v.Name), v.CDROM.Image.Name)
+			reportf("%s.cdrom.image %s (its file is not known)", hardware.VolumePath(v.Name), v.CDROM.Image.Name)
 		}
 	}
 }
@@ -253,7 +253,7 @@ func deviatingVolumes(in *input, reportf func(format string, args ...any)) {
 			continue
 		}
 		have := controllerOf(controllers, disk)
-		path := hardware.Volume(v.Name)
+		path := hardware.VolumePath(v.Name)
 		if have.Kind != busOf(v) {
 			reportf("%s.bus %s (the disk is on %s, and its bus cannot be changed)", path, busOf(v), have.Kind)
 		}
@@ -265,7 +265,7 @@ func deviatingVolumes(in *input, reportf func(format string, args ...any)) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(attached)) {
 		if why := whyStays(in, name, attached[name]); why != "" {
-			reportf("%s (%s)", hardware.Volume(name), why)
+			reportf("%s (%s)", hardware.VolumePath(name), why)
 		}
 	}
 }

@@ -21,9 +21,9 @@ type Desired struct {
 	driver.Desired
 	// PlacesClaims is true if vCenter lets the client choose the disk position of a claim's disk.
 	PlacesClaims bool
-	// Backings are the resolved networks by their name in the effective spec. The empty name is the default
+	// NetworkBackings are the resolved networks by their name in the effective spec. The empty name is the default
 	// network. Adapters are not compared while one of their networks is missing here.
-	Backings map[string]types.BaseVirtualDeviceBackingInfo
+	NetworkBackings map[string]types.BaseVirtualDeviceBackingInfo
 	// Storage holds the storage policies of disks that have been resolved.
 	Storage storage.Resolved
 	// ISOs are the datastore paths of the images in CD-ROM drives, by volume name. A drive is not compared while
@@ -115,9 +115,9 @@ func Spec(diffs []Difference) types.VirtualMachineConfigSpec {
 	return spec
 }
 
-// Upgrade returns the hardware version that the differences require, or an empty string. vSphere upgrades a
+// RequiredHardwareVersion returns the hardware version that the differences require, or an empty string. vSphere upgrades a
 // powered-off VM in a separate operation.
-func Upgrade(diffs []Difference) string {
+func RequiredHardwareVersion(diffs []Difference) string {
 	for _, d := range diffs {
 		if d.Path == hardware.HardwareVersion {
 			return "vmx-" + d.Desired

@@ -36,7 +36,7 @@ func (c *Creator) clone(ctx context.Context, want configspec.Desired, rep *place
 	if err != nil {
 		return none, fmt.Errorf("reading the source of the clone, %s: %w", from.Value, err)
 	}
-	operation := fmt.Sprintf("cloning %s (%s of disks)", from.Value, hardware.Bytes(capacity(template)))
+	operation := fmt.Sprintf("cloning %s (%s of disks)", from.Value, hardware.FormatBytes(capacity(template)))
 	return c.runCreateTask(ctx, operation, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CloneVM_Task(ctx, vim, &types.CloneVM_Task{
 			This: from, Folder: folder, Name: want.Name, Spec: cloneSpec(template, want, rep, folder, spec),

@@ -54,7 +54,7 @@ func (c *Creator) Create(ctx context.Context, want configspec.Desired, rep *plac
 		return &ConflictError{Message: fmt.Sprintf("the vSphere VM %s (%s) has the inventory path of this virtual machine and another instance UUID",
 			other.Name, other.Self.Value)}
 	}
-	want.Backings, want.Attempt = rep.Backings, rand.Text()
+	want.NetworkBackings, want.Attempt = rep.Backings, rand.Text()
 	want.Storage, want.ISOs = rep.Storage, rep.ISOs
 	began := time.Now()
 	diffs := configspec.Differences(want, &mo.VirtualMachine{})
@@ -72,7 +72,7 @@ func (c *Creator) Create(ctx context.Context, want configspec.Desired, rep *plac
 		if isFinal(err) {
 			c.cleanUp(ctx, want, began)
 		}
-		return configspec.AddFields(err, spec, diffs)
+		return configspec.ErrorWithFields(err, spec, diffs)
 	}
 	vm, err := c.Actor.WaitForConfig(ctx, ref)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *Creator) complete(ctx context.Context, want configspec.Desired, vm *mo.
 	// Guest data contains the adapters' addresses, so the adapters are configured first.
 	if custom != nil {
 		if err := c.Actor.Customize(ctx, vm.Self, *custom); err != nil {
-			return fmt.Errorf("%s: %w", configspec.Field(path), err)
+			return fmt.Errorf("%s: %w", configspec.FieldName(path), err)
 		}
 	}
 	want.Bootstrapped = true
@@ -124,7 +124,7 @@ func (c *Creator) reconfigure(ctx context.Context, want configspec.Desired, vm *
 		return nil
 	}
 	spec := configspec.Spec(diffs)
-	return configspec.AddFields(c.Actor.Reconfigure(ctx, vm.Self, spec), spec, diffs)
+	return configspec.ErrorWithFields(c.Actor.Reconfigure(ctx, vm.Self, spec), spec, diffs)
 }
 
 // isFinal reports whether an error means that vSphere did not create a VM. After other errors the VM may exist or

@@ -83,7 +83,7 @@ func (c *Creator) createFromCopies(ctx context.Context, want configspec.Desired,
 		copies[i].Spec = diskSpec(want.Effective.BootDisk, profile)
 	}
 	if hw.NVRAM.File != "" { // Not shared: the virtual machine writes to it.
-		from, err := hw.NVRAM.Cached(fast.Files)
+		from, err := hw.NVRAM.CachedPath(fast.Files)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
@@ -156,7 +156,7 @@ func (c *Creator) createVM(ctx context.Context, folder types.ManagedObjectRefere
 
 // runCreateTask starts a task that creates a VM, waits for it and returns the VM.
 func (c *Creator) runCreateTask(ctx context.Context, operation string, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.ManagedObjectReference, error) {
-	result, err := c.Actor.Task(ctx, start)
+	result, err := c.Actor.RunTask(ctx, start)
 	if err != nil {
 		return types.ManagedObjectReference{}, fmt.Errorf("%s: %w", operation, err)
 	}

@@ -56,7 +56,7 @@ func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Locat
 // removeAttempt removes the directory of an earlier attempt, unless it contains a VM or a disk that no attempt has
 // created.
 func (c *Creator) removeAttempt(ctx context.Context, home datastore.Location, name string) (exists, removed bool, err error) {
-	dir, err := c.files().Find(ctx, home, name)
+	dir, err := c.files().DirectoryPath(ctx, home, name)
 	if err != nil {
 		return false, false, err
 	}

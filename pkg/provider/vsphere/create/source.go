@@ -50,11 +50,11 @@ func (c *Creator) prepare(ctx context.Context, want *configspec.Desired, rep *pl
 	if image.Description.Status.EULA && !want.AcceptEULA {
 		return spec, nil, &descriptor.UnusableError{Message: "the image has a license agreement: set spec.acceptEULA to true if you accept it"}
 	}
-	if configspec.NewerHardware(configspec.Upgrade(diffs), image.Config.Version) {
-		spec.Version = configspec.Upgrade(diffs)
+	if configspec.NewerHardware(configspec.RequiredHardwareVersion(diffs), image.Config.Version) {
+		spec.Version = configspec.RequiredHardwareVersion(diffs)
 	}
 	want.ImageProperties = image.VApp
-	return image.Complete(spec), image, nil
+	return image.ApplyDefaults(spec), image, nil
 }
 
 func (c *Creator) build(ctx context.Context, want configspec.Desired, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {

@@ -37,7 +37,7 @@ func imageStorage(hw *descriptor.Hardware, fast *CachedImage, dir string) (chang
 			change.FileOperation = types.VirtualDeviceConfigSpecFileOperationCreate
 			continue
 		}
-		from, err := hw.Disks[i].Cached(fast.Files)
+		from, err := hw.Disks[i].CachedPath(fast.Files)
 		switch {
 		case err != nil:
 			return nil, nil, err

@@ -25,20 +25,20 @@ type Transfer struct {
 	Size int64
 }
 
-// Failed returns err with the transfer's paths and size.
-func (t Transfer) Failed(err error) error {
+// WrapError returns err with the transfer's paths and size.
+func (t Transfer) WrapError(err error) error {
 	source := t.From
 	if t.Disk {
 		source = "disk " + source
 	}
 	if t.Size > 0 {
-		source += " (" + hardware.Bytes(t.Size) + ")"
+		source += " (" + hardware.FormatBytes(t.Size) + ")"
 	}
 	return fmt.Errorf("copying %s to %s: %w", source, t.To, err)
 }
 
-// Begin starts a copy to an unused path and returns the task.
-func (s *Store) Begin(ctx context.Context, t Transfer) (types.ManagedObjectReference, error) {
+// StartCopy starts a copy to an unused path and returns the task.
+func (s *Store) StartCopy(ctx context.Context, t Transfer) (types.ManagedObjectReference, error) {
 	c, err := s.Session.Vim(ctx)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
@@ -49,7 +49,7 @@ func (s *Store) Begin(ctx context.Context, t Transfer) (types.ManagedObjectRefer
 			DestName: t.To, DestDatacenter: &t.ToDatacenter, DestSpec: t.Spec,
 		})
 		if err != nil {
-			return types.ManagedObjectReference{}, t.Failed(err)
+			return types.ManagedObjectReference{}, t.WrapError(err)
 		}
 		return res.Returnval, nil
 	}
@@ -58,7 +58,7 @@ func (s *Store) Begin(ctx context.Context, t Transfer) (types.ManagedObjectRefer
 		DestinationName: t.To, DestinationDatacenter: &t.ToDatacenter,
 	})
 	if err != nil {
-		return types.ManagedObjectReference{}, t.Failed(err)
+		return types.ManagedObjectReference{}, t.WrapError(err)
 	}
 	return res.Returnval, nil
 }

@@ -27,9 +27,9 @@ type Location struct {
 	Name, URL string
 	// InventoryPath is the datastore's inventory path.
 	InventoryPath string
-	// Namespaced is true if top-level directories can be created only with the namespace manager (API,
+	// NeedsNamespaceManager is true if top-level directories can be created only with the namespace manager (API,
 	// DatastoreCapability.topLevelDirectoryCreateSupported).
-	Namespaced bool
+	NeedsNamespaceManager bool
 }
 
 // Locate resolves a datastore.
@@ -54,7 +54,7 @@ func Locate(ctx context.Context, s *session.Session, datacenter, ref types.Manag
 		namespaced = !*top
 	}
 	return Location{Datacenter: datacenter, Datastore: ref, Browser: ds.Browser, Name: ds.Summary.Name, URL: ds.Summary.Url,
-		InventoryPath: inventoryPath, Namespaced: namespaced}, nil
+		InventoryPath: inventoryPath, NeedsNamespaceManager: namespaced}, nil
 }
 
 // Path returns the datastore path of a file.

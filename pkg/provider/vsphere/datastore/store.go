@@ -40,7 +40,7 @@ func (s *Store) Make(ctx context.Context, p Location, name string) (string, erro
 		return "", err
 	}
 	dir := p.Path(name)
-	if !p.Namespaced {
+	if !p.NeedsNamespaceManager {
 		_, err = methods.MakeDirectory(ctx, c, &types.MakeDirectory{This: *c.ServiceContent.FileManager, Name: dir, Datacenter: &p.Datacenter})
 	} else {
 		var res *types.CreateDirectoryResponse
@@ -62,9 +62,9 @@ func IsAlreadyExists(err error) bool { return fault.Is(err, &types.FileAlreadyEx
 // IsNotFound reports whether err means that a file or directory does not exist.
 func IsNotFound(err error) bool { return fault.Is(err, &types.FileNotFound{}) }
 
-// Find returns the datastore path of a top-level directory. The directory need not exist.
-func (s *Store) Find(ctx context.Context, p Location, name string) (string, error) {
-	if !p.Namespaced {
+// DirectoryPath returns the datastore path of a top-level directory. The directory need not exist.
+func (s *Store) DirectoryPath(ctx context.Context, p Location, name string) (string, error) {
+	if !p.NeedsNamespaceManager {
 		return p.Path(name), nil
 	}
 	c, err := s.Session.Vim(ctx)
@@ -122,7 +122,7 @@ func (s *Store) Remove(ctx context.Context, p Location, dir string) error {
 		}
 		return res.Returnval, nil
 	})
-	if err == nil && p.Namespaced {
+	if err == nil && p.NeedsNamespaceManager {
 		err = s.removeNamespace(ctx, p, dir)
 	}
 	if err != nil && !IsNotFound(err) {
@@ -146,12 +146,12 @@ func (s *Store) removeNamespace(ctx context.Context, p Location, dir string) err
 
 // Copy copies a file to an unused path and waits for the copy.
 func (s *Store) Copy(ctx context.Context, t Transfer) error {
-	task, err := s.Begin(ctx, t)
+	task, err := s.StartCopy(ctx, t)
 	if err != nil {
 		return err
 	}
 	if _, err := s.Inventory.WaitTask(ctx, task); err != nil {
-		return t.Failed(err)
+		return t.WrapError(err)
 	}
 	return nil
 }

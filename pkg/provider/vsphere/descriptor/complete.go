@@ -10,9 +10,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Complete returns spec, completed with the image's configuration for all fields that spec does not set. extraConfig
+// ApplyDefaults returns spec, completed with the image's configuration for all fields that spec does not set. extraConfig
 // is merged key by key. Keys are compared without regard to case, as in .vmx files.
-func (i *Image) Complete(spec types.VirtualMachineConfigSpec) types.VirtualMachineConfigSpec {
+func (i *Image) ApplyDefaults(spec types.VirtualMachineConfigSpec) types.VirtualMachineConfigSpec {
 	out := spec
 	from, to := reflect.ValueOf(i.Config), reflect.ValueOf(&out).Elem()
 	for n := range to.NumField() {

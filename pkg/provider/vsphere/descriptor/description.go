@@ -65,7 +65,7 @@ func (d *description) disk(label string, capacity int64) {
 		d.omit("disks")
 		return
 	}
-	d.Disks = append(d.Disks, vmv1alpha1.VirtualMachineImageDisk{Name: prose(label, maxName), Capacity: Amount(capacity)})
+	d.Disks = append(d.Disks, vmv1alpha1.VirtualMachineImageDisk{Name: prose(label, maxName), Capacity: ByteQuantity(capacity)})
 }
 
 func (d *description) network(label string) {
@@ -126,8 +126,8 @@ func (d *description) result() provider.ImageDescription {
 		strings.Join(out, " and "), maxDisks, maxNetworks, maxProperties, maxName)}
 }
 
-// Amount returns a number of bytes as a quantity. It returns nil if the number is not positive.
-func Amount(bytes int64) *resource.Quantity {
+// ByteQuantity returns a number of bytes as a quantity. It returns nil if the number is not positive.
+func ByteQuantity(bytes int64) *resource.Quantity {
 	if bytes <= 0 {
 		return nil
 	}

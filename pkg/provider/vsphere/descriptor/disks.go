@@ -131,9 +131,9 @@ func isNVRAM(o types.BaseOptionValue) bool {
 	return strings.EqualFold(o.GetOptionValue().Key, NVRAMKey)
 }
 
-// NotCopyable returns why virtual machines of the image cannot be created from copies of its files. It returns nil
+// CheckCopyable returns why virtual machines of the image cannot be created from copies of its files. It returns nil
 // if they can.
-func (i *Image) NotCopyable() error {
+func (i *Image) CheckCopyable() error {
 	if i.Hardware.Err == nil && len(i.Hardware.Disks) == 0 {
 		return &UnusableError{Message: "the image has no disks"}
 	}
@@ -148,8 +148,8 @@ func (h *Hardware) References() (all []Reference) {
 	return slices.DeleteFunc(append(all, h.NVRAM), func(r Reference) bool { return r.File == "" })
 }
 
-// Cached returns the datastore path of the file's copy.
-func (r Reference) Cached(files map[string]string) (string, error) {
+// CachedPath returns the datastore path of the file's copy.
+func (r Reference) CachedPath(files map[string]string) (string, error) {
 	for _, id := range []string{r.FileID, r.File} {
 		if p := files[id]; p != "" && id != "" {
 			return p, nil

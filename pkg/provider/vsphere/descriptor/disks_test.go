@@ -79,11 +79,11 @@ func TestParse_AttachesDisksToControllers(t *testing.T) {
 func TestCached_FindsACopyByFileIDOrName(t *testing.T) {
 	d := Reference{FileID: "file1", File: "boot.vmdk"}
 	for name, files := range map[string]map[string]string{"ID": {"file1": "[ssd] a"}, "name": {"boot.vmdk": "[ssd] a"}} {
-		if got, err := d.Cached(files); err != nil || got != "[ssd] a" {
+		if got, err := d.CachedPath(files); err != nil || got != "[ssd] a" {
 			t.Errorf("by %s: %q, %v", name, got, err)
 		}
 	}
-	if _, err := d.Cached(map[string]string{"file2": "[ssd] b"}); err == nil || !strings.Contains(err.Error(), `no copy of file "boot.vmdk"`) {
+	if _, err := d.CachedPath(map[string]string{"file2": "[ssd] b"}); err == nil || !strings.Contains(err.Error(), `no copy of file "boot.vmdk"`) {
 		t.Errorf("error %v without a copy", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestNotCopyable_ReturnsWhyAnImageIsDeployed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := image.NotCopyable(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+		if err := image.CheckCopyable(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: not copyable: %v, want %q", name, err, tc.want)
 		}
 		if got := strings.TrimSpace(image.Hardware.NVRAM.FileID + " " + image.Hardware.NVRAM.File); got != tc.nvram {

@@ -77,7 +77,7 @@ func parse(r io.Reader) (*Image, error) {
 		return nil, &UnusableError{Message: "the OVF descriptor cannot be used: " + err.Error()}
 	}
 	image := &Image{Config: spec, Hardware: disks, Description: describe(envelope, &whole, &spec)}
-	image.Description.NotApplied, image.Description.Defaulted = describeUnapplied(&whole, unreadSections(text)), describeDefaulted(chosen, others)
+	image.Description.NotApplied, image.Description.DefaultConfiguration = describeUnapplied(&whole, unreadSections(text)), describeDefaulted(chosen, others)
 	image.Description.Status.EULA = agreement
 	if v := spec.VAppConfig; v != nil && len(v.GetVmConfigSpec().Property) > 0 {
 		image.VApp = v.GetVmConfigSpec()

@@ -110,7 +110,7 @@ func TestComplete_KeepsRequestedSettings(t *testing.T) {
 		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "disk.enableUUID", Value: "TRUE"}}}
 	want := types.VirtualMachineConfigSpec{Name: "web", NumCPUs: 4, GuestId: "otherLinux64Guest", Firmware: "efi", Version: "vmx-19",
 		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "guestinfo.vendor", Value: "acme"}, &types.OptionValue{Key: "disk.enableUUID", Value: "TRUE"}}}
-	if diff := cmp.Diff(want, image.Complete(asked)); diff != "" {
+	if diff := cmp.Diff(want, image.ApplyDefaults(asked)); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(before, image.Config); diff != "" {

@@ -138,10 +138,10 @@ func TestParse_UsesTheDefaultConfiguration(t *testing.T) {
 	if n := len(image.Hardware.Disks); n != 3 || image.Hardware.Err != nil {
 		t.Errorf("%d disks of virtual machines, %v; want the described ones", n, image.Hardware.Err)
 	}
-	if want := "the image's default configuration medium; choosing large, small is not supported"; !strings.Contains(image.Description.Defaulted, want) {
-		t.Errorf("defaulted: %q, want that it has %q", image.Description.Defaulted, want)
+	if want := "the image's default configuration medium; choosing large, small is not supported"; !strings.Contains(image.Description.DefaultConfiguration, want) {
+		t.Errorf("defaulted: %q, want that it has %q", image.Description.DefaultConfiguration, want)
 	}
-	if got := described(t, "", device(6, 3, ""), "").Description.Defaulted; got != "" {
+	if got := described(t, "", device(6, 3, ""), "").Description.DefaultConfiguration; got != "" {
 		t.Errorf("defaulted of an image without configurations: %q", got)
 	}
 }

@@ -66,7 +66,7 @@ func (f *Files) complete(ctx context.Context, place provider.ImageCopyLocation, 
 		if !exists || !datastore.Has(found, name) {
 			return nil, fmt.Errorf("copying library item %s: %s does not exist after the copy", place.ItemID, files[i].Path)
 		}
-		files[i].ContentSize = descriptor.Amount(sizeOf(found, name))
+		files[i].ContentSize = descriptor.ByteQuantity(sizeOf(found, name))
 	}
 	return files, nil
 }
@@ -124,7 +124,7 @@ func (f *Files) copyAll(ctx context.Context, place provider.ImageCopyLocation, a
 
 // transfer copies a file.
 func (f *Files) transfer(ctx context.Context, t datastore.Transfer, progress func(int32)) error {
-	task, err := f.store.Begin(ctx, t)
+	task, err := f.store.StartCopy(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (f *Files) transfer(ctx context.Context, t datastore.Transfer, progress fun
 		if vimfault.KindOf(err) == vimfault.NoResources {
 			err = fmt.Errorf("%w: %w", provider.ErrNoSpace, err)
 		}
-		return t.Failed(err)
+		return t.WrapError(err)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (f *Files) top(ctx context.Context, at datastore.Location) (string, error) 
 	}
 	dir, err := f.store.Make(ctx, at, ParentDirectory)
 	if datastore.IsAlreadyExists(err) {
-		dir, err = f.store.Find(ctx, at, ParentDirectory)
+		dir, err = f.store.DirectoryPath(ctx, at, ParentDirectory)
 	}
 	if err != nil {
 		return "", err

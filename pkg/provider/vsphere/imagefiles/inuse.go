@@ -180,6 +180,6 @@ func (f *Files) Remove(ctx context.Context, datastoreID, directory string) (err 
 	if err != nil {
 		return err
 	}
-	at.Namespaced = false // The directory is below the one that the namespace manager has created.
+	at.NeedsNamespaceManager = false // The directory is below the one that the namespace manager has created.
 	return f.store.Remove(ctx, at, directory)
 }

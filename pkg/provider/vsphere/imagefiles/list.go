@@ -39,7 +39,7 @@ func (f *Files) directoriesOn(ctx context.Context, ref types.ManagedObjectRefere
 	if err != nil {
 		return nil, err
 	}
-	top, err := f.store.Find(ctx, at, ParentDirectory)
+	top, err := f.store.DirectoryPath(ctx, at, ParentDirectory)
 	if err != nil {
 		return nil, err
 	}

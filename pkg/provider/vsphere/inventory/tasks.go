@@ -146,7 +146,7 @@ func awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRefe
 				return taskResult(info)
 			}
 		case <-ctx.Done():
-			if cause := context.Cause(ctx); errors.Is(cause, driver.ErrLeave) {
+			if cause := context.Cause(ctx); errors.Is(cause, driver.ErrShutdown) {
 				return nil, cause
 			}
 			cancelTask(context.WithoutCancel(ctx), c, ref, ch, cancelGrace)

@@ -36,7 +36,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	// was an orderly power off or not" (VirtualMachineRuntimeInfo.cleanPowerOff). It does not distinguish a guest
 	// shutdown from a power-off in vSphere. A crash of the VM or its host is not.
 	o.CleanPowerOff = vm.Runtime.CleanPowerOff != nil && *vm.Runtime.CleanPowerOff
-	o.Unfinished = IsPending(vm) && o.PowerState == vmv1alpha1.PoweredOff
+	o.CreateUnfinished = IsPending(vm) && o.PowerState == vmv1alpha1.PoweredOff
 	o.BiosUUID, o.InstanceUUID = strings.ToLower(vm.Config.Uuid), strings.ToLower(vm.Config.InstanceUuid)
 	o.HardwareVersion = HardwareVersion(vm.Config.Version)
 	o.CreationTime = creationTime(vm.Config.CreateDate)

@@ -47,9 +47,9 @@ func (r *Resolver) CheckClaims(ctx context.Context, w *driver.Desired) error {
 		switch {
 		case id == "":
 		case !known:
-			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("%s: the vCenter's volume service has no disk %s", hardware.Volume(volume), id)})
+			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("%s: the vCenter's volume service has no disk %s", hardware.VolumePath(volume), id)})
 		case url != "" && !slices.Contains(seen, url):
-			failures = append(failures, &NotUsableError{Message: fmt.Sprintf("%s: disk %s is on datastore %s, which is not available on any host of the zone", hardware.Volume(volume), id, url)})
+			failures = append(failures, &NotUsableError{Message: fmt.Sprintf("%s: disk %s is on datastore %s, which is not available on any host of the zone", hardware.VolumePath(volume), id, url)})
 		}
 	}
 	return errors.Join(failures...)

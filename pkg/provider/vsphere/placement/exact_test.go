@@ -110,7 +110,7 @@ func outcome(path string, err error) string {
 	if err == nil {
 		return path
 	}
-	c := provider.Unusable(err)
+	c := provider.NotReadyCondition(err)
 	return c.Reason + ": " + c.Message
 }
 

@@ -59,7 +59,7 @@ func (me *media) resolveISOs(ctx context.Context, w *driver.Desired) (map[string
 		}
 		file, err := me.disc(ctx, w.CDROMImages[v.Name], v.CDROM.Image)
 		if err != nil {
-			failures = append(failures, prefixField(hardware.Volume(v.Name)+".cdrom.image", err))
+			failures = append(failures, prefixField(hardware.VolumePath(v.Name)+".cdrom.image", err))
 			continue
 		}
 		out[v.Name] = file

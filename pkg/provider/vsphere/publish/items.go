@@ -24,7 +24,7 @@ import (
 const local = "LOCAL"
 
 // library finds the library. It returns an error if the library is read-only.
-func (p *Publisher) library(ctx context.Context, pub *provider.Publication) (id string, err error) {
+func (p *Publisher) library(ctx context.Context, pub *provider.PublishRequest) (id string, err error) {
 	var lib *library.Library
 	err = p.Session.WithREST(ctx, "rest.FindLibrary", func(ctx context.Context, c *rest.Client) (err error) {
 		m := library.NewManager(c)
@@ -49,7 +49,7 @@ func (p *Publisher) library(ctx context.Context, pub *provider.Publication) (id 
 }
 
 // item finds the item and its state. item is nil if it does not exist.
-func (p *Publisher) item(ctx context.Context, lib string, pub *provider.Publication) (item *library.Item, s state, err error) {
+func (p *Publisher) item(ctx context.Context, lib string, pub *provider.PublishRequest) (item *library.Item, s state, err error) {
 	err = p.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) error {
 		m := library.NewManager(c)
 		found, err := m.FindLibraryItems(ctx, library.FindItem{LibraryID: lib, Name: pub.Item})

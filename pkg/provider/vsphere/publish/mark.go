@@ -62,7 +62,7 @@ func markOf(description string) (m mark, ok bool) {
 }
 
 // describe returns the item description for a publication by a server.
-func describe(server string, p *provider.Publication, replaces string) string {
+func describe(server string, p *provider.PublishRequest, replaces string) string {
 	text := p.Description
 	if len(text) > maxDescription {
 		text = text[:maxDescription]
@@ -104,7 +104,7 @@ type state struct {
 }
 
 // next returns the next step. No task of the request is running when it is called.
-func next(server string, p *provider.Publication, s state) step {
+func next(server string, p *provider.PublishRequest, s state) step {
 	m, ok := markOf(s.description)
 	switch {
 	case !s.exists:

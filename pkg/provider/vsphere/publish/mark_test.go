@@ -17,7 +17,7 @@ import (
 )
 
 func TestNext_DependsOnThePublisher(t *testing.T) {
-	p := &provider.Publication{NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: "now"}, UID: "mine"}
+	p := &provider.PublishRequest{NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: "now"}, UID: "mine"}
 	for name, tc := range map[string]struct {
 		state state
 		want  step
@@ -48,7 +48,7 @@ func TestNext_DependsOnThePublisher(t *testing.T) {
 }
 
 func TestDescribe_IsLimitedAndEndsWithTheMark(t *testing.T) {
-	p := &provider.Publication{NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: "now"}, UID: "mine", Description: strings.Repeat("ä", 4000)}
+	p := &provider.PublishRequest{NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: "now"}, UID: "mine", Description: strings.Repeat("ä", 4000)}
 	text := describe("here", p, "7")
 	m, ok := markOf(text)
 	if !ok || m != (mark{"here", "team-a", "mine", "7"}) || len(text) > 2000 || !utf8.ValidString(text) {

@@ -45,9 +45,9 @@ type Publisher struct {
 // Publish publishes the VM as an item. It calls still before it changes the library. An error of still means that
 // publishing is no longer allowed. It returns when the item is complete. If it is interrupted, it removes an incomplete
 // item.
-func (p *Publisher) Publish(ctx context.Context, pub *provider.Publication, vm types.ManagedObjectReference, still func(context.Context) error) (provider.Published, error) {
+func (p *Publisher) Publish(ctx context.Context, pub *provider.PublishRequest, vm types.ManagedObjectReference, still func(context.Context) error) (provider.Published, error) {
 	published, err := p.publish(ctx, pub, vm, still)
-	if err == nil || errors.Is(context.Cause(ctx), driver.ErrLeave) || ctx.Err() == nil && vimfault.KindOf(err) == vimfault.Temporary {
+	if err == nil || errors.Is(context.Cause(ctx), driver.ErrShutdown) || ctx.Err() == nil && vimfault.KindOf(err) == vimfault.Temporary {
 		return published, err // The next attempt finds the tasks that vSphere continues.
 	}
 	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
@@ -58,7 +58,7 @@ func (p *Publisher) Publish(ctx context.Context, pub *provider.Publication, vm t
 	return published, err
 }
 
-func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm types.ManagedObjectReference, still func(context.Context) error) (provider.Published, error) {
+func (p *Publisher) publish(ctx context.Context, pub *provider.PublishRequest, vm types.ManagedObjectReference, still func(context.Context) error) (provider.Published, error) {
 	none := provider.Published{}
 	if p.Owner == "" {
 		return none, errors.New("this server has no identity to mark published items with")
@@ -113,7 +113,7 @@ func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm t
 }
 
 // capture creates a new version of item, or a new item if item is nil, and returns the result.
-func (p *Publisher) capture(ctx context.Context, lib string, item *library.Item, pub *provider.Publication, vm types.ManagedObjectReference) (*library.Item, error) {
+func (p *Publisher) capture(ctx context.Context, lib string, item *library.Item, pub *provider.PublishRequest, vm types.ManagedObjectReference) (*library.Item, error) {
 	req := vcenter.OVF{
 		Spec:   vcenter.CreateSpec{Name: pub.Item, Description: describe(p.Owner, pub, "")},
 		Source: vcenter.ResourceID{Type: vm.Type, Value: vm.Value},
@@ -149,13 +149,13 @@ func (p *Publisher) verify(ctx context.Context, item *library.Item) (provider.Pu
 }
 
 // Withdraw cancels vSphere's tasks for a request that was deleted, waits for them and removes an incomplete item.
-func (p *Publisher) Withdraw(ctx context.Context, pub *provider.Publication) error {
+func (p *Publisher) Withdraw(ctx context.Context, pub *provider.PublishRequest) error {
 	return p.tidy(ctx, pub, false)
 }
 
 // tidy implements Withdraw. again is true for a request that will be retried. Then an item keeps the mark of a new
 // version that was not published, because without the mark the old version would seem to be the new version.
-func (p *Publisher) tidy(ctx context.Context, pub *provider.Publication, again bool) error {
+func (p *Publisher) tidy(ctx context.Context, pub *provider.PublishRequest, again bool) error {
 	if err := p.endTasks(ctx, pub); err != nil {
 		return err
 	}

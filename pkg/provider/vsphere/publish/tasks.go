@@ -21,10 +21,10 @@ const activationHeader = "vapi-ctx-actid"
 // maxTasks is the maximum number of tasks to read for a request. A request has one task at a time.
 const maxTasks = 100
 
-func activation(pub *provider.Publication) string { return "slipway-publish-" + string(pub.UID) }
+func activation(pub *provider.PublishRequest) string { return "slipway-publish-" + string(pub.UID) }
 
 // running returns the request's tasks that have not ended.
-func (p *Publisher) running(ctx context.Context, pub *provider.Publication) (out []types.ManagedObjectReference, err error) {
+func (p *Publisher) running(ctx context.Context, pub *provider.PublishRequest) (out []types.ManagedObjectReference, err error) {
 	vim, err := p.Session.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (p *Publisher) running(ctx context.Context, pub *provider.Publication) (out
 }
 
 // awaitTasks waits for tasks of an earlier process. The item shows their result.
-func (p *Publisher) awaitTasks(ctx context.Context, pub *provider.Publication) error {
+func (p *Publisher) awaitTasks(ctx context.Context, pub *provider.PublishRequest) error {
 	refs, err := p.running(ctx, pub)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (p *Publisher) awaitTasks(ctx context.Context, pub *provider.Publication) e
 }
 
 // endTasks cancels a request's tasks and waits until they have ended.
-func (p *Publisher) endTasks(ctx context.Context, pub *provider.Publication) error {
+func (p *Publisher) endTasks(ctx context.Context, pub *provider.PublishRequest) error {
 	refs, err := p.running(ctx, pub)
 	if err != nil || len(refs) == 0 {
 		return err

@@ -53,7 +53,7 @@ func AddCompliance(o *provider.Observation, vm *mo.VirtualMachine, status map[st
 	for i := range o.Volumes {
 		v := &o.Volumes[i]
 		if disk := disks[v.Name]; disk != nil && recorded[compliance.DiskKey(vm, disk)] {
-			v.Compliance = check(hardware.Volume(v.Name), compliance.DiskKey(vm, disk))
+			v.Compliance = check(hardware.VolumePath(v.Name), compliance.DiskKey(vm, disk))
 		}
 	}
 	switch {

@@ -60,7 +60,7 @@ func TestPromotion_IsPendingForDisksWithForeignParents(t *testing.T) {
 			test.vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
 			test.vm.Config.ChangeVersion, test.vm.Config.InstanceUuid = "1", "uid"
 			o := Observe(test.vm, w, nil)
-			(&provider.Result{Conditions: o.Conditions, Withdrawn: o.Withdrawn}).Apply(st, 1, time.Time{})
+			(&provider.Result{Conditions: o.Conditions, RemovedConditions: o.RemovedConditions}).Apply(st, 1, time.Time{})
 			got := ""
 			if c := meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionDiskPromotionSynced); c != nil {
 				got = string(c.Status) + "/" + c.Reason

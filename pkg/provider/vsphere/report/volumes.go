@@ -82,11 +82,11 @@ func volumeStatus(name string, disk *types.VirtualDisk) vmv1alpha1.VirtualMachin
 }
 
 // claimStatus returns the status of a claim's volume, whose disk may be attached or not.
-func claimStatus(v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, attached map[string]*types.VirtualDisk) vmv1alpha1.VirtualMachineVolumeStatus {
+func claimStatus(v *vmv1alpha1.VirtualMachineVolume, claim provider.ClaimDisk, attached map[string]*types.VirtualDisk) vmv1alpha1.VirtualMachineVolumeStatus {
 	st := volumeStatus(v.Name, attached[claim.VolumeID])
 	st.ClaimName, st.VolumeID = v.PersistentVolumeClaim.ClaimName, claim.VolumeID
 	if !st.Attached {
-		st.Error = claim.Waiting
+		st.Error = claim.WaitingReason
 	}
 	return st
 }

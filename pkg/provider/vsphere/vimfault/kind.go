@@ -119,7 +119,7 @@ func KindOf(err error) Kind {
 		return NotFound
 	case HasStatus(err, http.StatusUnauthorized), HasStatus(err, http.StatusForbidden):
 		return Denied
-	case errors.Is(err, context.Canceled), errors.Is(err, driver.ErrLeave):
+	case errors.Is(err, context.Canceled), errors.Is(err, driver.ErrShutdown):
 		return Cancelled
 	case errors.As(err, &lost), IsUnreachable(err), errors.Is(err, context.DeadlineExceeded):
 		return Temporary

@@ -44,7 +44,7 @@ type nodeTask struct {
 func (r *deletionRun) drainNode(ctx context.Context) (bool, error) {
 	return r.runNodeTask(ctx, &nodeTask{
 		excluded: clusterv1alpha1.ExcludeNodeDrainingAnnotation,
-		started:  &r.status().NodeDrainStartTime, timeout: r.Machine.Spec.Deletion.NodeDrainTimeoutSeconds, do: r.Drain, retry: drain.Retry,
+		started:  &r.status().NodeDrainStartTime, timeout: r.Machine.Spec.Deletion.NodeDrainTimeoutSeconds, do: r.Drain, retry: drain.RetryInterval,
 		reason: clusterv1alpha1.DrainingNodeReason, headline: "Drain not completed yet (started at %s):", what: "draining",
 		succeeded: "SuccessfulDrainNode", failed: "FailedDrainNode", expired: "the drain timeout of Machine's node %q has expired; remaining pods are not evicted",
 	})

@@ -23,7 +23,7 @@ const Retry = 20 * time.Second
 
 // Check checks which volumes of the Node must be waited for. in.Started is the start of this stage.
 func Check(ctx context.Context, client kubernetes.Interface, in drain.Input) (drain.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, drain.MaxReading)
+	ctx, cancel := context.WithTimeout(ctx, drain.ReadTimeout)
 	defer cancel()
 	node, err := drain.ReadNode(ctx, client, in)
 	if err != nil {

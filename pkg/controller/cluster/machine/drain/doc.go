@@ -18,7 +18,7 @@
 // # Evictions
 //
 // Pods are removed only with the Eviction API, one at a time, so PodDisruptionBudgets are respected. The UID in the
-// request prevents the eviction of a recreated Pod. One reconcile evicts for at most MaxEviction, and the next one
+// request prevents the eviction of a recreated Pod. One reconcile evicts for at most EvictionTimeout, and the next one
 // starts with another Pod, so that a slow eviction does not delay all others.
 //
 // # Reads

@@ -15,8 +15,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Retry is the interval of reconciles while a drain is not done.
-const Retry = 20 * time.Second
+// RetryInterval is the interval of reconciles while a drain is not done.
+const RetryInterval = 20 * time.Second
 
 // Result is the result of one reconcile of a drain.
 type Result struct {
@@ -57,7 +57,7 @@ func Drain(ctx context.Context, client kubernetes.Interface, in Input) (Result, 
 // prepare cordons the Node and returns the plan. The Node is nil if it does not exist. The timeout leaves time for
 // evictions.
 func prepare(ctx context.Context, client kubernetes.Interface, in Input) (*corev1.Node, Plan, error) {
-	ctx, cancel := context.WithTimeout(ctx, MaxReading)
+	ctx, cancel := context.WithTimeout(ctx, ReadTimeout)
 	defer cancel()
 	node, err := ReadNode(ctx, client, in)
 	if err != nil || node == nil {

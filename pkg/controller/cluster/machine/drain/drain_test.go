@@ -229,7 +229,7 @@ func TestDrain_EvictsForTenSeconds(t *testing.T) {
 		client := fake.NewClientset(node(), pod("a"), pod("b"), pod("c"), pod("d"))
 		client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			time.Sleep(4 * time.Second)
-			if time.Since(begin) > MaxEviction { // Like a client whose context has ended.
+			if time.Since(begin) > EvictionTimeout { // Like a client whose context has ended.
 				return true, nil, context.DeadlineExceeded
 			}
 			return true, nil, nil

@@ -19,8 +19,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// MaxEviction is the maximum time for evictions in one reconcile. It limits how long a Machine occupies a worker.
-const MaxEviction = 10 * time.Second
+// EvictionTimeout is the maximum time for evictions in one reconcile. It limits how long a Machine occupies a worker.
+const EvictionTimeout = 10 * time.Second
 
 // podNotFound is the step of a Pod that no longer existed when the drain tried to evict it.
 const podNotFound Step = "Gone"
@@ -36,7 +36,7 @@ type failure struct {
 // evict evicts the Pods with the step EvictNow, and updates their entries in plan. Each reconcile starts with another
 // Pod.
 func evict(ctx context.Context, client kubernetes.Interface, plan Plan, unreachable bool, in Input, dryRun ...string) {
-	ctx, cancel := context.WithTimeout(ctx, MaxEviction)
+	ctx, cancel := context.WithTimeout(ctx, EvictionTimeout)
 	defer cancel()
 	for _, i := range evictionOrder(plan, in.Now.Sub(in.Started)) {
 		if ctx.Err() != nil {
@@ -72,7 +72,7 @@ func evictionOrder(plan Plan, since time.Duration) []int {
 	if len(now) == 0 {
 		return nil
 	}
-	first := int(max(since, 0)/Retry) % len(now)
+	first := int(max(since, 0)/RetryInterval) % len(now)
 	return slices.Concat(now[first:], now[:first])
 }
 
@@ -89,7 +89,7 @@ func eviction(pod *corev1.Pod, unreachable bool) *policyv1.Eviction {
 }
 
 var timeoutFailure = failure{
-	text:  fmt.Sprintf("failed to evict Pod, eviction timeout of %s reached, eviction will be retried", MaxEviction),
+	text:  fmt.Sprintf("failed to evict Pod, eviction timeout of %s reached, eviction will be retried", EvictionTimeout),
 	cause: EvictionErrors,
 }
 

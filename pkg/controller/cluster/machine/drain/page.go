@@ -13,9 +13,9 @@ import (
 
 // Limits of reads from a workload cluster, whose server is not trusted.
 const (
-	// MaxReading is the maximum time for reads in one reconcile. At 20 requests a second this allows 20,000 Pods or
+	// ReadTimeout is the maximum time for reads in one reconcile. At 20 requests a second this allows 20,000 Pods or
 	// 100,000 volumes.
-	MaxReading = 10 * time.Second
+	ReadTimeout = 10 * time.Second
 	// podPage is the page size of Pods. A Node has about 100 running Pods (the default of maxPods is 110), and any
 	// number of terminated ones.
 	podPage = 100

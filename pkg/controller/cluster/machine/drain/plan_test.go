@@ -133,7 +133,7 @@ func TestPlan_ReturnsSkippedPods(t *testing.T) {
 func TestEvictionOrder_StartsWithAnotherPodInEachReconcile(t *testing.T) {
 	plan := NewPlan([]*corev1.Pod{pod("a"), pod("b"), pod("c", labeled(clusterv1alpha1.PodDrainLabel, "skip")), pod("d")}, DecisionInputs{Now: now})
 	for since, want := range map[time.Duration][]int{
-		-time.Minute: {0, 1, 3}, 0: {0, 1, 3}, Retry - 1: {0, 1, 3}, Retry: {1, 3, 0}, 2 * Retry: {3, 0, 1}, 3 * Retry: {0, 1, 3},
+		-time.Minute: {0, 1, 3}, 0: {0, 1, 3}, RetryInterval - 1: {0, 1, 3}, RetryInterval: {1, 3, 0}, 2 * RetryInterval: {3, 0, 1}, 3 * RetryInterval: {0, 1, 3},
 	} {
 		if diff := cmp.Diff(want, evictionOrder(plan, since)); diff != "" {
 			t.Errorf("order after %s (-want +got):\n%s", since, diff)

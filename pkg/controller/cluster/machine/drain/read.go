@@ -63,7 +63,7 @@ func IsUnreachable(node *corev1.Node) bool {
 
 // ReadPlan reads the Pods of node and returns the plan of a drain. It changes nothing.
 func ReadPlan(ctx context.Context, client kubernetes.Interface, node *corev1.Node, in Input) (Plan, error) {
-	ctx, cancel := context.WithTimeout(ctx, MaxReading)
+	ctx, cancel := context.WithTimeout(ctx, ReadTimeout)
 	defer cancel()
 	pods, err := podsOf(ctx, client, node.Name)
 	if err != nil {

@@ -63,7 +63,7 @@ func (r *ExpandREST) Get(ctx context.Context, name string, options runtime.Objec
 	}
 	resolved, err := instancetype.Gather(ctx, current, r.readers).Resolve()
 	if expand.Generation == generationLatest {
-		resolved, err = instancetype.GatherLatest(ctx, current, r.readers).ResolveLatest()
+		resolved, err = instancetype.GatherForRefresh(ctx, current, r.readers).ResolveLatest()
 	}
 	if err != nil {
 		return nil, statusError(name, err)

@@ -76,7 +76,7 @@ func (r *RefreshREST) refresh(ctx context.Context, v *vmv1alpha1.VirtualMachine)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, statusError(v.Name, fmt.Errorf("reading the VirtualMachineInstance of VirtualMachine %s/%s: %w", v.Namespace, v.Name, err))
 	}
-	plan, err := instancetype.PlanRefresh(v, r.role, specOf(instance, v), instancetype.GatherLatest(ctx, v, r.readers))
+	plan, err := instancetype.PlanRefresh(v, r.role, specOf(instance, v), instancetype.GatherForRefresh(ctx, v, r.readers))
 	if err != nil {
 		return nil, statusError(v.Name, err)
 	}
