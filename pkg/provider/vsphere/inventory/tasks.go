@@ -83,7 +83,7 @@ func hasEnded(info types.TaskInfo) bool {
 
 // WaitTask waits for the end of a task and returns its result. If the task fails, it returns a vimfault.TaskError.
 // If vCenter no longer has the task, it returns a vimfault.TaskLostError. If ctx ends first, it cancels the task
-// and waits a few seconds for its end, unless the cause is driver.ErrLeave.
+// and waits a few seconds for its end, unless the cause is driver.ErrShutdown.
 func (t *tasks) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
 	return t.FollowTask(ctx, ref, nil)
 }
