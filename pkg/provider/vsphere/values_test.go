@@ -40,7 +40,7 @@ func TestCloudInit_ReceivesTheMACAddresses(t *testing.T) {
 			}
 			l.until("the VM runs", isRunning(req), req)
 			checkNoOperation(t, p, req)
-			vm := inVCenter(t, ready)["team-a/told-"+name]
+			vm := inVCenter(t, ready)["team-a/metadata-"+name]
 			raw, err := base64.StdEncoding.DecodeString(observe.ExtraConfig(&vm, "guestinfo.metadata"))
 			if err != nil {
 				t.Fatal(err)
